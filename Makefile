@@ -1,0 +1,40 @@
+# Every target sets up what it needs in .venv; nothing is installed anew until pyproject.toml changes.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test check bench docs clean
+
+demo: .venv/.base            ## run the whole job offline on the bundled benchmark
+	$(BIN)/lmmscore demo
+
+test: .venv/.dev             ## run the tests
+	$(BIN)/python -m pytest -n 2
+
+check: .venv/.dev            ## lint and type-check
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/.dev            ## measure, as ratios in one run
+	$(BIN)/python -m benchmarks
+
+docs: .venv/.docs            ## build the documentation site into site/
+	$(BIN)/mkdocs build --strict
+
+clean:                       ## remove everything that can be made again
+	rm -rf .venv build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/.base: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+.venv/.dev: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@ .venv/.base
+
+.venv/.docs: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@

@@ -1,0 +1,5 @@
+"""`python -m lmmscore`."""
+
+from lmmscore.cli import main
+
+main()

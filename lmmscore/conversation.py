@@ -1,0 +1,67 @@
+"""Messages and their digest chain.
+
+A conversation grows at its end only. Each message carries the digest of everything up to it, so that the key of a
+question costs one hash, whatever the length of what was said before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from lmmscore.images import Picture
+
+Role = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One thing said, with the pictures shown with it (before the words, as the published dialogue does)."""
+
+    role: Role
+    text: str
+    images: tuple[Picture, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conversation:
+    """A message and the conversation before it; the empty one has no message."""
+
+    parent: Conversation | None = None
+    message: Message | None = None
+    digest: str = field(default=hashlib.sha256(b"lmmscore conversation v1").hexdigest())
+    """Covers every message so far: role, text and the identity of every picture."""
+
+    def add(self, message: Message) -> Conversation:
+        """Return this conversation with one message more."""
+        return Conversation(self, message, _chain(self.digest, message))
+
+    def say(self, text: str, images: tuple[Picture, ...] = ()) -> Conversation:
+        """Return this conversation with one more thing said to the judge."""
+        return self.add(Message("user", text, images))
+
+    def hear(self, text: str) -> Conversation:
+        """Return this conversation with one more reply of the judge."""
+        return self.add(Message("assistant", text))
+
+    @property
+    def messages(self) -> list[Message]:
+        """All messages, first to last."""
+        return list(self._backwards())[::-1]
+
+    def _backwards(self) -> Iterator[Message]:
+        node: Conversation | None = self
+        while node is not None and node.message is not None:
+            yield node.message
+            node = node.parent
+
+
+def _chain(before: str, message: Message) -> str:
+    # Lengths keep the fields apart: no two different messages can hash the same bytes.
+    digest = hashlib.sha256(bytes.fromhex(before))
+    for part in (message.role, message.text, *(picture.digest for picture in message.images)):
+        encoded = part.encode()
+        digest.update(len(encoded).to_bytes(8, "big") + encoded)
+    return digest.hexdigest()

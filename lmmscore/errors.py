@@ -1,0 +1,64 @@
+"""The exception tree. Each message says where the trouble is and what to do next.
+
+The command line prints such an error as one line and exits with 1; anything else that escapes is a bug of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Literal
+
+Scope = Literal["turn", "session", "run"]
+
+
+class LmmscoreError(Exception):
+    """Something the user can mend."""
+
+
+class FileProblem(LmmscoreError):
+    """A file that cannot be read or written, or that does not say what it should."""
+
+
+class BenchmarkError(LmmscoreError):
+    """A benchmark that cannot be judged as it stands."""
+
+
+class DialogError(LmmscoreError):
+    """A dialog that cannot be played as it stands."""
+
+
+class LedgerError(LmmscoreError):
+    """A ledger that cannot be read or written."""
+
+
+class ImageProblem(LmmscoreError):
+    """A picture that cannot be shown to a judge."""
+
+
+class JudgeError(LmmscoreError):
+    """A judge did not answer.
+
+    `scope` says what this stops: the turn (its session ends unscored, with this reason), the session, or the
+    whole run. A judge error is never recorded as a reply.
+    """
+
+    scope: Scope = "session"
+
+
+class ContentFiltered(JudgeError):
+    """The provider's content filter withheld the question or the answer."""
+
+    scope: Scope = "turn"
+
+
+class NoRecordedReply(JudgeError):
+    """A replayed ledger or transcript holds no answer to this question."""
+
+    scope: Scope = "run"
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return `; did you mean X?` for the known word nearest to `word`, or nothing."""
+    match = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"; did you mean {match[0]}?" if match else ""

@@ -1,0 +1,206 @@
+"""Open, strip, fit, digest and encode a picture, once.
+
+A picture's identity is the digest of its file and of the recipe by which it is prepared. The encoded bytes are
+not part of it: encoders differ between machines, and a resumed run must not have to encode anything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import threading
+import warnings
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from lmmscore.errors import ImageProblem
+
+ImageFormat = Literal["png", "jpeg", "webp"]
+
+MAX_PIXELS = 64_000_000
+"""More than any picture one would judge; a few-KB file that unpacks to gigabytes stops here."""
+
+SUFFIXES = {
+    "PNG": {".png"},
+    "JPEG": {".jpg", ".jpeg", ".jpe", ".jfif"},
+    "WEBP": {".webp"},
+    "GIF": {".gif"},
+    "BMP": {".bmp"},
+    "TIFF": {".tif", ".tiff"},
+    "AVIF": {".avif"},
+}
+"""The file names each format goes by. A file named otherwise is reported by `lmmscore check`."""
+
+IMAGE_SUFFIXES = frozenset().union(*SUFFIXES.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How pictures are prepared before a judge sees them."""
+
+    max_side_px: int = 1024
+    format: ImageFormat = "png"
+
+    def __str__(self) -> str:
+        return f"v1 {self.format} max_side={self.max_side_px}"
+
+    @property
+    def mime(self) -> str:
+        """The media type of the encoded picture."""
+        return f"image/{self.format}"
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a picture's file says of itself, read without unpacking it."""
+
+    format: str
+    width: int
+    height: int
+    """Both as displayed, that is after the EXIF orientation."""
+    frames: int
+
+
+def read_header(path: Path) -> Header:
+    """Return what the file says of itself. Raises ImageProblem saying what is wrong and what to do."""
+    with _opened(path) as image:
+        width, height = image.size
+        if image.getexif().get(0x0112) in {5, 6, 7, 8}:
+            width, height = height, width
+        return Header(image.format or "", width, height, getattr(image, "n_frames", 1))
+
+
+def load_rgb(path: Path) -> Image.Image:
+    """Return the whole picture as RGB, upright, transparency laid on white; only the first frame of several."""
+    with _opened(path) as image:
+        try:
+            image.load()
+            return _to_rgb(ImageOps.exif_transpose(image))
+        except (OSError, SyntaxError, ValueError) as error:
+            raise ImageProblem(f"{path}: broken picture ({error}); export it again") from error
+
+
+def _opened(path: Path) -> Image.Image:
+    try:
+        if path.stat().st_size == 0:
+            raise ImageProblem(f"{path}: the file is empty; export the picture again")
+        with warnings.catch_warnings():
+            # Pillow warns of large pictures at half its own limit; ours is checked just below.
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            image = Image.open(path)
+    except FileNotFoundError as error:
+        raise ImageProblem(f"{path}: no such file") from error
+    except UnidentifiedImageError as error:
+        raise ImageProblem(f"{path}: not a picture that can be read; PNG, JPEG and WebP are") from error
+    except Image.DecompressionBombError as error:
+        raise ImageProblem(f"{path}: far too many pixels; scale it down") from error
+    except (OSError, SyntaxError, ValueError) as error:
+        raise ImageProblem(f"{path}: cannot be opened ({error})") from error
+    if image.width * image.height > MAX_PIXELS:
+        size = f"{image.width}×{image.height}"
+        image.close()
+        raise ImageProblem(f"{path}: {size} is more than {MAX_PIXELS // 1_000_000} megapixels; scale it down")
+    return image
+
+
+def _to_rgb(image: Image.Image) -> Image.Image:
+    if image.mode in {"I;16", "I;16B", "I;16L", "I"}:
+        # 16-bit greys: Pillow would clip at 255 instead of scaling.
+        image = image.point(lambda value: value / 257, "L") if image.mode == "I" else _scaled_16_bit(image)
+    if image.mode in {"RGBA", "LA", "PA", "La", "RGBa"} or "transparency" in image.info:
+        rgba = image.convert("RGBA")
+        canvas = Image.new("RGBA", rgba.size, "white")
+        canvas.alpha_composite(rgba)
+        image = canvas
+    return image.convert("RGB")
+
+
+def _scaled_16_bit(image: Image.Image) -> Image.Image:
+    return image.convert("I").point(lambda value: value / 257, "L")
+
+
+def fit(image: Image.Image, max_side_px: int) -> Image.Image:
+    """Return the picture with its longest side at most `max_side_px`; never enlarged."""
+    if max(image.size) <= max_side_px:
+        return image
+    scale = max_side_px / max(image.size)
+    size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
+    return image.resize(size, Image.Resampling.LANCZOS)
+
+
+def encode(image: Image.Image, image_format: ImageFormat) -> bytes:
+    """Return the pixels as a file, with nothing but the pixels in it."""
+    bare = Image.frombytes(image.mode, image.size, image.tobytes())
+    out = io.BytesIO()
+    if image_format == "png":
+        bare.save(out, "PNG", compress_level=6)
+    elif image_format == "jpeg":
+        bare.save(out, "JPEG", quality=95, subsampling=0)
+    else:
+        bare.save(out, "WEBP", lossless=True, quality=50, method=3)
+    return out.getvalue()
+
+
+class Picture:
+    """One picture as a judge is to see it. Cheap until its bytes are asked for."""
+
+    __slots__ = ("_data", "_lock", "digest", "path", "recipe")
+
+    def __init__(self, path: Path, recipe: Recipe, digest: str) -> None:
+        self.path = path
+        self.recipe = recipe
+        self.digest = digest
+        """Identifies file and recipe; holds no name."""
+        self._data: bytes | None = None
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"Picture({self.digest[:12]})"
+
+    @property
+    def mime(self) -> str:
+        """The media type of the encoded bytes."""
+        return self.recipe.mime
+
+    def data(self) -> bytes:
+        """Return the encoded bytes; prepared at the first call, kept as long as this object lives."""
+        with self._lock:
+            if self._data is None:
+                self._data = encode(fit(load_rgb(self.path), self.recipe.max_side_px), self.recipe.format)
+            return self._data
+
+
+class Pictures:
+    """The pictures of a run. Lately used ones are kept, within a bound, so that none is encoded twice in a row."""
+
+    def __init__(self, recipe: Recipe, keep: int = 256) -> None:
+        self.recipe = recipe
+        self._keep = keep
+        self._recent: OrderedDict[Path, Picture] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, path: Path) -> Picture:
+        """Return the picture at `path`; the same object while it is in use nearby."""
+        with self._lock:
+            if path in self._recent:
+                self._recent.move_to_end(path)
+                return self._recent[path]
+        picture = Picture(path, self.recipe, _digest(path, self.recipe))
+        with self._lock:
+            picture = self._recent.setdefault(path, picture)
+            while len(self._recent) > self._keep:
+                self._recent.popitem(last=False)
+        return picture
+
+
+def _digest(path: Path, recipe: Recipe) -> str:
+    try:
+        with path.open("rb") as file:
+            file_digest = hashlib.file_digest(file, "sha256")
+    except OSError as error:
+        raise ImageProblem(f"{path}: cannot be read ({error.strerror})") from error
+    return hashlib.sha256(file_digest.digest() + str(recipe).encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""The judges at hand, each in its own file."""

@@ -1,0 +1,85 @@
+"""The frozen records that pass between modules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from pathlib import Path
+
+OVERALL = "overall"
+"""The factor name under which the overall score of an edit stands in every table."""
+
+
+class Outcome(StrEnum):
+    """How a score came about, or why there is none. Only `scored` carries a number."""
+
+    SCORED = "scored"
+    REFUSED = "refused"
+    FILTERED = "filtered"
+    TRUNCATED = "truncated"
+    UNREADABLE = "unreadable"
+    MISSING = "missing"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A source image, an instruction and a task category, with the edits that methods made of it."""
+
+    id: str
+    task: str
+    instruction: str
+    images: Mapping[str, Path]
+    """By kind: `source`, and where the benchmark has them `reference` and `marked`."""
+    edits: Mapping[str, Path]
+    """By method. A method that made no edit of this item is absent."""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """Every further column of the items file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What an exchange cost in tokens, as the provider counted; None where it did not say."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A judge's answer, verbatim."""
+
+    text: str
+    finish: str = "stop"
+    """`stop`, `length`, `content_filter`, or the provider's own word."""
+    refusal: str = ""
+    """The provider's separate refusal text, where it has one."""
+    reasoning: str = ""
+    """Reasoning text, kept apart: it is never read for scores."""
+    model: str = ""
+    """The exact model that answered, as the provider names it."""
+    fingerprint: str = ""
+    request_id: str = ""
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+    """What it cost by the price list in force when it was asked; None where no price is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One line of scores.csv: a judge's number on a factor, or the reason why there is none."""
+
+    item: str
+    task: str
+    method: str
+    repeat: int
+    position: int | None
+    """1-based place in which the edit was shown; None when it never was."""
+    factor: str
+    score: Fraction | None
+    outcome: Outcome
+    reason: str = ""
