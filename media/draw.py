@@ -82,7 +82,7 @@ def _draw_item(scene: Scene, folder: Path) -> None:
     pictures |= {method.name: edit(item, method) for method in METHODS}
     for name, picture in pictures.items():
         image = Image.fromarray(np.round(picture * 255).astype(np.uint8))
-        # JPEG, because 108 textured PNGs would weigh 10 MB; at this quality its own traces stay below every fault.
+        # 108 textured PNGs would weigh 10 MB; at this quality the traces of JPEG stay below every fault.
         image.save(folder / f"{scene.id}_{name}.jpg", quality=93, subsampling=0)
 
 
@@ -103,10 +103,10 @@ def _marked(item: Drawn) -> Array:
 
 def _constructed() -> str:
     about = (
-        "The order of the methods by construction, best first: these are not human ratings. The six methods are made up; "
-        "each spoils the perfect edit with a fault of known kind and size, varied by up to 15 % from item to item. "
-        "Between kinds of fault the order follows the weights of lmm-score: a flaw of quality costs least, then a "
-        "visible seam, then damage outside the region to edit, and an edit that was not made costs most."
+        "The order of the methods by construction, best first: these are not human ratings. The six methods "
+        "are made up; each spoils the perfect edit with a fault of known kind and size, varied by up to 15 % "
+        "from item to item. Between kinds of fault the order is a decision of ours: softness and grain leave the "
+        "edit whole, an outline betrays it, a cast spoils what was to be kept, an edit not made fails."
     )
     faults = [
         {"method": method.name, "fault": method.fault, "size": method.size, "hurts": method.hurts}

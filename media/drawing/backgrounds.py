@@ -168,8 +168,13 @@ def vase(edited: bool) -> Array:
 
 def _bouquet(canvas: Canvas) -> None:
     canvas.shadow(ellipse(146, 224, 52, 8), 0.4, 14)
-    heads = [(128, 60, 22, "#e8554d"), (92, 84, 19, "#f3b13c"), (164, 82, 20, "#f08aa6"), (112, 104, 16, "#f6efe2"),
-             (148, 110, 16, "#e8554d")]  # fmt: skip
+    heads = [
+        (128, 60, 22, "#e8554d"),
+        (92, 84, 19, "#f3b13c"),
+        (164, 82, 20, "#f08aa6"),
+        (112, 104, 16, "#f6efe2"),
+        (148, 110, 16, "#e8554d"),
+    ]
     for x, y, *_ in heads:
         canvas.fill(line(x, y, 128, 160, 3), "#3f7a4a")
     for x, turn in ((98, 40), (160, -42), (112, 62), (146, -60)):

@@ -1,6 +1,6 @@
-"""A brush over numpy: shapes are distances to an outline, so that every edge is smooth and every machine agrees.
+"""A brush over numpy: shapes are distances to an outline, so that edges are smooth and machines agree.
 
-A shape is an array of signed distances in pixels, negative inside. Colours are hex strings or arrays of RGB in 0–1.
+A shape is an array of signed distances in pixels, negative inside. Colours are hex strings or RGB arrays.
 """
 
 from __future__ import annotations

@@ -82,16 +82,37 @@ def _blurred(picture: Array, sigma_px: float) -> Array:
 
 
 METHODS = (
-    Method("CleanEdit", "the edit as it should be, with a trace of noise", "noise of 0.3 % of the range", "quality", _clean),
-    Method("SoftBrush", "the whole picture slightly out of focus", "Gaussian blur, sigma 0.75 px", "quality", _soft),
+    Method(
+        "CleanEdit",
+        "the edit as asked for, with a trace of noise",
+        "noise of 0.3 % of the range",
+        "quality",
+        _clean,
+    ),
+    Method("SoftBrush", "the whole picture slightly out of focus", "blur of sigma 0.75 px", "quality", _soft),
     Method("GrainFill", "grain over the whole picture", "noise of 3.2 % of the range", "quality", _grainy),
-    Method("SeamPatch", "the edited region pasted askew, too bright, with a pale rim",
-           "3 px askew, 5 % brighter, rim of 3 px at 60 %", "realism", _seamed),
-    Method("TintLeak", "an orange cast and a haze over everything, not only the region to edit",
-           "+11 % red, -10 % blue, contrast -10 %, blur of 0.8 px", "preservation", _tinted),
-    Method("FaintTouch", "hardly any edit, on a picture that came out blurred and grainy",
-           "15 % of the edit, blur of 1.9 px, noise of 1.2 % of the range", "accuracy", _faint),
-)  # fmt: skip
+    Method(
+        "SeamPatch",
+        "the edited region pasted askew, too bright, with a pale rim",
+        "3 px askew, 5 % brighter, rim of 3 px at 60 %",
+        "realism",
+        _seamed,
+    ),
+    Method(
+        "TintLeak",
+        "an orange cast and a haze over everything, not only the region to edit",
+        "+11 % red, -10 % blue, contrast -10 %, blur of sigma 0.8 px",
+        "preservation",
+        _tinted,
+    ),
+    Method(
+        "FaintTouch",
+        "hardly any edit, on a picture that came out blurred and grainy",
+        "15 % of the edit, blur of sigma 1.9 px, noise of 1.2 % of the range",
+        "accuracy",
+        _faint,
+    ),
+)
 """Best first: this order is the truth of the demo, for every item."""
 
 
