@@ -55,10 +55,10 @@ BENCHMARK = """\
 name: demo
 items: items.csv
 images:
-  source: "{task}/{id}_source.jpg"
-  edit: "{task}/{id}_{method}.jpg"
-  reference: "{task}/{id}_reference.jpg"   # the edit without a fault
-  marked: "{task}/{id}_marked.jpg"         # the source with the place to edit ringed in red
+  source: "source/{id}.jpg"
+  edit: "edits/{method}/{id}.jpg"
+  reference: "reference/{id}.jpg"   # the edit without a fault
+  marked: "marked/{id}.jpg"         # the source with the place to edit ringed in red
 """
 
 
@@ -72,18 +72,18 @@ def main() -> None:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerows([("id", "task", "instruction"), *(scene[:3] for scene in SCENES)])
     for scene in SCENES:
-        _draw_item(scene, folder / scene.task)
+        _draw_item(scene, folder)
 
 
 def _draw_item(scene: Scene, folder: Path) -> None:
-    folder.mkdir(exist_ok=True)
     item = Drawn(scene.id, scene.draw(False), scene.draw(True))
     pictures = {"source": item.source, "reference": item.perfect, "marked": _marked(item)}
-    pictures |= {method.name: edit(item, method) for method in METHODS}
-    for name, picture in pictures.items():
+    pictures |= {f"edits/{method.name}": edit(item, method) for method in METHODS}
+    for place, picture in pictures.items():
+        (folder / place).mkdir(parents=True, exist_ok=True)
         image = Image.fromarray(np.round(picture * 255).astype(np.uint8))
         # 108 textured PNGs would weigh 10 MB; at this quality the traces of JPEG stay below every fault.
-        image.save(folder / f"{scene.id}_{name}.jpg", quality=93, subsampling=0)
+        image.save(folder / place / f"{scene.id}.jpg", quality=93, subsampling=0)
 
 
 def _marked(item: Drawn) -> Array:
@@ -103,10 +103,11 @@ def _marked(item: Drawn) -> Array:
 
 def _constructed() -> str:
     about = (
-        "The order of the methods by construction, best first: these are not human ratings. The six methods "
-        "are made up; each spoils the perfect edit with a fault of known kind and size, varied by up to 15 % "
-        "from item to item. Between kinds of fault the order is a decision of ours: softness and grain leave the "
-        "edit whole, an outline betrays it, a cast spoils what was to be kept, an edit not made fails."
+        "The order of the methods by construction, best first: these are not human ratings. The six "
+        "methods are made up; each spoils the perfect edit with a fault of known kind and size, varied by "
+        "up to 15 % from item to item. Between kinds of fault the order is a decision of ours: softness "
+        "and grain leave the edit whole, an outline betrays it, a cast spoils what was to be kept, an "
+        "edit that was not made fails."
     )
     faults = [
         {"method": method.name, "fault": method.fault, "size": method.size, "hurts": method.hurts}

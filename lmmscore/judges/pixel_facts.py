@@ -49,8 +49,6 @@ class EditFacts:
     """Steps and rims along the border of the region, beyond its surroundings and beyond the first picture."""
     likeness: float
     """Structural similarity of the whole frame."""
-    distance: float
-    """Mean colour difference of the whole frame."""
 
 
 @dataclass(frozen=True, slots=True)

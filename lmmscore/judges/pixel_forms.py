@@ -32,6 +32,7 @@ _LIST = re.compile(r"(?<![\d.])\d(?:\.\d+)?(?:\s*(?:,\s*or|,|/|\||or|and)\s*\d(?
 _ONE_BY_ONE = re.compile(
     r"(?:\bscore\s*(?:of|=|:|is)?\s*|\*\s*|-\s*)(0\.5|0|1)\b(?!\s*(?:[-–—]|to)\s*\d)", re.I
 )
+_RULE = re.compile(r"^[ \t]*[-=_*]{4,}[ \t]*$", re.M)
 _RANGE = re.compile(
     r"(?<![\d.])([01])[\s_]*(?:to|-|–|—|and|through|\.\.)[\s_]*(\d{1,3})(?![\d.]*\d)(?!\s*words)", re.I
 )
@@ -123,29 +124,35 @@ def permitted(form: Form, factor: str) -> tuple[float, ...]:
 
 
 def _about(form: Form, factor: str) -> str:
-    """Return the passages that follow a mention of the factor, each up to the next factor."""
+    """Return the passage from the first mention of the factor to the next factor, or to a ruled line."""
     names = {name: re.sub(r"[_\W]+", r"[\\s_]+", name) for name in form.factors}
     any_name = re.compile("|".join(f"(?:{pattern})" for pattern in names.values()), re.I)
-    places = [(m.start(), m[0]) for m in any_name.finditer(form.words)]
-    ends = [start for start, _ in places[1:]] + [len(form.words)]
+    mentions = list(any_name.finditer(form.words))
     own = re.compile(names[factor], re.I)
-    passages = [
-        form.words[at:end] for (at, name), end in zip(places, ends, strict=True) if own.fullmatch(name)
-    ]
-    return "\n".join(passages[:1])
+    for mention, following in zip(mentions, [*mentions[1:], None], strict=True):
+        if own.fullmatch(mention[0]):
+            passage = form.words[mention.start() : following.start() if following else None]
+            return _RULE.split(passage)[0]
+    return ""
 
 
 def _values(words: str) -> tuple[float, ...]:
-    for match in _LIST.finditer(words):
-        numbers = sorted({float(number) for number in re.findall(r"\d(?:\.\d+)?", match[0])})
-        if numbers[0] == 0 and numbers[-1] == 1:
-            return tuple(numbers)
-    singles = sorted({float(number) for number in _ONE_BY_ONE.findall(words)})
+    listed = [(match.start(), _numbers(match[0])) for match in _LIST.finditer(words)]
+    listed = [(start, numbers) for start, numbers in listed if numbers[0] == 0 and numbers[-1] == 1]
+    start = listed[0][0] if listed else len(words)
+    # Values given one by one before any list are this factor's own; the list may speak of all factors.
+    singles = {float(match[1]) for match in _ONE_BY_ONE.finditer(words) if match.start() < start}
     if len(singles) > 1:
-        return tuple(singles)
+        return tuple(sorted(singles))
+    if listed:
+        return listed[0][1]
     ranges = [(int(low), int(high)) for low, high in _RANGE.findall(words) if int(high) > int(low)]
     low, high = max(ranges, key=lambda ends: ends[1] - ends[0], default=(0, -1))
     return tuple(range(low, high + 1))
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    return tuple(sorted({float(number) for number in re.findall(r"\d(?:\.\d+)?", text)}))
 
 
 def fill(

@@ -6,14 +6,13 @@ They were set by eye on photographs and drawings, not fitted to any ratings.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp
 
 from lmmscore.judges.pixel_facts import EditFacts, MarkFacts
 
 CHANGE_DELTA_E = 20.0
-DISTANCE_DELTA_E = 20.0
+MISS_DELTA_E = 25.0
 DRIFT_DELTA_E = 22.0
 KEPT_LOSS = 0.40
 DETAIL_LOSS = 0.70
@@ -31,42 +30,24 @@ class Seen:
     marks: MarkFacts | None = None
 
 
-FACETS = (
-    "change",
-    "kept",
-    "identity",
-    "colour",
-    "texture",
-    "quality",
-    "seam",
-    "realism",
-    "target",
-    "overall",
+_WORDS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("target", ("locali", "operator", "sketch", "target")),
+    ("identity", ("identity", "scale", "structure")),
+    ("seam", ("seam", "blend", "transition")),
+    ("texture", ("texture", "detail", "sharp")),
+    ("colour", ("consist", "color", "colour", "light")),
+    ("kept", ("unchanged", "preserv", "context", "spatial", "pre")),
+    ("quality", ("qua", "noise", "artifact", "artefact")),
+    ("realism", ("real", "plausib", "logic", "natural")),
+    ("change", ("acc", "align", "complet", "complian", "adher", "action", "instruct", "semantic", "follow")),
 )
-"""Every side of an edit that can be graded."""
-
-_FACETS_BY_WORD: Mapping[str, str] = {
-    "unchanged": "kept", "preserv": "kept", "context": "kept", "pre": "kept", "spatial": "kept",
-    "identity": "identity", "scale": "identity", "structure": "identity",
-    "consist": "colour", "color": "colour", "colour": "colour", "light": "colour",
-    "texture": "texture", "detail": "texture", "sharp": "texture",
-    "quality": "quality", "qua": "quality", "noise": "quality", "artifact": "quality",
-    "seam": "seam", "blend": "seam", "transition": "seam",
-    "real": "realism", "plausib": "realism", "logic": "realism", "natural": "realism",
-    "local": "target", "operator": "target", "sketch": "target", "target": "target",
-    "acc": "change", "align": "change", "complete": "change", "adher": "change", "action": "change",
-    "instruct": "change", "semantic": "change", "follow": "change",
-}  # fmt: skip
+"""What parts of a factor's name mean. The special come first: "identity preservation" is about identity."""
 
 
 def facet_of(factor: str) -> str:
     """Return the facet nearest to a factor's name: `S_acc`, `identity_preservation`, `Visual Quality`."""
     name = factor.lower()
-    # "identity_preservation" is about identity and "image_quality" about quality: the rarer word decides.
-    for word in sorted(_FACETS_BY_WORD, key=lambda word: (word in {"pre", "preserv", "context"}, -len(word))):
-        if word in name:
-            return _FACETS_BY_WORD[word]
-    return "overall"
+    return next((facet for facet, parts in _WORDS if any(part in name for part in parts)), "overall")
 
 
 def grades(seen: Seen) -> dict[str, float]:
@@ -99,7 +80,7 @@ def _cost(size: float, scale: float) -> float:
 def _change(seen: Seen) -> float:
     """Return how much happened; beside the wanted result, how near the edit came to it."""
     if seen.beside_truth:
-        return _cost(seen.facts.distance, DISTANCE_DELTA_E) * max(0.0, seen.facts.likeness)
+        return _cost(seen.facts.change, MISS_DELTA_E) * max(0.0, seen.facts.likeness)
     return 1 - _cost(seen.facts.change, CHANGE_DELTA_E)
 
 

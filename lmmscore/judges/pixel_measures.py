@@ -102,7 +102,6 @@ def compare(first: Frame, edit: Frame) -> EditFacts:
         noise_added=round(max(0.0, edit.noise - first.noise), 1),
         seam=round(_seam(first, edit, region), 2),
         likeness=round(float(likeness), 3),
-        distance=round(float(delta.mean()), 1),
     )
 
 
@@ -145,7 +144,7 @@ def _where(region: Mask) -> str:
     vertical = _third(rows, ("top", "middle", "bottom"))
     horizontal = _third(columns, ("left", "centre", "right"))
     if not vertical and not horizontal:
-        return "across the whole frame"
+        return "spread over the frame"
     return f"mostly in the {' '.join(part for part in (vertical, horizontal) if part)} of the frame"
 
 

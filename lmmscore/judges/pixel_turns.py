@@ -98,6 +98,7 @@ def weights_asked(messages: Sequence[Message]) -> dict[str, Fraction]:
 def scale_asked(messages: Sequence[Message]) -> tuple[int, int]:
     """Return the ends of the scale: the widest range from 0 or 1 that was named, or 1 to 10."""
     # A turn with pictures quotes the instruction, and "from 1 to 20 candles" is no scale.
-    wordy = [message for message in messages if not message.images]
-    ranges = [(int(low), int(high)) for low, high in _SCALE.findall(said(wordy)) if int(high) > int(low)]
+    wordy = said([message for message in messages if not message.images])
+    found = _SCALE.findall(wordy) or _SCALE.findall(said(messages))
+    ranges = [(int(low), int(high)) for low, high in found if int(high) > int(low)]
     return max(ranges, key=lambda ends: ends[1] - ends[0], default=(1, 10))

@@ -85,8 +85,8 @@ def _about_change(facts: EditFacts) -> str:
 
 def _about_truth(facts: EditFacts) -> str:
     return (
-        f"The whole frame is {facts.likeness:.2f} alike to the first picture at a mean colour difference of "
-        f"{facts.distance:g}; closeness of pixels is all I measure."
+        f"{_percent(facts.changed)} of the frame misses the wanted picture, by a colour difference of "
+        f"{facts.change:g}; the whole is {facts.likeness:.2f} alike, where 1 is identical."
     )
 
 
