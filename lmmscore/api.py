@@ -75,7 +75,9 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
     out = request.out or default_folder(plan, bench.judge.name)
     ledger_path = request.ledger or out / "ledger.sqlite"
     asker = Asker.of(bench.judge.name, bench.judge.parameters)
-    folder = RunFolder(out, describe(plan, request.recipe, asker, bench.judge.caution, request.command), ledger_path)
+    folder = RunFolder(
+        out, describe(plan, request.recipe, asker, bench.judge.caution, request.command), ledger_path
+    )
     with Ledger(ledger_path) as ledger:
         judge = Recorded(bench.judge, ledger, bench.answers)
         runner = Runner(judge, Pictures(request.recipe), request.concurrency, hooks.listeners)

@@ -35,7 +35,9 @@ def scores_of(played: Played) -> list[Score]:
 
 def _scores_of_edit(played: Played, position: int, method: str) -> list[Score]:
     dialog, item, reading = played.session.dialog, played.session.item, played.reading
-    numbers = {f.key: reading.scores[position, f.key] for f in dialog.factors if (position, f.key) in reading.scores}
+    numbers = {
+        f.key: reading.scores[position, f.key] for f in dialog.factors if (position, f.key) in reading.scores
+    }
     place = (item.id, item.task, method, played.session.repeat, position)
     rows = []
     for factor in dialog.factors:
@@ -90,7 +92,9 @@ def combined(suite: Suite, dialogs: Sequence[Dialog], members: Sequence[list[Sco
             return [*rows, *named, Score(*place, OVERALL, None, row.outcome, f"{row.factor}: {row.reason}")]
     numbers = [row.score for row in named if row.score is not None]
     gated = f"{named[-1].factor} is 0, so the rest was not asked" if len(named) < len(dialogs) else ""
-    total = geometric_mean(numbers) if suite.combine == "geometric" else sum(numbers, Fraction(0)) / len(numbers)
+    total = (
+        geometric_mean(numbers) if suite.combine == "geometric" else sum(numbers, Fraction(0)) / len(numbers)
+    )
     if gated and suite.combine == "mean":
         total = sum(numbers, Fraction(0)) / len(dialogs)
     return [*rows, *named, Score(*place, OVERALL, total, Outcome.SCORED, gated)]
@@ -124,7 +128,10 @@ def read_scores(path: Path) -> pd.DataFrame:
 
     try:
         frame = pd.read_csv(
-            path, dtype={name: "str" for name in _TEXT_COLUMNS}, keep_default_na=False, na_values={"score": [""], "position": [""]}
+            path,
+            dtype={name: "str" for name in _TEXT_COLUMNS},
+            keep_default_na=False,
+            na_values={"score": [""], "position": [""]},
         )
     except FileNotFoundError as error:
         raise FileProblem(f"{path}: no such file") from error
@@ -132,7 +139,9 @@ def read_scores(path: Path) -> pd.DataFrame:
         raise FileProblem(f"{path}: not a scores.csv ({error})") from error
     lacking = [name for name in SCORE_COLUMNS if name not in frame.columns]
     if lacking:
-        raise FileProblem(f"{path}: not a scores.csv: no column {', '.join(lacking)}; `lmmscore scores` converts other files")
+        raise FileProblem(
+            f"{path}: not a scores.csv: no column {', '.join(lacking)}; `lmmscore scores` converts other files"
+        )
     for name in _TEXT_COLUMNS:
         texts = {text: restore(text) for text in frame[name].unique()}
         if any(text != plain for text, plain in texts.items()):
@@ -145,7 +154,8 @@ def frame_of(rows: Iterable[Score]) -> pd.DataFrame:
     import pandas as pd
 
     cells = [
-        (r.item, r.task, r.method, r.repeat, r.position, r.factor, _float(r.score), str(r.outcome), r.reason) for r in rows
+        (r.item, r.task, r.method, r.repeat, r.position, r.factor, _float(r.score), str(r.outcome), r.reason)
+        for r in rows
     ]
     frame = pd.DataFrame(cells, columns=list(SCORE_COLUMNS))
     return frame.astype({"score": float, "position": "Int64", "repeat": int})
@@ -153,4 +163,3 @@ def frame_of(rows: Iterable[Score]) -> pd.DataFrame:
 
 def _float(number: Fraction | None) -> float | None:
     return None if number is None else float(number)
-

@@ -91,7 +91,9 @@ class Played:
         return sum(1 for exchange in self.exchanges if exchange.repair)
 
 
-async def play(session: Session, judge: Asked, pictures: Pictures, listener: Listener | None = None) -> Played:
+async def play(
+    session: Session, judge: Asked, pictures: Pictures, listener: Listener | None = None
+) -> Played:
     """Play the dialog to its end. Raises JudgeError only for what must stop the whole run."""
     player = _Player(session, judge, pictures, listener)
     failure: Ending | None = None
@@ -159,7 +161,12 @@ class _Player:
         return self.session.item.images[kind]
 
     async def _ask(
-        self, turn: str, position: int | None, text: str, images: tuple[tuple[str, Path], ...] = (), repair: int = 0
+        self,
+        turn: str,
+        position: int | None,
+        text: str,
+        images: tuple[tuple[str, Path], ...] = (),
+        repair: int = 0,
     ) -> Reply:
         shown = tuple(self.pictures.get(path) for _, path in images)
         self.conversation = self.conversation.say(text, shown)
@@ -189,7 +196,11 @@ class _Player:
         while not reading.complete and repair < self.dialog.repair.at_most:
             repair += 1
             problems = "\n".join(f"- {self._in_words(fault)}" for fault in reading.faults)
-            text = fill(self.dialog.repair.say, self.slots | {"problems": problems}, f"dialog {self.dialog.name}, repair")
+            text = fill(
+                self.dialog.repair.say,
+                self.slots | {"problems": problems},
+                f"dialog {self.dialog.name}, repair",
+            )
             reply = await self._ask(turn.name, None, text, repair=repair)
             reading = merged(reading, read_reply(reply, factors, n), factors, n)
         self.reading = merged(self.reading, reading, self.dialog.factors, n) if turn.factors else reading
@@ -242,4 +253,3 @@ def _opening(dialog: Dialog, slots: Mapping[str, str]) -> Conversation:
     if not dialog.system:
         return Conversation()
     return Conversation().add(Message("system", fill(dialog.system, slots, f"dialog {dialog.name}, system")))
-

@@ -14,7 +14,9 @@ from lmmscore.templates import ordinal
 from lmmscore.yamlfile import read_text
 
 _USER = r"prompt|user|human|question|me|you"
-_JUDGE = r"chatgpt|gpt[\w. -]*|assistant|ai|bot|claude[\w. -]*|gemini[\w. -]*|model|judge|response|answer|reply"
+_JUDGE = (
+    r"chatgpt|gpt[\w. -]*|assistant|ai|bot|claude[\w. -]*|gemini[\w. -]*|model|judge|response|answer|reply"
+)
 _HEADING = re.compile(
     rf"^[ \t]*(?:\#{{1,6}}[ \t]*|\*\*|__)(?:\*\*|__)?(?P<who>(?P<user>{_USER})|(?P<judge>{_JUDGE}))"
     r"(?:[ \t]*\(?\d{1,3}\)?)?[ \t]*:?[ \t]*(?:\*\*|__)?[ \t]*:?[ \t]*(?:\#+[ \t]*)?$",
@@ -95,7 +97,9 @@ def load_transcript(path: Path) -> Transcript:
     if prompt is not None:
         turns.append(_turn(prompt, ""))
     if not turns:
-        raise FileProblem(f"{path}: not a chat transcript; headings such as `## Prompt:` and `## ChatGPT:` are expected")
+        raise FileProblem(
+            f"{path}: not a chat transcript; headings such as `## Prompt:` and `## ChatGPT:` are expected"
+        )
     return Transcript(path, tuple(turns))
 
 

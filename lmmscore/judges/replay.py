@@ -34,7 +34,9 @@ def _the_one_asked(ledger: Ledger) -> Silent:
     askers = ledger.askers()
     if len(askers) != 1:
         names = ", ".join(asker.judge for asker in askers) or "nobody"
-        raise LedgerError(f"{ledger.path}: replaying needs a ledger of one judge and one set of parameters, not {names}")
+        raise LedgerError(
+            f"{ledger.path}: replaying needs a ledger of one judge and one set of parameters, not {names}"
+        )
     return Silent(askers[0].judge, json.loads(askers[0].parameters))
 
 
