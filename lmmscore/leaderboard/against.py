@@ -15,7 +15,7 @@ from lmmscore.leaderboard.tables import Leaderboard, Row, Table, rounded
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """One method in both tables. Ranks are among the methods in both, by mean; `printed_rank` is as published."""
+    """One method in both tables. Ranks are among those in both, by mean; `printed_rank` is as published."""
 
     method: str
     published_method: str
@@ -47,12 +47,15 @@ class TaskAgainst:
             {k: rounded(v, decimals) if isinstance(v, float) else v for k, v in asdict(row).items()}
             for row in self.rows
         ]
-        found["spearman"], found["kendall"] = rounded(self.spearman, decimals), rounded(self.kendall, decimals)
+        found["spearman"], found["kendall"] = (
+            rounded(self.spearman, decimals),
+            rounded(self.kendall, decimals),
+        )
         return {k: list(v) if isinstance(v, tuple) else v for k, v in found.items()}
 
 
 def against(board: Leaderboard, entries: Sequence[Entry]) -> list[TaskAgainst]:
-    """Return, for every task category in both, the methods in both side by side. Names are matched by `key_of`."""
+    """Return the methods in both, side by side, for every task category in both; names match by `key_of`."""
     found = []
     for table in board.tables:
         if table.task is not None:
@@ -102,7 +105,7 @@ def _matched(pairs: Sequence[tuple[Row, Entry]]) -> tuple[Matched, ...]:
 
 
 def correlations(first: Sequence[float], second: Sequence[float]) -> tuple[float | None, float | None]:
-    """Return Spearman's rho and Kendall's tau-b; None for fewer than three pairs or where one side is all ties."""
+    """Return Spearman's rho and Kendall's tau-b; None below three pairs or where one side is all ties."""
     from scipy.stats import kendalltau, spearmanr
 
     a, b = np.round(first, 9), np.round(second, 9)
@@ -116,5 +119,7 @@ def _statement(n: int, spearman: float | None, kendall: float | None) -> str:
         return "No method is in both tables."
     if spearman is None or kendall is None:
         few = f"{n} method{'' if n == 1 else 's'} in both"
-        return f"{few}: " + ("too few for a rank correlation." if n < 3 else "one side is all ties, no correlation.")
+        return f"{few}: " + (
+            "too few for a rank correlation." if n < 3 else "one side is all ties, no correlation."
+        )
     return f"Rank correlation of the means over {n} methods: Spearman {spearman:.2f}, Kendall {kendall:.2f}."

@@ -9,7 +9,14 @@ from lmmscore.leaderboard.tables import Row
 
 
 def caption(
-    factor: str, *, task: str | None, items: int, repeats: int, average: str, missing: str, lowest: float | None
+    factor: str,
+    *,
+    task: str | None,
+    items: int,
+    repeats: int,
+    average: str,
+    missing: str,
+    lowest: float | None,
 ) -> str:
     """Return which mean the table shows, over what, and how missing scores were treated."""
     place = f"{task}: " if task is not None else "All task categories: "
@@ -25,12 +32,16 @@ def hole_warning(holes: int, asked: int, reasons: Mapping[str, int], rows: Seque
     """Return the sentence above a table with holes."""
     why = ", ".join(f"{count} {outcome}" for outcome, count in reasons.items() if count)
     short = ", ".join(f"{row.method} {row.coverage:.0%}" for row in rows if row.coverage < 1)
-    return f"{holes} of {_count(asked, 'judgement')} gave no score ({why}). Scored: {short}; all others in full."
+    return (
+        f"{holes} of {_count(asked, 'judgement')} gave no score ({why}). Scored: {short}; all others in full."
+    )
 
 
 def range_warning(rows: Sequence[Row], scale: tuple[float, float], *, observed: bool) -> str:
     """Return which ranks the holes could change, given what the missing scores may have been."""
-    open_ranks = [f"{r.method} {r.rank_range[0]}–{r.rank_range[1]}" for r in rows if _open(r) and r.rank_range]
+    open_ranks = [
+        f"{r.method} {r.rank_range[0]}–{r.rank_range[1]}" for r in rows if _open(r) and r.rank_range
+    ]
     basis = "the range of scores seen" if observed else "the scale"
     within = f"between {scale[0]:g} and {scale[1]:g}, {basis}"
     if not open_ranks:
@@ -69,7 +80,9 @@ def _few(rows: Sequence[Row], items: int) -> list[str]:
     if items < 6:
         # Resampled means stay between the lowest and highest score, and those miss a true median this often.
         most = 1 - 2.0 ** (1 - items)
-        found.append(f"{items} items: an interval made from them can be right at most {most:.0%} of the time.")
+        found.append(
+            f"{items} items: an interval made from them can be right at most {most:.0%} of the time."
+        )
     if flat := [row.method for row in rows if row.n > 1 and row.std == 0]:
         found.append(f"All scores equal, so the interval has no width: {', '.join(flat)}.")
     return found
@@ -80,8 +93,8 @@ def _test_note(tests: Differences, items: int) -> str:
     how = f"paired permutation test over items, {_ways(items)}, Holm-corrected over {_count(pairs, 'pair')}"
     if 2.0 ** (1 - items) * pairs > tests.alpha:
         return (
-            f"With {items} items and {pairs} pairs no difference, however large, could reach {tests.alpha:.0%} "
-            f"({how}): the groups say nothing here."
+            f"With {items} items and {pairs} pairs no difference, however large, could reach "
+            f"{tests.alpha:.0%} ({how}): the groups say nothing here."
         )
     return f"Methods that share a letter cannot be told apart at {tests.alpha:.0%} ({how})."
 
@@ -93,7 +106,8 @@ def _ways(items: int) -> str:
 def uneven_entries(entered: Mapping[str, int], tasks: int) -> str:
     """Return the warning for a table over all categories whose methods were not entered for the same ones."""
     part = [f"{method} {count} of {tasks}" for method, count in entered.items() if count < tasks]
-    return f"Not every method was entered for every task, so these means are over different items: {', '.join(part)}."
+    said = "Not every method was entered for every task, so these means are over different items"
+    return f"{said}: {', '.join(part)}."
 
 
 def _count(number: int, noun: str) -> str:

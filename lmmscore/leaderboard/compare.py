@@ -1,4 +1,4 @@
-"""Several runs side by side: what differs, which ranks change, how far judges agree; and pooling, with care."""
+"""Several runs side by side: what differs, which ranks change, how far judges agree; and pooling."""
 
 from __future__ import annotations
 
@@ -201,7 +201,11 @@ def _agreement(
 
 
 def pool(
-    names: Sequence[str], scores: Sequence[pd.DataFrame], settings: Sequence[Mapping[str, Any]], *, anyway: bool
+    names: Sequence[str],
+    scores: Sequence[pd.DataFrame],
+    settings: Sequence[Mapping[str, Any]],
+    *,
+    anyway: bool,
 ) -> pd.DataFrame:
     """Return the scores of several runs as one table, each run's repeats counted on after those before it.
 

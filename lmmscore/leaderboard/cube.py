@@ -53,11 +53,13 @@ class Cube:
         """Return the index of a factor; raise for one these scores do not have."""
         if name not in self.factors:
             known = ", ".join(self.factors)
-            raise LmmscoreError(f"no factor {name!r} in these scores{nearest(name, self.factors)}; known: {known}")
+            raise LmmscoreError(
+                f"no factor {name!r} in these scores{nearest(name, self.factors)}; known: {known}"
+            )
         return self.factors.index(name)
 
     def filled(self, factor: int, value: float) -> Floats:
-        """Return item × method means in which every hole counts as `value`; NaN only where nothing was asked."""
+        """Return item × method means with every hole counted as `value`; NaN only where nothing was asked."""
         scored = self.scored[:, :, factor]
         total = np.where(scored > 0, self.mean[:, :, factor], 0.0) * scored + (self.asked - scored) * value
         return np.where(self.asked > 0, total / np.maximum(self.asked, 1), np.nan)
@@ -128,15 +130,15 @@ def _refuse_twice(scores: pd.DataFrame, key: Ints) -> None:
 def _sums(cell: Ints, value: Floats, shape: tuple[int, ...]) -> tuple[Floats, Ints]:
     size = int(np.prod(shape))
     good = np.isfinite(value)
-    total = np.bincount(cell[good], weights=value[good], minlength=size).reshape(shape)
+    total: Floats = np.bincount(cell[good], weights=value[good], minlength=size).astype(float).reshape(shape)
     return total, np.bincount(cell[good], minlength=size).reshape(shape).astype(np.int64)
 
 
 def _asked(item: Ints, method: Ints, repeat: Ints, task_of: Ints, shape: tuple[int, ...]) -> Ints:
     """Count the judgements asked for: an item's repeats, for every method entered for its task.
 
-    A method without a line about an item of a task it takes part in has a hole there. A method without any line
-    in a task was not entered for it, and has none.
+    A method without a line about an item of a task it takes part in has a hole there. A method without any
+    line in a task was not entered for it, and has none.
     """
     sessions = np.unique(item * (int(repeat.max()) + 1) + repeat) // (int(repeat.max()) + 1)
     repeats = np.bincount(sessions, minlength=shape[0])

@@ -8,7 +8,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from lmmscore.leaderboard.resampling import TIE, Floats, Ints, interval_of, resample
 from lmmscore.leaderboard.tables import Interval, rounded
@@ -91,7 +90,8 @@ def differences(
 ) -> Differences:
     """Compare every two methods of an item × method array on the items both have.
 
-    `strata` is the task of each item when the mean is over tasks, else None. With `draws` 0 there are no intervals.
+    `strata` is the task of each item when the mean is over tasks, else None. With `draws` 0 there are no
+    intervals.
     """
     pairs = list(combinations(range(len(methods)), 2))
     first, second = [a for a, _ in pairs], [b for _, b in pairs]
@@ -107,7 +107,9 @@ def differences(
             second=methods[b],
             n=int(n[k]),
             difference=float(np.nansum(shares[:, k])) if n[k] else None,
-            interval=interval_of(gaps[:, k], strata, resampled[:, k], level=level) if resampled is not None else None,
+            interval=interval_of(gaps[:, k], strata, resampled[:, k], level=level)
+            if resampled is not None
+            else None,
             p=float(p[k]) if n[k] else None,
             p_holm=float(corrected[k]) if n[k] else None,
             wins=int((gaps[:, k] > TIE).sum()),
@@ -124,21 +126,25 @@ def item_weights(values: Floats, strata: Ints | None) -> Floats:
     """Return what each known value weighs in its column's mean: the same each, or the same for each task."""
     known = np.isfinite(values)
     if strata is None:
-        return known / np.maximum(known.sum(axis=0), 1)
+        equal: Floats = known / np.maximum(known.sum(axis=0), 1)
+        return equal
     weights = np.zeros(values.shape)
     tasks = np.unique(strata)
     for task in tasks:
         part = known[strata == task]
         weights[strata == task] = part / np.maximum(part.sum(axis=0), 1)
-    present = sum((known[strata == task].any(axis=0).astype(float) for task in tasks), np.zeros(values.shape[1]))
+    present = sum(
+        (known[strata == task].any(axis=0).astype(float) for task in tasks), np.zeros(values.shape[1])
+    )
     return weights / np.maximum(present, 1)
 
 
 def permutation_p(shares: Floats, *, draws: int, rng: np.random.Generator) -> Floats:
     """Return the two-sided p of each column's sum if the sign of every entry were a coin's.
 
-    Were two methods alike, swapping their names on an item would change nothing but the sign of its difference.
-    All patterns are tried for up to EXACT_UP_TO items; otherwise `draws`, and the data themselves count as one.
+    Were two methods alike, swapping their names on an item would change nothing but the sign of its
+    difference. All patterns are tried for up to EXACT_UP_TO items; otherwise `draws`, and the data themselves
+    count as one.
     """
     data = np.nan_to_num(shares)
     bar = np.abs(data.sum(axis=0)) - TIE
@@ -154,15 +160,17 @@ def permutation_p(shares: Floats, *, draws: int, rng: np.random.Generator) -> Fl
     return result
 
 
-def _patterns(start: int, count: int, n: int) -> npt.NDArray[np.float64]:
+def _patterns(start: int, count: int, n: int) -> Floats:
     bits = (np.arange(start, start + count)[:, None] >> np.arange(n)) & 1
-    return bits * 2.0 - 1.0
+    signs: Floats = bits * 2.0 - 1.0
+    return signs
 
 
-def _coins(count: int, n: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+def _coins(count: int, n: int, rng: np.random.Generator) -> Floats:
     # A byte is eight coins; drawing whole integers for them would take most of the time.
     packed = np.frombuffer(rng.bytes(count * ((n + 7) // 8)), dtype=np.uint8).reshape(count, -1)
-    return np.unpackbits(packed, axis=1, count=n) * 2.0 - 1.0
+    signs: Floats = np.unpackbits(packed, axis=1, count=n) * 2.0 - 1.0
+    return signs
 
 
 def holm(p: Floats) -> Floats:
@@ -177,8 +185,8 @@ def holm(p: Floats) -> Floats:
 def letters(methods: Sequence[str], apart: set[tuple[str, str]]) -> dict[str, str]:
     """Return a compact letter display: two methods share a letter exactly when they are not in `apart`.
 
-    Begin with one group of all; a pair that is apart splits every group that holds both; a group inside another
-    is dropped (Piepho 2004).
+    Begin with one group of all; a pair that is apart splits every group that holds both; a group inside
+    another is dropped (Piepho 2004).
     """
     groups: list[frozenset[str]] = [frozenset(methods)]
     for first, second in sorted(apart):
@@ -188,7 +196,9 @@ def letters(methods: Sequence[str], apart: set[tuple[str, str]]) -> dict[str, st
     place = {method: i for i, method in enumerate(methods)}
     groups.sort(key=lambda group: sorted(place[m] for m in group))
     names = [_letter(i) for i in range(len(groups))]
-    return {m: "".join(name for name, group in zip(names, groups, strict=True) if m in group) for m in methods}
+    return {
+        m: "".join(name for name, group in zip(names, groups, strict=True) if m in group) for m in methods
+    }
 
 
 def _letter(index: int) -> str:

@@ -74,8 +74,8 @@ def _scale_dict(use: ScaleUse, decimals: int | None) -> dict[str, Any]:
 def habits(scores: pd.DataFrame, sessions: Iterable[Mapping[str, Any]] | None) -> Habits:
     """Return a judge's habits from the tidy scores and, where there are any, the records of the sessions.
 
-    A session's record may have `repairs` (a number or a list), `slips` (the same) and `names` (method names found
-    in a reply).
+    A session's record may have `repairs` (a number or a list), `slips` (the same) and `names` (method names
+    found in a reply).
     """
     factors = [str(name) for name in pd.unique(scores["factor"])]
     use = tuple(scale_use(scores[scores["factor"] == name], name) for name in factors)
@@ -122,7 +122,9 @@ def scale_use(scores: pd.DataFrame, factor: str) -> ScaleUse:
         distinct=len(numbers),
         commonest=float(numbers[top]) if len(value) else None,
         commonest_share=float(counts[top] / len(value)) if len(value) else None,
-        counts={f"{n:g}": int(c) for n, c in zip(numbers, counts, strict=True)} if len(numbers) <= 100 else {},
+        counts={f"{n:g}": int(c) for n, c in zip(numbers, counts, strict=True)}
+        if len(numbers) <= 100
+        else {},
         sessions=sessions,
         tied_sessions=tied,
         pairs=pairs,
@@ -147,21 +149,24 @@ def _ties(known: pd.DataFrame, value: np.ndarray) -> tuple[int, int, int, int]:
 
 def statements(found: Habits, *, asks_to_avoid_ties: bool) -> list[str]:
     """Return the habits in plain sentences."""
-    said = []
-    for use in found.scale:
-        if use.pairs:
-            though = ", although the dialog asks to avoid equal scores" if asks_to_avoid_ties else ""
-            said.append(
-                f"{use.factor}: {use.tied_pairs} of {use.pairs} pairs of edits tie ({use.tied_pairs / use.pairs:.0%}), "
-                f"in {use.tied_sessions} of {use.sessions} sessions{though}; {use.distinct} different numbers used, "
-                f"{use.commonest:g} the commonest ({use.commonest_share:.0%})."
-            )
+    said = [_tie_line(use, asks_to_avoid_ties) for use in found.scale if use.pairs]
     if found.sessions is not None:
+        refused = found.outcomes.get(Outcome.REFUSED.value, 0)
         said.append(
-            f"{found.sessions} sessions: {found.repairs} repair turns, {found.slips} slips in the judge's own sums, "
-            f"{found.outcomes.get('refused', 0)} refused edits."
+            f"{found.sessions} sessions: {found.repairs} repair turns, {found.slips} slips in the judge's own "
+            f"sums, {refused} refused edits."
         )
     if found.names:
         named = ", ".join(f"{name} ({count})" for name, count in found.names.items())
         said.append(f"Method names found in replies, which should be impossible: {named}.")
     return said
+
+
+def _tie_line(use: ScaleUse, asks_to_avoid_ties: bool) -> str:
+    though = (
+        ", although the dialog asks to avoid equal scores" if asks_to_avoid_ties and use.tied_pairs else ""
+    )
+    ties = f"{use.tied_pairs} of {use.pairs} pairs of edits tie ({use.tied_pairs / use.pairs:.0%})"
+    where = f"in {use.tied_sessions} of {use.sessions} sessions{though}"
+    most = f"{use.commonest:g} the commonest ({use.commonest_share:.0%})"
+    return f"{use.factor}: {ties}, {where}; {use.distinct} different numbers used, {most}."

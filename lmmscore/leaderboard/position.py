@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,11 @@ import pandas as pd
 
 from lmmscore.leaderboard.resampling import TIE, Floats, Ints
 from lmmscore.leaderboard.tables import Interval, rounded
+
+_FIXED = (
+    "Every method always stood in the same place: an effect of position cannot be told from one of method. "
+    "Run with --order shuffled or balanced, over several items, to find out."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +38,8 @@ class PositionEffect:
     adjusted: dict[str, float]
     """The same, had every method stood in the middle on average; empty without a slope."""
     statement: str
+    fixed: bool = False
+    """Whether every method always stood in the same place, so that method and position are one."""
     doubts: tuple[str, ...] = ()
     """Pairs of methods whose order the places alone could explain."""
 
@@ -57,25 +65,40 @@ def position_effect(scores: pd.DataFrame, *, factor: str, level: float) -> Posit
     The standard error allows for scores of one item hanging together. Means here are over judgements.
     """
     used = _usable(scores, factor)
-    method, names = pd.factorize(used["method"])
+    method, names = _codes(used, ["method"])
     place = used["position"].to_numpy(dtype=np.float64)
     score = used["score"].to_numpy(dtype=np.float64)
-    places = _by_method(place, method, names)
-    means = _by_method(score, method, names)
-    session = used.groupby(["task", "item", "repeat"], sort=False, observed=True).ngroup().to_numpy()
-    item = used.groupby(["task", "item"], sort=False, observed=True).ngroup().to_numpy()
-    common = {"factor": factor, "n": len(used), "items": len(np.unique(item)), "places": places, "means": means}
+    session, _ = _codes(used, ["task", "item", "repeat"])
+    item, items = _codes(used, ["task", "item"])
     fit = slope_within(score, place, method, session, item, level=level)
-    if isinstance(fit, str):
-        return PositionEffect(**common, slope=None, interval=None, p=None, adjusted={}, statement=fit)
-    slope, interval, p = fit
-    middle = float(np.mean(list(places.values())))
-    adjusted = {name: means[name] - slope * (places[name] - middle) for name in means}
-    doubts = _doubts(means, places, slope, interval)
-    said = _statement(slope, interval, p, level)
+    known = None if isinstance(fit, str) else fit
+    places, means = _by_method(place, method, names), _by_method(score, method, names)
     return PositionEffect(
-        **common, slope=slope, interval=interval, p=p, adjusted=adjusted, statement=said, doubts=doubts
+        factor=factor,
+        slope=known[0] if known else None,
+        interval=known[1] if known else None,
+        p=known[2] if known else None,
+        n=len(used),
+        items=len(items),
+        places=places,
+        means=means,
+        adjusted=_adjusted(means, places, known[0]) if known else {},
+        statement=fit if isinstance(fit, str) else _statement(*fit, level),
+        fixed=fit == _FIXED and len(names) > 1,
+        doubts=_doubts(means, places, known[0], known[1]) if known else (),
     )
+
+
+def _codes(used: pd.DataFrame, keys: list[str]) -> tuple[Ints, list[str]]:
+    groups = used.groupby(keys, sort=False, observed=True)
+    codes: Ints = groups.ngroup().to_numpy(dtype=np.int64)
+    first = np.unique(codes, return_index=True)[1]
+    return codes, [str(name) for name in used[keys[-1]].iloc[first]]
+
+
+def _adjusted(means: dict[str, float], places: dict[str, float], slope: float) -> dict[str, float]:
+    middle = float(np.mean(list(places.values())))
+    return {name: means[name] - slope * (places[name] - middle) for name in means}
 
 
 def _usable(scores: pd.DataFrame, factor: str) -> pd.DataFrame:
@@ -85,10 +108,10 @@ def _usable(scores: pd.DataFrame, factor: str) -> pd.DataFrame:
     return scores[known]
 
 
-def _by_method(values: Floats, method: Ints, names: Sequence[Any]) -> dict[str, float]:
+def _by_method(values: Floats, method: Ints, names: Sequence[str]) -> dict[str, float]:
     sums = np.bincount(method, weights=values, minlength=len(names))
     counts = np.bincount(method, minlength=len(names))
-    return {str(name): float(s / c) for name, s, c in zip(names, sums, counts, strict=True)}
+    return {name: float(s / c) for name, s, c in zip(names, sums, counts, strict=True)}
 
 
 def _no_fit(place: Floats, method: Ints) -> str:
@@ -96,10 +119,7 @@ def _no_fit(place: Floats, method: Ints) -> str:
         return "No positions are recorded, so their effect cannot be known."
     middle = np.bincount(method, weights=place) / np.bincount(method)
     if np.abs(place - middle[method]).max() < TIE:
-        return (
-            "Every method always stood in the same place: an effect of position cannot be told from one of method. "
-            "Run with --order shuffled or balanced, over several items, to find out."
-        )
+        return _FIXED
     return "Too few judgements to tell an effect of position from one of method."
 
 
@@ -108,8 +128,9 @@ def slope_within(
 ) -> tuple[float, Interval, float] | str:
     """Return slope, interval and two-sided p of place within sessions and methods, or why there is none.
 
-    Sessions are swept out by subtracting their means, methods by least squares on their swept indicators; what is
-    left of score is regressed on what is left of place. Errors are clustered by item, with G - 1 degrees of freedom.
+    Sessions are swept out by subtracting their means, methods by least squares on their swept indicators;
+    what is left of score is regressed on what is left of place. Errors are clustered by item, with G - 1
+    degrees of freedom.
     """
     from scipy.stats import t
 
@@ -140,7 +161,8 @@ def _within(columns: Floats, group: Ints) -> Floats:
 
 
 def _statement(slope: float, interval: Interval, p: float, level: float) -> str:
-    size = f"{slope:+.3f} a place later ({level:.0%} interval {interval[0]:+.3f} to {interval[1]:+.3f}, p = {p:.3g})"
+    within = f"{level:.0%} interval {interval[0]:+.3f} to {interval[1]:+.3f}, p = {p:.3g}"
+    size = f"{slope:+.3f} a place later ({within})"
     if p <= 1 - level:
         return f"Position moved the scores: {size}."
     return f"No effect of position was found: {size}."
@@ -149,11 +171,11 @@ def _statement(slope: float, interval: Interval, p: float, level: float) -> str:
 def _doubts(
     means: dict[str, float], places: dict[str, float], slope: float, interval: Interval
 ) -> tuple[str, ...]:
-    """Return the neighbours in rank whose order the fitted slope reverses, or could if it is certain there is one."""
+    """Return the neighbours in rank whose order the slope, or a certain slope's interval, could reverse."""
     ends = interval if interval[0] * interval[1] > 0 else (slope, slope)
     ordered = sorted(means, key=lambda name: (-means[name], name))
     found = []
-    for better, worse in zip(ordered, ordered[1:], strict=False):
+    for better, worse in pairwise(ordered):
         lead = means[better] - means[worse]
         owed = max(end * (places[better] - places[worse]) for end in (slope, *ends))
         if lead > TIE and owed >= lead:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ class Power:
     """Items in all, with the repeats there are; None when no number would do, or it cannot be known."""
     repeats_needed: int | None
     """Repeats in all, with the items there are; None when no number would do, or it cannot be known."""
-    statements: tuple[str, ...]
+    statements: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures for JSON."""
@@ -47,7 +47,14 @@ class Power:
 
 
 def power_of(
-    scores: pd.DataFrame, first: str, second: str, *, task: str | None, factor: str, power: float, alpha: float
+    scores: pd.DataFrame,
+    first: str,
+    second: str,
+    *,
+    task: str | None,
+    factor: str,
+    power: float,
+    alpha: float,
 ) -> Power:
     """Return how many items, or repeats, would tell two methods apart with the wanted power.
 
@@ -55,29 +62,33 @@ def power_of(
     difference is tested with a two-sided paired t-test; its power is exact for normal differences.
     """
     gaps, item = _gaps(scores, first, second, task, factor)
-    sizes = np.bincount(item)
-    means = np.bincount(item, weights=gaps) / sizes
-    n, repeats, effect = len(means), float(len(gaps) / len(means)), float(means.mean())
+    means = np.bincount(item, weights=gaps) / np.bincount(item)
+    n, effect = len(means), float(means.mean())
+    total = float(means.var(ddof=1)) if n > 1 else None
     parts = components(gaps, item)
-    total = float(means.var(ddof=1)) if n > 1 else math.nan
-    within = parts[0] if parts else None
-    over_items = max(0.0, total - within / repeats) if within is not None else None
-    items_needed = _items_needed(effect, total, power, alpha) if n > 1 else None
-    repeats_needed = None
-    if within is not None and over_items is not None:
-        repeats_needed = _repeats_needed(effect, over_items, within, n, power, alpha)
-    now = t_power(effect, total, n, alpha) if n > 1 else None
+    within = parts[0] if parts and n > 1 else None
+    over_items = (
+        max(0.0, total - within * n / len(gaps)) if total is not None and within is not None else None
+    )
     found = Power(
-        first, second, task, factor, n, repeats, effect,
-        math.sqrt(over_items) if over_items is not None else None,
-        math.sqrt(within) if within is not None else None,
-        now, items_needed, repeats_needed, (),
-    )  # fmt: skip
-    return Power(**{**_shallow(found), "statements": _statements(found, power, alpha)})
+        first=first,
+        second=second,
+        task=task,
+        factor=factor,
+        items=n,
+        repeats=len(gaps) / n,
+        difference=effect,
+        item_std=_root(over_items),
+        repeat_std=_root(within),
+        power_now=None if total is None else t_power(effect, total, n, alpha),
+        items_needed=None if total is None else _items_needed(effect, total, power, alpha),
+        repeats_needed=_repeats_needed(effect, over_items, within, n, power, alpha),
+    )
+    return replace(found, statements=_statements(found, power, alpha))
 
 
-def _shallow(found: Power) -> dict[str, Any]:
-    return {name: getattr(found, name) for name in Power.__slots__}
+def _root(variance: float | None) -> float | None:
+    return None if variance is None else math.sqrt(variance)
 
 
 def _gaps(
@@ -86,14 +97,16 @@ def _gaps(
     """Return the differences of both methods' scores in the same session, and the item of each."""
     cube = tabulate(scores)
     cube.factor(factor)
-    for name, known, what in ((first, cube.methods, "method"), (second, cube.methods, "method")):
-        if name not in known:
-            raise LmmscoreError(f"no {what} {name!r} in these scores{nearest(name, known)}; known: {', '.join(known)}")
+    for what, name, known in (
+        ("method", first, cube.methods),
+        ("method", second, cube.methods),
+        ("task", task, cube.tasks),
+    ):
+        if name is not None and name not in known:
+            hint = f"{nearest(name, known)}; known: {', '.join(known)}"
+            raise LmmscoreError(f"no {what} {name!r} in these scores{hint}")
     if first == second:
         raise LmmscoreError(f"{first} cannot be told apart from itself; name two methods")
-    if task is not None and task not in cube.tasks:
-        known = cube.tasks
-        raise LmmscoreError(f"no task {task!r} in these scores{nearest(task, known)}; known: {', '.join(known)}")
     chosen = scores[(scores["factor"] == factor) & scores["score"].notna()]
     chosen = chosen if task is None else chosen[chosen["task"] == task]
     wide = chosen[chosen["method"].isin([first, second])].pivot(
@@ -123,7 +136,7 @@ def t_power(effect: float, variance: float, n: int, alpha: float) -> float:
 
 
 def _least(good: Any, low: int, most: int) -> int | None:
-    """Return the least number from `low` on that is good, given that larger ones are too; None beyond `most`."""
+    """Return the least good number from `low` on, larger ones being good too; None beyond `most`."""
     high = low
     while not good(high):
         if high >= most:
@@ -142,9 +155,9 @@ def _items_needed(effect: float, variance: float, power: float, alpha: float) ->
 
 
 def _repeats_needed(
-    effect: float, over_items: float, within: float, n: int, power: float, alpha: float
+    effect: float, over_items: float | None, within: float | None, n: int, power: float, alpha: float
 ) -> int | None:
-    if abs(effect) < 1e-9:
+    if abs(effect) < 1e-9 or over_items is None or within is None:
         return None
     return _least(lambda k: t_power(effect, over_items + within / k, n, alpha) >= power, 1, _MOST_REPEATS)
 
@@ -153,9 +166,12 @@ def _statements(found: Power, power: float, alpha: float) -> tuple[str, ...]:
     better, worse = (found.first, found.second) if found.difference >= 0 else (found.second, found.first)
     wanted = f"a power of {power:.0%} at {alpha:.0%}, if the difference seen is the true one"
     if abs(found.difference) < 1e-9:
-        return (f"{found.first} and {found.second} have the same mean: no number of items would tell them apart.",)
+        return (
+            f"{found.first} and {found.second} have the same mean: no number of items would tell them apart.",
+        )
     said = [
-        f"{better} leads {worse} by {abs(found.difference):.3g} in {found.factor} over {found.items} items in common."
+        f"{better} leads {worse} by {abs(found.difference):.3g} in {found.factor}, "
+        f"over {found.items} items in common."
     ]
     if found.items < 2:
         return (*said, "One item says nothing about the spread over items: judge more items first.")
@@ -175,7 +191,12 @@ def _items_line(found: Power, wanted: str) -> str:
 
 def _repeats_line(found: Power) -> str:
     if found.repeat_std is None:
-        return "No item was judged twice, so what more repeats would do cannot be known; run with --repeats 2 or more."
+        return (
+            "No item was judged twice: what repeats would do cannot be known. Run with --repeats 2 or more."
+        )
     if found.repeats_needed is None:
-        return "No number of repeats of these items would do: their differences vary too much from item to item."
-    return f"Or {found.repeats_needed:,} repeats of each of these {found.items} items, in place of {found.repeats:.3g}."
+        return (
+            "No number of repeats of these items would do: their differences vary too much from item to item."
+        )
+    instead = f"in place of {found.repeats:.3g}"
+    return f"Or {found.repeats_needed:,} repeats of each of these {found.items} items, {instead}."

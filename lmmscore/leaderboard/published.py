@@ -51,7 +51,7 @@ class Problem:
 
 
 def key_of(name: str) -> str:
-    """Return what a name is matched by: letters and digits in lower case, `+` as plus, known aliases resolved."""
+    """Return what a name is matched by: its letters and digits, `+` as plus, known aliases resolved."""
     plain = "".join(c for c in name.casefold().replace("+", "plus") if c.isalnum()) or name
     return ALIASES.get(plain, plain)
 
@@ -66,7 +66,9 @@ def find_published(name: str) -> Path:
     if inside.is_file() and inside.parent == folder:
         return inside
     known = sorted(file.stem for file in folder.glob("*.csv"))
-    raise FileProblem(f"no published table {name!r}{nearest(name, known)}; give a file, or one of: {', '.join(known)}")
+    raise FileProblem(
+        f"no published table {name!r}{nearest(name, known)}; give a file, or one of: {', '.join(known)}"
+    )
 
 
 def load_published(path: Path) -> list[Entry]:
@@ -124,7 +126,9 @@ def check(entries: Sequence[Entry], *, scale: tuple[float, float]) -> list[Probl
 
 def _twice(entry: Entry, rivals: Sequence[Entry]) -> Iterator[Problem]:
     if any(key_of(other.method) == key_of(entry.method) and other.line < entry.line for other in rivals):
-        yield Problem(entry.task, entry.method, "printed-twice", f"{entry.method} stands twice in {entry.task}")
+        yield Problem(
+            entry.task, entry.method, "printed-twice", f"{entry.method} stands twice in {entry.task}"
+        )
 
 
 def _rank(entry: Entry, rivals: Sequence[Entry]) -> Iterator[Problem]:
@@ -147,7 +151,8 @@ def _rank(entry: Entry, rivals: Sequence[Entry]) -> Iterator[Problem]:
     ]
     if wrong:
         by_mean = 1 + sum(other.mean > entry.mean for other in rivals)
-        says = f"printed rank {entry.rank} with mean {entry.mean:g}, but {', '.join(wrong)}; by its mean it is {by_mean}"
+        printed = f"printed rank {entry.rank} with mean {entry.mean:g}"
+        says = f"{printed}, but {', '.join(wrong)}; by its mean it is {by_mean}"
         yield Problem(entry.task, entry.method, "rank-contradicts-mean", says)
 
 
@@ -155,7 +160,9 @@ def _figures(entry: Entry, scale: tuple[float, float]) -> Iterator[Problem]:
     low, high = scale
     place = entry.task, entry.method
     if not low <= entry.mean <= high:
-        yield Problem(*place, "mean-outside-scale", f"mean {entry.mean:g} is outside the scale {low:g}–{high:g}")
+        yield Problem(
+            *place, "mean-outside-scale", f"mean {entry.mean:g} is outside the scale {low:g}–{high:g}"
+        )
     if entry.std is None:
         return
     if entry.std < 0:
@@ -163,12 +170,13 @@ def _figures(entry: Entry, scale: tuple[float, float]) -> Iterator[Problem]:
     most = largest_std(entry.mean, low, high, entry.n)
     if low <= entry.mean <= high and entry.std > most + 0.005:
         over = f"{entry.n} scores" if entry.n else "any number of scores"
-        says = f"std {entry.std:g} is impossible: {over} from {low:g} to {high:g} with mean {entry.mean:g} have at most"
-        yield Problem(*place, "std-too-large", f"{says} {most:.2f}")
+        scores = f"{over} from {low:g} to {high:g} with mean {entry.mean:g}"
+        says = f"std {entry.std:g} is impossible: {scores} have at most {most:.2f}"
+        yield Problem(*place, "std-too-large", says)
 
 
 def largest_std(mean: float, low: float, high: float, n: int | None) -> float:
-    """Return the largest sample standard deviation of `n` scores with this mean (None: of any number from 2 on).
+    """Return the largest sample standard deviation of `n` scores with this mean (None: of any number).
 
     It is reached by as many scores at both ends as the mean allows and one in between to make it come out.
     """

@@ -188,7 +188,8 @@ def _warnings(
         found.append(captions.range_warning(rows, rules.scales[factor], observed=observed))
     if task is None:
         entered = {
-            method: len(np.unique(cube.task_of[cube.asked[:, i] > 0])) for i, method in enumerate(cube.methods)
+            method: len(np.unique(cube.task_of[cube.asked[:, i] > 0]))
+            for i, method in enumerate(cube.methods)
         }
         if min(entered.values()) < len(cube.tasks):
             found.append(captions.uneven_entries(entered, len(cube.tasks)))

@@ -34,10 +34,11 @@ class Spread:
 
 
 def repeat_spread(scores: pd.DataFrame, *, factor: str) -> list[Spread]:
-    """Return the spread of every method over its items and repeats, after that of all edits (`method` None)."""
+    """Return the spread of all edits together (`method` None), then of each method."""
     known = scores[(scores["factor"] == factor) & scores["score"].notna()]
     value = known["score"].to_numpy(dtype=np.float64)
-    edit = known.groupby(["task", "item", "method"], sort=False, observed=True).ngroup().to_numpy()
+    edits = known.groupby(["task", "item", "method"], sort=False, observed=True)
+    edit: Ints = edits.ngroup().to_numpy(dtype=np.int64)
     found = [_spread(None, value, edit)]
     names = known["method"].astype(str).to_numpy()
     for method in sorted(set(names)):
@@ -66,8 +67,8 @@ def _spread(method: str | None, value: Floats, edit: Ints) -> Spread:
 def components(value: Floats, group: Ints) -> tuple[float, float, float] | None:
     """Return the variances within and between groups and the typical group size; None when nothing repeats.
 
-    One-way random effects from the analysis of variance, also for groups of unequal size. A negative estimate of
-    the variance between groups means that there is none to be seen, and is given as 0.
+    One-way random effects from the analysis of variance, also for groups of unequal size. A negative estimate
+    of the variance between groups means that there is none to be seen, and is given as 0.
     """
     _, group = np.unique(group, return_inverse=True)
     sizes = np.bincount(group)
@@ -85,8 +86,10 @@ def components(value: Floats, group: Ints) -> tuple[float, float, float] | None:
 def statement(spread: Spread) -> str:
     """Return the spread in a sentence."""
     if spread.within is None or spread.between is None:
-        return "No edit was judged twice, so the spread over repeats is unknown; run with --repeats 2 or more."
-    text = f"Standard deviation over repeats of the same edit {spread.within:.2f}, over edits {spread.between:.2f}"
+        return (
+            "No edit was judged twice, so the spread over repeats is unknown; run with --repeats 2 or more."
+        )
+    text = f"Std over repeats of the same edit {spread.within:.2f}, over edits {spread.between:.2f}"
     if spread.reliability is None or spread.reliability_of_mean is None:
         return text + "; all scores are equal, so reliability is undefined."
     return (

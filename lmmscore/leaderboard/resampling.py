@@ -1,8 +1,8 @@
 """The paired bootstrap over items: every method is averaged over the same drawn items.
 
-A draw of n items with replacement is a vector of counts, so that the means of all methods in many draws are one
-matrix product. Counts are made in blocks that fit the processor's cache, which bounds memory and is what makes
-this fast.
+A draw of n items with replacement is a vector of counts, so that the means of all methods in many draws are
+one matrix product. Counts are made in blocks that fit the processor's cache, which bounds memory and is what
+makes this fast.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Ints = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.floating]
 
 TIE = 1e-9
-"""Means closer than this are equal: scores are short decimals, and their sums differ by rounding noise only."""
+"""Means closer than this are equal: scores are short decimals, so smaller gaps are rounding noise."""
 
 _BLOCK = 1 << 17
 """Counts made at a time: a megabyte, about a second-level cache."""
@@ -68,9 +68,10 @@ def ranks(means: Floats) -> Ints:
 def tail(sizes: Sequence[int], *, level: float) -> float:
     """Return the share to cut off each end of resampled means, so that the `level` is kept.
 
-    Plain percentiles are too narrow for few items: they use n where the sample variance has n - 1, and a normal
-    quantile where Student's t belongs. Both are put right by cutting off less (Hesterberg 2015, section 3.3.2).
-    `sizes` is the number of items, or of those of each task when items are drawn within tasks.
+    Plain percentiles are too narrow for few items: they use n where the sample variance has n - 1, and a
+    normal quantile where Student's t belongs. Both are put right by cutting off less (Hesterberg 2015,
+    section 3.3.2). `sizes` is the number of items, or of those of each task when items are drawn within
+    tasks.
     """
     from scipy.stats import norm, t
 
@@ -88,7 +89,7 @@ def resample(values: Floats, strata: Ints | None, *, draws: int, rng: np.random.
 
 
 def cut_of(column: Floats, strata: Ints | None, *, level: float) -> float | None:
-    """Return the share to cut off each end for one column; None when it has too few values for an interval."""
+    """Return the share to cut off each end for one column; None with too few values for an interval."""
     known = np.isfinite(column)
     sizes = (int(known.sum()),) if strata is None else tuple(int(k) for k in np.bincount(strata[known]) if k)
     if sum(sizes) - len(sizes) < 1:
@@ -96,7 +97,9 @@ def cut_of(column: Floats, strata: Ints | None, *, level: float) -> float | None
     return tail(sizes, level=level)
 
 
-def interval_of(column: Floats, strata: Ints | None, draws: Floats, *, level: float) -> tuple[float, float] | None:
+def interval_of(
+    column: Floats, strata: Ints | None, draws: Floats, *, level: float
+) -> tuple[float, float] | None:
     """Return the interval of one column's mean from its resampled means; None with too few values."""
     cut = cut_of(column, strata, level=level)
     if cut is None:
@@ -106,7 +109,7 @@ def interval_of(column: Floats, strata: Ints | None, draws: Floats, *, level: fl
 
 
 def rank_interval(draws: Ints, *, cut: float) -> tuple[int, int]:
-    """Return the outermost ranks left after cutting the share `cut` off each side; whole ranks, never between."""
+    """Return the outermost ranks left after cutting `cut` off each side; always whole ranks."""
     ordered = np.sort(draws)
     skip = int(cut * len(ordered))
     return int(ordered[skip]), int(ordered[len(ordered) - 1 - skip])
@@ -129,7 +132,8 @@ def _blocks(
 def _on_grid(values: Floats) -> tuple[Numbers, float]:
     """Return values as whole multiples of a decimal step, in single precision, when that loses nothing.
 
-    Whole numbers below 2**24 add up exactly there at half the cost; anything else stays as it is, with step 1.
+    Whole numbers below 2**24 add up exactly there at half the cost; anything else stays as it is, with step
+    1.
     """
     for grid in (1.0, 10.0, 100.0):
         whole = np.rint(values * grid)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from lmmscore.errors import LmmscoreError
@@ -71,9 +72,9 @@ def sensitivity(
 ) -> Sensitivity:
     """Rank the methods under every weighting of a uniform sample of the simplex, and under `weights`.
 
-    Means are over items on which all the factors are scored. `weights` None means equal weights. Whether a rank
-    depends on the weights is not sampled but known: a mean difference is linear in the weights, so it has one
-    sign everywhere exactly when it has one sign on every factor by itself.
+    Means are over items on which all the factors are scored. `weights` None means equal weights. Whether a
+    rank depends on the weights is not sampled but known: a mean difference is linear in the weights, so it
+    has one sign everywhere exactly when it has one sign on every factor by itself.
     """
     cube = tabulate(scores)
     cube = cube if task is None else cube.select(task)
@@ -93,19 +94,22 @@ def sensitivity(
 def _factor_means(cube: Cube, factors: Sequence[str]) -> tuple[Floats, list[str], int]:
     """Return method × factor means over each method's fully scored items, for methods that have any."""
     parts = cube.mean[:, :, [cube.factor(name) for name in factors]]
-    complete = np.isfinite(parts).all(axis=2)
+    complete: npt.NDArray[np.bool_] = np.isfinite(parts).all(axis=2)
     kept = np.flatnonzero(complete.any(axis=0))
     if not len(kept):
         raise LmmscoreError("no edit has all its factors scored, so there is nothing to weigh")
     sums = np.where(complete[:, :, None], parts, 0.0).sum(axis=0)[kept]
-    return sums / complete.sum(axis=0)[kept, None], [cube.methods[i] for i in kept], int(complete.any(axis=1).sum())
+    return (
+        sums / complete.sum(axis=0)[kept, None],
+        [cube.methods[i] for i in kept],
+        int(complete.any(axis=1).sum()),
+    )
 
 
 def _standing(methods: list[str], i: int, chosen: np.ndarray, found: np.ndarray, means: Floats) -> Standing:
     lead = means[i] - np.delete(means, i, axis=0)
     always_below = int((lead <= TIE).all(axis=1).sum() - (np.abs(lead) <= TIE).all(axis=1).sum())
     never_above = int((lead >= -TIE).all(axis=1).sum())
-    # Tied on one factor, ahead on another: at a corner of the simplex they share the rank, elsewhere they do not.
     best, worst = int(found[:, i].min()), int(found[:, i].max())
     return Standing(
         method=methods[i],

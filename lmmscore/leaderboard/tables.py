@@ -1,4 +1,4 @@
-"""What a leaderboard is: tables of rows, each with its uncertainty, and the sentences that belong above them."""
+"""What a leaderboard is: tables of rows with their uncertainty, and the sentences that belong to them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Leaderboard:
-    """The tables of a run. `to_frame()` is tidy, `as_dict()` is the JSON; the report package renders the rest."""
+    """The tables of a run. `to_frame()` is tidy, `as_dict()` the JSON; lmmscore.report renders the rest."""
 
     tables: tuple[Table, ...]
     notes: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ class Leaderboard:
         """Return one line per table and method, with intervals as low and high columns."""
         import pandas as pd
 
-        lines = [_flat(table, row) for table in self.tables for row in table.rows]
+        lines = [flat(table, row) for table in self.tables for row in table.rows]
         return pd.DataFrame(lines)
 
     def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
@@ -112,9 +112,10 @@ class Leaderboard:
         return "\n".join(parts + [f"<p><small>{html.escape(text)}</small></p>" for text in self.notes])
 
 
-def _flat(table: Table, row: Row) -> dict[str, Any]:
+def flat(table: Table, row: Row) -> dict[str, Any]:
+    """Return a row as one flat line. A factor that is called like a column of ours is marked as a factor."""
     mean, rank, holes = row.mean_interval, row.rank_interval, row.rank_range
-    return {
+    lead = {
         "task": table.task,
         "factor": table.factor,
         "rank": row.rank,
@@ -123,7 +124,8 @@ def _flat(table: Table, row: Row) -> dict[str, Any]:
         "std": row.std,
         "n": row.n,
         "coverage": row.coverage,
-        **row.factors,
+    }
+    rest = {
         "mean_low": mean[0] if mean else None,
         "mean_high": mean[1] if mean else None,
         "rank_low": rank[0] if rank else None,
@@ -132,6 +134,9 @@ def _flat(table: Table, row: Row) -> dict[str, Any]:
         "rank_worst": holes[1] if holes else None,
         "group": row.group,
     }
+    taken = {*lead, *rest}
+    factors = {f"factor_{name}" if name in taken else name: value for name, value in row.factors.items()}
+    return {**lead, **factors, **rest}
 
 
 def _table_dict(table: Table, decimals: int | None) -> dict[str, Any]:
@@ -164,7 +169,7 @@ def _row_dict(row: Row, decimals: int | None) -> dict[str, Any]:
 
 
 def rounded(value: float | None, decimals: int | None) -> float | None:
-    """Return a figure for JSON: None for what is not a number, and no digits that only arithmetic put there."""
+    """Return a figure for JSON: None for what is no number, and no digits that only arithmetic put there."""
     if value is None or not math.isfinite(value):
         return None
     # Scores are decimals with few places: beyond the tenth there is only the noise of binary fractions.

@@ -57,14 +57,18 @@ def reweigh(scores: pd.DataFrame, weights: Mapping[str, float]) -> pd.DataFrame:
     value = parts["score"].to_numpy(dtype=np.float64)
     counts = np.isfinite(value) & (share > 0)
     total = np.bincount(edit[counts], weights=(share * value)[counts], minlength=edit.max(initial=-1) + 1)
-    complete = np.bincount(edit[counts], minlength=len(total)) == sum(weight > 0 for weight in shares.values())
-    return pd.concat([_overalls(parts, edit, share > 0, np.where(complete, total, np.nan)), parts], ignore_index=True)
+    complete = np.bincount(edit[counts], minlength=len(total)) == sum(
+        weight > 0 for weight in shares.values()
+    )
+    return pd.concat(
+        [_overalls(parts, edit, share > 0, np.where(complete, total, np.nan)), parts], ignore_index=True
+    )
 
 
 def _overalls(
     parts: pd.DataFrame, edit: np.ndarray, weighed: np.ndarray, overall: np.ndarray
 ) -> pd.DataFrame:
-    """Return one line per edit, taken from its first unscored factor, or its first factor when all are there."""
+    """Return one line per edit: its first unscored factor's, or its first factor's when all are there."""
     bad = parts["score"].isna().to_numpy() & weighed
     order = np.lexsort((np.arange(len(parts)), ~bad, edit))
     _, first = np.unique(edit[order], return_index=True)
