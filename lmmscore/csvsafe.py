@@ -6,7 +6,7 @@ _STARTERS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def defuse(cell: str) -> str:
-    """Return a text cell as it can stand in a CSV file: one that a spreadsheet would run gets a quote before it.
+    """Return a text cell fit for a CSV file: one that a spreadsheet would run gets a quote before it.
 
     For text only: a number keeps its minus sign. `restore` undoes it.
     """

@@ -1,1 +1,1 @@
-"""Tables and pages: terminal, Markdown, CSV, LaTeX, HTML, plots."""
+"""Tables and pages: terminal, Markdown, CSV, LaTeX, HTML."""
