@@ -253,3 +253,28 @@ def _opening(dialog: Dialog, slots: Mapping[str, str]) -> Conversation:
     if not dialog.system:
         return Conversation()
     return Conversation().add(Message("system", fill(dialog.system, slots, f"dialog {dialog.name}, system")))
+
+
+def script(
+    dialog: Dialog, n: int, task: str, instruction: str, settings: Mapping[str, str]
+) -> list[dict[str, str | list[str]]]:
+    """Return the turns as they would be played about n edits, without playing them."""
+    session = Session(dialog, Item("example", task, instruction, {}, {}), 1, ("",) * n, settings)
+    slots = slots_for(session)
+    lines: list[dict[str, str | list[str]]] = []
+    for turn, position in steps(dialog, n if dialog.covers == "item" else 1):
+        known = slots | position_slots(position or 1)
+        where = f"dialog {dialog.name}, turn {turn.name}"
+        reads = {
+            "scores": ", ".join(factor.key for factor in dialog.factors_read_by(turn)),
+            "overall": "overall",
+        }
+        lines.append(
+            {
+                "turn": turn.name,
+                "shows": [fill(kind, known, where) for kind in turn.show],
+                "say": fill(turn.words(position or 1, n), known, where),
+                "reads": reads[turn.read] if turn.read else "",
+            }
+        )
+    return lines
