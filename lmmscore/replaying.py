@@ -18,7 +18,7 @@ from lmmscore.transcripts import Transcript, load_transcript
 
 _STATED = Factor(
     key="overall", symbol="S_all", name="Overall Score", aliases=("Overall",), scale=Scale(min=0, max=100)
-)  # type: ignore[arg-type]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,9 @@ class ReplayedEdit:
     @property
     def slipped(self) -> bool:
         """Whether the judge's own overall is not what its sub-scores give."""
-        both = self.overall is not None and self.stated is not None
-        return both and abs((self.overall or 0) - (self.stated or 0)) > SLIP_TOLERANCE
+        if self.overall is None or self.stated is None:
+            return False
+        return abs(self.overall - self.stated) > SLIP_TOLERANCE
 
     @property
     def label(self) -> str:

@@ -133,7 +133,7 @@ def check(names: tuple[str, ...]) -> None:
     "answers",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Answer an open question: overall=mean, scale=1-10, scale.FACTOR=0,1, show=reference,edit, instruction=…, task=…",
+    help="Answer an open question: overall=mean, scale=1-10, scale.FACTOR=0,1, show=reference,edit, …",
 )
 @click.option("--force", is_flag=True, help="Write over an existing file.")
 def import_(file: Path, name: str | None, out: Path | None, answers: tuple[str, ...], force: bool) -> None:

@@ -73,7 +73,7 @@ class _Item:
         if self.instruction:
             text = text.replace(self.instruction, "{{instruction}}")
         if self.task:
-            text = re.sub(rf"(?<!\w){re.escape(self.task)}(?!\w)", "{{%s}}" % _task_slot(self.task), text)
+            text = re.sub(rf"(?<!\w){re.escape(self.task)}(?!\w)", "{{" + _task_slot(self.task) + "}}", text)
         text = re.sub(rf"(?<![\w.]){self.n}(?![\w.]){_COUNTED}", "{{n}}", text)
         return re.sub(rf"\b{cardinal(self.n)}\b{_COUNTED}", "{{n_word}}", text) if self.n > 1 else text
 

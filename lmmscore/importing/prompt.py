@@ -19,7 +19,8 @@ _PLACEHOLDERS = {
 _INSTRUCTION = r"(?:text|edit(?:ing)?|user)?[\s_-]*(?:instruction|prompt)|(?:text|edit(?:ing)?)[\s_-]*(?:instruction|prompt)s?"
 _BRACKETS = (r"\[", r"\]"), (r"\{\{?", r"\}\}?"), (r"<", r">")
 _DESCRIBED = re.compile(
-    r"^[\W_]*(?:(?:the\s+)?(?P<ordinal>first|second|third|fourth)\s+image|image\s*\#?(?P<number>\d))\b(?P<rest>[^\n]*(?:\n(?!\s*\n)[^\n]*)*)",
+    r"^[\W_]*(?:(?:the\s+)?(?P<ordinal>first|second|third|fourth)\s+image|image\s*\#?(?P<number>\d))\b"
+    r"(?P<rest>[^\n]*(?:\n(?!\s*\n)[^\n]*)*)",
     re.IGNORECASE | re.MULTILINE,
 )
 # The first that fits: an original with drawings on it is the marked image, whatever else is said of it.
@@ -76,7 +77,7 @@ def _described_images(text: str) -> list[str]:
         number = (
             int(match["number"])
             if match["number"]
-            else "first second third fourth".split().index(match["ordinal"].lower()) + 1
+            else ["first", "second", "third", "fourth"].index(match["ordinal"].lower()) + 1
         )
         kind = next((kind for kind, words in _KINDS if re.search(words, match["rest"], re.IGNORECASE)), None)
         if kind and number not in found:

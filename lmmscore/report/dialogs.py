@@ -18,7 +18,11 @@ def print_list(rows: Sequence[Mapping[str, Any]], n: int) -> None:
     width = max(len(row["name"]) for row in rows) + 2
     for row in rows:
         console.print(Text(f"{row['name']:<{width}}", style="bold") + Text(row["title"], style="not bold"))
-        facts = [f"shows {', '.join(row['shows'])}", _factors(row["factors"]), f"{row['calls']} calls for {n} methods"]
+        facts = [
+            f"shows {', '.join(row['shows'])}",
+            _factors(row["factors"]),
+            f"{row['calls']} calls for {n} methods",
+        ]
         facts += [f"setting {name}: {' or '.join(choices)}" for name, choices in row["settings"].items()]
         console.print(Padding(Text(" · ".join(facts), style="dim"), (0, 0, 0, width)))
 

@@ -32,10 +32,7 @@ def print_replayed(replayed: Replayed) -> None:
                 Text(f"image {edit.position} ({edit.label}) is unscored: {edit.reason}", style="yellow")
             )
     for edit in replayed.slips:
-        console.print(
-            Text(
-                f"{edit.label}: the judge states {show(edit.stated or 0)}, its sub-scores give {show(edit.overall or 0)}",
-                style="yellow",
-            )
-        )  # type: ignore[arg-type]
+        stated, exact = (show(number) for number in (edit.stated, edit.overall) if number is not None)
+        says = f"{edit.label}: the judge states {stated}, its sub-scores give {exact}"
+        console.print(Text(says, style="yellow"))
     console.print(Text("ranking: " + " > ".join(edit.label for edit in replayed.ranking), style="bold"))
