@@ -1,0 +1,152 @@
+"""The statistics as functions of how often each item was drawn: what the bootstrap evaluates.
+
+Every factory takes the edits (`judge`, `people`) and for each edit the index of its item, and returns a function
+from counts of items to values. Values are sorted once, here, and never inside a resample.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lmmscore.agreement.arrays import Bools, Floats, Ints, snap
+from lmmscore.agreement.bootstrap import CountStatistic
+
+TINY = 1e-12
+
+
+def collapse(judge: Floats, people: Floats) -> tuple[Floats, Floats, Ints]:
+    """Return the distinct pairs and how often each occurs: a contingency table's occupied cells."""
+    pairs = snap(judge) + 1j * snap(people)
+    cells, multiplicity = np.unique(pairs, return_counts=True)
+    return cells.real.copy(), cells.imag.copy(), multiplicity
+
+
+def spearman(judge: Floats, people: Floats, item: Ints) -> CountStatistic:
+    """Return Spearman's ρ of counts: midranks come from the cumulated counts of values sorted once."""
+    left, right = _Midranks(snap(judge)), _Midranks(snap(people))
+    plain = _is_identity(item)
+
+    def of(counts: Floats) -> Floats:
+        drawn = counts if plain else counts[:, item]
+        total = drawn.sum(axis=1)
+        rank_left, ties_left = left.of(drawn)
+        rank_right, ties_right = right.of(drawn)
+        # Ranks are centred, so the products below are covariances; midranks always average to (n + 1) / 2.
+        cross = np.einsum("ij,ij,ij->i", drawn, rank_left, rank_right)
+        spread = (total**3 - ties_left) * (total**3 - ties_right) / 144
+        return divide(cross, np.sqrt(np.maximum(spread, 0)))
+
+    return of
+
+
+class _Midranks:
+    """Centred midranks of a column under counts."""
+
+    def __init__(self, values: Floats) -> None:
+        _, self.code = np.unique(values, return_inverse=True)
+        self.order = np.argsort(self.code, kind="stable")
+        self.levels = int(self.code.max()) + 1 if len(values) else 0
+        self.distinct = self.levels == len(values)
+        self.sorted = _is_identity(self.order)
+        self.starts = np.flatnonzero(np.diff(self.code[self.order], prepend=-1))
+        # A short scale is summed by one matrix product; a long one by running sums over the sorted column.
+        self.table = np.eye(self.levels)[self.code] if self.levels <= 64 else None
+
+    def of(self, drawn: Floats) -> tuple[Floats, Floats]:
+        """Return each edit's centred midrank and Σ(tied³), a row a resample."""
+        level = self._by_level(drawn)
+        # Whole numbers add up six times faster than floats: an addition need not wait for the one before.
+        upto = np.cumsum(level.astype(np.int64), axis=1)
+        centred = upto - (level + upto[:, -1:]) / 2
+        ties = np.einsum("ij,ij,ij->i", level, level, level)
+        in_place = self.sorted and self.distinct
+        return (centred if in_place else np.take(centred, self.code, axis=1)), ties
+
+    def _by_level(self, drawn: Floats) -> Floats:
+        if self.table is not None:
+            return drawn @ self.table
+        ordered = drawn if self.sorted else np.take(drawn, self.order, axis=1)
+        return ordered if self.distinct else np.add.reduceat(ordered, self.starts, axis=1)
+
+
+def pearson(judge: Floats, people: Floats, item: Ints) -> CountStatistic:
+    """Return Pearson's r of counts, from sums per item."""
+    left, right = judge - judge.mean(), people - people.mean()
+    sums = _item_sums(item, np.ones_like(left), left, right, left * left, right * right, left * right)
+
+    def of(counts: Floats) -> Floats:
+        n, a, b, aa, bb, ab = (counts @ sums).T
+        return divide(n * ab - a * b, np.sqrt(np.maximum((n * aa - a * a) * (n * bb - b * b), 0)))
+
+    return of
+
+
+def mean_of(values: Floats, item: Ints, items: int) -> CountStatistic:
+    """Return the mean of counts over the values that are defined: MAE, bias, and every within-item average."""
+    known = ~np.isnan(values)
+    sums = _item_sums(item[known], np.ones(int(known.sum())), values[known], items=items)
+
+    def of(counts: Floats) -> Floats:
+        n, total = (counts @ sums).T
+        return divide(total, n)
+
+    return of
+
+
+def kendall_b(judge: Floats, people: Floats, item: Ints) -> CountStatistic:
+    """Return Kendall's τ-b of counts, as a quadratic form in them."""
+    left, right = _Midranks(snap(judge)), _Midranks(snap(people))
+    signs = _signs(judge) * _signs(people)
+    plain = _is_identity(item)
+
+    def of(counts: Floats) -> Floats:
+        drawn = counts if plain else counts[:, item]
+        total = drawn.sum(axis=1) ** 2
+        untied_left = total - (left._by_level(drawn) ** 2).sum(axis=1)
+        untied_right = total - (right._by_level(drawn) ** 2).sum(axis=1)
+        return divide(quadratic(drawn, signs), np.sqrt(untied_left * untied_right))
+
+    return of
+
+
+def pair_share(correct: Bools, item: Ints) -> CountStatistic:
+    """Return the share of pairs of edits judged correctly, of counts.
+
+    `correct` is a symmetric matrix. An edit drawn twice makes no pair with itself: nobody compared those.
+    """
+    right = correct.astype(float)
+    np.fill_diagonal(right, 0)
+    plain = _is_identity(item)
+
+    def of(counts: Floats) -> Floats:
+        drawn = counts if plain else counts[:, item]
+        pairs = drawn.sum(axis=1) ** 2 - (drawn**2).sum(axis=1)
+        return divide(quadratic(drawn, right), pairs)
+
+    return of
+
+
+def quadratic(drawn: Floats, matrix: Floats) -> Floats:
+    """Return the quadratic form of each row."""
+    return np.einsum("ij,ij->i", drawn @ matrix, drawn)
+
+
+def _signs(values: Floats) -> Floats:
+    values = snap(values)
+    return np.sign(values[:, None] - values[None, :])
+
+
+def _item_sums(item: Ints, *columns: Floats, items: int | None = None) -> Floats:
+    """Return the sums of columns by item, a row an item."""
+    size = int(item.max()) + 1 if items is None else items
+    return np.stack([np.bincount(item, weights=column, minlength=size) for column in columns], axis=1)
+
+
+def _is_identity(item: Ints) -> bool:
+    return bool(np.array_equal(item, np.arange(len(item))))
+
+
+def divide(top: Floats, bottom: Floats) -> Floats:
+    """Divide, giving NaN where the bottom vanishes: there the statistic is undefined."""
+    safe = bottom > TINY
+    return np.divide(top, bottom, out=np.full(len(top), np.nan), where=safe)

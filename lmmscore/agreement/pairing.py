@@ -1,0 +1,123 @@
+"""Judge and people side by side: one pair of numbers an edit, and a count of every edit that has only one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from lmmscore.agreement.arrays import Floats, Ints
+from lmmscore.agreement.people import Ratings
+from lmmscore.records import Outcome
+
+EDIT = ["item", "method"]
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """One factor, one judge: the edits that both the judge and people have a number for."""
+
+    edits: pd.DataFrame
+    """item, method, task, judge, people; a row an edit, sorted by item and method."""
+    left_out: dict[str, int]
+    unrated: pd.DataFrame
+    """The same columns for edits the judge scored and nobody rated; `people` is NaN."""
+
+    @property
+    def judge(self) -> Floats:
+        """The judge's scores."""
+        return self.edits["judge"].to_numpy(dtype=float)
+
+    @property
+    def people(self) -> Floats:
+        """People's mean ratings."""
+        return self.edits["people"].to_numpy(dtype=float)
+
+    @property
+    def item(self) -> Ints:
+        """Codes of items, from 0."""
+        return np.asarray(pd.factorize(self.edits["item"])[0], dtype=np.int64)
+
+    @property
+    def items(self) -> int:
+        """How many items there are."""
+        return int(self.edits["item"].nunique())
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods, sorted by name."""
+        return sorted(self.edits["method"].unique())
+
+    def grid(self, column: str) -> Floats:
+        """Return a table with a row an item and a column a method, NaN where there is no edit."""
+        grid = np.full((self.items, len(self.methods)), np.nan)
+        place = {method: number for number, method in enumerate(self.methods)}
+        grid[self.item, self.edits["method"].map(place).to_numpy(dtype=int)] = self.edits[column]
+        return grid
+
+    def of_task(self, task: str) -> Paired:
+        """Return the same for one task category."""
+        return Paired(self.edits[self.edits["task"] == task].reset_index(drop=True), {}, self.unrated)
+
+
+def judge_means(scores: pd.DataFrame, factor: str) -> pd.DataFrame:
+    """Return the judge's mean over repeats for each edit it scored, with its task."""
+    rows = scores[(scores["factor"] == factor) & (scores["outcome"] == Outcome.SCORED)]
+    grouped = rows.groupby(EDIT, sort=True).agg(judge=("score", "mean"), task=("task", "first"))
+    return grouped.reset_index()
+
+
+def people_means(ratings: pd.DataFrame, factor: str) -> pd.DataFrame:
+    """Return people's mean over raters for each edit they rated."""
+    rows = ratings[ratings["factor"] == factor]
+    return rows.groupby(EDIT, sort=True).agg(people=("score", "mean")).reset_index()
+
+
+def pair(scores: pd.DataFrame, ratings: pd.DataFrame, factor: str) -> Paired:
+    """Pair a judge's scores with people's mean ratings, edit by edit."""
+    both = judge_means(scores, factor).merge(people_means(ratings, factor), on=EDIT, how="outer", sort=True)
+    complete = both["judge"].notna() & both["people"].notna()
+    unrated = both[both["people"].isna()].reset_index(drop=True)
+    left_out = {"edits nobody rated": len(unrated)} if len(unrated) else {}
+    unscored = both[both["judge"].isna()]
+    return Paired(
+        both[complete].reset_index(drop=True), left_out | _why_unscored(scores, unscored, factor), unrated
+    )
+
+
+def _why_unscored(scores: pd.DataFrame, unscored: pd.DataFrame, factor: str) -> dict[str, int]:
+    """Return how many rated edits the judge has no score for, by outcome."""
+    outcomes = scores[scores["factor"] == factor].drop_duplicates(EDIT)[[*EDIT, "outcome"]]
+    found = unscored[EDIT].merge(outcomes, on=EDIT, how="left")["outcome"]
+    counts = found.fillna("").value_counts()
+    return {
+        f"rated edits the judge left {outcome}" if outcome else "rated edits the judge never saw": int(count)
+        for outcome, count in counts.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class RatedEdits:
+    """One factor's ratings as arrays, and the edit that each edit code stands for."""
+
+    ratings: Ratings
+    edits: pd.DataFrame
+    items: int
+    rater_names: list[str]
+
+    def judge_by_edit(self, scores: pd.DataFrame, factor: str) -> Floats:
+        """Return the judge's score of each rated edit, NaN where it has none."""
+        joined = self.edits.merge(judge_means(scores, factor), on=EDIT, how="left")
+        return joined["judge"].to_numpy(dtype=float)
+
+
+def rated_edits(ratings: pd.DataFrame, factor: str) -> RatedEdits:
+    """Return one factor's ratings as arrays."""
+    rows = ratings[ratings["factor"] == factor].sort_values([*EDIT, "rater"])
+    edits = rows[EDIT].drop_duplicates().reset_index(drop=True)
+    edit = rows.groupby(EDIT, sort=False).ngroup().to_numpy(dtype=np.int64)
+    item, items = pd.factorize(rows["item"])
+    rater, names = pd.factorize(rows["rater"], sort=True)
+    arrays = Ratings(rows["score"].to_numpy(dtype=float), edit, item.astype(np.int64), rater.astype(np.int64))
+    return RatedEdits(arrays, edits, len(items), list(names))

@@ -1,0 +1,57 @@
+"""Soft pairwise accuracy of a ranking of methods (Thompson, Mathur, Deutsch and Khayrallah, 2024).
+
+For each two methods, people's ratings and the judge's scores each give a p-value that the first is better, by a
+paired permutation over items. Agreement on that pair is 1 − |difference of the two p-values|: a judge that is sure
+where people are unsure loses some, one that is unsure where they are unsure loses nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from lmmscore.agreement.arrays import SAME, Floats
+
+ENUMERATED_ITEMS = 13
+"""Up to this many items all sign flips are enumerated, and the result is exact."""
+FLIPS = 10_000
+"""Random flips drawn where there are more items."""
+
+
+FLIPS_IN_RESAMPLE = 500
+"""Flips used inside each resample of a bootstrap, where a coarser p-value does."""
+
+
+def sign_flips(items: int, rng: np.random.Generator) -> Floats:
+    """Return rows of ±1, an entry an item: all of them for few items, else a random sample."""
+    if items <= ENUMERATED_ITEMS:
+        return np.array(list(itertools.product([1.0, -1.0], repeat=items)))
+    return rng.choice([1.0, -1.0], size=(FLIPS, items))
+
+
+def soft_pairwise_accuracy(
+    judge: Floats, people: Floats, flips: Floats, counts: Floats | None = None
+) -> float:
+    """Return the soft pairwise accuracy; rows are items, columns methods, NaN where there is no score.
+
+    An item takes part in a pair of methods where both have a score from both sides. A pair with no such item
+    says nothing, and is left out; NaN where none is left. `counts` says how often each item was drawn; each copy
+    is flipped together with its item.
+    """
+    first, second = np.triu_indices(judge.shape[1], 1)
+    by_judge = judge[:, first] - judge[:, second]
+    by_people = people[:, first] - people[:, second]
+    usable = ~(np.isnan(by_judge) | np.isnan(by_people))
+    weights = np.ones(len(judge)) if counts is None else counts
+    counted = (usable & (weights > 0)[:, None]).any(axis=0)
+    if not counted.any():
+        return float("nan")
+    p_judge = _p_values(np.where(usable, by_judge * weights[:, None], 0.0)[:, counted], flips)
+    p_people = _p_values(np.where(usable, by_people * weights[:, None], 0.0)[:, counted], flips)
+    return float(np.mean(1 - np.abs(p_judge - p_people)))
+
+
+def _p_values(differences: Floats, flips: Floats) -> Floats:
+    """Return for each pair the share of flips whose sum reaches the observed one: one-sided p-values."""
+    return np.asarray((flips @ differences >= differences.sum(axis=0) - SAME).mean(axis=0))
