@@ -42,7 +42,7 @@ def item_level(paired: Paired) -> list[Measure]:
             value=correlation.STATISTICS[name](judge, people),
             why=why,
             counted=None if why else _COUNTED[name](judge, people, item),
-            heavy=name == "kendall_b",
+            cost=_pair_cost(len(judge)) if name == "kendall_b" else 0,
             **common,
         )
         for name in correlation.CORRELATIONS
@@ -71,7 +71,7 @@ def _pooled_pairs(judge: Floats, people: Floats, item: Ints, common: dict[str, o
                 value=float("nan") if skip else pairs.accuracy(judge, people, limit),
                 why=f"calibrating needs all pairs, too many above {pairs.MOST_EDITS} edits" if skip else "",
                 counted=counted.pair_share(pairs.correct_matrix(judge, people, limit), item) if few else None,
-                heavy=True,
+                cost=_pair_cost(len(judge)),
                 extra={"threshold": limit} if name.endswith("calibrated") and not skip else {},
                 **common,  # type: ignore[arg-type]
             )
@@ -79,10 +79,15 @@ def _pooled_pairs(judge: Floats, people: Floats, item: Ints, common: dict[str, o
     return found
 
 
+def _pair_cost(edits: int) -> float:
+    """Return about how many operations all pairs take in one resample, with what numpy spends on starting."""
+    return max(2.0 * edits**2, 2e6)
+
+
 def within_item(paired: Paired) -> list[Measure]:
     """Return the statistics inside items, averaged over the items where they are defined."""
     judge, people = paired.grid("judge"), paired.grid("people")
-    rows = [_both(judge[row], people[row]) for row in range(paired.items)]
+    rows = [both_known(judge[row], people[row]) for row in range(paired.items)]
     found = [
         _averaged(name, [correlation.STATISTICS[name](*row) for row in rows], [_why_not(*row) for row in rows])
         for name in correlation.CORRELATIONS
@@ -95,7 +100,8 @@ def within_item(paired: Paired) -> list[Measure]:
     return found
 
 
-def _both(judge: Floats, people: Floats) -> tuple[Floats, Floats]:
+def both_known(judge: Floats, people: Floats) -> tuple[Floats, Floats]:
+    """Return the entries of a row where there is an edit."""
     there = ~np.isnan(judge)
     return judge[there], people[there]
 
@@ -173,18 +179,23 @@ def _soft(
         statistic="soft_pairwise_accuracy",
         value=soft.soft_pairwise_accuracy(judge, people, flips),
         why="no two methods share an item",
-        counted=_soft_counts(judge, people, flips[: soft.FLIPS_IN_RESAMPLE] if not exact else flips),
-        heavy=True,
+        counted=_soft_counts(judge, people, rng.permutation(flips)[: soft.FLIPS_IN_RESAMPLE]),
+        cost=4.0 * soft.FLIPS_IN_RESAMPLE * items * methods**2 / 2 + 1e6,
         extra={"permutations": len(flips), "exact": exact},
         **common,  # type: ignore[arg-type]
     )
 
 
 def _soft_counts(judge: Floats, people: Floats, flips: Floats) -> CountStatistic:
-    """Return soft pairwise accuracy of counts: an item drawn twice enters the permutation test twice as heavy."""
-    return lambda counts: np.array(
-        [soft.soft_pairwise_accuracy(judge, people, flips, row) for row in counts], dtype=float
-    )
+    """Return soft pairwise accuracy of counts. Here a resample is built: its copies are flipped one by one."""
+
+    def of(counts: Floats) -> Floats:
+        drawn = [np.repeat(np.arange(len(judge)), row.astype(int)) for row in counts]
+        return np.array(
+            [soft.soft_pairwise_accuracy(judge[row], people[row], flips[:, : len(row)]) for row in drawn]
+        )
+
+    return of
 
 
 def _means(grid: Floats) -> Floats:
