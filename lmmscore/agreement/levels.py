@@ -86,6 +86,8 @@ def _pair_cost(edits: int) -> float:
 
 def within_item(paired: Paired) -> list[Measure]:
     """Return the statistics inside items, averaged over the items where they are defined."""
+    if len(paired.edits) == paired.items:
+        return [_one_edit_an_item(name, paired.items) for name in _WITHIN]
     judge, people = paired.grid("judge"), paired.grid("people")
     rows = [both_known(judge[row], people[row]) for row in range(paired.items)]
     found = [
@@ -93,11 +95,20 @@ def within_item(paired: Paired) -> list[Measure]:
         for name in correlation.CORRELATIONS
     ]
     lone = ["" if len(row[0]) > 1 else "items with fewer than two methods" for row in rows]
-    threshold = pairs.calibrate(paired.judge, paired.people, paired.item) if paired.items else 0.0
+    threshold = pairs.calibrate(paired.judge, paired.people, paired.item)
     for name, limit in (("pairwise_accuracy", 0.0), ("pairwise_accuracy_calibrated", threshold)):
         measure = _averaged(name, [pairs.accuracy(*row, limit) for row in rows], lone, threshold=limit)
         found.append(measure)
     return found
+
+
+_WITHIN = (*correlation.CORRELATIONS, "pairwise_accuracy", "pairwise_accuracy_calibrated")
+
+
+def _one_edit_an_item(name: str, items: int) -> Measure:
+    lone = {"items with fewer than two methods": items} if items else {}
+    why = NO_METHODS if items else "no edit has both a score and a rating"
+    return Measure("within-item", name, float("nan"), 0, "items", BY_ITEM, left_out=lone, why=why)
 
 
 def both_known(judge: Floats, people: Floats) -> tuple[Floats, Floats]:
@@ -122,7 +133,7 @@ def _averaged(name: str, values: list[float], reasons: list[str], threshold: flo
     column = np.array(values, dtype=float)
     known = ~np.isnan(column)
     left_out = dict(Counter(reason for reason in reasons if reason))
-    why = "" if known.any() else _why_none(left_out, len(values))
+    why = "" if known.any() else _why_none(left_out)
     items = np.arange(len(column))
     return Measure(
         level="within-item",
@@ -138,11 +149,7 @@ def _averaged(name: str, values: list[float], reasons: list[str], threshold: flo
     )
 
 
-def _why_none(left_out: dict[str, int], items: int) -> str:
-    if not items:
-        return "no edit has both a score and a rating"
-    if set(left_out) == {"items with fewer than two methods"}:
-        return NO_METHODS
+def _why_none(left_out: dict[str, int]) -> str:
     return "it is defined in no item: " + ", ".join(f"{count} {reason}" for reason, count in left_out.items())
 
 
