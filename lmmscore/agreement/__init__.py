@@ -28,6 +28,7 @@ def agree(
     factors: Sequence[str] = (),
     scales: Mapping[str, tuple[float, float]] | None = None,
     scale: tuple[float, float] | None = None,
+    weights: Mapping[str, float] | None = None,
     resamples: int = 9_999,
     seed: int = 0,
     epsilon: float = 0.2,
@@ -37,7 +38,7 @@ def agree(
 
     `judges` are tidy scores tables by name; `ratings` a tidy table of ratings (see `lmmscore.ratings`). `renames`
     maps factor names; `factors` picks some; `scales` gives the limits of each factor's scale, `scale` of all.
-    `epsilon` is the advantage people are granted in the alternative annotator test.
+    `weights` make people's overall where they gave none. `epsilon` is the advantage people are granted in the alternative annotator test.
     """
     notes: list[str] = []
     names = list(judges)
@@ -45,7 +46,7 @@ def agree(
     tables = [_matched(name, table, ratings, notes) for name, table in zip(names, tables, strict=True)]
     check_scale(ratings, tables, notes, scales or {}, scale)
     known = {factor for table in tables for factor in table["factor"].unique()}
-    ratings = matching.add_overall(ratings, [f for f in ratings["factor"].unique() if f in known], notes)
+    ratings = matching.add_overall(ratings, [f for f in ratings["factor"].unique() if f in known], weights, notes)
     work = _Work(resamples, seed, epsilon, minimum_edits, notes)
     for name, table in zip(names, tables, strict=True):
         work.judge(name, table, ratings, _chosen(factors, matching.shared_factors(name, table, ratings, notes)))

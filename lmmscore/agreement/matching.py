@@ -108,21 +108,25 @@ def _some(names: set[str]) -> str:
     return ", ".join(repr(name) for name in listed[:EXAMPLES]) + (", …" if len(listed) > EXAMPLES else "")
 
 
-def add_overall(ratings: pd.DataFrame, factors: Sequence[str], notes: list[str]) -> pd.DataFrame:
-    """Return the ratings with an overall for each rating: people's own, else the mean of their factors.
+def add_overall(
+    ratings: pd.DataFrame, factors: Sequence[str], weights: Mapping[str, float] | None, notes: list[str]
+) -> pd.DataFrame:
+    """Return the ratings with an overall for each rating: people's own, else as the judge's is made.
 
-    A rating that lacks a factor gets no overall: a mean over what happens to be there is another quantity.
+    That is the weighted mean where there are weights, else the mean of the factors. A rating that lacks a factor
+    gets no overall: a mean over what happens to be there is another quantity.
     """
-    wanted = [factor for factor in factors if factor != OVERALL]
-    if OVERALL in set(ratings["factor"]) or not wanted:
+    wanted = [factor for factor in (weights or factors) if factor != OVERALL]
+    if OVERALL in set(ratings["factor"]) or not set(wanted) <= set(factors) or not wanted:
         return ratings
-    key = ["item", "method", "rater"]
+    shares = pd.Series(weights or dict.fromkeys(wanted, 1.0), dtype=float)
     rows = ratings[ratings["factor"].isin(wanted)]
-    grouped = rows.groupby(key, sort=False).agg(
-        score=("score", "mean"), n=("score", "size"), where=("where", "first")
-    )
-    whole = grouped[grouped["n"] == len(wanted)].drop(columns="n").reset_index().assign(factor=OVERALL)
-    lacking = len(grouped) - len(whole)
+    wide = rows.pivot(index=["item", "method", "rater"], columns="factor", values="score")[list(shares.index)]
+    whole = wide.dropna()
+    scores = (whole * shares).sum(axis=1) / shares.sum()
+    lacking = len(wide) - len(whole)
     left = f"; {lacking} ratings lack a factor and have none" if lacking else ""
-    notes.append(f"people gave no overall; it is the mean of their {len(wanted)} factors{left}")
-    return pd.concat([ratings, whole[ratings.columns]], ignore_index=True)
+    how = "weighted as the judge's" if weights else f"the mean of their {len(wanted)} factors"
+    notes.append(f"people gave no overall; it is {how}{left}")
+    added = scores.rename("score").reset_index().assign(factor=OVERALL, where="")
+    return pd.concat([ratings, added[ratings.columns]], ignore_index=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lmmscore.agreement.building import frame
@@ -63,6 +63,10 @@ class Agreement:
         """Return the verdict on a judge for a factor, or None."""
         found = (one for one in self.verdicts if (one.judge, one.factor) == (judge, factor))
         return next(found, None)
+
+    def with_notes(self, notes: Sequence[str]) -> Agreement:
+        """Return the same with more notes before its own."""
+        return replace(self, notes=[*notes, *self.notes])
 
     def to_frame(self) -> pd.DataFrame:
         """Return the judges' rows as a table, one statistic a line."""

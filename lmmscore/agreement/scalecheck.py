@@ -25,23 +25,22 @@ def check_scale(
     The scale is the stated one, else the factor's own (from the run or the dialog), else the range of the
     judges' scores over all factors.
     """
-    low, high = ratings["factor"].map(lambda name: (stated or scales.get(name) or (None, None))[0]), None
-    high = ratings["factor"].map(lambda name: (stated or scales.get(name) or (None, None))[1])
     seen = _seen(judges)
-    guessed = low.isna()
-    off = (ratings["score"] < low.astype(float).fillna(seen[0])) | (
-        ratings["score"] > high.astype(float).fillna(seen[1])
-    )
-    _raise_for(ratings[off & ~guessed], "", low, high)
-    beyond = ratings[off & guessed]
+    known = {factor: stated or scales.get(factor) for factor in ratings["factor"].unique()}
+    low = ratings["factor"].map({factor: (ends or seen)[0] for factor, ends in known.items()}).astype(float)
+    high = ratings["factor"].map({factor: (ends or seen)[1] for factor, ends in known.items()}).astype(float)
+    off = ratings.assign(low=low, high=high)[(ratings["score"] < low) | (ratings["score"] > high)]
+    guessed = off["factor"].map(lambda factor: known[factor] is None).astype(bool)
+    _raise_for(off[~guessed], "mend them, or state another scale with --scale LOW,HIGH")
+    beyond = off[guessed]
     if len(beyond) > SLIPS * len(ratings):
         span = f"{ratings['score'].min():g} to {ratings['score'].max():g}"
         notes.append(
             f"people used {span} and the judge {seen[0]:g} to {seen[1]:g}: mae and bias compare different scales"
         )
-    elif len(beyond):
-        hint = f"mend them, or state the scale, for example --scale {min(seen[0], beyond['score'].min()):g}-{max(seen[1], beyond['score'].max()):g}"
-        _raise_for(beyond, hint, low.fillna(seen[0]), high.fillna(seen[1]))
+        return
+    ends = min(seen[0], beyond["score"].min()), max(seen[1], beyond["score"].max())
+    _raise_for(beyond, f"mend them, or state the scale, for example --scale {ends[0]:g},{ends[1]:g}")
 
 
 def _seen(judges: Sequence[pd.DataFrame]) -> tuple[float, float]:
@@ -49,13 +48,12 @@ def _seen(judges: Sequence[pd.DataFrame]) -> tuple[float, float]:
     return (float(scores.min()), float(scores.max())) if len(scores) else (float("-inf"), float("inf"))
 
 
-def _raise_for(off: pd.DataFrame, hint: str, low: pd.Series, high: pd.Series) -> None:
+def _raise_for(off: pd.DataFrame, hint: str) -> None:
     if off.empty:
         return
     first = off.iloc[0]
-    limits = f"{float(low[off.index[0]]):g} to {float(high[off.index[0]]):g}"
     more = f" (and {len(off) - 1} more ratings)" if len(off) > 1 else ""
     raise FileProblem(
-        f"{first['where']}: {first['factor']} {first['score']:g} is off the scale of {limits}{more}; "
-        + (hint or "mend them, or state another scale with --scale")
+        f"{first['where']}: {first['factor']} {first['score']:g} is off the scale of {first['low']:g} to "
+        f"{first['high']:g}{more}; {hint}"
     )
