@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from lmmscore.cli.inputs import Source
 
 
+SECTIONS = ("further", "tasks", "powered")
+"""What a terminal shows only when asked; files hold everything."""
+
+
 @click.command("agree")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option("--scores", "score_files", multiple=True, metavar="FILE[:FIELD]",
@@ -38,6 +42,8 @@ if TYPE_CHECKING:
               help="Edits a rater needs in that test.")  # fmt: skip
 @click.option("--resamples", type=click.IntRange(100), default=9_999, show_default=True, help="Bootstrap draws.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all random draws.")
+@click.option("--show", multiple=True, type=click.Choice([*SECTIONS, "all"]),
+              help="Add a section to what the terminal shows; may be repeated.")  # fmt: skip
 @click.option("--plots", type=click.Path(path_type=Path), metavar="DIR", help="Write figures into this folder.")
 @click.option("--plot-format", type=click.Choice(["pdf", "svg", "png"]), default="pdf", show_default=True)
 @click.option("--format", "form", type=click.Choice(["term", "md", "csv", "tex", "json"]), default="term",
@@ -51,14 +57,18 @@ def command(runs: tuple[str, ...], score_files: tuple[str, ...], form: str, as_j
     """
     from lmmscore.cli.inputs import cautions
     from lmmscore.report.agreement import render
+    from lmmscore.report.agreement_grids import AT_A_GLANCE
+    from lmmscore.report.agreement_grids import SECTIONS as ALL_SECTIONS
 
     if not runs and not score_files:
         raise click.UsageError("Name a RUN, or a score file with --scores.")
     judges = [*_runs(runs), *_files(score_files, options)]
     found = _agree(judges, options)
     form = "json" if as_json else form
-    text = render(found, form, caution=cautions(judges), color=sys.stdout.isatty())  # type: ignore[arg-type]
-    click.echo(text, nl=False)
+    sections = AT_A_GLANCE if form == "term" and "all" not in options["show"] else ALL_SECTIONS
+    tty, caution = sys.stdout.isatty(), cautions(judges)
+    shown = (*sections, *options["show"])
+    click.echo(render(found, form, sections=shown, caution=caution, color=tty), nl=False)  # type: ignore[arg-type]
     for note in found.notes:
         click.echo(f"note: {note}", err=True)
     if options["plots"]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from typing import Any
 
 from lmmscore.agreement import Agreement
 from lmmscore.agreement.rows import Row
 from lmmscore.csvsafe import defuse
-from lmmscore.report.agreement_grids import agreement_grids
+from lmmscore.report.agreement_grids import SECTIONS, agreement_grids
 from lmmscore.report.leaderboard import Format, render_grids
 
 CSV_COLUMNS = (
@@ -19,15 +20,24 @@ CSV_COLUMNS = (
 
 
 def render(
-    found: Agreement, format: Format, *, caution: str = "", width: int | None = None, color: bool = False
+    found: Agreement,
+    format: Format,
+    *,
+    sections: Sequence[str] = SECTIONS,
+    caution: str = "",
+    width: int | None = None,
+    color: bool = False,
 ) -> str:
-    """Return an agreement as text. Notes stand below the tables, but in CSV, which has no room for them."""
+    """Return an agreement as text: the answer and the sections asked for; CSV and JSON always hold everything.
+
+    Notes stand below the tables in Markdown and LaTeX; the command line prints them to standard error as well.
+    """
     if format == "json":
         return found.to_json() + "\n"
     if format == "csv":
         return csv_text(found)
     notes = found.notes if format != "term" else ()
-    return render_grids(agreement_grids(found), format, caution, notes, width=width, color=color)
+    return render_grids(agreement_grids(found, sections), format, caution, notes, width=width, color=color)
 
 
 def csv_text(found: Agreement) -> str:

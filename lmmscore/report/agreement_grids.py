@@ -32,14 +32,23 @@ LEVELS = {
 }
 
 
-def agreement_grids(found: Agreement) -> list[Grid]:
-    """Return every table of an agreement, the answer first."""
-    grids = [grid for judge in found.judges for grid in (headline(found, judge), further(found, judge))]
-    for judge in found.judges:
-        grids += [level_grid(found, judge, level) for level in LEVELS]
-    grids += [*task_grids(found), people_grid(found)]
-    grids += [comparison_grid(found)] if found.comparisons else []
-    return [*grids, alternative_grid(found), *powered_grids(found)]
+SECTIONS = ("further", "levels", "tasks", "people", "judges", "replace", "powered")
+AT_A_GLANCE = ("levels", "people", "judges", "replace")
+
+
+def agreement_grids(found: Agreement, sections: Sequence[str] = SECTIONS) -> list[Grid]:
+    """Return the tables of an agreement, the answer first, then the sections asked for."""
+    made = {
+        "further": lambda: [further(found, judge) for judge in found.judges],
+        "levels": lambda: [level_grid(found, judge, level) for judge in found.judges for level in LEVELS],
+        "tasks": lambda: task_grids(found),
+        "people": lambda: [people_grid(found)],
+        "judges": lambda: [comparison_grid(found)] if found.comparisons else [],
+        "replace": lambda: [alternative_grid(found)],
+        "powered": lambda: powered_grids(found),
+    }
+    answers = [headline(found, judge) for judge in found.judges]
+    return [*answers, *(grid for name in SECTIONS if name in sections for grid in made[name]())]
 
 
 def headline(found: Agreement, judge: str) -> Grid:
