@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shlex
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +14,6 @@ from lmmscore.cli.options import json_flag, judge_options, pairs, plan_options, 
 
 if TYPE_CHECKING:
     from lmmscore.api import Request
-    from lmmscore.runner import Runner
     from lmmscore.runs import Run
 
 
@@ -81,10 +78,10 @@ def request_from(given: dict[str, Any]) -> Request:
 
 
 def _print_result(run: Run) -> None:
-    from lmmscore.report.leaderboard import print_leaderboard
+    from lmmscore.cli.terminal import print_board
+    from lmmscore.report.files import write_leaderboards
 
-    print_leaderboard(run.leaderboard())
-    click.echo(
-        f"\nrun: {run.path}\nnext: lmmscore leaderboard {run.path} --format tex · lmmscore report {run.path}",
-        err=True,
-    )
+    print_board(write_leaderboards(run))
+    click.echo(f"\nrun:  {run.path}", err=True)
+    click.echo(f"next: lmmscore leaderboard {run.path} --format tex", err=True)
+    click.echo(f"      lmmscore report {run.path}", err=True)
