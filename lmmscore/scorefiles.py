@@ -6,24 +6,25 @@ or with a column a factor, and our own scores.csv. What has no number becomes an
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from lmmscore.errors import FileProblem, nearest
 from lmmscore.ratings import FACTOR_NAMES, ITEM_NAMES, METHOD_NAMES, REPEAT_NAMES, SCORE_NAMES, TASK_NAMES
-from lmmscore.records import OVERALL, Outcome
+from lmmscore.records import OVERALL, Outcome, Score
+from lmmscore.scales import overall, weights_of
+from lmmscore.scores import SCORE_COLUMNS, as_cells, frame_of, read_scores
 from lmmscore.tables import Table, is_number, number, read_tables, split_field, text
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from lmmscore.dialogs import Dialog
-
-SCORE_COLUMNS = ("item", "task", "method", "repeat", "position", "factor", "score", "outcome", "reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,52 +51,52 @@ class _Edit:
 
 
 def read_score_file(spec: str, layout: Layout = Layout(), dialog: Dialog | None = None) -> pd.DataFrame:
-    """Return FILE[:FIELD] as a tidy scores table, with overall computed where the file has none.
+    """Return FILE[:FIELD] as a tidy scores table; our own scores.csv as it is. See `scores_in`."""
+    path, field = split_field(spec)
+    if not field and path.suffix.lower() == ".csv" and _is_ours(path):
+        return read_scores(path)
+    return frame_of(scores_in(spec, layout, dialog))
+
+
+def _is_ours(path: Path) -> bool:
+    return path.is_file() and set(SCORE_COLUMNS) <= set(read_tables(path)[0].columns)
+
+
+def scores_in(
+    spec: str,
+    layout: Layout = Layout(),
+    dialog: Dialog | None = None,
+    renames: Mapping[str, str] | None = None,
+) -> list[Score]:
+    """Return the scores in FILE[:FIELD], with overall computed where the file has none.
 
     With a dialog, every score must be on its scale, its factors are expected and its rule gives the overall;
     without one, the overall is the mean of all factors. An edit lacking a factor has no overall.
     """
     path, field = split_field(spec)
     table = read_tables(path, field if path.suffix.lower() == ".xlsx" else "")[0]
-    if set(SCORE_COLUMNS) <= set(table.columns):
-        return _own(table)
-    edits = list(_edits(table, field, layout))
+    edits = [_renamed(edit, renames or {}) for edit in _edits(table, field, layout)]
     factors = list(dict.fromkeys(factor for edit in edits for factor in edit.cells))
     if dialog is not None:
         factors = _expected(factors, dialog, table.where)
     if not factors:
         raise FileProblem(f"{table.where}: no scores in it; a score is a number under its factor's name")
     _refuse_duplicates(edits)
-    return frame_of([row for edit in edits for row in _score_rows(edit, factors, dialog)])
+    return [score for edit in edits for score in _scores_of(edit, factors, dialog)]
 
 
-def frame_of(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
-    """Return rows as a tidy scores table with its proper types."""
-    import pandas as pd
+def write_scores(scores: list[Score], out: Path | TextIO) -> None:
+    """Write scores as a tidy scores.csv."""
+    if isinstance(out, Path):
+        with out.open("w", encoding="utf-8", newline="") as file:
+            return write_scores(scores, file)
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(SCORE_COLUMNS)
+    writer.writerows(as_cells(score) for score in scores)
 
-    table = pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
-    table["score"] = table["score"].astype(float)
-    table["repeat"] = table["repeat"].astype(int)
-    table["position"] = table["position"].astype("Int64")
-    return table
 
-
-def _own(table: Table) -> pd.DataFrame:
-    """Read a table that already is a scores.csv."""
-    rows = []
-    for row, line in zip(table.rows, table.lines, strict=True):
-        cells = dict(row)
-        try:
-            cells["score"] = number(row["score"])
-            cells["position"] = None if text(row["position"]) == "" else int(row["position"])
-            cells["repeat"] = int(row["repeat"])
-            Outcome(row["outcome"])
-        except ValueError as error:
-            raise FileProblem(f"{table.where}:{line}: {error}") from error
-        if (cells["score"] is None) == (row["outcome"] == Outcome.SCORED):
-            raise FileProblem(f"{table.where}:{line}: outcome {row['outcome']} and score {row['score']!r} disagree")
-        rows.append(tuple(cells[column] for column in SCORE_COLUMNS))
-    return frame_of(rows)
+def _renamed(edit: _Edit, renames: Mapping[str, str]) -> _Edit:
+    return replace(edit, cells={renames.get(name, name): cell for name, cell in edit.cells.items()})
 
 
 def _edits(table: Table, field: str, layout: Layout) -> Iterator[_Edit]:
@@ -221,15 +222,14 @@ def _refuse_duplicates(edits: list[_Edit]) -> None:
         seen[key] = edit.where
 
 
-def _score_rows(edit: _Edit, factors: list[str], dialog: Dialog | None) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of one edit, the overall last."""
+def _scores_of(edit: _Edit, factors: list[str], dialog: Dialog | None) -> Iterator[Score]:
+    """Yield the scores of one edit, the overall last."""
     read = {factor: _read(edit, factor, dialog) for factor in factors}
     if OVERALL not in read:
         read[OVERALL] = _overall(read, dialog)
     for factor, (score, reason) in read.items():
         outcome = Outcome.SCORED if score is not None else Outcome.UNREADABLE
-        value = None if score is None else float(score)
-        yield edit.item, edit.task, edit.method, edit.repeat, None, factor, value, outcome.value, reason
+        yield Score(edit.item, edit.task, edit.method, edit.repeat, None, factor, score, outcome, reason)
 
 
 def _read(edit: _Edit, factor: str, dialog: Dialog | None) -> tuple[Fraction | None, str]:
@@ -253,8 +253,6 @@ def _overall(
     read: Mapping[str, tuple[Fraction | None, str]], dialog: Dialog | None
 ) -> tuple[Fraction | None, str]:
     """Return the overall of an edit: by the dialog's rule, else the mean; none where a factor is unscored."""
-    from lmmscore.scales import overall, weights_of
-
     missing = next((reason for score, reason in read.values() if score is None), "")
     if missing:
         return None, missing

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
-from lmmscore.agreement.arrays import Floats, snap
+from lmmscore.agreement.arrays import SAME, Floats, snap
 
 CORRELATIONS = ("spearman", "pearson", "kendall_b")
 """Undefined where either side is constant."""
@@ -25,7 +25,15 @@ def pearson(judge: Floats, people: Floats) -> float:
 
 def spearman(judge: Floats, people: Floats) -> float:
     """Return the correlation of midranks, NaN where a side is constant."""
-    return pearson(stats.rankdata(snap(judge)), stats.rankdata(snap(people)))
+    return pearson(midranks(judge), midranks(people))
+
+
+def midranks(values: Floats) -> Floats:
+    """Return ranks from 1, equal values sharing the mean of theirs."""
+    if not len(values):
+        return np.zeros(0)
+    _, code, size = np.unique(snap(values), return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(size) - (size - 1) / 2)[code])
 
 
 def kendall_b(judge: Floats, people: Floats) -> float:
@@ -58,7 +66,7 @@ def reason_undefined(judge: Floats, people: Floats, *, of: str = "edit") -> str:
     """Return why a correlation of these two is undefined, or nothing where it is defined."""
     if len(judge) < 2:
         return f"there is {'one ' + of if len(judge) else 'no ' + of} to compare, and a correlation needs two"
-    for who, values in (("the judge", snap(judge)), ("people", snap(people))):
-        if values.min() == values.max():
+    for who, values in (("the judge", judge), ("people", people)):
+        if values.max() - values.min() <= SAME:
             return f"{who} gave every {of} {values[0]:g}"
     return ""

@@ -24,10 +24,10 @@ def collapse(judge: Floats, people: Floats) -> tuple[Floats, Floats, Ints]:
 def spearman(judge: Floats, people: Floats, item: Ints) -> CountStatistic:
     """Return Spearman's ρ of counts: midranks come from the cumulated counts of values sorted once."""
     left, right = _Midranks(snap(judge)), _Midranks(snap(people))
-    plain = _is_identity(item)
+    spread_out = _to_edits(item)
 
     def of(counts: Floats) -> Floats:
-        drawn = counts if plain else counts[:, item]
+        drawn = spread_out(counts)
         total = drawn.sum(axis=1)
         rank_left, ties_left = left.of(drawn)
         rank_right, ties_right = right.of(drawn)
@@ -97,10 +97,10 @@ def kendall_b(judge: Floats, people: Floats, item: Ints) -> CountStatistic:
     """Return Kendall's τ-b of counts, as a quadratic form in them."""
     left, right = _Midranks(snap(judge)), _Midranks(snap(people))
     signs = _signs(judge) * _signs(people)
-    plain = _is_identity(item)
+    spread_out = _to_edits(item)
 
     def of(counts: Floats) -> Floats:
-        drawn = counts if plain else counts[:, item]
+        drawn = spread_out(counts)
         total = drawn.sum(axis=1) ** 2
         untied_left = total - (left._by_level(drawn) ** 2).sum(axis=1)
         untied_right = total - (right._by_level(drawn) ** 2).sum(axis=1)
@@ -116,10 +116,10 @@ def pair_share(correct: Bools, item: Ints) -> CountStatistic:
     """
     right = correct.astype(float)
     np.fill_diagonal(right, 0)
-    plain = _is_identity(item)
+    spread_out = _to_edits(item)
 
     def of(counts: Floats) -> Floats:
-        drawn = counts if plain else counts[:, item]
+        drawn = spread_out(counts)
         pairs = drawn.sum(axis=1) ** 2 - (drawn**2).sum(axis=1)
         return divide(quadratic(drawn, right), pairs)
 
@@ -140,6 +140,12 @@ def _item_sums(item: Ints, *columns: Floats, items: int | None = None) -> Floats
     """Return the sums of columns by item, a row an item."""
     size = int(item.max()) + 1 if items is None else items
     return np.stack([np.bincount(item, weights=column, minlength=size) for column in columns], axis=1)
+
+
+def _to_edits(item: Ints) -> CountStatistic:
+    """Return a function from counts of items to counts of edits; where each item has one edit they are the same."""
+    plain = _is_identity(item)
+    return lambda counts: counts if plain and counts.shape[1] == len(item) else counts[:, item]
 
 
 def _is_identity(item: Ints) -> bool:

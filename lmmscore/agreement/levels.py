@@ -42,7 +42,7 @@ def item_level(paired: Paired) -> list[Measure]:
             value=correlation.STATISTICS[name](judge, people),
             why=why,
             counted=None if why else _COUNTED[name](judge, people, item),
-            heavy=name == "kendall_b",
+            cost=_pair_cost(len(judge)) if name == "kendall_b" else 0,
             **common,
         )
         for name in correlation.CORRELATIONS
@@ -71,7 +71,7 @@ def _pooled_pairs(judge: Floats, people: Floats, item: Ints, common: dict[str, o
                 value=float("nan") if skip else pairs.accuracy(judge, people, limit),
                 why=f"calibrating needs all pairs, too many above {pairs.MOST_EDITS} edits" if skip else "",
                 counted=counted.pair_share(pairs.correct_matrix(judge, people, limit), item) if few else None,
-                heavy=True,
+                cost=_pair_cost(len(judge)),
                 extra={"threshold": limit} if name.endswith("calibrated") and not skip else {},
                 **common,  # type: ignore[arg-type]
             )
@@ -79,23 +79,40 @@ def _pooled_pairs(judge: Floats, people: Floats, item: Ints, common: dict[str, o
     return found
 
 
+def _pair_cost(edits: int) -> float:
+    """Return about how many operations all pairs take in one resample, with what numpy spends on starting."""
+    return max(2.0 * edits**2, 2e6)
+
+
 def within_item(paired: Paired) -> list[Measure]:
     """Return the statistics inside items, averaged over the items where they are defined."""
+    if len(paired.edits) == paired.items:
+        return [_one_edit_an_item(name, paired.items) for name in _WITHIN]
     judge, people = paired.grid("judge"), paired.grid("people")
-    rows = [_both(judge[row], people[row]) for row in range(paired.items)]
+    rows = [both_known(judge[row], people[row]) for row in range(paired.items)]
     found = [
         _averaged(name, [correlation.STATISTICS[name](*row) for row in rows], [_why_not(*row) for row in rows])
         for name in correlation.CORRELATIONS
     ]
     lone = ["" if len(row[0]) > 1 else "items with fewer than two methods" for row in rows]
-    threshold = pairs.calibrate(paired.judge, paired.people, paired.item) if paired.items else 0.0
+    threshold = pairs.calibrate(paired.judge, paired.people, paired.item)
     for name, limit in (("pairwise_accuracy", 0.0), ("pairwise_accuracy_calibrated", threshold)):
         measure = _averaged(name, [pairs.accuracy(*row, limit) for row in rows], lone, threshold=limit)
         found.append(measure)
     return found
 
 
-def _both(judge: Floats, people: Floats) -> tuple[Floats, Floats]:
+_WITHIN = (*correlation.CORRELATIONS, "pairwise_accuracy", "pairwise_accuracy_calibrated")
+
+
+def _one_edit_an_item(name: str, items: int) -> Measure:
+    lone = {"items with fewer than two methods": items} if items else {}
+    why = NO_METHODS if items else "no edit has both a score and a rating"
+    return Measure("within-item", name, float("nan"), 0, "items", BY_ITEM, left_out=lone, why=why)
+
+
+def both_known(judge: Floats, people: Floats) -> tuple[Floats, Floats]:
+    """Return the entries of a row where there is an edit."""
     there = ~np.isnan(judge)
     return judge[there], people[there]
 
@@ -116,7 +133,7 @@ def _averaged(name: str, values: list[float], reasons: list[str], threshold: flo
     column = np.array(values, dtype=float)
     known = ~np.isnan(column)
     left_out = dict(Counter(reason for reason in reasons if reason))
-    why = "" if known.any() else _why_none(left_out, len(values))
+    why = "" if known.any() else _why_none(left_out)
     items = np.arange(len(column))
     return Measure(
         level="within-item",
@@ -132,11 +149,7 @@ def _averaged(name: str, values: list[float], reasons: list[str], threshold: flo
     )
 
 
-def _why_none(left_out: dict[str, int], items: int) -> str:
-    if not items:
-        return "no edit has both a score and a rating"
-    if set(left_out) == {"items with fewer than two methods"}:
-        return NO_METHODS
+def _why_none(left_out: dict[str, int]) -> str:
     return "it is defined in no item: " + ", ".join(f"{count} {reason}" for reason, count in left_out.items())
 
 
@@ -173,18 +186,23 @@ def _soft(
         statistic="soft_pairwise_accuracy",
         value=soft.soft_pairwise_accuracy(judge, people, flips),
         why="no two methods share an item",
-        counted=_soft_counts(judge, people, flips[: soft.FLIPS_IN_RESAMPLE] if not exact else flips),
-        heavy=True,
+        counted=_soft_counts(judge, people, rng.permutation(flips)[: soft.FLIPS_IN_RESAMPLE]),
+        cost=4.0 * soft.FLIPS_IN_RESAMPLE * items * methods**2 / 2 + 1e6,
         extra={"permutations": len(flips), "exact": exact},
         **common,  # type: ignore[arg-type]
     )
 
 
 def _soft_counts(judge: Floats, people: Floats, flips: Floats) -> CountStatistic:
-    """Return soft pairwise accuracy of counts: an item drawn twice enters the permutation test twice as heavy."""
-    return lambda counts: np.array(
-        [soft.soft_pairwise_accuracy(judge, people, flips, row) for row in counts], dtype=float
-    )
+    """Return soft pairwise accuracy of counts. Here a resample is built: its copies are flipped one by one."""
+
+    def of(counts: Floats) -> Floats:
+        drawn = [np.repeat(np.arange(len(judge)), row.astype(int)) for row in counts]
+        return np.array(
+            [soft.soft_pairwise_accuracy(judge[row], people[row], flips[:, : len(row)]) for row in drawn]
+        )
+
+    return of
 
 
 def _means(grid: Floats) -> Floats:

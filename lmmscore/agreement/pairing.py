@@ -64,6 +64,9 @@ class Paired:
 def judge_means(scores: pd.DataFrame, factor: str) -> pd.DataFrame:
     """Return the judge's mean over repeats for each edit it scored, with its task."""
     rows = scores[(scores["factor"] == factor) & (scores["outcome"] == Outcome.SCORED)]
+    if not rows.duplicated(EDIT).any():
+        # One repeat: nothing to average, and a score keeps its last digit.
+        return rows[[*EDIT, "score", "task"]].rename(columns={"score": "judge"})
     grouped = rows.groupby(EDIT, sort=True).agg(judge=("score", "mean"), task=("task", "first"))
     return grouped.reset_index()
 

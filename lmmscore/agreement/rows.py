@@ -25,8 +25,8 @@ class Measure:
     left_out: Mapping[str, int] = field(default_factory=dict)
     why: str = ""
     counted: CountStatistic | None = None
-    heavy: bool = False
-    """Its cost grows with the square of the edits, so it gets fewer resamples."""
+    cost: float = 0
+    """Operations a resample takes, where they are many: a costly statistic gets fewer resamples, and says so."""
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 

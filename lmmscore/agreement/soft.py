@@ -30,25 +30,21 @@ def sign_flips(items: int, rng: np.random.Generator) -> Floats:
     return rng.choice([1.0, -1.0], size=(FLIPS, items))
 
 
-def soft_pairwise_accuracy(
-    judge: Floats, people: Floats, flips: Floats, counts: Floats | None = None
-) -> float:
+def soft_pairwise_accuracy(judge: Floats, people: Floats, flips: Floats) -> float:
     """Return the soft pairwise accuracy; rows are items, columns methods, NaN where there is no score.
 
     An item takes part in a pair of methods where both have a score from both sides. A pair with no such item
-    says nothing, and is left out; NaN where none is left. `counts` says how often each item was drawn; each copy
-    is flipped together with its item.
+    says nothing, and is left out; NaN where none is left.
     """
     first, second = np.triu_indices(judge.shape[1], 1)
     by_judge = judge[:, first] - judge[:, second]
     by_people = people[:, first] - people[:, second]
     usable = ~(np.isnan(by_judge) | np.isnan(by_people))
-    weights = np.ones(len(judge)) if counts is None else counts
-    counted = (usable & (weights > 0)[:, None]).any(axis=0)
+    counted = usable.any(axis=0)
     if not counted.any():
         return float("nan")
-    p_judge = _p_values(np.where(usable, by_judge * weights[:, None], 0.0)[:, counted], flips)
-    p_people = _p_values(np.where(usable, by_people * weights[:, None], 0.0)[:, counted], flips)
+    p_judge = _p_values(np.where(usable, by_judge, 0.0)[:, counted], flips)
+    p_people = _p_values(np.where(usable, by_people, 0.0)[:, counted], flips)
     return float(np.mean(1 - np.abs(p_judge - p_people)))
 
 
