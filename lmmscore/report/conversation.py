@@ -36,6 +36,8 @@ class PlayedTurn:
     name: str
     position: int | None
     repair: int
+    key: str
+    """What the ledger knows it by."""
     images: tuple[tuple[str, Path], ...]
     entry: Entry | None
     """None where the ledger does not have it."""
@@ -121,6 +123,7 @@ class Talks:
             name=exchange["turn"],
             position=exchange["position"],
             repair=exchange["repair"],
+            key=exchange["key"],
             images=tuple((kind, self._root / path) for kind, path in exchange["images"]),
             entry=self._ledger.entry(exchange["key"]) if self._ledger else None,
         )
@@ -151,7 +154,7 @@ def _read(turns: list[PlayedTurn], dialog: Dialog | None, n: int) -> Iterator[Pl
     for number, (turn, reading) in enumerate(zip(turns, readings, strict=True)):
         counting = {place for place, at in last.items() if at == number and place in final.scores}
         yield PlayedTurn(
-            *(turn.name, turn.position, turn.repair, turn.images, turn.entry),
+            *(turn.name, turn.position, turn.repair, turn.key, turn.images, turn.entry),
             pieces=tuple(_pieces(turn.reply.text, reading, counting, n)),
             marks=tuple(_marks(turn, reading)),
         )
