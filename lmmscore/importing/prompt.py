@@ -21,6 +21,7 @@ _BRACKETS = (r"\[", r"\]"), (r"\{\{?", r"\}\}?"), (r"<", r">")
 _DESCRIBED = re.compile(
     r"^[\W_]*(?:(?:the\s+)?(?P<ordinal>first|second|third|fourth)\s+image|image\s*\#?(?P<number>\d))\b"
     r"(?P<rest>[^\n]*(?:\n(?!\s*\n)[^\n]*)*)",
+    r"(?P<rest>[^\n]*(?:\n(?!\s*\n)[^\n]*)*)",
     re.IGNORECASE | re.MULTILINE,
 )
 # The first that fits: an original with drawings on it is the marked image, whatever else is said of it.
