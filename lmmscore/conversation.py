@@ -25,7 +25,7 @@ class Message:
     images: tuple[Picture, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Conversation:
     """A message and the conversation before it; the empty one has no message."""
 

@@ -92,6 +92,14 @@ class ModelNotFound(JudgeError):
     scope: Scope = "run"
 
 
+class AddressNotFound(ModelNotFound):
+    """The server has nothing at this address: a wrong base URL, or an API it does not offer."""
+
+
+class StateLost(RequestRefused):
+    """The server no longer has a conversation or a file it had kept; what it held must be sent again."""
+
+
 class QuotaExhausted(JudgeError):
     """The account has no money or no quota left; waiting a minute will not help."""
 
