@@ -1,0 +1,407 @@
+"""benchmark.yaml → items, methods and edits.
+
+Reading gathers every problem instead of stopping at the first; `load_benchmark` then refuses a file that has any.
+What the pictures themselves are like is looked at in `inspection`.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+import io
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from lmmscore.errors import BenchmarkError, FileProblem, nearest
+from lmmscore.images import IMAGE_SUFFIXES
+from lmmscore.records import Item
+from lmmscore.yamlfile import complaints, load_yaml, read_text
+
+KINDS = ("source", "reference", "marked")
+"""The kinds of picture an item may have besides its edits."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
+
+
+class ImageTemplates(_Strict):
+    """Where the pictures are: paths with `{id}`, `{task}`, `{method}` or any column of the items file."""
+
+    source: str | None = Field(None, description="The picture before the edit.")
+    edit: str = Field(description="One method's edit; must contain {method}.")
+    reference: str | None = Field(None, description="The ground truth, where a dialog needs one.")
+    marked: str | None = Field(
+        None, description="The source with marks drawn on it, where a dialog needs it."
+    )
+
+
+class InlineItem(_Strict):
+    """An item written out in benchmark.yaml, with the paths of its pictures."""
+
+    id: str
+    task: str = "all"
+    instruction: str
+    source: str | None = None
+    reference: str | None = None
+    marked: str | None = None
+    edits: dict[str, str] = Field(default_factory=dict)
+
+
+class BenchmarkFile(_Strict):
+    """The keys of benchmark.yaml."""
+
+    name: str = Field(description="What tables call this benchmark.")
+    items: str | list[dict[str, Any]] = Field(
+        description="A .csv, .tsv, .jsonl or .yaml file with the columns id, task and instruction; or the items."
+    )
+    images: ImageTemplates | None = Field(None, description="Path templates; needed when items is a file.")
+    methods: list[str] | None = Field(
+        None, description="The methods, in order; found from the files if absent."
+    )
+    root: str = Field(".", description="The folder the pictures are in, relative to this file.")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something wrong with a benchmark: where, of what kind, and what to do."""
+
+    place: str
+    kind: str
+    says: str
+    fatal: bool = True
+    """A run refuses a benchmark with a fatal problem; others are worth a look."""
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.says}"
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """Items and the methods whose edits of them are judged."""
+
+    name: str
+    path: Path
+    root: Path
+    methods: tuple[str, ...]
+    items: tuple[Item, ...]
+    problems: tuple[Problem, ...] = field(default=(), repr=False)
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The task categories in the order of their first item."""
+        return tuple(dict.fromkeys(item.task for item in self.items))
+
+    def select(
+        self, tasks: Iterable[str] = (), items: Iterable[str] = (), methods: Iterable[str] = ()
+    ) -> Benchmark:
+        """Return the part of the benchmark with these tasks, items and methods; an empty choice means all."""
+        tasks = _chosen("task", tasks, self.tasks)
+        ids = _chosen("item", items, [item.id for item in self.items])
+        kept = _chosen("method", methods, self.methods)
+        chosen = tuple(item for item in self.items if item.task in set(tasks) and item.id in set(ids))
+        if not chosen:
+            raise BenchmarkError(f"{self.path}: no item is both of these tasks and of these ids")
+        order = tuple(method for method in self.methods if method in set(kept))
+        return Benchmark(self.name, self.path, self.root, order, chosen)
+
+
+def _chosen(what: str, wanted: Iterable[str], known: Iterable[str]) -> list[str]:
+    wanted, known = list(wanted), list(known)
+    for name in wanted:
+        if name not in known:
+            listed = ", ".join(known[:12]) + (" …" if len(known) > 12 else "")
+            raise BenchmarkError(
+                f"no {what} {name!r} in the benchmark{nearest(name, known)} (it has: {listed})"
+            )
+    return wanted or known
+
+
+def find_benchmark_file(path: Path) -> Path:
+    """Return the benchmark file meant by a folder or a file."""
+    if path.is_dir():
+        inside = path / "benchmark.yaml"
+        if not inside.exists():
+            raise BenchmarkError(
+                f"{path}: no benchmark.yaml in this folder; `lmmscore init {path}` writes one"
+            )
+        return inside
+    if not path.exists():
+        raise BenchmarkError(f"{path}: no such file or folder")
+    return path
+
+
+def load_benchmark(path: Path) -> Benchmark:
+    """Return the benchmark, or raise BenchmarkError naming every fatal problem of its file."""
+    benchmark = read_benchmark(path)
+    fatal = [problem for problem in benchmark.problems if problem.fatal]
+    if fatal:
+        more = f"\n… and {len(fatal) - 10} more" if len(fatal) > 10 else ""
+        raise BenchmarkError("\n".join(str(problem) for problem in fatal[:10]) + more)
+    return benchmark
+
+
+def read_benchmark(path: Path) -> Benchmark:
+    """Return the benchmark with every problem its file has; raises only where nothing can be read."""
+    path = find_benchmark_file(path)
+    parsed = complaints(BenchmarkFile, load_yaml(path))
+    if isinstance(parsed, list):
+        problems = tuple(Problem(str(path), _kind_of(says), says) for says in parsed)
+        return Benchmark(path.parent.name, path, path.parent, (), (), problems)
+    return _Reader(path, parsed).benchmark()
+
+
+def _kind_of(says: str) -> str:
+    return "unknown-key" if "unknown key" in says else "missing-key" if "missing" in says else "bad-value"
+
+
+class _Reader:
+    """One reading of a benchmark file: gathers items and problems side by side."""
+
+    def __init__(self, path: Path, file: BenchmarkFile) -> None:
+        self.path = path
+        self.file = file
+        self.root = (path.parent / file.root).resolve()
+        self.problems: list[Problem] = []
+
+    def benchmark(self) -> Benchmark:
+        rows = list(self._rows())
+        self._refuse_duplicates(rows)
+        items = self._inline(rows) if isinstance(self.file.items, list) else self._from_templates(rows)
+        methods = self.file.methods or list(dict.fromkeys(m for item in items for m in item.edits))
+        if items and not methods:
+            self._problem(str(self.path), "no-edits", "no edit of any method was found; check images.edit")
+        for name in sorted({m for item in items for m in item.edits} - set(methods)):
+            says = f"edits of {name!r} are given but it is not under methods{nearest(name, methods)}"
+            self._problem(f"{self.path}, methods", "unknown-method", says)
+        return Benchmark(
+            self.file.name, self.path, self.root, tuple(methods), tuple(items), tuple(self.problems)
+        )
+
+    def _problem(self, place: str, kind: str, says: str) -> None:
+        self.problems.append(Problem(place, kind, says))
+
+    # Items
+
+    def _rows(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield each item's place and its fields as written."""
+        if isinstance(self.file.items, list):
+            for number, row in enumerate(self.file.items, 1):
+                yield f"{self.path}, item {number}", row
+            return
+        path = self._inside(self.file.items, f"{self.path}, items", base=self.path.parent.resolve())
+        if path is None:
+            return
+        try:
+            yield from read_rows(path)
+        except FileProblem as error:
+            self._problem(str(path), "unreadable-items", str(error).removeprefix(f"{path}: "))
+
+    def _refuse_duplicates(self, rows: list[tuple[str, dict[str, Any]]]) -> None:
+        first: dict[str, str] = {}
+        for place, row in rows:
+            name = str(row.get("id", ""))
+            if name in first:
+                says = f"the id {name!r} was given before, at {first[name]}; ids must be unique"
+                self._problem(place, "duplicate-id", says)
+            elif name:
+                first[name] = place
+        if not rows and not self.problems:
+            self._problem(str(self.path), "no-items", "there are no items")
+
+    def _inline(self, rows: list[tuple[str, dict[str, Any]]]) -> list[Item]:
+        items = []
+        for place, row in rows:
+            parsed = complaints(InlineItem, row)
+            if isinstance(parsed, list):
+                for says in parsed:
+                    self._problem(place, _kind_of(says), says)
+                continue
+            images = {kind: getattr(parsed, kind) for kind in KINDS if getattr(parsed, kind) is not None}
+            paths = {kind: self._inside(value, f"{place}, {kind}") for kind, value in images.items()}
+            edits = {m: self._inside(value, f"{place}, edits.{m}") for m, value in parsed.edits.items()}
+            items.append(Item(parsed.id, parsed.task, parsed.instruction, _present(paths), _present(edits)))
+        return items
+
+    def _from_templates(self, rows: list[tuple[str, dict[str, Any]]]) -> list[Item]:
+        if self.file.images is None:
+            says = 'missing; say where the pictures are, for example edit: "{id}_{method}.png"'
+            self._problem(f"{self.path}, images", "missing-key", says)
+            return []
+        rows = [(place, row) for place, row in rows if self._has_columns(place, row)]
+        templates = {k: getattr(self.file.images, k) for k in KINDS if getattr(self.file.images, k)}
+        edits = self._edits(self.file.images.edit, rows, templates)
+        items = []
+        for place, row in rows:
+            paths = {k: self._file(t, row, f"{place}, images.{k}") for k, t in templates.items()}
+            known = {"id", "task", "instruction"}
+            fields = {key: str(value) for key, value in row.items() if key not in known}
+            task, wish = str(row.get("task") or "all"), str(row["instruction"])
+            items.append(Item(str(row["id"]), task, wish, _present(paths), edits[str(row["id"])], fields))
+        return items
+
+    def _has_columns(self, place: str, row: Mapping[str, Any]) -> bool:
+        for column in ("id", "instruction"):
+            if row.get(column) in (None, ""):
+                hint = nearest(column, row) if column not in row else ""
+                self._problem(place, "missing-column", f"no {column}{hint}")
+                return False
+        return True
+
+    # Files
+
+    def _edits(
+        self, template: str, rows: list[tuple[str, dict[str, Any]]], others: Mapping[str, str]
+    ) -> dict[str, dict[str, Path]]:
+        edits: dict[str, dict[str, Path]] = {str(row["id"]): {} for _, row in rows}
+        if "{method}" not in template:
+            self._problem(f"{self.path}, images.edit", "bad-value", "must contain {method}")
+            return edits
+        for place, row in rows:
+            if self.file.methods:
+                for method in self.file.methods:
+                    path = self._file(template, {**row, "method": method}, place, absent_ok=True)
+                    if path is not None:
+                        edits[str(row["id"])][method] = path
+        if not self.file.methods:
+            self._discover(template, rows, others, edits)
+        return edits
+
+    def _discover(
+        self,
+        template: str,
+        rows: list[tuple[str, dict[str, Any]]],
+        others: Mapping[str, str],
+        edits: dict[str, dict[str, Path]],
+    ) -> None:
+        """Find the methods from the files there are. A file that fits two ids belongs to the longer one."""
+        taken: set[Path] = set()
+        for place, row in rows:
+            found = (self._file(other, row, place, absent_ok=True) for other in others.values())
+            taken.update(path for path in found if path is not None)
+        for place, row in sorted(rows, key=lambda entry: -len(str(entry[1]["id"]))):
+            pattern = self._fill(template, {**row, "method": "\0"}, place)
+            if pattern is None:
+                continue
+            expression = re.compile(_as_regex(pattern), re.DOTALL)
+            wildcard = glob.escape(pattern).replace("\0", "*").replace("[*]", "*")
+            for name in sorted(glob.glob(wildcard, root_dir=self.root)):
+                match = expression.fullmatch(Path(name).as_posix())
+                path = self._inside(name, place) if match and _is_image(name) else None
+                if match and path is not None and path not in taken:
+                    edits[str(row["id"])].setdefault(match["method"], path)
+                    taken.add(path)
+
+    def _fill(self, template: str, row: Mapping[str, Any], place: str) -> str | None:
+        unknown = [name for name in re.findall(r"\{(\w+)\}", template) if name not in row]
+        if unknown:
+            says = f"unknown name {{{unknown[0]}}} in {template!r}{nearest(unknown[0], row)}"
+            self._problem(place, "unknown-name", says)
+            return None
+        return re.sub(r"\{(\w+)\}", lambda match: str(row[match[1]]), template)
+
+    def _file(
+        self, template: str, row: Mapping[str, Any], place: str, *, absent_ok: bool = False
+    ) -> Path | None:
+        """Return the file a template names; with `.*` at its end, the first picture of any type."""
+        name = self._fill(template, row, place)
+        if name is None:
+            return None
+        if name.endswith(".*"):
+            found = [n for n in glob.glob(glob.escape(name[:-2]) + ".*", root_dir=self.root) if _is_image(n)]
+            name = sorted(found)[0] if found else name
+        path = self._inside(name, place)
+        if path is not None and absent_ok and not _exists(path):
+            return None
+        return path
+
+    def _inside(self, name: str, place: str, base: Path | None = None) -> Path | None:
+        base = base or self.root
+        path = base / name
+        try:
+            real = Path(os.path.realpath(path))
+        except (OSError, ValueError):
+            real = path
+        if "\0" in name or not real.is_relative_to(base):
+            says = f"{name!r} leaves the folder {base}; move the file inside (links out of it count too)"
+            self._problem(place, "path-outside", says)
+            return None
+        return path
+
+
+def _present(paths: Mapping[str, Path | None]) -> dict[str, Path]:
+    return {key: path for key, path in paths.items() if path is not None}
+
+
+def _is_image(name: str) -> bool:
+    return Path(name).suffix.lower() in IMAGE_SUFFIXES
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name longer than the file system allows
+        return False
+
+
+def _as_regex(pattern: str) -> str:
+    """Return a pattern for paths in which NUL stands for a method and a final `.*` for any type."""
+    tail = r"\.[^./]+" if pattern.endswith(".*") else ""
+    body = pattern.removesuffix(".*") if tail else pattern
+    first, *rest = body.split("\0")
+    expression = re.escape(first)
+    for number, part in enumerate(rest):
+        expression += (r"(?P<method>[^/]+)" if number == 0 else r"(?P=method)") + re.escape(part)
+    return expression + tail
+
+
+def read_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield (place, fields) for each row of a .csv, .tsv, .jsonl, .json or .yaml file."""
+    text = read_text(path)
+    if path.suffix in {".jsonl", ".ndjson"}:
+        yield from _jsonl_rows(path, text)
+    elif path.suffix in {".yaml", ".yml", ".json"}:
+        rows = load_yaml(path)
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise FileProblem(f"{path}: expected a list of items, each with id, task and instruction")
+        for number, row in enumerate(rows, 1):
+            yield f"{path}, item {number}", row
+    elif path.suffix in {".csv", ".tsv", ".txt"}:
+        yield from _csv_rows(path, text)
+    else:
+        raise FileProblem(f"{path}: items are read from .csv, .tsv, .jsonl or .yaml")
+
+
+def _jsonl_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise FileProblem(f"{path}, line {number}: not JSON ({error})") from error
+        if not isinstance(row, dict):
+            raise FileProblem(f"{path}, line {number}: expected an object with id, task and instruction")
+        yield f"{path}, line {number}", row
+
+
+def _csv_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    header = text.split("\n", 1)[0]
+    delimiter = max(",;\t", key=header.count)
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        for row in reader:
+            if None in row:
+                raise FileProblem(
+                    f"{path}, line {reader.line_num}: more cells than the header has; quote commas"
+                )
+            yield f"{path}, line {reader.line_num}", {k.strip(): v for k, v in row.items() if k is not None}
+    except csv.Error as error:
+        raise FileProblem(f"{path}, line {reader.line_num}: not valid CSV ({error})") from error

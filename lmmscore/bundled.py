@@ -1,0 +1,22 @@
+"""Where the data that comes with lmmscore lives: in the installed package, or beside it in a checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lmmscore.errors import FileProblem, nearest
+
+_IN_CHECKOUT = {"dialogs": "dialogs", "media": "media", "published": "results/published"}
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def bundled(kind: str) -> Path:
+    """Return the folder of bundled `dialogs`, `media` or `published` figures. Raises FileProblem without one."""
+    if kind not in _IN_CHECKOUT:
+        known = ", ".join(_IN_CHECKOUT)
+        raise FileProblem(f"nothing bundled is called {kind!r}{nearest(kind, _IN_CHECKOUT)}; known: {known}")
+    # The wheel's copy first: a folder that happens to be called `media` next to site-packages is not ours.
+    for folder in (_PACKAGE / "_data" / kind, _PACKAGE.parent / _IN_CHECKOUT[kind]):
+        if folder.is_dir():
+            return folder
+    raise FileProblem(f"the bundled {kind} are missing from {_PACKAGE}; install lmmscore again")

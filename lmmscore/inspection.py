@@ -1,0 +1,90 @@
+"""Look at every picture of a benchmark before a cent is spent."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from lmmscore.benchmark import Benchmark, Problem
+from lmmscore.errors import ImageProblem
+from lmmscore.images import SUFFIXES, Header, load_rgb, read_header
+from lmmscore.records import Item
+
+ASPECT_TOLERANCE = 0.02
+"""Relative difference of width over height beyond which an edit no longer has the frame of its source."""
+
+
+def inspect(benchmark: Benchmark, on_item: Callable[[], None] = lambda: None) -> list[Problem]:
+    """Return every problem: those of the file first, then those of the pictures, item by item."""
+    problems = list(benchmark.problems)
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        for found in pool.map(_inspect_item, benchmark.items):
+            problems.extend(found)
+            on_item()
+    return problems
+
+
+def _inspect_item(item: Item) -> list[Problem]:
+    named = {kind: path for kind, path in item.images.items()}
+    named |= {f"edit of {method}": path for method, path in item.edits.items()}
+    problems: list[Problem] = []
+    headers: dict[str, Header] = {}
+    for what, path in named.items():
+        place = f"item {item.id!r}, {what}"
+        try:
+            headers[what] = read_header(path)
+            load_rgb(path)
+        except ImageProblem as error:
+            problems.append(
+                Problem(place, "missing-image" if not path.exists() else "unreadable-image", str(error))
+            )
+            continue
+        problems.extend(_of_file(place, path, headers[what]))
+    problems.extend(_frames_that_differ(item, headers))
+    problems.extend(_identical_edits(item))
+    if not item.edits:
+        says = "no method has an edit of it; every method will be recorded as missing here"
+        problems.append(Problem(f"item {item.id!r}", "no-edits", says, fatal=False))
+    return problems
+
+
+def _of_file(place: str, path: Path, header: Header) -> Iterator[Problem]:
+    if path.suffix.lower() not in SUFFIXES.get(header.format, {path.suffix.lower()}):
+        says = f"{path}: named {path.suffix} but holds {header.format}; rename or convert it"
+        yield Problem(place, "wrong-type", says, fatal=False)
+    if header.frames > 1:
+        says = f"{path}: {header.frames} frames; only the first would be judged: export a still picture"
+        yield Problem(place, "animated", says, fatal=False)
+
+
+def _frames_that_differ(item: Item, headers: dict[str, Header]) -> Iterator[Problem]:
+    source = headers.get("source")
+    if source is None:
+        return
+    for what, header in headers.items():
+        ratio = (header.width / header.height) / (source.width / source.height)
+        if abs(ratio - 1) > ASPECT_TOLERANCE:
+            says = (
+                f"aspect ratio {header.width}×{header.height} differs from the source's "
+                f"{source.width}×{source.height}; crop or pad it unless the method reframes on purpose"
+            )
+            yield Problem(f"item {item.id!r}, {what}", "aspect-ratio", says, fatal=False)
+
+
+def _identical_edits(item: Item) -> Iterator[Problem]:
+    by_size: dict[int, list[tuple[str, Path]]] = defaultdict(list)
+    for method, path in item.edits.items():
+        if path.is_file():
+            by_size[path.stat().st_size].append((method, path))
+    for same_size in by_size.values():
+        by_digest: dict[str, list[str]] = defaultdict(list)
+        for method, path in same_size if len(same_size) > 1 else []:
+            by_digest[hashlib.sha256(path.read_bytes()).hexdigest()].append(method)
+        for methods in by_digest.values():
+            if len(methods) > 1:
+                says = f"the edits of {' and '.join(methods)} are byte-identical; was one copied by mistake?"
+                yield Problem(f"item {item.id!r}", "identical-edits", says, fatal=False)

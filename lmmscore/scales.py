@@ -1,0 +1,140 @@
+"""Factors and their scales, and the overall score: exact arithmetic, no floats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from lmmscore.errors import DialogError, nearest
+
+OverallRule = Literal["weighted", "mean", "geometric", "none"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Scale(_Strict):
+    """The numbers a factor may take: a range, the integers of a range, or a list of values."""
+
+    min: Decimal | None = Field(None, description="The lowest score.")
+    max: Decimal | None = Field(None, description="The highest score.")
+    integers: bool = Field(False, description="Only whole numbers.")
+    values: tuple[Decimal, ...] | None = Field(
+        None, description="Instead of a range: the only scores allowed."
+    )
+
+    @field_validator("min", "max", "values", mode="before")
+    @classmethod
+    def _exact(cls, value: Any) -> Any:
+        # YAML gives 0.1 as a float; its shortest decimal is what the author wrote.
+        if isinstance(value, list | tuple):
+            return [cls._exact(entry) for entry in value]
+        return Decimal(str(value)) if isinstance(value, float) else value
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Scale:
+        ranged = self.min is not None and self.max is not None
+        if ranged == bool(self.values) or (self.values and (self.min, self.max) != (None, None)):
+            raise ValueError("give either min and max, or values")
+        if ranged and self.low >= self.high:
+            raise ValueError("min must be below max")
+        return self
+
+    @property
+    def low(self) -> Fraction:
+        """The lowest score."""
+        return Fraction(min(self.values) if self.values else self.min or 0)
+
+    @property
+    def high(self) -> Fraction:
+        """The highest score."""
+        return Fraction(max(self.values) if self.values else self.max or 0)
+
+    def fault(self, score: Fraction) -> str:
+        """Return why a number is not on the scale, or nothing when it is."""
+        if self.values:
+            return "" if score in map(Fraction, self.values) else f"{show(score)} is not one of {self}"
+        if not self.low <= score <= self.high:
+            return f"{show(score)} is outside {self}"
+        if self.integers and score.denominator != 1:
+            return f"{show(score)} is not a whole number"
+        return ""
+
+    def __str__(self) -> str:
+        if self.values:
+            return " / ".join(show(Fraction(value)) for value in sorted(self.values))
+        return f"{show(self.low)}–{show(self.high)}" + (" (whole numbers)" if self.integers else "")
+
+
+class Factor(_Strict):
+    """One thing a judge scores."""
+
+    key: str = Field(pattern=r"^[A-Za-z]\w*$", description="The name in tables, files and JSON replies.")
+    name: str = Field("", description="The name in words.")
+    symbol: str = Field("", description="The name in a formula, for example S_acc.")
+    aliases: tuple[str, ...] = Field((), description="Other names a judge may use for it.")
+    scale: Scale
+    weight: Decimal | None = Field(
+        None, description="Its share of the overall score, where that is weighted."
+    )
+
+    @field_validator("weight", mode="before")
+    @classmethod
+    def _exact(cls, value: Any) -> Any:
+        return Decimal(str(value)) if isinstance(value, float) else value
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name it goes by, the key first."""
+        return tuple(dict.fromkeys(n for n in (self.key, self.symbol, self.name, *self.aliases) if n))
+
+
+def overall(
+    rule: OverallRule,
+    factors: Sequence[Factor],
+    scores: Mapping[str, Fraction],
+    weights: Mapping[str, Fraction],
+) -> Fraction | None:
+    """Return the overall score of one edit, exactly; None where the rule gives none or a factor is unscored."""
+    if rule == "none" or any(factor.key not in scores for factor in factors):
+        return None
+    if rule == "weighted":
+        return sum((weights[factor.key] * scores[factor.key] for factor in factors), Fraction(0))
+    if rule == "mean":
+        return sum((scores[factor.key] for factor in factors), Fraction(0)) / len(factors)
+    return geometric_mean([scores[factor.key] for factor in factors])
+
+
+def geometric_mean(scores: Sequence[Fraction]) -> Fraction:
+    """Return the geometric mean; any 0 gives 0. Exact where the root is, else the nearest float's value."""
+    product = Fraction(1)
+    for score in scores:
+        product *= score
+    root = float(product) ** (1 / len(scores))
+    rounded = Fraction(root).limit_denominator(1000)
+    return rounded if rounded ** len(scores) == product else Fraction(root)
+
+
+def weights_of(factors: Sequence[Factor], given: Mapping[str, Fraction] | None = None) -> dict[str, Fraction]:
+    """Return the weight of every factor: those given instead of the dialog's own, the rest 0."""
+    if given is None:
+        return {factor.key: Fraction(factor.weight or 0) for factor in factors}
+    known = [factor.key for factor in factors]
+    for key in given:
+        if key not in known:
+            raise DialogError(
+                f"no factor {key!r} to weigh{nearest(key, known)} (there are: {', '.join(known)})"
+            )
+    return {key: given.get(key, Fraction(0)) for key in known}
+
+
+def show(number: Fraction) -> str:
+    """Return the number as people write it: `7`, `6.5`; at full float precision where it has no short form."""
+    if number.denominator == 1:
+        return str(number.numerator)
+    return repr(float(number))
