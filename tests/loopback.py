@@ -68,6 +68,9 @@ class Server:
         return [one.path for one in self.served]
 
 
+SERVER = web.AppKey("server", Server)
+
+
 def digest_of(messages: list[dict[str, Any]]) -> str:
     """The default reply: a digest of everything asked."""
     return hashlib.sha256(json.dumps(messages, sort_keys=True).encode()).hexdigest()[:16]
@@ -109,7 +112,7 @@ def serving(server: Server) -> Iterator[Server]:
 
     async def main() -> None:
         app = web.Application(client_max_size=1 << 30)
-        app["server"] = server
+        app[SERVER] = server
         app.router.add_route("*", "/{path:.*}", _handle)
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
@@ -134,7 +137,7 @@ def serving(server: Server) -> Iterator[Server]:
 
 
 async def _handle(request: web.Request) -> web.StreamResponse:
-    server: Server = request.app["server"]
+    server: Server = request.app[SERVER]
     raw = await request.read()
     try:
         body = json.loads(raw)

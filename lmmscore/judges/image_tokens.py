@@ -102,10 +102,10 @@ FORMULAS: dict[str, Formula] = {
 
 _BY_MODEL = [
     (r"gpt-4o-mini", "openai-tiles-mini"),
-    (r"(gpt-4\.1|gpt-5)-mini", "openai-patches-mini"),
-    (r"(gpt-4\.1|gpt-5)-nano", "openai-patches-nano"),
+    (r"gpt-(4\.1|5)-mini", "openai-patches-mini"),
+    (r"gpt-(4\.1|5)-nano", "openai-patches-nano"),
     (r"o4-mini", "openai-patches-o4"),
-    (r"gpt-5", "openai-tiles-5"),
+    (r"gpt-5(-chat|-20\d\d|$)", "openai-tiles-5"),
     (r"gpt-4o|chatgpt-4o|gpt-4\.1|gpt-4\.5|gpt-4-turbo|gpt-4-vision", "openai-tiles"),
     (r"(^|/)o[13](-|$)", "openai-tiles-o"),
     (r"claude", "anthropic"),

@@ -172,6 +172,9 @@ def _is_classic_azure(address: Address) -> bool:
 def _parameters(options: OpenAIOptions) -> dict[str, Any]:
     names = ("temperature", "seed", "max_tokens", "reasoning_effort", "image_detail", "response_schema")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    if options.temperature is not None:
+        # 0 and 0.0 are the same question, and must be the same key.
+        given["temperature"] = float(options.temperature)
     return {**given, **({"extra": dict(options.extra)} if options.extra else {})}
 
 
