@@ -53,6 +53,7 @@ class LimitsEntry(_Strict):
     tpm: Positive | None = None
     concurrency: Annotated[int, Field(gt=0)] | None = None
     timeout_s: Positive = 300.0
+    stall_s: Positive = 60.0
     attempts: Annotated[int, Field(gt=0, le=50)] = 10
 
 
@@ -60,8 +61,9 @@ class JudgeEntry(_Strict):
     """One judge of a judges.yaml."""
 
     model: Annotated[str, Field(min_length=1)]
-    base_url: str = ""
+    base_url: Annotated[str, Field(pattern=r"^(https?://.+)?$")] = ""
     api: Literal["chat", "responses"] = "chat"
+    stream: bool = False
     key_env: str = ""
     key_header: str = ""
     headers: dict[str, str] = {}
@@ -165,6 +167,8 @@ def _options(entry: JudgeEntry) -> OpenAIOptions:
     return OpenAIOptions(
         **entry.parameters.model_dump(),
         api=entry.api,
+        stream=entry.stream,
+        stall_s=entry.limits.stall_s,
         rpm=entry.limits.rpm,
         tpm=entry.limits.tpm,
         timeout_s=entry.limits.timeout_s,

@@ -13,7 +13,7 @@ from lmmscore.errors import JudgeError, JudgeFileError, JudgeUnavailable
 from lmmscore.judges.budget import Budget, cost_usd
 from lmmscore.judges.clock import Clock
 from lmmscore.judges.estimate import Estimator
-from lmmscore.judges.faults import Answer, Asked, complaint_in, refuse
+from lmmscore.judges.faults import RETRIED, Answer, Asked, complaint_in, refuse
 from lmmscore.judges.keys import Key
 from lmmscore.judges.logs import log
 from lmmscore.judges.meter import Meter
@@ -21,6 +21,7 @@ from lmmscore.judges.options import Address, OpenAIOptions
 from lmmscore.judges.pace import Pace
 from lmmscore.judges.replies import Malformed, filtered_reply
 from lmmscore.judges.retry import Patience, Trouble, persist
+from lmmscore.judges.streams import assemble
 from lmmscore.judges.wire import Body
 from lmmscore.records import Reply, Usage
 
@@ -101,7 +102,10 @@ class Asker:
         async def once(_: int) -> Answer:
             sent_s = await self.pace.admit(0, under_way=True)
             try:
-                return await self._transfer(self._connection.upload(data, mime), sent_s, len(data))
+                answer = await self._transfer(self._connection.upload(data, mime), sent_s, len(data))
+                if answer.status in RETRIED or answer.status >= 500:
+                    refuse(answer, complaint_in(answer), self._asked(len(data)), self._clock.wall())
+                return answer
             finally:
                 self.pace.leave()
 
@@ -168,7 +172,7 @@ class Asker:
             reply = self._read(question, answer, sent_s)
             used = reply.usage
             counted = None if used.prompt_tokens is None else used.prompt_tokens + (used.completion_tokens or 0)
-            self.pace.answered(answer.headers, tokens, counted)
+            self.pace.answered(answer.headers, sent_s=sent_s, estimated=tokens, tokens=counted)
         finally:
             self.pace.leave()
             self.meter.in_flight = self.pace.in_flight
@@ -202,7 +206,7 @@ class Asker:
     def _read(self, question: Question, answer: Answer, sent_s: float) -> Reply:
         if answer.status == 200:
             try:
-                data = answer.json()
+                data = assemble(answer.content) if _is_stream(answer) else answer.json()
                 if not (isinstance(data, dict) and data.get("error") and not data.get("choices")):
                     return question.read(data, answer.headers)
             except (Malformed, ValueError) as error:
@@ -238,3 +242,7 @@ class Asker:
             cached_tokens=reply.usage.cached_tokens,
             completion_tokens=reply.usage.completion_tokens,
         )
+
+
+def _is_stream(answer: Answer) -> bool:
+    return answer.headers.get("content-type", "").startswith("text/event-stream")

@@ -56,6 +56,8 @@ class OpenAIJudge:
         self._asker = Asker(address, options, key, connection, fields=fields, clock=clock, rng=rng)
         pictures = EncodedPictures()
         self._head = {"model": address.model, **fields}
+        if options.stream:
+            self._head |= {"stream": True, "stream_options": {"include_usage": True}}
         self._transcript = Transcript(chat_renderer(options.image_detail), pictures)
         self._responses = (
             ResponsesRoute(address, options, self._asker, pictures) if options.api == "responses" else None
@@ -108,7 +110,7 @@ class OpenAIConnection:
             max_retries=0,
             default_headers=_headers(address, options, key),
             default_query=dict(parse_qsl(address.query)),
-            http_client=SegmentClient(self._url, options.timeout_s),
+            http_client=SegmentClient(self._url, options.timeout_s, options.stall_s if options.stream else None),
         )
 
     async def post(self, path: str, body: Body) -> Answer:

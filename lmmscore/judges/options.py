@@ -46,6 +46,10 @@ class OpenAIOptions:
     rpm: float | None = None
     tpm: float | None = None
     timeout_s: float = 300.0
+    stream: bool = False
+    """Have the answer sent word by word: for proxies that cut a silent connection. Chat Completions only."""
+    stall_s: float = 60.0
+    """How long a streamed answer may fall silent."""
     attempts: int = 10
     """How often one question is sent at most, the first time included."""
     headers: Mapping[str, str] = field(default_factory=dict)

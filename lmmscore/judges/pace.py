@@ -70,7 +70,9 @@ class Pace:
         self.in_flight -= 1
         self._let_through()
 
-    def answered(self, headers: Mapping[str, str], estimated: float, tokens: int | None) -> None:
+    def answered(
+        self, headers: Mapping[str, str], *, sent_s: float, estimated: float, tokens: int | None
+    ) -> None:
         """Learn from an answer: what it cost, what the server says is left, and that it copes."""
         for name, quota in announced(headers, self._clock.wall()).items():
             bucket = self._buckets.setdefault(name, Bucket(quota.rate, quota.limit, self._clock.now()))
@@ -79,7 +81,7 @@ class Pace:
             for name, bucket in self._buckets.items():
                 if name.endswith("tokens"):
                     bucket.take(tokens - estimated, self._clock.now())
-        if self._window is not None:
+        if self._window is not None and sent_s > self._slowed_s:
             self._window += 1.0 if self._window < self._threshold else 1.0 / self._window
             if self._window > 4 * self._threshold + 64:
                 self._window = None

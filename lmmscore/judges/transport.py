@@ -47,10 +47,12 @@ class SegmentClient(httpx2.AsyncClient):
     It does what a judge needs and nothing else, because at a fast server the client's own work is what costs.
     """
 
-    def __init__(self, url: str, timeout_s: float) -> None:
+    def __init__(self, url: str, timeout_s: float, stall_s: float | None = None) -> None:
         # The inherited pool is never used; this keeps it from being made.
         super().__init__(transport=httpx2.AsyncBaseTransport(), trust_env=False)
-        self._limits = aiohttp.ClientTimeout(total=timeout_s, sock_connect=min(CONNECT_TIMEOUT_S, timeout_s))
+        self._limits = aiohttp.ClientTimeout(
+            total=timeout_s, sock_connect=min(CONNECT_TIMEOUT_S, timeout_s), sock_read=stall_s
+        )
         self._proxy = _proxy_for(URL(url))
         self._session: aiohttp.ClientSession | None = None
 
