@@ -109,8 +109,8 @@ class Benchmark:
         chosen = tuple(item for item in self.items if item.task in set(tasks) and item.id in set(ids))
         if not chosen:
             raise BenchmarkError(f"{self.path}: no item is both of these tasks and of these ids")
-        order = tuple(method for method in self.methods if method in set(kept))
-        return Benchmark(self.name, self.path, self.root, order, chosen)
+        # Methods keep the order they were asked for in: `--order given` shows them so.
+        return Benchmark(self.name, self.path, self.root, tuple(dict.fromkeys(kept)), chosen)
 
 
 def _chosen(what: str, wanted: Iterable[str], known: Iterable[str]) -> list[str]:

@@ -1,0 +1,223 @@
+"""`lmmscore leaderboard`: rank the methods of a run."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from lmmscore.cli.inputs import Source
+    from lmmscore.leaderboard import Leaderboard
+    from lmmscore.leaderboard.against import TaskAgainst
+    from lmmscore.leaderboard.extras import Extras
+    from lmmscore.report.grids import Grid
+
+SECTIONS = ("differences", "wins", "position", "repeats", "sensitivity", "habits")
+
+
+@click.command("leaderboard")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["term", "md", "csv", "tex", "json"]),
+    default="term",
+    show_default=True,
+)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option("--task", multiple=True, help="Only this task category; may be repeated.")
+@click.option(
+    "--factor", multiple=True, help="Rank by this factor instead of the overall; `all` for each in turn."
+)
+@click.option(
+    "--by", help="Group by these of task, method, factor, item: `task,method` sets tasks side by side."
+)
+@click.option("--decimals", type=click.IntRange(0, 10), help="Decimals [2; all there are in CSV and JSON].")
+@click.option("--weights", help="Derive the overall anew: acc=.5,pre=.2,… They are scaled to add up to 1.")
+@click.option("--missing", type=click.Choice(["exclude", "worst"]), default="exclude", show_default=True,
+              help="Leave unscored edits out, or count them as the lowest score.")  # fmt: skip
+@click.option("--average", type=click.Choice(["items", "tasks"]), default="items", show_default=True,
+              help="What the mean over all categories gives the same weight to.")  # fmt: skip
+@click.option("--scale", help="Lowest and highest score, where the run does not record them: 1,10.")
+@click.option(
+    "--show", multiple=True, type=click.Choice([*SECTIONS, "all"]), help="Add a section; may be repeated."
+)
+@click.option("--against", metavar="TABLE", help="Set beside a published table: editeval_v1, or a file.")
+@click.option("--anyway", is_flag=True, help="Pool several runs although they are not comparable.")
+@click.option(
+    "--resamples", type=click.IntRange(0), default=10_000, show_default=True, help="Bootstrap draws."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of those draws.")
+def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> None:
+    """Rank the methods of a run, for each task category and over all of them.
+
+    RUN is a run's folder, or a scores.csv. Several comparable runs are pooled, their repeats counted on. An
+    edit's repeats are averaged first, then items. Nothing is asked of a judge.
+    """
+    from lmmscore.cli.inputs import open_sources
+
+    form = "json" if as_json else form
+    source = _pooled(open_sources(runs), anyway=options["anyway"])
+    if options["by"] and _plain_groups(options["by"]):
+        click.echo(_groups(source, form, options), nl=False)
+        return
+    board = _board(source, options)
+    click.echo(_rendered(board, source, form, options), nl=False)
+    if form == "csv":
+        # A CSV file has no room for sentences; they must not get lost for that.
+        for text in [*(t for table in board.tables for t in table.warnings), *board.notes]:
+            click.echo(text, err=True)
+
+
+def _pooled(sources: list[Source], *, anyway: bool) -> Source:
+    if len(sources) == 1:
+        return sources[0]
+    from lmmscore.cli.inputs import Source, cautions
+    from lmmscore.leaderboard.compare import pool
+
+    names = [source.name for source in sources]
+    settings = [source.settings for source in sources]
+    scores = pool(names, [source.scores for source in sources], settings, anyway=anyway)
+    known = {**sources[0].settings, "caution": cautions(sources)}
+    return Source(" + ".join(names), sources[0].path, scores, known)
+
+
+def _plain_groups(by: str) -> bool:
+    """Tell whether `--by` asks for plain means: anything but methods ranked, within tasks or over all."""
+    from lmmscore.leaderboard.groups import parse_by
+
+    return parse_by(by) not in (
+        ["task", "method"],
+        ["method"],
+        ["factor", "method"],
+        ["task", "factor", "method"],
+    )
+
+
+def _factors(options: dict[str, Any]) -> list[str]:
+    by = options["by"] or ""
+    return list(options["factor"]) or (["all"] if "factor" in by else ["overall"])
+
+
+def _board(source: Source, options: dict[str, Any]) -> Leaderboard:
+    from dataclasses import replace
+
+    from lmmscore.cli.inputs import parse_scale, scales_of
+    from lmmscore.leaderboard import rank
+    from lmmscore.leaderboard.weights import parse_weights
+
+    weights = parse_weights(options["weights"]) if options["weights"] else None
+    scales = scales_of(source.settings, weights)
+    if options["scale"]:
+        scales = dict.fromkeys(source.scores["factor"].unique(), parse_scale(options["scale"])) | {
+            "overall": parse_scale(options["scale"])
+        }
+    factors = _factors(options)
+    board = rank(
+        source.scores,
+        task=options["task"] or None,
+        factor=factors[0] if len(factors) == 1 else factors,
+        weights=weights,
+        missing=options["missing"],
+        average=options["average"],
+        scales=scales,
+        caution=source.caution,
+        resamples=options["resamples"],
+        seed=options["seed"],
+    )
+    by = [name.strip() for name in (options["by"] or "").split(",")]
+    wanted = [t for t in board.tables if by == [""] or (t.task is not None) == ("task" in by)]
+    return replace(board, tables=tuple(wanted))
+
+
+def _rendered(board: Leaderboard, source: Source, form: str, options: dict[str, Any]) -> str:
+    from lmmscore.report.leaderboard import render
+
+    matched = _against(board, options["against"]) if options["against"] else []
+    decimals = options["decimals"]
+    if form == "json":
+        more: dict[str, Any] = _extras(board, source, options).as_dict(decimals)
+        if options["against"]:
+            more["against"] = {"table": options["against"], "tasks": [t.as_dict(decimals) for t in matched]}
+        return render(board, "json", decimals=decimals, extra={"run": source.name, **more})
+    further = _sections(board, source, options)
+    further += _against_grids(matched, options)
+    wide = True if (options["by"] or "").replace(" ", "") == "task,method" else None
+    tty = sys.stdout.isatty()
+    return render(board, form, decimals=decimals, wide=wide, further=further, color=tty)  # type: ignore[arg-type]
+
+
+def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extras:
+    from lmmscore.cli.inputs import weights_of
+    from lmmscore.leaderboard.extras import extras
+    from lmmscore.leaderboard.weights import parse_weights, reweigh
+
+    weights = parse_weights(options["weights"]) if options["weights"] else weights_of(source.settings)
+    scores = reweigh(source.scores, weights) if options["weights"] and weights else source.scores
+    return extras(
+        scores,
+        factor=board.tables[0].factor,
+        weights=weights,
+        sessions=source.sessions(),
+        level=0.95,
+        seed=options["seed"],
+    )
+
+
+def _sections(board: Leaderboard, source: Source, options: dict[str, Any]) -> list[Grid]:
+    from lmmscore.report import extra_grids as grids
+
+    shown = set(SECTIONS) if "all" in options["show"] else set(options["show"])
+    decimals = 2 if options["decimals"] is None else options["decimals"]
+    found: list[Grid] = []
+    for table in board.tables:
+        found += [grids.difference_grid(table, decimals)] if "differences" in shown else []
+        found += [grids.win_grid(table)] if "wins" in shown else []
+    if not shown & {"position", "repeats", "sensitivity", "habits"}:
+        return found
+    behind = _extras(board, source, options)
+    found += [grids.position_grid(behind.position, decimals)] if "position" in shown else []
+    found += [grids.repeat_grid(behind.repeats, decimals)] if "repeats" in shown else []
+    if "sensitivity" in shown and behind.sensitivity:
+        found.append(grids.sensitivity_grid(behind.sensitivity))
+    asks = str(source.settings.get("dialog", "")).startswith("lmm-score")
+    found += [grids.habit_grid(behind.habits, asks_to_avoid_ties=asks)] if "habits" in shown else []
+    return found
+
+
+def _against(board: Leaderboard, name: str) -> list[TaskAgainst]:
+    from lmmscore.leaderboard.against import against
+    from lmmscore.leaderboard.published import find_published, load_published
+
+    return against(board, load_published(find_published(name)))
+
+
+def _against_grids(matched: list[TaskAgainst], options: dict[str, Any]) -> list[Grid]:
+    from pathlib import Path
+
+    from lmmscore.report.extra_grids import against_grid
+    from lmmscore.report.grids import Grid
+
+    if options["against"] and not matched:
+        name = options["against"]
+        return [Grid(f"Against {name}", ("Task",), (), f"No task category of this run is in {name}.")]
+    decimals = 2 if options["decimals"] is None else options["decimals"]
+    return [against_grid(task, Path(options["against"]).stem, decimals) for task in matched]
+
+
+def _groups(source: Source, form: str, options: dict[str, Any]) -> str:
+    from lmmscore.leaderboard.groups import group_means, parse_by
+    from lmmscore.leaderboard.weights import parse_weights, reweigh
+    from lmmscore.report.group_tables import render_groups
+
+    scores = (
+        reweigh(source.scores, parse_weights(options["weights"])) if options["weights"] else source.scores
+    )
+    if options["task"]:
+        scores = scores[scores["task"].isin(options["task"])]
+    by = parse_by(options["by"])
+    factor = options["factor"][0] if options["factor"] else "overall"
+    found = group_means(scores, by, factor=factor)
+    return render_groups(found, by, form, factor=factor, caution=source.caution, decimals=options["decimals"])

@@ -1,0 +1,48 @@
+"""`lmmscore power`: how many items or repeats would tell two methods apart."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+
+@click.command("power")
+@click.argument("run")
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+@click.option("--task", help="Only this task category.")
+@click.option("--factor", default="overall", show_default=True, help="What to compare them on.")
+@click.option(
+    "--power", type=click.FloatRange(0.05, 0.999), default=0.8, show_default=True, help="Chance to find it."
+)
+@click.option(
+    "--alpha", type=click.FloatRange(0.0001, 0.5), default=0.05, show_default=True, help="Level of the test."
+)
+@click.option("--json", "as_json", is_flag=True, help="For a program.")
+def command(
+    run: str,
+    first: str,
+    second: str,
+    task: str | None,
+    factor: str,
+    power: float,
+    alpha: float,
+    as_json: bool,
+) -> None:
+    """Say how many items or repeats it would take to tell methods A and B apart.
+
+    RUN is a run's folder or a scores.csv. The answer supposes that the difference seen is the true one.
+    """
+    from lmmscore.cli.inputs import open_source
+    from lmmscore.leaderboard.power import power_of
+
+    source = open_source(run)
+    found = power_of(source.scores, first, second, task=task, factor=factor, power=power, alpha=alpha)
+    if as_json:
+        click.echo(json.dumps({**found.as_dict(), "caution": source.caution}, ensure_ascii=False, indent=2))
+        return
+    if source.caution:
+        click.echo(f"Caution: {source.caution}")
+    for text in found.statements:
+        click.echo(text)

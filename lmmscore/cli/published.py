@@ -1,0 +1,55 @@
+"""`lmmscore published`: check published leaderboards for contradictions."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+
+@click.group("published")
+def command() -> None:
+    """Published leaderboards: what is at hand, and whether their figures can be right."""
+
+
+@command.command("list")
+@click.option("--json", "as_json", is_flag=True, help="For a program.")
+def list_tables(as_json: bool) -> None:
+    """List the published tables that come with lmmscore."""
+    from lmmscore.bundled import bundled
+
+    names = sorted(file.stem for file in bundled("published").glob("*.csv"))
+    click.echo(json.dumps(names) if as_json else "\n".join(names))
+
+
+@command.command("check")
+@click.argument("file")
+@click.option("--json", "as_json", is_flag=True, help="For a program.")
+@click.option("--scale", default="1,10", show_default=True, help="Lowest and highest score of the table.")
+def check(file: str, as_json: bool, scale: str) -> None:
+    """Find printed ranks that contradict printed means, and figures that cannot be.
+
+    FILE is a CSV file with the columns task, method, mean, std and rank, or the name of a table that comes
+    with lmmscore. Where it has a column n, the largest possible std is known exactly.
+    """
+    from dataclasses import asdict
+
+    from lmmscore.cli.inputs import parse_scale
+    from lmmscore.leaderboard import published
+
+    entries = published.load_published(published.find_published(file))
+    problems = published.check(entries, scale=parse_scale(scale))
+    if as_json:
+        click.echo(
+            json.dumps({"problems": [asdict(problem) for problem in problems]}, ensure_ascii=False, indent=2)
+        )
+        return
+    tasks = {entry.task for entry in entries}
+    for problem in problems:
+        click.echo(f"{problem.task}, {problem.method}: {problem.kind}: {problem.says}")
+    where = len({problem.task for problem in problems})
+    lines = len({(problem.task, problem.method) for problem in problems})
+    click.echo(
+        f"{lines} of {len(entries)} lines contradict others or the scale, in {where} of {len(tasks)} tasks.",
+        err=True,
+    )

@@ -1,0 +1,141 @@
+"""From a tidy score table to a leaderboard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lmmscore.errors import LmmscoreError, nearest
+from lmmscore.leaderboard.cube import Cube, tabulate
+from lmmscore.leaderboard.position import PositionEffect, position_effect
+from lmmscore.leaderboard.ranking import Average, Missing, Rules, Scales, make_table
+from lmmscore.leaderboard.tables import Leaderboard
+from lmmscore.leaderboard.weights import normalised, reweigh
+from lmmscore.records import OVERALL
+
+
+def rank(
+    scores: pd.DataFrame,
+    *,
+    task: str | Sequence[str] | None = None,
+    factor: str | Sequence[str] = OVERALL,
+    weights: Mapping[str, float] | None = None,
+    missing: Missing = "exclude",
+    average: Average = "items",
+    scales: Scales | None = None,
+    caution: str = "",
+    level: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> Leaderboard:
+    """Rank the methods of a tidy score table, for each task category and over all of them.
+
+    An edit's repeats are averaged first, then items. `task` names the categories wanted (then there is no
+    table over all), `factor` what to rank by (`"all"`: each in turn). `weights` derives the overall anew from
+    the factors. `missing="worst"` counts an unscored edit as the lowest value of `scales[factor]`, or the
+    lowest seen where that is unknown. `average="tasks"` gives every category the same weight in the table
+    over all. Intervals come from `resamples` paired bootstrap draws of items, reproducible by `seed`; 0
+    leaves them out.
+    """
+    _refuse(missing, ("exclude", "worst"), "missing")
+    _refuse(average, ("items", "tasks"), "average")
+    scores = reweigh(scores, weights) if weights else scores
+    cube = tabulate(scores)
+    known = dict(scales or {})
+    ends = {name: known.get(name) or _seen(cube, name) for name in cube.factors}
+    rules = Rules(missing, average, ends, frozenset(known), level, resamples, seed)
+    outcomes = _outcomes(scores)
+    tables = [
+        make_table(cube if name is None else cube.select(name), name, key, rules, outcomes)
+        for key in _factors(cube, factor)
+        for name in _tasks(cube, task)
+    ]
+    settings: dict[str, Any] = {
+        "missing": missing,
+        "average": average,
+        "level": level,
+        "resamples": resamples,
+        "seed": seed,
+    }
+    if weights:
+        settings["weights"] = normalised(weights, [name for name in cube.factors if name != OVERALL])
+    if tables[0].factor != OVERALL and factor == OVERALL:
+        settings["factors"] = [table.factor for table in tables]
+    order = position_effect(scores, factor=tables[0].factor, level=level)
+    notes = (*_board_notes(settings), *_order_notes(order))
+    return Leaderboard(tables=tuple(tables), notes=notes, caution=caution, settings=settings)
+
+
+def _refuse(value: str, known: tuple[str, ...], name: str) -> None:
+    if value not in known:
+        raise LmmscoreError(f"{name}={value!r}{nearest(value, known)}; known: {', '.join(known)}")
+
+
+def _seen(cube: Cube, factor: str) -> tuple[float, float]:
+    """Return the lowest and highest edit of a factor: all there is to go by without its scale."""
+    values = cube.mean[:, :, cube.factor(factor)]
+    values = values[np.isfinite(values)]
+    return (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
+
+
+def _factors(cube: Cube, wanted: str | Sequence[str]) -> list[str]:
+    names = [wanted] if isinstance(wanted, str) else list(wanted)
+    if "all" in names:
+        names = sorted(cube.factors, key=lambda name: name != OVERALL)
+    elif names == [OVERALL] and not _scored(cube, OVERALL):
+        # A dialog may have no overall at all; its factors are then all there is to rank by.
+        names = [name for name in cube.factors if _scored(cube, name)] or [cube.factors[0]]
+    for name in names:
+        cube.factor(name)
+    return names
+
+
+def _scored(cube: Cube, factor: str) -> bool:
+    return factor in cube.factors and bool(cube.scored[:, :, cube.factor(factor)].any())
+
+
+def _tasks(cube: Cube, wanted: str | Sequence[str] | None) -> list[str | None]:
+    if wanted is None:
+        return [*cube.tasks, None]
+    names = [wanted] if isinstance(wanted, str) else list(wanted)
+    for name in names:
+        if name not in cube.tasks:
+            known = ", ".join(cube.tasks)
+            raise LmmscoreError(
+                f"no task {name!r} in these scores{nearest(name, cube.tasks)}; known: {known}"
+            )
+    return list(names)
+
+
+def _board_notes(settings: Mapping[str, object]) -> tuple[str, ...]:
+    notes = []
+    if "factors" in settings:
+        notes.append("No edit has an overall score, so there is a table for each factor.")
+    weights = settings.get("weights")
+    if isinstance(weights, dict):
+        shown = ", ".join(f"{name} {weight:.4g}" for name, weight in weights.items())
+        notes.append(f"The overall was derived anew with the weights {shown}.")
+    if settings["resamples"]:
+        notes.append(
+            f"{settings['level']:.0%} intervals of means and ranks: {settings['resamples']:,} paired "
+            f"bootstrap resamples of items, percentiles widened for few items, seed {settings['seed']}."
+        )
+    return tuple(notes)
+
+
+def _order_notes(order: PositionEffect) -> list[str]:
+    """Return the warnings when an uneven order could explain a rank: it was fixed, or the fit says so."""
+    if order.doubts:
+        return [f"Order: {order.statement}", *order.doubts]
+    return [f"Order: {order.statement}"] if order.fixed else []
+
+
+def _outcomes(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return how often each outcome but a score occurs, by factor and task."""
+    if "outcome" not in scores.columns:
+        return pd.DataFrame({"factor": [], "task": [], "outcome": []})
+    bad = scores.loc[scores["score"].isna(), ["factor", "task", "outcome"]]
+    return bad.astype(str)

@@ -1,0 +1,114 @@
+"""The sentences around a table: which mean it is, what is missing, and what the data cannot say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from lmmscore.leaderboard.differences import EXACT_UP_TO, Differences
+from lmmscore.leaderboard.tables import Row
+
+
+def caption(
+    factor: str,
+    *,
+    task: str | None,
+    items: int,
+    repeats: int,
+    average: str,
+    missing: str,
+    lowest: float | None,
+) -> str:
+    """Return which mean the table shows, over what, and how missing scores were treated."""
+    place = f"{task}: " if task is not None else "All task categories: "
+    over = f"over {_count(items, 'item')}"
+    if task is None and average == "tasks":
+        over = f"over tasks (each the mean of its items), {_count(items, 'item')}"
+    first = f"; an edit's {repeats} repeats are averaged first" if repeats > 1 else ""
+    rule = "are left out" if missing == "exclude" else f"count as {lowest:g}, the lowest score"
+    return f"{place}mean {factor} {over}{first}; std over items; unscored edits {rule} (missing: {missing})."
+
+
+def hole_warning(holes: int, asked: int, reasons: Mapping[str, int], rows: Sequence[Row]) -> str:
+    """Return the sentence above a table with holes."""
+    why = ", ".join(f"{count} {outcome}" for outcome, count in reasons.items() if count)
+    short = ", ".join(f"{row.method} {row.coverage:.0%}" for row in rows if row.coverage < 1)
+    return (
+        f"{holes} of {_count(asked, 'judgement')} gave no score ({why}). Scored: {short}; all others in full."
+    )
+
+
+def range_warning(rows: Sequence[Row], scale: tuple[float, float], *, observed: bool) -> str:
+    """Return which ranks the holes could change, given what the missing scores may have been."""
+    open_ranks = [
+        f"{r.method} {r.rank_range[0]}–{r.rank_range[1]}" for r in rows if _open(r) and r.rank_range
+    ]
+    basis = "the range of scores seen" if observed else "the scale"
+    within = f"between {scale[0]:g} and {scale[1]:g}, {basis}"
+    if not open_ranks:
+        return f"No rank depends on the missing scores (taken {within})."
+    return f"Ranks the missing scores allow ({within}): {', '.join(open_ranks)}."
+
+
+def _open(row: Row) -> bool:
+    return row.rank_range is not None and row.rank_range[0] != row.rank_range[1]
+
+
+def statements(rows: Sequence[Row], items: int, tests: Differences | None) -> list[str]:
+    """Return what a reader must know about thin data, in plain words."""
+    found = []
+    ranked = [row for row in rows if row.mean is not None]
+    if not ranked:
+        return ["No edit was scored: there is nothing to rank."]
+    if len(ranked) == 1:
+        found.append("One method: there is nothing to rank it against.")
+    elif len({row.rank for row in ranked}) == 1:
+        found.append("All methods have the same mean: they share rank 1.")
+    found += _few(ranked, items)
+    if unscored := [row.method for row in rows if row.mean is None]:
+        found.append(f"Without any score, and so without a rank: {', '.join(unscored)}.")
+    if tests is not None and tests.pairs and items > 1:
+        found.append(_test_note(tests, items))
+    return found
+
+
+def _few(rows: Sequence[Row], items: int) -> list[str]:
+    if items == 1:
+        return ["One item: no standard deviation, no interval and no test."]
+    found = []
+    if single := [row.method for row in rows if row.n == 1]:
+        found.append(f"With one score there is no spread and no interval: {', '.join(single)}.")
+    if items < 6:
+        # Resampled means stay between the lowest and highest score, and those miss a true median this often.
+        most = 1 - 2.0 ** (1 - items)
+        found.append(
+            f"{items} items: an interval made from them can be right at most {most:.0%} of the time."
+        )
+    if flat := [row.method for row in rows if row.n > 1 and row.std == 0]:
+        found.append(f"All scores equal, so the interval has no width: {', '.join(flat)}.")
+    return found
+
+
+def _test_note(tests: Differences, items: int) -> str:
+    pairs = len(tests.pairs)
+    how = f"paired permutation test over items, {_ways(items)}, Holm-corrected over {_count(pairs, 'pair')}"
+    if 2.0 ** (1 - items) * pairs > tests.alpha:
+        return (
+            f"With {items} items and {pairs} pairs no difference, however large, could reach "
+            f"{tests.alpha:.0%} ({how}): the groups say nothing here."
+        )
+    return f"Methods that share a letter cannot be told apart at {tests.alpha:.0%} ({how})."
+
+
+def _ways(items: int) -> str:
+    return "exact" if items <= EXACT_UP_TO else "sampled sign patterns"
+
+
+def uneven_entries(entered: Mapping[str, int], tasks: int) -> str:
+    """Return the warning for a table over all categories whose methods were not entered for the same ones."""
+    part = [f"{method} {count} of {tasks}" for method, count in entered.items() if count < tasks]
+    said = "Not every method was entered for every task, so these means are over different items"
+    return f"{said}: {', '.join(part)}."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -1,0 +1,147 @@
+"""The tidy score table as compact arrays: edits by item, method and factor, repeats averaged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from lmmscore.errors import LmmscoreError, nearest
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_NEEDED = ("item", "task", "method", "factor", "score")
+
+
+@dataclass(frozen=True)
+class Cube:
+    """Scores of edits. Axes are item, method, factor; an item is known by its task and its id together."""
+
+    items: tuple[str, ...]
+    tasks: tuple[str, ...]
+    methods: tuple[str, ...]
+    factors: tuple[str, ...]
+    task_of: Ints
+    """For each item, the index of its task."""
+    mean: Floats
+    """Mean over an edit's scored repeats; NaN where none was scored."""
+    scored: Ints
+    """How many repeats of an edit gave a score."""
+    asked: Ints
+    """Item × method: judgements asked for; 0 where the method was not entered for the task."""
+
+    def select(self, task: str) -> Cube:
+        """Return the items of one task and the methods entered for it."""
+        rows = np.flatnonzero(self.task_of == self.tasks.index(task))
+        columns = np.flatnonzero(self.asked[rows].any(axis=0))
+        return Cube(
+            items=tuple(self.items[i] for i in rows),
+            tasks=(task,),
+            methods=tuple(self.methods[i] for i in columns),
+            factors=self.factors,
+            task_of=np.zeros(len(rows), dtype=np.int64),
+            mean=self.mean[np.ix_(rows, columns)],
+            scored=self.scored[np.ix_(rows, columns)],
+            asked=self.asked[np.ix_(rows, columns)],
+        )
+
+    def factor(self, name: str) -> int:
+        """Return the index of a factor; raise for one these scores do not have."""
+        if name not in self.factors:
+            known = ", ".join(self.factors)
+            raise LmmscoreError(
+                f"no factor {name!r} in these scores{nearest(name, self.factors)}; known: {known}"
+            )
+        return self.factors.index(name)
+
+    def filled(self, factor: int, value: float) -> Floats:
+        """Return item × method means with every hole counted as `value`; NaN only where nothing was asked."""
+        scored = self.scored[:, :, factor]
+        total = np.where(scored > 0, self.mean[:, :, factor], 0.0) * scored + (self.asked - scored) * value
+        return np.where(self.asked > 0, total / np.maximum(self.asked, 1), np.nan)
+
+    def holes(self, factor: int) -> int:
+        """Return how many judgements gave no score."""
+        return int((self.asked - self.scored[:, :, factor]).sum())
+
+
+def tabulate(scores: pd.DataFrame) -> Cube:
+    """Return the score table as arrays. Raises when it lacks a column or holds a judgement twice."""
+    missing = [name for name in _NEEDED if name not in scores.columns]
+    if missing:
+        raise LmmscoreError(f"the scores lack the column {missing[0]!r}; they need {', '.join(_NEEDED)}")
+    if scores.empty:
+        raise LmmscoreError("there are no scores to rank: the table is empty")
+    task, tasks = _codes(scores["task"])
+    item, pairs = _item_codes(task, scores["item"])
+    method, methods = _codes(scores["method"])
+    factor, factors = _codes(scores["factor"])
+    repeat = _repeats(scores)
+    shape = (len(pairs), len(methods), len(factors))
+    cell = np.ravel_multi_index((item, method, factor), shape)
+    _refuse_twice(scores, cell * (int(repeat.max()) + 1) + repeat)
+    value = scores["score"].to_numpy(dtype=np.float64, na_value=np.nan)
+    total, scored = _sums(cell, value, shape)
+    task_of = np.array([code for code, _ in pairs], dtype=np.int64)
+    return Cube(
+        items=tuple(name for _, name in pairs),
+        tasks=tasks,
+        methods=methods,
+        factors=factors,
+        task_of=task_of,
+        mean=np.where(scored > 0, total / np.maximum(scored, 1), np.nan),
+        scored=scored,
+        asked=_asked(item, method, repeat, task_of, shape),
+    )
+
+
+def _codes(column: pd.Series) -> tuple[Ints, tuple[str, ...]]:
+    codes, names = pd.factorize(column)
+    if (codes < 0).any():
+        raise LmmscoreError(f"a score has no {column.name}; every line must name one")
+    return codes.astype(np.int64), tuple(str(name) for name in names)
+
+
+def _item_codes(task: Ints, column: pd.Series) -> tuple[Ints, Sequence[tuple[int, str]]]:
+    """Number items by task and id: two tasks may well both have an item 1."""
+    name, names = _codes(column)
+    codes, both = pd.factorize(task * len(names) + name)
+    return codes.astype(np.int64), [(int(key) // len(names), names[int(key) % len(names)]) for key in both]
+
+
+def _repeats(scores: pd.DataFrame) -> Ints:
+    if "repeat" not in scores.columns:
+        return np.ones(len(scores), dtype=np.int64)
+    return scores["repeat"].to_numpy(dtype=np.int64)
+
+
+def _refuse_twice(scores: pd.DataFrame, key: Ints) -> None:
+    # Averaging a judgement with itself would shrink every interval; that must not happen silently.
+    if len(np.unique(key)) < len(key):
+        line = scores[pd.Series(key, index=scores.index).duplicated()].iloc[0]
+        place = f"item {line['item']}, method {line['method']}, factor {line['factor']}"
+        raise LmmscoreError(f"the scores hold {place} twice for the same repeat; keep one of them")
+
+
+def _sums(cell: Ints, value: Floats, shape: tuple[int, ...]) -> tuple[Floats, Ints]:
+    size = int(np.prod(shape))
+    good = np.isfinite(value)
+    total: Floats = np.bincount(cell[good], weights=value[good], minlength=size).astype(float).reshape(shape)
+    return total, np.bincount(cell[good], minlength=size).reshape(shape).astype(np.int64)
+
+
+def _asked(item: Ints, method: Ints, repeat: Ints, task_of: Ints, shape: tuple[int, ...]) -> Ints:
+    """Count the judgements asked for: an item's repeats, for every method entered for its task.
+
+    A method without a line about an item of a task it takes part in has a hole there. A method without any
+    line in a task was not entered for it, and has none.
+    """
+    sessions = np.unique(item * (int(repeat.max()) + 1) + repeat) // (int(repeat.max()) + 1)
+    repeats = np.bincount(sessions, minlength=shape[0])
+    entered = np.zeros((int(task_of.max()) + 1, shape[1]), dtype=bool)
+    entered[task_of[item], method] = True
+    return np.where(entered[task_of], repeats[:, None], 0).astype(np.int64)

@@ -1,0 +1,1 @@
+"""Tables and pages: terminal, Markdown, CSV, LaTeX, HTML."""
