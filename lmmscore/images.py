@@ -146,6 +146,11 @@ def encode(image: Image.Image, image_format: ImageFormat) -> bytes:
     return out.getvalue()
 
 
+def plain_picture(path: Path, colour: tuple[int, int, int], side_px: int) -> None:
+    """Write a square of one colour: a picture about which there can be no two opinions."""
+    Image.new("RGB", (side_px, side_px), colour).save(path)
+
+
 class Picture:
     """One picture as a judge is to see it. Holds no bytes: whoever needs the encoded form twice keeps that form."""
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from lmmscore.errors import JudgeFileError, LmmscoreError, nearest
+from lmmscore.judges.base import Judge
 from lmmscore.judges.image_tokens import formula_name
 from lmmscore.judges.options import OPENAI_URL, Address, OpenAIOptions, Prices, parse_address
 from lmmscore.yamlfile import complaints, load_yaml, parse_yaml
@@ -122,6 +123,16 @@ def find_judge(name: str, path: Path | None = None, **overrides: Any) -> NamedJu
     options = _options(entry) if entry is not None else OpenAIOptions()
     given = {key: value for key, value in overrides.items() if value is not None}
     return NamedJudge(spec, replace(options, **given), entry.limits.concurrency if entry else None)
+
+
+def judge_named(name: str, options: Mapping[str, Any], path: Path | None = None) -> Judge | None:
+    """Return the API judge a string names, with the options given elsewhere; None when it names none."""
+    from lmmscore.judges.openai_api import make
+
+    if not name.startswith("openai/") and name not in load_judges(path):
+        return None
+    judge = find_judge(name, path, **options)
+    return make(judge.spec, options=judge.options)
 
 
 def _entry_at(address: Address, judges: Mapping[str, JudgeEntry]) -> JudgeEntry | None:

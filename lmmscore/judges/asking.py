@@ -54,6 +54,8 @@ class Question:
     path: str
     body: Body
     read: Callable[[Any, Mapping[str, str]], Reply]
+    fields: Mapping[str, Any]
+    """The parameters sent with it, by the server's names."""
 
 
 class Asker:
@@ -66,7 +68,6 @@ class Asker:
         key: Key,
         connection: Connection,
         *,
-        fields: Mapping[str, Any],
         clock: Clock,
         rng: random.Random,
     ) -> None:
@@ -76,7 +77,7 @@ class Asker:
                 f"add prices: {{input: …, output: …, as_of: …}} to judges.yaml"
             )
         self._address, self._options, self._key, self._connection = address, options, key, connection
-        self._fields, self._clock, self._rng = fields, clock, rng
+        self._clock, self._rng = clock, rng
         self.meter = Meter(cost_usd=options.spent_usd)
         self.budget = Budget(options.budget_usd, options.spent_usd)
         self.pace = Pace(clock, rpm=options.rpm, tpm=options.tpm)
@@ -104,7 +105,7 @@ class Asker:
             try:
                 answer = await self._transfer(self._connection.upload(data, mime), sent_s, len(data))
                 if answer.status in RETRIED or answer.status >= 500:
-                    refuse(answer, complaint_in(answer), self._asked(len(data)), self._clock.wall())
+                    refuse(answer, complaint_in(answer), self._asked({}, len(data)), self._clock.wall())
                 return answer
             finally:
                 self.pace.leave()
@@ -196,7 +197,7 @@ class Asker:
 
     def _slow_down(self, answer: Answer, sent_s: float) -> None:
         try:
-            refuse(answer, complaint_in(answer), self._asked(0), self._clock.wall())
+            refuse(answer, complaint_in(answer), self._asked({}, 0), self._clock.wall())
         except Trouble as trouble:
             if trouble.crowded:
                 self.pace.crowded(sent_s, self._patience.first_s * 2 if trouble.wait_s is None else trouble.wait_s)
@@ -214,7 +215,7 @@ class Asker:
         complaint = complaint_in(answer)
         if complaint.filtered:
             return filtered_reply(self._key.hide(complaint.message), answer.headers)
-        return refuse(answer, complaint, self._asked(question.body.size), self._clock.wall())
+        return refuse(answer, complaint, self._asked(question.fields, question.body.size), self._clock.wall())
 
     def _malformed(self, why: str) -> None:
         error = JudgeUnavailable(
@@ -223,9 +224,9 @@ class Asker:
         )
         raise Trouble(f"malformed body: {why}", error, paid=True)
 
-    def _asked(self, size: int) -> Asked:
+    def _asked(self, fields: Mapping[str, Any], size: int) -> Asked:
         address = self._address
-        return Asked(address.name, address.model, address.masked_url, self._key.source, self._fields, size)
+        return Asked(address.name, address.model, address.masked_url, self._key.source, fields, size)
 
     def _account(self, reply: Reply, answer: Answer, elapsed_s: float) -> None:
         self.meter.count(reply.usage)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import random
 from collections.abc import Mapping
@@ -51,11 +52,12 @@ class OpenAIJudge:
     ) -> None:
         self._address = address
         self._parameters = _parameters(options)
-        fields = _chat_fields(address, options)
+        self._fields = _chat_fields(address, options)
         connection = OpenAIConnection(address, options, key)
-        self._asker = Asker(address, options, key, connection, fields=fields, clock=clock, rng=rng)
+        self._asker = Asker(address, options, key, connection, clock=clock, rng=rng)
         pictures = EncodedPictures()
-        self._head = {"model": address.model, **fields}
+        self._structured = options.structured
+        self._head: dict[str, Any] = {"model": address.model}
         if options.stream:
             self._head |= {"stream": True, "stream_options": {"include_usage": True}}
         self._transcript = Transcript(chat_renderer(options.image_detail), pictures)
@@ -91,8 +93,12 @@ class OpenAIJudge:
         if self._address.masked_url == OPENAI_URL:
             # Sends the turns of one session to the same cache; the answers do not depend on it.
             head = {**head, "prompt_cache_key": _first(conversation).digest[:32]}
-        body = chat_body(head, await self._transcript.elements(conversation))
-        return await self._asker.ask(conversation, Question("/chat/completions", body, chat_reply))
+        fields = self._fields
+        if self._structured and conversation.message is not None and conversation.message.schema:
+            schema = {"name": "reply", "strict": True, "schema": json.loads(conversation.message.schema)}
+            fields = {**fields, "response_format": {"type": "json_schema", "json_schema": schema}}
+        body = chat_body({**head, **fields}, await self._transcript.elements(conversation))
+        return await self._asker.ask(conversation, Question("/chat/completions", body, chat_reply, fields))
 
     async def close(self) -> None:
         """Let go of connections."""
@@ -172,8 +178,10 @@ def _is_classic_azure(address: Address) -> bool:
 
 
 def _parameters(options: OpenAIOptions) -> dict[str, Any]:
-    names = ("temperature", "seed", "max_tokens", "reasoning_effort", "image_detail", "response_schema")
+    names = ("temperature", "seed", "max_tokens", "reasoning_effort", "image_detail")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    if options.structured:
+        given["structured"] = True
     if options.temperature is not None:
         # 0 and 0.0 are the same question, and must be the same key.
         given["temperature"] = float(options.temperature)
@@ -189,9 +197,6 @@ def _chat_fields(address: Address, options: OpenAIOptions) -> dict[str, Any]:
         limit: options.max_tokens,
         "reasoning_effort": options.reasoning_effort,
     }
-    if options.response_schema is not None:
-        schema = {"name": "reply", "strict": True, "schema": dict(options.response_schema)}
-        fields["response_format"] = {"type": "json_schema", "json_schema": schema}
     return {**{name: value for name, value in fields.items() if value is not None}, **options.extra}
 
 

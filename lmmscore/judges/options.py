@@ -36,8 +36,8 @@ class OpenAIOptions:
     max_tokens: int | None = None
     reasoning_effort: str | None = None
     image_detail: str | None = None
-    response_schema: Mapping[str, Any] | None = None
-    """A JSON schema the reply must follow, where the server can enforce one."""
+    structured: bool = False
+    """Hold the judge to the JSON schema of a question that has one, where the server can enforce it."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of the request, as the server names them (`top_p`, `provider`, …)."""
 

@@ -7,6 +7,7 @@ what it kept, the history is sent once more, and the user is told.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -34,6 +35,7 @@ class ResponsesRoute:
         self._address = address
         self._asker = asker
         self._fields = _fields(address, options)
+        self._structured = options.structured
         self._shown = ShownPictures(asker, pictures, options.image_detail)
         self._states: OrderedDict[str, str] = OrderedDict()
         self._losses = 0
@@ -51,8 +53,9 @@ class ResponsesRoute:
             return await self._after_loss(conversation, known)
 
     async def _send(self, conversation: Conversation, known: Conversation | None, state: str | None) -> Reply:
-        fields = {**self._fields, **({"previous_response_id": state} if state else {})}
-        body = body_with("input", fields, await self._shown.elements(conversation, known))
+        fields = self._fields_for(conversation)
+        head = {**fields, **({"previous_response_id": state} if state else {})}
+        body = body_with("input", head, await self._shown.elements(conversation, known))
         ids: list[str] = []
 
         def read(data: Any, headers: Mapping[str, str]) -> Reply:
@@ -60,10 +63,17 @@ class ResponsesRoute:
             ids.append(str(data.get("id") or ""))
             return reply
 
-        reply = await self._asker.ask(conversation, Question("/responses", body, read))
+        reply = await self._asker.ask(conversation, Question("/responses", body, read, fields))
         if ids and ids[-1]:
-            self._keep(conversation.hear(reply.text).digest, ids[-1])
+            self._keep(conversation.hear(reply.text or reply.refusal).digest, ids[-1])
         return reply
+
+    def _fields_for(self, conversation: Conversation) -> dict[str, Any]:
+        message = conversation.message
+        if not self._structured or message is None or not message.schema:
+            return self._fields
+        schema = {"type": "json_schema", "name": "reply", "strict": True, "schema": json.loads(message.schema)}
+        return {**self._fields, "text": {"format": schema}}
 
     async def _after_loss(self, conversation: Conversation, known: Conversation | None) -> Reply:
         self._losses += 1
@@ -167,8 +177,5 @@ def _fields(address: Address, options: OpenAIOptions) -> dict[str, Any]:
         fields["max_output_tokens"] = options.max_tokens
     if options.reasoning_effort is not None:
         fields["reasoning"] = {"effort": options.reasoning_effort}
-    if options.response_schema is not None:
-        schema = {"type": "json_schema", "name": "reply", "strict": True, "schema": dict(options.response_schema)}
-        fields["text"] = {"format": schema}
     return {**fields, **options.extra}
 
