@@ -124,13 +124,16 @@ def _scaled_16_bit(image: Image.Image) -> Image.Image:
     return image.convert("I").point(lambda value: value / 257, "L")
 
 
+def fitted_size(width: int, height: int, max_side_px: int) -> tuple[int, int]:
+    """Return width and height with the longest side at most `max_side_px`; never enlarged."""
+    scale = min(1.0, max_side_px / max(width, height))
+    return max(1, round(width * scale)), max(1, round(height * scale))
+
+
 def fit(image: Image.Image, max_side_px: int) -> Image.Image:
     """Return the picture with its longest side at most `max_side_px`; never enlarged."""
-    if max(image.size) <= max_side_px:
-        return image
-    scale = max_side_px / max(image.size)
-    size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
-    return image.resize(size, Image.Resampling.LANCZOS)
+    size = fitted_size(image.width, image.height, max_side_px)
+    return image if size == image.size else image.resize(size, Image.Resampling.LANCZOS)
 
 
 def encode(image: Image.Image, image_format: ImageFormat) -> bytes:

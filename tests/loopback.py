@@ -254,3 +254,24 @@ def _responses(server: Server, body: dict[str, Any]) -> Any:
         "output": [{"type": "reasoning", "summary": []}, {**spoken, "id": "msg_1", "status": "completed"}],
         "usage": {"input_tokens": 900, "output_tokens": 40, "input_tokens_details": {"cached_tokens": 300}},
     }
+
+
+def playing(messages: list[dict[str, Any]]) -> str:
+    """A judge for the lmm-score dialogue: its scores are a function of the edits it is shown, whatever their order."""
+    parts = [part for one in messages for part in _parts(one)]
+    shown = [json.dumps(part) for part in parts if part["type"] in {"image_url", "input_image"}]
+    last = _parts(messages[-1])[-1]["text"]
+    if last.startswith("Now give your scores"):
+        return "\n\n".join(_verdict(number, url) for number, url in enumerate(shown[1:], start=1))
+    return f"I have seen {len(shown)} images and take note."
+
+
+def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:
+    content = message["content"]
+    return content if isinstance(content, list) else [{"type": "text", "text": content}]
+
+
+def _verdict(number: int, url: str) -> str:
+    digest = hashlib.sha256(url.encode()).digest()
+    factors = zip(("S_acc", "S_pre", "S_qua", "S_real"), digest, strict=False)
+    return f"Image {number}:\n" + "\n".join(f"- {name}: {1 + byte % 10}" for name, byte in factors)

@@ -6,7 +6,7 @@ import math
 from collections import OrderedDict
 
 from lmmscore.conversation import Conversation, Message
-from lmmscore.images import Picture, read_header
+from lmmscore.images import Picture, fitted_size, read_header
 from lmmscore.judges.image_tokens import image_tokens
 from lmmscore.judges.options import OpenAIOptions
 from lmmscore.records import Usage
@@ -24,8 +24,7 @@ def text_tokens(text: str, bytes_each: float = 4.0) -> int:
 def shown_size(picture: Picture) -> tuple[int, int]:
     """Return width and height of a picture as it is sent."""
     header = read_header(picture.path)
-    scale = min(1.0, picture.recipe.max_side_px / max(header.width, header.height))
-    return max(1, round(header.width * scale)), max(1, round(header.height * scale))
+    return fitted_size(header.width, header.height, picture.recipe.max_side_px)
 
 
 class Estimator:
