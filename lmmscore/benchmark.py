@@ -38,7 +38,9 @@ class ImageTemplates(_Strict):
     source: str | None = Field(None, description="The picture before the edit.")
     edit: str = Field(description="One method's edit; must contain {method}.")
     reference: str | None = Field(None, description="The ground truth, where a dialog needs one.")
-    marked: str | None = Field(None, description="The source with marks drawn on it, where a dialog needs it.")
+    marked: str | None = Field(
+        None, description="The source with marks drawn on it, where a dialog needs it."
+    )
 
 
 class InlineItem(_Strict):
@@ -61,7 +63,9 @@ class BenchmarkFile(_Strict):
         description="A .csv, .tsv, .jsonl or .yaml file with the columns id, task and instruction; or the items."
     )
     images: ImageTemplates | None = Field(None, description="Path templates; needed when items is a file.")
-    methods: list[str] | None = Field(None, description="The methods, in order; found from the files if absent.")
+    methods: list[str] | None = Field(
+        None, description="The methods, in order; found from the files if absent."
+    )
     root: str = Field(".", description="The folder the pictures are in, relative to this file.")
 
 
@@ -105,8 +109,8 @@ class Benchmark:
         chosen = tuple(item for item in self.items if item.task in set(tasks) and item.id in set(ids))
         if not chosen:
             raise BenchmarkError(f"{self.path}: no item is both of these tasks and of these ids")
-        order = tuple(method for method in self.methods if method in set(kept))
-        return Benchmark(self.name, self.path, self.root, order, chosen)
+        # Methods keep the order they were asked for in: `--order given` shows them so.
+        return Benchmark(self.name, self.path, self.root, tuple(dict.fromkeys(kept)), chosen)
 
 
 def _chosen(what: str, wanted: Iterable[str], known: Iterable[str]) -> list[str]:
@@ -114,7 +118,9 @@ def _chosen(what: str, wanted: Iterable[str], known: Iterable[str]) -> list[str]
     for name in wanted:
         if name not in known:
             listed = ", ".join(known[:12]) + (" …" if len(known) > 12 else "")
-            raise BenchmarkError(f"no {what} {name!r} in the benchmark{nearest(name, known)} (it has: {listed})")
+            raise BenchmarkError(
+                f"no {what} {name!r} in the benchmark{nearest(name, known)} (it has: {listed})"
+            )
     return wanted or known
 
 
@@ -123,7 +129,9 @@ def find_benchmark_file(path: Path) -> Path:
     if path.is_dir():
         inside = path / "benchmark.yaml"
         if not inside.exists():
-            raise BenchmarkError(f"{path}: no benchmark.yaml in this folder; `lmmscore init {path}` writes one")
+            raise BenchmarkError(
+                f"{path}: no benchmark.yaml in this folder; `lmmscore init {path}` writes one"
+            )
         return inside
     if not path.exists():
         raise BenchmarkError(f"{path}: no such file or folder")
@@ -173,7 +181,9 @@ class _Reader:
         for name in sorted({m for item in items for m in item.edits} - set(methods)):
             says = f"edits of {name!r} are given but it is not under methods{nearest(name, methods)}"
             self._problem(f"{self.path}, methods", "unknown-method", says)
-        return Benchmark(self.file.name, self.path, self.root, tuple(methods), tuple(items), tuple(self.problems))
+        return Benchmark(
+            self.file.name, self.path, self.root, tuple(methods), tuple(items), tuple(self.problems)
+        )
 
     def _problem(self, place: str, kind: str, says: str) -> None:
         self.problems.append(Problem(place, kind, says))
@@ -222,7 +232,7 @@ class _Reader:
 
     def _from_templates(self, rows: list[tuple[str, dict[str, Any]]]) -> list[Item]:
         if self.file.images is None:
-            says = "missing; say where the pictures are, for example edit: \"{id}_{method}.png\""
+            says = 'missing; say where the pictures are, for example edit: "{id}_{method}.png"'
             self._problem(f"{self.path}, images", "missing-key", says)
             return []
         rows = [(place, row) for place, row in rows if self._has_columns(place, row)]
@@ -389,7 +399,9 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
         for row in reader:
             if None in row:
-                raise FileProblem(f"{path}, line {reader.line_num}: more cells than the header has; quote commas")
+                raise FileProblem(
+                    f"{path}, line {reader.line_num}: more cells than the header has; quote commas"
+                )
             yield f"{path}, line {reader.line_num}", {k.strip(): v for k, v in row.items() if k is not None}
     except csv.Error as error:
         raise FileProblem(f"{path}, line {reader.line_num}: not valid CSV ({error})") from error

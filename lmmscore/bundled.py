@@ -11,7 +11,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def bundled(kind: str) -> Path:
-    """Return the folder of bundled `dialogs`, `media` or `published` figures. Raises FileProblem without one."""
+    """Return the folder of bundled `dialogs`, `media` or `published` figures. Raises FileProblem if gone."""
     if kind not in _IN_CHECKOUT:
         known = ", ".join(_IN_CHECKOUT)
         raise FileProblem(f"nothing bundled is called {kind!r}{nearest(kind, _IN_CHECKOUT)}; known: {known}")

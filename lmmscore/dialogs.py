@@ -60,7 +60,9 @@ class Turn(_Strict):
         None,
         description="What is read from the reply: scores; or the judge's own overall, which is compared, not used.",
     )
-    factors: tuple[str, ...] | None = Field(None, description="With read: scores, which factors; all if absent.")
+    factors: tuple[str, ...] | None = Field(
+        None, description="With read: scores, which factors; all if absent."
+    )
     form: JsonForm | None = Field(None, description="The JSON asked for, where the reply is JSON.")
 
     def words(self, position: int, n: int) -> str:
@@ -97,7 +99,9 @@ class Setting(_Strict):
     @model_validator(mode="after")
     def _same_names(self) -> Setting:
         if self.default not in self.choices:
-            raise ValueError(f"the default {self.default!r} is not among the choices: {', '.join(self.choices)}")
+            raise ValueError(
+                f"the default {self.default!r} is not among the choices: {', '.join(self.choices)}"
+            )
         names = [set(values) for values in self.choices.values()]
         if any(each != names[0] for each in names):
             raise ValueError("every choice must give the same names")
@@ -164,7 +168,9 @@ class Dialog(_Strict):
             choice = chosen.get(name, setting.default)
             if choice not in setting.choices:
                 known = ", ".join(setting.choices)
-                raise DialogError(f"dialog {self.name}: setting {name} cannot be {choice!r}; it can be: {known}")
+                raise DialogError(
+                    f"dialog {self.name}: setting {name} cannot be {choice!r}; it can be: {known}"
+                )
             values |= {f"{name}.{key}": text for key, text in setting.choices[choice].items()}
             values[name] = choice
         return values
@@ -266,7 +272,9 @@ def find_dialog(name: str) -> Path:
         if (folder / f"{name}.yaml").is_file():
             return folder / f"{name}.yaml"
     known = dialog_names()
-    raise DialogError(f"no dialog {name!r}{nearest(name, known)} (there are: {', '.join(known)}; or give a file)")
+    raise DialogError(
+        f"no dialog {name!r}{nearest(name, known)} (there are: {', '.join(known)}; or give a file)"
+    )
 
 
 def load(name: str) -> Dialog | Suite:

@@ -39,7 +39,9 @@ def _inspect_item(item: Item) -> list[Problem]:
             headers[what] = read_header(path)
             load_rgb(path)
         except ImageProblem as error:
-            problems.append(Problem(place, "missing-image" if not path.exists() else "unreadable-image", str(error)))
+            problems.append(
+                Problem(place, "missing-image" if not path.exists() else "unreadable-image", str(error))
+            )
             continue
         problems.extend(_of_file(place, path, headers[what]))
     problems.extend(_frames_that_differ(item, headers))

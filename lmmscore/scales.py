@@ -24,7 +24,9 @@ class Scale(_Strict):
     min: Decimal | None = Field(None, description="The lowest score.")
     max: Decimal | None = Field(None, description="The highest score.")
     integers: bool = Field(False, description="Only whole numbers.")
-    values: tuple[Decimal, ...] | None = Field(None, description="Instead of a range: the only scores allowed.")
+    values: tuple[Decimal, ...] | None = Field(
+        None, description="Instead of a range: the only scores allowed."
+    )
 
     @field_validator("min", "max", "values", mode="before")
     @classmethod
@@ -77,7 +79,9 @@ class Factor(_Strict):
     symbol: str = Field("", description="The name in a formula, for example S_acc.")
     aliases: tuple[str, ...] = Field((), description="Other names a judge may use for it.")
     scale: Scale
-    weight: Decimal | None = Field(None, description="Its share of the overall score, where that is weighted.")
+    weight: Decimal | None = Field(
+        None, description="Its share of the overall score, where that is weighted."
+    )
 
     @field_validator("weight", mode="before")
     @classmethod
@@ -91,7 +95,10 @@ class Factor(_Strict):
 
 
 def overall(
-    rule: OverallRule, factors: Sequence[Factor], scores: Mapping[str, Fraction], weights: Mapping[str, Fraction]
+    rule: OverallRule,
+    factors: Sequence[Factor],
+    scores: Mapping[str, Fraction],
+    weights: Mapping[str, Fraction],
 ) -> Fraction | None:
     """Return the overall score of one edit, exactly; None where the rule gives none or a factor is unscored."""
     if rule == "none" or any(factor.key not in scores for factor in factors):
@@ -120,7 +127,9 @@ def weights_of(factors: Sequence[Factor], given: Mapping[str, Fraction] | None =
     known = [factor.key for factor in factors]
     for key in given:
         if key not in known:
-            raise DialogError(f"no factor {key!r} to weigh{nearest(key, known)} (there are: {', '.join(known)})")
+            raise DialogError(
+                f"no factor {key!r} to weigh{nearest(key, known)} (there are: {', '.join(known)})"
+            )
     return {key: given.get(key, Fraction(0)) for key in known}
 
 

@@ -64,7 +64,9 @@ def _refuse_aliases_and_duplicates(root: yaml.Node, where: str) -> None:
     while waiting:
         node = waiting.pop()
         if id(node) in seen:
-            raise FileProblem(f"{where}, line {_line(node)}: YAML aliases (*name) are not allowed; write it out")
+            raise FileProblem(
+                f"{where}, line {_line(node)}: YAML aliases (*name) are not allowed; write it out"
+            )
         seen.add(id(node))
         if isinstance(node, yaml.MappingNode):
             keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]

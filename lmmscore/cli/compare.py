@@ -45,7 +45,7 @@ def command(
         [source.name for source in sources],
         boards,
         [source.scores for source in sources],
-        [source.settings for source in sources],
+        [source.comparable() for source in sources],
         factor=options["factor"],
     )
     together = _together(sources, options, anyway=anyway) if pooled else None
@@ -84,7 +84,7 @@ def _together(sources: list[Source], options: dict[str, Any], *, anyway: bool) -
     scores = pool(
         [source.name for source in sources],
         [source.scores for source in sources],
-        [source.settings for source in sources],
+        [source.comparable() for source in sources],
         anyway=anyway,
     )
     return rank(scores, task=options["task"] or None, factor=options["factor"], caution=cautions(sources))

@@ -78,7 +78,7 @@ def _pooled(sources: list[Source], *, anyway: bool) -> Source:
     from lmmscore.leaderboard.compare import pool
 
     names = [source.name for source in sources]
-    settings = [source.settings for source in sources]
+    settings = [source.comparable() for source in sources]
     scores = pool(names, [source.scores for source in sources], settings, anyway=anyway)
     known = {**sources[0].settings, "caution": cautions(sources)}
     return Source(" + ".join(names), sources[0].path, scores, known)
@@ -104,9 +104,9 @@ def _factors(options: dict[str, Any]) -> list[str]:
 def _board(source: Source, options: dict[str, Any]) -> Leaderboard:
     from dataclasses import replace
 
-    from lmmscore.cli.inputs import parse_scale, scales_of
+    from lmmscore.cli.inputs import parse_scale
     from lmmscore.leaderboard import rank
-    from lmmscore.leaderboard.weights import parse_weights
+    from lmmscore.leaderboard.weights import parse_weights, scales_of
 
     weights = parse_weights(options["weights"]) if options["weights"] else None
     scales = scales_of(source.settings, weights)
@@ -150,9 +150,8 @@ def _rendered(board: Leaderboard, source: Source, form: str, options: dict[str, 
 
 
 def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extras:
-    from lmmscore.cli.inputs import weights_of
     from lmmscore.leaderboard.extras import extras
-    from lmmscore.leaderboard.weights import parse_weights, reweigh
+    from lmmscore.leaderboard.weights import parse_weights, reweigh, weights_of
 
     weights = parse_weights(options["weights"]) if options["weights"] else weights_of(source.settings)
     scores = reweigh(source.scores, weights) if options["weights"] and weights else source.scores
@@ -160,7 +159,7 @@ def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extr
         scores,
         factor=board.tables[0].factor,
         weights=weights,
-        sessions=source.sessions(),
+        sessions=source.sessions(with_names=bool({"habits", "all"} & set(options["show"]))),
         level=0.95,
         seed=options["seed"],
     )
@@ -182,7 +181,7 @@ def _sections(board: Leaderboard, source: Source, options: dict[str, Any]) -> li
     found += [grids.repeat_grid(behind.repeats, decimals)] if "repeats" in shown else []
     if "sensitivity" in shown and behind.sensitivity:
         found.append(grids.sensitivity_grid(behind.sensitivity))
-    asks = str(source.settings.get("dialog", "")).startswith("lmm-score")
+    asks = bool(source.settings.get("avoid_ties"))
     found += [grids.habit_grid(behind.habits, asks_to_avoid_ties=asks)] if "habits" in shown else []
     return found
 

@@ -162,15 +162,13 @@ def permutation_p(shares: Floats, *, draws: int, rng: np.random.Generator) -> Fl
 
 def _patterns(start: int, count: int, n: int) -> Floats:
     bits = (np.arange(start, start + count)[:, None] >> np.arange(n)) & 1
-    signs: Floats = bits * 2.0 - 1.0
-    return signs
+    return np.asarray(bits * 2.0 - 1.0, dtype=np.float64)
 
 
 def _coins(count: int, n: int, rng: np.random.Generator) -> Floats:
     # A byte is eight coins; drawing whole integers for them would take most of the time.
     packed = np.frombuffer(rng.bytes(count * ((n + 7) // 8)), dtype=np.uint8).reshape(count, -1)
-    signs: Floats = np.unpackbits(packed, axis=1, count=n) * 2.0 - 1.0
-    return signs
+    return np.asarray(np.unpackbits(packed, axis=1, count=n) * 2.0 - 1.0, dtype=np.float64)
 
 
 def holm(p: Floats) -> Floats:

@@ -91,7 +91,7 @@ def position_effect(scores: pd.DataFrame, *, factor: str, level: float) -> Posit
 
 def _codes(used: pd.DataFrame, keys: list[str]) -> tuple[Ints, list[str]]:
     groups = used.groupby(keys, sort=False, observed=True)
-    codes: Ints = groups.ngroup().to_numpy(dtype=np.int64)
+    codes = np.asarray(groups.ngroup(), dtype=np.int64)
     first = np.unique(codes, return_index=True)[1]
     return codes, [str(name) for name in used[keys[-1]].iloc[first]]
 

@@ -38,7 +38,7 @@ def repeat_spread(scores: pd.DataFrame, *, factor: str) -> list[Spread]:
     known = scores[(scores["factor"] == factor) & scores["score"].notna()]
     value = known["score"].to_numpy(dtype=np.float64)
     edits = known.groupby(["task", "item", "method"], sort=False, observed=True)
-    edit: Ints = edits.ngroup().to_numpy(dtype=np.int64)
+    edit = np.asarray(edits.ngroup(), dtype=np.int64)
     found = [_spread(None, value, edit)]
     names = known["method"].astype(str).to_numpy()
     for method in sorted(set(names)):

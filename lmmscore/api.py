@@ -1,0 +1,168 @@
+"""The whole program from Python: one function runs a benchmark."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lmmscore.benchmark import load_benchmark
+from lmmscore.errors import LmmscoreError
+from lmmscore.images import ImageFormat, Pictures, Recipe
+from lmmscore.judges import Bench, open_judge
+from lmmscore.judges.recorded import Recorded
+from lmmscore.ledger import Asker, Ledger
+from lmmscore.orders import Order
+from lmmscore.planning import Plan, load_protocol, make_plan
+from lmmscore.runner import Listeners, Runner
+from lmmscore.runs import Run, RunFolder, describe
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Everything a run is asked for."""
+
+    benchmark: Path
+    dialog: str = "lmm-score"
+    judge: str = "pixels"
+    out: Path | None = None
+    order: Order = "shuffled"
+    repeats: int = 1
+    seed: int = 0
+    concurrency: int = 8
+    tasks: tuple[str, ...] = ()
+    items: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
+    ledger: Path | None = None
+    max_side_px: int = 1024
+    image_format: ImageFormat = "png"
+    judge_options: Mapping[str, Any] = field(default_factory=dict)
+    command: str = ""
+
+    @property
+    def recipe(self) -> Recipe:
+        """How pictures are prepared."""
+        return Recipe(self.max_side_px, self.image_format)
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """Where a caller can look on or take hold of a run."""
+
+    listeners: Listeners = field(default_factory=Listeners)
+    on_start: Callable[[Runner, Plan, Bench], None] = lambda *_: None
+
+
+def plan_of(request: Request) -> Plan:
+    """Return the sessions a request stands for. Raises where anything would stop the run."""
+    whole = load_benchmark(request.benchmark)
+    chosen = whole.select(request.tasks, request.items, request.methods)
+    protocol = load_protocol(request.dialog, request.settings)
+    if request.repeats < 1 or request.concurrency < 1 or request.max_side_px < 1:
+        raise LmmscoreError("repeats, concurrency and the longest side of a picture must be at least 1")
+    return make_plan(whole, chosen, protocol, request.order, request.repeats, request.seed)
+
+
+async def play_request(request: Request, hooks: Hooks) -> Run:
+    """Play the request's sessions and return the run; the same request again asks nothing that is on record."""
+    plan = plan_of(request)
+    bench = open_judge(request.judge, request.judge_options)
+    out = request.out or default_folder(plan, bench.judge.name)
+    ledger_path = request.ledger or out / "ledger.sqlite"
+    asker = Asker.of(bench.judge.name, bench.judge.parameters)
+    folder = RunFolder(out, describe(plan, request.recipe, asker, bench.judge.caution, request.command), ledger_path)
+    with Ledger(ledger_path) as ledger:
+        judge = Recorded(bench.judge, ledger, bench.answers)
+        runner = Runner(judge, Pictures(request.recipe), request.concurrency, hooks.listeners)
+        hooks.on_start(runner, plan, bench)
+        try:
+            folder.begin()
+            await runner.run(plan, folder.take)
+            state = "finished" if runner.error is None else f"stopped: {runner.error}"
+            run = folder.finish(ledger, asker, state)
+        finally:
+            folder.close()
+            await bench.judge.close()
+            if bench.answers is not None:
+                bench.answers.close()
+    if runner.error is not None:
+        raise runner.error
+    return run
+
+
+def default_folder(plan: Plan, judge: str) -> Path:
+    """Return results/BENCHMARK-DIALOG-JUDGE, in letters every file system takes."""
+    name = f"{plan.benchmark.name}-{plan.protocol.name}-{judge.removeprefix('openai/').split('@')[0]}"
+    return Path("results") / (re.sub(r"[^\w.-]+", "-", name).strip("-.") or "run")
+
+
+def run(
+    benchmark: str | Path,
+    dialog: str = "lmm-score",
+    judge: str = "pixels",
+    *,
+    out: str | Path | None = None,
+    order: Order = "shuffled",
+    repeats: int = 1,
+    seed: int = 0,
+    concurrency: int = 8,
+    tasks: Iterable[str] = (),
+    items: Iterable[str] = (),
+    methods: Iterable[str] = (),
+    settings: Mapping[str, str] | None = None,
+    ledger: str | Path | None = None,
+    max_side_px: int = 1024,
+    image_format: ImageFormat = "png",
+    judge_options: Mapping[str, Any] | None = None,
+    hooks: Hooks | None = None,
+) -> Run:
+    """Judge a benchmark and return the run, as `lmmscore run` does.
+
+    The same call again goes on where it stopped: what is in the ledger is not asked again.
+    """
+    request = Request(
+        benchmark=Path(benchmark),
+        dialog=dialog,
+        judge=judge,
+        out=None if out is None else Path(out),
+        order=order,
+        repeats=repeats,
+        seed=seed,
+        concurrency=concurrency,
+        tasks=tuple(tasks),
+        items=tuple(items),
+        methods=tuple(methods),
+        settings=dict(settings or {}),
+        ledger=None if ledger is None else Path(ledger),
+        max_side_px=max_side_px,
+        image_format=image_format,
+        judge_options=dict(judge_options or {}),
+    )
+    return _run_anywhere(request, hooks or Hooks())
+
+
+def _run_anywhere(request: Request, hooks: Hooks) -> Run:
+    """Run to the end, in a thread of its own where a notebook's event loop already occupies this one."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(play_request(request, hooks))
+    outcome: list[Run | BaseException] = []
+
+    def work() -> None:
+        try:
+            outcome.append(asyncio.run(play_request(request, hooks)))
+        except BaseException as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=work, name="lmmscore")
+    thread.start()
+    thread.join()
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return outcome[0]

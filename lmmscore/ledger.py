@@ -1,0 +1,279 @@
+"""The append-only record of exchanges, in SQLite.
+
+An exchange is durable before `record` returns. Commits are shared: whatever arrives while one commit is being
+flushed goes into the next, so that many sessions at once do not wait for a flush each. Pictures are not stored:
+their digests are, and the benchmark has the files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import queue
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from lmmscore.conversation import Conversation
+from lmmscore.errors import LedgerError
+from lmmscore.records import Reply, Usage
+
+APPLICATION_ID = 0x6C6D6D73  # "lmms"
+VERSION = 1
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS exchange (
+  key TEXT PRIMARY KEY,           -- digest of judge, parameters, conversation and repeat
+  judge TEXT NOT NULL,
+  parameters TEXT NOT NULL,       -- JSON
+  repeat INTEGER NOT NULL,
+  before TEXT NOT NULL,           -- digest of the conversation before the question
+  conversation TEXT NOT NULL,     -- digest of the conversation with the question
+  question TEXT NOT NULL,
+  images TEXT NOT NULL,           -- JSON list of the digests of the pictures shown with the question
+  reply TEXT NOT NULL,
+  finish TEXT NOT NULL,
+  refusal TEXT NOT NULL,
+  reasoning TEXT NOT NULL,
+  model TEXT NOT NULL,
+  fingerprint TEXT NOT NULL,
+  request_id TEXT NOT NULL,
+  prompt_tokens INTEGER,
+  completion_tokens INTEGER,
+  cached_tokens INTEGER,
+  reasoning_tokens INTEGER,
+  cost_usd REAL,
+  recorded_at TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS exchange_by_conversation ON exchange (conversation);
+"""
+
+_REPLY_COLUMNS = (
+    "reply, finish, refusal, reasoning, model, fingerprint, request_id, "
+    "prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_usd"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who is asked: a judge's name and whatever else changes its answers."""
+
+    judge: str
+    parameters: str
+
+    @classmethod
+    def of(cls, name: str, parameters: Mapping[str, Any]) -> Asker:
+        """Return the asker for a judge; equal parameters give equal askers, whatever their order."""
+        return cls(name, json.dumps(dict(parameters), sort_keys=True, ensure_ascii=False))
+
+
+def key_of(asker: Asker, conversation: Conversation, repeat: int) -> str:
+    """Return the digest of exactly what is asked. Neither the way it travels nor the time of day is in it."""
+    parts = json.dumps([asker.judge, asker.parameters, conversation.digest, repeat], ensure_ascii=False)
+    return hashlib.sha256(parts.encode()).hexdigest()
+
+
+class Ledger:
+    """A file of exchanges. Safe to use from many threads, and from several processes at once."""
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self.path = path
+        self._read = _connect(path, read_only)
+        self._read_lock = threading.Lock()
+        self._pending: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
+        self._writer: threading.Thread | None = None
+        self._closed = False
+        if not read_only:
+            self._writer = threading.Thread(target=self._write_forever, name="ledger", daemon=True)
+            self._writer.start()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write what is pending and close the file."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._writer is not None:
+            self._pending.put(None)
+            self._writer.join()
+        self._read.close()
+
+    def find(self, key: str) -> Reply | None:
+        """Return the recorded reply to a question, or None."""
+        row = self._one(f"SELECT {_REPLY_COLUMNS} FROM exchange WHERE key = ?", (key,))
+        return None if row is None else _reply(row)
+
+    def pictures(self, key: str) -> list[str]:
+        """Return the digests of the pictures shown with a question, in order; none for an unknown question."""
+        row = self._one("SELECT images FROM exchange WHERE key = ?", (key,))
+        return [] if row is None else list(json.loads(row[0]))
+
+    def record(self, asker: Asker, conversation: Conversation, repeat: int, reply: Reply) -> Future[Reply]:
+        """Append an exchange. The future's result is the reply that stands: the first one recorded for this key."""
+        entry = _Entry(asker, conversation, repeat, reply)
+        self._pending.put(entry)
+        return entry.done
+
+    def askers(self) -> list[Asker]:
+        """Return everyone who was asked, in order of first appearance."""
+        rows = self._all(
+            "SELECT judge, parameters FROM exchange GROUP BY judge, parameters ORDER BY min(rowid)"
+        )
+        return [Asker(*row) for row in rows]
+
+    def models(self, asker: Asker) -> list[str]:
+        """Return the exact models that answered, in order of first appearance."""
+        sql = (
+            "SELECT model FROM exchange WHERE judge = ? AND parameters = ? GROUP BY model ORDER BY min(rowid)"
+        )
+        return [row[0] for row in self._all(sql, (asker.judge, asker.parameters))]
+
+    def count(self) -> int:
+        """Return how many exchanges are recorded."""
+        row = self._one("SELECT count(*) FROM exchange", ())
+        return int(row[0]) if row else 0
+
+    def _one(self, sql: str, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        rows = self._all(sql, values)
+        return rows[0] if rows else None
+
+    def _all(self, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        with self._read_lock, _translated(self.path):
+            return self._read.execute(sql, values).fetchall()
+
+    def _write_forever(self) -> None:
+        try:
+            connection = _connect(self.path, read_only=False)
+        except LedgerError as error:
+            self._fail_everything(error)
+            return
+        with contextlib.closing(connection):
+            while (batch := _gather(self._pending)) is not None:
+                self._write(connection, batch)
+
+    def _write(self, connection: sqlite3.Connection, batch: list[_Entry]) -> None:
+        try:
+            with _translated(self.path), connection:
+                standing = [entry.insert(connection) for entry in batch]
+        except LedgerError as error:
+            for entry in batch:
+                entry.done.set_exception(error)
+            return
+        for entry, reply in zip(batch, standing, strict=True):
+            entry.done.set_result(reply)
+
+    def _fail_everything(self, error: LedgerError) -> None:
+        while (batch := _gather(self._pending)) is not None:
+            for entry in batch:
+                entry.done.set_exception(error)
+
+
+class _Entry:
+    """An exchange on its way into the file."""
+
+    def __init__(self, asker: Asker, conversation: Conversation, repeat: int, reply: Reply) -> None:
+        self.key = key_of(asker, conversation, repeat)
+        self.done: Future[Reply] = Future()
+        self._reply = reply
+        message, parent = conversation.message, conversation.parent
+        if message is None or parent is None:
+            raise ValueError("an empty conversation asks nothing")
+        usage = reply.usage
+        self._row = (
+            *(self.key, asker.judge, asker.parameters, repeat, parent.digest, conversation.digest),
+            *(message.text, json.dumps([picture.digest for picture in message.images])),
+            *(reply.text, reply.finish, reply.refusal, reply.reasoning),
+            *(reply.model, reply.fingerprint, reply.request_id),
+            *(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.reasoning_tokens),
+            *(reply.cost_usd, datetime.now(UTC).isoformat(timespec="seconds")),
+        )
+
+    def insert(self, connection: sqlite3.Connection) -> Reply:
+        """Insert the row unless the question has its answer already; return the answer that stands."""
+        marks = ", ".join("?" * len(self._row))
+        done = connection.execute(f"INSERT INTO exchange VALUES ({marks}) ON CONFLICT DO NOTHING", self._row)
+        if done.rowcount == 1:
+            return self._reply
+        row = connection.execute(
+            f"SELECT {_REPLY_COLUMNS} FROM exchange WHERE key = ?", (self.key,)
+        ).fetchone()
+        return _reply(row)
+
+
+def _gather(pending: queue.SimpleQueue[_Entry | None]) -> list[_Entry] | None:
+    """Wait for an entry, then take all that have gathered meanwhile; None when there will be no more."""
+    first = pending.get()
+    if first is None:
+        return None
+    batch = [first]
+    while not pending.empty():
+        entry = pending.get()
+        if entry is None:
+            pending.put(None)
+            break
+        batch.append(entry)
+    return batch
+
+
+def _reply(row: tuple[Any, ...]) -> Reply:
+    text, finish, refusal, reasoning, model, fingerprint, request_id, *usage, cost = row
+    return Reply(text, finish, refusal, reasoning, model, fingerprint, request_id, Usage(*usage), cost)
+
+
+def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
+    with _translated(path):
+        if read_only and not path.is_file():
+            raise LedgerError(f"{path}: no such ledger")
+        # A published ledger may lie in a folder that cannot be written, where WAL needs to be told that all is still.
+        still = read_only and not path.with_name(path.name + "-wal").exists()
+        location = (
+            f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}{'&immutable=1' if still else ''}"
+        )
+        connection = sqlite3.connect(location, uri=True, check_same_thread=False, timeout=60)
+        try:
+            _prepare(connection, path, read_only)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: Path, read_only: bool) -> None:
+    application, version = (
+        connection.execute(f"PRAGMA {p}").fetchone()[0] for p in ("application_id", "user_version")
+    )
+    empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+    if not empty and application != APPLICATION_ID:
+        raise LedgerError(f"{path}: an SQLite file, but not a ledger of lmmscore")
+    if version > VERSION:
+        raise LedgerError(f"{path}: written by a newer lmmscore (format {version}); update lmmscore")
+    if read_only:
+        return
+    # WAL lets readers read while one writes; FULL makes a commit survive the machine, not only the process.
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    if empty:
+        connection.executescript(
+            f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}; {_SCHEMA}"
+        )
+
+
+@contextlib.contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise LedgerError(
+            f"{path}: {error}; check that the disk has room and the folder may be written, then run the same command"
+        ) from error

@@ -1,0 +1,7 @@
+"""Reply text → scores, or the reason why there are none."""
+
+from lmmscore.parsing.merging import merged
+from lmmscore.parsing.overall import read_overall
+from lmmscore.parsing.verdict import Fault, Reading, read_reply, read_text
+
+__all__ = ["Fault", "Reading", "merged", "read_overall", "read_reply", "read_text"]

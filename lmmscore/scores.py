@@ -1,0 +1,156 @@
+"""Sessions → one tidy table of scores. The overall score is computed here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lmmscore.csvsafe import defuse, restore
+from lmmscore.dialogs import Dialog, Suite
+from lmmscore.errors import FileProblem
+from lmmscore.parsing import Fault, Reading
+from lmmscore.records import OVERALL, Item, Outcome, Score
+from lmmscore.scales import geometric_mean, overall, show, weights_of
+from lmmscore.session import Played
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SCORE_COLUMNS = ("item", "task", "method", "repeat", "position", "factor", "score", "outcome", "reason")
+_TEXT_COLUMNS = ("item", "task", "method", "factor", "outcome", "reason")
+
+SLIP_TOLERANCE = Fraction(1, 20)
+"""A stated overall within this of the exact one is rounding, not a slip."""
+
+
+def scores_of(played: Played) -> list[Score]:
+    """Return the scores of every edit in a session: each factor, then the overall."""
+    rows: list[Score] = []
+    for position, method in enumerate(played.session.order, 1):
+        rows += _scores_of_edit(played, position, method)
+    return rows
+
+
+def _scores_of_edit(played: Played, position: int, method: str) -> list[Score]:
+    dialog, item, reading = played.session.dialog, played.session.item, played.reading
+    numbers = {f.key: reading.scores[position, f.key] for f in dialog.factors if (position, f.key) in reading.scores}
+    place = (item.id, item.task, method, played.session.repeat, position)
+    rows = []
+    for factor in dialog.factors:
+        if factor.key in numbers:
+            rows.append(Score(*place, factor.key, numbers[factor.key], Outcome.SCORED))
+        else:
+            rows.append(Score(*place, factor.key, None, *_why(played, position, factor.key)))
+    rule = "mean" if dialog.overall == "none" and len(dialog.factors) == 1 else dialog.overall
+    if rule == "none":
+        return rows
+    total = overall(rule, dialog.factors, numbers, weights_of(dialog.factors))
+    if total is None:
+        # Never a mean over the factors that happened to be readable.
+        worst = next(row for row in rows if row.score is None)
+        return [*rows, Score(*place, OVERALL, None, worst.outcome, f"{worst.factor}: {worst.reason}")]
+    return [*rows, Score(*place, OVERALL, total, Outcome.SCORED)]
+
+
+def _why(played: Played, position: int, key: str) -> tuple[Outcome, str]:
+    if played.failure is not None:
+        return played.failure.outcome, played.failure.reason
+    for fault in _faults_at(played.reading, position, key):
+        return fault.outcome, fault.says
+    return Outcome.UNREADABLE, "no score was found"
+
+
+def _faults_at(reading: Reading, position: int, key: str) -> list[Fault]:
+    faults = [fault for fault in reading.faults_of(position) if fault.factor in (None, key)]
+    return sorted(faults, key=lambda fault: fault.factor is None)
+
+
+def missing_scores(item: Item, method: str, repeat: int, dialogs: Sequence[Dialog]) -> list[Score]:
+    """Return the rows of a method that made no edit of this item."""
+    keys = [factor.key for dialog in dialogs for factor in dialog.factors]
+    place = (item.id, item.task, method, repeat, None)
+    reason = "the method made no edit of this item"
+    return [Score(*place, key, None, Outcome.MISSING, reason) for key in [*keys, OVERALL]]
+
+
+def combined(suite: Suite, dialogs: Sequence[Dialog], members: Sequence[list[Score]]) -> list[Score]:
+    """Return the rows of one edit under a suite: all factors, each member's overall by its name, and the combination."""
+    rows = [row for member in members for row in member if row.factor != OVERALL]
+    overalls = [row for member in members for row in member if row.factor == OVERALL]
+    named = [
+        Score(r.item, r.task, r.method, r.repeat, r.position, dialog.name, r.score, r.outcome, r.reason)
+        for dialog, r in zip(dialogs, overalls, strict=False)
+    ]
+    first = overalls[0]
+    place = (first.item, first.task, first.method, first.repeat, first.position)
+    for row in named:
+        if row.score is None:
+            return [*rows, *named, Score(*place, OVERALL, None, row.outcome, f"{row.factor}: {row.reason}")]
+    numbers = [row.score for row in named if row.score is not None]
+    gated = f"{named[-1].factor} is 0, so the rest was not asked" if len(named) < len(dialogs) else ""
+    total = geometric_mean(numbers) if suite.combine == "geometric" else sum(numbers, Fraction(0)) / len(numbers)
+    if gated and suite.combine == "mean":
+        total = sum(numbers, Fraction(0)) / len(dialogs)
+    return [*rows, *named, Score(*place, OVERALL, total, Outcome.SCORED, gated)]
+
+
+def slips(played: Played) -> list[tuple[int, Fraction, Fraction]]:
+    """Return (position, exact, stated) wherever the judge's own overall is not what its sub-scores give."""
+    dialog = played.session.dialog
+    found = []
+    for position, stated in sorted(played.stated.items()):
+        numbers = {key: score for (at, key), score in played.reading.scores.items() if at == position}
+        exact = overall(dialog.overall, dialog.factors, numbers, weights_of(dialog.factors))
+        if exact is not None and abs(exact - stated) > SLIP_TOLERANCE:
+            found.append((position, exact, stated))
+    return found
+
+
+def as_cells(row: Score) -> list[object]:
+    """Return a score as the cells of scores.csv; text that a spreadsheet would run is defused."""
+    number = "" if row.score is None else show(row.score)
+    position = "" if row.position is None else row.position
+    return [
+        *(defuse(row.item), defuse(row.task), defuse(row.method), row.repeat, position),
+        *(defuse(row.factor), number, str(row.outcome), defuse(row.reason)),
+    ]
+
+
+def read_scores(path: Path) -> pd.DataFrame:
+    """Return a scores.csv as a tidy frame. Raises FileProblem where it is not one."""
+    import pandas as pd
+
+    try:
+        frame = pd.read_csv(
+            path, dtype={name: "str" for name in _TEXT_COLUMNS}, keep_default_na=False, na_values={"score": [""], "position": [""]}
+        )
+    except FileNotFoundError as error:
+        raise FileProblem(f"{path}: no such file") from error
+    except (OSError, ValueError, pd.errors.ParserError) as error:
+        raise FileProblem(f"{path}: not a scores.csv ({error})") from error
+    lacking = [name for name in SCORE_COLUMNS if name not in frame.columns]
+    if lacking:
+        raise FileProblem(f"{path}: not a scores.csv: no column {', '.join(lacking)}; `lmmscore scores` converts other files")
+    for name in _TEXT_COLUMNS:
+        texts = {text: restore(text) for text in frame[name].unique()}
+        if any(text != plain for text, plain in texts.items()):
+            frame[name] = frame[name].map(texts)
+    return frame.assign(score=frame["score"].astype(float), position=frame["position"].astype("Int64"))
+
+
+def frame_of(rows: Iterable[Score]) -> pd.DataFrame:
+    """Return scores as the tidy frame."""
+    import pandas as pd
+
+    cells = [
+        (r.item, r.task, r.method, r.repeat, r.position, r.factor, _float(r.score), str(r.outcome), r.reason) for r in rows
+    ]
+    frame = pd.DataFrame(cells, columns=list(SCORE_COLUMNS))
+    return frame.astype({"score": float, "position": "Int64", "repeat": int})
+
+
+def _float(number: Fraction | None) -> float | None:
+    return None if number is None else float(number)
+

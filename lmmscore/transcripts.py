@@ -1,0 +1,136 @@
+"""Published chat transcripts in Markdown: headings for who speaks, images as tags."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import zip_longest
+from pathlib import Path, PurePosixPath
+
+from lmmscore.errors import FileProblem
+from lmmscore.templates import ordinal
+from lmmscore.yamlfile import read_text
+
+_USER = r"prompt|user|human|question|me|you"
+_JUDGE = r"chatgpt|gpt[\w. -]*|assistant|ai|bot|claude[\w. -]*|gemini[\w. -]*|model|judge|response|answer|reply"
+_HEADING = re.compile(
+    rf"^[ \t]*(?:\#{{1,6}}[ \t]*|\*\*|__)(?:\*\*|__)?(?P<who>(?P<user>{_USER})|(?P<judge>{_JUDGE}))"
+    r"(?:[ \t]*\(?\d{1,3}\)?)?[ \t]*:?[ \t]*(?:\*\*|__)?[ \t]*:?[ \t]*(?:\#+[ \t]*)?$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_IMAGE = re.compile(
+    r"""(?:<(?:button|p|div|center|a)\b[^<>]*>\s*)*
+    (?:<img\b[^<>]*?\bsrc\s*=\s*(?P<quote>["'])(?P<src>.*?)(?P=quote)[^<>]*>|!\[[^\]]*\]\(\s*<?(?P<link>[^)\s>]+)>?[^)]*\))
+    (?:\s*</(?:img|button|p|div|center|a)>)*""",
+    re.VERBOSE | re.IGNORECASE | re.DOTALL,
+)
+_SOURCE_WORDS = re.compile(r"\b(?:source|original|input)\b", re.IGNORECASE)
+_SHOWS_AN_EDIT = re.compile(
+    rf"^\W*(?:this\s+is\s+|here\s+is\s+|now\s+)?(?:the\s+)?(?:{'|'.join(ordinal(i) for i in range(1, 21))}|last|next|only|\d+(?:st|nd|rd|th))\b"
+    r"[\w\s]{0,24}\b(?:one|image|edit|picture|result)\b\W*$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptTurn:
+    """A prompt with the images it shows, and the reply to it."""
+
+    prompt: str
+    """The words without the image tags, outer white space taken away."""
+    images: tuple[PurePosixPath, ...]
+    reply: str
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """A conversation as published."""
+
+    path: Path
+    turns: tuple[TranscriptTurn, ...]
+
+    @cached_property
+    def source_turn(self) -> int | None:
+        """Which turn shows the source image: the first with an image that speaks of one, else the first with one."""
+        shows = [number for number, turn in enumerate(self.turns) if turn.images]
+        named = [number for number in shows if _SOURCE_WORDS.search(self.turns[number].prompt)]
+        return named[0] if named else shows[0] if shows else None
+
+    @cached_property
+    def edit_turns(self) -> tuple[int, ...]:
+        """Which turns show an edit, in order; a turn that says so counts even if its image is gone."""
+        after = -1 if self.source_turn is None else self.source_turn
+        return tuple(
+            number
+            for number, turn in enumerate(self.turns)
+            if number > after and (turn.images or _SHOWS_AN_EDIT.match(turn.prompt))
+        )
+
+    @cached_property
+    def methods(self) -> tuple[str | None, ...]:
+        """The method behind each edit, from the image's file name; None where there is no image."""
+        images = [self.turns[number].images for number in self.edit_turns]
+        names = [each[0] if each else None for each in images]
+        source = self.turns[self.source_turn].images[0] if self.source_turn is not None else None
+        return method_names(names, source)
+
+
+def load_transcript(path: Path) -> Transcript:
+    """Return the transcript in a file. Raises FileProblem where nobody speaks in it."""
+    text = read_text(path)
+    headings = list(_HEADING.finditer(text))
+    turns: list[TranscriptTurn] = []
+    prompt: str | None = None
+    for heading, following in zip_longest(headings, headings[1:]):
+        said = text[heading.end() : following.start() if following else len(text)].strip()
+        if heading["user"]:
+            if prompt is not None:
+                turns.append(_turn(prompt, ""))
+            prompt = said
+        elif prompt is not None:
+            turns.append(_turn(prompt, said))
+            prompt = None
+    if prompt is not None:
+        turns.append(_turn(prompt, ""))
+    if not turns:
+        raise FileProblem(f"{path}: not a chat transcript; headings such as `## Prompt:` and `## ChatGPT:` are expected")
+    return Transcript(path, tuple(turns))
+
+
+def _turn(prompt: str, reply: str) -> TranscriptTurn:
+    images = tuple(PurePosixPath((m["src"] or m["link"]).split("?")[0]) for m in _IMAGE.finditer(prompt))
+    return TranscriptTurn(_IMAGE.sub("", prompt).strip(), images, reply)
+
+
+def method_names(images: list[PurePosixPath | None], source: PurePosixPath | None) -> tuple[str | None, ...]:
+    """Return the method behind each file: `6_SINE.png` beside `6_src.jpg` is SINE, `SINE/6.png` too."""
+    stems = [image.stem for image in images if image is not None]
+    if len(set(stems)) < len(stems):
+        # The same name in several folders: a folder a method.
+        return tuple(None if image is None else image.parent.name or image.stem for image in images)
+    prefix = _common_prefix(stems, source.stem if source else "")
+    return tuple(None if image is None else image.stem.removeprefix(prefix) or image.stem for image in images)
+
+
+def _common_prefix(stems: list[str], source: str) -> str:
+    """Return what all names begin with up to a separator: the item's own name."""
+    bare = re.sub(r"[_-]?(?:src|source|original|input|orig)$", "", source, flags=re.IGNORECASE)
+    for separator in ("_", "-"):
+        if bare and bare != source and all(stem.startswith(bare + separator) for stem in stems):
+            return bare + separator
+    shared = os.path.commonprefix([*stems, source] if source else stems)
+    cut = max(shared.rfind("_"), shared.rfind("-")) + 1
+    if len(stems) > 1 or cut:
+        return shared[:cut]
+    return stems[0][: stems[0].find("_") + 1] if stems else ""
+
+
+def same_words(one: str, other: str) -> bool:
+    """Tell whether two texts are the same but for white space at the ends of lines and between paragraphs."""
+    return _words(one) == _words(other)
+
+
+def _words(text: str) -> list[str]:
+    return text.split()

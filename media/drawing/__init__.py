@@ -1,0 +1,1 @@
+"""How the demo benchmark is drawn: a brush, twelve scenes, six kinds of fault."""
