@@ -11,6 +11,7 @@ import click
 if TYPE_CHECKING:
     from lmmscore.cli.inputs import Source
     from lmmscore.leaderboard import Leaderboard
+    from lmmscore.report.leaderboard import Format
 
 
 @click.command("compare")
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 )
 @click.option("--anyway", is_flag=True, help="With --pool: pool them although they are not comparable.")
 def command(
-    runs: tuple[str, ...], form: str, as_json: bool, pooled: bool, anyway: bool, **options: Any
+    runs: tuple[str, ...], form: Format, as_json: bool, pooled: bool, anyway: bool, **options: Any
 ) -> None:
     """Set several runs side by side: rank changes, and how far their judges agree.
 
@@ -63,7 +64,7 @@ def command(
     grids += board_grids(together, decimals=places, wide=False) if together else []
     notes = [f"Not the same in all runs: {text}." for text in found.differing]
     tty = sys.stdout.isatty()
-    click.echo(render_grids(grids, form, " ".join(found.cautions), notes, color=tty), nl=False)  # type: ignore[arg-type]
+    click.echo(render_grids(grids, form, " ".join(found.cautions), notes, color=tty), nl=False)
 
 
 def _board(source: Source, options: dict[str, Any]) -> Leaderboard:

@@ -45,7 +45,7 @@ class Source:
         return self.run.sessions()
 
     def comparable(self) -> dict[str, Any]:
-        """Return the settings, with a digest of the very pictures that were judged where they are on record."""
+        """Return the settings, with a digest of the very pictures judged where they are on record."""
         if self.run is None or not (self.run.path / "sessions.jsonl").is_file():
             return dict(self.settings)
         digest = images_digest(self.run) if self.run.ledger_path.is_file() else None
@@ -78,9 +78,7 @@ def open_sources(texts: Sequence[str]) -> list[Source]:
         sources.append(source)
     names = [source.name for source in sources]
     return [
-        source
-        if names.count(source.name) == 1
-        else replace(source, name=text.rstrip("/"))
+        source if names.count(source.name) == 1 else replace(source, name=text.rstrip("/"))
         for source, text in zip(sources, texts, strict=True)
     ]
 
@@ -125,7 +123,7 @@ def names_in(text: str, methods: Sequence[str]) -> list[str]:
 
 
 def images_digest(run: Run) -> str | None:
-    """Return a digest of every picture that was shown, by item and method; None where the ledger lacks one."""
+    """Return a digest of every picture shown, by item and method; None where the ledger lacks one."""
     from lmmscore.ledger import Ledger
 
     shown: set[tuple[str, ...]] = set()

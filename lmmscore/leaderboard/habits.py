@@ -163,9 +163,7 @@ def statements(found: Habits, *, asks_to_avoid_ties: bool) -> list[str]:
 
 
 def _tie_line(use: ScaleUse, asks_to_avoid_ties: bool) -> str:
-    though = (
-        ", although the dialog asks to avoid equal scores" if asks_to_avoid_ties and use.tied_pairs else ""
-    )
+    though = ", though the dialog asks to avoid it" if asks_to_avoid_ties and use.tied_pairs else ""
     ties = f"{use.tied_pairs} of {use.pairs} pairs of edits tie ({use.tied_pairs / use.pairs:.0%})"
     where = f"in {use.tied_sessions} of {use.sessions} sessions{though}"
     most = f"{use.commonest:g} the commonest ({use.commonest_share:.0%})"
