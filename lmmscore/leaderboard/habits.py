@@ -153,8 +153,8 @@ def statements(found: Habits, *, asks_to_avoid_ties: bool) -> list[str]:
     if found.sessions is not None:
         refused = found.outcomes.get(Outcome.REFUSED.value, 0)
         said.append(
-            f"{found.sessions} sessions: {found.repairs} repair turns, {found.slips} slips in the judge's own "
-            f"sums, {refused} refused edits."
+            f"{found.sessions} sessions: {found.repairs} repair turns, {found.slips} slips in the judge's "
+            f"own sums, {refused} refused edits."
         )
     if found.names:
         named = ", ".join(f"{name} ({count})" for name, count in found.names.items())
