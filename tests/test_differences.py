@@ -15,7 +15,10 @@ from lmmscore.leaderboard import differences as d
 
 def slow_p(gaps: list[float]) -> float:
     observed = abs(sum(gaps))
-    sums = [abs(sum(s * g for s, g in zip(signs, gaps, strict=True))) for signs in product((1, -1), repeat=len(gaps))]
+    sums = [
+        abs(sum(s * g for s, g in zip(signs, gaps, strict=True)))
+        for signs in product((1, -1), repeat=len(gaps))
+    ]
     return sum(total >= observed - 1e-9 for total in sums) / len(sums)
 
 

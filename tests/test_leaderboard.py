@@ -51,7 +51,13 @@ def test_json_has_the_shape_programs_rely_on() -> None:
 
 def test_one_item_gives_its_scores_and_no_std() -> None:
     """A single item has a mean and a rank; its std and interval are null, and a sentence says why."""
-    scores = tidy([{"method": m, "score": s, "factor": f} for m, s in (("A", 8.5), ("B", 6.1)) for f in ("overall", "acc")])
+    scores = tidy(
+        [
+            {"method": m, "score": s, "factor": f}
+            for m, s in (("A", 8.5), ("B", 6.1))
+            for f in ("overall", "acc")
+        ]
+    )
     table = quick(scores).as_dict()["tables"][0]
     first = table["rows"][0]
     assert (first["method"], first["mean"], first["std"], first["mean_interval"]) == ("A", 8.5, None, None)
@@ -68,7 +74,8 @@ def test_ties_share_a_rank() -> None:
 def test_repeats_are_averaged_before_items() -> None:
     """An item judged three times weighs as much as one judged once, and the caption says so."""
     scores = tidy(
-        [{"item": "1", "repeat": k, "score": 9.0} for k in (1, 2, 3)] + [{"item": "2", "repeat": 1, "score": 3.0}]
+        [{"item": "1", "repeat": k, "score": 9.0} for k in (1, 2, 3)]
+        + [{"item": "2", "repeat": 1, "score": 3.0}]
     )
     table = quick(scores).table()
     assert (table.row("A").mean, table.row("A").n) == (6.0, 2)
@@ -168,7 +175,9 @@ def test_the_dialogs_own_weights_give_its_own_overall() -> None:
 
 def test_an_edit_that_lacks_a_weighed_factor_has_no_overall() -> None:
     """Nothing is made up for a factor that could not be read; one without weight may be absent."""
-    scores = tidy([{"factor": "acc", "score": 8.0}, {"factor": "pre", "score": None, "outcome": "unreadable"}])
+    scores = tidy(
+        [{"factor": "acc", "score": 8.0}, {"factor": "pre", "score": None, "outcome": "unreadable"}]
+    )
     derived = reweigh(scores, {"acc": 0.5, "pre": 0.5})
     line = derived[derived["factor"] == "overall"].iloc[0]
     assert math.isnan(line["score"])
@@ -184,7 +193,8 @@ def test_weights_that_cannot_be_read_are_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("weights", "says"), [({"ac": 1.0}, "did you mean acc"), ({"acc": -1.0}, "negative"), ({"acc": 0.0}, "every weight is 0")]
+    ("weights", "says"),
+    [({"ac": 1.0}, "did you mean acc"), ({"acc": -1.0}, "negative"), ({"acc": 0.0}, "every weight is 0")],
 )
 def test_weights_that_mean_nothing_are_refused(weights: dict[str, float], says: str) -> None:
     """Unknown, negative or all-zero weights are refused with the reason."""
@@ -227,7 +237,7 @@ ODD = {
 @pytest.mark.parametrize("case", ODD)
 @pytest.mark.parametrize("options", [{}, {"missing": "worst"}, {"average": "tasks"}, {"resamples": 0}])
 def test_thin_data_gives_a_table_with_a_plain_statement(case: str, options: dict[str, object]) -> None:
-    """However little there is, there is a table, a sentence that says so, and nowhere a number that is none."""
+    """However little there is, there is a table, a sentence that says so, and no number that is none."""
     board = quick(overall(ODD[case]), **options)
     table = board.table("t")
     assert {row.method for row in table.rows} == set(ODD[case])
@@ -312,7 +322,9 @@ def test_categories_rank_like_strings() -> None:
     """Large runs keep names as categories; the table is the same."""
     scores = judged(5, 3, holes=0.2)
     names = ["item", "task", "method", "factor", "outcome", "reason"]
-    assert quick(scores.astype(dict.fromkeys(names, "category")), weights=WEIGHTS) == quick(scores, weights=WEIGHTS)
+    assert quick(scores.astype(dict.fromkeys(names, "category")), weights=WEIGHTS) == quick(
+        scores, weights=WEIGHTS
+    )
 
 
 def test_ten_thousand_sessions_take_little_memory() -> None:
@@ -326,9 +338,13 @@ def test_ten_thousand_sessions_take_little_memory() -> None:
     codes = np.arange(lines)
     frame = pd.DataFrame(
         {
-            "item": pd.Categorical.from_codes(codes // (methods * factors), [f"i{k}" for k in range(sessions)]),
+            "item": pd.Categorical.from_codes(
+                codes // (methods * factors), [f"i{k}" for k in range(sessions)]
+            ),
             "task": pd.Categorical.from_codes(np.zeros(lines, dtype=int), ["t"]),
-            "method": pd.Categorical.from_codes(codes // factors % methods, [f"m{k}" for k in range(methods)]),
+            "method": pd.Categorical.from_codes(
+                codes // factors % methods, [f"m{k}" for k in range(methods)]
+            ),
             "repeat": 1,
             "factor": pd.Categorical.from_codes(codes % factors, [*FACTORS, "overall"]),
             "score": np.random.default_rng(0).integers(10, 100, lines) / 10,

@@ -1,4 +1,4 @@
-"""Tidy score tables for the tests of the ranking: small, and made from numbers that are easy to check by hand."""
+"""Tidy score tables for the tests of the ranking: small, of numbers that are easy to check by hand."""
 
 from __future__ import annotations
 

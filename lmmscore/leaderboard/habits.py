@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lmmscore.leaderboard.cube import codes_of
 from lmmscore.leaderboard.resampling import TIE
 from lmmscore.leaderboard.tables import rounded
 from lmmscore.records import Outcome
@@ -135,7 +136,7 @@ def scale_use(scores: pd.DataFrame, factor: str) -> ScaleUse:
 def _ties(known: pd.DataFrame, value: np.ndarray) -> tuple[int, int, int, int]:
     """Return sessions with two scored edits, those with a tie, pairs of edits, and tied pairs."""
     key = [name for name in ("task", "item", "repeat") if name in known.columns]
-    session = known.groupby(key, sort=False, observed=True).ngroup().to_numpy()
+    session = codes_of(known, key)
     sizes = np.bincount(session) if len(session) else np.zeros(0, dtype=np.int64)
     order = np.lexsort((value, session))
     ordered_session, ordered_value = session[order], value[order]

@@ -92,12 +92,17 @@ def tail(sizes: Sequence[int], *, level: float) -> float:
     section 3.3.2). `sizes` is the number of items, or of those of each task when items are drawn within
     tasks.
     """
-    from scipy.stats import norm, t
+    return _tail(tuple(sizes), level)
+
+
+@cache
+def _tail(sizes: tuple[int, ...], level: float) -> float:
+    from scipy.special import ndtr, stdtrit
 
     n = np.array(sizes, dtype=np.float64)
     spread = float((1 / n).sum() / ((n - 1) / n**2).sum())
     freedom = int(n.sum()) - len(n)
-    return float(norm.cdf(-t.ppf((1 + level) / 2, freedom) * math.sqrt(spread)))
+    return float(ndtr(-stdtrit(freedom, (1 + level) / 2) * math.sqrt(spread)))
 
 
 def resample(values: Floats, strata: Ints | None, *, draws: int, rng: np.random.Generator) -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.errors import LmmscoreError, nearest
+from lmmscore.leaderboard.cube import codes_of
 from lmmscore.records import OVERALL, Outcome
 
 _EDIT = ["task", "item", "method", "repeat"]
@@ -53,7 +54,7 @@ def reweigh(scores: pd.DataFrame, weights: Mapping[str, float]) -> pd.DataFrame:
     parts = scores[scores["factor"] != OVERALL]
     shares = normalised(weights, [str(name) for name in parts["factor"].unique()])
     keys = [name for name in _EDIT if name in scores.columns]
-    edit = parts.groupby(keys, sort=False, observed=True).ngroup().to_numpy()
+    edit = codes_of(parts, keys)
     share = parts["factor"].map(shares).to_numpy(dtype=np.float64)
     value = parts["score"].to_numpy(dtype=np.float64)
     counts = np.isfinite(value) & (share > 0)
