@@ -82,7 +82,9 @@ class Plan:
     def units(self) -> int:
         """How many units of work there are."""
         if not self.protocol.covers_edits:
-            return self.repeats * sum(any(m in item.edits for m in self._methods) for item in self.benchmark.items)
+            return self.repeats * sum(
+                any(m in item.edits for m in self._methods) for item in self.benchmark.items
+            )
         return self.repeats * sum(m in item.edits for item in self.benchmark.items for m in self._methods)
 
     @property
@@ -116,7 +118,8 @@ class Plan:
 
     def _sessions(self, item: Item, repeat: int, shown: tuple[str, ...]) -> tuple[Session, ...]:
         return tuple(
-            Session(dialog, item, repeat, shown, self.protocol.settings_for(dialog)) for dialog in self.protocol.dialogs
+            Session(dialog, item, repeat, shown, self.protocol.settings_for(dialog))
+            for dialog in self.protocol.dialogs
         )
 
 
@@ -148,7 +151,9 @@ def make_plan(
 
 def _refuse_lacking(benchmark: Benchmark, protocol: Protocol) -> None:
     for kind in sorted(protocol.images_shown()):
-        lacking = [item.id for item in benchmark.items if kind not in item.images or not item.images[kind].is_file()]
+        lacking = [
+            item.id for item in benchmark.items if kind not in item.images or not item.images[kind].is_file()
+        ]
         if lacking:
             listed = ", ".join(lacking[:8]) + (f" and {len(lacking) - 8} more" if len(lacking) > 8 else "")
             remedy = f"give `{kind}` in {benchmark.path}" + _other_setting(protocol, kind)
@@ -175,5 +180,5 @@ def method_names_in_instructions(benchmark: Benchmark, methods: Sequence[str]) -
         words = f" {item.instruction.casefold()} "
         for method in methods:
             if len(method) > 3 and f" {method.casefold()} " in words.replace(",", " ").replace(".", " "):
-                found.append(f"item {item.id!r}: the instruction contains the method name {method!r}")
+                found += [f"item {item.id!r}: the instruction contains the method name {method!r}"]
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -35,7 +37,9 @@ def scores_of(played: Played) -> list[Score]:
 
 def _scores_of_edit(played: Played, position: int, method: str) -> list[Score]:
     dialog, item, reading = played.session.dialog, played.session.item, played.reading
-    numbers = {f.key: reading.scores[position, f.key] for f in dialog.factors if (position, f.key) in reading.scores}
+    numbers = {
+        f.key: reading.scores[position, f.key] for f in dialog.factors if (position, f.key) in reading.scores
+    }
     place = (item.id, item.task, method, played.session.repeat, position)
     rows = []
     for factor in dialog.factors:
@@ -76,7 +80,7 @@ def missing_scores(item: Item, method: str, repeat: int, dialogs: Sequence[Dialo
 
 
 def combined(suite: Suite, dialogs: Sequence[Dialog], members: Sequence[list[Score]]) -> list[Score]:
-    """Return the rows of one edit under a suite: all factors, each member's overall by its name, and the combination."""
+    """Return the rows of one edit under a suite: factors, each member's overall by its name, the combination."""
     rows = [row for member in members for row in member if row.factor != OVERALL]
     overalls = [row for member in members for row in member if row.factor == OVERALL]
     named = [
@@ -90,7 +94,9 @@ def combined(suite: Suite, dialogs: Sequence[Dialog], members: Sequence[list[Sco
             return [*rows, *named, Score(*place, OVERALL, None, row.outcome, f"{row.factor}: {row.reason}")]
     numbers = [row.score for row in named if row.score is not None]
     gated = f"{named[-1].factor} is 0, so the rest was not asked" if len(named) < len(dialogs) else ""
-    total = geometric_mean(numbers) if suite.combine == "geometric" else sum(numbers, Fraction(0)) / len(numbers)
+    total = (
+        geometric_mean(numbers) if suite.combine == "geometric" else sum(numbers, Fraction(0)) / len(numbers)
+    )
     if gated and suite.combine == "mean":
         total = sum(numbers, Fraction(0)) / len(dialogs)
     return [*rows, *named, Score(*place, OVERALL, total, Outcome.SCORED, gated)]
@@ -106,6 +112,13 @@ def slips(played: Played) -> list[tuple[int, Fraction, Fraction]]:
         if exact is not None and abs(exact - stated) > SLIP_TOLERANCE:
             found.append((position, exact, stated))
     return found
+
+
+def csv_line(cells: Iterable[object]) -> str:
+    """Return one line of CSV; text that a spreadsheet would run is defused."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerow([defuse(c) if isinstance(c, str) else c for c in cells])
+    return out.getvalue()
 
 
 def as_cells(row: Score) -> list[object]:
@@ -124,7 +137,10 @@ def read_scores(path: Path) -> pd.DataFrame:
 
     try:
         frame = pd.read_csv(
-            path, dtype={name: "str" for name in _TEXT_COLUMNS}, keep_default_na=False, na_values={"score": [""], "position": [""]}
+            path,
+            dtype=dict.fromkeys(_TEXT_COLUMNS, "str"),
+            keep_default_na=False,
+            na_values={"score": [""], "position": [""]},
         )
     except FileNotFoundError as error:
         raise FileProblem(f"{path}: no such file") from error
@@ -132,7 +148,9 @@ def read_scores(path: Path) -> pd.DataFrame:
         raise FileProblem(f"{path}: not a scores.csv ({error})") from error
     lacking = [name for name in SCORE_COLUMNS if name not in frame.columns]
     if lacking:
-        raise FileProblem(f"{path}: not a scores.csv: no column {', '.join(lacking)}; `lmmscore scores` converts other files")
+        raise FileProblem(
+            f"{path}: not a scores.csv: no column {', '.join(lacking)}; `lmmscore scores` converts other files"
+        )
     for name in _TEXT_COLUMNS:
         texts = {text: restore(text) for text in frame[name].unique()}
         if any(text != plain for text, plain in texts.items()):
@@ -145,7 +163,8 @@ def frame_of(rows: Iterable[Score]) -> pd.DataFrame:
     import pandas as pd
 
     cells = [
-        (r.item, r.task, r.method, r.repeat, r.position, r.factor, _float(r.score), str(r.outcome), r.reason) for r in rows
+        (r.item, r.task, r.method, r.repeat, r.position, r.factor, _float(r.score), str(r.outcome), r.reason)
+        for r in rows
     ]
     frame = pd.DataFrame(cells, columns=list(SCORE_COLUMNS))
     return frame.astype({"score": float, "position": "Int64", "repeat": int})
@@ -153,4 +172,3 @@ def frame_of(rows: Iterable[Score]) -> pd.DataFrame:
 
 def _float(number: Fraction | None) -> float | None:
     return None if number is None else float(number)
-

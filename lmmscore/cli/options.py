@@ -1,0 +1,124 @@
+"""Options that several commands share, each defined once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def plan_options(command: Command) -> Command:
+    """Add what `run` and `plan` have in common: what is judged, with which dialog, by which judge."""
+    for option in reversed(_PLAN_OPTIONS):
+        command = option(command)
+    return command
+
+
+_PLAN_OPTIONS = [
+    click.argument("benchmark", type=click.Path(path_type=Path)),
+    click.option(
+        "--dialog", "-d", default="lmm-score", show_default=True, help="Dialog or suite: a name or a file."
+    ),
+    click.option(
+        "--judge",
+        "-j",
+        default="pixels",
+        show_default=True,
+        help="pixels, openai/MODEL[@URL], replay:PATH or a name from judges.yaml.",
+    ),
+    click.option(
+        "--order",
+        type=click.Choice(["given", "shuffled", "balanced"]),
+        default="shuffled",
+        show_default=True,
+        help="Order in which the edits are shown.",
+    ),
+    click.option(
+        "--repeats",
+        type=click.IntRange(1),
+        default=1,
+        show_default=True,
+        help="How often each item is judged.",
+    ),
+    click.option("--seed", type=int, default=0, show_default=True, help="Seed of the orders."),
+    click.option("--task", "tasks", multiple=True, help="Only this task category; may be repeated."),
+    click.option("--item", "items", multiple=True, help="Only this item; may be repeated."),
+    click.option(
+        "--method", "methods", multiple=True, help="Only this method; may be repeated. Their order is kept."
+    ),
+    click.option(
+        "--setting",
+        "settings",
+        multiple=True,
+        metavar="NAME=CHOICE",
+        help="A setting of the dialog, for example against=source.",
+    ),
+    click.option(
+        "--max-side",
+        "max_side_px",
+        type=click.IntRange(16),
+        default=1024,
+        show_default=True,
+        help="Longest side of a picture as sent, in pixels.",
+    ),
+    click.option(
+        "--image-format",
+        type=click.Choice(["png", "jpeg", "webp"]),
+        default="png",
+        show_default=True,
+        help="How pictures are encoded; png and webp lose nothing.",
+    ),
+]
+
+
+def judge_options(command: Command) -> Command:
+    """Add the parameters of a judge behind an API."""
+    for option in reversed(_JUDGE_OPTIONS):
+        command = option(command)
+    return command
+
+
+_JUDGE_OPTIONS = [
+    click.option("--temperature", type=float, help="Sampling temperature."),
+    click.option("--judge-seed", "seed_of_judge", type=int, help="Sampling seed of the judge."),
+    click.option("--max-tokens", type=click.IntRange(1), help="Longest reply, in tokens."),
+    click.option("--reasoning-effort", help="How long a reasoning model thinks, in the provider's words."),
+    click.option("--image-detail", help="low, high or auto, where the provider knows it."),
+    click.option(
+        "--api", type=click.Choice(["chat", "responses"]), help="Chat Completions (default) or Responses."
+    ),
+    click.option("--rpm", type=float, help="At most so many requests a minute."),
+    click.option("--tpm", type=float, help="At most so many tokens a minute."),
+    click.option("--timeout", "timeout_s", type=float, help="Seconds to wait for one reply."),
+    click.option("--budget", "budget_usd", type=float, help="Never spend more than so many US dollars."),
+    click.option("--structured", is_flag=True, help="Ask for output that follows the dialog's JSON schema."),
+]
+
+_JUDGE_NAMES = (
+    "temperature seed_of_judge max_tokens reasoning_effort image_detail api rpm tpm timeout_s budget_usd structured"
+).split()
+
+
+def take_judge_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Remove the judge's options from a command's arguments and return those that were given."""
+    taken = {name: given.pop(name, None) for name in _JUDGE_NAMES}
+    taken["seed"] = taken.pop("seed_of_judge")
+    return {name: value for name, value in taken.items() if value not in (None, False)}
+
+
+def pairs(values: tuple[str, ...], option: str) -> Mapping[str, str]:
+    """Return NAME=VALUE options as a mapping. Raises a usage error for anything else."""
+    made = {}
+    for value in values:
+        name, equals, rest = value.partition("=")
+        if not equals or not name.strip():
+            raise click.UsageError(f"{option} takes NAME=VALUE, not {value!r}")
+        made[name.strip()] = rest.strip()
+    return made
+
+
+json_flag = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for programs.")

@@ -1,0 +1,77 @@
+"""Play a request in the foreground: progress on standard error, Ctrl-C understood."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable
+
+import click
+
+from lmmscore.api import Hooks, Request, plan_of, play_request
+from lmmscore.judges import Bench
+from lmmscore.planning import Plan
+from lmmscore.report.progress import Progress
+from lmmscore.runner import Listeners, Runner, StopRequested
+from lmmscore.runs import Run
+
+
+def play(request: Request, log_level: str = "warning") -> Run:
+    """Play the request to its end, or until Ctrl-C; exits with 130 when interrupted."""
+    logging.basicConfig(
+        stream=sys.stderr, level=log_level.upper(), format="%(levelname)s %(name)s %(message)s"
+    )
+    try:
+        return asyncio.run(_play(request))
+    except StopRequested as stopped:
+        click.echo(f"lmmscore: {stopped}", err=True)
+        raise click.exceptions.Exit(130) from stopped
+
+
+async def _play(request: Request) -> Run:
+    units = plan_of(request).units
+    with contextlib.ExitStack() as stack:
+        shown: list[Progress] = []
+
+        def start(runner: Runner, _: Plan, bench: Bench) -> None:
+            shown.append(stack.enter_context(Progress(units, getattr(bench.judge, "meter", None))))
+            _on_signals(runner)
+
+        listeners = Listeners(
+            on_exchange=lambda exchange: shown[0].exchange(exchange),
+            on_result=lambda result: shown[0].result(result),
+        )
+        return await play_request(request, Hooks(listeners, start))
+
+
+def _on_signals(runner: Runner) -> None:
+    """Stop asking at the first Ctrl-C or SIGTERM; give up at once at the second."""
+    asked: list[bool] = []
+
+    def stop() -> None:
+        if asked:
+            # Now means now: whatever is recorded is durable already, and nothing else is worth waiting for.
+            os._exit(130)
+        asked.append(True)
+        click.echo("stopping: finishing what is in flight (Ctrl-C again to stop at once)", err=True)
+        runner.stop(
+            StopRequested(
+                "interrupted; every reply so far is recorded. Run the same command to go on from here"
+            )
+        )
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        _install(loop, number, stop)
+
+
+def _install(loop: asyncio.AbstractEventLoop, number: int, stop: Callable[[], None]) -> None:
+    try:
+        loop.add_signal_handler(number, stop)
+    except (NotImplementedError, RuntimeError):
+        # Windows has no such thing on its event loop.
+        signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop))

@@ -1,0 +1,87 @@
+"""`lmmscore run`: play a dialog about every item and score the edits."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lmmscore.cli.options import json_flag, judge_options, pairs, plan_options, take_judge_options
+
+if TYPE_CHECKING:
+    from lmmscore.api import Request
+    from lmmscore.runs import Run
+
+
+@click.command("run")
+@plan_options
+@click.option(
+    "--out",
+    "-o",
+    type=click.Path(path_type=Path),
+    help="Folder of the run  [default: results/BENCH-DIALOG-JUDGE]",
+)
+@click.option(
+    "--ledger",
+    type=click.Path(path_type=Path),
+    help="Ledger to share between runs  [default: in the run's folder]",
+)
+@click.option(
+    "--concurrency", "-c", type=click.IntRange(1), default=8, show_default=True, help="Sessions at once."
+)
+@judge_options
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="warning",
+    show_default=True,
+    help="What is logged to standard error.",
+)
+@json_flag
+def command(as_json: bool, log_level: str, **given: Any) -> None:
+    """Play a dialog about every item of BENCHMARK and score the edits.
+
+    The same command again goes on where it stopped: nothing that was answered is asked again. Ctrl-C once stops
+    asking, finishes what is in flight and saves; twice stops at once.
+    """
+    from lmmscore.cli.playing import play
+
+    request = request_from(given)
+    run = play(request, log_level)
+    unscored = int(run.settings["unscored"])
+    if as_json:
+        keys = ("state", "judge", "dialog", "models", "unscored", "slips", "repairs")
+        click.echo(
+            json.dumps({"run": str(run.path), **{key: run.settings.get(key) for key in keys}}, indent=2)
+        )
+    else:
+        _print_result(run)
+    if unscored:
+        click.echo(
+            f"{unscored} edits have no score; {run.path / 'scores.csv'} says why, edit by edit", err=True
+        )
+        raise click.exceptions.Exit(3)
+
+
+def request_from(given: dict[str, Any]) -> Request:
+    """Return the request that a command's arguments stand for."""
+    from lmmscore.api import Request
+
+    judge_given = take_judge_options(given)
+    given["settings"] = pairs(given["settings"], "--setting")
+    words = ["lmmscore", *sys.argv[1:]]
+    return Request(**given, judge_options=judge_given, command=shlex.join(words))
+
+
+def _print_result(run: Run) -> None:
+    from lmmscore.cli.terminal import print_board
+    from lmmscore.report.files import write_leaderboards
+
+    print_board(write_leaderboards(run))
+    click.echo(f"\nrun:  {run.path}", err=True)
+    click.echo(f"next: lmmscore leaderboard {run.path} --format tex", err=True)
+    click.echo(f"      lmmscore report {run.path}", err=True)
