@@ -123,6 +123,24 @@ def _scaled_16_bit(image: Image.Image) -> Image.Image:
     return image.convert("I").point(lambda value: value / 257, "L")
 
 
+def draw_over(source: Path, layer: Path, out: Path) -> None:
+    """Write the source with a transparent layer of marks laid over it, as PNG."""
+    base = load_rgb(source).convert("RGBA")
+    with _opened(layer) as image:
+        try:
+            marks = ImageOps.exif_transpose(image).convert("RGBA")
+        except (OSError, SyntaxError, ValueError) as error:
+            raise ImageProblem(f"{layer}: broken picture ({error}); export it again") from error
+    if marks.size != base.size:
+        marks = marks.resize(base.size, Image.Resampling.BICUBIC)
+    base.alpha_composite(marks)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        base.convert("RGB").save(out, "PNG")
+    except OSError as error:
+        raise ImageProblem(f"{out}: {error.strerror or error}") from error
+
+
 def fit(image: Image.Image, max_side_px: int) -> Image.Image:
     """Return the picture with its longest side at most `max_side_px`; never enlarged."""
     if max(image.size) <= max_side_px:
