@@ -11,7 +11,19 @@ from lmmscore.layouts.base import Choices, Found, FoundItem, Guess, Layout, Layo
 from lmmscore.layouts.tables import fill_in, likely_tables, read_table
 from lmmscore.layouts.tree import Tree, scan
 
-__all__ = ["LAYOUTS", "Choices", "Found", "FoundItem", "Guess", "Layout", "LayoutError", "Tree", "choose", "read", "scan"]
+__all__ = [
+    "LAYOUTS",
+    "Choices",
+    "Found",
+    "FoundItem",
+    "Guess",
+    "Layout",
+    "LayoutError",
+    "Tree",
+    "choose",
+    "read",
+    "scan",
+]
 
 LAYOUTS = {
     layout.name: layout
@@ -45,7 +57,9 @@ def _nothing_fits(tree: Tree, guesses: list[tuple[Guess, Layout]]) -> str:
     lines = [f"{tree.root}: no known layout; seen: {tree.summary()}"]
     if guesses:
         guess, layout = guesses[0]
-        lines.append(f"nearest is --layout {layout.name}: {guess.why}; is the source folder given by --source FOLDER?")
+        lines.append(
+            f"nearest is --layout {layout.name}: {guess.why}; is the source folder given by --source FOLDER?"
+        )
     lines.append("expected one of:")
     lines += [f"  --layout {layout.name}: {layout.looks_like}" for layout in LAYOUTS.values()]
     return "\n".join(lines)

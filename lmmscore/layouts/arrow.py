@@ -40,7 +40,7 @@ def data_files(path: Path, split: str | None = None) -> list[Path]:
 
 
 def _split_of(file: Path, root: Path) -> str:
-    """Return the split a file belongs to: the `train` of train/data-00000-of-00002.arrow or of train-00000-….parquet."""
+    """Return the split a file belongs to: `train` for train/data-00000-of-00002.arrow and train-00000-….parquet."""
     match = _SHARD.fullmatch(file.stem)
     name = match["split"] if match else file.stem
     if name == "data" or file.suffix == ".arrow":
@@ -65,7 +65,11 @@ def _declared_images(schema: Any) -> set[str]:
         features = note["info"]["features"]
     except (ValueError, KeyError, TypeError):
         return set()
-    return {name for name, feature in features.items() if isinstance(feature, dict) and feature.get("_type") == "Image"}
+    return {
+        name
+        for name, feature in features.items()
+        if isinstance(feature, dict) and feature.get("_type") == "Image"
+    }
 
 
 def _is_image(kind: Any) -> bool:

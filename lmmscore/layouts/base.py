@@ -121,8 +121,8 @@ def ending(paths: Iterable[Path | PurePosixPath]) -> str:
 
 def listed(names: Iterable[object], most: int = 6) -> str:
     """Return names as `a, b, c …`."""
-    names = [str(name) for name in names]
-    return ", ".join(names[:most]) + (f" … ({len(names)} in all)" if len(names) > most else "")
+    words = [str(name) for name in names]
+    return ", ".join(words[:most]) + (f" … ({len(words)} in all)" if len(words) > most else "")
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

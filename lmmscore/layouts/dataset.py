@@ -45,7 +45,7 @@ class _Plan:
     left_out: list[str] = field(default_factory=list)
 
 
-def look(tree: Tree, choices: Choices) -> Guess | None:
+def look(tree: Tree, _: Choices) -> Guess | None:
     """Guess from the files' types; a folder of pictures that also has a Parquet file is taken for what it is."""
     files = tree.named(".arrow", ".parquet")
     if not files:
@@ -79,7 +79,8 @@ def _plan(columns: Columns, choices: Choices, where: str) -> _Plan:
     for asked in (*(choices.columns.get(role) for role in ("source", "reference", "marked")),):
         _refuse_unknown(asked, columns.images, where)
     text = {
-        what: find_column(columns.text, what, choices, where) for what in ("id", "task", "instruction", "method")
+        what: find_column(columns.text, what, choices, where)
+        for what in ("id", "task", "instruction", "method")
     }
     plan = _Plan(text)
     for role in ("source", "reference", "marked"):
@@ -116,7 +117,9 @@ def _plan_edits(plan: _Plan, columns: Columns, choices: Choices, where: str) -> 
 def _refuse_unknown(column: str | None, known: tuple[str, ...], where: str) -> None:
     if column is not None and column not in known:
         listing = ", ".join(known) or "none"
-        raise FileProblem(f"{where}: no image column {column!r}{nearest(column, known)}; image columns: {listing}")
+        raise FileProblem(
+            f"{where}: no image column {column!r}{nearest(column, known)}; image columns: {listing}"
+        )
 
 
 def _bare(name: str) -> str:
@@ -128,7 +131,10 @@ def _role(name: str) -> str | None:
 
 
 def _method_name(column: str) -> str:
-    return re.sub(r"(?i)^(image|img|edit|edited|output)[_.-]|[_.-](image|img|edit|edited|output)$", "", column) or column
+    return (
+        re.sub(r"(?i)^(image|img|edit|edited|output)[_.-]|[_.-](image|img|edit|edited|output)$", "", column)
+        or column
+    )
 
 
 class _Extractor:
@@ -149,7 +155,9 @@ class _Extractor:
         name = text["id"] or str(number)
         if name in self.items and not self.plan.text["method"]:
             name = f"{name}#{number}"
-        item = self.items.setdefault(name, FoundItem(text["task"] or self.choices.task or DEFAULT_TASK, name, id=name))
+        item = self.items.setdefault(
+            name, FoundItem(text["task"] or self.choices.task or DEFAULT_TASK, name, id=name)
+        )
         item.instruction = item.instruction or text["instruction"]
         for column in self.columns.text:
             if column not in self.plan.text.values() and plain(column) not in {"id", "task", "instruction"}:
@@ -197,10 +205,14 @@ class _Extractor:
         items = list(self.items.values())
         notes = [f"left out the image column {name}" for name in self.plan.left_out]
         if self.missing:
-            notes.append(f"{counted(len(self.missing), 'picture')} not in the data: {listed(self.missing, 3)}")
+            notes.append(
+                f"{counted(len(self.missing), 'picture')} not in the data: {listed(self.missing, 3)}"
+            )
         if not self.methods:
-            notes.append("no column of edits; name them with --edit-column METHOD=COLUMN, or put pictures in "
-                         f"{self.folder.name}/edits/METHOD/")
+            notes.append(
+                "no column of edits; name them with --edit-column METHOD=COLUMN, or put pictures in "
+                f"{self.folder.name}/edits/METHOD/"
+            )
         templates = {"edit": "edits/{method}/{id}" + ending(p for i in items for p in i.edits.values())}
         for role in self.plan.roles:
             templates[role] = f"{role}/{{id}}" + ending(i.images[role] for i in items if role in i.images)
@@ -218,7 +230,14 @@ def _safe(name: str) -> str:
 
 def suffix_of(data: bytes) -> str:
     """Return the file type the bytes begin like."""
-    starts = {b"\x89PNG": ".png", b"\xff\xd8\xff": ".jpg", b"GIF8": ".gif", b"BM": ".bmp", b"II*": ".tif", b"MM": ".tif"}
+    starts = {
+        b"\x89PNG": ".png",
+        b"\xff\xd8\xff": ".jpg",
+        b"GIF8": ".gif",
+        b"BM": ".bmp",
+        b"II*": ".tif",
+        b"MM": ".tif",
+    }
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return ".webp"
     if data[4:12] in {b"ftypavif", b"ftypavis"}:

@@ -68,10 +68,10 @@ def take(tree: Tree, choices: Choices) -> Found:
     table = _prompts(tree, choices)
     prompts = table[1] if table else {}
     items = [_item(tree, key, pictures, prompts) for key in sorted(pictures.sources, key=_natural_key)]
-    slot = name_items(items)
+    name_items(items)
     methods = sorted({method for item in items for method in item.edits}, key=natural)
     notes = _notes(pictures, prompts, table, methods)
-    templates = _templates(base, pictures, slot, methods)
+    templates = _templates(base, pictures, methods)
     return Found(items, methods, tree.root, templates, notes, [table[0]] if table else [])
 
 
@@ -89,10 +89,11 @@ def _base(tree: Tree, choices: Choices) -> PurePosixPath | None:
     }
     if choices.source:
         return PurePosixPath(choices.source) if PurePosixPath(choices.source) in parents else None
-    for wanted in (lambda p: role_of(p.name) == "source", lambda p: p.name.lower() in _DATASETS):
-        fits = sorted(parent for parent in parents if parent.parts and wanted(parent))
-        if fits:
-            return fits[0]
+    named = sorted(parent for parent in parents if parent.parts)
+    likely = [parent for parent in named if role_of(parent.name) == "source"]
+    likely += [parent for parent in named if parent.name.lower() in _DATASETS]
+    if likely:
+        return likely[0]
     here = PurePosixPath()
     return here if here in parents else next(iter(parents)) if len(parents) == 1 else None
 
@@ -132,7 +133,9 @@ def _place(
         method, template = below[0], f"{base}/{{folder}}/{{method}}/{{number}}"
     elif not in_base:
         method = next((part for part in reversed(above.parts) if not is_container(part)), "")
-        template = "/".join("{method}" if part == method else part for part in above.parts) + "/{folder}/{number}"
+        template = (
+            "/".join("{method}" if part == method else part for part in above.parts) + "/{folder}/{number}"
+        )
     if method:
         found.edits.setdefault(key, {}).setdefault(method, path)
         found.templates.add(template.removeprefix("./"))
@@ -153,7 +156,7 @@ def _item(
     return item
 
 
-def _templates(base: PurePosixPath, pictures: _Pictures, slot: str, methods: list[str]) -> dict[str, str]:
+def _templates(base: PurePosixPath, pictures: _Pictures, methods: list[str]) -> dict[str, str]:
     folder = "{folder}" if any(t != f for t, f in pictures.folders.items()) else "{task}"
     above = f"{base}/" if base.parts else ""
     words = {path.stem.partition("_")[1:] for path in pictures.sources.values()}

@@ -46,11 +46,15 @@ def look(tree: Tree, choices: Choices) -> Guess | None:
     methods = dict.fromkeys(name for part in parts.values() for name in part.methods)
     if not parts or not methods:
         shared = _shared_without_source(tree)
-        return Guess(0.3, f"{listed(shared)} share file names, but none is called a source") if shared else None
+        return (
+            Guess(0.3, f"{listed(shared)} share file names, but none is called a source") if shared else None
+        )
     sources = {part.roles["source"][0] or "the files at the top" for part in parts.values()}
     used += sum(len(keyed) for part in parts.values() for _, keyed in part.roles.values())
     where = f", in {counted(len(parts), 'task folder')}" if task_first else ""
-    why = f"{counted(len(methods), 'folder')} ({listed(methods)}) repeat file names of {listed(sources)}{where}"
+    why = (
+        f"{counted(len(methods), 'folder')} ({listed(methods)}) repeat file names of {listed(sources)}{where}"
+    )
     return Guess(0.5 + 0.4 * used / len(tree.images), why)
 
 
@@ -137,7 +141,9 @@ def _sort_methods(found: _Arrangement, folders: dict[str, Keyed], containers: li
             continue
         name = PurePosixPath(folder).name
         if role_of(name) or not known & set(keyed) or (containers and "/" not in folder):
-            why = "none of its names is a source's" if not known & set(keyed) else "it is not among the methods"
+            why = (
+                "none of its names is a source's" if not known & set(keyed) else "it is not among the methods"
+            )
             found.left_out.append(f"left out {folder}/ ({counted(len(keyed), 'picture')}): {why}")
         else:
             found.methods[name] = (folder, keyed)

@@ -62,7 +62,13 @@ def take(tree: Tree, choices: Choices) -> Found:
     for key in sorted({*edits, *sources}, key=lambda each: natural("/".join(each))):
         images = {"source": sources[key]} if key in sources else {}
         items.append(
-            FoundItem(key[0], key[1], images, dict(sorted(edits.get(key, {}).items())), fields={"language": language})
+            FoundItem(
+                key[0],
+                key[1],
+                images,
+                dict(sorted(edits.get(key, {}).items())),
+                fields={"language": language},
+            )
         )
     slot = name_items(items)
     methods = sorted({method for item in items for method in item.edits}, key=natural)

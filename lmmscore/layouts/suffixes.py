@@ -48,18 +48,20 @@ class _Group:
         return sum(map(len, self.roles.values())) + sum(map(len, self.edits.values()))
 
 
-def look(tree: Tree, choices: Choices) -> Guess | None:
+def look(tree: Tree, _: Choices) -> Guess | None:
     """Guess from names that begin with the name of a source."""
     groups = _groups(tree)
     if not groups:
         return None
     used = sum(group.used for group in groups.values())
     ids = sum(len(group.roles["source"]) for group in groups.values())
-    methods = dict.fromkeys(m for group in groups.values() for edits in group.edits.values() for m in edits)
+    methods = sorted(
+        {m for group in groups.values() for edits in group.edits.values() for m in edits}, key=natural
+    )
     suffix = sorted({word for group in groups.values() for word in group.words["source"]})
     sources = f"ID{suffix[0]}" if suffix[0] else "ID"
     says = f"{counted(ids, 'source')} named {sources} with edits beside, by {counted(len(methods), 'method')}"
-    why = f"{says} ({listed(sorted(methods, key=natural))})"
+    why = f"{says} ({listed(methods)})"
     return Guess(0.5 + 0.4 * used / len(tree.images), why)
 
 

@@ -63,9 +63,9 @@ class Tree:
         return "; ".join(parts)
 
 
-def scan(root: Path) -> Tree:
-    """Return what is in a folder. Hidden files are left out; links to folders are not followed."""
-    root = Path(os.path.abspath(root))  # not resolved: a link to a folder keeps the name the user gave it
+def scan(root: Path, without: Path | None = None) -> Tree:
+    """Return what is in a folder, except for one inside it. Hidden files are left out, linked folders not followed."""
+    root = root.absolute()  # not resolved: a link to a folder keeps the name the user gave it
     if not root.exists():
         raise FileProblem(f"{root}: no such folder")
     if not root.is_dir():
@@ -73,7 +73,7 @@ def scan(root: Path) -> Tree:
     files: list[PurePosixPath] = []
     unusable: list[str] = []
     for here, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if not _ignored(name))
+        folders[:] = sorted(n for n in folders if not _ignored(n) and Path(here) / n != without)
         base = Path(here).relative_to(root)
         for name in names:
             if not _ignored(name):

@@ -29,9 +29,22 @@ from lmmscore.layouts.vibe_sources import add_sources
 from lmmscore.yamlfile import read_text
 
 NAME = "vibe"
-LOOKS_LIKE = "MODEL/LEVEL/TASK/TASK_results.json with id, prompt, saved_image_path, status; pictures under imgs/"
+LOOKS_LIKE = (
+    "MODEL/LEVEL/TASK/TASK_results.json with id, prompt, saved_image_path, status; pictures under imgs/"
+)
 
-_SUCCEEDED = {"", "success", "succeeded", "successful", "ok", "done", "completed", "complete", "finished", "true"}
+_SUCCEEDED = {
+    "",
+    "success",
+    "succeeded",
+    "successful",
+    "ok",
+    "done",
+    "completed",
+    "complete",
+    "finished",
+    "true",
+}
 
 
 @dataclass(slots=True)
@@ -46,7 +59,7 @@ class _Results:
     differing: list[str] = field(default_factory=list)
 
 
-def look(tree: Tree, choices: Choices) -> Guess | None:
+def look(tree: Tree, _: Choices) -> Guess | None:
     """Guess from the names of results files and the keys of their entries."""
     files = list(_files(tree))
     if not files:
@@ -126,7 +139,9 @@ def _picture(folder: Path, saved: object) -> Path | None:
         return None
     given = PurePosixPath(str(saved).replace("\\", "/"))
     tries = [folder / given, folder / "imgs" / given, folder / "imgs" / given.name]
-    return next((path for path in tries if path.is_file() and path.resolve().is_relative_to(folder.resolve())), None)
+    return next(
+        (path for path in tries if path.is_file() and path.resolve().is_relative_to(folder.resolve())), None
+    )
 
 
 def _notes(results: _Results) -> list[str]:

@@ -19,14 +19,20 @@ def add_sources(items: list[FoundItem], tree: Tree, choices: Choices) -> list[st
     if dataset is None:
         return ["no sources; download the VIBE data set and name its folder with --source FOLDER"]
     known = {
-        (path.parent, str(entry["id"])): entry for path in sorted(dataset.rglob("*.json")) for entry in _entries(path)
+        (path.parent, str(entry["id"])): entry
+        for path in sorted(dataset.rglob("*.json"))
+        for entry in _entries(path)
     }
     by_name: dict[str, list[tuple[Path, dict[str, Any]]]] = {}
     for (folder, name), entry in known.items():
         by_name.setdefault(name, []).append((folder, entry))
     for done, item in enumerate(items):
         choices.progress("drawing marks", done, len(items))
-        fits = [pair for pair in by_name.get(item.number, []) if len(by_name[item.number]) == 1 or _same(pair, item)]
+        fits = [
+            pair
+            for pair in by_name.get(item.number, [])
+            if len(by_name[item.number]) == 1 or _same(pair, item)
+        ]
         if fits:
             _add(item, *fits[0], dataset, choices)
     bare = sum("source" not in item.images for item in items)
@@ -39,7 +45,9 @@ def _dataset(tree: Tree, choices: Choices) -> Path | None:
     for path in (Path(choices.source), tree.root / choices.source):
         if path.is_dir():
             return path.absolute()
-    raise LayoutError(f"{choices.source}: no such folder; --source names the VIBE data set, the folder with Tasks/")
+    raise LayoutError(
+        f"{choices.source}: no such folder; --source names the VIBE data set, the folder with Tasks/"
+    )
 
 
 def _entries(path: Path) -> list[dict[str, Any]]:
@@ -48,7 +56,11 @@ def _entries(path: Path) -> list[dict[str, Any]]:
     except (ValueError, FileProblem):
         return []
     rows = data if isinstance(data, list) else []
-    return [row for row in rows if isinstance(row, dict) and "id" in row and isinstance(row.get("file_paths"), dict)]
+    return [
+        row
+        for row in rows
+        if isinstance(row, dict) and "id" in row and isinstance(row.get("file_paths"), dict)
+    ]
 
 
 def _same(pair: tuple[Path, dict[str, Any]], item: FoundItem) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from lmmscore.benchmark import read_rows
 from lmmscore.csvsafe import defuse
 from lmmscore.errors import FileProblem
 from lmmscore.images import IMAGE_SUFFIXES
@@ -26,7 +27,7 @@ class Written:
 
     benchmark: Path
     items: Path | None
-    """None where the items stand in benchmark.yaml itself."""
+    """The items file, new or the user's own. None where the items stand in benchmark.yaml itself."""
 
 
 def write_benchmark(found: Found, out: Path, name: str, header: list[str], force: bool) -> Written:
@@ -37,8 +38,10 @@ def write_benchmark(found: Found, out: Path, name: str, header: list[str], force
     items = None
     contents: dict[Path, str] = {}
     if found.templates and _lead_to_the_same(found):
-        items, text = _items_file(found, out)
-        contents[items] = text
+        items = _table_that_says_it_all(found, out)
+        if items is None:
+            items, text = _items_file(found, out)
+            contents[items] = text
         body |= {"items": items.name, "images": found.templates}
     else:
         body["items"] = [_inline(item, found.root) for item in found.items]
@@ -60,7 +63,9 @@ def _widen(found: Found) -> None:
         try:
             found.root = Path(os.path.commonpath([found.root, *paths]))
         except ValueError as error:
-            raise FileProblem("sources and edits are on different drives; bring them into one folder") from error
+            raise FileProblem(
+                "sources and edits are on different drives; bring them into one folder"
+            ) from error
         found.templates = {}
 
 
@@ -105,11 +110,32 @@ def _resolved(root: Path, template: str, row: dict[str, str]) -> Path | None:
     if not name.endswith(".*"):
         return root / name if (root / name).is_file() else None
     found = sorted(glob.glob(glob.escape(name[:-2]) + ".*", root_dir=root))
-    fits = [n for n in found if n.rpartition(".")[0] == name[:-2] and Path(n).suffix.lower() in IMAGE_SUFFIXES]
+    fits = [
+        n for n in found if n.rpartition(".")[0] == name[:-2] and Path(n).suffix.lower() in IMAGE_SUFFIXES
+    ]
     return root / fits[0] if fits else None
 
 
 # Files
+
+
+def _table_that_says_it_all(found: Found, out: Path) -> Path | None:
+    """Return the user's own table where it can serve as the items file just as it is."""
+    beside = [path for path in found.read if path.absolute().parent == out.absolute().parent]
+    if len(found.read) != 1 or not beside or beside[0].suffix not in {".csv", ".tsv", ".jsonl"}:
+        return None
+    names = {name for template in found.templates.values() for name in re.findall(r"\{(\w+)\}", template)}
+    wanted = {
+        item.id: {**item.fields, "task": item.task, "instruction": item.instruction} for item in found.items
+    }
+    rows = [row for _, row in read_rows(beside[0])]
+    if sorted(str(row.get("id", "")) for row in rows) != sorted(wanted):
+        return None
+    for row in rows:
+        for name in {"task", "instruction"} | names - {"id", "method"}:
+            if str(row.get(name, "")) != wanted[str(row["id"])].get(name):
+                return None
+    return beside[0]
 
 
 def _items_file(found: Found, out: Path) -> tuple[Path, str]:
@@ -123,7 +149,9 @@ def _items_file(found: Found, out: Path) -> tuple[Path, str]:
     safe = all(defuse(value) == value for row in rows for value in row.values())
     stem = "items" if not _foreign(out, found, "items") else "benchmark-items"
     if not safe:
-        return out.parent / f"{stem}.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        return out.parent / f"{stem}.jsonl", "".join(
+            json.dumps(row, ensure_ascii=False) + "\n" for row in rows
+        )
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, ["id", "task", "instruction", *fields], lineterminator="\n")
     writer.writeheader()
