@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmmscore.benchmark import load_benchmark
 from lmmscore.errors import LedgerError, LmmscoreError
+from lmmscore.leaderboard.weights import scales_of, weights_of
 from lmmscore.ledger import Ledger
 from lmmscore.records import OVERALL, Item, Outcome
 from lmmscore.report.conversation import Talk, Talks
@@ -51,14 +52,21 @@ class Judged:
     run: Run
     images: Path | None = None
     """Where the benchmark's pictures are now, if not where they were."""
-    scales: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Lowest and highest score of each factor, as far as the dialog says."""
-    weights: Mapping[str, float] | None = None
 
     @cached_property
     def settings(self) -> dict[str, Any]:
         """What was asked."""
         return self.run.settings
+
+    @cached_property
+    def scales(self) -> dict[str, tuple[float, float]]:
+        """Lowest and highest score of each factor, as far as the dialog says."""
+        return scales_of(self.settings, None)
+
+    @cached_property
+    def weights(self) -> dict[str, float] | None:
+        """The weights of the run's own dialog."""
+        return weights_of(self.settings)
 
     @cached_property
     def scores(self) -> pd.DataFrame:
@@ -103,7 +111,9 @@ class Judged:
         found: dict[tuple[str, str, int], dict[str, float]] = {}
         columns = ("item", "method", "repeat", "factor", "score")
         scored = self.scores[self.scores["outcome"] == Outcome.SCORED]
-        for item, method, repeat, factor, score in zip(*(scored[name].tolist() for name in columns), strict=True):
+        for item, method, repeat, factor, score in zip(
+            *(scored[name].tolist() for name in columns), strict=True
+        ):
             found.setdefault((item, method, repeat), {})[factor] = score
         return found
 
