@@ -132,6 +132,11 @@ class Judged:
                 ledger = stack.enter_context(Ledger(self.run.ledger_path, read_only=True))
             return list(Talks(self.run, ledger, self.images))
 
+    @property
+    def apart(self) -> bool:
+        """Whether each edit has a conversation of its own, so that none was shown before another."""
+        return bool(self.talks) and all(talk.covers == "edit" for talk in self.talks)
+
     @cached_property
     def benchmark_items(self) -> Mapping[str, Item]:
         """The benchmark's items as they are now, for what the sessions do not tell; none where it is gone."""
