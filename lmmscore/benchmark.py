@@ -224,6 +224,9 @@ class _Reader:
                 for says in parsed:
                     self._problem(place, _kind_of(says), says)
                 continue
+            if not parsed.instruction.strip():
+                self._problem(place, "missing-column", "no instruction")
+                continue
             images = {kind: getattr(parsed, kind) for kind in KINDS if getattr(parsed, kind) is not None}
             paths = {kind: self._inside(value, f"{place}, {kind}") for kind, value in images.items()}
             edits = {m: self._inside(value, f"{place}, edits.{m}") for m, value in parsed.edits.items()}
@@ -315,7 +318,9 @@ class _Reader:
         if name is None:
             return None
         if name.endswith(".*"):
-            found = [n for n in glob.glob(glob.escape(name[:-2]) + ".*", root_dir=self.root) if _is_image(n)]
+            found = glob.glob(glob.escape(name[:-2]) + ".*", root_dir=self.root)
+            # "1_sd1.*" must not find 1_sd1.5.png, which is another method's.
+            found = [n for n in found if _is_image(n) and n.rpartition(".")[0] == str(Path(name[:-2]))]
             name = sorted(found)[0] if found else name
         path = self._inside(name, place)
         if path is not None and absent_ok and not _exists(path):
