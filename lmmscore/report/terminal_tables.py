@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from typing import Literal
 
 from rich import box
 from rich.console import Console
@@ -30,7 +31,7 @@ def terminal(
     Where a table does not fit, its spare columns are left out and a line says so; no figure is ever cut short.
     """
     out = io.StringIO()
-    system = "standard" if color else None
+    system: Literal["standard"] | None = "standard" if color else None
     console = Console(
         file=out, width=width or _WIDE, force_terminal=color, highlight=False, color_system=system
     )
