@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.agreement import building, judging, matching, people
-from lmmscore.agreement.pairing import Paired, RatedEdits, pair, rated_edits
+from lmmscore.agreement.comparison import Draws
+from lmmscore.agreement.pairing import Paired, RatedEdits, judge_means, pair, rated_edits
 from lmmscore.agreement.result import Agreement
 from lmmscore.agreement.rows import Row
 from lmmscore.agreement.scalecheck import check_scale
@@ -85,35 +86,37 @@ class _Work:
 
     def judge(self, name: str, table: pd.DataFrame, ratings: pd.DataFrame, factors: list[str]) -> None:
         """Add everything about one judge."""
+        scores, rated = dict(list(table.groupby("factor"))), dict(list(ratings.groupby("factor")))
         heads = []
         for factor in factors:
-            self._people(factor, ratings)
-            paired = self.paired[name, factor] = pair(table, ratings, factor)
-            heads.append(self._factor(name, factor, table, paired))
+            self._people(factor, rated[factor])
+            heads.append(self._factor(name, factor, scores[factor]))
         for place, statistic in enumerate(("spearman", "pearson", "kendall_b")):
             rows = [head[place] for head, factor in zip(heads, factors, strict=True) if factor != OVERALL]
             self.factor_means.append(building.factor_mean(name, rows, statistic))
 
     def _people(self, factor: str, ratings: pd.DataFrame) -> None:
         if factor not in self.people:
-            self.rated[factor] = rated_edits(ratings, factor)
+            self.rated[factor] = rated_edits(ratings)
             self.people[factor] = building.people_rows(
                 factor, self.rated[factor], resamples=self.resamples, seed=self.seed
             )
 
-    def _factor(self, name: str, factor: str, table: pd.DataFrame, paired: Paired) -> list[Row]:
+    def _factor(self, name: str, factor: str, scores: pd.DataFrame) -> list[Row]:
         """Add one factor of one judge; return its rows."""
         how = {"resamples": self.resamples, "seed": self.seed}
-        rated = self.rated[factor]
+        rated, means = self.rated[factor], judge_means(scores)
+        paired = self.paired[name, factor] = pair(scores, means, rated)
+        by_edit = rated.judge_by_edit(means)
         rows = building.judge_rows(name, factor, paired, **how)
-        beside = people.beside_others(rated.ratings, rated.judge_by_edit(table, factor))
+        beside = people.beside_others(rated.ratings, by_edit)
         ceiling = building.ceiling_row(name, factor, beside, rated.items, **how)
         self.rows += [*rows, ceiling]
         self.verdicts.append(building.verdict(ceiling, rows[0], beside, rated.items, **how))
         if len(paired.methods) > 1:
             self.tasks += building.task_rows(name, factor, paired, **how)
         self.alternative.append(
-            judging.alternative(name, factor, rated, table, epsilon=self.epsilon, minimum=self.minimum)
+            judging.alternative(name, factor, rated, by_edit, epsilon=self.epsilon, minimum=self.minimum)
         )
         self.powered += judging.powered(name, factor, paired)
         self._note_undefined(rows[0])
@@ -130,8 +133,8 @@ class _Work:
             for factor in [factor for name, factor in self.paired if name == first]:
                 if (second, factor) in self.paired:
                     pairs = self.paired[first, factor], self.paired[second, factor]
-                    rng = np.random.default_rng(self.seed)
-                    self.comparisons += judging.compare((first, second), factor, *pairs, rng)
+                    draws = Draws(self.resamples, np.random.default_rng(self.seed))
+                    self.comparisons += judging.compare((first, second), factor, *pairs, draws)
 
     def result(self) -> Agreement:
         """Return what was gathered."""
