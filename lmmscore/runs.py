@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -185,7 +184,7 @@ class RunFolder:
             for file, name in ((self._scores, "scores.csv"), (self._sessions, "sessions.jsonl")):
                 file.flush()
                 file.close()
-                os.replace(self.path / f"{name}.part", self.path / name)
+                (self.path / f"{name}.part").replace(self.path / name)
         models = [model for model in ledger.models(asker) if model]
         self._write_settings(
             {
@@ -213,7 +212,7 @@ class RunFolder:
         with _writing(self.path):
             part = self.path / "run.yaml.part"
             part.write_text(text, encoding="utf-8")
-            os.replace(part, self.path / "run.yaml")
+            part.replace(self.path / "run.yaml")
 
     def _other_ledger(self) -> str | None:
         own = self.path / "ledger.sqlite"
