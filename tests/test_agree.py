@@ -92,7 +92,9 @@ def test_judges_reach_the_published_figures(
         ("overall", "mean_over_edits", 4.817596),
     ],
 )
-def test_people_reach_the_published_figures(both: dict[str, Any], factor: str, statistic: str, value: float) -> None:
+def test_people_reach_the_published_figures(
+    both: dict[str, Any], factor: str, statistic: str, value: float
+) -> None:
     """Reliability, the ceiling, and the mean in both ways of averaging, each under its name."""
     row = pick(both["people"], factor=factor, statistic=statistic)
     assert row["value"] == pytest.approx(value, abs=6e-7)
@@ -201,7 +203,6 @@ def rated(scores: dict[str, int], raters: str = "xyz") -> str:
         (rated({"p": 1, "q": 2}), "no item was both judged and rated; the judge has for example 'a', 'b', 'c', …"),
         (rated({"a.png": 1, "b.png": 2}), "they match without folder, file ending and case"),
         (rated(MADE_UP, "x" * 1) + "a,x,1\n", "rater x rated 'a' twice"),
-        (rated(MADE_UP, "tuvwxyz") + "a,s,70\n", "human.csv:37: quality 70 is off the scale of 1 to 7"),
         (rated(MADE_UP).replace("quality", "beauty"), "no factor matches"),
         (rated(MADE_UP).replace("quality", "Quality"), "--rename Quality=quality"),
     ],
@@ -229,6 +230,26 @@ def test_a_stated_scale_is_kept_to(tmp_path: Path) -> None:
     options = files(tmp_path, rated(MADE_UP))
     assert "off the scale of 1 to 5" in str(agree(*options, "--scale", "1,5").exception)
     assert agree(*options, "--scale", "1,7").exit_code == 0
+
+
+def test_a_rating_beyond_the_judge_is_noted_where_no_scale_is_known(tmp_path: Path) -> None:
+    """A 70 among sevens is pointed at, with the option that would refuse it; it may be right, so it counts."""
+    result = agree(*files(tmp_path, rated(MADE_UP, "tuvwxyz") + "a,s,70\n"))
+    assert result.exit_code == 0
+    assert "human.csv:37: quality 70 is beyond the judge, which gave 1 to 7" in result.stderr
+
+
+@needs_data
+def test_the_scale_of_known_factors_is_known(tmp_path: Path) -> None:
+    """The twelve factors are those of a bundled dialog, so a rating of 9 is refused without being told the scale."""
+    text = (DATA / "human_ratings.csv").read_text(encoding="utf-8")
+    changed = tmp_path / "human.csv"
+    changed.write_text(text.replace(",3,2,7,7,7,2,4,", ",3,9,7,7,7,2,4,", 1), encoding="utf-8")
+    options = [
+        str(changed) if option.endswith("human_ratings.csv") else option for option in published("judge_main")
+    ]
+    said = str(agree(*options).exception)
+    assert f"{changed}:2: global_consistency 9 is off the scale of 1 to 7" in said
 
 
 def test_people_on_another_scale_are_noted(tmp_path: Path) -> None:
@@ -271,14 +292,16 @@ def test_a_judge_at_odds_with_the_crowd_is_below_any_rater(tmp_path: Path) -> No
 
 def test_methods_are_ranked_inside_items(tmp_path: Path) -> None:
     """With methods in both files the within-item and method levels are defined, tasks apart, holes counted."""
-    rows = [("i%d" % i, m, 1 + (3 * i + s) % 5 + s) for i in range(8) for s, m in enumerate(("A", "B", "C"))]
+    rows = [(f"i{i}", m, 1 + (3 * i + s) % 5 + s) for i in range(8) for s, m in enumerate(("A", "B", "C"))]
     scores, human = tmp_path / "judge.csv", tmp_path / "human.csv"
     tasks = {item: ("add", "remove")[place % 2] for place, (item, _, _) in enumerate(rows[::3])}
     scores.write_text(
-        "item,method,task,quality\n" + "".join(f"{i},{m},{tasks[i]},{q}\n" for i, m, q in rows), encoding="utf-8"
+        "item,method,task,quality\n" + "".join(f"{i},{m},{tasks[i]},{q}\n" for i, m, q in rows),
+        encoding="utf-8",
     )
     human.write_text(
-        "item,method,rater,quality\n" + "".join(f"{i},{m},{r},{q + (r == 'y')}\n" for i, m, q in rows for r in "xy"),
+        "item,method,rater,quality\n"
+        + "".join(f"{i},{m},{r},{q + (r == 'y')}\n" for i, m, q in rows for r in "xy"),
         encoding="utf-8",
     )
     result = agree("--scores", str(scores), "--human", str(human), "--json")
@@ -306,7 +329,9 @@ def test_a_scores_csv_of_ours_is_taken_as_a_run(tmp_path: Path) -> None:
     options = files(tmp_path, rated(MADE_UP))
     out = tmp_path / "scores.csv"
     assert CliRunner().invoke(scores, [options[1], "--out", str(out)]).exit_code == 0
-    text = out.read_text(encoding="utf-8").replace("e,,,1,,quality,7,scored,", "e,,,1,,quality,,refused,no thanks")
+    text = out.read_text(encoding="utf-8").replace(
+        "e,,,1,,quality,7,scored,", "e,,,1,,quality,,refused,no thanks"
+    )
     out.write_text(text, encoding="utf-8")
     result = agree(str(out), *options[2:], "--json")
     row = pick(json.loads(result.stdout)["rows"], factor="quality", level="item", statistic="spearman")

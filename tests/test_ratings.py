@@ -33,7 +33,9 @@ def write(path: Path, text: str) -> str:
 
 def tidy(table: pd.DataFrame) -> set[tuple[str, str, str, str, float]]:
     """The ratings without their order and place."""
-    return {tuple(row) for row in table[["item", "method", "rater", "factor", "score"]].itertuples(index=False)}
+    return {
+        tuple(row) for row in table[["item", "method", "rater", "factor", "score"]].itertuples(index=False)
+    }
 
 
 def test_long_and_wide_tables_say_the_same(tmp_path: Path) -> None:
@@ -77,7 +79,8 @@ def test_one_file_a_rater_from_a_folder_or_one_by_one(tmp_path: Path) -> None:
     """Without a column for the rater, each file is one, called as the file is."""
     folder = tmp_path / "ratings"
     folder.mkdir()
-    files = [write(folder / f"{name}.csv", f"item,quality\na,{score}\nb,2\n") for name, score in (("ann", 3), ("bob", 4))]
+    given = (("ann", 3), ("bob", 4))
+    files = [write(folder / f"{name}.csv", f"item,quality\na,{score}\nb,2\n") for name, score in given]
     by_folder, by_file = read_ratings([folder]).table, read_ratings(files).table
     assert tidy(by_folder) == tidy(by_file)
     assert set(by_folder["rater"]) == {"ann", "bob"}
@@ -111,7 +114,9 @@ def test_a_lone_score_rates_the_edit_as_a_whole(tmp_path: Path) -> None:
         ("item,rater,quality\na,x\n", Columns(), ":2: 2 cells where the header has 3"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_said_with_its_place(tmp_path: Path, text: str, columns: Columns, said: str) -> None:
+def test_what_cannot_be_read_is_said_with_its_place(
+    tmp_path: Path, text: str, columns: Columns, said: str
+) -> None:
     """Each problem of a ratings file is one line that names the file, the place and the remedy."""
     path = write(tmp_path / "r.csv", text)
     with pytest.raises(FileProblem) as caught:

@@ -26,15 +26,18 @@ def nested(path: Path, lines: list[dict[str, object]]) -> str:
     return str(path)
 
 
-def by_factor(spec: str, layout: Layout = Layout()) -> dict[tuple[str, str, str], float]:
+def by_factor(spec: str) -> dict[tuple[str, str, str], float]:
     """The scores by item, method and factor."""
-    table = read_score_file(spec, layout)
+    table = read_score_file(spec)
     return {(r.item, r.method, r.factor): r.score for r in table.itertuples()}
 
 
 def test_all_layouts_give_the_same_scores(tmp_path: Path) -> None:
     """Nested JSON, plain nested numbers, a long and a wide table of the same scores become the same table."""
-    full = {"a": {"q": {"score": 5, "justification": "x"}, "r": {"score": "6"}}, "b": {"q": {"score": 2}, "r": {"score": 3}}}
+    full = {
+        "a": {"q": {"score": 5, "justification": "x"}, "r": {"score": "6"}},
+        "b": {"q": {"score": 2}, "r": {"score": 3}},
+    }
     rich = nested(tmp_path / "rich.jsonl", [{"image_id": k, "results": v} for k, v in full.items()])
     plain = nested(
         tmp_path / "plain.jsonl",
@@ -50,7 +53,9 @@ def test_all_layouts_give_the_same_scores(tmp_path: Path) -> None:
 
 @given(st.dictionaries(st.sampled_from("abcdef"), st.integers(-9, 9).map(lambda n: n / 4), min_size=1))
 @settings(max_examples=40, deadline=None)
-def test_whatever_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, scores: dict[str, float]) -> None:
+def test_whatever_is_written_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, scores: dict[str, float]
+) -> None:
     """Any scores of any factors survive the way through a file of another tool and our own scores.csv."""
     folder = tmp_path_factory.mktemp("s")
     spec = nested(folder / "j.jsonl", [{"id": "x", "r": {k: {"score": v} for k, v in scores.items()}}])
@@ -65,7 +70,10 @@ def test_whatever_is_written_is_read_back(tmp_path_factory: pytest.TempPathFacto
 
 def test_a_missing_factor_leaves_no_overall(tmp_path: Path) -> None:
     """The overall is never a mean over the factors that happen to be there; the reason names the line."""
-    spec = nested(tmp_path / "j.jsonl", [{"id": "a", "r": {"q": 5, "s": 6}}, {"id": "b", "r": {"q": 5}}, {"id": "c", "r": None}])
+    spec = nested(
+        tmp_path / "j.jsonl",
+        [{"id": "a", "r": {"q": 5, "s": 6}}, {"id": "b", "r": {"q": 5}}, {"id": "c", "r": None}],
+    )
     table = read_score_file(spec)
     of_b = table[table["item"] == "b"].set_index("factor")
     assert of_b.loc["overall", "outcome"] == "unreadable"
@@ -98,7 +106,10 @@ def test_methods_tasks_and_repeats_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "wide.csv"
     path.write_text("item,model,category,repeat,q\na_add_1,X,add,1,3\na_add_1,X,add,2,4\n", encoding="utf-8")
     table = read_score_file(str(path))
-    assert table[["method", "task", "repeat"]].drop_duplicates().values.tolist() == [["X", "add", 1], ["X", "add", 2]]
+    assert table[["method", "task", "repeat"]].drop_duplicates().values.tolist() == [
+        ["X", "add", 1],
+        ["X", "add", 2],
+    ]
     other = tmp_path / "plain.csv"
     other.write_text("item,q\na_add_1,3\n", encoding="utf-8")
     found = read_score_file(str(other), Layout(task_pattern=r"_([a-z]+)_"))
@@ -115,7 +126,9 @@ def test_methods_tasks_and_repeats_are_kept(tmp_path: Path) -> None:
         ([{"id": "a", "x": "fine"}], "", "no scores in it"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_said(tmp_path: Path, lines: list[dict[str, object]], field: str, said: str) -> None:
+def test_what_cannot_be_read_is_said(
+    tmp_path: Path, lines: list[dict[str, object]], field: str, said: str
+) -> None:
     """Each problem is one line with the file and the remedy."""
     with pytest.raises(FileProblem) as caught:
         read_score_file(nested(tmp_path / "j.jsonl", lines) + field)

@@ -39,7 +39,8 @@ def agree(
 
     `judges` are tidy scores tables by name; `ratings` a tidy table of ratings (see `lmmscore.ratings`). `renames`
     maps factor names; `factors` picks some; `scales` gives the limits of each factor's scale, `scale` of all.
-    `weights` make people's overall where they gave none. `epsilon` is the advantage people are granted in the alternative annotator test.
+    `weights` make people's overall where they gave none. `epsilon` is the advantage people are granted in the
+    alternative annotator test.
     """
     notes: list[str] = []
     names = list(judges)
@@ -47,10 +48,14 @@ def agree(
     tables = [_matched(name, table, ratings, notes) for name, table in zip(names, tables, strict=True)]
     check_scale(ratings, tables, notes, scales or {}, scale)
     known = {factor for table in tables for factor in table["factor"].unique()}
-    ratings = matching.add_overall(ratings, [f for f in ratings["factor"].unique() if f in known], weights, notes)
+    ratings = matching.add_overall(
+        ratings, [f for f in ratings["factor"].unique() if f in known], weights, notes
+    )
     work = _Work(resamples, seed, epsilon, minimum_edits, notes)
     for name, table in zip(names, tables, strict=True):
-        work.judge(name, table, ratings, _chosen(factors, matching.shared_factors(name, table, ratings, notes)))
+        work.judge(
+            name, table, ratings, _chosen(factors, matching.shared_factors(name, table, ratings, notes))
+        )
     work.compare_judges()
     return work.result()
 
@@ -64,7 +69,9 @@ def _matched(name: str, table: pd.DataFrame, ratings: pd.DataFrame, notes: list[
 def _chosen(wanted: Sequence[str], shared: list[str]) -> list[str]:
     for factor in wanted:
         if factor not in shared:
-            raise FileProblem(f"--factor {factor}: not rated and scored{nearest(factor, shared)} ({', '.join(shared)})")
+            raise FileProblem(
+                f"--factor {factor}: not rated and scored{nearest(factor, shared)} ({', '.join(shared)})"
+            )
     return [factor for factor in shared if factor in wanted] if wanted else shared
 
 
@@ -72,7 +79,13 @@ class _Work:
     """The results as they are gathered, judge by judge and factor by factor."""
 
     def __init__(self, resamples: int, seed: int, epsilon: float, minimum: int, notes: list[str]) -> None:
-        self.resamples, self.seed, self.epsilon, self.minimum, self.notes = resamples, seed, epsilon, minimum, notes
+        self.resamples, self.seed, self.epsilon, self.minimum, self.notes = (
+            resamples,
+            seed,
+            epsilon,
+            minimum,
+            notes,
+        )
         self.rows: list[Row] = []
         self.tasks: list[Row] = []
         self.verdicts: list[Verdict] = []
@@ -124,7 +137,9 @@ class _Work:
 
     def _note_undefined(self, head: Row) -> None:
         if head.value is None:
-            self.notes.append(f"{head.judge}, {head.factor}: correlations undefined, because {head.measure.why}")
+            self.notes.append(
+                f"{head.judge}, {head.factor}: correlations undefined, because {head.measure.why}"
+            )
 
     def compare_judges(self) -> None:
         """Add the tests of every two judges on every factor both have."""
@@ -138,7 +153,12 @@ class _Work:
 
     def result(self) -> Agreement:
         """Return what was gathered."""
-        settings = {"resamples": self.resamples, "seed": self.seed, "confidence": 0.95, "epsilon": self.epsilon}
+        settings = {
+            "resamples": self.resamples,
+            "seed": self.seed,
+            "confidence": 0.95,
+            "epsilon": self.epsilon,
+        }
         people_rows = [row for rows in self.people.values() for row in rows]
         return Agreement(
             self.rows, self.tasks, people_rows, self.factor_means, self.verdicts, self.comparisons,

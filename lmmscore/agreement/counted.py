@@ -128,7 +128,7 @@ def pair_share(correct: Bools, item: Ints) -> CountStatistic:
 
 def quadratic(drawn: Floats, matrix: Floats) -> Floats:
     """Return the quadratic form of each row."""
-    return np.einsum("ij,ij->i", drawn @ matrix, drawn)
+    return np.asarray(np.einsum("ij,ij->i", drawn @ matrix, drawn))
 
 
 def _signs(values: Floats) -> Floats:
@@ -155,4 +155,4 @@ def _is_identity(item: Ints) -> bool:
 def divide(top: Floats, bottom: Floats) -> Floats:
     """Divide, giving NaN where the bottom vanishes: there the statistic is undefined."""
     safe = bottom > TINY
-    return np.divide(top, bottom, out=np.full(len(top), np.nan), where=safe)
+    return np.asarray(np.divide(top, bottom, out=np.full(len(top), np.nan), where=safe))

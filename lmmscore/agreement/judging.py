@@ -85,7 +85,12 @@ def alternative(
 ) -> Entry:
     """Return the alternative annotator test of a judge on a factor."""
     test = alternative_test(rated.ratings, by_edit, epsilon=epsilon, minimum=minimum)
-    entry: Entry = {"judge": judge, "factor": factor, "winning_rate": test.winning_rate, "passed": test.passed}
+    entry: Entry = {
+        "judge": judge,
+        "factor": factor,
+        "winning_rate": test.winning_rate,
+        "passed": test.passed,
+    }
     entry |= {"advantage": test.advantage, "n": test.raters, "of": "raters", "p_values": list(test.p_values)}
     entry |= {"epsilon": epsilon, "minimum_edits": minimum, "correction": "Benjamini–Yekutieli"}
     entry |= {"false_discovery_rate": FALSE_DISCOVERY_RATE}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,13 @@ def item_level(paired: Paired) -> list[Measure]:
     judge, people, item = paired.judge, paired.people, paired.item
     why = correlation.reason_undefined(judge, people)
     none = "" if len(judge) else "no edit has both a score and a rating"
-    common = {"level": "item", "n": len(judge), "of": "edits", "averaging": POOLED, "left_out": paired.left_out}
+    common: dict[str, Any] = {
+        "level": "item",
+        "n": len(judge),
+        "of": "edits",
+        "averaging": POOLED,
+        "left_out": paired.left_out,
+    }
     found = [
         Measure(
             statistic=name,
@@ -54,12 +61,12 @@ def item_level(paired: Paired) -> list[Measure]:
     return found + _pooled_pairs(judge, people, item, common)
 
 
-def _pooled_pairs(judge: Floats, people: Floats, item: Ints, common: dict[str, object]) -> list[Measure]:
+def _pooled_pairs(judge: Floats, people: Floats, item: Ints, common: dict[str, Any]) -> list[Measure]:
     """Return pairwise accuracy over all pairs of edits, plain and tie-calibrated."""
     names = ("pairwise_accuracy", "pairwise_accuracy_calibrated")
     if len(judge) < 2:
         why = "a pair needs two edits"
-        return [Measure(statistic=name, value=float("nan"), why=why, **common) for name in names]  # type: ignore[arg-type]
+        return [Measure(statistic=name, value=float("nan"), why=why, **common) for name in names]
     few = len(judge) <= pairs.MOST_EDITS
     threshold = pairs.calibrate(judge, people, np.zeros(len(judge), dtype=np.int64)) if few else float("nan")
     found = []
@@ -73,7 +80,7 @@ def _pooled_pairs(judge: Floats, people: Floats, item: Ints, common: dict[str, o
                 counted=counted.pair_share(pairs.correct_matrix(judge, people, limit), item) if few else None,
                 cost=_pair_cost(len(judge)),
                 extra={"threshold": limit} if name.endswith("calibrated") and not skip else {},
-                **common,  # type: ignore[arg-type]
+                **common,
             )
         )
     return found
@@ -91,7 +98,9 @@ def within_item(paired: Paired) -> list[Measure]:
     judge, people = paired.grid("judge"), paired.grid("people")
     rows = [both_known(judge[row], people[row]) for row in range(paired.items)]
     found = [
-        _averaged(name, [correlation.STATISTICS[name](*row) for row in rows], [_why_not(*row) for row in rows])
+        _averaged(
+            name, [correlation.STATISTICS[name](*row) for row in rows], [_why_not(*row) for row in rows]
+        )
         for name in correlation.CORRELATIONS
     ]
     lone = ["" if len(row[0]) > 1 else "items with fewer than two methods" for row in rows]
@@ -160,7 +169,7 @@ def method_level(paired: Paired, rng: np.random.Generator) -> list[Measure]:
     one_each = paired.edits["method"].eq("").all() if methods == 1 else False
     lone = NO_METHODS if one_each else f"a ranking needs two methods, and there is {methods or 'none'}"
     x, y = _means(judge), _means(people)
-    common = {"level": "method", "n": methods, "of": "methods", "averaging": BY_METHOD}
+    common: dict[str, Any] = {"level": "method", "n": methods, "of": "methods", "averaging": BY_METHOD}
     found = []
     for name in (*correlation.STATISTICS, "pairwise_accuracy"):
         why = lone if methods < 2 else ""
@@ -168,18 +177,18 @@ def method_level(paired: Paired, rng: np.random.Generator) -> list[Measure]:
             why = correlation.reason_undefined(x, y, of="method")
         value = float("nan") if why else float(_ACROSS[name](x[None, :], y[None, :])[0])
         of = None if why else _across_counts(judge, people, _ACROSS[name])
-        found.append(Measure(statistic=name, value=value, why=why, counted=of, **common))  # type: ignore[arg-type]
+        found.append(Measure(statistic=name, value=value, why=why, counted=of, **common))
     return [*found, _soft(judge, people, rng, common, lone)]
 
 
 def _soft(
-    judge: Floats, people: Floats, rng: np.random.Generator, common: dict[str, object], lone: str
+    judge: Floats, people: Floats, rng: np.random.Generator, common: dict[str, Any], lone: str
 ) -> Measure:
     """Return soft pairwise accuracy, exact for few items; its p-values already resample the items."""
     methods, items = judge.shape[1], len(judge)
     if methods < 3:
         why = lone if methods < 2 else "a ranking of three or more methods is needed, and there are 2"
-        return Measure(statistic="soft_pairwise_accuracy", value=float("nan"), why=why, **common)  # type: ignore[arg-type]
+        return Measure(statistic="soft_pairwise_accuracy", value=float("nan"), why=why, **common)
     flips = soft.sign_flips(items, rng)
     exact = items <= soft.ENUMERATED_ITEMS
     return Measure(
@@ -189,7 +198,7 @@ def _soft(
         counted=_soft_counts(judge, people, rng.permutation(flips)[: soft.FLIPS_IN_RESAMPLE]),
         cost=4.0 * soft.FLIPS_IN_RESAMPLE * items * methods**2 / 2 + 1e6,
         extra={"permutations": len(flips), "exact": exact},
-        **common,  # type: ignore[arg-type]
+        **common,
     )
 
 

@@ -110,7 +110,7 @@ class RatedEdits:
 def rated_edits(ratings: pd.DataFrame) -> RatedEdits:
     """Return one factor's ratings as arrays."""
     rows = ratings.sort_values([*EDIT, "rater"])
-    edit = rows.groupby(EDIT, sort=False).ngroup().to_numpy(dtype=np.int64)
+    edit = np.asarray(rows.groupby(EDIT, sort=False).ngroup(), dtype=np.int64)
     value = rows["score"].to_numpy(dtype=float)
     means = np.bincount(edit, weights=value) / np.bincount(edit)
     edits = rows[EDIT].drop_duplicates().reset_index(drop=True).assign(people=means)
