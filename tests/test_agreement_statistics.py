@@ -241,3 +241,27 @@ def test_the_ceiling_is_taken_within_raters() -> None:
     own = np.concatenate([one.own for one in beside])
     others = np.concatenate([one.others for one in beside])
     assert stats.spearmanr(own, others).statistic < 0
+
+
+def test_many_edits_are_counted_by_their_distinct_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above some size pairs are counted by cells; the value is the same, the interval nearly so."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(1, 8, 300).astype(float)
+    y = np.clip(x + rng.integers(-2, 3, 300), 1, 7)
+    item, whole = np.arange(300), np.ones((1, 300))
+    exact = counted.pair_share(x, y, item, 0.0)
+    monkeypatch.setattr(counted, "FEW_EDITS", 10)
+    cells = counted.pair_share(x, y, item, 0.0)
+    assert cells(whole)[0] == pytest.approx(exact(whole)[0], abs=1e-12) == pairs.accuracy(x, y, 0.0)
+    drawn = rng.multinomial(300, np.full(300, 1 / 300), size=50).astype(float)
+    assert cells(drawn) == pytest.approx(exact(drawn), abs=0.01)
+
+
+def test_the_normal_form_of_soft_accuracy_is_near_the_permutations() -> None:
+    """What resamples use in place of permutations differs from them by little."""
+    rng = np.random.default_rng(0)
+    people_scores = rng.normal(size=(40, 5)) + np.linspace(0, 1, 5)
+    judge_scores = people_scores + rng.normal(size=(40, 5))
+    exact = soft.soft_pairwise_accuracy(judge_scores, people_scores, soft.sign_flips(40, rng))
+    near = soft.soft_of_counts(judge_scores, people_scores)(np.ones((1, 40)))[0]
+    assert near == pytest.approx(exact, abs=0.01)

@@ -15,7 +15,6 @@ from lmmscore.agreement.result import Agreement
 from lmmscore.agreement.rows import Row
 from lmmscore.agreement.scalecheck import check_scale
 from lmmscore.agreement.verdict import Verdict
-from lmmscore.errors import FileProblem, nearest
 from lmmscore.records import OVERALL
 
 __all__ = ["Agreement", "agree"]
@@ -53,9 +52,8 @@ def agree(
     )
     work = _Work(resamples, seed, epsilon, minimum_edits, notes)
     for name, table in zip(names, tables, strict=True):
-        work.judge(
-            name, table, ratings, _chosen(factors, matching.shared_factors(name, table, ratings, notes))
-        )
+        shared = matching.shared_factors(name, table, ratings, factors, notes)
+        work.judge(name, table, ratings, shared)
     work.compare_judges()
     return work.result()
 
@@ -64,15 +62,6 @@ def _matched(name: str, table: pd.DataFrame, ratings: pd.DataFrame, notes: list[
     table = matching.match_methods(name, table, ratings, notes)
     matching.check_items(name, table, ratings, notes)
     return table
-
-
-def _chosen(wanted: Sequence[str], shared: list[str]) -> list[str]:
-    for factor in wanted:
-        if factor not in shared:
-            raise FileProblem(
-                f"--factor {factor}: not rated and scored{nearest(factor, shared)} ({', '.join(shared)})"
-            )
-    return [factor for factor in shared if factor in wanted] if wanted else shared
 
 
 class _Work:

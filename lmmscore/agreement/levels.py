@@ -35,6 +35,7 @@ def item_level(paired: Paired) -> list[Measure]:
     """Return every statistic over all edits pooled."""
     judge, people, item = paired.judge, paired.people, paired.item
     why = correlation.reason_undefined(judge, people)
+    cost = _pair_cost(judge, people, paired.items)
     none = "" if len(judge) else "no edit has both a score and a rating"
     common: dict[str, Any] = {
         "level": "item",
@@ -48,8 +49,10 @@ def item_level(paired: Paired) -> list[Measure]:
             statistic=name,
             value=correlation.STATISTICS[name](judge, people),
             why=why,
-            counted=None if why else _COUNTED[name](judge, people, item),
-            cost=_pair_cost(len(judge)) if name == "kendall_b" else 0,
+            counted=None
+            if why or (cost > MOST_COST and name in _COSTLY)
+            else _COUNTED[name](judge, people, item),
+            cost=cost if name in _COSTLY else 0,
             **common,
         )
         for name in correlation.CORRELATIONS
@@ -58,16 +61,18 @@ def item_level(paired: Paired) -> list[Measure]:
         mean = counted.mean_of(gaps, item, paired.items) if len(gaps) else None
         value = correlation.STATISTICS[name](judge, people)
         found.append(Measure(statistic=name, value=value, why=none, counted=mean, **common))
-    return found + _pooled_pairs(judge, people, item, common)
+    return found + _pooled_pairs(judge, people, item, cost, common)
 
 
-def _pooled_pairs(judge: Floats, people: Floats, item: Ints, common: dict[str, Any]) -> list[Measure]:
+def _pooled_pairs(
+    judge: Floats, people: Floats, item: Ints, cost: float, common: dict[str, Any]
+) -> list[Measure]:
     """Return pairwise accuracy over all pairs of edits, plain and tie-calibrated."""
     names = ("pairwise_accuracy", "pairwise_accuracy_calibrated")
     if len(judge) < 2:
         why = "a pair needs two edits"
         return [Measure(statistic=name, value=float("nan"), why=why, **common) for name in names]
-    few = len(judge) <= pairs.MOST_EDITS
+    few = pairs.distinct(judge, people) <= pairs.MOST_CELLS
     threshold = pairs.calibrate(judge, people, np.zeros(len(judge), dtype=np.int64)) if few else float("nan")
     found = []
     for name, limit in zip(names, (0.0, threshold), strict=True):
@@ -76,9 +81,9 @@ def _pooled_pairs(judge: Floats, people: Floats, item: Ints, common: dict[str, A
             Measure(
                 statistic=name,
                 value=float("nan") if skip else pairs.accuracy(judge, people, limit),
-                why=f"calibrating needs all pairs, too many above {pairs.MOST_EDITS} edits" if skip else "",
-                counted=counted.pair_share(pairs.correct_matrix(judge, people, limit), item) if few else None,
-                cost=_pair_cost(len(judge)),
+                why=f"there are more than {pairs.MOST_CELLS} distinct pairs of scores to try" if skip else "",
+                counted=None if skip or cost > MOST_COST else counted.pair_share(judge, people, item, limit),
+                cost=cost,
                 extra={"threshold": limit} if name.endswith("calibrated") and not skip else {},
                 **common,
             )
@@ -86,9 +91,15 @@ def _pooled_pairs(judge: Floats, people: Floats, item: Ints, common: dict[str, A
     return found
 
 
-def _pair_cost(edits: int) -> float:
+_COSTLY = ("kendall_b",)
+MOST_COST = 2.0 * pairs.MOST_CELLS**2 * 2
+"""Above this a table of all pairs would not fit in memory, and the statistic goes without an interval."""
+
+
+def _pair_cost(judge: Floats, people: Floats, items: int) -> float:
     """Return about how many operations all pairs take in one resample, with what numpy spends on starting."""
-    return max(2.0 * edits**2, 2e6)
+    cells = pairs.distinct(judge, people) if len(judge) > counted.FEW_EDITS else len(judge)
+    return max(2.0 * cells * (cells + items), 2e6)
 
 
 def within_item(paired: Paired) -> list[Measure]:
@@ -184,7 +195,7 @@ def method_level(paired: Paired, rng: np.random.Generator) -> list[Measure]:
 def _soft(
     judge: Floats, people: Floats, rng: np.random.Generator, common: dict[str, Any], lone: str
 ) -> Measure:
-    """Return soft pairwise accuracy, exact for few items; its p-values already resample the items."""
+    """Return soft pairwise accuracy, exact for few items."""
     methods, items = judge.shape[1], len(judge)
     if methods < 3:
         why = lone if methods < 2 else "a ranking of three or more methods is needed, and there are 2"
@@ -195,23 +206,10 @@ def _soft(
         statistic="soft_pairwise_accuracy",
         value=soft.soft_pairwise_accuracy(judge, people, flips),
         why="no two methods share an item",
-        counted=_soft_counts(judge, people, rng.permutation(flips)[: soft.FLIPS_IN_RESAMPLE]),
-        cost=4.0 * soft.FLIPS_IN_RESAMPLE * items * methods**2 / 2 + 1e6,
+        counted=soft.soft_of_counts(judge, people),
         extra={"permutations": len(flips), "exact": exact},
         **common,
     )
-
-
-def _soft_counts(judge: Floats, people: Floats, flips: Floats) -> CountStatistic:
-    """Return soft pairwise accuracy of counts. Here a resample is built: its copies are flipped one by one."""
-
-    def of(counts: Floats) -> Floats:
-        drawn = [np.repeat(np.arange(len(judge)), row.astype(int)) for row in counts]
-        return np.array(
-            [soft.soft_pairwise_accuracy(judge[row], people[row], flips[:, : len(row)]) for row in drawn]
-        )
-
-    return of
 
 
 def _means(grid: Floats) -> Floats:

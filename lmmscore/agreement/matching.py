@@ -11,7 +11,7 @@ from difflib import get_close_matches
 
 import pandas as pd
 
-from lmmscore.errors import FileProblem
+from lmmscore.errors import FileProblem, nearest
 from lmmscore.records import OVERALL
 
 EXAMPLES = 3
@@ -28,13 +28,17 @@ def rename_factors(tables: Sequence[pd.DataFrame], renames: Mapping[str, str]) -
     return [table.assign(factor=table["factor"].replace(dict(renames))) for table in tables]
 
 
-def shared_factors(judge: str, scores: pd.DataFrame, ratings: pd.DataFrame, notes: list[str]) -> list[str]:
-    """Return the factors both sides have, overall last.
+def shared_factors(
+    judge: str, scores: pd.DataFrame, ratings: pd.DataFrame, wanted: Sequence[str], notes: list[str]
+) -> list[str]:
+    """Return the factors both sides have, overall last; only the wanted ones, where some are.
 
     Factors that look like one thing under two names are an error with the rename to type; others are noted.
     """
     ours, theirs = list(scores["factor"].unique()), list(ratings["factor"].unique())
     both = [factor for factor in ours if factor in theirs]
+    if wanted:
+        return _chosen(wanted, both)
     only_ours = [factor for factor in ours if factor not in theirs]
     only_theirs = [factor for factor in theirs if factor not in ours]
     near = {name: _near(name, only_ours) for name in only_theirs}
@@ -53,6 +57,16 @@ def shared_factors(judge: str, scores: pd.DataFrame, ratings: pd.DataFrame, note
                 f"left out, because {where} {'it' if len(names) == 1 else 'them'}: {', '.join(names)}"
             )
     return sorted(both, key=lambda factor: factor == OVERALL)
+
+
+def _chosen(wanted: Sequence[str], shared: list[str]) -> list[str]:
+    for factor in wanted:
+        if factor not in shared:
+            listed = f"(both have: {', '.join(shared)})"
+            raise FileProblem(
+                f"--factor {factor}: not both scored and rated{nearest(factor, shared)} {listed}"
+            )
+    return sorted((factor for factor in shared if factor in wanted), key=lambda factor: factor == OVERALL)
 
 
 def _near(name: str, others: Sequence[str]) -> str:
