@@ -16,7 +16,7 @@ _PLACEHOLDERS = {
     "edit": r"(?:edited|output|generated|result(?:ing)?)[\s_-]*image",
     "source": r"(?:source|original|input)[\s_-]*image",
 }
-_INSTRUCTION = r"(?:text|edit(?:ing)?|user)?[\s_-]*(?:instruction|prompt)|(?:text|edit(?:ing)?)[\s_-]*(?:instruction|prompt)s?"
+_INSTRUCTION = r"(?:(?:text|edit(?:ing)?|user)[\s_-]*)?(?:instruction|prompt)s?"
 _BRACKETS = (r"\[", r"\]"), (r"\{\{?", r"\}\}?"), (r"<", r">")
 _DESCRIBED = re.compile(
     r"^[\W_]*(?:(?:the\s+)?(?P<ordinal>first|second|third|fourth)\s+image|image\s*\#?(?P<number>\d))\b"
