@@ -353,3 +353,43 @@ def test_plots_are_written_as_vectors(tmp_path: Path, ending: str) -> None:
         first = (tmp_path / "one" / name).read_bytes()
         assert first.startswith(b"%PDF" if ending == "pdf" else b"<?xml")
         assert first == (tmp_path / "two" / name).read_bytes()
+
+
+def test_the_synthetic_check_goes_through_the_command(tmp_path: Path) -> None:
+    """Four methods on ten items by a formula, as long files: each level has its own figure."""
+    grid = [(i, s) for i in range(10) for s in range(4)]
+    scores, human = tmp_path / "judge.csv", tmp_path / "human.csv"
+    lines = [f"{i},m{s},q,{(5 * i + 2 * s) % 13 + 0.5 * s}" for i, s in grid]
+    scores.write_text("item,method,factor,score\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    lines = [f"{i},m{s},ann,q,{(7 * i + 3 * s) % 11 + s}" for i, s in grid]
+    human.write_text("item,method,rater,factor,score\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    result = agree("--scores", str(scores), "--human", str(human), "--json")
+    assert result.exit_code == 0, result.exception
+    found = json.loads(result.stdout)
+    for level, statistic, value in (
+        ("within-item", "pearson", 0.194398238),
+        ("item", "pearson", 0.174890068),
+        ("method", "pearson", 0.940543381),
+        ("within-item", "spearman", 0.24),
+        ("within-item", "pairwise_accuracy_calibrated", 0.616666667),
+        ("method", "soft_pairwise_accuracy", 0.85205078125),
+    ):
+        for factor in ("q", "overall"):
+            row = pick(found["rows"], factor=factor, level=level, statistic=statistic)
+            assert row["value"] == pytest.approx(value, abs=6e-10)
+    alpha = pick(found["people"], factor="q", statistic="alpha_interval")
+    assert alpha["value"] is None and alpha["why"] == "there is one rater"
+
+
+def test_an_agreement_shows_in_a_notebook_and_as_a_frame(tmp_path: Path) -> None:
+    """`agree` returns an object with a frame, an HTML table and JSON that holds the same numbers."""
+    from lmmscore.agreement import agree as compare
+    from lmmscore.ratings import read_ratings
+    from lmmscore.scorefiles import read_score_file
+
+    options = files(tmp_path, rated(MADE_UP))
+    found = compare({"mine": read_score_file(options[1])}, read_ratings([options[3]]).table, resamples=100)
+    assert "<table" in found._repr_html_() and "mine" in found._repr_html_()
+    frame = found.to_frame()
+    first = frame[(frame["statistic"] == "spearman") & (frame["level"] == "item")].iloc[0]
+    assert first["value"] == json.loads(found.to_json())["rows"][0]["value"] == 1.0

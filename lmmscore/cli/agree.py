@@ -146,8 +146,9 @@ def _bundled_dialogs() -> list[Dialog]:
 
 def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     from lmmscore.agreement import agree
-    from lmmscore.cli.inputs import parse_scale, scales_of, weights_of
+    from lmmscore.cli.inputs import parse_scale
     from lmmscore.errors import LmmscoreError
+    from lmmscore.leaderboard.weights import scales_of, weights_of
     from lmmscore.ratings import Columns, read_ratings
 
     names = [judge.name for judge in judges]
