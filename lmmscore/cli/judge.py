@@ -62,4 +62,6 @@ def _look(judge: str, given: dict[str, Any]) -> list[Finding]:
     if judge == "pixels" or judge.startswith("replay:"):
         raise JudgeFileError(f"{judge} answers from this machine; there is nothing to check")
     named = find_judge(judge, **given)
-    return asyncio.run(check_up(lambda options: make(named.spec, options=options), named.options, random.Random()))
+    return asyncio.run(
+        check_up(lambda options: make(named.spec, options=options), named.options, random.Random())
+    )
