@@ -14,6 +14,7 @@ from lmmscore.benchmark import load_benchmark
 from lmmscore.errors import LmmscoreError
 from lmmscore.images import ImageFormat, Pictures, Recipe
 from lmmscore.judges import Bench, open_judge
+from lmmscore.judges.base import Judge
 from lmmscore.judges.recorded import Recorded
 from lmmscore.ledger import Asker, Ledger
 from lmmscore.orders import Order
@@ -28,7 +29,7 @@ class Request:
 
     benchmark: Path
     dialog: str = "lmm-score"
-    judge: str = "pixels"
+    judge: str | Judge = "pixels"
     out: Path | None = None
     order: Order = "shuffled"
     repeats: int = 1
@@ -106,7 +107,7 @@ def default_folder(plan: Plan, judge: str) -> Path:
 def run(
     benchmark: str | Path,
     dialog: str = "lmm-score",
-    judge: str = "pixels",
+    judge: str | Judge = "pixels",
     *,
     out: str | Path | None = None,
     order: Order = "shuffled",
@@ -125,6 +126,7 @@ def run(
 ) -> Run:
     """Judge a benchmark and return the run, as `lmmscore run` does.
 
+    `judge` is a name as on the command line, or any object that has the methods of `lmmscore.judges.base.Judge`.
     The same call again goes on where it stopped: what is in the ledger is not asked again.
     """
     request = Request(

@@ -56,6 +56,10 @@ class Turn(_Strict):
     say_first: str | None = Field(None, description="With each: the words for the first edit.")
     say_last: str | None = Field(None, description="With each: the words for the last edit.")
     say_only: str | None = Field(None, description="With each: the words where there is just one edit.")
+    say_at: dict[int, str] = Field(
+        default_factory=dict,
+        description="With each: the words for edits in certain places, before all other forms.",
+    )
     read: Literal["scores", "overall"] | None = Field(
         None,
         description="What is read from the reply: scores; or the judge's own overall, which is compared, not used.",
@@ -67,6 +71,8 @@ class Turn(_Strict):
 
     def words(self, position: int, n: int) -> str:
         """Return the text that fits the place of the edit among n."""
+        if position in self.say_at:
+            return self.say_at[position]
         if n == 1 and self.say_only is not None:
             return self.say_only
         if position == 1 and self.say_first is not None:
@@ -79,7 +85,7 @@ class Turn(_Strict):
     def texts(self) -> tuple[str, ...]:
         """Every text of this turn."""
         forms = (self.say, self.say_first, self.say_last, self.say_only)
-        return tuple(text for text in forms if text is not None)
+        return (*(text for text in forms if text is not None), *self.say_at.values())
 
 
 class Repair(_Strict):

@@ -130,6 +130,24 @@ def fitted_size(width: int, height: int, max_side_px: int) -> tuple[int, int]:
     return max(1, round(width * scale)), max(1, round(height * scale))
 
 
+def draw_over(source: Path, layer: Path, out: Path) -> None:
+    """Write the source with a transparent layer of marks laid over it, as PNG."""
+    base = load_rgb(source).convert("RGBA")
+    with _opened(layer) as image:
+        try:
+            marks = ImageOps.exif_transpose(image).convert("RGBA")
+        except (OSError, SyntaxError, ValueError) as error:
+            raise ImageProblem(f"{layer}: broken picture ({error}); export it again") from error
+    if marks.size != base.size:
+        marks = marks.resize(base.size, Image.Resampling.BICUBIC)
+    base.alpha_composite(marks)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        base.convert("RGB").save(out, "PNG")
+    except OSError as error:
+        raise ImageProblem(f"{out}: {error.strerror or error}") from error
+
+
 def fit(image: Image.Image, max_side_px: int) -> Image.Image:
     """Return the picture with its longest side at most `max_side_px`; never enlarged."""
     size = fitted_size(image.width, image.height, max_side_px)

@@ -29,8 +29,7 @@ def inspect(benchmark: Benchmark, on_item: Callable[[], None] = lambda: None) ->
 
 
 def _inspect_item(item: Item) -> list[Problem]:
-    named = {kind: path for kind, path in item.images.items()}
-    named |= {f"edit of {method}": path for method, path in item.edits.items()}
+    named = dict(item.images) | {f"edit of {method}": path for method, path in item.edits.items()}
     problems: list[Problem] = []
     headers: dict[str, Header] = {}
     for what, path in named.items():

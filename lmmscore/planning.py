@@ -180,5 +180,5 @@ def method_names_in_instructions(benchmark: Benchmark, methods: Sequence[str]) -
         words = f" {item.instruction.casefold()} "
         for method in methods:
             if len(method) > 3 and f" {method.casefold()} " in words.replace(",", " ").replace(".", " "):
-                found.append(f"item {item.id!r}: the instruction contains the method name {method!r}")
+                found += [f"item {item.id!r}: the instruction contains the method name {method!r}"]
     return found

@@ -83,7 +83,7 @@ class Runner:
                     active.add(task)
                     waiting.append(task)
                 if active:
-                    done, active = await asyncio.wait(active, return_when=asyncio.FIRST_COMPLETED)
+                    _, active = await asyncio.wait(active, return_when=asyncio.FIRST_COMPLETED)
                 while waiting and waiting[0].done():
                     result = waiting.popleft().result()
                     if result is not None:
@@ -125,8 +125,8 @@ class _AlikeFailures(JudgeError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(
-            f"{ALIKE_FAILURES} sessions in a row failed alike, so the run was stopped: {reason}. Everything recorded "
-            "is kept; mend the cause and run the same command"
+            f"{ALIKE_FAILURES} sessions in a row failed alike, so the run was stopped: {reason}. Everything "
+            "recorded is kept; mend the cause and run the same command"
         )
 
 

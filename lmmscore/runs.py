@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -59,8 +58,13 @@ class Run:
     def leaderboard(self, **options: Any) -> Leaderboard:
         """Rank the methods; options as `lmmscore.leaderboard.rank` takes them."""
         from lmmscore.leaderboard import rank
+        from lmmscore.leaderboard.weights import scales_of
 
-        return rank(self.scores(), caution=self.settings.get("caution", ""), **options)
+        known = {
+            "caution": self.settings.get("caution", ""),
+            "scales": scales_of(self.settings, options.get("weights")),
+        }
+        return rank(self.scores(), **{**known, **options})
 
     @property
     def ledger_path(self) -> Path:
@@ -185,7 +189,7 @@ class RunFolder:
             for file, name in ((self._scores, "scores.csv"), (self._sessions, "sessions.jsonl")):
                 file.flush()
                 file.close()
-                os.replace(self.path / f"{name}.part", self.path / name)
+                (self.path / f"{name}.part").replace(self.path / name)
         models = [model for model in ledger.models(asker) if model]
         self._write_settings(
             {
@@ -213,7 +217,7 @@ class RunFolder:
         with _writing(self.path):
             part = self.path / "run.yaml.part"
             part.write_text(text, encoding="utf-8")
-            os.replace(part, self.path / "run.yaml")
+            part.replace(self.path / "run.yaml")
 
     def _other_ledger(self) -> str | None:
         own = self.path / "ledger.sqlite"

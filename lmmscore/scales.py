@@ -11,6 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from lmmscore.errors import DialogError, nearest
 
+OPEN = "?"
+"""What an import writes where the document does not say; a dialog with an open question cannot be played."""
+
 OverallRule = Literal["weighted", "mean", "geometric", "none"]
 
 
@@ -27,6 +30,16 @@ class Scale(_Strict):
     values: tuple[Decimal, ...] | None = Field(
         None, description="Instead of a range: the only scores allowed."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _answered(cls, data: Any) -> Any:
+        if data == OPEN:
+            raise ValueError(
+                "an open question: which scores are allowed? Write {min: 1, max: 10}, {min: 1, max: 7, integers: true} "
+                "or {values: [0, 1]}"
+            )
+        return data
 
     @field_validator("min", "max", "values", mode="before")
     @classmethod

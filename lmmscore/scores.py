@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -78,7 +80,7 @@ def missing_scores(item: Item, method: str, repeat: int, dialogs: Sequence[Dialo
 
 
 def combined(suite: Suite, dialogs: Sequence[Dialog], members: Sequence[list[Score]]) -> list[Score]:
-    """Return the rows of one edit under a suite: all factors, each member's overall by its name, and the combination."""
+    """Return the rows of one edit under a suite: factors, each member's overall by its name, the combination."""
     rows = [row for member in members for row in member if row.factor != OVERALL]
     overalls = [row for member in members for row in member if row.factor == OVERALL]
     named = [
@@ -112,6 +114,13 @@ def slips(played: Played) -> list[tuple[int, Fraction, Fraction]]:
     return found
 
 
+def csv_line(cells: Iterable[object]) -> str:
+    """Return one line of CSV; text that a spreadsheet would run is defused."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerow([defuse(c) if isinstance(c, str) else c for c in cells])
+    return out.getvalue()
+
+
 def as_cells(row: Score) -> list[object]:
     """Return a score as the cells of scores.csv; text that a spreadsheet would run is defused."""
     number = "" if row.score is None else show(row.score)
@@ -129,7 +138,7 @@ def read_scores(path: Path) -> pd.DataFrame:
     try:
         frame = pd.read_csv(
             path,
-            dtype={name: "str" for name in _TEXT_COLUMNS},
+            dtype=dict.fromkeys(_TEXT_COLUMNS, "str"),
             keep_default_na=False,
             na_values={"score": [""], "position": [""]},
         )

@@ -5,7 +5,7 @@ A session asks; whether an answer comes from the judge or from the ledger is not
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -26,13 +26,6 @@ class Asked(Protocol):
 
     async def ask(self, conversation: Conversation, repeat: int) -> Heard:
         """Answer the last message."""
-
-
-class Listener(Protocol):
-    """Whoever wants to see the turns as they happen."""
-
-    def __call__(self, exchange: Exchange) -> None:
-        """Take note of an exchange."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +85,7 @@ class Played:
 
 
 async def play(
-    session: Session, judge: Asked, pictures: Pictures, listener: Listener | None = None
+    session: Session, judge: Asked, pictures: Pictures, listener: Callable[[Exchange], None] | None = None
 ) -> Played:
     """Play the dialog to its end. Raises JudgeError only for what must stop the whole run."""
     player = _Player(session, judge, pictures, listener)
@@ -123,7 +116,9 @@ class _Ended(Exception):
 class _Player:
     """The conversation so far, and what was read from it."""
 
-    def __init__(self, session: Session, judge: Asked, pictures: Pictures, listener: Listener | None) -> None:
+    def __init__(
+        self, session: Session, judge: Asked, pictures: Pictures, listener: Callable[[Exchange], None] | None
+    ) -> None:
         self.session = session
         self.dialog = session.dialog
         self.judge = judge
@@ -253,3 +248,28 @@ def _opening(dialog: Dialog, slots: Mapping[str, str]) -> Conversation:
     if not dialog.system:
         return Conversation()
     return Conversation().add(Message("system", fill(dialog.system, slots, f"dialog {dialog.name}, system")))
+
+
+def script(
+    dialog: Dialog, n: int, task: str, instruction: str, settings: Mapping[str, str]
+) -> list[dict[str, str | list[str]]]:
+    """Return the turns as they would be played about n edits, without playing them."""
+    session = Session(dialog, Item("example", task, instruction, {}, {}), 1, ("",) * n, settings)
+    slots = slots_for(session)
+    lines: list[dict[str, str | list[str]]] = []
+    for turn, position in steps(dialog, n if dialog.covers == "item" else 1):
+        known = slots | position_slots(position or 1)
+        where = f"dialog {dialog.name}, turn {turn.name}"
+        reads = {
+            "scores": ", ".join(factor.key for factor in dialog.factors_read_by(turn)),
+            "overall": "overall",
+        }
+        lines.append(
+            {
+                "turn": turn.name,
+                "shows": [fill(kind, known, where) for kind in turn.show],
+                "say": fill(turn.words(position or 1, n), known, where),
+                "reads": reads[turn.read] if turn.read else "",
+            }
+        )
+    return lines

@@ -12,7 +12,14 @@ if TYPE_CHECKING:
 
 
 @click.command("demo")
-@click.option("--out", "-o", type=click.Path(path_type=Path), default=Path("results/demo"), show_default=True, help="Folder of the run.")
+@click.option(
+    "--out",
+    "-o",
+    type=click.Path(path_type=Path),
+    default=Path("results/demo"),
+    show_default=True,
+    help="Folder of the run.",
+)
 def command(out: Path) -> None:
     """Check the bundled benchmark, judge it offline with `pixels`, and print a leaderboard for each task.
 
@@ -33,7 +40,9 @@ def command(out: Path) -> None:
     for problem in problems:
         click.echo(f"problem: {problem}", err=True)
     items, tasks, methods = len(benchmark.items), len(benchmark.tasks), len(benchmark.methods)
-    click.echo(f"{benchmark.name}: {items} drawn items in {tasks} task categories, {methods} methods", err=True)
+    click.echo(
+        f"{benchmark.name}: {items} drawn items in {tasks} task categories, {methods} methods", err=True
+    )
     run = play(Request(folder, "lmm-score", "pixels", out, command=f"lmmscore demo --out {out}"))
     board = write_leaderboards(run)
     print_board(board)
@@ -52,7 +61,9 @@ def _print_match(board: Leaderboard, constructed: Path) -> None:
     for table in board.tables:
         means = {row.method: row.mean for row in table.rows if row.mean is not None}
         known = [method for method in order if method in means]
-        rho = spearmanr([-order.index(method) for method in known], [means[method] for method in known]).statistic
+        rho = spearmanr(
+            [-order.index(method) for method in known], [means[method] for method in known]
+        ).statistic
         click.echo(f"  {table.task or 'all categories':<20} Spearman {rho:+.2f}  (n = {len(known)} methods)")
 
 

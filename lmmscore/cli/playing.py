@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import click
 
-from lmmscore.api import Hooks, Request, play_request, plan_of
+from lmmscore.api import Hooks, Request, plan_of, play_request
 from lmmscore.judges import Bench
 from lmmscore.planning import Plan
 from lmmscore.report.progress import Progress
@@ -37,7 +37,7 @@ async def _play(request: Request) -> Run:
     with contextlib.ExitStack() as stack:
         shown: list[Progress] = []
 
-        def start(runner: Runner, plan: Plan, bench: Bench) -> None:
+        def start(runner: Runner, _: Plan, bench: Bench) -> None:
             shown.append(stack.enter_context(Progress(units, getattr(bench.judge, "meter", None))))
             _on_signals(runner)
 

@@ -22,8 +22,10 @@ class Bench:
     answers: Ledger | None = None
 
 
-def open_judge(spec: str, options: Mapping[str, Any] | None = None) -> Bench:
+def open_judge(spec: str | Judge, options: Mapping[str, Any] | None = None) -> Bench:
     """Return the judge a string names: `pixels`, `openai/MODEL[@URL]`, `replay:PATH`, or a name of judges.yaml."""
+    if not isinstance(spec, str):
+        return Bench(spec)
     if spec == "pixels":
         from lmmscore.judges.pixels import Pixels
 

@@ -55,8 +55,8 @@ class Silent:
     async def ask(self, conversation: Conversation) -> Reply:
         """Raise NoRecordedReply: if the answer were on record, this would not have been asked."""
         raise NoRecordedReply(
-            f"the record has no answer to turn {_number(conversation)} ({_opening_words(conversation)}); was it made with "
-            "another dialog, order, seed or set of images? A new judge can be asked with --judge openai/MODEL"
+            f"the record has no answer to turn {_number(conversation)} ({_opening_words(conversation)}); was it made "
+            "with another dialog, order, seed or set of images? A new judge can be asked with --judge openai/MODEL"
         )
 
     async def close(self) -> None:
@@ -82,8 +82,8 @@ class FromTranscript:
         assert message is not None
         if number > len(turns) or not same_words(turns[number - 1].prompt, message.text):
             raise NoRecordedReply(
-                f"{self._transcript.path}: no answer to turn {number} ({_opening_words(conversation)}); play the dialog that "
-                f"`lmmscore dialogs import {self._transcript.path}` writes"
+                f"{self._transcript.path}: no answer to turn {number} ({_opening_words(conversation)}); play the "
+                f"dialog that `lmmscore dialogs import {self._transcript.path}` writes"
             )
         self._refuse_other_pictures(number, message)
         return Reply(turns[number - 1].reply, model=self.name)
