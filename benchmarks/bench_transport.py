@@ -36,6 +36,7 @@ class FilePicture:
         self.digest = digest
 
     def data(self) -> bytes:
+        """Return the bytes of the file."""
         return self._path.read_bytes()
 
 

@@ -44,6 +44,7 @@ CREATE TABLE IF NOT EXISTS exchange (
   model TEXT NOT NULL,
   fingerprint TEXT NOT NULL,
   request_id TEXT NOT NULL,
+  also TEXT NOT NULL,             -- JSON: tool calls and further choices, as they came
   prompt_tokens INTEGER,
   completion_tokens INTEGER,
   cached_tokens INTEGER,
@@ -55,7 +56,7 @@ CREATE INDEX IF NOT EXISTS exchange_by_conversation ON exchange (conversation);
 """
 
 _REPLY_COLUMNS = (
-    "reply, finish, refusal, reasoning, model, fingerprint, request_id, "
+    "reply, finish, refusal, reasoning, model, fingerprint, request_id, also, "
     "prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_usd"
 )
 
@@ -194,7 +195,7 @@ class _Entry:
             *(self.key, asker.judge, asker.parameters, repeat, parent.digest, conversation.digest),
             *(message.text, json.dumps([picture.digest for picture in message.images])),
             *(reply.text, reply.finish, reply.refusal, reply.reasoning),
-            *(reply.model, reply.fingerprint, reply.request_id),
+            *(reply.model, reply.fingerprint, reply.request_id, reply.also),
             *(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.reasoning_tokens),
             *(reply.cost_usd, datetime.now(UTC).isoformat(timespec="seconds")),
         )
@@ -227,8 +228,19 @@ def _gather(pending: queue.SimpleQueue[_Entry | None]) -> list[_Entry] | None:
 
 
 def _reply(row: tuple[Any, ...]) -> Reply:
-    text, finish, refusal, reasoning, model, fingerprint, request_id, *usage, cost = row
-    return Reply(text, finish, refusal, reasoning, model, fingerprint, request_id, Usage(*usage), cost)
+    text, finish, refusal, reasoning, model, fingerprint, request_id, also, *usage, cost = row
+    return Reply(
+        text,
+        finish=finish,
+        refusal=refusal,
+        reasoning=reasoning,
+        model=model,
+        fingerprint=fingerprint,
+        request_id=request_id,
+        also=also,
+        usage=Usage(*usage),
+        cost_usd=cost,
+    )
 
 
 def _connect(path: Path, read_only: bool) -> sqlite3.Connection:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lmmscore.errors import JudgeFileError, LmmscoreError
-from lmmscore.judge_files import find_judge, load_judges
+from lmmscore.judges.judge_files import find_judge, load_judges
 
 OWN = """
 judges:

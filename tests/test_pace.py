@@ -29,12 +29,15 @@ class FakeClock:
         self._count = itertools.count()
 
     def now(self) -> float:
+        """Return the pretended time."""
         return self.time_s
 
     def wall(self) -> float:
+        """Return the pretended time."""
         return self.time_s
 
     async def sleep(self, seconds: float) -> None:
+        """Wait until the pretended time has come."""
         future = asyncio.get_running_loop().create_future()
         self._sleepers.append((self.time_s + max(0.0, seconds), next(self._count), future))
         await future

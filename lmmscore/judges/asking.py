@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeError, JudgeFileError, JudgeUnavailable
@@ -24,6 +24,8 @@ from lmmscore.judges.retry import Patience, Trouble, persist
 from lmmscore.judges.streams import assemble
 from lmmscore.judges.wire import Body
 from lmmscore.records import Reply, Usage
+
+T = TypeVar("T")
 
 
 class NoAnswer(Exception):
@@ -122,7 +124,7 @@ class Asker:
         if self.meter.notice(text):
             log(logging.WARNING, "notice", judge=self._address.name, text=text)
 
-    async def _persist(self, attempt: Callable[[int], Any], path: str) -> Any:
+    async def _persist(self, attempt: Callable[[int], Awaitable[T]], path: str) -> T:
         def on_trouble(number: int, trouble: Trouble, wait_s: float | None) -> None:
             what = self._key.hide(trouble.what)
             if wait_s is None:

@@ -50,7 +50,7 @@ class Patience:
 
     def wait_s(self, attempt: int, asked_s: float | None, rng: random.Random) -> float:
         """Return the wait after the given attempt: at least what the server asked, and never in step with others."""
-        backoff = min(self.longest_s, self.first_s * 2 ** (attempt - 1))
+        backoff = min(self.longest_s, self.first_s * 2.0 ** (attempt - 1))
         if asked_s is None:
             return backoff * rng.uniform(0.5, 1.0)
         return asked_s + min(1.0, backoff) * rng.uniform(0.05, 0.25)
