@@ -233,7 +233,11 @@ def test_a_server_that_asks_for_an_hour_is_left_alone() -> None:
 
         with pytest.raises(JudgeUnavailable, match="come back later"):
             await persist(
-                attempt, patience=Patience(), clock=clock, rng=random.Random(), on_trouble=lambda *_: None
+                attempt,
+                patience=Patience(),
+                sleep=clock.sleep,
+                rng=random.Random(),
+                on_trouble=lambda *_: None,
             )
         return tried
 

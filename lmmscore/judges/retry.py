@@ -9,7 +9,6 @@ from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 from lmmscore.errors import JudgeError
-from lmmscore.judges.clock import Clock
 
 T = TypeVar("T")
 
@@ -60,7 +59,7 @@ async def persist(
     attempt: Callable[[int], Awaitable[T]],
     *,
     patience: Patience,
-    clock: Clock,
+    sleep: Callable[[float], Awaitable[None]],
     rng: random.Random,
     on_trouble: Callable[[int, Trouble, float | None], None],
 ) -> T:
@@ -79,7 +78,7 @@ async def persist(
                 raise trouble.error from None
             wait_s = patience.wait_s(number, asked_s, rng)
             on_trouble(number, trouble, wait_s)
-        await clock.sleep(wait_s)
+        await sleep(wait_s)
     raise AssertionError("at least one attempt")
 
 
