@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -133,6 +132,7 @@ def _board(source: Source, options: dict[str, Any]) -> Leaderboard:
 
 
 def _rendered(board: Leaderboard, source: Source, form: str, options: dict[str, Any]) -> str:
+    from lmmscore.cli.terminal import screen
     from lmmscore.report.leaderboard import render
 
     matched = _against(board, options["against"]) if options["against"] else []
@@ -145,8 +145,7 @@ def _rendered(board: Leaderboard, source: Source, form: str, options: dict[str, 
     further = _sections(board, source, options)
     further += _against_grids(matched, options)
     wide = True if (options["by"] or "").replace(" ", "") == "task,method" else None
-    tty = sys.stdout.isatty()
-    return render(board, form, decimals=decimals, wide=wide, further=further, color=tty)  # type: ignore[arg-type]
+    return render(board, form, decimals=decimals, wide=wide, further=further, **screen())  # type: ignore[arg-type]
 
 
 def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extras:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from rich import box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -23,7 +24,10 @@ def terminal(
     width: int | None = None,
     color: bool = False,
 ) -> str:
-    """Return the grids as text for a terminal of so many columns; None: as wide as the tables need."""
+    """Return the grids as text for a terminal of so many columns; None: as wide as the tables need.
+
+    In a narrow terminal the columns to the right make way, and a line says which: half a figure is worse than none.
+    """
     out = io.StringIO()
     console = Console(
         file=out,
@@ -46,22 +50,38 @@ def _print(console: Console, grid: Grid) -> None:
     console.print(Text(grid.title, style="bold"))
     for text in grid.above:
         console.print(Text(text, style="yellow"))
+    hidden: list[str] = []
     if grid.rows:
-        console.print(_table(grid))
+        kept = _columns_that_fit(console, grid)
+        hidden = [name for k, name in enumerate(grid.columns) if k not in kept]
+        console.print(_table(grid, kept))
+    if hidden:
+        names = ", ".join(hidden)
+        console.print(Text(f"No room for: {names}. Widen the terminal, or use --format md.", style="yellow"))
     for text in (grid.caption, *grid.below):
         if text:
             console.print(Text(text, style="dim"))
 
 
-def _table(grid: Grid) -> Table:
+def _columns_that_fit(console: Console, grid: Grid) -> list[int]:
+    kept = list(range(len(grid.columns)))
+    boundless = console.options.update(max_width=10_000)
+    while len(kept) > 2 and Measurement.get(console, boundless, _table(grid, kept)).maximum > console.width:
+        figures = [k for k in kept if k not in grid.text_columns]
+        kept.remove(figures[-1] if len(figures) > 1 else kept[-1])
+    return kept
+
+
+def _table(grid: Grid, kept: Sequence[int]) -> Table:
     over = [name for name, width in grid.groups for _ in range(width)] or [""] * len(grid.columns)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for k, (group, name) in enumerate(zip(over, grid.columns, strict=True)):
+    for k in kept:
+        group, name = over[k], grid.columns[k]
         head = Text(f"{group}\n{name}" if group else name)
         words = k in grid.text_columns
         table.add_column(head, justify="left" if words else "right", overflow="fold", no_wrap=not words)
     for row in grid.rows:
-        table.add_row(*[_text(cell) for cell in row])
+        table.add_row(*[_text(row[k]) for k in kept])
     return table
 
 
