@@ -114,6 +114,11 @@ class Ledger:
         row = self._one(f"SELECT {_REPLY_COLUMNS} FROM exchange WHERE key = ?", (key,))
         return None if row is None else _reply(row)
 
+    def pictures(self, key: str) -> list[str]:
+        """Return the digests of the pictures shown with a question, in order; none for an unknown question."""
+        row = self._one("SELECT images FROM exchange WHERE key = ?", (key,))
+        return [] if row is None else list(json.loads(row[0]))
+
     def record(self, asker: Asker, conversation: Conversation, repeat: int, reply: Reply) -> Future[Reply]:
         """Append an exchange. The future's result is the reply that stands: the first one recorded for this key."""
         entry = _Entry(asker, conversation, repeat, reply)

@@ -58,8 +58,13 @@ class Run:
     def leaderboard(self, **options: Any) -> Leaderboard:
         """Rank the methods; options as `lmmscore.leaderboard.rank` takes them."""
         from lmmscore.leaderboard import rank
+        from lmmscore.leaderboard.weights import scales_of
 
-        return rank(self.scores(), caution=self.settings.get("caution", ""), **options)
+        known = {
+            "caution": self.settings.get("caution", ""),
+            "scales": scales_of(self.settings, options.get("weights")),
+        }
+        return rank(self.scores(), **{**known, **options})
 
     @property
     def ledger_path(self) -> Path:

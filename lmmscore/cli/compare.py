@@ -10,6 +10,7 @@ import click
 if TYPE_CHECKING:
     from lmmscore.cli.inputs import Source
     from lmmscore.leaderboard import Leaderboard
+    from lmmscore.report.leaderboard import Format
 
 
 @click.command("compare")
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 )
 @click.option("--anyway", is_flag=True, help="With --pool: pool them although they are not comparable.")
 def command(
-    runs: tuple[str, ...], form: str, as_json: bool, pooled: bool, anyway: bool, **options: Any
+    runs: tuple[str, ...], form: Format, as_json: bool, pooled: bool, anyway: bool, **options: Any
 ) -> None:
     """Set several runs side by side: rank changes, and how far their judges agree.
 
@@ -44,7 +45,7 @@ def command(
         [source.name for source in sources],
         boards,
         [source.scores for source in sources],
-        [source.settings for source in sources],
+        [source.comparable() for source in sources],
         factor=options["factor"],
     )
     together = _together(sources, options, anyway=anyway) if pooled else None
@@ -63,7 +64,7 @@ def command(
     grids += board_grids(together, decimals=places, wide=False) if together else []
     notes = [f"Not the same in all runs: {text}." for text in found.differing]
     caution = " ".join(found.cautions)
-    click.echo(render_grids(grids, form, caution, notes, **screen()), nl=False)  # type: ignore[arg-type]
+    click.echo(render_grids(grids, form, caution, notes, **screen()), nl=False)
 
 
 def _board(source: Source, options: dict[str, Any]) -> Leaderboard:
@@ -84,7 +85,7 @@ def _together(sources: list[Source], options: dict[str, Any], *, anyway: bool) -
     scores = pool(
         [source.name for source in sources],
         [source.scores for source in sources],
-        [source.settings for source in sources],
+        [source.comparable() for source in sources],
         anyway=anyway,
     )
     return rank(scores, task=options["task"] or None, factor=options["factor"], caution=cautions(sources))

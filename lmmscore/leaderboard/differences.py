@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lmmscore.leaderboard.resampling import TIE, Floats, Ints, interval_of, resample
+from lmmscore.leaderboard.resampling import TIE, Floats, Ints, interval_of, one_thread, resample
 from lmmscore.leaderboard.tables import Interval, rounded
 
 EXACT_UP_TO = 16
@@ -152,25 +152,24 @@ def permutation_p(shares: Floats, *, draws: int, rng: np.random.Generator) -> Fl
     total = 1 << len(data) if exact else draws
     reached = np.zeros(data.shape[1])
     size = max(1, _BLOCK // max(len(data), 1))
-    for start in range(0, total, size):
-        count = min(size, total - start)
-        signs = _patterns(start, count, len(data)) if exact else _coins(count, len(data), rng)
-        reached += (np.abs(signs @ data) >= bar).sum(axis=0)
+    with one_thread():
+        for start in range(0, total, size):
+            count = min(size, total - start)
+            signs = _patterns(start, count, len(data)) if exact else _coins(count, len(data), rng)
+            reached += (np.abs(signs @ data) >= bar).sum(axis=0)
     result: Floats = reached / total if exact else (reached + 1) / (total + 1)
     return result
 
 
 def _patterns(start: int, count: int, n: int) -> Floats:
     bits = (np.arange(start, start + count)[:, None] >> np.arange(n)) & 1
-    signs: Floats = bits * 2.0 - 1.0
-    return signs
+    return np.asarray(bits * 2.0 - 1.0, dtype=np.float64)
 
 
 def _coins(count: int, n: int, rng: np.random.Generator) -> Floats:
     # A byte is eight coins; drawing whole integers for them would take most of the time.
     packed = np.frombuffer(rng.bytes(count * ((n + 7) // 8)), dtype=np.uint8).reshape(count, -1)
-    signs: Floats = np.unpackbits(packed, axis=1, count=n) * 2.0 - 1.0
-    return signs
+    return np.asarray(np.unpackbits(packed, axis=1, count=n) * 2.0 - 1.0, dtype=np.float64)
 
 
 def holm(p: Floats) -> Floats:

@@ -51,6 +51,8 @@ class Table:
     rows: tuple[Row, ...]
     caption: str
     """Which mean this is, over how many items, and how missing scores were treated."""
+    rule: str = ""
+    """The part of the caption that is the same for all tables of a leaderboard."""
     warnings: tuple[str, ...] = ()
     """What a reader must know before the figures: holes first."""
     notes: tuple[str, ...] = ()

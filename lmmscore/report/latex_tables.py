@@ -15,8 +15,6 @@ _HEAD = r"""% Compiles as it stands. In a paper: \usepackage{booktabs} in the pr
 \else
   \def\lmmscoreend{\end{document}}\def\lmmscorenext{\clearpage}%
   \documentclass{article}
-  \usepackage[T1]{fontenc}
-  \usepackage[utf8]{inputenc}
   \usepackage{booktabs}
   \usepackage[paperwidth=WIDTHcm,paperheight=29.7cm,margin=1.5cm]{geometry}
   \begin{document}
@@ -49,7 +47,7 @@ def latex(grids: Sequence[Grid], *, caution: str, notes: Sequence[str] = ()) -> 
 
 def _float(grid: Grid, caution: str, notes: Sequence[str]) -> str:
     said = [grid.title + ".", f"Caution: {caution}" if caution else "", *grid.above, grid.caption]
-    below = " ".join((*grid.below, *notes))
+    below = " ".join((*grid.below, *(() if grid.groups else notes)))
     lines = [
         r"\begin{table}[htbp]",
         r"  \centering",
