@@ -74,14 +74,18 @@ def _commands(kind: str, body: str) -> Iterator[Command]:
     lines = body.splitlines()
     if kind == "sh":
         joined = re.sub(r"\\\n\s*", "", body)
-        yield from (Command(line, ()) for line in joined.splitlines() if line.strip() and not line.startswith("#"))
+        yield from (
+            Command(line, ()) for line in joined.splitlines() if line.strip() and not line.startswith("#")
+        )
         return
     starts = [number for number, line in enumerate(lines) if line.startswith("$ ")]
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         last = start
         while lines[last].endswith("\\"):
             last += 1
-        text = " ".join(line.removesuffix("\\").strip() for line in lines[start : last + 1]).removeprefix("$ ")
+        text = " ".join(line.removesuffix("\\").strip() for line in lines[start : last + 1]).removeprefix(
+            "$ "
+        )
         yield Command(text, tuple(lines[last + 1 : end]))
 
 
@@ -93,7 +97,9 @@ class Shell:
         programs = folder / ".bin"
         programs.mkdir()
         for name, module in (("lmmscore", "-m lmmscore"), ("python", "")):
-            (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {module} "$@"\n', encoding="utf-8")
+            (programs / name).write_text(
+                f'#!/bin/sh\nexec "{sys.executable}" {module} "$@"\n', encoding="utf-8"
+            )
             (programs / name).chmod(0o755)
         # Not in the environment of a test: a key, a proxy, a colour, a width.
         kept = {name: os.environ[name] for name in ("HOME", "LANG", "TMPDIR") if name in os.environ}
@@ -179,8 +185,8 @@ def _played(shell: Shell, block: Block) -> Iterator[str]:
         real, code = shell.run(command.text)
         if code != (block.exit if command is block.commands[-1] else 0):
             print(f"warning: {command.text!r} ended with {code}:\n" + "\n".join(real), file=sys.stderr)
-        shown = tuple(line for line in command.shown if line.strip()) if command.shown else ()
-        lines = elided(shown or (), real) if command.shown else real
+        shown = "\n".join(command.shown).rstrip().splitlines()
+        lines = elided(tuple(shown), real)
         yield "\n".join([f"$ {command.text}", *lines]) + "\n"
 
 
