@@ -16,12 +16,19 @@ REPLY = json.dumps(
         "created": 1,
         "model": "loopback",
         "choices": [
-            {"index": 0, "message": {"role": "assistant", "content": "A fair edit. " * 20}, "finish_reason": "stop"}
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": "A fair edit. " * 20},
+                "finish_reason": "stop",
+            }
         ],
         "usage": {"prompt_tokens": 100, "completion_tokens": 60, "total_tokens": 160},
     }
 ).encode()
-ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (len(REPLY), REPLY)
+ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (
+    len(REPLY),
+    REPLY,
+)
 
 
 class Exchange(asyncio.BufferedProtocol):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from lmmscore.bundled import bundled
 from lmmscore.errors import DialogError, FileProblem, nearest
-from lmmscore.scales import Factor, OverallRule
+from lmmscore.scales import Factor, OverallRule, weights_of
 from lmmscore.templates import fill, ordinal, slots_of
 from lmmscore.yamlfile import load_yaml, validate
 
@@ -152,7 +154,12 @@ class Dialog(_Strict):
         """The dialog's name."""
         return self.dialog
 
-    @property
+    @cached_property
+    def weights(self) -> dict[str, Fraction]:
+        """The weight of every factor; 0 where it has none."""
+        return weights_of(self.factors)
+
+    @cached_property
     def digest(self) -> str:
         """Identifies what is said and read, whatever the layout of the file."""
         return hashlib.sha256(json.dumps(self.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()

@@ -12,8 +12,8 @@ PACKAGE = Path(lmmscore.__file__).parent
 
 ORDER = """
 errors records csvsafe images templates scales yamlfile bundled benchmark inspection layouts dialogs transcripts
-conversation ledger judges judge_files parsing importing session orders scores planning runner runs foreign ratings
-replaying leaderboard agreement money api report cli
+conversation ledger judges parsing importing schemas session orders scores leaderboard planning runner anchors runs foreign ratings
+replaying agreement forecast api report cli
 """.split()
 """Later ones may import earlier ones, never the reverse. A package counts as one."""
 

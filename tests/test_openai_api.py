@@ -66,7 +66,7 @@ def test_a_conversation_with_pictures_arrives_whole_and_in_order(
 ) -> None:
     """The server gets every message, with each picture before the words it was shown with."""
     first, second = pictures.get(tmp_path / "1.png"), pictures.get(tmp_path / "2.png")
-    talk = Conversation().say("Look: “ä\n\"", (first, second)).hear("I see.").say("And now?")
+    talk = Conversation().say('Look: “ä\n"', (first, second)).hear("I see.").say("And now?")
     ask(judge_at(server, temperature=0.0, seed=3, image_detail="high"), talk)
     body = server.served[0].body
     assert (body["model"], body["temperature"], body["seed"]) == ("tiny", 0.0, 3)
@@ -75,7 +75,7 @@ def test_a_conversation_with_pictures_arrives_whole_and_in_order(
     url = shown["content"][1]["image_url"]
     assert url["detail"] == "high"
     assert base64.b64decode(url["url"].removeprefix("data:image/png;base64,")) == second.data()
-    assert shown["content"][2]["text"] == "Look: “ä\n\""
+    assert shown["content"][2]["text"] == 'Look: “ä\n"'
     assert (heard, asked) == (
         {"role": "assistant", "content": "I see."},
         {"role": "user", "content": "And now?"},
@@ -181,7 +181,15 @@ async def _stall(request: web.Request) -> web.Response:
 
 @pytest.mark.parametrize(
     "trouble",
-    [_drop, _stall, b"", b"<html>", b'{"choices": [', {"choices": []}, {"error": {"code": 502, "message": "x"}}],
+    [
+        _drop,
+        _stall,
+        b"",
+        b"<html>",
+        b'{"choices": [',
+        {"choices": []},
+        {"error": {"code": 502, "message": "x"}},
+    ],
     ids=["dropped", "stalled", "empty", "html", "cut", "no choices", "error in a 200"],
 )
 def test_a_lost_answer_is_asked_for_again(server: Server, trouble: Any) -> None:
@@ -230,7 +238,11 @@ def test_what_cannot_pass_is_not_asked_again(
 @pytest.mark.parametrize(
     "complaint",
     [
-        error("Unsupported value: 'temperature' does not support 0", param="temperature", code="unsupported_value"),
+        error(
+            "Unsupported value: 'temperature' does not support 0",
+            param="temperature",
+            code="unsupported_value",
+        ),
         {"object": "error", "message": "temperature: Extra inputs are not permitted", "code": 400},
     ],
 )
@@ -326,7 +338,9 @@ def test_a_judges_name_holds_model_and_server_and_no_secret(spec: str, name: str
     assert make(spec).name == name
 
 
-@pytest.mark.parametrize("spec", ["", "@http://h/v1", "m@localhost:8000/v1", "m@http://", "m@http://h:port/v1"])
+@pytest.mark.parametrize(
+    "spec", ["", "@http://h/v1", "m@localhost:8000/v1", "m@http://", "m@http://h:port/v1"]
+)
 def test_a_judge_that_cannot_be_reached_as_written_is_refused(spec: str) -> None:
     """A mistyped address is said at once."""
     with pytest.raises(errors.JudgeFileError, match="openai/"):

@@ -63,7 +63,9 @@ def distinct_questions() -> int:
     return 2 + ITEMS * (TURNS - 2)
 
 
-def test_a_run_full_of_faults_ends_with_the_scores_of_a_calm_one(bench: Path, tmp_path: Path, calm: str) -> None:
+def test_a_run_full_of_faults_ends_with_the_scores_of_a_calm_one(
+    bench: Path, tmp_path: Path, calm: str
+) -> None:
     """Faults on 30% of all requests: every session is scored, and no answer is paid for twice."""
     with serving(Server(reply=playing, fault_share=0.3, seed=4)) as server:
         made = run(bench, judge=f"openai/tiny@{server.url}", out=tmp_path / "run", concurrency=64)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -133,7 +135,6 @@ def _board(source: Source, options: dict[str, Any]) -> Leaderboard:
 
 
 def _rendered(board: Leaderboard, source: Source, form: Format, options: dict[str, Any]) -> str:
-    from lmmscore.cli.terminal import screen
     from lmmscore.report.leaderboard import render
 
     matched = _against(board, options["against"]) if options["against"] else []
@@ -146,7 +147,9 @@ def _rendered(board: Leaderboard, source: Source, form: Format, options: dict[st
     further = _sections(board, source, options)
     further += _against_grids(matched, options)
     wide = True if (options["by"] or "").replace(" ", "") == "task,method" else None
-    return render(board, form, decimals=decimals, wide=wide, further=further, **screen())
+    tty = sys.stdout.isatty()
+    width = get_terminal_size().columns if tty else None
+    return render(board, form, decimals=decimals, wide=wide, further=further, width=width, color=tty)
 
 
 def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extras:
@@ -160,7 +163,7 @@ def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extr
         scores,
         factor=board.tables[0].factor,
         weights=weights,
-        sessions=source.sessions(with_names=bool({"habits", "all"} & set(options["show"]))),
+        sessions=source.sessions(with_names=True),
         level=0.95,
         seed=options["seed"],
     )

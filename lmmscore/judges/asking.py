@@ -172,7 +172,9 @@ class Asker:
             answer = await self._transfer(sending, sent_s, question.body.size)
             reply = self._read(question, answer, sent_s)
             used = reply.usage
-            counted = None if used.prompt_tokens is None else used.prompt_tokens + (used.completion_tokens or 0)
+            counted = (
+                None if used.prompt_tokens is None else used.prompt_tokens + (used.completion_tokens or 0)
+            )
             self.pace.answered(answer.headers, sent_s=sent_s, estimated=tokens, tokens=counted)
         finally:
             self.pace.leave()
@@ -200,7 +202,9 @@ class Asker:
             refuse(answer, complaint_in(answer), self._asked({}, 0), self._clock.wall())
         except Trouble as trouble:
             if trouble.crowded:
-                self.pace.crowded(sent_s, self._patience.first_s * 2 if trouble.wait_s is None else trouble.wait_s)
+                self.pace.crowded(
+                    sent_s, self._patience.first_s * 2 if trouble.wait_s is None else trouble.wait_s
+                )
         except JudgeError:
             return
 

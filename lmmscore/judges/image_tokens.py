@@ -118,12 +118,16 @@ _BY_MODEL = [
 def formula_name(model: str, named: str = "") -> str:
     """Return the formula for a model: the one named, else the one known; empty when there is none."""
     if named and named not in FORMULAS:
-        raise JudgeFileError(f"unknown image_tokens {named!r}{nearest(named, FORMULAS)}; known: {', '.join(FORMULAS)}")
+        raise JudgeFileError(
+            f"unknown image_tokens {named!r}{nearest(named, FORMULAS)}; known: {', '.join(FORMULAS)}"
+        )
     matches = (name for pattern, name in _BY_MODEL if re.search(pattern, model.lower()))
     return named or next(matches, "")
 
 
-def image_tokens(model: str, width: int, height: int, detail: str | None = None, named: str = "") -> ImageTokens:
+def image_tokens(
+    model: str, width: int, height: int, detail: str | None = None, named: str = ""
+) -> ImageTokens:
     """Return what a picture of this size, as sent, counts for with this model."""
     name = formula_name(model, named)
     if not name:

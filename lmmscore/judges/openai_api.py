@@ -33,7 +33,11 @@ _UNSAID = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version"
 
 
 def make(
-    spec: str, *, options: OpenAIOptions | None = None, clock: Clock | None = None, rng: random.Random | None = None
+    spec: str,
+    *,
+    options: OpenAIOptions | None = None,
+    clock: Clock | None = None,
+    rng: random.Random | None = None,
 ) -> OpenAIJudge:
     """Return the judge `openai/SPEC`, where SPEC is `MODEL[@BASE_URL]`. The key is read from the environment."""
     options = options or OpenAIOptions()
@@ -116,7 +120,9 @@ class OpenAIConnection:
             max_retries=0,
             default_headers=_headers(address, options, key),
             default_query=dict(parse_qsl(address.query)),
-            http_client=SegmentClient(self._url, options.timeout_s, options.stall_s if options.stream else None),
+            http_client=SegmentClient(
+                self._url, options.timeout_s, options.stall_s if options.stream else None
+            ),
         )
 
     async def post(self, path: str, body: Body) -> Answer:
@@ -152,7 +158,9 @@ async def _answer(sending: Any) -> Answer:
     except openai.APIStatusError as error:
         response = error.response
     except openai.APITimeoutError as error:
-        raise NoAnswer(_cause(error), reached=not isinstance(error.__cause__, httpx2.ConnectTimeout)) from None
+        raise NoAnswer(
+            _cause(error), reached=not isinstance(error.__cause__, httpx2.ConnectTimeout)
+        ) from None
     except openai.APIConnectionError as error:
         raise NoAnswer(_cause(error), reached=not isinstance(error.__cause__, httpx2.ConnectError)) from None
     headers = {name.lower(): value for name, value in response.headers.items()}

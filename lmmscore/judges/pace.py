@@ -54,7 +54,9 @@ class Pace:
     async def admit(self, tokens: float, *, under_way: bool) -> float:
         """Wait for this question's turn; return the time at which it may be sent. Pair it with `leave`."""
         self._count += 1
-        waiting = _Waiting((0 if under_way else 1, self._count), tokens, asyncio.get_running_loop().create_future())
+        waiting = _Waiting(
+            (0 if under_way else 1, self._count), tokens, asyncio.get_running_loop().create_future()
+        )
         heapq.heappush(self._waiting, waiting)
         self._let_through()
         try:
@@ -118,7 +120,8 @@ class Pace:
     def _wait_s(self, tokens: float) -> float:
         now = self._clock.now()
         waits = [
-            bucket.wait_s(tokens if name.endswith("tokens") else 1.0, now) for name, bucket in self._buckets.items()
+            bucket.wait_s(tokens if name.endswith("tokens") else 1.0, now)
+            for name, bucket in self._buckets.items()
         ]
         return max([self._before_s - now, *waits])
 

@@ -18,7 +18,13 @@ class Trouble(Exception):
     """An attempt that failed in a way that may pass: asking again can help."""
 
     def __init__(
-        self, what: str, error: JudgeError, *, wait_s: float | None = None, crowded: bool = False, paid: bool = False
+        self,
+        what: str,
+        error: JudgeError,
+        *,
+        wait_s: float | None = None,
+        crowded: bool = False,
+        paid: bool = False,
     ) -> None:
         super().__init__(what)
         self.what = what
@@ -88,7 +94,9 @@ def asked_wait_s(headers: dict[str, str], wall_s: float) -> float | None:
         pass
     value = headers.get("retry-after", "").strip()
     try:
-        seconds = float(value.removesuffix("ms")) / 1000 if value.endswith("ms") else float(value.removesuffix("s"))
+        seconds = (
+            float(value.removesuffix("ms")) / 1000 if value.endswith("ms") else float(value.removesuffix("s"))
+        )
     except ValueError:
         try:
             seconds = parsedate_to_datetime(value).timestamp() - wall_s

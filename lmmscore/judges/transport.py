@@ -81,7 +81,9 @@ class SegmentClient(httpx2.AsyncClient):
             raise _timeout(error, request) from None
         except aiohttp.ClientConnectorError as error:
             why = error.os_error.strerror or type(error.os_error).__name__
-            raise httpx2.ConnectError(f"cannot connect to {error.host}:{error.port}: {why}", request=request) from None
+            raise httpx2.ConnectError(
+                f"cannot connect to {error.host}:{error.port}: {why}", request=request
+            ) from None
         except (aiohttp.ClientError, OSError) as error:
             raise httpx2.ReadError(str(error) or type(error).__name__, request=request) from None
         headers = _headers(response.raw_headers)

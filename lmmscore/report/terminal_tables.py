@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from typing import Literal
 
 from rich import box
 from rich.console import Console
@@ -13,6 +14,7 @@ from rich.text import Text
 
 from lmmscore.report.grids import Cell, Grid
 
+_WIDE = 400
 _STYLES = {"best": "bold green", "second": "underline", "": ""}
 
 
@@ -26,15 +28,12 @@ def terminal(
 ) -> str:
     """Return the grids as text for a terminal of so many columns; None: as wide as the tables need.
 
-    In a narrow terminal the columns to the right make way, and a line says which: half a figure is worse than none.
+    Where a table does not fit, its spare columns are left out and a line says so; no figure is ever cut short.
     """
     out = io.StringIO()
+    system: Literal["standard"] | None = "standard" if color else None
     console = Console(
-        file=out,
-        width=width or 400,
-        force_terminal=color,
-        highlight=False,
-        color_system="standard" if color else None,
+        file=out, width=width or _WIDE, force_terminal=color, highlight=False, color_system=system
     )
     if caution:
         console.print(Text(f"Caution: {caution}", style="bold yellow"))
@@ -50,38 +49,33 @@ def _print(console: Console, grid: Grid) -> None:
     console.print(Text(grid.title, style="bold"))
     for text in grid.above:
         console.print(Text(text, style="yellow"))
-    hidden: list[str] = []
     if grid.rows:
-        kept = _columns_that_fit(console, grid)
-        hidden = [name for k, name in enumerate(grid.columns) if k not in kept]
-        console.print(_table(grid, kept))
-    if hidden:
-        names = ", ".join(hidden)
-        console.print(Text(f"No room for: {names}. Widen the terminal, or use --format md.", style="yellow"))
+        _print_table(console, grid)
     for text in (grid.caption, *grid.below):
         if text:
             console.print(Text(text, style="dim"))
 
 
-def _columns_that_fit(console: Console, grid: Grid) -> list[int]:
-    kept = list(range(len(grid.columns)))
-    boundless = console.options.update(max_width=10_000)
-    while len(kept) > 2 and Measurement.get(console, boundless, _table(grid, kept)).maximum > console.width:
-        figures = [k for k in kept if k not in grid.text_columns]
-        kept.remove(figures[-1] if len(figures) > 1 else kept[-1])
-    return kept
+def _print_table(console: Console, grid: Grid) -> None:
+    room, wide = console.width, console.options.update(max_width=_WIDE)
+    left_out = grid.spare if Measurement.get(console, wide, _table(grid)).maximum > room else frozenset()
+    console.width = _WIDE
+    console.print(_table(grid, left_out))
+    console.width = room
+    if left_out:
+        names = ", ".join(grid.columns[k] for k in sorted(left_out))
+        console.print(Text(f"No room for {names}: widen the terminal, or use --format md.", style="dim"))
 
 
-def _table(grid: Grid, kept: Sequence[int]) -> Table:
+def _table(grid: Grid, left_out: frozenset[int] = frozenset()) -> Table:
     over = [name for name, width in grid.groups for _ in range(width)] or [""] * len(grid.columns)
+    shown = [k for k in range(len(grid.columns)) if k not in left_out]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for k in kept:
-        group, name = over[k], grid.columns[k]
-        head = Text(f"{group}\n{name}" if group else name)
-        words = k in grid.text_columns
-        table.add_column(head, justify="left" if words else "right", overflow="fold", no_wrap=not words)
+    for k in shown:
+        head = Text(f"{over[k]}\n{grid.columns[k]}" if over[k] else grid.columns[k])
+        table.add_column(head, justify="left" if k in grid.text_columns else "right", no_wrap=True)
     for row in grid.rows:
-        table.add_row(*[_text(row[k]) for k in kept])
+        table.add_row(*[_text(row[k]) for k in shown])
     return table
 
 
