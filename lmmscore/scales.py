@@ -92,7 +92,7 @@ class Factor(_Strict):
     name: str = Field("", description="The name in words.")
     symbol: str = Field("", description="The name in a formula, for example S_acc.")
     aliases: tuple[str, ...] = Field((), description="Other names a judge may use for it.")
-    scale: Scale
+    scale: Scale = Field(description="The numbers it may take.")
     weight: Decimal | None = Field(
         None, description="Its share of the overall score, where that is weighted."
     )
