@@ -248,8 +248,8 @@ def _gather(pending: queue.SimpleQueue[_Entry | None]) -> list[_Entry] | None:
 
 
 def _reply(row: tuple[Any, ...]) -> Reply:
-    *texts, prompt, completion, cached, reasoning, cost = row
-    return Reply(*texts, usage=Usage(prompt, completion, cached, reasoning), cost_usd=cost)
+    usage, cost = Usage(*row[-5:-1]), row[-1]
+    return Reply(*row[:-5], usage, cost)
 
 
 def _connect(path: Path, read_only: bool) -> sqlite3.Connection:

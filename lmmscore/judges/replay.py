@@ -87,9 +87,9 @@ class FromTranscript:
             )
         prompt = turns[number - 1].prompt
         if not same_words(prompt, message.text):
+            theirs, ours = _from_difference(prompt, message.text), _from_difference(message.text, prompt)
             raise NoRecordedReply(
-                f"{self._transcript.path}: no answer to turn {number}: it says “{_from_difference(prompt, message.text)}”"
-                f" where “{_from_difference(message.text, prompt)}” is asked; play the dialog that `lmmscore dialogs "
+                f"{self._transcript.path}: no answer to turn {number}: it says “{theirs}” where “{ours}” is asked; play the dialog that `lmmscore dialogs "
                 f"import {self._transcript.path}` writes, about the same task and instruction"
             )
         self._refuse_other_pictures(number, message)
