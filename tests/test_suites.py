@@ -28,7 +28,9 @@ def visual(adherence: tuple[float, float, float], context: float) -> ScriptedJud
         if "THREE metrics" in conversation.message.text:
             scores = zip(METRICS, adherence, strict=True)
             return "Sure.\n" + json.dumps({key: {"reason": "Seen.", "score": score} for key, score in scores})
-        return '## Decision\nFine.\n{"Contextual_Preservation": {"reason": "Seen.", "score": %s}}' % context
+        return "## Decision\nFine.\n" + json.dumps(
+            {"Contextual_Preservation": {"reason": "Seen.", "score": context}}
+        )
 
     return ScriptedJudge(answer)
 

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 @click.option("--rater-column", default="", help="The ratings' column that names the rater.")
 @click.option("--method-column", default="", help="The ratings' column that names the method.")
 @click.option("--rename", "renames", multiple=True, metavar="OLD=NEW", help="Call a factor by another name.")
-@click.option("--scale", default="", metavar="LOW,HIGH", help="The scale of the ratings, where none is on record.")
+@click.option(
+    "--scale", default="", metavar="LOW,HIGH", help="The scale of the ratings, where none is on record."
+)
 @click.option(
     "--resamples",
     type=click.IntRange(100),

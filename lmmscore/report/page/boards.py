@@ -77,7 +77,9 @@ def ranked(judged: Judged) -> Leaderboard:
     # The factors' tables stand behind the overall's: on a large benchmark fewer draws spare half a minute.
     fewer = RESAMPLES if len(judged.items) <= MANY_ITEMS else FEWER_RESAMPLES
     parts = _rank(judged, rest, fewer)
-    notes = dict.fromkeys((*whole.notes, *(f"Factors: {note}" for note in parts.notes if note not in whole.notes)))
+    notes = dict.fromkeys(
+        (*whole.notes, *(f"Factors: {note}" for note in parts.notes if note not in whole.notes))
+    )
     return replace(whole, tables=(*whole.tables, *parts.tables), notes=tuple(notes))
 
 
@@ -97,7 +99,9 @@ def _board(judged: Judged, table: Table, prefix: str) -> Board:
     columns = tuple(table.rows[0].factors) if table.rows else ()
     letters = "".join(sorted({letter for row in table.rows for letter in row.group}))
     return Board(
-        id="-".join(part for part in ("board", prefix, slug(table.task or "all"), slug(table.factor)) if part),
+        id="-".join(
+            part for part in ("board", prefix, slug(table.task or "all"), slug(table.factor)) if part
+        ),
         task=table.task or "",
         task_title="All task categories" if table.task is None else task_title(table.task) or "(no category)",
         factor=table.factor,

@@ -16,13 +16,23 @@ Gaps = Mapping[tuple[str, str, str], tuple[float, float]]
 """By item, method and factor: people's mean rating, and how far the judge's place is above theirs."""
 
 
-def gallery(judged: Judged, album: Album, prefix: str, talk_ids: Sequence[str], gaps: Gaps) -> list[dict[str, Any]]:
+def gallery(
+    judged: Judged, album: Album, prefix: str, talk_ids: Sequence[str], gaps: Gaps
+) -> list[dict[str, Any]]:
     """Return the items in the order of the run."""
     by_item: dict[str, list[int]] = {}
     for number, talk in enumerate(judged.talks):
         by_item.setdefault(talk.item, []).append(number)
     return [
-        _item(judged, album, prefix, item, task, [(talk_ids[k], judged.talks[k]) for k in by_item.get(item, [])], gaps)
+        _item(
+            judged,
+            album,
+            prefix,
+            item,
+            task,
+            [(talk_ids[k], judged.talks[k]) for k in by_item.get(item, [])],
+            gaps,
+        )
         for item, task in judged.items
     ]
 
@@ -47,7 +57,9 @@ def _item(
             path = shown[0][0] if shown else paths.get(method)
             data = _edit(judged.edits[item, method], judged.factors, _gaps(gaps, item, method))
             picture = None if path is None else album.add(path)
-            edits.append({"method": number, "picture": picture, "seen": [place for _, place in shown], **data})
+            edits.append(
+                {"method": number, "picture": picture, "seen": [place for _, place in shown], **data}
+            )
     return {
         "id": item,
         "slug": "-".join(part for part in (prefix, slug(item)) if part),

@@ -87,7 +87,9 @@ def gather(
         texts |= copies(board, view.boards)
         views.append(view)
     return Gathered(
-        title=" and ".join(dict.fromkeys(str(judged.settings.get("benchmark") or judged.name) for judged in runs)),
+        title=" and ".join(
+            dict.fromkeys(str(judged.settings.get("benchmark") or judged.name) for judged in runs)
+        ),
         views=views,
         copies=texts,
         compared=_compared(runs, found),
@@ -158,7 +160,8 @@ def _data(judged: Judged, has_people: bool) -> dict[str, Any]:
         "name": judged.name,
         "methods": judged.methods,
         "factors": [
-            {"key": key, "title": judged.title(key), "scale": judged.scales.get(key)} for key in judged.factors
+            {"key": key, "title": judged.title(key), "scale": judged.scales.get(key)}
+            for key in judged.factors
         ],
         "overall": OVERALL if OVERALL in judged.factors else "",
         "tasks": [{"key": task, "title": task_title(task) or "(no category)"} for task in tasks],
@@ -176,7 +179,9 @@ def _talk_list(views: Sequence[RunView]) -> list[dict[str, Any]]:
         for talk in view.talks:
             said = label(talk, several, view.data["methods"])
             bundle = len(found) // BUNDLE
-            found.append({"id": talk["id"], "item": talk["item"], "label": said, "run": number, "bundle": bundle})
+            found.append(
+                {"id": talk["id"], "item": talk["item"], "label": said, "run": number, "bundle": bundle}
+            )
     return found
 
 

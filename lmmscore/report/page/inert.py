@@ -11,7 +11,9 @@ from typing import Any
 from markupsafe import Markup
 
 # None of these can then end the element it stands in, open another, or end a line of a script.
-_ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+_ESCAPES = str.maketrans(
+    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+)
 
 
 def inert_json(data: Any) -> Markup:

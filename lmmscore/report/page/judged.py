@@ -103,7 +103,9 @@ class Judged:
         found: dict[tuple[str, str, int], dict[str, float]] = {}
         columns = ("item", "method", "repeat", "factor", "score")
         scored = self.scores[self.scores["outcome"] == Outcome.SCORED]
-        for item, method, repeat, factor, score in zip(*(scored[name].tolist() for name in columns), strict=True):
+        for item, method, repeat, factor, score in zip(
+            *(scored[name].tolist() for name in columns), strict=True
+        ):
             found.setdefault((item, method, repeat), {})[factor] = score
         return found
 

@@ -29,7 +29,10 @@ def making(judged: Judged) -> list[tuple[str, str]]:
         ("Judge", settings.get("judge", "")),
         ("Models that answered", ", ".join(settings.get("models") or ())),
         ("Parameters", parameters),
-        ("Dialog", f"{settings.get('dialog')} v{settings.get('dialog_version')}" + (f", {chosen}" if chosen else "")),
+        (
+            "Dialog",
+            f"{settings.get('dialog')} v{settings.get('dialog_version')}" + (f", {chosen}" if chosen else ""),
+        ),
         ("Digest of the dialog", settings.get("dialog_digest") or ""),
         ("Pictures as sent", settings.get("image_recipe", "")),
         ("Overall score", overall_rule(settings)),
@@ -42,7 +45,9 @@ def overall_rule(settings: Mapping[str, Any]) -> str:
     """Return how the overall is made, as a formula where it is one."""
     rule, factors = settings.get("overall"), settings.get("factors") or ()
     if rule == "weighted":
-        return " + ".join(f"{factor['weight']:g} × {factor['key']}" for factor in factors if factor.get("weight"))
+        return " + ".join(
+            f"{factor['weight']:g} × {factor['key']}" for factor in factors if factor.get("weight")
+        )
     return {"mean": "mean of the factors", "geometric": "geometric mean", "none": ""}.get(str(rule), "")
 
 
@@ -74,7 +79,10 @@ def this_page(command: str, thumb_px: int) -> list[tuple[str, str]]:
         *([("Page made with", command)] if command else []),
         ("lmmscore of the page", __version__),
         ("Python", f"{platform.python_version()} on {platform.system()}"),
-        ("Packages", ", ".join(f"{name} {installed}" for name in PACKAGES if (installed := _installed(name)))),
+        (
+            "Packages",
+            ", ".join(f"{name} {installed}" for name in PACKAGES if (installed := _installed(name))),
+        ),
         ("Thumbnails", f"longest side {thumb_px} px, WebP; the judge saw the pictures as sent, not these"),
     ]
 

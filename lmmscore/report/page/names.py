@@ -21,7 +21,13 @@ def slug(text: str) -> str:
 
 def talk_id(talk: Talk, run: str, several_dialogs: bool) -> str:
     """Return the name of a conversation: item and repeat, and whatever else tells it from its neighbours."""
-    parts = [run, slug(talk.item), str(talk.repeat), slug(talk.dialog) if several_dialogs else "", slug(talk.method)]
+    parts = [
+        run,
+        slug(talk.item),
+        str(talk.repeat),
+        slug(talk.dialog) if several_dialogs else "",
+        slug(talk.method),
+    ]
     return APART.join(part for part in parts if part)
 
 

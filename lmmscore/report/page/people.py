@@ -56,7 +56,9 @@ def bland_altmans(found: Agreement, judge: str) -> list[Plot]:
 
 
 def _plots(found: Agreement, judge: str, draw: Callable[[Agreement, str, str, Paired], Plot]) -> list[Plot]:
-    pairs = [(factor, found.paired[judge, factor]) for factor in found.factors if (judge, factor) in found.paired]
+    pairs = [
+        (factor, found.paired[judge, factor]) for factor in found.factors if (judge, factor) in found.paired
+    ]
     return [draw(found, judge, factor, paired) for factor, paired in pairs if len(paired.edits)]
 
 
@@ -71,7 +73,9 @@ def _scatter(found: Agreement, judge: str, factor: str, paired: Paired) -> Plot:
     shown = [(x.at(a), y.at(b)) for a, b in zip(jitter(people, rng), jitter(scores, rng), strict=True)]
     band = line = ""
     if fitted is not None:
-        low, best, high = ([(x.at(a), y.at(_within(b, y))) for a, b in zip(grid, curve, strict=True)] for curve in fitted)
+        low, best, high = (
+            [(x.at(a), y.at(_within(b, y))) for a, b in zip(grid, curve, strict=True)] for curve in fitted
+        )
         band, line = polyline([*low, *high[::-1]]), polyline(best)
     said = f"{factor}: {judge}'s score over people's mean rating, {len(paired.edits)} edits, Spearman {rho}."
     return Plot(f"{factor}, {rho}, n = {len(paired.edits)}", said, x, y, dots(shown), band, line)
@@ -121,12 +125,15 @@ def factor_maps(found: Agreement, judge: str) -> list[HeatMap]:
 
 def _map(title: str, factors: Sequence[str], table: np.ndarray) -> HeatMap:
     cells = tuple(
-        tuple((number(float(value), 2), 0.0 if np.isnan(value) else float(value)) for value in row) for row in table
+        tuple((number(float(value), 2), 0.0 if np.isnan(value) else float(value)) for value in row)
+        for row in table
     )
     return HeatMap(title, tuple(factors), cells)
 
 
-def gaps(found: Agreement, judge: str, original: dict[str, str]) -> dict[tuple[str, str, str], tuple[float, float]]:
+def gaps(
+    found: Agreement, judge: str, original: dict[str, str]
+) -> dict[tuple[str, str, str], tuple[float, float]]:
     """Return people's mean and the judge's place minus theirs, by item, method and factor.
 
     A place is the share of all rated edits that are below, so that a judge who uses another part of the scale, or

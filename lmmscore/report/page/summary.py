@@ -38,12 +38,7 @@ class Share:
 
 def spent(judged: Judged) -> Spent:
     """Return the cost of all replies of a run; those that several conversations share count once."""
-    entries = {
-        turn.key: turn.reply
-        for talk in judged.talks
-        for turn in talk.turns
-        if turn.entry is not None
-    }
+    entries = {turn.key: turn.reply for talk in judged.talks for turn in talk.turns if turn.entry is not None}
     replies = list(entries.values())
     costs = [reply.cost_usd for reply in replies if reply.cost_usd is not None]
     return Spent(
@@ -87,7 +82,10 @@ def facts(judged: Judged) -> list[tuple[str, str]]:
 
 
 def _when(settings: dict[str, object]) -> str:
-    started, finished = (str(settings.get(key) or "").replace("T", " ").removesuffix("+00:00") for key in ("started", "finished"))
+    started, finished = (
+        str(settings.get(key) or "").replace("T", " ").removesuffix("+00:00")
+        for key in ("started", "finished")
+    )
     if not finished:
         return f"begun {started} UTC, not finished" if started else ""
     return f"{started} to {finished} UTC"
@@ -115,7 +113,9 @@ def cautions(judged: Judged, board: Leaderboard, extras: Extras, has_people: boo
     if int(settings.get("repeats") or 1) == 1:
         found.append("Each edit was judged once: how much the judge wavers between repeats is not known.")
     if not has_people:
-        found.append("No human ratings were given: nothing here says whether people would agree with the judge.")
+        found.append(
+            "No human ratings were given: nothing here says whether people would agree with the judge."
+        )
     found += [
         text
         for text in habit_statements(extras.habits, asks_to_avoid_ties=bool(settings.get("avoid_ties")))
@@ -123,16 +123,23 @@ def cautions(judged: Judged, board: Leaderboard, extras: Extras, has_people: boo
     ]
     slips, repairs = int(settings.get("slips") or 0), int(settings.get("repairs") or 0)
     if slips:
-        found.append(f"The judge's own sums were wrong {_times(slips)}; every overall here is computed from its sub-scores.")
+        found.append(
+            f"The judge's own sums were wrong {_times(slips)}; every overall here is computed from its sub-scores."
+        )
     if repairs:
-        found.append(f"Scores could only be read after asking again {_times(repairs)}; these turns are marked as repairs.")
+        found.append(
+            f"Scores could only be read after asking again {_times(repairs)}; these turns are marked as repairs."
+        )
     return [text for text in dict.fromkeys(found) if text]
 
 
 def _few(items: int, notes: tuple[str, ...]) -> list[str]:
     said = [note for note in notes if "could reach" in note or "One item" in note or "right at most" in note]
     if items < FEW_ITEMS:
-        return [f"{_count(items, 'item')}: one odd picture can move every mean. Look at the intervals, not at the ranks.", *said]
+        return [
+            f"{_count(items, 'item')}: one odd picture can move every mean. Look at the intervals, not at the ranks.",
+            *said,
+        ]
     return said
 
 

@@ -119,5 +119,7 @@ def _put(text: Iterable[str], out: Path) -> Path:
             file.writelines(text)
         os.replace(part, out)
     except OSError as error:
-        raise FileProblem(f"{out}: cannot be written ({error.strerror or error}); give another --out") from error
+        raise FileProblem(
+            f"{out}: cannot be written ({error.strerror or error}); give another --out"
+        ) from error
     return out
