@@ -104,13 +104,17 @@ def run(*, full: bool = True) -> list[Row]:
         ("7-point ratings, n = 5,000", sevens(5_000, rng), 200),
         ("continuous scores, n = 5,000", continuous(5_000, rng), 10),
     )
-    return [Row(what, seconds_ours(*data), seconds_scipy(*data, full=full), least) for what, data, least in cases]
+    return [
+        Row(what, seconds_ours(*data), seconds_scipy(*data, full=full), least) for what, data, least in cases
+    ]
 
 
 def main() -> None:
     """Print the table."""
     rng = np.random.default_rng(2)
-    print(f"Spearman with percentile and BCa intervals, {RESAMPLES:,} resamples, against scipy.stats.bootstrap")
+    print(
+        f"Spearman with percentile and BCa intervals, {RESAMPLES:,} resamples, against scipy.stats.bootstrap"
+    )
     for row in run(full="--quick" not in sys.argv):
         verdict = "ok" if row.ratio >= row.at_least else "TOO SLOW"
         print(

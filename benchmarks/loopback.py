@@ -16,12 +16,19 @@ REPLY = json.dumps(
         "created": 1,
         "model": "loopback",
         "choices": [
-            {"index": 0, "message": {"role": "assistant", "content": "A fair edit. " * 20}, "finish_reason": "stop"}
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": "A fair edit. " * 20},
+                "finish_reason": "stop",
+            }
         ],
         "usage": {"prompt_tokens": 100, "completion_tokens": 60, "total_tokens": 160},
     }
 ).encode()
-ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (len(REPLY), REPLY)
+ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (
+    len(REPLY),
+    REPLY,
+)
 
 
 class Exchange(asyncio.BufferedProtocol):
@@ -36,13 +43,16 @@ class Exchange(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Remember where to answer."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
     def get_buffer(self, sizehint: int) -> bytearray:
+        """Return the scratch buffer that every connection shares."""
         return self.scratch
 
     def buffer_updated(self, nbytes: int) -> None:
+        """Count what came, and answer in a while when it is all there."""
         if not self._left:
             self._head += bytes(self.scratch[:nbytes])
             end = self._head.find(b"\r\n\r\n")

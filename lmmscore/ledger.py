@@ -15,7 +15,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,7 @@ CREATE TABLE IF NOT EXISTS exchange (
   model TEXT NOT NULL,
   fingerprint TEXT NOT NULL,
   request_id TEXT NOT NULL,
+  also TEXT NOT NULL,             -- JSON: whatever else came with the reply
   prompt_tokens INTEGER,
   completion_tokens INTEGER,
   cached_tokens INTEGER,
@@ -55,7 +56,7 @@ CREATE INDEX IF NOT EXISTS exchange_by_conversation ON exchange (conversation);
 """
 
 _REPLY_COLUMNS = (
-    "reply, finish, refusal, reasoning, model, fingerprint, request_id, "
+    "reply, finish, refusal, reasoning, model, fingerprint, request_id, also, "
     "prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_usd"
 )
 
@@ -159,6 +160,11 @@ class Ledger:
         row = self._one("SELECT count(*) FROM exchange", ())
         return int(row[0]) if row else 0
 
+    def cost_usd(self) -> float:
+        """Return what all recorded exchanges cost together, as far as a price was known."""
+        row = self._one("SELECT total(cost_usd) FROM exchange", ())
+        return float(row[0]) if row else 0.0
+
     def _one(self, sql: str, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
         rows = self._all(sql, values)
         return rows[0] if rows else None
@@ -209,7 +215,7 @@ class _Entry:
             *(self.key, asker.judge, asker.parameters, repeat, parent.digest, conversation.digest),
             *(message.text, json.dumps([picture.digest for picture in message.images])),
             *(reply.text, reply.finish, reply.refusal, reply.reasoning),
-            *(reply.model, reply.fingerprint, reply.request_id),
+            *(reply.model, reply.fingerprint, reply.request_id, reply.also),
             *(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.reasoning_tokens),
             *(reply.cost_usd, datetime.now(UTC).isoformat(timespec="seconds")),
         )
@@ -242,8 +248,9 @@ def _gather(pending: queue.SimpleQueue[_Entry | None]) -> list[_Entry] | None:
 
 
 def _reply(row: tuple[Any, ...]) -> Reply:
-    text, finish, refusal, reasoning, model, fingerprint, request_id, *usage, cost = row
-    return Reply(text, finish, refusal, reasoning, model, fingerprint, request_id, Usage(*usage), cost)
+    text, finish, refusal, reasoning, model, fingerprint, request_id, also, *usage, cost = row
+    said = Reply(text, finish, refusal, reasoning, model, fingerprint, request_id)
+    return replace(said, also=also, usage=Usage(*usage), cost_usd=cost)
 
 
 def _connect(path: Path, read_only: bool) -> sqlite3.Connection:

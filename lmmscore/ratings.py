@@ -22,7 +22,16 @@ RATING_COLUMNS = ("item", "method", "rater", "factor", "score", "where")
 
 ITEM_NAMES = ("item", "item_id", "image_id", "image", "sample_id", "sample", "id", "key", "task_id")
 METHOD_NAMES = ("method", "model", "system", "editor")
-RATER_NAMES = ("rater", "rater_id", "annotator", "annotator_id", "worker", "worker_id", "participant", "user_id")
+RATER_NAMES = (
+    "rater",
+    "rater_id",
+    "annotator",
+    "annotator_id",
+    "worker",
+    "worker_id",
+    "participant",
+    "user_id",
+)
 FACTOR_NAMES = ("factor", "criterion", "dimension", "aspect", "metric")
 SCORE_NAMES = ("score", "rating", "value")
 TASK_NAMES = ("task", "category", "task_type")
@@ -41,6 +50,9 @@ class Columns:
     score: str = ""
 
 
+USUAL = Columns()
+
+
 @dataclass(slots=True)
 class HumanRatings:
     """The tidy table, and what was left out of it, in words."""
@@ -49,7 +61,7 @@ class HumanRatings:
     notes: list[str] = field(default_factory=list)
 
 
-def read_ratings(paths: Sequence[str | Path], columns: Columns = Columns()) -> HumanRatings:
+def read_ratings(paths: Sequence[str | Path], columns: Columns = USUAL) -> HumanRatings:
     """Return the ratings of one or several files, or of all files of a folder. Raises FileProblem.
 
     Where a file names no rater and there are several files (or sheets), each is one rater, called as the file is.
@@ -63,7 +75,9 @@ def read_ratings(paths: Sequence[str | Path], columns: Columns = Columns()) -> H
         rows += _rows(table, columns, notes, stem=_rater_name(table.where) if len(tables) > 1 else "")
     ratings = pd.DataFrame(rows, columns=list(RATING_COLUMNS))
     if ratings.empty:
-        raise FileProblem(f"{_named(tables)}: no ratings in it; a rating is a number in a column of its factor")
+        raise FileProblem(
+            f"{_named(tables)}: no ratings in it; a rating is a number in a column of its factor"
+        )
     _refuse_duplicates(ratings)
     return HumanRatings(ratings, notes)
 
@@ -93,7 +107,9 @@ def _rows(table: Table, columns: Columns, notes: list[str], *, stem: str) -> lis
     item = table.find(columns.item, ITEM_NAMES)
     if item is None:
         listed = ", ".join(table.columns)
-        raise FileProblem(f"{table.where}: which column is the item? Say --item-column NAME (it has: {listed})")
+        raise FileProblem(
+            f"{table.where}: which column is the item? Say --item-column NAME (it has: {listed})"
+        )
     method = table.find(columns.method, METHOD_NAMES)
     rater = table.find(columns.rater, RATER_NAMES)
     names = {item, method, rater, table.find("", SKIP_NAMES), table.find("", TASK_NAMES)} - {None}
@@ -115,7 +131,7 @@ def _without_skipped(table: Table, notes: list[str]) -> list[int]:
     marks = [text(row[column]).lower() if column else "" for row in table.rows]
     kept = [place for place, mark in enumerate(marks) if mark not in {"true", "1", "yes", "y", "x"}]
     if len(kept) < len(marks):
-        notes.append(f"{table.where}: {len(marks) - len(kept)} rows marked {column} are left out")
+        notes.append(f"{table.where}: rows marked {column} are left out ({len(marks) - len(kept)})")
     return kept
 
 
@@ -143,7 +159,9 @@ def _rating(cell: object, where: str) -> float | None:
     try:
         return number(cell)
     except ValueError as error:
-        raise FileProblem(f"{where}: {str(cell)!r} is not a number; write a rating, or leave the cell empty") from error
+        raise FileProblem(
+            f"{where}: {str(cell)!r} is not a number; write a rating, or leave the cell empty"
+        ) from error
 
 
 def _refuse_duplicates(ratings: pd.DataFrame) -> None:
@@ -159,7 +177,9 @@ def _refuse_duplicates(ratings: pd.DataFrame) -> None:
     edits = len(twice.drop_duplicates(key[:3]))
     more = f" ({edits} such cases in all)" if edits > 1 else ""
     if not first["rater"]:
-        raise FileProblem(f"{places}: {edit} is rated twice and no column names the rater; say --rater-column NAME{more}")
+        raise FileProblem(
+            f"{places}: {edit} is rated twice and no column names the rater; say --rater-column NAME{more}"
+        )
     raise FileProblem(
         f"{places}: rater {first['rater']} rated {edit} twice ({first['factor']}); keep one of the rows{more}"
     )

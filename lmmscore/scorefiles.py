@@ -38,6 +38,9 @@ class Layout:
     """A regular expression whose first group, found in the item's id, is the task."""
 
 
+USUAL = Layout()
+
+
 @dataclass(frozen=True, slots=True)
 class _Edit:
     """One edit's scores as the file has them: factor to cell."""
@@ -50,7 +53,7 @@ class _Edit:
     where: str
 
 
-def read_score_file(spec: str, layout: Layout = Layout(), dialog: Dialog | None = None) -> pd.DataFrame:
+def read_score_file(spec: str, layout: Layout = USUAL, dialog: Dialog | None = None) -> pd.DataFrame:
     """Return FILE[:FIELD] as a tidy scores table; our own scores.csv as it is. See `scores_in`."""
     path, field = split_field(spec)
     if not field and path.suffix.lower() == ".csv" and _is_ours(path):
@@ -64,7 +67,7 @@ def _is_ours(path: Path) -> bool:
 
 def scores_in(
     spec: str,
-    layout: Layout = Layout(),
+    layout: Layout = USUAL,
     dialog: Dialog | None = None,
     renames: Mapping[str, str] | None = None,
 ) -> list[Score]:
@@ -89,7 +92,8 @@ def write_scores(scores: list[Score], out: Path | TextIO) -> None:
     """Write scores as a tidy scores.csv."""
     if isinstance(out, Path):
         with out.open("w", encoding="utf-8", newline="") as file:
-            return write_scores(scores, file)
+            write_scores(scores, file)
+        return
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(SCORE_COLUMNS)
     writer.writerows(as_cells(score) for score in scores)
@@ -106,26 +110,32 @@ def _edits(table: Table, field: str, layout: Layout) -> Iterator[_Edit]:
     item = table.find(wanted, ITEM_NAMES)
     if item is None:
         listed = ", ".join(table.columns)
-        raise FileProblem(f"{table.where}: which column is the item? Say --item-column NAME (it has: {listed})")
+        raise FileProblem(
+            f"{table.where}: which column is the item? Say --item-column NAME (it has: {listed})"
+        )
     method = table.find(layout.method if layout.method in table.columns else "", METHOD_NAMES)
     task, repeat = table.find(layout.task, TASK_NAMES), table.find("", REPEAT_NAMES)
     find_task = _task_finder(layout.task_pattern, task)
     for place, cells in _cells(table, field, {item, method, task, repeat}):
         row, where = table.rows[place], f"{table.where}:{table.lines[place]}"
         times = int(number(row[repeat]) or 1) if repeat else 1
-        yield _Edit(text(row[item]), find_task(row, item), text(row[method]) if method else "", times, cells, where)
+        yield _Edit(
+            text(row[item]), find_task(row, item), text(row[method]) if method else "", times, cells, where
+        )
 
 
 def _task_finder(pattern: str, column: str | None) -> Any:
     """Return a function from a row and its item column to its task."""
     if not pattern:
-        return lambda row, item: text(row[column]) if column else ""
+        return lambda row, _: text(row[column]) if column else ""
     try:
         compiled = re.compile(pattern)
     except re.error as error:
         raise FileProblem(f"--task-pattern {pattern!r} is not a regular expression: {error}") from error
     if compiled.groups < 1:
-        raise FileProblem(f"--task-pattern {pattern!r} needs a group in parentheses: that part of the id is the task")
+        raise FileProblem(
+            f"--task-pattern {pattern!r} needs a group in parentheses: that part of the id is the task"
+        )
 
     def find(row: Mapping[str, Any], item: str) -> str:
         match = compiled.search(text(row[item]))
@@ -161,7 +171,9 @@ def _long_cells(
         _, cells = gathered.setdefault(tuple(text(row[name]) for name in keys), (place, {}))
         name = text(row[factor])
         if name in cells:
-            raise FileProblem(f"{table.where}:{table.lines[place]}: a second {name} for the same edit; keep one")
+            raise FileProblem(
+                f"{table.where}:{table.lines[place]}: a second {name} for the same edit; keep one"
+            )
         cells[name] = row[score]
     yield from gathered.values()
 
@@ -170,10 +182,14 @@ def _choose(table: Table, field: str, nested: list[str]) -> str:
     """Return the field to read, asking for it by name where there are several."""
     listed = ", ".join(nested) or "none"
     if not field and len(nested) > 1:
-        raise FileProblem(f"{table.where}: scores stand under {listed}; choose one: {table.where}:{nested[0]}")
+        raise FileProblem(
+            f"{table.where}: scores stand under {listed}; choose one: {table.where}:{nested[0]}"
+        )
     chosen = field or nested[0]
     if chosen.split(".")[0] not in table.columns:
-        raise FileProblem(f"{table.where}: no field {chosen!r}{nearest(chosen, nested)} (scores stand under: {listed})")
+        raise FileProblem(
+            f"{table.where}: no field {chosen!r}{nearest(chosen, nested)} (scores stand under: {listed})"
+        )
     return chosen
 
 
@@ -204,9 +220,8 @@ def _expected(found: list[str], dialog: Dialog, where: str) -> list[str]:
     known = [factor.key for factor in dialog.factors]
     for name in found:
         if name not in known and name != OVERALL:
-            raise FileProblem(
-                f"{where}: dialog {dialog.name} has no factor {name!r}{nearest(name, known)} (it has: {', '.join(known)})"
-            )
+            hint = f"{nearest(name, known)} (it has: {', '.join(known)})"
+            raise FileProblem(f"{where}: dialog {dialog.name} has no factor {name!r}{hint}")
     return known + ([OVERALL] if OVERALL in found else [])
 
 

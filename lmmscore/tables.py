@@ -36,7 +36,9 @@ class Table:
         """
         if wanted and wanted not in self.columns:
             listed = ", ".join(self.columns)
-            raise FileProblem(f"{self.where}: no column {wanted!r}{nearest(wanted, self.columns)} (it has: {listed})")
+            raise FileProblem(
+                f"{self.where}: no column {wanted!r}{nearest(wanted, self.columns)} (it has: {listed})"
+            )
         if wanted:
             return wanted
         known = {column.strip().lower(): column for column in reversed(self.columns)}
@@ -62,7 +64,9 @@ def read_tables(path: Path, sheet: str = "") -> list[Table]:
         return [_read_json(path)]
     if suffix in (".csv", ".tsv", ".txt"):
         return [_read_text(path)]
-    raise FileProblem(f"{path}: cannot read {suffix or 'a file without ending'}; known: {', '.join(SUFFIXES)}")
+    raise FileProblem(
+        f"{path}: cannot read {suffix or 'a file without ending'}; known: {', '.join(SUFFIXES)}"
+    )
 
 
 def _read_text(path: Path) -> Table:
@@ -90,7 +94,9 @@ def _read_excel(path: Path, sheet: str) -> list[Table]:
     try:
         if sheet and sheet not in book.sheetnames:
             listed = ", ".join(book.sheetnames)
-            raise FileProblem(f"{path}: no sheet {sheet!r}{nearest(sheet, book.sheetnames)} (it has: {listed})")
+            raise FileProblem(
+                f"{path}: no sheet {sheet!r}{nearest(sheet, book.sheetnames)} (it has: {listed})"
+            )
         names = [sheet] if sheet else book.sheetnames
         found = [(name, [[_cell(value) for value in row] for row in book[name].values]) for name in names]
     finally:

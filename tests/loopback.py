@@ -101,7 +101,9 @@ def completion(text: str, **message: Any) -> dict[str, Any]:
 
 def error(message: str, **fields: Any) -> dict[str, Any]:
     """An error body the way OpenAI writes it."""
-    return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None, **fields}}
+    return {
+        "error": {"message": message, "type": "invalid_request_error", "param": None, "code": None, **fields}
+    }
 
 
 @contextlib.contextmanager
@@ -191,7 +193,9 @@ async def _early_fault(server: Server, request: web.Request) -> web.StreamRespon
     kind = server.rng.choice(["429", "429 ms", "500", "503", "409", "late", "late", "late"])
     server.faults[kind] += 1
     if kind == "429":
-        return web.json_response(error("slow down", type="requests"), status=429, headers={"Retry-After": "0"})
+        return web.json_response(
+            error("slow down", type="requests"), status=429, headers={"Retry-After": "0"}
+        )
     if kind == "429 ms":
         headers = {"retry-after-ms": "20"}
         return web.json_response(error("slow down", type="tokens"), status=429, headers=headers)
@@ -213,7 +217,9 @@ async def _late_fault(server: Server, request: web.Request, answer: Any, key: st
         return web.Response(body=data[: len(data) // 2], content_type="application/json")
     if kind == "no choices":
         return web.json_response({"id": "x", "choices": []})
-    response = web.StreamResponse(headers={"Content-Length": str(len(data)), "Content-Type": "application/json"})
+    response = web.StreamResponse(
+        headers={"Content-Length": str(len(data)), "Content-Type": "application/json"}
+    )
     await response.prepare(request)
     await response.write(data[: len(data) // 2])
     request.transport.abort()

@@ -8,6 +8,7 @@ from scipy import stats
 
 from lmmscore.agreement import comparison
 from lmmscore.agreement.alternative import alternative_test, rejected
+from lmmscore.agreement.comparison import Draws
 from lmmscore.agreement.people import Ratings
 from lmmscore.agreement.powered import Powered, powered_mean, stratified
 
@@ -34,8 +35,8 @@ def test_permutation_tells_a_good_judge_from_noise(statistic: str) -> None:
     people = rng.normal(size=80)
     good, noise, other = people + 0.3 * rng.normal(size=80), rng.normal(size=80), rng.normal(size=80)
     item = np.arange(80)
-    assert comparison.permute(good, noise, people, item, statistic=statistic, rng=rng) < 0.001
-    assert comparison.permute(noise, other, people, item, statistic=statistic, rng=rng) > 0.05
+    assert comparison.permute(good, noise, people, item, statistic=statistic, draws=Draws(9_999, rng)) < 0.001
+    assert comparison.permute(noise, other, people, item, statistic=statistic, draws=Draws(9_999, rng)) > 0.05
 
 
 def test_permutation_swaps_items_whole() -> None:
@@ -43,14 +44,17 @@ def test_permutation_swaps_items_whole() -> None:
     rng = np.random.default_rng(0)
     people = rng.normal(size=60)
     item = np.repeat([0, 1], 30)
-    p = comparison.permute(people, rng.normal(size=60), people, item, statistic="pearson", rng=rng)
+    p = comparison.permute(
+        people, rng.normal(size=60), people, item, statistic="pearson", draws=Draws(9_999, rng)
+    )
     assert p > 0.2
 
 
 def test_flipping_item_values_is_a_sign_test_of_their_mean() -> None:
     """All of 12 items in favour of one judge: p is near 2 / 2¹²."""
     rng = np.random.default_rng(0)
-    assert comparison.flip(np.full(12, 0.5), np.zeros(12), rng=rng) == pytest.approx(2 / 2**12, abs=1e-3)
+    p = comparison.flip(np.full(12, 0.5), np.zeros(12), draws=Draws(9_999, rng))
+    assert p == pytest.approx(2 / 2**12, abs=1e-3)
 
 
 def crowd(seed: int, items: int = 40, noise: float = 1.0) -> tuple[Ratings, np.ndarray]:

@@ -20,7 +20,8 @@ from lmmscore.agreement.people import Ratings
 
 GRIDS = st.integers(3, 25).flatmap(
     lambda n: st.tuples(
-        st.lists(st.integers(1, 7), min_size=n, max_size=n), st.lists(st.integers(1, 7), min_size=n, max_size=n)
+        st.lists(st.integers(1, 7), min_size=n, max_size=n),
+        st.lists(st.integers(1, 7), min_size=n, max_size=n),
     )
 )
 
@@ -60,7 +61,9 @@ def test_correlations_are_scipys(columns: tuple[list[int], list[int]]) -> None:
     """Spearman, Pearson and τ-b are what scipy gives, with ties; a constant side gives no number."""
     x, y = (np.array(column, dtype=float) for column in columns)
     if len(set(x)) == 1 or len(set(y)) == 1:
-        assert np.isnan([correlation.spearman(x, y), correlation.pearson(x, y), correlation.kendall_b(x, y)]).all()
+        assert np.isnan(
+            [correlation.spearman(x, y), correlation.pearson(x, y), correlation.kendall_b(x, y)]
+        ).all()
         assert "gave every edit" in correlation.reason_undefined(x, y)
         return
     assert correlation.spearman(x, y) == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-12)
@@ -114,7 +117,9 @@ def test_the_contingency_table_has_the_jackknife_of_single_edits() -> None:
     a, b, multiplicity = counted.collapse(x, y)
     draws = np.random.default_rng(1).integers(0, 60, (400, 60))
     singles = intervals_from(
-        {"": counted.spearman(x, y, np.arange(60))}, np.ones(60, dtype=np.int64), [lambda: count_indices(draws)]
+        {"": counted.spearman(x, y, np.arange(60))},
+        np.ones(60, dtype=np.int64),
+        [lambda: count_indices(draws)],
     )[""]
     cell = np.array([np.flatnonzero((a == x[k]) & (b == y[k]))[0] for k in range(60)])
     table = np.stack([np.bincount(cell[row], minlength=len(a)) for row in draws]).astype(float)
@@ -138,7 +143,9 @@ def test_a_cluster_is_drawn_whole() -> None:
     rng = np.random.default_rng(0)
     x, y = np.repeat(rng.normal(size=(2, 20)), 8, axis=1)
     item = np.repeat(np.arange(20), 8)
-    clustered = intervals({"": counted.pearson(x, y, item)}, np.ones(20, dtype=np.int64), resamples=800, rng=rng)[""]
+    clustered = intervals(
+        {"": counted.pearson(x, y, item)}, np.ones(20, dtype=np.int64), resamples=800, rng=rng
+    )[""]
     loose = intervals(
         {"": counted.pearson(x, y, np.arange(160))}, np.ones(160, dtype=np.int64), resamples=800, rng=rng
     )[""]
@@ -194,7 +201,9 @@ def some_ratings(seed: int) -> Ratings:
     table = rng.integers(1, 8, (30, 6))
     edit, rater = np.nonzero(rng.random((30, 6)) < 0.6)
     edit = np.unique(edit, return_inverse=True)[1]
-    return Ratings(table[edit, rater].astype(float), edit, edit // 3, np.unique(rater, return_inverse=True)[1])
+    return Ratings(
+        table[edit, rater].astype(float), edit, edit // 3, np.unique(rater, return_inverse=True)[1]
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -232,3 +241,27 @@ def test_the_ceiling_is_taken_within_raters() -> None:
     own = np.concatenate([one.own for one in beside])
     others = np.concatenate([one.others for one in beside])
     assert stats.spearmanr(own, others).statistic < 0
+
+
+def test_many_edits_are_counted_by_their_distinct_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above some size pairs are counted by cells; the value is the same, the interval nearly so."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(1, 8, 300).astype(float)
+    y = np.clip(x + rng.integers(-2, 3, 300), 1, 7)
+    item, whole = np.arange(300), np.ones((1, 300))
+    exact = counted.pair_share(x, y, item, 0.0)
+    monkeypatch.setattr(counted, "FEW_EDITS", 10)
+    cells = counted.pair_share(x, y, item, 0.0)
+    assert cells(whole)[0] == pytest.approx(exact(whole)[0], abs=1e-12) == pairs.accuracy(x, y, 0.0)
+    drawn = rng.multinomial(300, np.full(300, 1 / 300), size=50).astype(float)
+    assert cells(drawn) == pytest.approx(exact(drawn), abs=0.01)
+
+
+def test_the_normal_form_of_soft_accuracy_is_near_the_permutations() -> None:
+    """What resamples use in place of permutations differs from them by little."""
+    rng = np.random.default_rng(0)
+    people_scores = rng.normal(size=(40, 5)) + np.linspace(0, 1, 5)
+    judge_scores = people_scores + rng.normal(size=(40, 5))
+    exact = soft.soft_pairwise_accuracy(judge_scores, people_scores, soft.sign_flips(40, rng))
+    near = soft.soft_of_counts(judge_scores, people_scores)(np.ones((1, 40)))[0]
+    assert near == pytest.approx(exact, abs=0.01)

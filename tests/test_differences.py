@@ -106,6 +106,17 @@ def test_letters_are_shared_exactly_by_those_not_apart() -> None:
             assert bool(set(found[a]) & set(found[b])) != ((a, b) in apart)
 
 
+def test_many_methods_are_compared_in_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pairs are worked off in parts; the parts change no difference, no exact p and no correction."""
+    values = np.round(np.random.default_rng(4).uniform(1, 10, (9, 7)), 1)
+    whole = compared(values)
+    monkeypatch.setattr(d, "_PAIRS", 4)
+    parts = compared(values)
+    assert [(p.difference, p.p, p.p_holm) for p in parts.pairs] == [
+        (p.difference, p.p, p.p_holm) for p in whole.pairs
+    ]
+
+
 def test_relabelling_methods_changes_only_labels() -> None:
     """The order in which methods come makes no difference to any pair."""
     values = np.round(np.random.default_rng(2).uniform(1, 10, (10, 3)), 1)

@@ -210,7 +210,7 @@ def test_a_real_item_is_ranked_against_the_survey(tmp_path: Path) -> None:
         "edits": {name: f"fox/{Path(path).name}" for name, path in edits.items()},
     }
     (tmp_path / "benchmark.yaml").write_text(yaml.safe_dump({"name": "fox", "items": [item]}))
-    run(tmp_path, out=tmp_path / "run")
+    run(tmp_path, out=tmp_path / "run", max_side_px=256)
     found = data("leaderboard", tmp_path / "run", "--against", "editeval_v1", "--json")
     tables, matched = found["tables"], found["against"]
     assert isinstance(tables, list)

@@ -153,3 +153,21 @@ def test_figures_that_do_not_exist_are_dashes() -> None:
     assert (number(None, 2), number(float("nan"), 2), number(-0.0001, 2)) == ("–", "–", "0.00")
     assert (span(None, 2), span((1.0, 2.0), 1), span((-1.0, 2.0), 1)) == ("–", "1.0–2.0", "-1.0 to 2.0")
     assert (percent(1.0), percent(0.9999), percent(0.5), percent(None)) == ("100%", "99.9%", "50%", "–")
+
+
+def test_a_narrow_terminal_leaves_columns_out_and_cuts_no_figure() -> None:
+    """On 80 columns the factors go first, a line says so, and every other figure is whole."""
+    narrow, wide = render(board(), "term", width=80), render(board(), "term", width=200)
+    assert "No room for acc, pre, qua, real" in narrow
+    assert "No room" not in wide
+    assert "…" not in narrow
+    assert "100%" in narrow
+
+
+def test_rendering_is_at_hand_from_python() -> None:
+    """`lmmscore.render` gives any format, and a leaderboard its own JSON."""
+    import lmmscore
+
+    made = board()
+    assert lmmscore.render(made, "md").startswith("> **Caution.**")
+    assert json.loads(made.to_json())["tables"] == json.loads(lmmscore.render(made, "json"))["tables"]

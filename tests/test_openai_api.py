@@ -66,7 +66,7 @@ def test_a_conversation_with_pictures_arrives_whole_and_in_order(
 ) -> None:
     """The server gets every message, with each picture before the words it was shown with."""
     first, second = pictures.get(tmp_path / "1.png"), pictures.get(tmp_path / "2.png")
-    talk = Conversation().say("Look: “ä\n\"", (first, second)).hear("I see.").say("And now?")
+    talk = Conversation().say('Look: “ä\n"', (first, second)).hear("I see.").say("And now?")
     ask(judge_at(server, temperature=0.0, seed=3, image_detail="high"), talk)
     body = server.served[0].body
     assert (body["model"], body["temperature"], body["seed"]) == ("tiny", 0.0, 3)
@@ -75,7 +75,7 @@ def test_a_conversation_with_pictures_arrives_whole_and_in_order(
     url = shown["content"][1]["image_url"]
     assert url["detail"] == "high"
     assert base64.b64decode(url["url"].removeprefix("data:image/png;base64,")) == second.data()
-    assert shown["content"][2]["text"] == "Look: “ä\n\""
+    assert shown["content"][2]["text"] == 'Look: “ä\n"'
     assert (heard, asked) == (
         {"role": "assistant", "content": "I see."},
         {"role": "user", "content": "And now?"},
@@ -181,7 +181,15 @@ async def _stall(request: web.Request) -> web.Response:
 
 @pytest.mark.parametrize(
     "trouble",
-    [_drop, _stall, b"", b"<html>", b'{"choices": [', {"choices": []}, {"error": {"code": 502, "message": "x"}}],
+    [
+        _drop,
+        _stall,
+        b"",
+        b"<html>",
+        b'{"choices": [',
+        {"choices": []},
+        {"error": {"code": 502, "message": "x"}},
+    ],
     ids=["dropped", "stalled", "empty", "html", "cut", "no choices", "error in a 200"],
 )
 def test_a_lost_answer_is_asked_for_again(server: Server, trouble: Any) -> None:
@@ -230,7 +238,11 @@ def test_what_cannot_pass_is_not_asked_again(
 @pytest.mark.parametrize(
     "complaint",
     [
-        error("Unsupported value: 'temperature' does not support 0", param="temperature", code="unsupported_value"),
+        error(
+            "Unsupported value: 'temperature' does not support 0",
+            param="temperature",
+            code="unsupported_value",
+        ),
         {"object": "error", "message": "temperature: Extra inputs are not permitted", "code": 400},
     ],
 )
@@ -273,7 +285,7 @@ def test_the_key_is_not_sent_to_another_host_on_a_redirect(server: Server) -> No
     """A redirect is reported, not followed: neither key nor pictures go anywhere else."""
     with serving(Server()) as other:
         server.script.append((308, {"Location": f"{other.url}/chat/completions"}, b""))
-        with pytest.raises(errors.AddressNotFound, match="127.0.0.1"):
+        with pytest.raises(errors.AddressNotFound, match=r"127\.0\.0\.1"):
             ask(judge_at(server), HELLO)
         assert other.served == []
 
@@ -326,7 +338,9 @@ def test_a_judges_name_holds_model_and_server_and_no_secret(spec: str, name: str
     assert make(spec).name == name
 
 
-@pytest.mark.parametrize("spec", ["", "@http://h/v1", "m@localhost:8000/v1", "m@http://", "m@http://h:port/v1"])
+@pytest.mark.parametrize(
+    "spec", ["", "@http://h/v1", "m@localhost:8000/v1", "m@http://", "m@http://h:port/v1"]
+)
 def test_a_judge_that_cannot_be_reached_as_written_is_refused(spec: str) -> None:
     """A mistyped address is said at once."""
     with pytest.raises(errors.JudgeFileError, match="openai/"):
@@ -378,3 +392,31 @@ def test_faults_on_a_third_of_all_requests_change_no_reply(pictures: Pictures, t
     assert set(stormy.answered.values()) == {1}
     assert sum(stormy.answered.values()) == 24 * 8
     assert len(stormy.served) == 24 * 8 + sum(stormy.faults[kind] for kind in stormy.faults if kind != "late")
+
+
+def test_stopping_does_not_wait_for_what_only_waits(server: Server) -> None:
+    """After Ctrl-C a question in flight is finished; one that waits to be asked again is not."""
+    server.script += [(503, {"Retry-After": "60"}, error("down for a minute"))]
+    server.delay_s = 0.3
+
+    async def play() -> tuple[Any, ...]:
+        judge = judge_at(server)
+        waiting = asyncio.create_task(judge.ask(HELLO))
+        while not judge.meter.retries:
+            await asyncio.sleep(0.01)
+        queued = asyncio.create_task(judge.ask(Conversation().say("Next?")))
+        await asyncio.sleep(0.05)
+        judge.stop(errors.BudgetExhausted("stop here"))
+        results = await asyncio.wait_for(asyncio.gather(waiting, queued, return_exceptions=True), 5)
+        await judge.close()
+        return tuple(results)
+
+    assert [str(result) for result in asyncio.run(play())] == ["stop here", "stop here"]
+    assert len(server.served) == 1
+
+
+def test_a_judge_can_be_held_to_few_questions_at_once(server: Server) -> None:
+    """A small server is not given more than it can take, however many sessions there are."""
+    server.delay_s = 0.02
+    ask(judge_at(server, concurrency=2), *(Conversation().say(str(number)) for number in range(8)))
+    assert server.most_in_flight == 2

@@ -63,7 +63,9 @@ def distinct_questions() -> int:
     return 2 + ITEMS * (TURNS - 2)
 
 
-def test_a_run_full_of_faults_ends_with_the_scores_of_a_calm_one(bench: Path, tmp_path: Path, calm: str) -> None:
+def test_a_run_full_of_faults_ends_with_the_scores_of_a_calm_one(
+    bench: Path, tmp_path: Path, calm: str
+) -> None:
     """Faults on 30% of all requests: every session is scored, and no answer is paid for twice."""
     with serving(Server(reply=playing, fault_share=0.3, seed=4)) as server:
         made = run(bench, judge=f"openai/tiny@{server.url}", out=tmp_path / "run", concurrency=64)
@@ -77,7 +79,8 @@ def test_killed_ten_times_it_ends_as_if_nothing_had_happened(bench: Path, tmp_pa
     """kill -9 amid 64 sessions loses at most what was in flight; the last run finishes the scores."""
     rng, lost_at_most = random.Random(2), 0
     with serving(Server(reply=playing, delay_s=0.02)) as server:
-        call = "import sys; from lmmscore.api import run; run(sys.argv[1], judge=sys.argv[2], out=sys.argv[3], concurrency=64)"
+        call = "import sys; from lmmscore.api import run; "
+        call += "run(sys.argv[1], judge=sys.argv[2], out=sys.argv[3], concurrency=64)"
         words = [sys.executable, "-c", call, str(bench), f"openai/tiny@{server.url}", str(tmp_path / "run")]
         for _ in range(10):
             asked = len(server.served)

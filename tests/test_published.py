@@ -133,6 +133,7 @@ def test_different_methods_do_not_match() -> None:
     ("text", "says"),
     [
         ("task,method,mean,std\nt,A,5,1\n", "no column 'rank'"),
+        ("task,method,rank\nt,A,1\n", "no column 'mean'"),
         ("task,method,mean,std,rank\nt,A,five,1,1\n", "line 2: mean 'five' is not a number"),
         ("task,method,mean,std,rank\nt,A,,1,1\n", "line 2: the mean is empty"),
         ("task,method,mean,std,rank\nt,A,5,1,1.5\n", "not a whole number"),

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.agreement import building, judging, matching, people
-from lmmscore.agreement.pairing import Paired, RatedEdits, pair, rated_edits
+from lmmscore.agreement.comparison import Draws
+from lmmscore.agreement.pairing import Paired, RatedEdits, judge_means, pair, rated_edits
 from lmmscore.agreement.result import Agreement
 from lmmscore.agreement.rows import Row
 from lmmscore.agreement.scalecheck import check_scale
 from lmmscore.agreement.verdict import Verdict
-from lmmscore.errors import FileProblem, nearest
 from lmmscore.records import OVERALL
 
 __all__ = ["Agreement", "agree"]
@@ -38,7 +38,8 @@ def agree(
 
     `judges` are tidy scores tables by name; `ratings` a tidy table of ratings (see `lmmscore.ratings`). `renames`
     maps factor names; `factors` picks some; `scales` gives the limits of each factor's scale, `scale` of all.
-    `weights` make people's overall where they gave none. `epsilon` is the advantage people are granted in the alternative annotator test.
+    `weights` make people's overall where they gave none. `epsilon` is the advantage people are granted in the
+    alternative annotator test.
     """
     notes: list[str] = []
     names = list(judges)
@@ -46,10 +47,13 @@ def agree(
     tables = [_matched(name, table, ratings, notes) for name, table in zip(names, tables, strict=True)]
     check_scale(ratings, tables, notes, scales or {}, scale)
     known = {factor for table in tables for factor in table["factor"].unique()}
-    ratings = matching.add_overall(ratings, [f for f in ratings["factor"].unique() if f in known], weights, notes)
+    ratings = matching.add_overall(
+        ratings, [f for f in ratings["factor"].unique() if f in known], weights, notes
+    )
     work = _Work(resamples, seed, epsilon, minimum_edits, notes)
     for name, table in zip(names, tables, strict=True):
-        work.judge(name, table, ratings, _chosen(factors, matching.shared_factors(name, table, ratings, notes)))
+        shared = matching.shared_factors(name, table, ratings, factors, notes)
+        work.judge(name, table, ratings, shared)
     work.compare_judges()
     return work.result()
 
@@ -60,18 +64,17 @@ def _matched(name: str, table: pd.DataFrame, ratings: pd.DataFrame, notes: list[
     return table
 
 
-def _chosen(wanted: Sequence[str], shared: list[str]) -> list[str]:
-    for factor in wanted:
-        if factor not in shared:
-            raise FileProblem(f"--factor {factor}: not rated and scored{nearest(factor, shared)} ({', '.join(shared)})")
-    return [factor for factor in shared if factor in wanted] if wanted else shared
-
-
 class _Work:
     """The results as they are gathered, judge by judge and factor by factor."""
 
     def __init__(self, resamples: int, seed: int, epsilon: float, minimum: int, notes: list[str]) -> None:
-        self.resamples, self.seed, self.epsilon, self.minimum, self.notes = resamples, seed, epsilon, minimum, notes
+        self.resamples, self.seed, self.epsilon, self.minimum, self.notes = (
+            resamples,
+            seed,
+            epsilon,
+            minimum,
+            notes,
+        )
         self.rows: list[Row] = []
         self.tasks: list[Row] = []
         self.verdicts: list[Verdict] = []
@@ -85,35 +88,37 @@ class _Work:
 
     def judge(self, name: str, table: pd.DataFrame, ratings: pd.DataFrame, factors: list[str]) -> None:
         """Add everything about one judge."""
+        scores, rated = dict(list(table.groupby("factor"))), dict(list(ratings.groupby("factor")))
         heads = []
         for factor in factors:
-            self._people(factor, ratings)
-            paired = self.paired[name, factor] = pair(table, ratings, factor)
-            heads.append(self._factor(name, factor, table, paired))
+            self._people(factor, rated[factor])
+            heads.append(self._factor(name, factor, scores[factor]))
         for place, statistic in enumerate(("spearman", "pearson", "kendall_b")):
             rows = [head[place] for head, factor in zip(heads, factors, strict=True) if factor != OVERALL]
             self.factor_means.append(building.factor_mean(name, rows, statistic))
 
     def _people(self, factor: str, ratings: pd.DataFrame) -> None:
         if factor not in self.people:
-            self.rated[factor] = rated_edits(ratings, factor)
+            self.rated[factor] = rated_edits(ratings)
             self.people[factor] = building.people_rows(
                 factor, self.rated[factor], resamples=self.resamples, seed=self.seed
             )
 
-    def _factor(self, name: str, factor: str, table: pd.DataFrame, paired: Paired) -> list[Row]:
+    def _factor(self, name: str, factor: str, scores: pd.DataFrame) -> list[Row]:
         """Add one factor of one judge; return its rows."""
         how = {"resamples": self.resamples, "seed": self.seed}
-        rated = self.rated[factor]
+        rated, means = self.rated[factor], judge_means(scores)
+        paired = self.paired[name, factor] = pair(scores, means, rated)
+        by_edit = rated.judge_by_edit(means)
         rows = building.judge_rows(name, factor, paired, **how)
-        beside = people.beside_others(rated.ratings, rated.judge_by_edit(table, factor))
+        beside = people.beside_others(rated.ratings, by_edit)
         ceiling = building.ceiling_row(name, factor, beside, rated.items, **how)
         self.rows += [*rows, ceiling]
         self.verdicts.append(building.verdict(ceiling, rows[0], beside, rated.items, **how))
         if len(paired.methods) > 1:
             self.tasks += building.task_rows(name, factor, paired, **how)
         self.alternative.append(
-            judging.alternative(name, factor, rated, table, epsilon=self.epsilon, minimum=self.minimum)
+            judging.alternative(name, factor, rated, by_edit, epsilon=self.epsilon, minimum=self.minimum)
         )
         self.powered += judging.powered(name, factor, paired)
         self._note_undefined(rows[0])
@@ -121,7 +126,9 @@ class _Work:
 
     def _note_undefined(self, head: Row) -> None:
         if head.value is None:
-            self.notes.append(f"{head.judge}, {head.factor}: correlations undefined, because {head.measure.why}")
+            self.notes.append(
+                f"{head.judge}, {head.factor}: correlations undefined, because {head.measure.why}"
+            )
 
     def compare_judges(self) -> None:
         """Add the tests of every two judges on every factor both have."""
@@ -130,12 +137,17 @@ class _Work:
             for factor in [factor for name, factor in self.paired if name == first]:
                 if (second, factor) in self.paired:
                     pairs = self.paired[first, factor], self.paired[second, factor]
-                    rng = np.random.default_rng(self.seed)
-                    self.comparisons += judging.compare((first, second), factor, *pairs, rng)
+                    draws = Draws(self.resamples, np.random.default_rng(self.seed))
+                    self.comparisons += judging.compare((first, second), factor, *pairs, draws)
 
     def result(self) -> Agreement:
         """Return what was gathered."""
-        settings = {"resamples": self.resamples, "seed": self.seed, "confidence": 0.95, "epsilon": self.epsilon}
+        settings = {
+            "resamples": self.resamples,
+            "seed": self.seed,
+            "confidence": 0.95,
+            "epsilon": self.epsilon,
+        }
         people_rows = [row for rows in self.people.values() for row in rows]
         return Agreement(
             self.rows, self.tasks, people_rows, self.factor_means, self.verdicts, self.comparisons,

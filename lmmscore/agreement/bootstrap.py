@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from lmmscore.agreement.arrays import Floats, Ints
@@ -53,7 +54,10 @@ def draw_counts(multiplicity: Ints, resamples: int, rng: np.random.Generator) ->
     """
     rows = _chunk_rows(len(multiplicity))
     sizes = [min(rows, resamples - start) for start in range(0, resamples, rows)]
-    return [partial(_draw, multiplicity, size, child) for size, child in zip(sizes, rng.spawn(len(sizes)))]
+    return [
+        partial(_draw, multiplicity, size, child)
+        for size, child in zip(sizes, rng.spawn(len(sizes)), strict=True)
+    ]
 
 
 def _draw(multiplicity: Ints, size: int, rng: np.random.Generator) -> Floats:
@@ -67,10 +71,10 @@ def _chunk_rows(kinds: int) -> int:
     return max(1, CHUNK_CELLS // max(kinds, 1))
 
 
-def count_indices(indices: Ints | np.ndarray[tuple[int, ...], np.dtype[np.int32]]) -> Floats:
+def count_indices(indices: NDArray[np.integer]) -> Floats:
     """Return how often each index occurs in each row; a row holds as many draws as there are indices."""
     rows, items = indices.shape
-    flat = indices + (np.arange(rows, dtype=indices.dtype) * items)[:, None]
+    flat = indices + (np.arange(rows) * items).astype(indices.dtype)[:, None]
     return np.bincount(flat.ravel(), minlength=rows * items).reshape(rows, items).astype(float)
 
 
@@ -146,11 +150,12 @@ def summarise(
     return Interval(value, (float(low), float(high)), bca, len(known), len(replicates))
 
 
-def _bca(
-    value: float, known: Floats, knives: Floats, multiplicity: Ints, tail: float
-) -> tuple[float, float]:
+def _bca(value: float, known: Floats, knives: Floats, multiplicity: Ints, tail: float) -> tuple[float, float]:
     """Return the bias-corrected, accelerated limits, NaN where they are undefined (Efron 1987)."""
-    below, not_above = np.searchsorted(known, [value, value], side="left"), np.searchsorted(known, value, "right")
+    below, not_above = (
+        np.searchsorted(known, [value, value], side="left"),
+        np.searchsorted(known, value, "right"),
+    )
     z0 = special.ndtri((below[0] + not_above) / 2 / len(known))
     usable = ~np.isnan(knives)
     weights = multiplicity[usable].astype(float)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -87,7 +88,7 @@ def people_rows(factor: str, rated: RatedEdits, *, resamples: int, seed: int) ->
     ratings, items = rated.ratings, rated.items
     lone = _why_unreliable(ratings)
     beside = people.beside_others(ratings, None)
-    size = {"level": "item", "n": ratings.edits, "of": "edits"}
+    size: dict[str, Any] = {"level": "item", "n": ratings.edits, "of": "edits"}
     counts = {"ratings": len(ratings.value), "raters": ratings.raters}
 
     def reliability(name: str, value: float, of: CountStatistic) -> Measure:
@@ -99,7 +100,7 @@ def people_rows(factor: str, rated: RatedEdits, *, resamples: int, seed: int) ->
             why=why,
             counted=None if why else of,
             extra=counts,
-            **size,  # type: ignore[arg-type]
+            **size,
         )
 
     nan, whole = float("nan"), np.ones((1, items))
@@ -139,7 +140,9 @@ def _human_means(rated: RatedEdits) -> list[Measure]:
     ):
         of = counted.mean_of(values, item, rated.items)
         unit = name.removeprefix("mean_over_")
-        found.append(Measure("item", name, float(values.mean()), len(values), unit, f"over {unit}", counted=of))
+        found.append(
+            Measure("item", name, float(values.mean()), len(values), unit, f"over {unit}", counted=of)
+        )
     return found
 
 
@@ -151,7 +154,7 @@ def rater_measure(beside: list[Beside], *, judge: bool) -> Measure:
     constant = int((~known).sum()) - lone
     left_out = {"raters with fewer than two edits that others rated": lone, _constant(judge): constant}
     left_out = {reason: count for reason, count in left_out.items() if count}
-    told = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
+    told = ", ".join(f"{reason} ({count})" for reason, count in left_out.items())
     return Measure(
         level="item",
         statistic="rater_spearman",
@@ -224,4 +227,4 @@ def frame(rows: Sequence[Row]) -> pd.DataFrame:
 
 
 def _told(row: Row) -> list[str]:
-    return [f"{count} {reason}" for reason, count in row.measure.left_out.items()]
+    return [f"{reason} ({count})" for reason, count in row.measure.left_out.items()]

@@ -11,8 +11,19 @@ from lmmscore.agreement import counted
 from lmmscore.agreement.arrays import Floats, Ints
 from lmmscore.agreement.bootstrap import CountStatistic
 
-PERMUTATIONS = 9_999
 AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """How many random swaps are drawn, and where they come from."""
+
+    permutations: int
+    rng: np.random.Generator
+
+    def batches(self) -> list[int]:
+        """Return the sizes in which they are drawn."""
+        return [min(AT_ONCE, self.permutations - start) for start in range(0, self.permutations, AT_ONCE)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +50,7 @@ def williams(first: float, second: float, between: float, n: int) -> Williams | 
 
 
 def permute(
-    first: Floats, second: Floats, people: Floats, item: Ints, *, statistic: str, rng: np.random.Generator
+    first: Floats, second: Floats, people: Floats, item: Ints, *, statistic: str, draws: Draws
 ) -> float:
     """Return the two-sided p-value of equal agreement, by swapping the judges' scores item by item.
 
@@ -51,11 +62,9 @@ def permute(
     make = counted.spearman if statistic == "spearman" else counted.pearson
     of = make(both, np.tile(people, 2), np.arange(2 * len(people)))
     observed = float(_difference(of, np.ones((1, len(people))))[0])
-    draws = [
-        rng.integers(0, 2, (rows, int(item.max()) + 1)).astype(float)[:, item]
-        for rows in _batches(PERMUTATIONS)
-    ]
-    return _p_value(observed, np.concatenate([_difference(of, keep) for keep in draws]))
+    items = int(item.max()) + 1
+    swaps = (draws.rng.integers(0, 2, (rows, items)).astype(float)[:, item] for rows in draws.batches())
+    return _p_value(observed, np.concatenate([_difference(of, keep) for keep in swaps]))
 
 
 def _difference(of: CountStatistic, keep: Floats) -> Floats:
@@ -63,15 +72,11 @@ def _difference(of: CountStatistic, keep: Floats) -> Floats:
     return of(np.hstack([keep, 1 - keep])) - of(np.hstack([1 - keep, keep]))
 
 
-def flip(first: Floats, second: Floats, *, rng: np.random.Generator) -> float:
+def flip(first: Floats, second: Floats, *, draws: Draws) -> float:
     """Return the two-sided p-value of equal within-item averages, by swapping the two values of an item."""
     gaps = first - second
-    signs = [rng.choice([1.0, -1.0], size=(rows, len(gaps))) for rows in _batches(PERMUTATIONS)]
+    signs = (draws.rng.choice([1.0, -1.0], size=(rows, len(gaps))) for rows in draws.batches())
     return _p_value(float(gaps.mean()), np.concatenate([sign @ gaps / len(gaps) for sign in signs]))
-
-
-def _batches(total: int) -> list[int]:
-    return [min(AT_ONCE, total - start) for start in range(0, total, AT_ONCE)]
 
 
 def _p_value(observed: float, permuted: Floats) -> float:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from lmmscore.agreement.arrays import Bools, Floats, Ints, snap
+from lmmscore.agreement.arrays import Floats, Ints, snap
 from lmmscore.agreement.bootstrap import CountStatistic
+from lmmscore.agreement.pairs import correct_matrix
 
 TINY = 1e-12
+FEW_EDITS = 1_500
+"""Up to this many edits, pairs are counted edit by edit; above, by distinct pairs of scores."""
 
 
 def collapse(judge: Floats, people: Floats) -> tuple[Floats, Floats, Ints]:
@@ -23,8 +26,12 @@ def collapse(judge: Floats, people: Floats) -> tuple[Floats, Floats, Ints]:
 
 def spearman(judge: Floats, people: Floats, item: Ints) -> CountStatistic:
     """Return Spearman's ρ of counts: midranks come from the cumulated counts of values sorted once."""
-    left, right = _Midranks(snap(judge)), _Midranks(snap(people))
     spread_out = _to_edits(item)
+    cells = Cells(judge, people, item) if 64 < len(judge) > int(item.max()) + 1 else None
+    if cells is not None and len(cells.judge) * 2 <= len(judge):
+        # Items with several edits on a short scale: fewer distinct pairs of scores than edits.
+        judge, people, spread_out = cells.judge, cells.people, cells.of
+    left, right = _Midranks(snap(judge)), _Midranks(snap(people))
 
     def of(counts: Floats) -> Floats:
         drawn = spread_out(counts)
@@ -76,9 +83,15 @@ def pearson(judge: Floats, people: Floats, item: Ints) -> CountStatistic:
 
     def of(counts: Floats) -> Floats:
         n, a, b, aa, bb, ab = (counts @ sums).T
-        return divide(n * ab - a * b, np.sqrt(np.maximum((n * aa - a * a) * (n * bb - b * b), 0)))
+        return divide(n * ab - a * b, np.sqrt(spread(n, a, aa) * spread(n, b, bb)))
 
     return of
+
+
+def spread(n: Floats, total: Floats, squares: Floats) -> Floats:
+    """Return n·Σx² − (Σx)², exactly 0 where the values are all the same but for rounding."""
+    found = n * squares - total**2
+    return np.where(found > 1e-11 * n * squares, found, 0.0)
 
 
 def mean_of(values: Floats, item: Ints, items: int) -> CountStatistic:
@@ -94,13 +107,13 @@ def mean_of(values: Floats, item: Ints, items: int) -> CountStatistic:
 
 
 def kendall_b(judge: Floats, people: Floats, item: Ints) -> CountStatistic:
-    """Return Kendall's τ-b of counts, as a quadratic form in them."""
-    left, right = _Midranks(snap(judge)), _Midranks(snap(people))
-    signs = _signs(judge) * _signs(people)
-    spread_out = _to_edits(item)
+    """Return Kendall's τ-b of counts, as a quadratic form in the counts of distinct pairs of scores."""
+    cells = Cells(judge, people, item)
+    left, right = _Midranks(cells.judge), _Midranks(cells.people)
+    signs = _signs(cells.judge) * _signs(cells.people)
 
     def of(counts: Floats) -> Floats:
-        drawn = spread_out(counts)
+        drawn = cells.of(counts)
         total = drawn.sum(axis=1) ** 2
         untied_left = total - (left._by_level(drawn) ** 2).sum(axis=1)
         untied_right = total - (right._by_level(drawn) ** 2).sum(axis=1)
@@ -109,26 +122,51 @@ def kendall_b(judge: Floats, people: Floats, item: Ints) -> CountStatistic:
     return of
 
 
-def pair_share(correct: Bools, item: Ints) -> CountStatistic:
-    """Return the share of pairs of edits judged correctly, of counts.
+class Cells:
+    """The distinct pairs of scores, and from counts of items how often each was drawn."""
 
-    `correct` is a symmetric matrix. An edit drawn twice makes no pair with itself: nobody compared those.
+    def __init__(self, judge: Floats, people: Floats, item: Ints) -> None:
+        pairs = snap(judge) + 1j * snap(people)
+        found, self.cell, self.size = np.unique(pairs, return_inverse=True, return_counts=True)
+        self.judge, self.people = found.real.copy(), found.imag.copy()
+        self._item = item
+        self._table = np.zeros((int(item.max()) + 1, len(found)))
+        np.add.at(self._table, (item, self.cell), 1)
+
+    def of(self, counts: Floats) -> Floats:
+        """Return how often each cell was drawn."""
+        return np.asarray(counts[:, : len(self._table)] @ self._table)
+
+
+def pair_share(judge: Floats, people: Floats, item: Ints, threshold: float) -> CountStatistic:
+    """Return the share of pairs of edits that the judge orders as people do, of counts.
+
+    An edit drawn twice makes no pair with itself: nobody compared those. Among very many edits that no longer
+    matters, and counting distinct pairs of scores is far cheaper.
     """
-    right = correct.astype(float)
-    np.fill_diagonal(right, 0)
-    spread_out = _to_edits(item)
+    few = len(judge) <= FEW_EDITS
+    if few:
+        right = correct_matrix(judge, people, threshold).astype(float)
+        np.fill_diagonal(right, 0)
+        drawn_of = _to_edits(item)
+    else:
+        cells = Cells(judge, people, item)
+        right = correct_matrix(cells.judge, cells.people, threshold).astype(float)
+        drawn_of = cells.of
 
     def of(counts: Floats) -> Floats:
-        drawn = spread_out(counts)
-        pairs = drawn.sum(axis=1) ** 2 - (drawn**2).sum(axis=1)
-        return divide(quadratic(drawn, right), pairs)
+        drawn = drawn_of(counts)
+        n = drawn.sum(axis=1)
+        # By cells an edit's pair with itself is among the pairs, and correct: it leaves both sums.
+        itself = (drawn**2).sum(axis=1) if few else n
+        return divide(quadratic(drawn, right) - (0 if few else itself), n**2 - itself)
 
     return of
 
 
 def quadratic(drawn: Floats, matrix: Floats) -> Floats:
     """Return the quadratic form of each row."""
-    return np.einsum("ij,ij->i", drawn @ matrix, drawn)
+    return np.asarray(np.einsum("ij,ij->i", drawn @ matrix, drawn))
 
 
 def _signs(values: Floats) -> Floats:
@@ -155,4 +193,4 @@ def _is_identity(item: Ints) -> bool:
 def divide(top: Floats, bottom: Floats) -> Floats:
     """Divide, giving NaN where the bottom vanishes: there the statistic is undefined."""
     safe = bottom > TINY
-    return np.divide(top, bottom, out=np.full(len(top), np.nan), where=safe)
+    return np.asarray(np.divide(top, bottom, out=np.full(len(top), np.nan), where=safe))

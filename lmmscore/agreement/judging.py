@@ -11,6 +11,7 @@ import pandas as pd
 
 from lmmscore.agreement import comparison, correlation, levels
 from lmmscore.agreement.alternative import FALSE_DISCOVERY_RATE, MINIMUM_EDITS, alternative_test
+from lmmscore.agreement.arrays import Floats
 from lmmscore.agreement.pairing import EDIT, Paired, RatedEdits
 from lmmscore.agreement.powered import Powered, powered_mean, stratified
 
@@ -18,19 +19,19 @@ Entry = dict[str, Any]
 
 
 def compare(
-    names: tuple[str, str], factor: str, first: Paired, second: Paired, rng: np.random.Generator
+    names: tuple[str, str], factor: str, first: Paired, second: Paired, draws: comparison.Draws
 ) -> Iterator[Entry]:
     """Yield the tests of two judges on one factor, over the edits both scored."""
     both = first.edits.merge(second.edits[[*EDIT, "judge"]], on=EDIT, suffixes=("", "_second"))
     shared = Paired(both, {}, first.unrated)
     a, b, people = shared.judge, both["judge_second"].to_numpy(dtype=float), shared.people
     for statistic in ("spearman", "pearson"):
-        yield _pooled(names, factor, statistic, (a, b, people, shared.item), rng)
+        yield _pooled(names, factor, statistic, (a, b, people, shared.item), draws)
     if len(both) > shared.items:
-        yield _within(names, factor, shared, Paired(both.assign(judge=b), {}, first.unrated), rng)
+        yield _within(names, factor, shared, Paired(both.assign(judge=b), {}, first.unrated), draws)
 
 
-def _pooled(names: tuple[str, str], factor: str, statistic: str, data: Any, rng: np.random.Generator) -> Entry:
+def _pooled(names: tuple[str, str], factor: str, statistic: str, data: Any, draws: comparison.Draws) -> Entry:
     a, b, people, item = data
     correlate = correlation.STATISTICS[statistic]
     why = correlation.reason_undefined(a, people) or correlation.reason_undefined(b, people)
@@ -43,7 +44,7 @@ def _pooled(names: tuple[str, str], factor: str, statistic: str, data: Any, rng:
         "value": first - second,
         "first": first,
         "second": second,
-        "p_permutation": comparison.permute(a, b, people, item, statistic=statistic, rng=rng),
+        "p_permutation": comparison.permute(a, b, people, item, statistic=statistic, draws=draws),
         "p_williams": test.p if test else None,
         "t_williams": test.t if test else None,
         "df_williams": test.df if test else None,
@@ -52,7 +53,7 @@ def _pooled(names: tuple[str, str], factor: str, statistic: str, data: Any, rng:
 
 
 def _within(
-    names: tuple[str, str], factor: str, first: Paired, second: Paired, rng: np.random.Generator
+    names: tuple[str, str], factor: str, first: Paired, second: Paired, draws: comparison.Draws
 ) -> Entry:
     values = [_per_item(paired) for paired in (first, second)]
     known = ~(np.isnan(values[0]) | np.isnan(values[1]))
@@ -61,13 +62,13 @@ def _within(
     if not known.any():
         return entry | {"value": None, "why": "it is defined in no item for both judges"}
     a, b = values[0][known], values[1][known]
-    p = comparison.flip(a, b, rng=rng)
+    p = comparison.flip(a, b, draws=draws)
     return entry | {
         "value": float((a - b).mean()), "first": float(a.mean()), "second": float(b.mean()), "p_permutation": p,
     }  # fmt: skip
 
 
-def _per_item(paired: Paired) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _per_item(paired: Paired) -> Floats:
     judge, people = paired.grid("judge"), paired.grid("people")
     rows = [levels.both_known(judge[row], people[row]) for row in range(paired.items)]
     return np.array([correlation.spearman(*row) for row in rows])
@@ -80,13 +81,16 @@ def _entry(names: tuple[str, str], factor: str, level: str, statistic: str, n: i
 
 
 def alternative(
-    judge: str, factor: str, rated: RatedEdits, scores: pd.DataFrame, *, epsilon: float, minimum: int
+    judge: str, factor: str, rated: RatedEdits, by_edit: Floats, *, epsilon: float, minimum: int
 ) -> Entry:
     """Return the alternative annotator test of a judge on a factor."""
-    test = alternative_test(
-        rated.ratings, rated.judge_by_edit(scores, factor), epsilon=epsilon, minimum=minimum
-    )
-    entry: Entry = {"judge": judge, "factor": factor, "winning_rate": test.winning_rate, "passed": test.passed}
+    test = alternative_test(rated.ratings, by_edit, epsilon=epsilon, minimum=minimum)
+    entry: Entry = {
+        "judge": judge,
+        "factor": factor,
+        "winning_rate": test.winning_rate,
+        "passed": test.passed,
+    }
     entry |= {"advantage": test.advantage, "n": test.raters, "of": "raters", "p_values": list(test.p_values)}
     entry |= {"epsilon": epsilon, "minimum_edits": minimum, "correction": "Benjamini–Yekutieli"}
     entry |= {"false_discovery_rate": FALSE_DISCOVERY_RATE}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -34,15 +35,24 @@ def item_level(paired: Paired) -> list[Measure]:
     """Return every statistic over all edits pooled."""
     judge, people, item = paired.judge, paired.people, paired.item
     why = correlation.reason_undefined(judge, people)
+    cost = _pair_cost(judge, people, paired.items)
     none = "" if len(judge) else "no edit has both a score and a rating"
-    common = {"level": "item", "n": len(judge), "of": "edits", "averaging": POOLED, "left_out": paired.left_out}
+    common: dict[str, Any] = {
+        "level": "item",
+        "n": len(judge),
+        "of": "edits",
+        "averaging": POOLED,
+        "left_out": paired.left_out,
+    }
     found = [
         Measure(
             statistic=name,
             value=correlation.STATISTICS[name](judge, people),
             why=why,
-            counted=None if why else _COUNTED[name](judge, people, item),
-            cost=_pair_cost(len(judge)) if name == "kendall_b" else 0,
+            counted=None
+            if why or (cost > MOST_COST and name in _COSTLY)
+            else _COUNTED[name](judge, people, item),
+            cost=cost if name in _COSTLY else 0,
             **common,
         )
         for name in correlation.CORRELATIONS
@@ -51,16 +61,18 @@ def item_level(paired: Paired) -> list[Measure]:
         mean = counted.mean_of(gaps, item, paired.items) if len(gaps) else None
         value = correlation.STATISTICS[name](judge, people)
         found.append(Measure(statistic=name, value=value, why=none, counted=mean, **common))
-    return found + _pooled_pairs(judge, people, item, common)
+    return found + _pooled_pairs(judge, people, item, cost, common)
 
 
-def _pooled_pairs(judge: Floats, people: Floats, item: Ints, common: dict[str, object]) -> list[Measure]:
+def _pooled_pairs(
+    judge: Floats, people: Floats, item: Ints, cost: float, common: dict[str, Any]
+) -> list[Measure]:
     """Return pairwise accuracy over all pairs of edits, plain and tie-calibrated."""
     names = ("pairwise_accuracy", "pairwise_accuracy_calibrated")
     if len(judge) < 2:
         why = "a pair needs two edits"
-        return [Measure(statistic=name, value=float("nan"), why=why, **common) for name in names]  # type: ignore[arg-type]
-    few = len(judge) <= pairs.MOST_EDITS
+        return [Measure(statistic=name, value=float("nan"), why=why, **common) for name in names]
+    few = pairs.distinct(judge, people) <= pairs.MOST_CELLS
     threshold = pairs.calibrate(judge, people, np.zeros(len(judge), dtype=np.int64)) if few else float("nan")
     found = []
     for name, limit in zip(names, (0.0, threshold), strict=True):
@@ -69,19 +81,25 @@ def _pooled_pairs(judge: Floats, people: Floats, item: Ints, common: dict[str, o
             Measure(
                 statistic=name,
                 value=float("nan") if skip else pairs.accuracy(judge, people, limit),
-                why=f"calibrating needs all pairs, too many above {pairs.MOST_EDITS} edits" if skip else "",
-                counted=counted.pair_share(pairs.correct_matrix(judge, people, limit), item) if few else None,
-                cost=_pair_cost(len(judge)),
+                why=f"there are more than {pairs.MOST_CELLS} distinct pairs of scores to try" if skip else "",
+                counted=None if skip or cost > MOST_COST else counted.pair_share(judge, people, item, limit),
+                cost=cost,
                 extra={"threshold": limit} if name.endswith("calibrated") and not skip else {},
-                **common,  # type: ignore[arg-type]
+                **common,
             )
         )
     return found
 
 
-def _pair_cost(edits: int) -> float:
+_COSTLY = ("kendall_b",)
+MOST_COST = 2.0 * pairs.MOST_CELLS**2 * 2
+"""Above this a table of all pairs would not fit in memory, and the statistic goes without an interval."""
+
+
+def _pair_cost(judge: Floats, people: Floats, items: int) -> float:
     """Return about how many operations all pairs take in one resample, with what numpy spends on starting."""
-    return max(2.0 * edits**2, 2e6)
+    cells = pairs.distinct(judge, people) if len(judge) > counted.FEW_EDITS else len(judge)
+    return max(2.0 * cells * (cells + items), 2e6)
 
 
 def within_item(paired: Paired) -> list[Measure]:
@@ -91,7 +109,9 @@ def within_item(paired: Paired) -> list[Measure]:
     judge, people = paired.grid("judge"), paired.grid("people")
     rows = [both_known(judge[row], people[row]) for row in range(paired.items)]
     found = [
-        _averaged(name, [correlation.STATISTICS[name](*row) for row in rows], [_why_not(*row) for row in rows])
+        _averaged(
+            name, [correlation.STATISTICS[name](*row) for row in rows], [_why_not(*row) for row in rows]
+        )
         for name in correlation.CORRELATIONS
     ]
     lone = ["" if len(row[0]) > 1 else "items with fewer than two methods" for row in rows]
@@ -150,7 +170,9 @@ def _averaged(name: str, values: list[float], reasons: list[str], threshold: flo
 
 
 def _why_none(left_out: dict[str, int]) -> str:
-    return "it is defined in no item: " + ", ".join(f"{count} {reason}" for reason, count in left_out.items())
+    return "it is defined in no item: " + ", ".join(
+        f"{reason} ({count})" for reason, count in left_out.items()
+    )
 
 
 def method_level(paired: Paired, rng: np.random.Generator) -> list[Measure]:
@@ -160,7 +182,7 @@ def method_level(paired: Paired, rng: np.random.Generator) -> list[Measure]:
     one_each = paired.edits["method"].eq("").all() if methods == 1 else False
     lone = NO_METHODS if one_each else f"a ranking needs two methods, and there is {methods or 'none'}"
     x, y = _means(judge), _means(people)
-    common = {"level": "method", "n": methods, "of": "methods", "averaging": BY_METHOD}
+    common: dict[str, Any] = {"level": "method", "n": methods, "of": "methods", "averaging": BY_METHOD}
     found = []
     for name in (*correlation.STATISTICS, "pairwise_accuracy"):
         why = lone if methods < 2 else ""
@@ -168,41 +190,28 @@ def method_level(paired: Paired, rng: np.random.Generator) -> list[Measure]:
             why = correlation.reason_undefined(x, y, of="method")
         value = float("nan") if why else float(_ACROSS[name](x[None, :], y[None, :])[0])
         of = None if why else _across_counts(judge, people, _ACROSS[name])
-        found.append(Measure(statistic=name, value=value, why=why, counted=of, **common))  # type: ignore[arg-type]
+        found.append(Measure(statistic=name, value=value, why=why, counted=of, **common))
     return [*found, _soft(judge, people, rng, common, lone)]
 
 
 def _soft(
-    judge: Floats, people: Floats, rng: np.random.Generator, common: dict[str, object], lone: str
+    judge: Floats, people: Floats, rng: np.random.Generator, common: dict[str, Any], lone: str
 ) -> Measure:
-    """Return soft pairwise accuracy, exact for few items; its p-values already resample the items."""
+    """Return soft pairwise accuracy, exact for few items."""
     methods, items = judge.shape[1], len(judge)
     if methods < 3:
         why = lone if methods < 2 else "a ranking of three or more methods is needed, and there are 2"
-        return Measure(statistic="soft_pairwise_accuracy", value=float("nan"), why=why, **common)  # type: ignore[arg-type]
+        return Measure(statistic="soft_pairwise_accuracy", value=float("nan"), why=why, **common)
     flips = soft.sign_flips(items, rng)
     exact = items <= soft.ENUMERATED_ITEMS
     return Measure(
         statistic="soft_pairwise_accuracy",
         value=soft.soft_pairwise_accuracy(judge, people, flips),
         why="no two methods share an item",
-        counted=_soft_counts(judge, people, rng.permutation(flips)[: soft.FLIPS_IN_RESAMPLE]),
-        cost=4.0 * soft.FLIPS_IN_RESAMPLE * items * methods**2 / 2 + 1e6,
+        counted=soft.soft_of_counts(judge, people),
         extra={"permutations": len(flips), "exact": exact},
-        **common,  # type: ignore[arg-type]
+        **common,
     )
-
-
-def _soft_counts(judge: Floats, people: Floats, flips: Floats) -> CountStatistic:
-    """Return soft pairwise accuracy of counts. Here a resample is built: its copies are flipped one by one."""
-
-    def of(counts: Floats) -> Floats:
-        drawn = [np.repeat(np.arange(len(judge)), row.astype(int)) for row in counts]
-        return np.array(
-            [soft.soft_pairwise_accuracy(judge[row], people[row], flips[:, : len(row)]) for row in drawn]
-        )
-
-    return of
 
 
 def _means(grid: Floats) -> Floats:

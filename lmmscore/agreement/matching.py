@@ -11,7 +11,7 @@ from difflib import get_close_matches
 
 import pandas as pd
 
-from lmmscore.errors import FileProblem
+from lmmscore.errors import FileProblem, nearest
 from lmmscore.records import OVERALL
 
 EXAMPLES = 3
@@ -28,13 +28,17 @@ def rename_factors(tables: Sequence[pd.DataFrame], renames: Mapping[str, str]) -
     return [table.assign(factor=table["factor"].replace(dict(renames))) for table in tables]
 
 
-def shared_factors(judge: str, scores: pd.DataFrame, ratings: pd.DataFrame, notes: list[str]) -> list[str]:
-    """Return the factors both sides have, overall last.
+def shared_factors(
+    judge: str, scores: pd.DataFrame, ratings: pd.DataFrame, wanted: Sequence[str], notes: list[str]
+) -> list[str]:
+    """Return the factors both sides have, overall last; only the wanted ones, where some are.
 
     Factors that look like one thing under two names are an error with the rename to type; others are noted.
     """
     ours, theirs = list(scores["factor"].unique()), list(ratings["factor"].unique())
     both = [factor for factor in ours if factor in theirs]
+    if wanted:
+        return _chosen(wanted, both)
     only_ours = [factor for factor in ours if factor not in theirs]
     only_theirs = [factor for factor in theirs if factor not in ours]
     near = {name: _near(name, only_ours) for name in only_theirs}
@@ -49,8 +53,20 @@ def shared_factors(judge: str, scores: pd.DataFrame, ratings: pd.DataFrame, note
         )
     for names, where in ((only_ours, "people did not rate"), (only_theirs, f"{judge} has no scores for")):
         if names:
-            notes.append(f"left out, because {where} {'it' if len(names) == 1 else 'them'}: {', '.join(names)}")
+            notes.append(
+                f"left out, because {where} {'it' if len(names) == 1 else 'them'}: {', '.join(names)}"
+            )
     return sorted(both, key=lambda factor: factor == OVERALL)
+
+
+def _chosen(wanted: Sequence[str], shared: list[str]) -> list[str]:
+    for factor in wanted:
+        if factor not in shared:
+            listed = f"(both have: {', '.join(shared)})"
+            raise FileProblem(
+                f"--factor {factor}: not both scored and rated{nearest(factor, shared)} {listed}"
+            )
+    return sorted((factor for factor in shared if factor in wanted), key=lambda factor: factor == OVERALL)
 
 
 def _near(name: str, others: Sequence[str]) -> str:
@@ -71,7 +87,9 @@ def match_methods(judge: str, scores: pd.DataFrame, ratings: pd.DataFrame, notes
         notes.append(f"{judge} names no method; taken as {method}, the only one people rated")
         return scores.assign(method=method)
     if theirs == {""} and len(ours) == 1:
-        notes.append(f"people's ratings name no method; taken as {next(iter(ours))}, the only one {judge} has")
+        notes.append(
+            f"people's ratings name no method; taken as {next(iter(ours))}, the only one {judge} has"
+        )
         return scores.assign(method="")
     if theirs == {""}:
         raise FileProblem(
@@ -79,7 +97,8 @@ def match_methods(judge: str, scores: pd.DataFrame, ratings: pd.DataFrame, notes
             "say which column does: --method-column NAME"
         )
     raise FileProblem(
-        f"{judge}: no method matches; the judge has {_some(ours)}, people rated {_some(theirs)}; rename them in one file"
+        f"{judge}: no method matches; the judge has {_some(ours)}, people rated {_some(theirs)}; "
+        "rename them in one file"
     )
 
 
@@ -91,14 +110,19 @@ def check_items(judge: str, scores: pd.DataFrame, ratings: pd.DataFrame, notes: 
             f"{judge}: no item was both judged and rated; the judge has for example {_some(ours)}, people "
             f"{_some(theirs)}{_hint(ours, theirs)}"
         )
-    for only, told in ((theirs - ours, "people rated but the judge did not score"), (ours - theirs, "nobody rated")):
+    for only, told in (
+        (theirs - ours, "people rated but the judge did not score"),
+        (ours - theirs, "nobody rated"),
+    ):
         if only:
-            notes.append(f"{judge}: {len(only)} items {told}, for example {_some(only)}")
+            notes.append(f"{judge}: items {told} ({len(only)}), for example {_some(only)}")
 
 
 def _hint(ours: set[str], theirs: set[str]) -> str:
     """Return what would make ids match, where it is as plain as a file ending or a folder."""
-    plain = {item: item.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0].lower() for item in ours | theirs}
+    plain = {
+        item: item.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0].lower() for item in ours | theirs
+    }
     same = {plain[item] for item in ours} & {plain[item] for item in theirs}
     return " (they match without folder, file ending and case: make them alike)" if same else ""
 

@@ -61,9 +61,9 @@ class Paired:
         return Paired(self.edits[self.edits["task"] == task].reset_index(drop=True), {}, self.unrated)
 
 
-def judge_means(scores: pd.DataFrame, factor: str) -> pd.DataFrame:
-    """Return the judge's mean over repeats for each edit it scored, with its task."""
-    rows = scores[(scores["factor"] == factor) & (scores["outcome"] == Outcome.SCORED)]
+def judge_means(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the judge's mean over repeats for each edit it scored, with its task; `scores` are of one factor."""
+    rows = scores[scores["outcome"] == Outcome.SCORED]
     if not rows.duplicated(EDIT).any():
         # One repeat: nothing to average, and a score keeps its last digit.
         return rows[[*EDIT, "score", "task"]].rename(columns={"score": "judge"})
@@ -71,29 +71,22 @@ def judge_means(scores: pd.DataFrame, factor: str) -> pd.DataFrame:
     return grouped.reset_index()
 
 
-def people_means(ratings: pd.DataFrame, factor: str) -> pd.DataFrame:
-    """Return people's mean over raters for each edit they rated."""
-    rows = ratings[ratings["factor"] == factor]
-    return rows.groupby(EDIT, sort=True).agg(people=("score", "mean")).reset_index()
-
-
-def pair(scores: pd.DataFrame, ratings: pd.DataFrame, factor: str) -> Paired:
-    """Pair a judge's scores with people's mean ratings, edit by edit."""
-    both = judge_means(scores, factor).merge(people_means(ratings, factor), on=EDIT, how="outer", sort=True)
+def pair(scores: pd.DataFrame, means: pd.DataFrame, rated: RatedEdits) -> Paired:
+    """Pair a judge's mean scores of a factor with people's mean ratings, edit by edit."""
+    both = means.merge(rated.edits, on=EDIT, how="outer", sort=True)
     complete = both["judge"].notna() & both["people"].notna()
     unrated = both[both["people"].isna()].reset_index(drop=True)
     left_out = {"edits nobody rated": len(unrated)} if len(unrated) else {}
-    unscored = both[both["judge"].isna()]
-    return Paired(
-        both[complete].reset_index(drop=True), left_out | _why_unscored(scores, unscored, factor), unrated
-    )
+    left_out |= _why_unscored(scores, both[both["judge"].isna()])
+    return Paired(both[complete].reset_index(drop=True), left_out, unrated)
 
 
-def _why_unscored(scores: pd.DataFrame, unscored: pd.DataFrame, factor: str) -> dict[str, int]:
+def _why_unscored(scores: pd.DataFrame, unscored: pd.DataFrame) -> dict[str, int]:
     """Return how many rated edits the judge has no score for, by outcome."""
-    outcomes = scores[scores["factor"] == factor].drop_duplicates(EDIT)[[*EDIT, "outcome"]]
-    found = unscored[EDIT].merge(outcomes, on=EDIT, how="left")["outcome"]
-    counts = found.fillna("").value_counts()
+    if unscored.empty:
+        return {}
+    outcomes = scores.drop_duplicates(EDIT)[[*EDIT, "outcome"]]
+    counts = unscored[EDIT].merge(outcomes, on=EDIT, how="left")["outcome"].fillna("").value_counts()
     return {
         f"rated edits the judge left {outcome}" if outcome else "rated edits the judge never saw": int(count)
         for outcome, count in counts.items()
@@ -106,21 +99,21 @@ class RatedEdits:
 
     ratings: Ratings
     edits: pd.DataFrame
+    """item, method and people's mean; a row an edit."""
     items: int
-    rater_names: list[str]
 
-    def judge_by_edit(self, scores: pd.DataFrame, factor: str) -> Floats:
+    def judge_by_edit(self, means: pd.DataFrame) -> Floats:
         """Return the judge's score of each rated edit, NaN where it has none."""
-        joined = self.edits.merge(judge_means(scores, factor), on=EDIT, how="left")
-        return joined["judge"].to_numpy(dtype=float)
+        return self.edits.merge(means, on=EDIT, how="left")["judge"].to_numpy(dtype=float)
 
 
-def rated_edits(ratings: pd.DataFrame, factor: str) -> RatedEdits:
+def rated_edits(ratings: pd.DataFrame) -> RatedEdits:
     """Return one factor's ratings as arrays."""
-    rows = ratings[ratings["factor"] == factor].sort_values([*EDIT, "rater"])
-    edits = rows[EDIT].drop_duplicates().reset_index(drop=True)
-    edit = rows.groupby(EDIT, sort=False).ngroup().to_numpy(dtype=np.int64)
+    rows = ratings.sort_values([*EDIT, "rater"])
+    edit = np.asarray(rows.groupby(EDIT, sort=False).ngroup(), dtype=np.int64)
+    value = rows["score"].to_numpy(dtype=float)
+    means = np.bincount(edit, weights=value) / np.bincount(edit)
+    edits = rows[EDIT].drop_duplicates().reset_index(drop=True).assign(people=means)
     item, items = pd.factorize(rows["item"])
-    rater, names = pd.factorize(rows["rater"], sort=True)
-    arrays = Ratings(rows["score"].to_numpy(dtype=float), edit, item.astype(np.int64), rater.astype(np.int64))
-    return RatedEdits(arrays, edits, len(items), list(names))
+    rater = pd.factorize(rows["rater"], sort=True)[0]
+    return RatedEdits(Ratings(value, edit, item.astype(np.int64), rater.astype(np.int64)), edits, len(items))

@@ -11,8 +11,8 @@ import numpy as np
 
 from lmmscore.agreement.arrays import SAME, Bools, Floats, Ints, snap
 
-MOST_EDITS = 5_000
-"""Pairs grow with the square of the edits; above this many a calibration would not fit in memory."""
+MOST_CELLS = 5_000
+"""Distinct pairs of scores in a group above which calibrating would not fit in memory."""
 
 
 def accuracy(judge: Floats, people: Floats, threshold: float) -> float:
@@ -20,12 +20,24 @@ def accuracy(judge: Floats, people: Floats, threshold: float) -> float:
     n = len(judge)
     if n < 2:
         return float("nan")
-    judge, people = snap(judge), snap(people)
-    right = sum(
-        int(_alike(judge[row + 1 :] - judge[row], people[row + 1 :] - people[row], threshold).sum())
-        for row in range(n - 1)
-    )
+    x, y, size = _cells(judge, people)
+    # Edits with the same two scores are tied for both sides: every pair of them is judged correctly.
+    right = float((size * (size - 1) / 2).sum())
+    for row in range(len(x) - 1):
+        alike = _alike(x[row + 1 :] - x[row], y[row + 1 :] - y[row], threshold)
+        right += float(size[row] * (size[row + 1 :] @ alike))
     return right / (n * (n - 1) / 2)
+
+
+def _cells(judge: Floats, people: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the distinct pairs of scores and how many edits have each."""
+    found, size = np.unique(snap(judge) + 1j * snap(people), return_counts=True)
+    return found.real.copy(), found.imag.copy(), size.astype(float)
+
+
+def distinct(judge: Floats, people: Floats) -> int:
+    """Return how many distinct pairs of scores there are."""
+    return len(_cells(judge, people)[0])
 
 
 def correct_matrix(judge: Floats, people: Floats, threshold: float) -> Bools:
@@ -51,19 +63,19 @@ def calibrate(judge: Floats, people: Floats, group: Ints) -> float:
 
 
 def _gains(judge: Floats, people: Floats, group: Ints) -> tuple[Floats, Floats]:
-    """Return for each pair its gap in the judge's score and what calling it a tie would add to accuracy."""
-    gaps, gains = [], []
-    for name in np.unique(group):
-        x, y = judge[group == name], people[group == name]
+    """Return for each pair of scores its gap by the judge and what calling it a tie would add to accuracy."""
+    gaps, gains = [np.zeros(0)], [np.zeros(0)]
+    for members in np.split(np.argsort(group, kind="stable"), np.flatnonzero(np.diff(np.sort(group))) + 1):
+        n = len(members)
+        x, y, size = _cells(judge[members], people[members])
         first, second = np.triu_indices(len(x), 1)
-        if not len(first):
+        if n < 2:
             continue
         by_judge, by_people = x[first] - x[second], y[first] - y[second]
-        now = _alike(by_judge, by_people, 0.0)
+        gain = (by_people == 0).astype(float) - _alike(by_judge, by_people, 0.0)
         gaps.append(np.abs(by_judge))
-        gains.append(((by_people == 0).astype(float) - now) / len(first))
-    empty = np.zeros(0)
-    return (np.concatenate(gaps), np.concatenate(gains)) if gaps else (empty, empty)
+        gains.append(gain * size[first] * size[second] / (n * (n - 1) / 2))
+    return np.concatenate(gaps), np.concatenate(gains)
 
 
 def _alike(by_judge: Floats, by_people: Floats, threshold: float) -> Bools:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import krippendorff
 import numpy as np
 
-from lmmscore.agreement import counted, correlation
+from lmmscore.agreement import correlation, counted
 from lmmscore.agreement.arrays import Floats, Ints, snap
 from lmmscore.agreement.bootstrap import CountStatistic
 
@@ -52,7 +52,7 @@ def alpha_of_counts(ratings: Ratings, items: int) -> CountStatistic:
 
     def of(counts: Floats) -> Floats:
         size, inside, s, ss = (counts @ sums).T
-        return 1 - counted.divide((size - 1) * inside, size * ss - s**2)
+        return 1 - counted.divide((size - 1) * inside, counted.spread(size, s, ss))
 
     return of
 
@@ -84,8 +84,11 @@ def _edit_sums(ratings: Ratings) -> tuple[Floats, Floats, Floats, Ints]:
     """
     centred = ratings.value - ratings.value.mean()
     _, first, edit = np.unique(ratings.edit, return_index=True, return_inverse=True)
-    n = np.bincount(edit).astype(float)
-    return n, np.bincount(edit, weights=centred), np.bincount(edit, weights=centred**2), ratings.item[first]
+    ones = np.ones_like(centred)
+    n, total, squares = (
+        np.bincount(edit, weights=column).astype(float) for column in (ones, centred, centred**2)
+    )
+    return n, total, squares, ratings.item[first]
 
 
 @dataclass(frozen=True, slots=True)

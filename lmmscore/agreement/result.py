@@ -48,11 +48,9 @@ class Agreement:
 
     def row(self, judge: str, factor: str, level: str, statistic: str) -> Row | None:
         """Return one row, or None where there is no such."""
-        for row in self.rows:
-            if (row.judge, row.factor) == (judge, factor):
-                if (row.measure.level, row.measure.statistic) == (level, statistic):
-                    return row
-        return None
+        wanted = (judge, factor, level, statistic)
+        rows = (r for r in self.rows if (r.judge, r.factor, r.measure.level, r.measure.statistic) == wanted)
+        return next(rows, None)
 
     def people_row(self, factor: str, statistic: str) -> Row | None:
         """Return one row about the people, or None."""

@@ -1,4 +1,4 @@
-"""Are the ratings on the judge's scale? A 70 among sevens is a slip of the pen; all of them to 100 is another scale."""
+"""Are the ratings on the scale? A 70 among sevens is a slip of the pen, and every mean with it would be wrong."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ import pandas as pd
 from lmmscore.errors import FileProblem
 from lmmscore.records import Outcome
 
-SLIPS = 0.05
-"""Up to this share of ratings beyond the judge's scores are taken for slips; more for a scale of their own."""
-
 
 def check_scale(
     ratings: pd.DataFrame,
@@ -20,10 +17,10 @@ def check_scale(
     scales: Mapping[str, tuple[float, float]],
     stated: tuple[float, float] | None,
 ) -> None:
-    """Raise where ratings are off the scale, naming them; note where people plainly used another scale.
+    """Raise where ratings are off a scale that is known, naming the first; note those beyond a scale that is not.
 
-    The scale is the stated one, else the factor's own (from the run or the dialog), else the range of the
-    judges' scores over all factors.
+    Known is the stated scale, else the factor's own (from the run or a dialog). Without one, all there is to go by
+    is the range of the judges' scores, and a rating beyond that may be right.
     """
     seen = _seen(judges)
     known = {factor: stated or scales.get(factor) for factor in ratings["factor"].unique()}
@@ -31,16 +28,19 @@ def check_scale(
     high = ratings["factor"].map({factor: (ends or seen)[1] for factor, ends in known.items()}).astype(float)
     off = ratings.assign(low=low, high=high)[(ratings["score"] < low) | (ratings["score"] > high)]
     guessed = off["factor"].map(lambda factor: known[factor] is None).astype(bool)
-    _raise_for(off[~guessed], "mend them, or state another scale with --scale LOW,HIGH")
-    beyond = off[guessed]
-    if len(beyond) > SLIPS * len(ratings):
+    if not off[~guessed].empty:
+        raise FileProblem(
+            f"{_told(off[~guessed], 'is off the scale of')}; mend them, or state --scale LOW,HIGH"
+        )
+    if len(off) * 2 > len(ratings):
         span = f"{ratings['score'].min():g} to {ratings['score'].max():g}"
         notes.append(
             f"people used {span} and the judge {seen[0]:g} to {seen[1]:g}: mae and bias compare different scales"
         )
-        return
-    ends = min(seen[0], beyond["score"].min()), max(seen[1], beyond["score"].max())
-    _raise_for(beyond, f"mend them, or state the scale, for example --scale {ends[0]:g},{ends[1]:g}")
+    elif not off.empty:
+        notes.append(
+            f"{_told(off, 'is beyond the judge, which gave')}; to refuse such ratings state --scale LOW,HIGH"
+        )
 
 
 def _seen(judges: Sequence[pd.DataFrame]) -> tuple[float, float]:
@@ -48,12 +48,9 @@ def _seen(judges: Sequence[pd.DataFrame]) -> tuple[float, float]:
     return (float(scores.min()), float(scores.max())) if len(scores) else (float("-inf"), float("inf"))
 
 
-def _raise_for(off: pd.DataFrame, hint: str) -> None:
-    if off.empty:
-        return
+def _told(off: pd.DataFrame, how: str) -> str:
+    """Return the first rating that is off, where it stands, and how many there are."""
     first = off.iloc[0]
     more = f" (and {len(off) - 1} more ratings)" if len(off) > 1 else ""
-    raise FileProblem(
-        f"{first['where']}: {first['factor']} {first['score']:g} is off the scale of {first['low']:g} to "
-        f"{first['high']:g}{more}; {hint}"
-    )
+    limits = f"{first['low']:g} to {first['high']:g}"
+    return f"{first['where']}: {first['factor']} {first['score']:g} {how} {limits}{more}"

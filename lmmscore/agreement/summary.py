@@ -18,7 +18,9 @@ def summary(agreement: Agreement, level: str = "item") -> pd.DataFrame:
         for factor in agreement.factors:
             head = agreement.row(judge, factor, level, "spearman")
             if head is not None:
-                lines.append({"judge": judge, "factor": factor} | _cells(agreement, judge, factor, level, head))
+                lines.append(
+                    {"judge": judge, "factor": factor} | _cells(agreement, judge, factor, level, head)
+                )
     return pd.DataFrame(lines)
 
 

@@ -12,6 +12,7 @@ import click
 if TYPE_CHECKING:
     from lmmscore.agreement import Agreement
     from lmmscore.cli.inputs import Source
+    from lmmscore.dialogs import Dialog
 
 
 SECTIONS = ("further", "tasks", "powered")
@@ -27,12 +28,18 @@ SECTIONS = ("further", "tasks", "powered")
 @click.option("--item-column", default="", help="The column that names the item.")
 @click.option("--rater-column", default="", help="The ratings' column that names the rater.")
 @click.option("--method-column", default="", help="The column that names the method.")
-@click.option("--factor-column", default="", help="The ratings' column that names the factor, in a long table.")
+@click.option(
+    "--factor-column", default="", help="The ratings' column that names the factor, in a long table."
+)
 @click.option("--score-column", default="", help="The ratings' column with the number, in a long table.")
 @click.option("--rename", "renames", multiple=True, metavar="OLD=NEW", help="Call a factor by another name.")
 @click.option("--factor", "factors", multiple=True, help="Only this factor; may be repeated.")
-@click.option("--dialog", default="", help="Check --scores against this dialog's scales; its rule makes the overall.")
-@click.option("--scale", default="", metavar="LOW,HIGH", help="The scale of the ratings, where none is on record.")
+@click.option(
+    "--dialog", default="", help="Check --scores against this dialog's scales; its rule makes the overall."
+)
+@click.option(
+    "--scale", default="", metavar="LOW,HIGH", help="The scale of the ratings, where none is on record."
+)
 @click.option("--task-column", default="", help="The score file's column that names the task category.")
 @click.option("--task-pattern", default="", metavar="REGEX",
               help="Find the task in the item's id: the first group in parentheses.")  # fmt: skip
@@ -40,16 +47,22 @@ SECTIONS = ("further", "tasks", "powered")
               help="Advantage granted to people in the alternative annotator test.")  # fmt: skip
 @click.option("--min-edits", type=click.IntRange(2), default=30, show_default=True,
               help="Edits a rater needs in that test.")  # fmt: skip
-@click.option("--resamples", type=click.IntRange(100), default=9_999, show_default=True, help="Bootstrap draws.")
+@click.option(
+    "--resamples", type=click.IntRange(100), default=9_999, show_default=True, help="Bootstrap draws."
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all random draws.")
 @click.option("--show", multiple=True, type=click.Choice([*SECTIONS, "all"]),
               help="Add a section to what the terminal shows; may be repeated.")  # fmt: skip
-@click.option("--plots", type=click.Path(path_type=Path), metavar="DIR", help="Write figures into this folder.")
+@click.option(
+    "--plots", type=click.Path(path_type=Path), metavar="DIR", help="Write figures into this folder."
+)
 @click.option("--plot-format", type=click.Choice(["pdf", "svg", "png"]), default="pdf", show_default=True)
 @click.option("--format", "form", type=click.Choice(["term", "md", "csv", "tex", "json"]), default="term",
               show_default=True)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-def command(runs: tuple[str, ...], score_files: tuple[str, ...], form: str, as_json: bool, **options: Any) -> None:
+def command(
+    runs: tuple[str, ...], score_files: tuple[str, ...], form: str, as_json: bool, **options: Any
+) -> None:
     """Compare a judge with human ratings.
 
     RUN is a run's folder, or a scores.csv; score files of other tools are given with --scores. Ratings may be long
@@ -88,11 +101,9 @@ def _files(specs: Sequence[str], options: dict[str, Any]) -> list[Source]:
     """Read other tools' score files, each under a name of its own."""
     from lmmscore.cli.inputs import Source
     from lmmscore.dialogs import load_dialog
-    from lmmscore.runs import factor_table
     from lmmscore.scorefiles import Layout, judge_name, read_score_file
 
     dialog = load_dialog(options["dialog"]) if options["dialog"] else None
-    settings = {"factors": factor_table(dialog.factors)} if dialog else {}
     layout = Layout(
         item=options["item_column"],
         method=options["method_column"],
@@ -102,22 +113,51 @@ def _files(specs: Sequence[str], options: dict[str, Any]) -> list[Source]:
     names = [judge_name(spec) for spec in specs]
     named = [name if names.count(name) == 1 else spec for name, spec in zip(names, specs, strict=True)]
     return [
-        Source(name, Path(spec), read_score_file(spec, layout, dialog), settings)
+        _with_scales(Source(name, Path(spec), read_score_file(spec, layout, dialog)), dialog)
         for name, spec in zip(named, specs, strict=True)
     ]
 
 
+def _with_scales(source: Source, dialog: Dialog | None) -> Source:
+    """Return the source with its factors' scales: the named dialog's, or those of a bundled one with its factors."""
+    from dataclasses import replace
+
+    from lmmscore.records import OVERALL
+    from lmmscore.runs import factor_table
+
+    if dialog is not None:
+        return replace(source, settings={"factors": factor_table(dialog.factors)})
+    factors = set(source.scores["factor"]) - {OVERALL}
+    for known in _bundled_dialogs():
+        if {factor.key for factor in known.factors} == factors:
+            # Only the scales: how this file's overall was made is not known.
+            scales = [entry | {"weight": None} for entry in factor_table(known.factors)]
+            return replace(source, settings={"factors": scales})
+    return source
+
+
+def _bundled_dialogs() -> list[Dialog]:
+    from lmmscore.bundled import bundled
+    from lmmscore.dialogs import Dialog, load
+
+    loaded = [load(str(path)) for path in sorted(bundled("dialogs").glob("*.yaml"))]
+    return [dialog for dialog in loaded if isinstance(dialog, Dialog)]
+
+
 def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     from lmmscore.agreement import agree
-    from lmmscore.cli.inputs import parse_scale, scales_of, weights_of
+    from lmmscore.cli.inputs import parse_scale
     from lmmscore.errors import LmmscoreError
+    from lmmscore.leaderboard.weights import scales_of, weights_of
     from lmmscore.ratings import Columns, read_ratings
 
     names = [judge.name for judge in judges]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
         raise LmmscoreError(f"{twice} is given twice; name each judge once")
-    columns = Columns(**{name: options[f"{name}_column"] for name in ("item", "method", "rater", "factor", "score")})
+    columns = Columns(
+        **{name: options[f"{name}_column"] for name in ("item", "method", "rater", "factor", "score")}
+    )
     ratings = read_ratings(options["human"], columns)
     scales = {factor: ends for judge in judges for factor, ends in scales_of(judge.settings, None).items()}
     found = agree(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -147,7 +148,8 @@ def _rendered(board: Leaderboard, source: Source, form: Format, options: dict[st
     further += _against_grids(matched, options)
     wide = True if (options["by"] or "").replace(" ", "") == "task,method" else None
     tty = sys.stdout.isatty()
-    return render(board, form, decimals=decimals, wide=wide, further=further, color=tty)
+    width = get_terminal_size().columns if tty else None
+    return render(board, form, decimals=decimals, wide=wide, further=further, width=width, color=tty)
 
 
 def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extras:
@@ -161,7 +163,7 @@ def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extr
         scores,
         factor=board.tables[0].factor,
         weights=weights,
-        sessions=source.sessions(with_names=bool({"habits", "all"} & set(options["show"]))),
+        sessions=source.sessions(with_names=True),
         level=0.95,
         seed=options["seed"],
     )

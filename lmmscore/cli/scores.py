@@ -11,8 +11,12 @@ import click
 
 @click.command("scores")
 @click.argument("file", metavar="FILE[:FIELD]")
-@click.option("--out", "-o", type=click.Path(path_type=Path), help="Write here instead of to standard output.")
-@click.option("--dialog", "-d", default="", help="Check against this dialog's scales; its rule makes the overall.")
+@click.option(
+    "--out", "-o", type=click.Path(path_type=Path), help="Write here instead of to standard output."
+)
+@click.option(
+    "--dialog", "-d", default="", help="Check against this dialog's scales; its rule makes the overall."
+)
 @click.option("--item-column", default="", help="The column that names the item.")
 @click.option("--method-column", default="", help="The column that names the method.")
 @click.option("--task-column", default="", help="The column that names the task category.")

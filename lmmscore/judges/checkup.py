@@ -61,7 +61,7 @@ async def check_up(make: Make, options: OpenAIOptions, rng: random.Random) -> li
         findings.append(await _with(strict, _structured))
         # Responses takes no seed, and what is tried out here is the way, not the parameters.
         other = make(replace(options, api="responses", seed=None))
-        findings.append(await _with(other, lambda judge: _responses(judge, shown, names)))
+        findings.append(await _with(other, lambda judge: _responses(judge, shown)))
     return findings
 
 
@@ -88,14 +88,20 @@ async def _converse(
         shown,
     )
     first = await judge.ask(talk)
-    talk = talk.hear(first.text).say("Which word were you asked to keep in mind? Answer with that word alone.")
+    talk = talk.hear(first.text).say(
+        "Which word were you asked to keep in mind? Answer with that word alone."
+    )
     second = await judge.ask(talk)
     return [
         Finding("answers", bool(first.text), f"finish {first.finish}", needed=True),
         _colours(first, names),
-        Finding("remembers", word in second.text.lower(), f"asked for {word!r}, got {_short(second)}", needed=True),
+        Finding(
+            "remembers", word in second.text.lower(), f"asked for {word!r}, got {_short(second)}", needed=True
+        ),
         _usage(first),
-        Finding("model", bool(first.model) or None, first.model or "the server does not say which model answered"),
+        Finding(
+            "model", bool(first.model) or None, first.model or "the server does not say which model answered"
+        ),
         Finding("fingerprint", bool(first.fingerprint) or None, first.fingerprint or "none given"),
     ]
 
@@ -109,7 +115,9 @@ def _colours(reply: Reply, names: list[str]) -> Finding:
 def _usage(reply: Reply) -> Finding:
     usage = reply.usage
     counted = usage.prompt_tokens is not None and usage.completion_tokens is not None
-    detail = f"{usage.prompt_tokens} in, {usage.completion_tokens} out" if counted else "no token counts: no price"
+    detail = (
+        f"{usage.prompt_tokens} in, {usage.completion_tokens} out" if counted else "no token counts: no price"
+    )
     if counted and usage.cached_tokens is not None:
         detail += f", cached tokens reported ({usage.cached_tokens})"
     return Finding("reports usage", counted, detail)
@@ -128,7 +136,7 @@ async def _structured(judge: Judge) -> Finding:
     return Finding("structured output", followed, f"asked for a schema, got {_short(reply)}")
 
 
-async def _responses(judge: Judge, shown: tuple[Picture, ...], names: list[str]) -> Finding:
+async def _responses(judge: Judge, shown: tuple[Picture, ...]) -> Finding:
     talk = Conversation().say("Name the colour of this picture in one word.", shown[:1])
     try:
         reply = await judge.ask(talk)

@@ -26,10 +26,14 @@ from lmmscore.errors import (
 from lmmscore.judges.retry import Trouble, asked_wait_s
 
 RETRIED = frozenset({408, 409, 425, 429})
-_NO_QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "access_terminated"})
+_NO_QUOTA = frozenset(
+    {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "access_terminated"}
+)
 _FILTERED = frozenset({"content_filter", "content_policy_violation", "responsibleaipolicyviolation"})
 _TOO_LONG = frozenset({"context_length_exceeded", "string_above_max_length"})
-_LOST = re.compile(r"previous.?response|response with id|\bfile\b.*(not found|expired|does not exist|no such)")
+_LOST = re.compile(
+    r"previous.?response|response with id|\bfile\b.*(not found|expired|does not exist|no such)"
+)
 _UNWANTED = re.compile(
     r"unsupported|not supported|unrecogni[sz]ed|unknown|not permitted|not allowed|extra inputs|unexpected|invalid"
 )
@@ -98,7 +102,9 @@ def complaint_in(answer: Answer) -> Complaint:
         error = {"message": str(error)}
     inner = error.get("innererror")
     inner = inner if isinstance(inner, dict) else {}
-    codes = {str(value).lower() for value in (error.get("code"), error.get("type"), inner.get("code")) if value}
+    codes = {
+        str(value).lower() for value in (error.get("code"), error.get("type"), inner.get("code")) if value
+    }
     message = error.get("message") or error.get("detail") or data.get("detail") or ""
     status = error.get("code") if isinstance(error.get("code"), int) else None
     text = message if isinstance(message, str) else json.dumps(message)
@@ -110,7 +116,9 @@ def refuse(answer: Answer, complaint: Complaint, asked: Asked, wall_s: float) ->
     status = complaint.status if answer.status < 300 and complaint.status else answer.status
     said = f"{status}: {complaint.message}" if complaint.message else f"{status}"
     if complaint.codes & _NO_QUOTA or status == 402:
-        raise QuotaExhausted(f"{asked.judge}: no quota or money left ({said}); top up the account, then go on")
+        raise QuotaExhausted(
+            f"{asked.judge}: no quota or money left ({said}); top up the account, then go on"
+        )
     if status in RETRIED or status >= 500 or status < 300:
         _trouble(status, said, answer, asked, wall_s)
     raise _final(status, said, complaint, answer, asked)

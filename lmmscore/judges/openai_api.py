@@ -14,6 +14,7 @@ import httpx2
 import openai
 
 from lmmscore.conversation import Conversation
+from lmmscore.errors import JudgeError
 from lmmscore.judges.asking import Asker, NoAnswer, Question
 from lmmscore.judges.clock import Clock, RealClock
 from lmmscore.judges.faults import Answer
@@ -33,7 +34,11 @@ _UNSAID = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version"
 
 
 def make(
-    spec: str, *, options: OpenAIOptions | None = None, clock: Clock | None = None, rng: random.Random | None = None
+    spec: str,
+    *,
+    options: OpenAIOptions | None = None,
+    clock: Clock | None = None,
+    rng: random.Random | None = None,
 ) -> OpenAIJudge:
     """Return the judge `openai/SPEC`, where SPEC is `MODEL[@BASE_URL]`. The key is read from the environment."""
     options = options or OpenAIOptions()
@@ -100,6 +105,10 @@ class OpenAIJudge:
         body = chat_body({**head, **fields}, await self._transcript.elements(conversation))
         return await self._asker.ask(conversation, Question("/chat/completions", body, chat_reply, fields))
 
+    def stop(self, error: JudgeError) -> None:
+        """Send nothing from now on; questions that wait for their turn, or to be asked again, raise this error."""
+        self._asker.stop(error)
+
     async def close(self) -> None:
         """Let go of connections."""
         await self._asker.close()
@@ -116,7 +125,9 @@ class OpenAIConnection:
             max_retries=0,
             default_headers=_headers(address, options, key),
             default_query=dict(parse_qsl(address.query)),
-            http_client=SegmentClient(self._url, options.timeout_s, options.stall_s if options.stream else None),
+            http_client=SegmentClient(
+                self._url, options.timeout_s, options.stall_s if options.stream else None
+            ),
         )
 
     async def post(self, path: str, body: Body) -> Answer:
@@ -152,7 +163,9 @@ async def _answer(sending: Any) -> Answer:
     except openai.APIStatusError as error:
         response = error.response
     except openai.APITimeoutError as error:
-        raise NoAnswer(_cause(error), reached=not isinstance(error.__cause__, httpx2.ConnectTimeout)) from None
+        raise NoAnswer(
+            _cause(error), reached=not isinstance(error.__cause__, httpx2.ConnectTimeout)
+        ) from None
     except openai.APIConnectionError as error:
         raise NoAnswer(_cause(error), reached=not isinstance(error.__cause__, httpx2.ConnectError)) from None
     headers = {name.lower(): value for name, value in response.headers.items()}

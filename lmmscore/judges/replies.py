@@ -64,7 +64,9 @@ def responses_reply(data: Any, headers: Mapping[str, str]) -> Reply:
     texts, refusals, thoughts, rest = [], [], [], []
     for item in filter(lambda one: isinstance(one, dict), data["output"]):
         if item.get("type") == "reasoning":
-            thoughts += [part.get("text", "") for part in (item.get("summary") or []) + (item.get("content") or [])]
+            thoughts += [
+                part.get("text", "") for part in (item.get("summary") or []) + (item.get("content") or [])
+            ]
         elif item.get("type") == "message":
             parts = item.get("content") or []
             texts += [part.get("text", "") for part in parts if part.get("type") == "output_text"]
@@ -122,7 +124,9 @@ def _content(content: Any) -> tuple[str, str]:
     """Return the words and the thinking of a message's content, be it a string or a list of parts."""
     if isinstance(content, list):
         words = "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
-        thinking = [_json_of(part["thinking"]) for part in content if isinstance(part, dict) and "thinking" in part]
+        thinking = [
+            _json_of(part["thinking"]) for part in content if isinstance(part, dict) and "thinking" in part
+        ]
         return words, "\n".join(thinking)
     text = _text(content)
     # Servers without a reasoning parser leave the thinking at the head of the text.

@@ -47,7 +47,9 @@ class ResponsesRoute:
             return await self._send(conversation, known, state)
         except AddressNotFound:
             self.works = False
-            self._asker.notice("the server has no Responses API; questions travel by Chat Completions instead")
+            self._asker.notice(
+                "the server has no Responses API; questions travel by Chat Completions instead"
+            )
             return None
         except StateLost:
             return await self._after_loss(conversation, known)
@@ -72,7 +74,12 @@ class ResponsesRoute:
         message = conversation.message
         if not self._structured or message is None or not message.schema:
             return self._fields
-        schema = {"type": "json_schema", "name": "reply", "strict": True, "schema": json.loads(message.schema)}
+        schema = {
+            "type": "json_schema",
+            "name": "reply",
+            "strict": True,
+            "schema": json.loads(message.schema),
+        }
         return {**self._fields, "text": {"format": schema}}
 
     async def _after_loss(self, conversation: Conversation, known: Conversation | None) -> Reply:
@@ -155,7 +162,9 @@ class ShownPictures:
             self._asker.meter.files_uploaded += 1
         else:
             self._has_files = False
-            self._asker.notice(f"the server takes no files ({answer.status}); pictures travel inside the questions")
+            self._asker.notice(
+                f"the server takes no files ({answer.status}); pictures travel inside the questions"
+            )
         return name
 
 
@@ -169,7 +178,9 @@ def _message(message: Message, shown: Sequence[list[bytes]]) -> list[bytes]:
 
 def _fields(address: Address, options: OpenAIOptions) -> dict[str, Any]:
     if options.seed is not None:
-        raise JudgeFileError(f"{address.name}: the Responses API takes no seed; leave out seed, or set api: chat")
+        raise JudgeFileError(
+            f"{address.name}: the Responses API takes no seed; leave out seed, or set api: chat"
+        )
     fields: dict[str, Any] = {"model": address.model, "store": True}
     if options.temperature is not None:
         fields["temperature"] = options.temperature
@@ -178,4 +189,3 @@ def _fields(address: Address, options: OpenAIOptions) -> dict[str, Any]:
     if options.reasoning_effort is not None:
         fields["reasoning"] = {"effort": options.reasoning_effort}
     return {**fields, **options.extra}
-

@@ -9,7 +9,6 @@ from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 from lmmscore.errors import JudgeError
-from lmmscore.judges.clock import Clock
 
 T = TypeVar("T")
 
@@ -18,7 +17,13 @@ class Trouble(Exception):
     """An attempt that failed in a way that may pass: asking again can help."""
 
     def __init__(
-        self, what: str, error: JudgeError, *, wait_s: float | None = None, crowded: bool = False, paid: bool = False
+        self,
+        what: str,
+        error: JudgeError,
+        *,
+        wait_s: float | None = None,
+        crowded: bool = False,
+        paid: bool = False,
     ) -> None:
         super().__init__(what)
         self.what = what
@@ -44,7 +49,7 @@ class Patience:
 
     def wait_s(self, attempt: int, asked_s: float | None, rng: random.Random) -> float:
         """Return the wait after the given attempt: at least what the server asked, and never in step with others."""
-        backoff = min(self.longest_s, self.first_s * 2 ** (attempt - 1))
+        backoff = min(self.longest_s, self.first_s * 2.0 ** (attempt - 1))
         if asked_s is None:
             return backoff * rng.uniform(0.5, 1.0)
         return asked_s + min(1.0, backoff) * rng.uniform(0.05, 0.25)
@@ -54,7 +59,7 @@ async def persist(
     attempt: Callable[[int], Awaitable[T]],
     *,
     patience: Patience,
-    clock: Clock,
+    sleep: Callable[[float], Awaitable[None]],
     rng: random.Random,
     on_trouble: Callable[[int, Trouble, float | None], None],
 ) -> T:
@@ -73,7 +78,7 @@ async def persist(
                 raise trouble.error from None
             wait_s = patience.wait_s(number, asked_s, rng)
             on_trouble(number, trouble, wait_s)
-        await clock.sleep(wait_s)
+        await sleep(wait_s)
     raise AssertionError("at least one attempt")
 
 
@@ -88,7 +93,9 @@ def asked_wait_s(headers: dict[str, str], wall_s: float) -> float | None:
         pass
     value = headers.get("retry-after", "").strip()
     try:
-        seconds = float(value.removesuffix("ms")) / 1000 if value.endswith("ms") else float(value.removesuffix("s"))
+        seconds = (
+            float(value.removesuffix("ms")) / 1000 if value.endswith("ms") else float(value.removesuffix("s"))
+        )
     except ValueError:
         try:
             seconds = parsedate_to_datetime(value).timestamp() - wall_s

@@ -26,7 +26,9 @@ def assemble(content: bytes) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant"}
     finish = None
     for chunk in chunks:
-        whole |= {name: chunk[name] for name in ("id", "model", "system_fingerprint", "usage") if chunk.get(name)}
+        whole |= {
+            name: chunk[name] for name in ("id", "model", "system_fingerprint", "usage") if chunk.get(name)
+        }
         for choice in chunk.get("choices") or []:
             if choice.get("index", 0) == 0:
                 _add(message, choice.get("delta") or {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from lmmscore.leaderboard.differences import EXACT_UP_TO, Differences
@@ -28,10 +29,14 @@ def rule(*, repeats: int, missing: str, lowest: float) -> str:
 def hole_warning(holes: int, asked: int, reasons: Mapping[str, int], rows: Sequence[Row]) -> str:
     """Return the sentence above a table with holes."""
     why = ", ".join(f"{count} {outcome}" for outcome, count in reasons.items() if count)
-    short = ", ".join(f"{row.method} {row.coverage:.0%}" for row in rows if row.coverage < 1)
-    return (
-        f"{holes} of {_count(asked, 'judgement')} gave no score ({why}). Scored: {short}; all others in full."
-    )
+    short = [f"{row.method} {_share(row.coverage)}" for row in rows if row.coverage < 1]
+    rest = "; all others in full" if len(short) < len(rows) else ""
+    return f"{holes} of {_count(asked, 'judgement')} gave no score ({why}). Scored: {', '.join(short)}{rest}."
+
+
+def _share(coverage: float) -> str:
+    # Rounded down: what is nearly all must not look like all.
+    return f"{math.floor(coverage * 100 + 1e-6)}%"
 
 
 def range_warning(rows: Sequence[Row], scale: tuple[float, float], *, observed: bool) -> str:

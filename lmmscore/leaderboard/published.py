@@ -13,7 +13,7 @@ from lmmscore.bundled import bundled
 from lmmscore.csvsafe import restore
 from lmmscore.errors import FileProblem, nearest
 
-_NEEDED = ("task", "method", "mean", "std", "rank")
+_NEEDED = ("task", "method", "mean", "rank")
 
 _ROUNDING = 0.005
 """Figures are printed with two decimals."""
@@ -75,7 +75,7 @@ def find_published(name: str) -> Path:
 
 
 def load_published(path: Path) -> list[Entry]:
-    """Read a table with the columns task, method, mean, std and rank, in any order; `n` may be there too."""
+    """Read a table with the columns task, method, mean and rank, in any order; std and n may be there too."""
     try:
         text = path.read_text(encoding="utf-8-sig")
         reader = csv.DictReader(io.StringIO(text, newline=""))

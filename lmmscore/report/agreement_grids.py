@@ -58,11 +58,16 @@ def headline(found: Agreement, judge: str) -> Grid:
         row = found.row(judge, factor, "item", "spearman")
         if row is None:
             continue
-        own, rater = found.row(judge, factor, "item", "rater_spearman"), found.people_row(factor, "rater_spearman")
+        own, rater = (
+            found.row(judge, factor, "item", "rater_spearman"),
+            found.people_row(factor, "rater_spearman"),
+        )
         said = found.verdict(judge, factor)
         words = said.words if said else ""
         mark = Cell(words, "best" if words in (EQUAL, BETTER) else "")
-        rows.append((*plain(factor, str(row.measure.n), _value(row), _limits(row), _value(own), _value(rater)), mark))
+        rows.append(
+            (*plain(factor, str(row.measure.n), _value(row), _limits(row), _value(own), _value(rater)), mark)
+        )
     return Grid(
         f"{judge} against people",
         ("factor", "n", "Spearman ρ", "95%", "judge as a rater", "a rater", "verdict"),
@@ -126,7 +131,7 @@ def left_out(rows: Sequence[Row], about: str = "") -> Iterator[str]:
 
 def _told(counts: object) -> str:
     assert isinstance(counts, dict)
-    return ", ".join(f"{count} {reason}" for reason, count in counts.items())
+    return ", ".join(f"{reason} ({count})" for reason, count in counts.items())
 
 
 def further(found: Agreement, judge: str) -> Grid:
@@ -141,7 +146,11 @@ def further(found: Agreement, judge: str) -> Grid:
         for row in found.rows
         if row.judge == judge and row.measure.level == "item" and row.measure.extra.get("threshold")
     ]
-    ties = (f"Calibrated: a difference up to this counts as a tie: {', '.join(thresholds)}.",) if thresholds else ()
+    ties = (
+        (f"Calibrated: a difference up to this counts as a tie: {', '.join(thresholds)}.",)
+        if thresholds
+        else ()
+    )
     return Grid(
         f"{judge}: further statistics, level item",
         ("factor", *FURTHER.values()),
@@ -266,7 +275,11 @@ def alternative_grid(found: Agreement) -> Grid:
         for entry in known
     ]
     first = known[0]
-    lacking = [f"{e['judge']}, {e['factor']}: undefined, because {e['why']}." for e in found.alternative if "why" in e]
+    lacking = [
+        f"{e['judge']}, {e['factor']}: undefined, because {e['why']}."
+        for e in found.alternative
+        if "why" in e
+    ]
     few = dict.fromkeys(_told(entry["left_out"]) for entry in known if entry["left_out"])
     return Grid(
         title,
@@ -296,7 +309,9 @@ def powered_grids(found: Agreement) -> list[Grid]:
             shown += [number(entry["people_only"], 2), alone, str(entry["n"]), str(entry["n_judge"])]
             shown += [number(entry["trust"], 2)]
         rows.append(plain(entry["judge"], entry["method"] or NONE, entry["stratum"] or NONE, *shown))
-    reasons = dict.fromkeys(f"{entry['stratum']}: undefined, because {entry['why']}." for entry in entries if "why" in entry)
+    reasons = dict.fromkeys(
+        f"{entry['stratum']}: undefined, because {entry['why']}." for entry in entries if "why" in entry
+    )
     columns = ("judge", "method", "task", "mean", "95%", "people alone", "95%", "rated", "scored", "λ")
     return [
         Grid(

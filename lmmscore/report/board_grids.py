@@ -29,6 +29,7 @@ def table_grid(table: Table, *, decimals: int) -> Grid:
         above=table.warnings,
         below=table.notes,
         text_columns=frozenset({1}),
+        spare=frozenset(range(len(columns) - len(_factors(table)), len(columns))),
     )
 
 

@@ -79,7 +79,9 @@ def _panels(found: Agreement, judge: str) -> tuple[Figure, list[tuple[str, Paire
     axes = list(grid.ravel())
     for spare in axes[len(factors) :]:
         spare.set_axis_off()
-    panels = [(factor, found.paired[judge, factor], axis) for factor, axis in zip(factors, axes, strict=False)]
+    panels = [
+        (factor, found.paired[judge, factor], axis) for factor, axis in zip(factors, axes, strict=False)
+    ]
     return figure, panels
 
 
@@ -134,7 +136,7 @@ def fit_band(
     lines = mean_y[usable, None] + slope[:, None] * (grid[None, :] - mean_x[usable, None])
     low, high = np.quantile(lines, [0.025, 0.975], axis=0)
     best = np.polyfit(x, y, 1)
-    return low, np.polyval(best, grid), high
+    return low, np.asarray(np.polyval(best, grid), dtype=float), high
 
 
 def bland_altman(found: Agreement, judge: str) -> Figure:
@@ -181,7 +183,9 @@ def factor_map(found: Agreement, judge: str) -> Figure:
         return figure
 
 
-def cross_correlations(found: Agreement, judge: str, factors: Sequence[str], sides: tuple[str, str]) -> Floats:
+def cross_correlations(
+    found: Agreement, judge: str, factors: Sequence[str], sides: tuple[str, str]
+) -> Floats:
     """Return Spearman's ρ of every factor of one side with every factor of the other, NaN where undefined."""
     columns = [found.paired[judge, factor].edits.set_index(EDIT) for factor in factors]
     left = pd.concat([edits[sides[0]] for edits in columns], axis=1).sort_index().to_numpy(dtype=float)
@@ -201,5 +205,7 @@ def _map(axis: Axes, table: Floats, factors: Sequence[str], title: str) -> Any:
     for i, j in np.ndindex(table.shape):
         value = table[i, j]
         text = "–" if np.isnan(value) else f"{value:.1f}".replace("-0.0", "0.0")
-        axis.text(j, i, text, ha="center", va="center", fontsize=4.5, color="white" if abs(value) > 0.6 else INK)
+        axis.text(
+            j, i, text, ha="center", va="center", fontsize=4.5, color="white" if abs(value) > 0.6 else INK
+        )
     return image
