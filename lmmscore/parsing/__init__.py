@@ -2,6 +2,7 @@
 
 from lmmscore.parsing.merging import merged
 from lmmscore.parsing.overall import read_overall
-from lmmscore.parsing.verdict import Fault, Reading, read_reply, read_text
+from lmmscore.parsing.reading import Fault, Reading
+from lmmscore.parsing.verdict import read_reply, read_text
 
 __all__ = ["Fault", "Reading", "merged", "read_overall", "read_reply", "read_text"]
