@@ -59,7 +59,11 @@ JOINTS = (" ", ". ", " - ", " – ", ": ", ", ", "; ", " (", "\n  ")
 def scores_of(factors: Sequence[Factor], n: int) -> st.SearchStrategy[dict[tuple[int, str], Fraction]]:
     """Any scores of n images on these factors."""
     return st.fixed_dictionaries(
-        {(position, factor.key): _scores_on(factor.scale) for position in range(1, n + 1) for factor in factors}
+        {
+            (position, factor.key): _scores_on(factor.scale)
+            for position in range(1, n + 1)
+            for factor in factors
+        }
     )
 
 
@@ -79,7 +83,16 @@ def number_form(score: Fraction, factor: Factor, form: str) -> str:
     return form.format(score=show(score), top=top, decimal=f"{float(score):.1f}")
 
 
-NUMBER_FORMS = ("{score}", "{score}/{top}", "{score} out of {top}", "**{score}**", "**{score}/{top}**", "**{score}**/{top}", "{score} / {top}", "{decimal}")
+NUMBER_FORMS = (
+    "{score}",
+    "{score}/{top}",
+    "{score} out of {top}",
+    "**{score}**",
+    "**{score}/{top}**",
+    "**{score}**/{top}",
+    "{score} / {top}",
+    "{decimal}",
+)
 
 SYMBOLS: tuple[Callable[[Factor], str], ...] = (
     lambda f: f"$S_{{{f.key}}}$",
@@ -146,7 +159,11 @@ def bulleted(draw: st.DrawFn, scores: Scores, factors: Sequence[Factor], n: int)
                 text += joint + draw(st.sampled_from(EXPLANATIONS)) + (")" if joint == " (" else "")
             lines.append(text)
         parts.append((between if bullet else "\n").join(lines))
-    return draw(st.sampled_from(["", "Here are the scores for all images:\n\n"])) + "\n\n".join(parts) + _closing(draw)
+    return (
+        draw(st.sampled_from(["", "Here are the scores for all images:\n\n"]))
+        + "\n\n".join(parts)
+        + _closing(draw)
+    )
 
 
 @st.composite
@@ -156,7 +173,11 @@ def inline(draw: st.DrawFn, scores: Scores, factors: Sequence[Factor], n: int) -
     form = draw(st.sampled_from(NUMBER_FORMS))
     sign = draw(st.sampled_from([": ", " = ", "=", " "]))
     joint = draw(st.sampled_from([", ", "; ", " | ", ",  "]))
-    heading = draw(st.sampled_from(["Image {i}: ", "**Image {i}** – ", "- Image {i}: ", "* **Image {i}:** ", "{i}. Image {i} - "]))
+    heading = draw(
+        st.sampled_from(
+            ["Image {i}: ", "**Image {i}** – ", "- Image {i}: ", "* **Image {i}:** ", "{i}. Image {i} - "]
+        )
+    )
     lines = []
     for i in range(1, n + 1):
         entries = [f"{name(f)}{sign}{number_form(scores[i, f.key], f, form)}" for f in factors]
@@ -169,7 +190,16 @@ def by_factor(draw: st.DrawFn, scores: Scores, factors: Sequence[Factor], n: int
     """A list for each factor, a line for each image."""
     name, form = draw(st.sampled_from(NAMES)), draw(st.sampled_from(NUMBER_FORMS))
     heading = draw(st.sampled_from(["**{name}**", "### {name}", "1. **{name}:**", "{name}:"]))
-    entry = draw(st.sampled_from(["- Image {i}: {number}", "* **Image {i}**: {number}", "- Image {i} – {number}", "Image {i} = {number}"]))
+    entry = draw(
+        st.sampled_from(
+            [
+                "- Image {i}: {number}",
+                "* **Image {i}**: {number}",
+                "- Image {i} – {number}",
+                "Image {i} = {number}",
+            ]
+        )
+    )
     parts = []
     for factor in factors:
         numbers = [number_form(scores[i, factor.key], factor, form) for i in range(1, n + 1)]
@@ -182,7 +212,9 @@ def by_factor(draw: st.DrawFn, scores: Scores, factors: Sequence[Factor], n: int
 def table(draw: st.DrawFn, scores: Scores, factors: Sequence[Factor], n: int) -> str:
     """A Markdown table with images as rows or as columns, a line for each score, or a table for each image."""
     name, form = draw(st.sampled_from(NAMES)), draw(st.sampled_from(NUMBER_FORMS))
-    label = draw(st.sampled_from(["Image {i}", "**Image {i}**", "{i}", "Edit {i}", "#{i}", "Image {i} (unknown)"]))
+    label = draw(
+        st.sampled_from(["Image {i}", "**Image {i}**", "{i}", "Edit {i}", "#{i}", "Image {i} (unknown)"])
+    )
     shape = draw(st.sampled_from(["rows", "columns", "lines", "each"]))
 
     def number(position: int, factor: Factor) -> str:
@@ -244,11 +276,21 @@ def json_reply(draw: st.DrawFn, scores: Scores, factors: Sequence[Factor], n: in
             [{key(f): leaf(scores[1, f.key], f)} for f in factors],
             {"evaluation": [{"name": key(f), "score": leaf(scores[1, f.key], f)} for f in factors]},
         ]
-    text = json.dumps(draw(st.sampled_from(shapes)), indent=draw(st.sampled_from([None, 2])), ensure_ascii=False)
+    text = json.dumps(
+        draw(st.sampled_from(shapes)), indent=draw(st.sampled_from([None, 2])), ensure_ascii=False
+    )
     text = re.sub(r'"<([-0-9.]+)>"', r"\1", text)
-    text = draw(st.sampled_from(["{}", "```json\n{}\n```", "```\n{}\n```", "```JSON5\n{}\n```"])).replace("{}", text)
-    before = draw(st.sampled_from(["", "Let me think. In Image 3 there are 2 dogs {sic} [1].\n\n", "Final answer:\n"]))
-    after = draw(st.sampled_from(["", "\n\nThese scores are final; 50% of them are high.", "\n\nI hope 2 dogs are fine."]))
+    text = draw(st.sampled_from(["{}", "```json\n{}\n```", "```\n{}\n```", "```JSON5\n{}\n```"])).replace(
+        "{}", text
+    )
+    before = draw(
+        st.sampled_from(["", "Let me think. In Image 3 there are 2 dogs {sic} [1].\n\n", "Final answer:\n"])
+    )
+    after = draw(
+        st.sampled_from(
+            ["", "\n\nThese scores are final; 50% of them are high.", "\n\nI hope 2 dogs are fine."]
+        )
+    )
     return before + text + after
 
 
@@ -265,7 +307,10 @@ LEAVES: tuple[Callable[[Fraction, Factor], object], ...] = (
     lambda score, f: f"<{show(score)}>",
     lambda score, f: show(score),
     lambda score, f: f"{show(score)}/{show(f.scale.high)}",
-    lambda score, f: {"score": f"<{show(score)}>", "justification": "Seamlessness: 3 seams, S_acc: 2, 2 dogs at 12:30."},
+    lambda score, f: {
+        "score": f"<{show(score)}>",
+        "justification": "Seamlessness: 3 seams, S_acc: 2, 2 dogs at 12:30.",
+    },
     lambda score, f: {"reason": 'It says "Image 3: 4/10" {sic}, in 2024', "Score": show(score)},
 )
 

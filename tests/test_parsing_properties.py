@@ -30,7 +30,9 @@ FACTOR_SETS = {"lmm-score": FOUR, "factors-12": TWELVE, "binary": BINARY, "adher
 EXAMPLES = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-def assert_read_back(text: str, scores: dict[tuple[int, str], Fraction], factors: Sequence[Factor], n: int) -> None:
+def assert_read_back(
+    text: str, scores: dict[tuple[int, str], Fraction], factors: Sequence[Factor], n: int
+) -> None:
     reading = read_text(text, factors, n)
     assert not reading.faults, text
     assert reading.scores == scores, text
@@ -107,7 +109,11 @@ _PROSE = st.sampled_from(
 )
 
 
-@given(pieces=st.lists(_PROSE, min_size=1, max_size=12), joint=st.sampled_from([" ", "\n", "\n\n", ". ", "\n- "]), n=st.integers(1, 8))
+@given(
+    pieces=st.lists(_PROSE, min_size=1, max_size=12),
+    joint=st.sampled_from([" ", "\n", "\n\n", ". ", "\n- "]),
+    n=st.integers(1, 8),
+)
 @settings(max_examples=600, deadline=None)
 def test_text_without_a_verdict_yields_no_score(pieces, joint, n):
     """Digits, factors and images in prose are never put together into a score."""
@@ -127,7 +133,20 @@ def test_no_text_whatever_is_an_error(text, n):
 
 
 _FRAGMENTS = st.sampled_from(
-    [*'{}[]:,|"\'“”*_$\\()/-–.=#>~`\n\t ', "Image 1", "S_acc", '"acc": 6', "6/10", "Visual Quality", "NaN", "true", "//", "/*", "```", "|---|"]
+    [
+        *"{}[]:,|\"'“”*_$\\()/-–.=#>~`\n\t ",
+        "Image 1",
+        "S_acc",
+        '"acc": 6',
+        "6/10",
+        "Visual Quality",
+        "NaN",
+        "true",
+        "//",
+        "/*",
+        "```",
+        "|---|",
+    ]
 )
 
 

@@ -193,7 +193,9 @@ def _factor_pattern(names: tuple[tuple[str, str, tuple[str, ...]], ...]) -> re.P
         if words:
             alternatives.append((max(map(len, words)), rf"(?P<w{index}>{_any(words)})"))
         # A key such as "real" is also an English word: it names the factor only before a colon or equals sign.
-        alternatives.append((len(key), rf"(?P<k{index}>{_loosely(key)})(?=[ ]*(?:\([^()\n]{{0,80}}\)[ ]*)?[:=])"))
+        alternatives.append(
+            (len(key), rf"(?P<k{index}>{_loosely(key)})(?=[ ]*(?:\([^()\n]{{0,80}}\)[ ]*)?[:=])")
+        )
     longest_first = [pattern for _, pattern in sorted(alternatives, key=lambda entry: -entry[0])]
     return re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(longest_first)})(?![A-Za-z0-9_])", re.IGNORECASE)
 

@@ -15,7 +15,7 @@ _MARKS = re.compile(
     | </?(?:sub|sup|b|strong|i|em|u|code|span|font|mark|p|div|li|ul)\b[^<>]{0,200}>
     | &nbsp; | \u200b | \ufeff
     | (?!(?<=[\d)])\*[\d(S] | (?<=[\d)][ ])\*[ ][\d(S])\*     # emphasis and bullets, not 0.4*6
-    | [`$\\{}~]
+    | [`$\\{}]
     | (?<![A-Za-z0-9])_+    # emphasis, not the underscore inside a name
     | _+(?![A-Za-z0-9{\\])
     """,

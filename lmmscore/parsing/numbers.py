@@ -24,7 +24,7 @@ _NOT_A_SCORE_BEFORE = re.compile(
       [\w%‰°½¼¾⅓⅔]                    # 6th, 50%, 3D, 6½
     | [:.,'’][0-9]                    # 12:30, 6.5.1, 6,5
     | [-–—/~+][0-9]                   # 1-10, 6–7, 6/7/8
-    | \+                              # 6+
+    | \+ | \([0-9.]+\)                # 6+, 0.4(6)
     | [ ]*[=≠<>×·*^+/]                # 1 = poor, 0.4 × 6, 6 + 7, 6 / 7
     | [ ]*(?:->|→|⇒)[ ]*[0-9]         # 6 → 7
     | [ ]*(?:x|times|cdot)[ ]*[0-9]
@@ -37,7 +37,9 @@ _NOT_A_SCORE_BEFORE = re.compile(
 )
 
 _WORDS_AFTER = re.compile(r"[ ]+(?P<word>[a-z][a-z'’-]*)(?:[ ]+(?P<next>[a-z][a-z'’-]*))?")
-_COUNTING = frozenset("of out more other another further additional people men women children feet fish".split())
+_COUNTING = frozenset(
+    "of out more other another further additional people men women children feet fish".split()
+)
 # Nobody counts these, so a number before them is not a count: "6 because …", "7 keeps the fox intact".
 _BEGINS_AN_EXPLANATION = frozenset(
     """a about adheres aligns almost also although an appears as aside based because being but by captures clear
@@ -61,7 +63,9 @@ _AFTER_A_WORD = re.compile(
 )
 
 
-def number_at(text: str, place: int, end: int, scale: Scale, *, alone: bool, singular: bool = False) -> Mark | None:
+def number_at(
+    text: str, place: int, end: int, scale: Scale, *, alone: bool, singular: bool = False
+) -> Mark | None:
     """Return the verdict that stands right here, or None. A verdict off the scale is a fault, not a score.
 
     Where an explanation may follow ("S_qua: 6 sharp but dark"), digits that count something ("2 dogs", "2 large
@@ -116,7 +120,9 @@ def number_in(text: str, scale: Scale, start: int) -> Mark:
     match = _VALUE.fullmatch(text.strip())
     if match is None:
         said = text.strip() if len(text) <= 40 else text.strip()[:39] + "…"
-        return Mark(None, f"{said} is not a number" if said else "the score is empty", (start, start + len(text)))
+        return Mark(
+            None, f"{said} is not a number" if said else "the score is empty", (start, start + len(text))
+        )
     start += len(text) - len(text.lstrip())
     mark = _judged(match, scale)
     return Mark(mark.value, mark.fault, (start + mark.span[0], start + mark.span[1]))

@@ -27,7 +27,7 @@ _OVERALL = Factor(
     scale=_ANYTHING,
 )
 
-_OUT_OF = re.compile(r"(?<=[0-9])[ ]{0,3}(?:/|out[ ]of)[ ]{0,3}(?:10|100|[1-9])(?:\.0)?(?![0-9.])")
+_OUT_OF = re.compile(r"([0-9][*_`$ ]{0,4})(?:/|out[ ]of)[ ]{0,3}(?:10|100|[1-9])(?:\.0)?(?!\.?[0-9])")
 _RESULT = re.compile(
     r"^(?=[^\n]*(?:[+×·*]|\\times|\bx\b|times)|[ ]*=)[^\n]*[=≈][ ]*(?P<number>-?[0-9]{1,6}(?:\.[0-9]{1,6})?)[ ]*[).,;]*[ ]*$",
     re.MULTILINE,
@@ -41,7 +41,7 @@ def read_overall(text: str, n: int) -> dict[int, Fraction]:
     By its name (`S_all: 6.1`, a column, a JSON key), else as the result of a sum (`… = 6.1`), else as the only
     number given (`Image 1: 6.1`). Of several, the last.
     """
-    text = _OUT_OF.sub(lambda match: " " * len(match[0]), text)
+    text = _OUT_OF.sub(r"\1 ", text)
     page = read_page(text, (_OVERALL,), n)
     stated = dict(_by_sums(page)) or dict(_in_last_column(page))
     said, _ = what_is_said(text, page)
@@ -55,26 +55,34 @@ def _by_sums(page: Page) -> Iterator[tuple[int, Fraction]]:
     """Yield the number that each image's stretch of text ends a sum with, or else gives right away."""
     for label, following in zip_longest(page.images, page.images[1:]):
         end = following.start if following else len(page.text)
-        if label.position is not None and (number := _number_of(page.text, label.end, end)) is not None:
+        stretch = page.text[label.end : end]
+        number = _last_result(stretch)
+        number = _first_number(stretch) if number is None else number
+        if label.position is not None and number is not None:
             yield label.position, number
-    if page.n == 1 and not page.images and (number := _number_of(page.text, 0, len(page.text))) is not None:
+    if page.n == 1 and not page.images and (number := _last_result(page.text)) is not None:
         yield 1, number
 
 
-def _number_of(text: str, start: int, end: int) -> Fraction | None:
-    results = list(_RESULT.finditer(text, start, end))
-    if results:
-        return Fraction(results[-1]["number"])
-    place = start + len(text[start:end]) - len(text[start:end].lstrip(" :=≈"))
-    mark = number_at(text, place, end, _ANYTHING, alone=True) if start else None
-    if mark is None or _MORE_NUMBERS.match(text, mark.span[1], end):
-        return None
-    return mark.value
+def _last_result(text: str) -> Fraction | None:
+    results = _RESULT.findall(text)
+    return Fraction(results[-1]) if results else None
+
+
+def _first_number(text: str) -> Fraction | None:
+    text = text.lstrip(" :=≈")
+    mark = number_at(text, 0, len(text), _ANYTHING, alone=True)
+    # "6, 7, 5, 6" are sub-scores.
+    return None if mark is None or _MORE_NUMBERS.match(text, mark.span[1]) else mark.value
 
 
 def _in_last_column(page: Page) -> Iterator[tuple[int, Fraction]]:
     for table in tables(page.text):
         for row in table.rows:
             position = image_in(row[0].text, page.n)
-            if position is not None and len(row) > 1 and re.fullmatch(r"[0-9]{1,6}(?:\.[0-9]{1,6})?", row[-1].text):
+            if (
+                position is not None
+                and len(row) > 1
+                and re.fullmatch(r"[0-9]{1,6}(?:\.[0-9]{1,6})?", row[-1].text)
+            ):
                 yield position, Fraction(row[-1].text)

@@ -31,7 +31,8 @@ _OPENS_A_CLAUSE = re.compile(rf"^{BULLET}[(\[]?$|[:;,.|(\[–—-][ ]*$|->[ ]*$|
 _LEADS_IN = re.compile(r"\b(?:and|are|is|with|scores?|gets?|receives?|for)[ ]+$", re.IGNORECASE)
 _FACTOR_OF_A_SUM = re.compile(r"(?:[×·*+]|[0-9]\.[0-9]+)[ ]*$")
 _UP_TO_A_LIST = re.compile(
-    rf"[ )]*(?:\([^()\n]{{0,120}}\))?[ ]*(?:scores?)?[ ]*[:.–—-]?[ ]*(?:\n\s*^{BULLET})?[(\[]?", re.IGNORECASE | re.MULTILINE
+    rf"[ )]*(?:\([^()\n]{{0,120}}\))?[ ]*(?:scores?)?[ ]*[:.–—-]?[ ]*(?:\n\s*^{BULLET})?[(\[]?",
+    re.IGNORECASE | re.MULTILINE,
 )
 _BLANK_LINE = re.compile(r"\n[ ]*\n")
 

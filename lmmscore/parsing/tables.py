@@ -90,7 +90,11 @@ def _one_image(table: Table, first: Sequence[str | None], position: int | None) 
     """Read a table of factor and score: of the image named in its corner or above it."""
     head = table.rows[0]
     column = _score_column(head) or 1
-    return [(position, key, row[column]) for key, row in zip(first, table.rows, strict=True) if key and column < len(row)]
+    return [
+        (position, key, row[column])
+        for key, row in zip(first, table.rows, strict=True)
+        if key and column < len(row)
+    ]
 
 
 def _a_line_a_score(body: list[list[Cell]], head: list[Cell], page: Page) -> list[Entry]:
