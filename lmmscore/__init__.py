@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from lmmscore.agreement import agree
     from lmmscore.api import run
     from lmmscore.leaderboard import rank
+    from lmmscore.report.leaderboard import render
     from lmmscore.runs import Run, open_run
 
 _WHERE = {
@@ -18,9 +19,10 @@ _WHERE = {
     "Run": "lmmscore.runs",
     "rank": "lmmscore.leaderboard",
     "agree": "lmmscore.agreement",
+    "render": "lmmscore.report.leaderboard",
 }
 
-__all__ = ["Run", "__version__", "agree", "open_run", "rank", "run"]
+__all__ = ["Run", "__version__", "agree", "open_run", "rank", "render", "run"]
 
 
 def __getattr__(name: str) -> Any:

@@ -46,13 +46,15 @@ class ImageTemplates(_Strict):
 class InlineItem(_Strict):
     """An item written out in benchmark.yaml, with the paths of its pictures."""
 
-    id: str
-    task: str = "all"
-    instruction: str
-    source: str | None = None
-    reference: str | None = None
-    marked: str | None = None
-    edits: dict[str, str] = Field(default_factory=dict)
+    id: str = Field(description="What the item is called; unique in the benchmark.")
+    task: str = Field("all", description="Its task category: leaderboards have a table for each.")
+    instruction: str = Field(description="The editing instruction, as the methods were given it.")
+    source: str | None = Field(None, description="The picture before the edit.")
+    reference: str | None = Field(None, description="The ground truth, where a dialog needs one.")
+    marked: str | None = Field(None, description="The source with marks drawn on it.")
+    edits: dict[str, str] = Field(
+        default_factory=dict, description="Each method's edit; a method that made none is left out."
+    )
 
 
 class BenchmarkFile(_Strict):
@@ -176,7 +178,7 @@ class _Reader:
         self._refuse_duplicates(rows)
         items = self._inline(rows) if isinstance(self.file.items, list) else self._from_templates(rows)
         methods = self.file.methods or list(dict.fromkeys(m for item in items for m in item.edits))
-        if items and not methods:
+        if items and not methods and not self.problems:
             self._problem(str(self.path), "no-edits", "no edit of any method was found; check images.edit")
         for name in sorted({m for item in items for m in item.edits} - set(methods)):
             says = f"edits of {name!r} are given but it is not under methods{nearest(name, methods)}"
@@ -223,6 +225,9 @@ class _Reader:
             if isinstance(parsed, list):
                 for says in parsed:
                     self._problem(place, _kind_of(says), says)
+                continue
+            if not parsed.instruction.strip():
+                self._problem(place, "missing-column", "no instruction")
                 continue
             images = {kind: getattr(parsed, kind) for kind in KINDS if getattr(parsed, kind) is not None}
             paths = {kind: self._inside(value, f"{place}, {kind}") for kind, value in images.items()}
@@ -315,7 +320,9 @@ class _Reader:
         if name is None:
             return None
         if name.endswith(".*"):
-            found = [n for n in glob.glob(glob.escape(name[:-2]) + ".*", root_dir=self.root) if _is_image(n)]
+            found = glob.glob(glob.escape(name[:-2]) + ".*", root_dir=self.root)
+            # "1_sd1.*" must not find 1_sd1.5.png, which is another method's.
+            found = [n for n in found if _is_image(n) and n.rpartition(".")[0] == str(Path(name[:-2]))]
             name = sorted(found)[0] if found else name
         path = self._inside(name, place)
         if path is not None and absent_ok and not _exists(path):
@@ -368,7 +375,7 @@ def read_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     if path.suffix in {".jsonl", ".ndjson"}:
         yield from _jsonl_rows(path, text)
     elif path.suffix in {".yaml", ".yml", ".json"}:
-        rows = load_yaml(path)
+        rows = _json(path, text) if path.suffix == ".json" else load_yaml(path)
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise FileProblem(f"{path}: expected a list of items, each with id, task and instruction")
         for number, row in enumerate(rows, 1):
@@ -377,6 +384,13 @@ def read_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         yield from _csv_rows(path, text)
     else:
         raise FileProblem(f"{path}: items are read from .csv, .tsv, .jsonl or .yaml")
+
+
+def _json(path: Path, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FileProblem(f"{path}: not JSON ({error})") from error
 
 
 def _jsonl_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -23,9 +23,11 @@ class Message:
     role: Role
     text: str
     images: tuple[Picture, ...] = ()
+    schema: str = ""
+    """A JSON schema, as text, that the answer is to follow where a judge can be held to one."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Conversation:
     """A message and the conversation before it; the empty one has no message."""
 
@@ -38,9 +40,9 @@ class Conversation:
         """Return this conversation with one message more."""
         return Conversation(self, message, _chain(self.digest, message))
 
-    def say(self, text: str, images: tuple[Picture, ...] = ()) -> Conversation:
+    def say(self, text: str, images: tuple[Picture, ...] = (), schema: str = "") -> Conversation:
         """Return this conversation with one more thing said to the judge."""
-        return self.add(Message("user", text, images))
+        return self.add(Message("user", text, images, schema))
 
     def hear(self, text: str) -> Conversation:
         """Return this conversation with one more reply of the judge."""
@@ -61,7 +63,8 @@ class Conversation:
 def _chain(before: str, message: Message) -> str:
     # Lengths keep the fields apart: no two different messages can hash the same bytes.
     digest = hashlib.sha256(bytes.fromhex(before))
-    for part in (message.role, message.text, *(picture.digest for picture in message.images)):
+    schema = (f"schema {message.schema}",) if message.schema else ()
+    for part in (message.role, message.text, *(picture.digest for picture in message.images), *schema):
         encoded = part.encode()
         digest.update(len(encoded).to_bytes(8, "big") + encoded)
     return digest.hexdigest()

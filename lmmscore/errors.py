@@ -58,6 +58,60 @@ class NoRecordedReply(JudgeError):
     scope: Scope = "run"
 
 
+class JudgeFileError(LmmscoreError):
+    """A judges.yaml that does not say what it should, or a judge that cannot be set up as named."""
+
+
+class JudgeUnavailable(JudgeError):
+    """The server did not answer, however patiently it was asked."""
+
+
+class RequestRefused(JudgeError):
+    """The server will not answer this question as it stands: too long, too many images, malformed."""
+
+
+class PayloadTooLarge(JudgeError):
+    """The question is more bytes than the server takes."""
+
+
+class ParameterRefused(JudgeError):
+    """The server will not take one of the parameters; every further question would meet the same."""
+
+    scope: Scope = "run"
+
+
+class NotAuthorised(JudgeError):
+    """No key, a wrong key, or one that may not do this."""
+
+    scope: Scope = "run"
+
+
+class ModelNotFound(JudgeError):
+    """The server has no such model, or no such address."""
+
+    scope: Scope = "run"
+
+
+class AddressNotFound(ModelNotFound):
+    """The server has nothing at this address: a wrong base URL, or an API it does not offer."""
+
+
+class StateLost(RequestRefused):
+    """The server no longer has a conversation or a file it had kept; what it held must be sent again."""
+
+
+class QuotaExhausted(JudgeError):
+    """The account has no money or no quota left; waiting a minute will not help."""
+
+    scope: Scope = "run"
+
+
+class BudgetExhausted(JudgeError):
+    """The next question might cost more than is left of the budget."""
+
+    scope: Scope = "run"
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return `; did you mean X?` for the known word nearest to `word`, or nothing."""
     match = get_close_matches(word, list(known), n=1, cutoff=0.6)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from lmmscore.errors import JudgeError
 from lmmscore.images import Pictures
 from lmmscore.judges.recorded import Recorded
-from lmmscore.planning import Plan, Unit
+from lmmscore.planning import Unit
 from lmmscore.records import OVERALL, Outcome, Score
 from lmmscore.scores import combined, missing_scores, scores_of
 from lmmscore.session import Exchange, Played, play
@@ -63,9 +63,10 @@ class Runner:
     def stop(self, error: JudgeError) -> None:
         """Ask nothing new from now on; what is in flight is finished and recorded."""
         if self.error is None:
-            self.error = self._judge.stopping = error
+            self.error = error
+            self._judge.stop(error)
 
-    async def run(self, plan: Plan, sink: Callable[[Result], None]) -> None:
+    async def run(self, plan: Iterable[Unit], sink: Callable[[Result], None]) -> None:
         """Play every unit and hand the results to `sink` in the order of the plan."""
         window = max(64, 8 * self._concurrency)
         waiting: deque[asyncio.Task[Result | None]] = deque()
@@ -83,7 +84,7 @@ class Runner:
                     active.add(task)
                     waiting.append(task)
                 if active:
-                    done, active = await asyncio.wait(active, return_when=asyncio.FIRST_COMPLETED)
+                    _, active = await asyncio.wait(active, return_when=asyncio.FIRST_COMPLETED)
                 while waiting and waiting[0].done():
                     result = waiting.popleft().result()
                     if result is not None:
@@ -125,8 +126,8 @@ class _AlikeFailures(JudgeError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(
-            f"{ALIKE_FAILURES} sessions in a row failed alike, so the run was stopped: {reason}. Everything recorded "
-            "is kept; mend the cause and run the same command"
+            f"{ALIKE_FAILURES} sessions in a row failed alike, so the run was stopped: {reason}. Everything "
+            "recorded is kept; mend the cause and run the same command"
         )
 
 

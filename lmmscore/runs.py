@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -59,8 +58,13 @@ class Run:
     def leaderboard(self, **options: Any) -> Leaderboard:
         """Rank the methods; options as `lmmscore.leaderboard.rank` takes them."""
         from lmmscore.leaderboard import rank
+        from lmmscore.leaderboard.weights import scales_of
 
-        return rank(self.scores(), caution=self.settings.get("caution", ""), **options)
+        known = {
+            "caution": self.settings.get("caution", ""),
+            "scales": scales_of(self.settings, options.get("weights")),
+        }
+        return rank(self.scores(), **{**known, **options})
 
     @property
     def ledger_path(self) -> Path:
@@ -185,8 +189,11 @@ class RunFolder:
             for file, name in ((self._scores, "scores.csv"), (self._sessions, "sessions.jsonl")):
                 file.flush()
                 file.close()
-                os.replace(self.path / f"{name}.part", self.path / name)
+                (self.path / f"{name}.part").replace(self.path / name)
         models = [model for model in ledger.models(asker) if model]
+        if len(models) > 1:
+            changed = f"The judge's model changed during this run: {', '.join(models)}."
+            self._described["caution"] = " ".join(filter(None, [changed, self._described["caution"]]))
         self._write_settings(
             {
                 "state": state,
@@ -213,7 +220,7 @@ class RunFolder:
         with _writing(self.path):
             part = self.path / "run.yaml.part"
             part.write_text(text, encoding="utf-8")
-            os.replace(part, self.path / "run.yaml")
+            part.replace(self.path / "run.yaml")
 
     def _other_ledger(self) -> str | None:
         own = self.path / "ledger.sqlite"
@@ -243,14 +250,28 @@ def _session_line(played: Played, result: Result) -> dict[str, Any]:
         "order": list(session.order),
         "exchanges": [_exchange_line(exchange, root) for exchange in played.exchanges],
         "layout": played.reading.layout,
-        "notes": list(played.reading.notes),
+        "notes": list(played.notes),
         "faults": [str(fault) for fault in played.reading.faults],
         "failure": played.failure.reason if played.failure else "",
         "repairs": played.repairs,
         "stated": {str(position): show(stated) for position, stated in played.stated.items()},
         "slips": [[position, show(exact), show(stated)] for position, exact, stated in slips(played)],
         "images": _all_images(played, root),
+        "usage": _usage(played),
     }
+
+
+def _usage(played: Played) -> dict[str, float | None]:
+    """Return the session's tokens and price, those of recalled answers included; None where nobody counted."""
+    replies = [exchange.reply for exchange in played.exchanges]
+    names = ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
+    counted: dict[str, float | None] = {n: _total([getattr(r.usage, n) for r in replies]) for n in names}
+    return {**counted, "cost_usd": _total([reply.cost_usd for reply in replies])}
+
+
+def _total(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
 
 
 def _all_images(played: Played, root: Path) -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -12,7 +14,7 @@ from lmmscore.dialogs import Dialog, Suite
 from lmmscore.errors import FileProblem
 from lmmscore.parsing import Fault, Reading
 from lmmscore.records import OVERALL, Item, Outcome, Score
-from lmmscore.scales import geometric_mean, overall, show, weights_of
+from lmmscore.scales import geometric_mean, overall, show
 from lmmscore.session import Played
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ def _scores_of_edit(played: Played, position: int, method: str) -> list[Score]:
     rule = "mean" if dialog.overall == "none" and len(dialog.factors) == 1 else dialog.overall
     if rule == "none":
         return rows
-    total = overall(rule, dialog.factors, numbers, weights_of(dialog.factors))
+    total = overall(rule, dialog.factors, numbers, dialog.weights)
     if total is None:
         # Never a mean over the factors that happened to be readable.
         worst = next(row for row in rows if row.score is None)
@@ -78,7 +80,7 @@ def missing_scores(item: Item, method: str, repeat: int, dialogs: Sequence[Dialo
 
 
 def combined(suite: Suite, dialogs: Sequence[Dialog], members: Sequence[list[Score]]) -> list[Score]:
-    """Return the rows of one edit under a suite: all factors, each member's overall by its name, and the combination."""
+    """Return the rows of one edit under a suite: factors, each member's overall by its name, the combination."""
     rows = [row for member in members for row in member if row.factor != OVERALL]
     overalls = [row for member in members for row in member if row.factor == OVERALL]
     named = [
@@ -106,10 +108,17 @@ def slips(played: Played) -> list[tuple[int, Fraction, Fraction]]:
     found = []
     for position, stated in sorted(played.stated.items()):
         numbers = {key: score for (at, key), score in played.reading.scores.items() if at == position}
-        exact = overall(dialog.overall, dialog.factors, numbers, weights_of(dialog.factors))
+        exact = overall(dialog.overall, dialog.factors, numbers, dialog.weights)
         if exact is not None and abs(exact - stated) > SLIP_TOLERANCE:
             found.append((position, exact, stated))
     return found
+
+
+def csv_line(cells: Iterable[object]) -> str:
+    """Return one line of CSV; text that a spreadsheet would run is defused."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerow([defuse(c) if isinstance(c, str) else c for c in cells])
+    return out.getvalue()
 
 
 def as_cells(row: Score) -> list[object]:
@@ -129,7 +138,7 @@ def read_scores(path: Path) -> pd.DataFrame:
     try:
         frame = pd.read_csv(
             path,
-            dtype={name: "str" for name in _TEXT_COLUMNS},
+            dtype=dict.fromkeys(_TEXT_COLUMNS, "str"),
             keep_default_na=False,
             na_values={"score": [""], "position": [""]},
         )

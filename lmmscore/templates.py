@@ -15,8 +15,8 @@ _ORDINALS = (
     "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
 ).split()
 _CARDINALS = (
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen twenty"
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen twenty"
 ).split()
 
 

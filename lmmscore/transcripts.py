@@ -30,7 +30,8 @@ _IMAGE = re.compile(
 )
 _SOURCE_WORDS = re.compile(r"\b(?:source|original|input)\b", re.IGNORECASE)
 _SHOWS_AN_EDIT = re.compile(
-    rf"^\W*(?:this\s+is\s+|here\s+is\s+|now\s+)?(?:the\s+)?(?:{'|'.join(ordinal(i) for i in range(1, 21))}|last|next|only|\d+(?:st|nd|rd|th))\b"
+    rf"^\W*(?:this\s+is\s+|here\s+is\s+|now\s+)?(?:the\s+)?"
+    rf"(?:{'|'.join(ordinal(i) for i in range(1, 21))}|last|next|only|\d+(?:st|nd|rd|th))\b"
     r"[\w\s]{0,24}\b(?:one|image|edit|picture|result)\b\W*$",
     re.IGNORECASE,
 )
@@ -124,7 +125,8 @@ def _common_prefix(stems: list[str], source: str) -> str:
     for separator in ("_", "-"):
         if bare and bare != source and all(stem.startswith(bare + separator) for stem in stems):
             return bare + separator
-    shared = os.path.commonprefix([*stems, source] if source else stems)
+    # Character by character is what is wanted here: these are names, not paths.
+    shared = os.path.commonprefix([*stems, source] if source else stems)  # noqa: RUF071
     cut = max(shared.rfind("_"), shared.rfind("-")) + 1
     if len(stems) > 1 or cut:
         return shared[:cut]

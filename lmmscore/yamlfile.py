@@ -14,6 +14,7 @@ Model = TypeVar("Model", bound=BaseModel)
 _Loader: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 MAX_BYTES = 64 * 1024 * 1024
+MAX_DEPTH = 50
 
 
 def load_yaml(path: Path) -> Any:
@@ -35,17 +36,19 @@ def read_text(path: Path) -> str:
 
 def parse_yaml(text: str, where: str) -> Any:
     """Return what the text holds as plain Python; `where` is the name used in complaints."""
+    try:
+        _refuse_what_unfolds(text, where)
+    except yaml.YAMLError as error:
+        raise FileProblem(_complaint(error, where)) from error
     loader = _Loader(text)
     try:
         node = loader.get_single_node()
         if node is None:
             return None
-        _refuse_aliases_and_duplicates(node, where)
+        _refuse_duplicates(node, where)
         return loader.construct_document(node)
     except yaml.YAMLError as error:
         raise FileProblem(_complaint(error, where)) from error
-    except RecursionError as error:
-        raise FileProblem(f"{where}: nested too deeply") from error
     finally:
         loader.dispose()
 
@@ -57,29 +60,31 @@ def _complaint(error: yaml.YAMLError, where: str) -> str:
     return f"{place}: not valid YAML: {problem}"
 
 
-def _refuse_aliases_and_duplicates(root: yaml.Node, where: str) -> None:
-    # A second visit to a node is an alias: the means by which a few bytes of YAML unfold to gigabytes.
-    seen: set[int] = set()
+def _refuse_what_unfolds(text: str, where: str) -> None:
+    """Look at the stream of events, which costs no stack and unfolds nothing, before anything is built from it."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.AliasEvent):
+            line = event.start_mark.line + 1
+            raise FileProblem(f"{where}, line {line}: YAML aliases (*name) are not allowed; write it out")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise FileProblem(f"{where}, line {event.start_mark.line + 1}: nested more than {MAX_DEPTH} deep")
+
+
+def _refuse_duplicates(root: yaml.Node, where: str) -> None:
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        if id(node) in seen:
-            raise FileProblem(
-                f"{where}, line {_line(node)}: YAML aliases (*name) are not allowed; write it out"
-            )
-        seen.add(id(node))
         if isinstance(node, yaml.MappingNode):
             keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
             if len(set(keys)) < len(keys):
                 double = next(key for key in keys if keys.count(key) > 1)
-                raise FileProblem(f"{where}, line {_line(node)}: the key {double!r} stands twice; keep one")
+                line = node.start_mark.line + 1
+                raise FileProblem(f"{where}, line {line}: the key {double!r} stands twice; keep one")
             waiting.extend(child for pair in node.value for child in pair)
         elif isinstance(node, yaml.SequenceNode):
             waiting.extend(node.value)
-
-
-def _line(node: yaml.Node) -> int:
-    return int(node.start_mark.line) + 1
 
 
 def validate(model: type[Model], data: Any, where: str) -> Model:

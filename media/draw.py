@@ -82,7 +82,7 @@ def _draw_item(scene: Scene, folder: Path) -> None:
     for place, picture in pictures.items():
         (folder / place).mkdir(parents=True, exist_ok=True)
         image = Image.fromarray(np.round(picture * 255).astype(np.uint8))
-        # 108 textured PNGs would weigh 10 MB; at this quality the traces of JPEG stay below every fault.
+        # As PNG all this would weigh 7 MB, which every installation would carry.
         image.save(folder / place / f"{scene.id}.jpg", quality=93, subsampling=0)
 
 

@@ -126,19 +126,24 @@ LABELLED = (
     "__{name}__: {number}",
 )
 BULLETS = ("* ", "- ", "• ", "", "1. ", "  - ", "   * ")
-IMAGE_HEADINGS: tuple[Callable[[int, int], str], ...] = (
-    lambda i, n: f"**Image {i}:**",
-    lambda i, n: f"Image {i}:",
-    lambda i, n: f"### Image {i}",
-    lambda i, n: f"**Image {i}**",
-    lambda i, n: f"{i}. **Image {i}**:",
-    lambda i, n: f"#### Edited Image {i} (method unknown)",
-    lambda i, n: f"The {ordinal(i)} edited image:",
-    lambda i, n: "The last one:" if i == n else f"The {ordinal(i)} one:",
-    lambda i, n: f"**Scores for Image {i}:**",
-    lambda i, n: f"- **Image #{i}**",
-    lambda i, n: f"Image {i} of {n}:",
+IMAGE_HEADINGS = (
+    "**Image {i}:**",
+    "Image {i}:",
+    "### Image {i}",
+    "**Image {i}**",
+    "{i}. **Image {i}**:",
+    "#### Edited Image {i} (method unknown)",
+    "The {ordinal} edited image:",
+    "The {ordinal_or_last} one:",
+    "**Scores for Image {i}:**",
+    "- **Image #{i}**",
+    "Image {i} of {n}:",
 )
+
+
+def heading_of(heading: str, i: int, n: int) -> str:
+    """The heading of image i of n."""
+    return heading.format(i=i, n=n, ordinal=ordinal(i), ordinal_or_last="last" if i == n else ordinal(i))
 
 
 @st.composite
@@ -151,7 +156,7 @@ def bulleted(draw: st.DrawFn, scores: Scores, factors: Sequence[Factor], n: int)
     explained = draw(st.booleans())
     parts = []
     for position in range(1, n + 1):
-        lines = [heading(position, n)]
+        lines = [heading_of(heading, position, n)]
         for factor in factors:
             number = number_form(scores[position, factor.key], factor, form)
             text = bullet + line.format(name=name(factor), number=number)
@@ -304,14 +309,14 @@ KEYS: tuple[Callable[[Factor], str], ...] = (
     lambda f: f"$S_{{{f.key}}}$" if f.symbol else f.key,
 )
 LEAVES: tuple[Callable[[Fraction, Factor], object], ...] = (
-    lambda score, f: f"<{show(score)}>",
-    lambda score, f: show(score),
+    lambda score, _f: f"<{show(score)}>",
+    lambda score, _f: show(score),
     lambda score, f: f"{show(score)}/{show(f.scale.high)}",
-    lambda score, f: {
+    lambda score, _f: {
         "score": f"<{show(score)}>",
         "justification": "Seamlessness: 3 seams, S_acc: 2, 2 dogs at 12:30.",
     },
-    lambda score, f: {"reason": 'It says "Image 3: 4/10" {sic}, in 2024', "Score": show(score)},
+    lambda score, _f: {"reason": 'It says "Image 3: 4/10" {sic}, in 2024', "Score": show(score)},
 )
 
 

@@ -328,7 +328,8 @@ def test_a_reply_cut_off_after_its_verdict_is_read():
             [6.1, 6.8],
         ),
         (
-            "**Image 1:**\n\\( S_{all} = 0.4(6) + 0.3(7) + 0.2(5) + 0.1(6) = 2.4 + 2.1 + 1.0 + 0.6 = 6.1 \\)\n\nImage 2:\n$S_{all} = 6.8$",
+            "**Image 1:**\n\\( S_{all} = 0.4(6) + 0.3(7) + 0.2(5) + 0.1(6) = 2.4 + 2.1 + 1.0 + 0.6 = 6.1 \\)\n\n"
+            "Image 2:\n$S_{all} = 6.8$",
             [6.1, 6.8],
         ),
         ("Image 1:\n= 2.4 + 2.1 + 1.0 + 0.6\n= 6.1\nImage 2:\n= 6.8", [6.1, 6.8]),
@@ -360,34 +361,27 @@ def test_the_judges_own_overall_of_a_single_image_is_read():
 @pytest.mark.parametrize(
     "piece",
     [
-        "{",
-        "[",
-        '["',
-        '{"acc":',
-        "[[1],",
-        "|",
-        "|\n",
-        "| a |\n",
-        "Image 1:\n",
-        "S_acc: 6 ",
-        "S_acc: ",
-        " ",
-        "\n",
-        "*",
-        "_",
-        "1",
+        *(
+            "[",
+            '{"',
+            '{"acc":',
+            "[[1],",
+            "|",
+            "|\n",
+            "Image 1:\n",
+            "S_acc: 6 ",
+            " ",
+            "*",
+            "1",
+            "/*",
+            "I'm sorry ",
+        ),
         'Image 1: {"acc": 6}\n',
-        "/*",
-        "~",
-        "<b ",
-        "I'm sorry ",
     ],
 )
-@pytest.mark.parametrize("n", [1, 8])
-def test_a_hostile_reply_does_not_keep_us(piece, n):
+def test_a_hostile_reply_does_not_keep_us(piece):
     """200 KB of nothing but brackets, bars or labels are dealt with in about a second of processor time."""
     text = piece * (200_000 // len(piece))
     began = time.process_time()
-    read_reply(Reply(text), FOUR, n)
-    read_overall(text, n)
-    assert time.process_time() - began < 8  # about a second in all; slow machines are given room
+    read_reply(Reply(text), FOUR, 8)
+    assert time.process_time() - began < 6  # a slow machine is given room; what is quadratic takes minutes

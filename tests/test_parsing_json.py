@@ -10,6 +10,8 @@ from reply_layouts import ADHERENCE, BINARY, FOUR, TWELVE
 from lmmscore.parsing import read_reply, read_text
 from lmmscore.records import Outcome, Reply
 
+FIRST = '"acc": 6, "pre": 7, "qua": 5, "real": 6'
+SECOND = '"acc": 8, "pre": 9, "qua": 9, "real": 8'
 PLAIN = '{"acc": 6, "pre": 7, "qua": 5, "real": 6}'
 EXPECTED = {(1, "acc"): 6, (1, "pre"): 7, (1, "qua"): 5, (1, "real"): 6}
 
@@ -43,11 +45,13 @@ EXPECTED = {(1, "acc"): 6, (1, "pre"): 7, (1, "qua"): 5, (1, "real"): 6}
         (f"[{PLAIN}]", ""),
         ('[{"acc": 6}, {"pre": 7}, {"qua": 5}, {"real": 6}]', ""),
         (
-            '[{"factor": "S_acc", "score": 6}, {"factor": "pre", "score": "7"}, {"name": "quality", "score": 5}, {"name": "Logical Realism", "score": 6}]',
+            '[{"factor": "S_acc", "score": 6}, {"factor": "pre", "score": "7"}, '
+            '{"name": "quality", "score": 5}, {"name": "Logical Realism", "score": 6}]',
             "",
         ),
         (
-            '{"acc": {"score": 6, "reason": "2 dogs"}, "pre": {"Rating": 7}, "qua": {"value": 5}, "real": {"reason": "x", "score": "6"}}',
+            '{"acc": {"score": 6, "reason": "2 dogs"}, "pre": {"Rating": 7}, '
+            '"qua": {"value": 5}, "real": {"reason": "x", "score": "6"}}',
             "",
         ),
         ('{"acc": 6}\n{"pre": 7}\n{"qua": 5}\n{"real": 6}', ""),
@@ -125,15 +129,16 @@ def test_an_object_cut_off_after_a_complete_one_is_truncated():
 @pytest.mark.parametrize(
     "text",
     [
-        '{"Image 1": {"acc": 6, "pre": 7, "qua": 5, "real": 6}, "Image 2": {"acc": 8, "pre": 9, "qua": 9, "real": 8}}',
-        '[{"image": 2, "acc": 8, "pre": 9, "qua": 9, "real": 8}, {"image": 1, "acc": 6, "pre": 7, "qua": 5, "real": 6}]',
-        '{"images": [{"acc": 6, "pre": 7, "qua": 5, "real": 6}, {"acc": 8, "pre": 9, "qua": 9, "real": 8}]}',
+        f'{{"Image 1": {{{FIRST}}}, "Image 2": {{{SECOND}}}}}',
+        f'[{{"image": 2, {SECOND}}}, {{"image": 1, {FIRST}}}]',
+        f'{{"images": [{{{FIRST}}}, {{{SECOND}}}]}}',
         '{"acc": [6, 8], "pre": [7, 9], "qua": [5, 9], "real": [6, 8]}',
-        '{"acc": {"image_1": 6, "image_2": 8}, "pre": {"1": 7, "2": 9}, "qua": {"first": 5, "second": 9}, "real": [6, 8]}',
-        'Image 1:\n{"acc": 6, "pre": 7, "qua": 5, "real": 6}\n\n**Image 2**\n```json\n{"acc": 8, "pre": 9, "qua": 9, "real": 8}\n```',
-        '{"image": 1, "acc": 6, "pre": 7, "qua": 5, "real": 6}\n{"image": 2, "acc": 8, "pre": 9, "qua": 9, "real": 8}',
-        '[{"name": "Image 1", "scores": {"acc": 6, "pre": 7, "qua": 5, "real": 6}}, {"name": "Image 2", "scores": {"acc": 8, "pre": 9, "qua": 9, "real": 8}}]',
-        '{"image_0": {"acc": 6, "pre": 7, "qua": 5, "real": 6}, "image_1": {"acc": 8, "pre": 9, "qua": 9, "real": 8}}',
+        '{"acc": {"image_1": 6, "image_2": 8}, "pre": {"1": 7, "2": 9}, "qua": {"first": 5, "second": 9}, '
+        '"real": [6, 8]}',
+        f"Image 1:\n{{{FIRST}}}\n\n**Image 2**\n```json\n{{{SECOND}}}\n```",
+        f'{{"image": 1, {FIRST}}}\n{{"image": 2, {SECOND}}}',
+        f'[{{"name": "Image 1", "scores": {{{FIRST}}}}}, {{"name": "Image 2", "scores": {{{SECOND}}}}}]',
+        f'{{"image_0": {{{FIRST}}}, "image_1": {{{SECOND}}}}}',
     ],
 )
 def test_several_images_in_json_are_told_apart(text):
@@ -177,7 +182,8 @@ def test_the_published_forms_are_read():
     assert [int(score) for score in read_text(text, TWELVE, 1).scores.values()] == [
         i % 7 + 1 for i in range(12)
     ]
-    analysis = "## Differences\n- IMAGE 2: 1 lamp is gone.\n## Decision\nNo OUT_OF_TARGET difference: score = 1 if unsure\n\n"
+    analysis = "## Differences\n- IMAGE 2: 1 lamp is gone.\n## Decision\n"
+    analysis += "No OUT_OF_TARGET difference: score = 1 if unsure\n\n"
     text = analysis + '{\n  "Contextual_Preservation": {\n    "reason": "x",\n    "score": 1\n  }\n}'
     assert read_text(text, BINARY, 1).scores == {(1, "Contextual_Preservation"): 1}
     text = (

@@ -78,7 +78,9 @@ def test_an_error_message_is_not_an_answer(text):
 
 def test_two_objects_are_read_at_once():
     """Two JSON objects in one reply need no second question: the last one is the verdict."""
-    text = '{"Contextual_Preservation": {"reason": "a", "score": 0}}\n{"Contextual_Preservation": {"reason": "b", "score": 1}}'
+    text = "\n".join(
+        f'{{"Contextual_Preservation": {{"reason": "2 lamps", "score": {score}}}}}' for score in (0, 1)
+    )
     reading = read_text(text, BINARY, 1)
     assert reading.complete
     assert reading.scores == {(1, "Contextual_Preservation"): 1}

@@ -27,7 +27,7 @@ from lmmscore.records import Reply
 from lmmscore.scales import Factor
 
 FACTOR_SETS = {"lmm-score": FOUR, "factors-12": TWELVE, "binary": BINARY, "adherence": ADHERENCE}
-EXAMPLES = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+EXAMPLES = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def assert_read_back(
@@ -114,7 +114,7 @@ _PROSE = st.sampled_from(
     joint=st.sampled_from([" ", "\n", "\n\n", ". ", "\n- "]),
     n=st.integers(1, 8),
 )
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_text_without_a_verdict_yields_no_score(pieces, joint, n):
     """Digits, factors and images in prose are never put together into a score."""
     reading = read_text(joint.join(pieces), FOUR, n)
@@ -123,7 +123,7 @@ def test_text_without_a_verdict_yields_no_score(pieces, joint, n):
 
 
 @given(text=st.text(), n=st.integers(1, 20))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_no_text_whatever_is_an_error(text, n):
     """Any string at all gives a reading with faults or scores, never an exception."""
     for factors in (FOUR, BINARY):
@@ -151,7 +151,7 @@ _FRAGMENTS = st.sampled_from(
 
 
 @given(parts=st.lists(_FRAGMENTS, max_size=80), n=st.integers(1, 3))
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_no_heap_of_marks_is_an_error(parts, n):
     """Brackets, bars, quotation marks and labels in any order give a reading, never an exception."""
     text = "".join(parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -42,5 +43,5 @@ def command(benchmark: Path, as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _count(problems: list[object]) -> str:
+def _count(problems: Sequence[object]) -> str:
     return "no problems" if not problems else f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +10,7 @@ import click
 if TYPE_CHECKING:
     from lmmscore.cli.inputs import Source
     from lmmscore.leaderboard import Leaderboard
+    from lmmscore.report.leaderboard import Format
 
 
 @click.command("compare")
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 )
 @click.option("--anyway", is_flag=True, help="With --pool: pool them although they are not comparable.")
 def command(
-    runs: tuple[str, ...], form: str, as_json: bool, pooled: bool, anyway: bool, **options: Any
+    runs: tuple[str, ...], form: Format, as_json: bool, pooled: bool, anyway: bool, **options: Any
 ) -> None:
     """Set several runs side by side: rank changes, and how far their judges agree.
 
@@ -45,7 +45,7 @@ def command(
         [source.name for source in sources],
         boards,
         [source.scores for source in sources],
-        [source.settings for source in sources],
+        [source.comparable() for source in sources],
         factor=options["factor"],
     )
     together = _together(sources, options, anyway=anyway) if pooled else None
@@ -54,6 +54,7 @@ def command(
         more = {"pooled": together.as_dict(decimals)} if together else {}
         click.echo(json.dumps({**found.as_dict(decimals), **more}, ensure_ascii=False, indent=2))
         return
+    from lmmscore.cli.terminal import screen
     from lmmscore.report.board_grids import board_grids
     from lmmscore.report.extra_grids import comparison_grids
     from lmmscore.report.leaderboard import render_grids
@@ -62,8 +63,8 @@ def command(
     grids = comparison_grids(found, places)
     grids += board_grids(together, decimals=places, wide=False) if together else []
     notes = [f"Not the same in all runs: {text}." for text in found.differing]
-    tty = sys.stdout.isatty()
-    click.echo(render_grids(grids, form, " ".join(found.cautions), notes, color=tty), nl=False)  # type: ignore[arg-type]
+    caution = " ".join(found.cautions)
+    click.echo(render_grids(grids, form, caution, notes, **screen()), nl=False)
 
 
 def _board(source: Source, options: dict[str, Any]) -> Leaderboard:
@@ -84,7 +85,7 @@ def _together(sources: list[Source], options: dict[str, Any], *, anyway: bool) -
     scores = pool(
         [source.name for source in sources],
         [source.scores for source in sources],
-        [source.settings for source in sources],
+        [source.comparable() for source in sources],
         anyway=anyway,
     )
     return rank(scores, task=options["task"] or None, factor=options["factor"], caution=cautions(sources))

@@ -2,46 +2,54 @@
 
 from __future__ import annotations
 
-import json
+import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmmscore.errors import LmmscoreError
-from lmmscore.records import OVERALL
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from lmmscore.runs import Run
+
 
 @dataclass(frozen=True)
 class Source:
-    """The scores of one run, and its settings where they are on record."""
+    """The scores of one run, and the run itself where there is one."""
 
     name: str
     path: Path
     scores: pd.DataFrame
     settings: Mapping[str, Any] = field(default_factory=dict)
+    run: Run | None = None
 
     @property
     def caution(self) -> str:
         """What the judge's own limits mean for these figures."""
         return str(self.settings.get("caution") or "")
 
-    def sessions(self) -> Iterator[Mapping[str, Any]] | None:
-        """Return the records of the sessions, one at a time; None where there are none."""
-        file = self.path / "sessions.jsonl"
-        return _records(file) if file.is_file() else None
+    def sessions(self, *, with_names: bool) -> Iterator[Mapping[str, Any]] | None:
+        """Return the records of the sessions, one at a time; None where there are none.
 
+        `with_names` reads every reply and adds the method names found in it.
+        """
+        if self.run is None or not (self.run.path / "sessions.jsonl").is_file():
+            return None
+        methods = [str(name) for name in self.scores["method"].unique()]
+        if with_names and self.run.ledger_path.is_file():
+            return sessions_with_names(self.run, methods)
+        return self.run.sessions()
 
-def _records(file: Path) -> Iterator[Mapping[str, Any]]:
-    with file.open(encoding="utf-8") as lines:
-        for line in lines:
-            if line.strip():
-                record = json.loads(line)
-                if isinstance(record, dict):
-                    yield record
+    def comparable(self) -> dict[str, Any]:
+        """Return the settings, with a digest of the very pictures judged where they are on record."""
+        if self.run is None or not (self.run.path / "sessions.jsonl").is_file():
+            return dict(self.settings)
+        digest = images_digest(self.run) if self.run.ledger_path.is_file() else None
+        return {**self.settings, "images_digest": digest} if digest else dict(self.settings)
 
 
 def open_source(text: str) -> Source:
@@ -52,10 +60,11 @@ def open_source(text: str) -> Source:
     path = Path(text)
     if path.is_dir():
         run = open_run(path)
-        return Source(path.resolve().name, path, run.scores(), run.settings)
+        return Source(path.resolve().name, path, run.scores(), run.settings, run)
     scores = read_scores(path)
-    if (path.parent / "run.yaml").is_file():
-        return Source(path.resolve().parent.name, path.parent, scores, open_run(path.parent).settings)
+    if path.name == "scores.csv" and (path.parent / "run.yaml").is_file():
+        run = open_run(path.parent)
+        return Source(path.resolve().parent.name, path.parent, scores, run.settings, run)
     return Source(path.stem, path, scores)
 
 
@@ -69,9 +78,7 @@ def open_sources(texts: Sequence[str]) -> list[Source]:
         sources.append(source)
     names = [source.name for source in sources]
     return [
-        source
-        if names.count(source.name) == 1
-        else Source(text.rstrip("/"), source.path, source.scores, source.settings)
+        source if names.count(source.name) == 1 else replace(source, name=text.rstrip("/"))
         for source, text in zip(sources, texts, strict=True)
     ]
 
@@ -79,33 +86,6 @@ def open_sources(texts: Sequence[str]) -> list[Source]:
 def cautions(sources: Sequence[Source]) -> str:
     """Return every caution the runs carry, once each."""
     return " ".join(dict.fromkeys(source.caution for source in sources if source.caution))
-
-
-def scales_of(
-    settings: Mapping[str, Any], weights: Mapping[str, float] | None
-) -> dict[str, tuple[float, float]]:
-    """Return the lowest and highest score of each factor and of the overall, as the dialog has them."""
-    ends: dict[str, tuple[float, float]] = {}
-    for factor in settings.get("factors") or ():
-        values = [float(value) for value in factor.get("values") or ()]
-        low = min(values) if values else factor.get("min")
-        high = max(values) if values else factor.get("max")
-        if low is not None and high is not None:
-            ends[str(factor["key"])] = (float(low), float(high))
-    shares = weights or {str(f["key"]): float(f.get("weight") or 0) for f in settings.get("factors") or ()}
-    shares = shares if sum(shares.values()) > 0 else dict.fromkeys(ends, 1.0)
-    if ends and all(name in ends for name, share in shares.items() if share):
-        # Means of any kind lie between those of the lowest and of the highest scores.
-        total = sum(shares.values())
-        low, high = (sum(shares[n] * ends[n][side] for n in shares if shares[n]) / total for side in (0, 1))
-        ends[OVERALL] = (low, high)
-    return ends
-
-
-def weights_of(settings: Mapping[str, Any]) -> dict[str, float] | None:
-    """Return the weights of the run's own dialog; None where it has none."""
-    found = {str(f["key"]): float(f.get("weight") or 0) for f in settings.get("factors") or ()}
-    return found if sum(found.values()) > 0 else None
 
 
 def parse_scale(text: str) -> tuple[float, float]:
@@ -119,3 +99,42 @@ def parse_scale(text: str) -> tuple[float, float]:
     if not low < high:
         raise LmmscoreError(f"--scale: {low:g} is not below {high:g}")
     return low, high
+
+
+def sessions_with_names(run: Run, methods: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    """Yield the records of the sessions, each with `names`: the methods named in one of its replies."""
+    from lmmscore.ledger import Ledger
+
+    with Ledger(run.ledger_path, read_only=True) as ledger:
+        for record in run.sessions():
+            replies = [ledger.find(exchange["key"]) for exchange in record["exchanges"]]
+            text = "\n".join(reply.text for reply in replies if reply is not None)
+            yield {**record, "names": names_in(text, methods)}
+
+
+def names_in(text: str, methods: Sequence[str]) -> list[str]:
+    """Return the methods named in a text, as whole words; one of three letters only in its own spelling."""
+    found = []
+    for name in methods:
+        folded = re.NOFLAG if len(name) <= 3 else re.IGNORECASE
+        if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, folded):
+            found.append(name)
+    return found
+
+
+def images_digest(run: Run) -> str | None:
+    """Return a digest of every picture shown, by item and method; None where the ledger lacks one."""
+    from lmmscore.ledger import Ledger
+
+    shown: set[tuple[str, ...]] = set()
+    with Ledger(run.ledger_path, read_only=True) as ledger:
+        for record in run.sessions():
+            for exchange in record["exchanges"]:
+                kinds = [kind for kind, _ in exchange["images"]]
+                digests = ledger.pictures(exchange["key"])
+                if len(digests) != len(kinds):
+                    return None
+                method = record["order"][exchange["position"] - 1] if exchange["position"] else ""
+                where = (record["task"], record["item"], method)
+                shown |= {(*where, kind, digest) for kind, digest in zip(kinds, digests, strict=True)}
+    return hashlib.sha256(repr(sorted(shown)).encode()).hexdigest()

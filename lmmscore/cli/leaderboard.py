@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from lmmscore.leaderboard.against import TaskAgainst
     from lmmscore.leaderboard.extras import Extras
     from lmmscore.report.grids import Grid
+    from lmmscore.report.leaderboard import Format
 
 SECTIONS = ("differences", "wins", "position", "repeats", "sensitivity", "habits")
 
@@ -50,7 +52,7 @@ SECTIONS = ("differences", "wins", "position", "repeats", "sensitivity", "habits
     "--resamples", type=click.IntRange(0), default=10_000, show_default=True, help="Bootstrap draws."
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of those draws.")
-def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> None:
+def command(runs: tuple[str, ...], form: Format, as_json: bool, **options: Any) -> None:
     """Rank the methods of a run, for each task category and over all of them.
 
     RUN is a run's folder, or a scores.csv. Several comparable runs are pooled, their repeats counted on. An
@@ -78,7 +80,7 @@ def _pooled(sources: list[Source], *, anyway: bool) -> Source:
     from lmmscore.leaderboard.compare import pool
 
     names = [source.name for source in sources]
-    settings = [source.settings for source in sources]
+    settings = [source.comparable() for source in sources]
     scores = pool(names, [source.scores for source in sources], settings, anyway=anyway)
     known = {**sources[0].settings, "caution": cautions(sources)}
     return Source(" + ".join(names), sources[0].path, scores, known)
@@ -104,9 +106,9 @@ def _factors(options: dict[str, Any]) -> list[str]:
 def _board(source: Source, options: dict[str, Any]) -> Leaderboard:
     from dataclasses import replace
 
-    from lmmscore.cli.inputs import parse_scale, scales_of
+    from lmmscore.cli.inputs import parse_scale
     from lmmscore.leaderboard import rank
-    from lmmscore.leaderboard.weights import parse_weights
+    from lmmscore.leaderboard.weights import parse_weights, scales_of
 
     weights = parse_weights(options["weights"]) if options["weights"] else None
     scales = scales_of(source.settings, weights)
@@ -132,7 +134,7 @@ def _board(source: Source, options: dict[str, Any]) -> Leaderboard:
     return replace(board, tables=tuple(wanted))
 
 
-def _rendered(board: Leaderboard, source: Source, form: str, options: dict[str, Any]) -> str:
+def _rendered(board: Leaderboard, source: Source, form: Format, options: dict[str, Any]) -> str:
     from lmmscore.report.leaderboard import render
 
     matched = _against(board, options["against"]) if options["against"] else []
@@ -146,21 +148,22 @@ def _rendered(board: Leaderboard, source: Source, form: str, options: dict[str, 
     further += _against_grids(matched, options)
     wide = True if (options["by"] or "").replace(" ", "") == "task,method" else None
     tty = sys.stdout.isatty()
-    return render(board, form, decimals=decimals, wide=wide, further=further, color=tty)  # type: ignore[arg-type]
+    width = get_terminal_size().columns if tty else None
+    return render(board, form, decimals=decimals, wide=wide, further=further, width=width, color=tty)
 
 
 def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extras:
-    from lmmscore.cli.inputs import weights_of
     from lmmscore.leaderboard.extras import extras
-    from lmmscore.leaderboard.weights import parse_weights, reweigh
+    from lmmscore.leaderboard.weights import parse_weights, reweigh, weights_of
 
     weights = parse_weights(options["weights"]) if options["weights"] else weights_of(source.settings)
     scores = reweigh(source.scores, weights) if options["weights"] and weights else source.scores
+    scores = scores[scores["task"].isin(options["task"])] if options["task"] else scores
     return extras(
         scores,
         factor=board.tables[0].factor,
         weights=weights,
-        sessions=source.sessions(),
+        sessions=source.sessions(with_names=True),
         level=0.95,
         seed=options["seed"],
     )
@@ -182,7 +185,7 @@ def _sections(board: Leaderboard, source: Source, options: dict[str, Any]) -> li
     found += [grids.repeat_grid(behind.repeats, decimals)] if "repeats" in shown else []
     if "sensitivity" in shown and behind.sensitivity:
         found.append(grids.sensitivity_grid(behind.sensitivity))
-    asks = str(source.settings.get("dialog", "")).startswith("lmm-score")
+    asks = bool(source.settings.get("avoid_ties"))
     found += [grids.habit_grid(behind.habits, asks_to_avoid_ties=asks)] if "habits" in shown else []
     return found
 
@@ -207,7 +210,7 @@ def _against_grids(matched: list[TaskAgainst], options: dict[str, Any]) -> list[
     return [against_grid(task, Path(options["against"]).stem, decimals) for task in matched]
 
 
-def _groups(source: Source, form: str, options: dict[str, Any]) -> str:
+def _groups(source: Source, form: Format, options: dict[str, Any]) -> str:
     from lmmscore.leaderboard.groups import group_means, parse_by
     from lmmscore.leaderboard.weights import parse_weights, reweigh
     from lmmscore.report.group_tables import render_groups

@@ -29,7 +29,7 @@ def list_tables(as_json: bool) -> None:
 def check(file: str, as_json: bool, scale: str) -> None:
     """Find printed ranks that contradict printed means, and figures that cannot be.
 
-    FILE is a CSV file with the columns task, method, mean, std and rank, or the name of a table that comes
+    FILE is a CSV file with the columns task, method, mean, rank and perhaps std, or the name of a table that comes
     with lmmscore. Where it has a column n, the largest possible std is known exactly.
     """
     from dataclasses import asdict

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shlex
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +14,6 @@ from lmmscore.cli.options import json_flag, judge_options, pairs, plan_options, 
 
 if TYPE_CHECKING:
     from lmmscore.api import Request
-    from lmmscore.runner import Runner
     from lmmscore.runs import Run
 
 
@@ -38,6 +35,9 @@ if TYPE_CHECKING:
 )
 @judge_options
 @click.option(
+    "--anchors", multiple=True, metavar="ITEM", help="Ask this item anew at each run, to measure drift."
+)
+@click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
     default="warning",
@@ -56,6 +56,10 @@ def command(as_json: bool, log_level: str, **given: Any) -> None:
     request = request_from(given)
     run = play(request, log_level)
     unscored = int(run.settings["unscored"])
+    if request.anchors:
+        from lmmscore.anchors import drift
+
+        click.echo(str(drift(run.path / "anchors.csv")), err=True)
     if as_json:
         keys = ("state", "judge", "dialog", "models", "unscored", "slips", "repairs")
         click.echo(
@@ -81,10 +85,10 @@ def request_from(given: dict[str, Any]) -> Request:
 
 
 def _print_result(run: Run) -> None:
-    from lmmscore.report.leaderboard import print_leaderboard
+    from lmmscore.cli.terminal import print_board
+    from lmmscore.report.files import write_leaderboards
 
-    print_leaderboard(run.leaderboard())
-    click.echo(
-        f"\nrun: {run.path}\nnext: lmmscore leaderboard {run.path} --format tex · lmmscore report {run.path}",
-        err=True,
-    )
+    print_board(write_leaderboards(run))
+    click.echo(f"\nrun:  {run.path}", err=True)
+    click.echo(f"next: lmmscore leaderboard {run.path} --format tex", err=True)
+    click.echo(f"      lmmscore report {run.path}", err=True)

@@ -22,8 +22,10 @@ class Bench:
     answers: Ledger | None = None
 
 
-def open_judge(spec: str, options: Mapping[str, Any] | None = None) -> Bench:
+def open_judge(spec: str | Judge, options: Mapping[str, Any] | None = None) -> Bench:
     """Return the judge a string names: `pixels`, `openai/MODEL[@URL]`, `replay:PATH`, or a name of judges.yaml."""
+    if not isinstance(spec, str):
+        return Bench(spec)
     if spec == "pixels":
         from lmmscore.judges.pixels import Pixels
 
@@ -32,7 +34,7 @@ def open_judge(spec: str, options: Mapping[str, Any] | None = None) -> Bench:
         from lmmscore.judges.replay import open_replay
 
         return open_replay(Path(spec.removeprefix("replay:")))
-    from lmmscore.judge_files import judge_named
+    from lmmscore.judges.judge_files import judge_named
 
     judge = judge_named(spec, options or {})
     if judge is not None:

@@ -32,7 +32,8 @@ T = TypeVar("T")
 Size = tuple[int, int]
 
 MEASURED_SIDE_PX = 512
-"""Pictures are measured at most this large: more costs time and hardly changes a grade."""
+"""Pictures are measured at most this large, for time's sake. It matters: at half the size, quality came out
+up to two points higher on a photograph, since scaling down hides blur and noise."""
 
 
 class Pixels:

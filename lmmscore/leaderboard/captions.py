@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from lmmscore.leaderboard.differences import EXACT_UP_TO, Differences
 from lmmscore.leaderboard.tables import Row
 
 
-def caption(
-    factor: str,
-    *,
-    task: str | None,
-    items: int,
-    repeats: int,
-    average: str,
-    missing: str,
-    lowest: float | None,
-) -> str:
-    """Return which mean the table shows, over what, and how missing scores were treated."""
-    place = f"{task}: " if task is not None else "All task categories: "
+def caption(factor: str, *, task: str | None, items: int, tasks: int, average: str, rule: str) -> str:
+    """Return which mean the table shows and over what, then the rule by which it is derived."""
     over = f"over {_count(items, 'item')}"
-    if task is None and average == "tasks":
-        over = f"over tasks (each the mean of its items), {_count(items, 'item')}"
-    first = f"; an edit's {repeats} repeats are averaged first" if repeats > 1 else ""
-    rule = "are left out" if missing == "exclude" else f"count as {lowest:g}, the lowest score"
-    return f"{place}mean {factor} {over}{first}; std over items; unscored edits {rule} (missing: {missing})."
+    if task is None:
+        over += f" of {_count(tasks, 'task category', 'task categories')}"
+        if average == "tasks":
+            over = f"over {_count(tasks, 'task category', 'task categories')}, each the mean of its items"
+    return f"Mean {factor} {over}; {rule}."
+
+
+def rule(*, repeats: int, missing: str, lowest: float) -> str:
+    """Return what is done before averaging, what the spread is over, and how missing scores are treated."""
+    first = f"an edit's {repeats} repeats averaged first; " if repeats > 1 else ""
+    holes = "left out" if missing == "exclude" else f"counted as {lowest:g}, the lowest score"
+    return f"{first}std over items; unscored edits {holes} (missing: {missing})"
 
 
 def hole_warning(holes: int, asked: int, reasons: Mapping[str, int], rows: Sequence[Row]) -> str:
     """Return the sentence above a table with holes."""
     why = ", ".join(f"{count} {outcome}" for outcome, count in reasons.items() if count)
-    short = ", ".join(f"{row.method} {row.coverage:.0%}" for row in rows if row.coverage < 1)
-    return (
-        f"{holes} of {_count(asked, 'judgement')} gave no score ({why}). Scored: {short}; all others in full."
-    )
+    short = [f"{row.method} {_share(row.coverage)}" for row in rows if row.coverage < 1]
+    rest = "; all others in full" if len(short) < len(rows) else ""
+    return f"{holes} of {_count(asked, 'judgement')} gave no score ({why}). Scored: {', '.join(short)}{rest}."
+
+
+def _share(coverage: float) -> str:
+    # Rounded down: what is nearly all must not look like all.
+    return f"{math.floor(coverage * 100 + 1e-6)}%"
 
 
 def range_warning(rows: Sequence[Row], scale: tuple[float, float], *, observed: bool) -> str:
@@ -110,5 +112,5 @@ def uneven_entries(entered: Mapping[str, int], tasks: int) -> str:
     return f"{said}: {', '.join(part)}."
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+def _count(number: int, noun: str, plural: str = "") -> str:
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

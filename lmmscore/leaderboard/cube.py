@@ -99,6 +99,15 @@ def tabulate(scores: pd.DataFrame) -> Cube:
     )
 
 
+def codes_of(scores: pd.DataFrame, keys: Sequence[str]) -> Ints:
+    """Number the lines by the values of some columns, in order of first appearance."""
+    found = np.zeros(len(scores), dtype=np.int64)
+    for key in keys:
+        codes, names = pd.factorize(scores[key])
+        found = pd.factorize(found * max(len(names), 1) + codes)[0].astype(np.int64)
+    return found
+
+
 def _codes(column: pd.Series) -> tuple[Ints, tuple[str, ...]]:
     codes, names = pd.factorize(column)
     if (codes < 0).any():

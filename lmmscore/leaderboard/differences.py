@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from lmmscore.leaderboard.resampling import TIE, Floats, Ints, interval_of, resample
+from lmmscore.leaderboard.resampling import TIE, Floats, Ints, interval_of, one_thread, resample
 from lmmscore.leaderboard.tables import Interval, rounded
 
 EXACT_UP_TO = 16
 """Items up to which all 2**n sign patterns are tried; above, a sample of them."""
 
 _BLOCK = 1 << 19
+_PAIRS = 256
+"""Pairs compared at a time: a hundred methods have thousands, and each holds all its resampled differences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,32 +96,49 @@ def differences(
     intervals.
     """
     pairs = list(combinations(range(len(methods)), 2))
-    first, second = [a for a, _ in pairs], [b for _, b in pairs]
-    gaps = values[:, first] - values[:, second]
+    found: list[Difference] = []
+    for start in range(0, len(pairs), _PAIRS):
+        some = pairs[start : start + _PAIRS]
+        gaps = values[:, [a for a, _ in some]] - values[:, [b for _, b in some]]
+        names = [(methods[a], methods[b]) for a, b in some]
+        found += _compared(gaps, names, strata, level, draws, rng)
+    tested = [d for d in found if d.p is not None]
+    corrected = iter(holm(np.array([d.p for d in tested], dtype=np.float64)))
+    found = [d if d.p is None else replace(d, p_holm=float(next(corrected))) for d in found]
+    exact = len(values) <= EXACT_UP_TO
+    return Differences(methods=tuple(methods), pairs=tuple(found), exact=exact, alpha=round(1 - level, 12))
+
+
+def _compared(
+    gaps: Floats,
+    names: Sequence[tuple[str, str]],
+    strata: Ints | None,
+    level: float,
+    draws: int,
+    rng: np.random.Generator,
+) -> list[Difference]:
+    """Return the pairs whose differences are the columns of `gaps`, not yet corrected for their number."""
     shares = gaps * item_weights(gaps, strata)
     p = permutation_p(shares, draws=draws or 10_000, rng=rng)
-    corrected = holm(p)
-    resampled = resample(gaps, strata, draws=draws, rng=rng) if draws and pairs else None
+    resampled = resample(gaps, strata, draws=draws, rng=rng) if draws else None
     n = np.isfinite(gaps).sum(axis=0)
-    found = [
+    return [
         Difference(
-            first=methods[a],
-            second=methods[b],
+            first=first,
+            second=second,
             n=int(n[k]),
             difference=float(np.nansum(shares[:, k])) if n[k] else None,
-            interval=interval_of(gaps[:, k], strata, resampled[:, k], level=level)
-            if resampled is not None
-            else None,
+            interval=None
+            if resampled is None
+            else interval_of(gaps[:, k], strata, resampled[:, k], level=level),
             p=float(p[k]) if n[k] else None,
-            p_holm=float(corrected[k]) if n[k] else None,
+            p_holm=None,
             wins=int((gaps[:, k] > TIE).sum()),
             ties=int((np.abs(gaps[:, k]) <= TIE).sum()),
             losses=int((gaps[:, k] < -TIE).sum()),
         )
-        for k, (a, b) in enumerate(pairs)
+        for k, (first, second) in enumerate(names)
     ]
-    exact = len(values) <= EXACT_UP_TO
-    return Differences(methods=tuple(methods), pairs=tuple(found), exact=exact, alpha=round(1 - level, 12))
 
 
 def item_weights(values: Floats, strata: Ints | None) -> Floats:
@@ -152,25 +171,24 @@ def permutation_p(shares: Floats, *, draws: int, rng: np.random.Generator) -> Fl
     total = 1 << len(data) if exact else draws
     reached = np.zeros(data.shape[1])
     size = max(1, _BLOCK // max(len(data), 1))
-    for start in range(0, total, size):
-        count = min(size, total - start)
-        signs = _patterns(start, count, len(data)) if exact else _coins(count, len(data), rng)
-        reached += (np.abs(signs @ data) >= bar).sum(axis=0)
+    with one_thread():
+        for start in range(0, total, size):
+            count = min(size, total - start)
+            signs = _patterns(start, count, len(data)) if exact else _coins(count, len(data), rng)
+            reached += (np.abs(signs @ data) >= bar).sum(axis=0)
     result: Floats = reached / total if exact else (reached + 1) / (total + 1)
     return result
 
 
 def _patterns(start: int, count: int, n: int) -> Floats:
     bits = (np.arange(start, start + count)[:, None] >> np.arange(n)) & 1
-    signs: Floats = bits * 2.0 - 1.0
-    return signs
+    return np.asarray(bits * 2.0 - 1.0, dtype=np.float64)
 
 
 def _coins(count: int, n: int, rng: np.random.Generator) -> Floats:
     # A byte is eight coins; drawing whole integers for them would take most of the time.
     packed = np.frombuffer(rng.bytes(count * ((n + 7) // 8)), dtype=np.uint8).reshape(count, -1)
-    signs: Floats = np.unpackbits(packed, axis=1, count=n) * 2.0 - 1.0
-    return signs
+    return np.asarray(np.unpackbits(packed, axis=1, count=n) * 2.0 - 1.0, dtype=np.float64)
 
 
 def holm(p: Floats) -> Floats:
@@ -191,6 +209,8 @@ def letters(methods: Sequence[str], apart: set[tuple[str, str]]) -> dict[str, st
     groups: list[frozenset[str]] = [frozenset(methods)]
     for first, second in sorted(apart):
         split = [g - {drop} for g in groups if {first, second} <= g for drop in (first, second)]
+        if not split:
+            continue
         kept = list(dict.fromkeys([g for g in groups if not {first, second} <= g] + split))
         groups = [g for g in kept if not any(g < other for other in kept)]
     place = {method: i for i, method in enumerate(methods)}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lmmscore.leaderboard.cube import codes_of
 from lmmscore.leaderboard.resampling import TIE
 from lmmscore.leaderboard.tables import rounded
 from lmmscore.records import Outcome
@@ -135,7 +136,7 @@ def scale_use(scores: pd.DataFrame, factor: str) -> ScaleUse:
 def _ties(known: pd.DataFrame, value: np.ndarray) -> tuple[int, int, int, int]:
     """Return sessions with two scored edits, those with a tie, pairs of edits, and tied pairs."""
     key = [name for name in ("task", "item", "repeat") if name in known.columns]
-    session = known.groupby(key, sort=False, observed=True).ngroup().to_numpy()
+    session = codes_of(known, key)
     sizes = np.bincount(session) if len(session) else np.zeros(0, dtype=np.int64)
     order = np.lexsort((value, session))
     ordered_session, ordered_value = session[order], value[order]
@@ -153,8 +154,8 @@ def statements(found: Habits, *, asks_to_avoid_ties: bool) -> list[str]:
     if found.sessions is not None:
         refused = found.outcomes.get(Outcome.REFUSED.value, 0)
         said.append(
-            f"{found.sessions} sessions: {found.repairs} repair turns, {found.slips} slips in the judge's own "
-            f"sums, {refused} refused edits."
+            f"{found.sessions} sessions: {found.repairs} repair turns, {found.slips} slips in the judge's "
+            f"own sums, {refused} refused edits."
         )
     if found.names:
         named = ", ".join(f"{name} ({count})" for name, count in found.names.items())
@@ -163,9 +164,7 @@ def statements(found: Habits, *, asks_to_avoid_ties: bool) -> list[str]:
 
 
 def _tie_line(use: ScaleUse, asks_to_avoid_ties: bool) -> str:
-    though = (
-        ", although the dialog asks to avoid equal scores" if asks_to_avoid_ties and use.tied_pairs else ""
-    )
+    though = ", though the dialog asks to avoid it" if asks_to_avoid_ties and use.tied_pairs else ""
     ties = f"{use.tied_pairs} of {use.pairs} pairs of edits tie ({use.tied_pairs / use.pairs:.0%})"
     where = f"in {use.tied_sessions} of {use.sessions} sessions{though}"
     most = f"{use.commonest:g} the commonest ({use.commonest_share:.0%})"

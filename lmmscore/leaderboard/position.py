@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lmmscore.leaderboard.cube import codes_of
 from lmmscore.leaderboard.resampling import TIE, Floats, Ints
 from lmmscore.leaderboard.tables import Interval, rounded
 
@@ -90,8 +91,7 @@ def position_effect(scores: pd.DataFrame, *, factor: str, level: float) -> Posit
 
 
 def _codes(used: pd.DataFrame, keys: list[str]) -> tuple[Ints, list[str]]:
-    groups = used.groupby(keys, sort=False, observed=True)
-    codes: Ints = groups.ngroup().to_numpy(dtype=np.int64)
+    codes = codes_of(used, keys)
     first = np.unique(codes, return_index=True)[1]
     return codes, [str(name) for name in used[keys[-1]].iloc[first]]
 
@@ -132,7 +132,7 @@ def slope_within(
     what is left of score is regressed on what is left of place. Errors are clustered by item, with G - 1
     degrees of freedom.
     """
-    from scipy.stats import t
+    from scipy.special import stdtr, stdtrit
 
     clusters = len(np.unique(item))
     if clusters < 2:
@@ -148,8 +148,8 @@ def slope_within(
     slope = float(x @ y) / spread
     pushes = np.bincount(item, weights=x * (y - slope * x))
     error = float(np.sqrt((pushes @ pushes) * clusters / (clusters - 1))) / spread
-    half = float(t.ppf((1 + level) / 2, clusters - 1)) * error
-    p = float(2 * t.sf(abs(slope) / error, clusters - 1)) if error > 1e-12 else float(abs(slope) < TIE)
+    half = float(stdtrit(clusters - 1, (1 + level) / 2)) * error
+    p = float(2 * stdtr(clusters - 1, -abs(slope) / error)) if error > 1e-12 else float(abs(slope) < TIE)
     return slope, (slope - half, slope + half), p
 
 

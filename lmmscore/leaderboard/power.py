@@ -129,10 +129,9 @@ def t_power(effect: float, variance: float, n: int, alpha: float) -> float:
         return 1.0 if abs(effect) > 1e-9 else alpha
     away = abs(effect) * math.sqrt(n / variance)
     bar = float(t.ppf(1 - alpha / 2, n - 1))
-    # Beyond this the noncentral t loses its footing numerically, and power is 1 to every digit printed.
-    if away - bar > 30:
-        return 1.0
-    return float(nct.sf(bar, n - 1, away) + nct.cdf(-bar, n - 1, away))
+    above, below = float(nct.sf(bar, n - 1, away)), float(nct.cdf(-bar, n - 1, away))
+    # Far from the centre scipy's noncentral t may give up: there the near tail is all and the far one nothing.
+    return (float(away > bar) if math.isnan(above) else above) + (0.0 if math.isnan(below) else below)
 
 
 def _least(good: Any, low: int, most: int) -> int | None:

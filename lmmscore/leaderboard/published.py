@@ -13,7 +13,10 @@ from lmmscore.bundled import bundled
 from lmmscore.csvsafe import restore
 from lmmscore.errors import FileProblem, nearest
 
-_NEEDED = ("task", "method", "mean", "std", "rank")
+_NEEDED = ("task", "method", "mean", "rank")
+
+_ROUNDING = 0.005
+"""Figures are printed with two decimals."""
 
 ALIASES = {
     "instructionpix2pix": "instructpix2pix",
@@ -72,7 +75,7 @@ def find_published(name: str) -> Path:
 
 
 def load_published(path: Path) -> list[Entry]:
-    """Read a table with the columns task, method, mean, std and rank, in any order; `n` may be there too."""
+    """Read a table with the columns task, method, mean and rank, in any order; std and n may be there too."""
     try:
         text = path.read_text(encoding="utf-8-sig")
         reader = csv.DictReader(io.StringIO(text, newline=""))
@@ -167,8 +170,9 @@ def _figures(entry: Entry, scale: tuple[float, float]) -> Iterator[Problem]:
         return
     if entry.std < 0:
         yield Problem(*place, "std-negative", f"std {entry.std:g} is below 0")
-    most = largest_std(entry.mean, low, high, entry.n)
-    if low <= entry.mean <= high and entry.std > most + 0.005:
+    # A printed mean stands for everything that rounds to it, and near the end of a scale that matters.
+    most = max(largest_std(entry.mean + shift, low, high, entry.n) for shift in (-_ROUNDING, 0, _ROUNDING))
+    if low <= entry.mean <= high and entry.std > most + _ROUNDING:
         over = f"{entry.n} scores" if entry.n else "any number of scores"
         scores = f"{over} from {low:g} to {high:g} with mean {entry.mean:g}"
         says = f"std {entry.std:g} is impossible: {scores} have at most {most:.2f}"

@@ -120,12 +120,16 @@ def make_table(cube: Cube, task: str | None, factor: str, rules: Rules, outcomes
     index = cube.factor(factor)
     bounds = rank_ranges(cube, index, strata, lowest=lowest, highest=highest)
     rows = tuple(figures.row(i, groups.get(cube.methods[i], ""), bounds[i]) for i in order)
+    rule = captions.rule(repeats=int(cube.asked.max()), missing=rules.missing, lowest=lowest)
     items = int(np.isfinite(figures.values).any(axis=1).sum())
     return Table(
         task=task,
         factor=factor,
         rows=rows,
-        caption=_caption(cube, task, factor, rules),
+        caption=captions.caption(
+            factor, task=task, items=len(cube.items), tasks=len(cube.tasks), average=rules.average, rule=rule
+        ),
+        rule=rule,
         warnings=tuple(_warnings(cube, task, factor, rules, rows, outcomes)),
         notes=tuple(captions.statements(rows, items, tests)),
         differences=tests,
@@ -159,18 +163,6 @@ def _tests(figures: Figures, columns: list[int], rng: np.random.Generator) -> Di
         level=figures.rules.level,
         draws=figures.rules.resamples,
         rng=rng,
-    )
-
-
-def _caption(cube: Cube, task: str | None, factor: str, rules: Rules) -> str:
-    return captions.caption(
-        factor,
-        task=task,
-        items=len(cube.items),
-        repeats=int(cube.asked.max()),
-        average=rules.average,
-        missing=rules.missing,
-        lowest=rules.scales[factor][0],
     )
 
 

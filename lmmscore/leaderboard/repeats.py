@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lmmscore.leaderboard.cube import codes_of
 from lmmscore.leaderboard.resampling import Floats, Ints
 from lmmscore.leaderboard.tables import rounded
 
@@ -37,8 +38,7 @@ def repeat_spread(scores: pd.DataFrame, *, factor: str) -> list[Spread]:
     """Return the spread of all edits together (`method` None), then of each method."""
     known = scores[(scores["factor"] == factor) & scores["score"].notna()]
     value = known["score"].to_numpy(dtype=np.float64)
-    edits = known.groupby(["task", "item", "method"], sort=False, observed=True)
-    edit: Ints = edits.ngroup().to_numpy(dtype=np.int64)
+    edit = codes_of(known, ["task", "item", "method"])
     found = [_spread(None, value, edit)]
     names = known["method"].astype(str).to_numpy()
     for method in sorted(set(names)):

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,12 +37,26 @@ def resampled_means(values: Floats, *, draws: int, rng: np.random.Generator) -> 
     complete = bool(known.all())
     sums = np.empty((draws, values.shape[1]))
     sizes = np.full_like(sums, len(values))
-    for start, counts in _blocks(len(values), draws, data.dtype, rng):
-        rows = slice(start, start + len(counts))
-        sums[rows] = counts @ data
-        if not complete:
-            sizes[rows] = counts @ known.astype(data.dtype)
+    with one_thread():
+        for start, counts in _blocks(len(values), draws, data.dtype, rng):
+            rows = slice(start, start + len(counts))
+            sums[rows] = counts @ data
+            if not complete:
+                sizes[rows] = counts @ known.astype(data.dtype)
     return np.divide(sums, sizes * grid, out=np.full_like(sums, np.nan), where=sizes > 0)
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Keep matrix products on one thread. These are small: threads would mostly wait."""
+    found: AbstractContextManager[object] = _thread_pools().limit(limits=1, user_api="blas")
+    return found
+
+
+@cache
+def _thread_pools() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def resampled_task_means(values: Floats, task_of: Ints, *, draws: int, rng: np.random.Generator) -> Floats:
@@ -58,11 +75,13 @@ def ranks(means: Floats) -> Ints:
 
     A NaN is higher than nothing and has no meaningful rank of its own.
     """
-    found = np.ones(means.shape, dtype=np.int64)
-    bar = means + TIE
-    for column in range(means.shape[-1]):
-        found += means[..., column : column + 1] > bar
-    return found
+    # Methods first: each comparison then runs along one stretch of memory.
+    columns = np.ascontiguousarray(np.moveaxis(means, -1, 0))
+    bar = columns + TIE
+    found = np.ones(columns.shape, dtype=np.int16)
+    for column in columns:
+        found += column > bar
+    return np.moveaxis(found, 0, -1).astype(np.int64)
 
 
 def tail(sizes: Sequence[int], *, level: float) -> float:
@@ -73,12 +92,17 @@ def tail(sizes: Sequence[int], *, level: float) -> float:
     section 3.3.2). `sizes` is the number of items, or of those of each task when items are drawn within
     tasks.
     """
-    from scipy.stats import norm, t
+    return _tail(tuple(sizes), level)
+
+
+@cache
+def _tail(sizes: tuple[int, ...], level: float) -> float:
+    from scipy.special import ndtr, stdtrit
 
     n = np.array(sizes, dtype=np.float64)
     spread = float((1 / n).sum() / ((n - 1) / n**2).sum())
     freedom = int(n.sum()) - len(n)
-    return float(norm.cdf(-t.ppf((1 + level) / 2, freedom) * math.sqrt(spread)))
+    return float(ndtr(-stdtrit(freedom, (1 + level) / 2) * math.sqrt(spread)))
 
 
 def resample(values: Floats, strata: Ints | None, *, draws: int, rng: np.random.Generator) -> Floats:

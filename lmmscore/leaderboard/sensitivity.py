@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from lmmscore.errors import LmmscoreError
@@ -94,7 +93,7 @@ def sensitivity(
 def _factor_means(cube: Cube, factors: Sequence[str]) -> tuple[Floats, list[str], int]:
     """Return method × factor means over each method's fully scored items, for methods that have any."""
     parts = cube.mean[:, :, [cube.factor(name) for name in factors]]
-    complete: npt.NDArray[np.bool_] = np.isfinite(parts).all(axis=2)
+    complete = np.asarray(np.isfinite(parts).all(axis=2))
     kept = np.flatnonzero(complete.any(axis=0))
     if not len(kept):
         raise LmmscoreError("no edit has all its factors scored, so there is nothing to weigh")

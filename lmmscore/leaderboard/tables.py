@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -51,6 +52,8 @@ class Table:
     rows: tuple[Row, ...]
     caption: str
     """Which mean this is, over how many items, and how missing scores were treated."""
+    rule: str = ""
+    """The part of the caption that is the same for all tables of a leaderboard."""
     warnings: tuple[str, ...] = ()
     """What a reader must know before the figures: holes first."""
     notes: tuple[str, ...] = ()
@@ -97,6 +100,10 @@ class Leaderboard:
             "caution": self.caution,
             "settings": dict(self.settings),
         }
+
+    def to_json(self, decimals: int | None = None) -> str:
+        """Return the same as text."""
+        return json.dumps(self.as_dict(decimals), ensure_ascii=False, indent=2) + "\n"
 
     def _repr_html_(self) -> str:
         """Return the tables as a notebook shows them, the warnings above the figures."""

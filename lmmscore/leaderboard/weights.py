@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from lmmscore.errors import LmmscoreError, nearest
+from lmmscore.leaderboard.cube import codes_of
 from lmmscore.records import OVERALL, Outcome
 
 _EDIT = ["task", "item", "method", "repeat"]
@@ -52,7 +54,7 @@ def reweigh(scores: pd.DataFrame, weights: Mapping[str, float]) -> pd.DataFrame:
     parts = scores[scores["factor"] != OVERALL]
     shares = normalised(weights, [str(name) for name in parts["factor"].unique()])
     keys = [name for name in _EDIT if name in scores.columns]
-    edit = parts.groupby(keys, sort=False, observed=True).ngroup().to_numpy()
+    edit = codes_of(parts, keys)
     share = parts["factor"].map(shares).to_numpy(dtype=np.float64)
     value = parts["score"].to_numpy(dtype=np.float64)
     counts = np.isfinite(value) & (share > 0)
@@ -82,3 +84,30 @@ def _overalls(
         no_score = ~scored & (lines["outcome"] == Outcome.SCORED.value)
         lines.loc[no_score, "outcome"] = Outcome.UNREADABLE.value
     return lines
+
+
+def scales_of(
+    settings: Mapping[str, Any], weights: Mapping[str, float] | None
+) -> dict[str, tuple[float, float]]:
+    """Return the lowest and highest score of each factor and of the overall, as the dialog has them."""
+    ends: dict[str, tuple[float, float]] = {}
+    for factor in settings.get("factors") or ():
+        values = [float(value) for value in factor.get("values") or ()]
+        low = min(values) if values else factor.get("min")
+        high = max(values) if values else factor.get("max")
+        if low is not None and high is not None:
+            ends[str(factor["key"])] = (float(low), float(high))
+    shares = weights or {str(f["key"]): float(f.get("weight") or 0) for f in settings.get("factors") or ()}
+    shares = shares if sum(shares.values()) > 0 else dict.fromkeys(ends, 1.0)
+    if ends and all(name in ends for name, share in shares.items() if share):
+        # Means of any kind lie between those of the lowest and of the highest scores.
+        total = sum(shares.values())
+        low, high = (sum(shares[n] * ends[n][side] for n in shares if shares[n]) / total for side in (0, 1))
+        ends[OVERALL] = (low, high)
+    return ends
+
+
+def weights_of(settings: Mapping[str, Any]) -> dict[str, float] | None:
+    """Return the weights of the run's own dialog; None where it has none."""
+    found = {str(f["key"]): float(f.get("weight") or 0) for f in settings.get("factors") or ()}
+    return found if sum(found.values()) > 0 else None

@@ -14,9 +14,11 @@ from lmmscore.parsing.said import Mark, Said
 from lmmscore.scales import Factor
 
 _SCORE_KEYS = ("score", "rating", "value", "points", "grade")
-_NAME_KEYS = frozenset("factor name metric criterion criteria dimension aspect key".split())
-_IMAGE_KEYS = frozenset("image imageid imagenumber imageindex edit editedimage img picture".split())
-_WEAK_IMAGE_KEYS = frozenset("id index position number".split())
+_NAME_KEYS = frozenset(("factor", "name", "metric", "criterion", "criteria", "dimension", "aspect", "key"))
+_IMAGE_KEYS = frozenset(
+    ("image", "imageid", "imagenumber", "imageindex", "edit", "editedimage", "img", "picture")
+)
+_WEAK_IMAGE_KEYS = frozenset(("id", "index", "position", "number"))
 """They number images, unless the object is about a factor: then they may number anything."""
 
 Claim = tuple[int | None, str, Mark]
@@ -41,7 +43,7 @@ def _has_keys(tree: Tree) -> bool:
 
 def _said(found: JsonText, page: Page) -> Iterator[Said]:
     claims = list(_claims(found.tree, None, page))
-    notes = ("JSON mended: " + ", ".join(found.mended),) if found.mended else ()
+    notes: tuple[str, ...] = ("JSON mended: " + ", ".join(found.mended),) if found.mended else ()
     # n images numbered from 0 to n-1 can only be meant one way.
     if page.n > 1 and {position for position, _, _ in claims} == set(range(page.n)):
         claims = [((position or 0) + 1, key, mark) for position, key, mark in claims]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 MAX_DEPTH = 30
 MAX_STEPS = 200_000
@@ -69,31 +70,31 @@ class JsonText:
     """What was wrong with it; empty for plain JSON."""
 
 
-class _Cut(Exception):
+class _CutError(Exception):
     """The text ends in the middle of an object or list."""
 
 
-class _NotJson(Exception):
+class _NotJsonError(Exception):
     """What stands here is something else."""
 
 
-class _TooDeep(Exception):
+class _TooDeepError(Exception):
     """What stands here is nobody's verdict."""
 
 
 def json_texts(text: str, matters: Callable[[str], bool]) -> tuple[list[JsonText], bool]:
-    """Return every outermost object or list in the text, and whether the text ends inside one with a key that matters."""
+    """Return every outermost object or list in a text, and whether the text ends inside one with a key that matters."""
     found: list[JsonText] = []
     place, steps = 0, 0
     while steps < MAX_STEPS and (opening := _OPENING.search(text, place)) is not None:
         reader = _Reader(text, opening.start())
         try:
             tree = reader.container(0)
-        except _TooDeep:
+        except _TooDeepError:
             place = reader.place
-        except _NotJson:
+        except _NotJsonError:
             place = opening.end()
-        except _Cut:
+        except _CutError:
             if any(map(matters, reader.keys)):
                 return found, True
             place = opening.end()
@@ -102,6 +103,19 @@ def json_texts(text: str, matters: Callable[[str], bool]) -> tuple[list[JsonText
             place = reader.place
         steps += reader.steps
     return found, False
+
+
+def json_values(text: str) -> list[Any]:
+    """Return every object and list in a text as dicts and lists of strings, what they hold being as written."""
+
+    def value(node: Node) -> Any:
+        if isinstance(node, Leaf):
+            return node.text
+        return (
+            [value(inner) for inner in node.nodes] if node.is_list else {k: value(v) for k, v in node.pairs}
+        )
+
+    return [value(found.tree) for found in json_texts(text, lambda _: False)[0]]
 
 
 @dataclass(slots=True)
@@ -115,7 +129,7 @@ class _Reader:
     def container(self, depth: int) -> Tree:
         """Read the object or list that opens here."""
         if depth > MAX_DEPTH:
-            raise _TooDeep
+            raise _TooDeepError
         is_list = self._take() == "["
         end = self.place
         closing = "]" if is_list else "}"
@@ -139,7 +153,7 @@ class _Reader:
             return False
         # A comma may be missing only where a new line makes up for it.
         if "\n" not in self.text[end : self.place]:
-            raise _NotJson
+            raise _NotJsonError
         self.mended.append("a missing comma")
         return True
 
@@ -150,10 +164,10 @@ class _Reader:
             key, self.place = bare[0], bare.end()
             self.mended.append("a key without quotation marks")
         else:
-            raise _NotJson
+            raise _NotJsonError
         self.keys.append(key)
         if self._peek() != ":":
-            raise _NotJson
+            raise _NotJsonError
         self._take()
         return key
 
@@ -165,7 +179,7 @@ class _Reader:
             return self._string()
         bare = _BARE.match(self.text, self.place)
         if bare is None:
-            raise _NotJson
+            raise _NotJsonError
         start, self.place = self.place, bare.end()
         if not _PLAIN_SCALAR.fullmatch(bare[0].rstrip()):
             self.mended.append("a value that is neither a number nor in quotation marks")
@@ -176,7 +190,7 @@ class _Reader:
         match = _STRINGS[mark].match(self.text, self.place)
         self.steps += (match.end() - self.place if match else 5000) // 10
         if match is None:
-            raise _Cut if len(self.text) - self.place < 5000 else _NotJson
+            raise _CutError if len(self.text) - self.place < 5000 else _NotJsonError
         if mark != '"':
             self.mended.append("single quotes" if mark == "'" else "smart quotes")
         elif '"' in re.sub(r"\\.", "", match["text"]):
@@ -196,7 +210,7 @@ class _Reader:
             else:
                 break
         if not next_one or self.text.startswith("```", self.place):
-            raise _Cut
+            raise _CutError
         return next_one
 
     def _take(self) -> str:

@@ -19,7 +19,7 @@ _ORDINALS = {ordinal(i): i for i in range(1, _LARGEST_IN_WORDS + 1)}
 # Every run of spaces is bounded: a reply of nothing but spaces must not keep us busy.
 _NOUN = r"(?:images?|img|pictures?|photos?|edits?|results?|methods?|candidates?|outputs?|versions?|options?|samples?)"
 _NUMBER = rf"(?:[0-9]{{1,3}}|{'|'.join(sorted(_WORDS, key=len, reverse=True))})"
-_WHICH = rf"(?:edited|output|result|resulting|generated)"
+_WHICH = r"(?:edited|output|result|resulting|generated)"
 _IMAGE = rf"""
     (?:the[ ]{{1,3}})?(?:
       (?:{_WHICH}[ _-]{{0,3}})?{_NOUN}[ _-]{{0,3}}(?:no\.?|nr\.?|number|\#)?[ _-]{{0,3}}\#?(?P<number>{_NUMBER})
@@ -35,7 +35,8 @@ _HEADING = re.compile(
     (?:^{BULLET}|(?<=[;.])[ ]{{1,3}})
     (?:(?:as[ ])?for[ ]|(?P<preamble>(?:[A-Za-z]{{1,20}}[ ]){{1,4}}(?:for|of)[ ]))?
     [(\[]?
-    (?P<image>{_IMAGE} | (?P<source>(?:the[ ])?(?:source|original|reference|ground[ -]truth|input)(?:[ ]{_NOUN})?(?=[ ]*:))
+    (?P<image>{_IMAGE}
+      | (?P<source>(?:the[ ])?(?:source|original|reference|ground[ -]truth|input)(?:[ ]{_NOUN})?(?=[ ]*:))
       | (?P<only>(?:the[ ])?edited[ ]image(?=[ ]*:)))
     [)\]]?
     (?P<more>[ ]*(?:[,&/–—-]|and|to|through|vs\.?)[ ]*(?:the[ ])?(?:{_NOUN}[ ]*)?\#?[0-9])?

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_CANNOT = r"(?:can(?:['’]?t|not|\s+not)|won['’]?t|will\s+not|(?:am|['’]m)\s+(?:unable|not\s+able)|unable\s+to|not\s+able\s+to)"
+_CANNOT = r"(?:can(?:['’]?t|not|\s+not)|won['’]?t|will\s+not|(?:(?:am|['’]m)\s+)?(?:unable|not\s+able)\s+to)"
 _TASK = (
     r"(?:assist|help|provide|evaluat|scor|rat(?:e|ing)|judg|assess|comply|do\s+(?:that|this)|fulfil|analy[sz]|continue"
     r"|compar|complete|engage|participate|(?:view|see|access|process|open)\s+(?:the\s+|any\s+|these\s+|your\s+)?(?:image|picture|photo|attach|file))"

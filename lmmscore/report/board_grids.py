@@ -29,6 +29,7 @@ def table_grid(table: Table, *, decimals: int) -> Grid:
         above=table.warnings,
         below=table.notes,
         text_columns=frozenset({1}),
+        spare=frozenset(range(len(columns) - len(_factors(table)), len(columns))),
     )
 
 
@@ -76,7 +77,7 @@ def wide_grid(tables: Sequence[Table], *, decimals: int) -> Grid:
         title="Task categories side by side",
         columns=tuple(columns),
         rows=tuple(rows),
-        caption=f"Mean ± sample std over items, and rank; items: {counts}. {tables[-1].caption}",
+        caption=f"Mean {tables[0].factor} ± std, and rank; {tables[0].rule}. Items: {counts}.",
         above=tuple(warnings),
         text_columns=frozenset({0}),
         groups=tuple(groups),

@@ -109,7 +109,8 @@ def sensitivity_grid(found: sensitive.Sensitivity) -> Grid:
     caption = (
         f"Over {found.sample:,} weightings drawn evenly from all there are. {sensitive.statement(found)}"
     )
-    below = tuple(f"Other weights would put {b} before {a}." for a, b in found.reversible[:10])
+    pairs = ", ".join(f"{a} and {b}" for a, b in found.reversible)
+    below = (f"Other weights would put these in the other order: {pairs}.",) if pairs else ()
     return Grid(
         "Sensitivity to the weights", columns, rows, caption, below=below, text_columns=frozenset({0})
     )

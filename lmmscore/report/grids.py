@@ -36,6 +36,8 @@ class Grid:
     below: tuple[str, ...] = ()
     text_columns: frozenset[int] = field(default_factory=frozenset)
     """Columns of words, set to the left; the others hold figures."""
+    spare: frozenset[int] = field(default_factory=frozenset)
+    """Columns that may be left out where there is no room for all."""
     groups: tuple[tuple[str, int], ...] = ()
     """Headings over several columns, with how many each spans; empty for none."""
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Sequence
+from typing import Any
 
+from lmmscore.csvsafe import defuse
 from lmmscore.leaderboard.groups import Group
 from lmmscore.report.grids import Grid, number, percent, plain
 from lmmscore.report.leaderboard import Format, render_grids
-from lmmscore.scores import csv_line
 
 
 def render_groups(
@@ -30,12 +33,7 @@ def render_groups(
         f"Mean of {what} over edits, their repeats averaged first; std over edits; unscored edits left out."
     )
     if form == "csv":
-        heads = [*by, "mean", "std", "n", "coverage", *(["caution"] if caution else [])]
-        cells = [
-            [("" if line.get(h) is None else line[h]) if h != "caution" else caution for h in heads]
-            for line in lines
-        ]
-        return "".join(csv_line(row) for row in [heads, *cells])
+        return _csv(lines, by, caution)
     places = 2 if decimals is None else decimals
     rows = tuple(
         plain(*g.keys.values(), number(g.mean, places), number(g.std, places), str(g.n), percent(g.coverage))
@@ -44,3 +42,14 @@ def render_groups(
     columns = (*(name.capitalize() for name in by), "Mean", "Std", "n", "Coverage")
     grid = Grid(f"By {', '.join(by)}", columns, rows, said, text_columns=frozenset(range(len(by))))
     return render_grids([grid], form, caution)
+
+
+def _csv(lines: Sequence[dict[str, Any]], by: Sequence[str], caution: str) -> str:
+    heads = [*by, "mean", "std", "n", "coverage", *(["caution"] if caution else [])]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(heads)
+    for line in lines:
+        cells = [{**line, "caution": caution}[head] for head in heads]
+        writer.writerow(["" if c is None else defuse(c) if isinstance(c, str) else c for c in cells])
+    return out.getvalue()

@@ -15,8 +15,6 @@ _HEAD = r"""% Compiles as it stands. In a paper: \usepackage{booktabs} in the pr
 \else
   \def\lmmscoreend{\end{document}}\def\lmmscorenext{\clearpage}%
   \documentclass{article}
-  \usepackage[T1]{fontenc}
-  \usepackage[utf8]{inputenc}
   \usepackage{booktabs}
   \usepackage[paperwidth=WIDTHcm,paperheight=29.7cm,margin=1.5cm]{geometry}
   \begin{document}
@@ -35,7 +33,7 @@ _SPECIAL = {
 
 _GREEK = {
     "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "θ": "theta", "λ": "lambda",
-    "μ": "mu", "π": "pi", "σ": "sigma", "τ": "tau", "φ": "phi", "ω": "omega", "Δ": "Delta", "Σ": "Sigma",
+    "μ": "mu", "π": "pi", "ρ": "rho", "σ": "sigma", "τ": "tau", "φ": "phi", "ω": "omega", "Δ": "Delta", "Σ": "Sigma",
     "Ω": "Omega", "Φ": "Phi",
 }  # fmt: skip
 
@@ -49,7 +47,7 @@ def latex(grids: Sequence[Grid], *, caution: str, notes: Sequence[str] = ()) -> 
 
 def _float(grid: Grid, caution: str, notes: Sequence[str]) -> str:
     said = [grid.title + ".", f"Caution: {caution}" if caution else "", *grid.above, grid.caption]
-    below = " ".join((*grid.below, *notes))
+    below = " ".join((*grid.below, *(() if grid.groups else notes)))
     lines = [
         r"\begin{table}[htbp]",
         r"  \centering",

@@ -1,0 +1,159 @@
+"""What a run would take, worked out without asking anyone: calls, pictures, bytes, tokens and price."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from lmmscore.dialogs import Turn, position_slots
+from lmmscore.images import Pictures, Recipe, fitted_size, read_header
+from lmmscore.judges.budget import cost_usd
+from lmmscore.judges.estimate import MESSAGE_TOKENS, text_tokens
+from lmmscore.judges.image_tokens import ImageTokens, image_tokens
+from lmmscore.judges.options import OpenAIOptions, Prices
+from lmmscore.planning import Plan
+from lmmscore.records import Usage
+from lmmscore.session import Session, slots_for, steps
+from lmmscore.templates import fill
+
+REPLY_TOKENS = 300
+"""What a turn's reply comes to, about, with the dialogs that come with lmmscore."""
+CACHE_FROM_TOKENS = 1024
+"""Providers cache a prefix from about this length on."""
+SAMPLE = 24
+"""So many pictures are encoded to learn how many bytes a pixel takes."""
+
+Size = Callable[[Path], tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One turn of a session: its words, and the pictures shown with them."""
+
+    text: str
+    pictures: tuple[Path, ...]
+
+
+@dataclass(slots=True)
+class Forecast:
+    """What a run would take. Repair turns, which depend on the judge, are not in it."""
+
+    sessions: int = 0
+    calls: int = 0
+    pictures: set[Path] = field(default_factory=set)
+    pictures_sent: int = 0
+    """By Chat Completions, where every turn sends the history again."""
+    bytes_chat: int = 0
+    bytes_responses: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    """The part of the prompt that a provider's prefix cache would know, if every turn hits it."""
+    completion_tokens: int = 0
+    image_tokens_guessed: bool = False
+    image_formula: str = ""
+
+    def price_usd(self, prices: Prices | None, *, cached: bool) -> float | None:
+        """Return the price of it all, with or without prefix caching; None where no price is known."""
+        if prices is None:
+            return None
+        known = self.cached_tokens if cached else 0
+        return cost_usd(prices, Usage(self.prompt_tokens, self.completion_tokens, known))
+
+
+def forecast(plan: Plan, model: str, options: OpenAIOptions, recipe: Recipe) -> Forecast:
+    """Work out a plan for a judge. Opens every picture's header, and encodes a few to learn their size."""
+    size = cache(lambda path: _size(path, recipe))
+    result = Forecast()
+    sessions = [questions(session) for unit in plan for session in unit.sessions]
+    result.pictures = {path for asked in sessions for question in asked for path in question.pictures}
+    bytes_per_pixel = _bytes_per_pixel(sorted(result.pictures), recipe, size)
+    counts = cache(lambda path: _tokens(model, size(path), options))
+    for asked in sessions:
+        _add(result, asked, counts, lambda path: round(bytes_per_pixel * _area(size(path))), options)
+    kinds = [counts(path) for path in result.pictures]
+    result.image_tokens_guessed = any(kind.guess for kind in kinds)
+    result.image_formula = next((kind.formula for kind in kinds), "")
+    return result
+
+
+def questions(session: Session) -> list[Question]:
+    """Return what a session would ask, in order; the system message counts with the first question."""
+    dialog, slots = session.dialog, slots_for(session)
+    asked = [_question(session, slots, *step) for step in steps(dialog, len(session.order))]
+    if dialog.system and asked:
+        # It travels with every turn but is no turn of its own.
+        opening = fill(dialog.system, slots, f"dialog {dialog.name}, system")
+        asked[0] = Question(opening + asked[0].text, asked[0].pictures)
+    return asked
+
+
+def _question(session: Session, slots: Mapping[str, str], turn: Turn, position: int | None) -> Question:
+    place, where = position or 1, f"dialog {session.dialog.name}, turn {turn.name}"
+    filled = {**slots, **position_slots(place)}
+    words = fill(turn.words(place, len(session.order)), filled, where)
+    return Question(words, tuple(_paths(session, [fill(kind, filled, where) for kind in turn.show], place)))
+
+
+def _paths(session: Session, kinds: list[str], position: int) -> Iterator[Path]:
+    for kind in kinds:
+        if kind == "edit":
+            yield session.item.edits[session.order[position - 1]]
+        else:
+            yield session.item.images[kind]
+
+
+def _add(
+    result: Forecast,
+    asked: list[Question],
+    tokens: Callable[[Path], ImageTokens],
+    weight: Callable[[Path], int],
+    options: OpenAIOptions,
+) -> None:
+    reply = min(options.max_tokens or REPLY_TOKENS, REPLY_TOKENS)
+    result.sessions += 1
+    history_tokens = history_bytes = shown = 0
+    for question in asked:
+        words = len(question.text.encode()) + 60
+        pictures = sum(weight(path) * 4 // 3 + 80 for path in question.pictures)
+        before = history_tokens
+        history_tokens += text_tokens(question.text) + MESSAGE_TOKENS
+        history_tokens += sum(tokens(path).tokens for path in question.pictures)
+        history_bytes += words + pictures
+        shown += len(question.pictures)
+        result.calls += 1
+        result.pictures_sent += shown
+        result.prompt_tokens += history_tokens
+        result.cached_tokens += before if before >= CACHE_FROM_TOKENS else 0
+        result.completion_tokens += reply
+        result.bytes_chat += history_bytes
+        # By Responses only what is new travels, and a picture as the file it is.
+        result.bytes_responses += words + sum(weight(path) + 600 for path in question.pictures)
+        history_tokens += reply + MESSAGE_TOKENS
+        history_bytes += reply * 4 + 60
+
+
+def _size(path: Path, recipe: Recipe) -> tuple[int, int]:
+    header = read_header(path)
+    return fitted_size(header.width, header.height, recipe.max_side_px)
+
+
+def _area(size: tuple[int, int]) -> int:
+    return size[0] * size[1]
+
+
+def _tokens(model: str, size: tuple[int, int], options: OpenAIOptions) -> ImageTokens:
+    return image_tokens(model, *size, options.image_detail, options.image_tokens)
+
+
+def _bytes_per_pixel(paths: list[Path], recipe: Recipe, size: Size) -> float:
+    """Return how many bytes an encoded pixel takes, on average over an even sample of the pictures."""
+    chosen = paths[:: max(1, len(paths) // SAMPLE)][:SAMPLE]
+    if not chosen:
+        return 0.0
+    pictures = Pictures(recipe)
+    with ThreadPoolExecutor() as pool:
+        weights = list(pool.map(lambda path: len(pictures.get(path).data()), chosen))
+    return sum(weights) / sum(_area(size(path)) for path in chosen)

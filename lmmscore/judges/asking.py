@@ -1,0 +1,284 @@
+"""Asking, with everything that surrounds it: the pace, the budget, another attempt, the totals, the log."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
+
+from lmmscore.conversation import Conversation
+from lmmscore.errors import JudgeError, JudgeFileError, JudgeUnavailable
+from lmmscore.judges.budget import Budget, cost_usd
+from lmmscore.judges.clock import Clock
+from lmmscore.judges.estimate import Estimator
+from lmmscore.judges.faults import RETRIED, Answer, Asked, complaint_in, refuse
+from lmmscore.judges.keys import Key
+from lmmscore.judges.logs import log
+from lmmscore.judges.meter import Meter
+from lmmscore.judges.options import Address, OpenAIOptions
+from lmmscore.judges.pace import Pace
+from lmmscore.judges.replies import Malformed, filtered_reply
+from lmmscore.judges.retry import Patience, Trouble, persist
+from lmmscore.judges.streams import assemble
+from lmmscore.judges.wire import Body
+from lmmscore.records import Reply, Usage
+
+T = TypeVar("T")
+
+
+class NoAnswer(Exception):
+    """Nothing came back: the server was not reached, or the answer was lost or late."""
+
+    def __init__(self, what: str, *, reached: bool) -> None:
+        super().__init__(what)
+        self.reached = reached
+
+
+class Connection(Protocol):
+    """The way to a server: one request, one answer, no second thoughts."""
+
+    async def post(self, path: str, body: Body) -> Answer:
+        """Send a JSON body. Raises NoAnswer."""
+
+    async def upload(self, data: bytes, mime: str) -> Answer:
+        """Send a file. Raises NoAnswer."""
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question as it travels."""
+
+    path: str
+    body: Body
+    read: Callable[[Any, Mapping[str, str]], Reply]
+    fields: Mapping[str, Any]
+    """The parameters sent with it, by the server's names."""
+
+
+class Asker:
+    """Asks questions of one server until there is an answer, or a reason why there is none."""
+
+    def __init__(
+        self,
+        address: Address,
+        options: OpenAIOptions,
+        key: Key,
+        connection: Connection,
+        *,
+        clock: Clock,
+        rng: random.Random,
+    ) -> None:
+        if options.budget_usd is not None and options.prices is None:
+            raise JudgeFileError(
+                f"{address.name}: a budget needs prices, and none are known for this model; "
+                f"add prices: {{input: …, output: …, as_of: …}} to judges.yaml"
+            )
+        self._address, self._options, self._key, self._connection = address, options, key, connection
+        self._clock, self._rng = clock, rng
+        self.meter = Meter(cost_usd=options.spent_usd)
+        self.budget = Budget(options.budget_usd, options.spent_usd)
+        self.pace = Pace(clock, rpm=options.rpm, tpm=options.tpm, most=options.concurrency)
+        self._stopping: JudgeError | None = None
+        self._stopped = asyncio.Event()
+        self._patience = Patience(attempts=options.attempts)
+        self._estimator = Estimator(address.model, options)
+
+    async def ask(self, conversation: Conversation, question: Question) -> Reply:
+        """Return the reply to a question about a conversation. Raises JudgeError when there is none."""
+        # Estimating opens pictures, so it is done only where something depends on it.
+        matters = self._options.budget_usd is not None or self.pace.counts_tokens
+        likely = Usage()
+        if matters:
+            likely = Usage(self._estimator.prompt(conversation), self._estimator.reply())
+        under_way = conversation.parent is not None and conversation.parent.message is not None
+        reply = await self._persist(lambda _: self._once(question, likely, under_way), question.path)
+        if matters or self._options.tpm is not None:
+            self._estimator.learn(conversation, reply.usage)
+        return reply
+
+    async def upload(self, data: bytes, mime: str) -> Answer:
+        """Return the answer to a file sent; one that refuses it is returned too."""
+
+        async def once(_: int) -> Answer:
+            sent_s = await self.pace.admit(0, under_way=True)
+            try:
+                self._refuse_when_stopping()
+                answer = await self._transfer(self._connection.upload(data, mime), sent_s, len(data))
+                if answer.status in RETRIED or answer.status >= 500:
+                    refuse(answer, complaint_in(answer), self._asked({}, len(data)), self._clock.wall())
+                return answer
+            finally:
+                self.pace.leave()
+
+        return await self._persist(once, "/files")
+
+    async def close(self) -> None:
+        """Let go of connections and timers."""
+        self.pace.close()
+        await self._connection.close()
+
+    def stop(self, error: JudgeError) -> None:
+        """Send nothing from now on: what is in flight is finished; whoever waits for its turn gets this error."""
+        self._stopping = error
+        self._stopped.set()
+        self.pace.open()
+
+    def notice(self, text: str) -> None:
+        """Tell the user something once."""
+        if self.meter.notice(text):
+            log(logging.WARNING, "notice", judge=self._address.name, text=text)
+
+    async def _persist(self, attempt: Callable[[int], Awaitable[T]], path: str) -> T:
+        def on_trouble(number: int, trouble: Trouble, wait_s: float | None) -> None:
+            what = self._key.hide(trouble.what)
+            if wait_s is None:
+                log(logging.ERROR, "gave_up", path=path, attempt=number, trouble=what)
+                return
+            self.meter.retries += 1
+            log(logging.INFO, "retry", path=path, attempt=number, wait_s=wait_s, trouble=what)
+
+        try:
+            return await persist(
+                attempt, patience=self._patience, sleep=self._sleep, rng=self._rng, on_trouble=on_trouble
+            )
+        except JudgeError as error:
+            if error is self._stopping:
+                raise
+            raise type(error)(self._key.hide(str(error))) from None
+
+    async def _sleep(self, seconds: float) -> None:
+        """Wait before asking again, unless the run stops meanwhile."""
+        waits = [
+            asyncio.ensure_future(self._clock.sleep(seconds)),
+            asyncio.ensure_future(self._stopped.wait()),
+        ]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+    def _refuse_when_stopping(self) -> None:
+        if self._stopping is not None:
+            raise self._stopping
+
+    async def _once(self, question: Question, likely: Usage, under_way: bool) -> Reply:
+        prices = self._options.prices
+        most_usd = cost_usd(prices, likely) if prices else None
+        reservation = await self.budget.reserve(most_usd or 0.0)
+        spent_usd = 0.0
+        try:
+            reply = await self._paced(question, likely, under_way)
+            spent_usd = self._price(reply.usage, likely)
+            return replace(reply, cost_usd=spent_usd if prices and reply.usage != Usage() else None)
+        except Trouble as trouble:
+            if trouble.paid and most_usd:
+                spent_usd = most_usd
+                self.meter.lost_usd += most_usd
+            raise
+        finally:
+            self.budget.settle(reservation, spent_usd)
+            self.meter.cost_usd = self.budget.spent_usd
+
+    def _price(self, usage: Usage, likely: Usage) -> float:
+        """Return what a reply cost; where the server does not count, what it may have cost at most."""
+        if self._options.prices is None:
+            return 0.0
+        counted = cost_usd(self._options.prices, usage)
+        return (cost_usd(self._options.prices, likely) or 0.0) if counted is None else counted
+
+    async def _paced(self, question: Question, likely: Usage, under_way: bool) -> Reply:
+        tokens = (likely.prompt_tokens or 0) + (likely.completion_tokens or 0)
+        sent_s = await self.pace.admit(tokens, under_way=under_way)
+        self.meter.in_flight = self.pace.in_flight
+        try:
+            self._refuse_when_stopping()
+            sending = self._connection.post(question.path, question.body)
+            answer = await self._transfer(sending, sent_s, question.body.size)
+            reply = self._read(question, answer, sent_s)
+            used = reply.usage
+            counted = (
+                None if used.prompt_tokens is None else used.prompt_tokens + (used.completion_tokens or 0)
+            )
+            self.pace.answered(answer.headers, sent_s=sent_s, estimated=tokens, tokens=counted)
+        finally:
+            self.pace.leave()
+            self.meter.in_flight = self.pace.in_flight
+        self._account(reply, answer, self._clock.now() - sent_s)
+        return reply
+
+    async def _transfer(self, sending: Any, sent_s: float, size: int) -> Answer:
+        self.meter.requests += 1
+        self.meter.bytes_sent += size
+        try:
+            answer: Answer = await sending
+        except NoAnswer as lost:
+            error = JudgeUnavailable(
+                f"{self._address.name}: no answer from {self._address.masked_url}, however often it was asked "
+                f"({lost}); is the server running? A question is {size / 1e6:.1f} MB"
+            )
+            raise Trouble(str(lost), error, paid=lost.reached) from None
+        if answer.status == 429 or answer.status in {503, 529}:
+            self._slow_down(answer, sent_s)
+        return answer
+
+    def _slow_down(self, answer: Answer, sent_s: float) -> None:
+        try:
+            refuse(answer, complaint_in(answer), self._asked({}, 0), self._clock.wall())
+        except Trouble as trouble:
+            if trouble.crowded:
+                self.pace.crowded(
+                    sent_s, self._patience.first_s * 2 if trouble.wait_s is None else trouble.wait_s
+                )
+        except JudgeError:
+            return
+
+    def _read(self, question: Question, answer: Answer, sent_s: float) -> Reply:
+        if answer.status == 200:
+            try:
+                data = assemble(answer.content) if _is_stream(answer) else answer.json()
+                if not (isinstance(data, dict) and data.get("error") and not data.get("choices")):
+                    return question.read(data, answer.headers)
+            except (Malformed, ValueError) as error:
+                self._malformed(str(error) if isinstance(error, Malformed) else "not JSON")
+        complaint = complaint_in(answer)
+        if complaint.filtered:
+            return filtered_reply(self._key.hide(complaint.message), answer.headers)
+        return refuse(answer, complaint, self._asked(question.fields, question.body.size), self._clock.wall())
+
+    def _malformed(self, why: str) -> None:
+        error = JudgeUnavailable(
+            f"{self._address.name}: the server's answers cannot be read ({why}); is {self._address.masked_url} "
+            f"the base URL of an OpenAI-compatible API?"
+        )
+        raise Trouble(f"malformed body: {why}", error, paid=True)
+
+    def _asked(self, fields: Mapping[str, Any], size: int) -> Asked:
+        address = self._address
+        return Asked(address.name, address.model, address.masked_url, self._key.source, fields, size)
+
+    def _account(self, reply: Reply, answer: Answer, elapsed_s: float) -> None:
+        self.meter.count(reply.usage)
+        if reply.model:
+            self.meter.models.add(reply.model)
+        log(
+            logging.DEBUG,
+            "answered",
+            request_id=reply.request_id,
+            model=reply.model,
+            finish=reply.finish,
+            elapsed_s=elapsed_s,
+            prompt_tokens=reply.usage.prompt_tokens,
+            cached_tokens=reply.usage.cached_tokens,
+            completion_tokens=reply.usage.completion_tokens,
+        )
+
+
+def _is_stream(answer: Answer) -> bool:
+    return answer.headers.get("content-type", "").startswith("text/event-stream")

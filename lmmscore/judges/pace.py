@@ -1,0 +1,159 @@
+"""How fast the whole pool asks: limits set or announced, and slowing down together when the server is crowded.
+
+Every session waits here before each question. Sessions under way go before new ones, so that their turns follow
+back to back and meet a warm prefix cache.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from lmmscore.judges.clock import Clock
+from lmmscore.judges.quota import Bucket, announced
+
+
+@dataclass(order=True, slots=True)
+class _Waiting:
+    rank: tuple[int, int]
+    tokens: float = field(compare=False)
+    go: asyncio.Future[None] = field(compare=False)
+
+
+class Pace:
+    """The gate in front of one server.
+
+    After a sign of crowding all wait as long as it asks, then one question goes first; every answer lets more
+    through, quickly up to half of what was in flight before, one by one above that.
+    """
+
+    def __init__(
+        self, clock: Clock, *, rpm: float | None = None, tpm: float | None = None, most: int | None = None
+    ) -> None:
+        self._clock = clock
+        self._most = most
+        self._open = False
+        self._buckets: dict[str, Bucket] = {}
+        if rpm:
+            self._buckets["set requests"] = Bucket(rpm / 60, 1.0, clock.now())
+        if tpm:
+            self._buckets["set tokens"] = Bucket(tpm / 60, tpm / 60, clock.now())
+        self.in_flight = 0
+        self._window: float | None = None
+        self._threshold = 1.0
+        self._before_s = 0.0
+        self._slowed_s = float("-inf")
+        self._waiting: list[_Waiting] = []
+        self._count = 0
+        self._timer: asyncio.Task[None] | None = None
+        self._wake_at_s = 0.0
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether it matters how long a question is."""
+        return any(name.endswith("tokens") for name in self._buckets)
+
+    async def admit(self, tokens: float, *, under_way: bool) -> float:
+        """Wait for this question's turn; return the time at which it may be sent. Pair it with `leave`."""
+        self._count += 1
+        waiting = _Waiting(
+            (0 if under_way else 1, self._count), tokens, asyncio.get_running_loop().create_future()
+        )
+        heapq.heappush(self._waiting, waiting)
+        self._let_through()
+        try:
+            await waiting.go
+        except asyncio.CancelledError:
+            if waiting.go.done() and not waiting.go.cancelled():
+                self.leave()
+            raise
+        return self._clock.now()
+
+    def leave(self) -> None:
+        """Say that a question admitted before is no longer in flight."""
+        self.in_flight -= 1
+        self._let_through()
+
+    def answered(
+        self, headers: Mapping[str, str], *, sent_s: float, estimated: float, tokens: int | None
+    ) -> None:
+        """Learn from an answer: what it cost, what the server says is left, and that it copes."""
+        for name, quota in announced(headers, self._clock.wall()).items():
+            bucket = self._buckets.setdefault(name, Bucket(quota.rate, quota.limit, self._clock.now()))
+            bucket.tell(quota, self._clock.now())
+        if tokens is not None:
+            for name, bucket in self._buckets.items():
+                if name.endswith("tokens"):
+                    bucket.take(tokens - estimated, self._clock.now())
+        if self._window is not None and sent_s > self._slowed_s:
+            self._window += 1.0 if self._window < self._threshold else 1.0 / self._window
+            if self._window > 4 * self._threshold + 64:
+                self._window = None
+
+    def crowded(self, sent_s: float, wait_s: float) -> None:
+        """Slow everyone down: the server said at an answer to a question sent at `sent_s` that it is too much."""
+        now = self._clock.now()
+        self._before_s = max(self._before_s, now + wait_s)
+        # Questions sent before the last slowing-down say nothing new about the pace since.
+        if sent_s >= self._slowed_s:
+            self._threshold = max(1.0, self.in_flight / 2)
+            self._window = 1.0
+            self._slowed_s = now
+        self._let_through()
+
+    def _let_through(self) -> None:
+        while self._waiting:
+            head = self._waiting[0]
+            if head.go.done():
+                heapq.heappop(self._waiting)
+                continue
+            if not self._open:
+                if self._full():
+                    return
+                wait_s = self._wait_s(head.tokens)
+                if wait_s > 0:
+                    self._wake_in(wait_s)
+                    return
+            heapq.heappop(self._waiting)
+            self.in_flight += 1
+            for name, bucket in self._buckets.items():
+                bucket.take(head.tokens if name.endswith("tokens") else 1.0, self._clock.now())
+            head.go.set_result(None)
+
+    def _full(self) -> bool:
+        window = self.in_flight + 1 if self._window is None else int(self._window)
+        return self.in_flight >= min(window, self._most or window)
+
+    def _wait_s(self, tokens: float) -> float:
+        now = self._clock.now()
+        waits = [
+            bucket.wait_s(tokens if name.endswith("tokens") else 1.0, now)
+            for name, bucket in self._buckets.items()
+        ]
+        return max([self._before_s - now, *waits])
+
+    def _wake_in(self, seconds: float) -> None:
+        at_s = self._clock.now() + seconds
+        if self._timer is not None:
+            if self._wake_at_s <= at_s:
+                return
+            self._timer.cancel()
+        self._wake_at_s = at_s
+        self._timer = asyncio.create_task(self._wake(seconds))
+
+    async def _wake(self, seconds: float) -> None:
+        await self._clock.sleep(seconds)
+        self._timer = None
+        self._let_through()
+
+    def open(self) -> None:
+        """Let everyone through from now on: whoever comes through is about to learn that the run has stopped."""
+        self._open = True
+        self._let_through()
+
+    def close(self) -> None:
+        """Stop the timer, if one runs."""
+        if self._timer is not None:
+            self._timer.cancel()

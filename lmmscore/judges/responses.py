@@ -1,0 +1,191 @@
+"""The Responses API: the server keeps the conversation, and each picture is uploaded once.
+
+A session of N pictures then sends each once, where Chat Completions sends the first N times. If the server loses
+what it kept, the history is sent once more, and the user is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from lmmscore.conversation import Conversation, Message
+from lmmscore.errors import AddressNotFound, JudgeFileError, StateLost
+from lmmscore.images import Picture
+from lmmscore.judges.asking import Asker, Question
+from lmmscore.judges.options import Address, OpenAIOptions
+from lmmscore.judges.replies import responses_reply
+from lmmscore.judges.wire import EncodedPictures, body_with, dumps
+from lmmscore.records import Reply
+
+KEPT = 8192
+
+
+class ResponsesRoute:
+    """Asks through Responses. `works` turns False when the server turns out to have no such API."""
+
+    def __init__(
+        self, address: Address, options: OpenAIOptions, asker: Asker, pictures: EncodedPictures
+    ) -> None:
+        self.works = True
+        self._address = address
+        self._asker = asker
+        self._fields = _fields(address, options)
+        self._structured = options.structured
+        self._shown = ShownPictures(asker, pictures, options.image_detail)
+        self._states: OrderedDict[str, str] = OrderedDict()
+        self._losses = 0
+
+    async def ask(self, conversation: Conversation) -> Reply | None:
+        """Answer the last message; None when the server has no Responses API."""
+        known, state = self._nearest_state(conversation)
+        try:
+            return await self._send(conversation, known, state)
+        except AddressNotFound:
+            self.works = False
+            self._asker.notice(
+                "the server has no Responses API; questions travel by Chat Completions instead"
+            )
+            return None
+        except StateLost:
+            return await self._after_loss(conversation, known)
+
+    async def _send(self, conversation: Conversation, known: Conversation | None, state: str | None) -> Reply:
+        fields = self._fields_for(conversation)
+        head = {**fields, **({"previous_response_id": state} if state else {})}
+        body = body_with("input", head, await self._shown.elements(conversation, known))
+        ids: list[str] = []
+
+        def read(data: Any, headers: Mapping[str, str]) -> Reply:
+            reply = responses_reply(data, headers)
+            ids.append(str(data.get("id") or ""))
+            return reply
+
+        reply = await self._asker.ask(conversation, Question("/responses", body, read, fields))
+        if ids and ids[-1]:
+            self._keep(conversation.hear(reply.text or reply.refusal).digest, ids[-1])
+        return reply
+
+    def _fields_for(self, conversation: Conversation) -> dict[str, Any]:
+        message = conversation.message
+        if not self._structured or message is None or not message.schema:
+            return self._fields
+        schema = {
+            "type": "json_schema",
+            "name": "reply",
+            "strict": True,
+            "schema": json.loads(message.schema),
+        }
+        return {**self._fields, "text": {"format": schema}}
+
+    async def _after_loss(self, conversation: Conversation, known: Conversation | None) -> Reply:
+        self._losses += 1
+        self._asker.notice("the server lost a conversation it had kept; its history was sent once more")
+        if known is not None:
+            self._states.pop(known.digest, None)
+        self._shown.forget(conversation)
+        return await self._send(conversation, None, None)
+
+    def _nearest_state(self, conversation: Conversation) -> tuple[Conversation | None, str | None]:
+        """Return the longest earlier part of the conversation that the server still holds, and its name there."""
+        # A server that loses what it keeps, time and again, is not asked to keep it.
+        node = conversation.parent if self._losses < 3 else None
+        while node is not None and node.message is not None:
+            state = self._states.get(node.digest)
+            if state is not None:
+                return node, state
+            node = node.parent
+        return None, None
+
+    def _keep(self, digest: str, state: str) -> None:
+        self._states[digest] = state
+        while len(self._states) > KEPT:
+            self._states.popitem(last=False)
+
+
+class ShownPictures:
+    """Messages as Responses wants them; a picture is named by its uploaded file, or inline without Files."""
+
+    def __init__(self, asker: Asker, pictures: EncodedPictures, detail: str | None) -> None:
+        self._asker = asker
+        self._pictures = pictures
+        self._detail = f',"detail":{dumps(detail).decode()}'.encode() if detail else b',"detail":"auto"'
+        self._files: WeakKeyDictionary[Picture, asyncio.Task[str]] = WeakKeyDictionary()
+        self._has_files = True
+
+    async def elements(self, conversation: Conversation, after: Conversation | None) -> list[bytes]:
+        """Return the segments of every message after `after`, commas included."""
+        messages = []
+        node: Conversation | None = conversation
+        while node is not None and node is not after and node.message is not None:
+            messages.append(node.message)
+            node = node.parent
+        parts: list[bytes] = []
+        for message in reversed(messages):
+            shown = await asyncio.gather(*map(self._element, message.images))
+            parts += [b","] if parts else []
+            parts += _message(message, shown)
+        return parts
+
+    def forget(self, conversation: Conversation) -> None:
+        """Upload the pictures of this conversation anew: the server may have lost them too."""
+        for message in conversation.messages:
+            for picture in message.images:
+                self._files.pop(picture, None)
+
+    async def _element(self, picture: Picture) -> list[bytes]:
+        name = await self._file(picture) if self._has_files else ""
+        if name:
+            return [b'{"type":"input_image","file_id":', dumps(name), self._detail, b"},"]
+        opening = f'{{"type":"input_image","image_url":"data:{picture.mime};base64,'.encode()
+        return [opening, await self._pictures.get(picture), b'"', self._detail, b"},"]
+
+    async def _file(self, picture: Picture) -> str:
+        """Return the name of the uploaded picture, or nothing where the server takes no files."""
+        task = self._files.get(picture)
+        if task is None:
+            task = self._files[picture] = asyncio.create_task(self._upload(picture))
+        return await asyncio.shield(task)
+
+    async def _upload(self, picture: Picture) -> str:
+        data = await asyncio.to_thread(picture.data)
+        answer = await self._asker.upload(data, picture.mime)
+        try:
+            name = str(answer.json()["id"]) if answer.status == 200 else ""
+        except (ValueError, KeyError, TypeError):
+            name = ""
+        if name:
+            self._asker.meter.files_uploaded += 1
+        else:
+            self._has_files = False
+            self._asker.notice(
+                f"the server takes no files ({answer.status}); pictures travel inside the questions"
+            )
+        return name
+
+
+def _message(message: Message, shown: Sequence[list[bytes]]) -> list[bytes]:
+    kind = b"output_text" if message.role == "assistant" else b"input_text"
+    parts = [b'{"type":"message","role":', dumps(message.role), b',"content":[']
+    for element in shown:
+        parts += element
+    return [*parts, b'{"type":"', kind, b'","text":', dumps(message.text), b"}]}"]
+
+
+def _fields(address: Address, options: OpenAIOptions) -> dict[str, Any]:
+    if options.seed is not None:
+        raise JudgeFileError(
+            f"{address.name}: the Responses API takes no seed; leave out seed, or set api: chat"
+        )
+    fields: dict[str, Any] = {"model": address.model, "store": True}
+    if options.temperature is not None:
+        fields["temperature"] = options.temperature
+    if options.max_tokens is not None:
+        fields["max_output_tokens"] = options.max_tokens
+    if options.reasoning_effort is not None:
+        fields["reasoning"] = {"effort": options.reasoning_effort}
+    return {**fields, **options.extra}

@@ -1,0 +1,142 @@
+"""GEdit-Bench outputs: METHOD/fullset/TASK/LANGUAGE/KEY.png, the source beside as KEY_SRCIMG.png.
+
+As its evaluation code reads them: https://github.com/stepfun-ai/Step1X-Edit, folder GEdit-Bench. Instructions are
+not among the outputs; they are in the data set stepfun-ai/GEdit-Bench.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from lmmscore.layouts.base import (
+    Choices,
+    Found,
+    FoundItem,
+    Guess,
+    LayoutError,
+    counted,
+    ending,
+    listed,
+    name_items,
+    natural,
+)
+from lmmscore.layouts.names import role_of
+from lmmscore.layouts.tree import Tree
+
+NAME = "gedit"
+LOOKS_LIKE = "METHOD/fullset/TASK/en/KEY.png with KEY_SRCIMG.png beside (GEdit-Bench outputs)"
+
+_LANGUAGES = ("en", "cn")
+_SOURCE = re.compile(r"(?P<key>.+)_SRCIMG", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class _Outputs:
+    """Pictures by language, then by (task, key)."""
+
+    edits: dict[str, dict[tuple[str, str], dict[str, Path]]] = field(default_factory=dict)
+    sources: dict[str, dict[tuple[str, str], Path]] = field(default_factory=dict)
+    prefix: str = "fullset/"
+
+
+def look(tree: Tree, choices: Choices) -> Guess | None:
+    """Guess from folders fullset/TASK/en or fullset/TASK/cn."""
+    outputs = _outputs(tree, choices)
+    if not outputs.edits:
+        return None
+    methods = {m for by_key in outputs.edits.values() for edits in by_key.values() for m in edits}
+    languages = " and ".join(sorted(outputs.edits))
+    return Guess(0.97, f"{listed(sorted(methods))} hold fullset/TASK/{languages}/KEY, as GEdit-Bench asks")
+
+
+def take(tree: Tree, choices: Choices) -> Found:
+    """Read one language's items; sources from beside the edits or from a folder of their own."""
+    outputs = _outputs(tree, choices)
+    if not outputs.edits:
+        raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
+    language = _language(outputs, choices)
+    edits, sources = outputs.edits[language], outputs.sources.get(language, {})
+    items = []
+    for key in sorted({*edits, *sources}, key=lambda each: natural("/".join(each))):
+        images = {"source": sources[key]} if key in sources else {}
+        items.append(
+            FoundItem(
+                key[0],
+                key[1],
+                images,
+                dict(sorted(edits.get(key, {}).items())),
+                fields={"language": language},
+            )
+        )
+    slot = name_items(items)
+    methods = sorted({method for item in items for method in item.edits}, key=natural)
+    notes = _notes(outputs, language, choices, [item for item in items if not item.images])
+    return Found(items, methods, tree.root, _templates(tree, items, outputs.prefix, slot), notes)
+
+
+def _outputs(tree: Tree, choices: Choices) -> _Outputs:
+    found = _Outputs()
+    for path in tree.images:
+        parts = path.parts
+        if len(parts) < 4 or parts[-2] not in _LANGUAGES or "fullset" not in parts[:-3]:
+            continue
+        at = parts.index("fullset")
+        if len(parts) - at != 4:
+            continue
+        method = parts[at - 1] if at else tree.root.resolve().name
+        _place(found, method, parts[-2], parts[-3], path, tree, choices)
+    return found
+
+
+def _place(
+    found: _Outputs, method: str, language: str, task: str, path: PurePosixPath, tree: Tree, choices: Choices
+) -> None:
+    source = _SOURCE.fullmatch(path.stem)
+    only_sources = method == choices.source if choices.source else role_of(method) == "source"
+    if source or only_sources:
+        key = (task, source["key"] if source else path.stem)
+        found.sources.setdefault(language, {}).setdefault(key, tree.real(path))
+    else:
+        edits = found.edits.setdefault(language, {})
+        edits.setdefault((task, path.stem), {}).setdefault(method, tree.real(path))
+
+
+def _language(outputs: _Outputs, choices: Choices) -> str:
+    if choices.language is None:
+        return sorted(outputs.edits, key=lambda language: language != "en")[0]
+    if choices.language not in outputs.edits:
+        known = ", ".join(sorted(outputs.edits))
+        raise LayoutError(f"no edits for the language {choices.language!r}; there are: {known}")
+    return choices.language
+
+
+def _notes(outputs: _Outputs, language: str, choices: Choices, bare: list[FoundItem]) -> list[str]:
+    notes = []
+    others = sorted(set(outputs.edits) - {language})
+    if others and choices.language is None:
+        notes.append(f"took the instructions in {language}; --language {others[0]} takes the others, apart")
+    if bare:
+        says = f"{counted(len(bare), 'item')} without KEY_SRCIMG beside"
+        notes.append(f"{says}; name the folder of the sources with --source FOLDER")
+    return notes
+
+
+def _templates(tree: Tree, items: list[FoundItem], prefix: str, slot: str) -> dict[str, str]:
+    """Return templates from the first pictures; the writer checks that they fit all the others."""
+    edit = next((path for item in items for path in item.edits.values()), None)
+    if edit is None or any(len(item.images) != len(items[0].images) for item in items):
+        return {}
+    relative = edit.relative_to(tree.root)
+    above = "/".join([*relative.parts[: relative.parts.index("fullset")][:-1], "{method}"])
+    if relative.parts[0] == "fullset":
+        return {}
+    tail = f"{prefix}{{task}}/{{language}}/{slot}"
+    templates = {"edit": f"{above}/{tail}{ending(p for item in items for p in item.edits.values())}"}
+    if items[0].images:
+        source = items[0].images["source"].relative_to(tree.root)
+        holder = "/".join(source.parts[: source.parts.index("fullset")])
+        suffix = source.stem.removeprefix(items[0].number) + source.suffix
+        templates["source"] = f"{holder}/{tail}{suffix}"
+    return templates

@@ -1,0 +1,16 @@
+"""The leaderboard files of a run's folder."""
+
+from __future__ import annotations
+
+from lmmscore.leaderboard import Leaderboard
+from lmmscore.report.leaderboard import FORMATS, render
+from lmmscore.runs import Run
+
+
+def write_leaderboards(run: Run) -> Leaderboard:
+    """Write leaderboard.md, .csv, .tex and .json beside the scores, and return the leaderboard."""
+    board = run.leaderboard()
+    for form in FORMATS:
+        if form != "term":
+            (run.path / f"leaderboard.{form}").write_text(render(board, form), encoding="utf-8")
+    return board

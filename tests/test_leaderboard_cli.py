@@ -1,0 +1,226 @@
+"""The ranking commands, on a real run of the bundled benchmark and on bare files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+from tidy_frames import judged, overall
+
+from lmmscore.api import run
+from lmmscore.bundled import bundled
+from lmmscore.cli import lmmscore
+
+SHARED = Path(__file__).parents[1].parent / "shared"
+ITEMS = ("lamp", "moon", "car", "fish")
+
+
+def call(*words: str | Path) -> Result:
+    return CliRunner().invoke(lmmscore, [str(word) for word in words])
+
+
+def data(*words: str | Path) -> dict[str, object]:
+    done = call(*words)
+    assert done.exit_code == 0, done.output + repr(done.exception)
+    found = json.loads(done.stdout)
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of a part of the bundled benchmark with the embedded judge."""
+    out = tmp_path_factory.mktemp("runs") / "demo"
+    methods = ("CleanEdit", "SoftBrush", "FaintTouch")
+    run(bundled("media") / "demo", out=out, items=ITEMS, methods=methods, repeats=2, max_side_px=256)
+    return out
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """A scores.csv without a run around it."""
+    file = tmp_path / "scores.csv"
+    judged(6, 3, holes=0.1).to_csv(file, index=False)
+    return file
+
+
+def test_json_of_a_run_has_tables_and_what_stands_behind_them(demo: Path) -> None:
+    """One object: tables by task and over all, position, repeats, sensitivity, habits and the caution."""
+    found = data("leaderboard", demo, "--format", "json")
+    tables = found["tables"]
+    assert isinstance(tables, list)
+    assert [table["task"] for table in tables] == ["object_removal", "color_change", None]
+    assert {"position", "repeats", "sensitivity", "habits"} <= set(found)
+    assert "baseline" in str(found["caution"])
+    assert tables[2]["rows"][0]["method"] == "CleanEdit"
+
+
+@pytest.mark.parametrize("form", ["term", "md", "csv", "tex"])
+def test_every_format_names_methods_and_caution(form: str, demo: Path) -> None:
+    """Whatever the format, the methods and the judge's caution are in it, on standard output."""
+    done = call("leaderboard", demo, "--format", form, "--show", "all")
+    assert done.exit_code == 0
+    assert "FaintTouch" in done.stdout
+    assert "cannot read instructions" in done.stdout.replace("\n", " ")
+
+
+def test_a_bare_score_file_is_ranked(bare: Path) -> None:
+    """A scores.csv by itself will do; its holes are announced."""
+    done = call("leaderboard", bare, "--format", "md")
+    assert done.exit_code == 0
+    assert "gave no score" in done.stdout
+
+
+def test_csv_sends_its_warnings_to_standard_error(bare: Path) -> None:
+    """Data on standard output, sentences on standard error."""
+    done = call("leaderboard", bare, "--format", "csv")
+    assert done.stdout.startswith("task,factor,rank,method,mean")
+    assert "gave no score" in done.stderr
+    assert "gave no score" not in done.stdout.splitlines()[0]
+
+
+def test_by_sets_tasks_side_by_side_or_groups_as_asked(bare: Path) -> None:
+    """`task,method` is one table with task columns; other keys give plain means."""
+    wide = call("leaderboard", bare, "--by", "task,method", "--format", "md").stdout
+    assert "t0: Mean ± std" in wide
+    tables = data("leaderboard", bare, "--by", "task,method", "--format", "json")["tables"]
+    assert isinstance(tables, list)
+    assert [table["task"] for table in tables] == ["t0", "t1"]
+    tables = data("leaderboard", bare, "--by", "method", "--format", "json")["tables"]
+    assert isinstance(tables, list)
+    assert [table["task"] for table in tables] == [None]
+    groups = data("leaderboard", bare, "--by", "task,factor", "--format", "json")["tables"]
+    assert isinstance(groups, list)
+    assert {"task", "factor", "mean", "std", "n", "coverage"} == set(groups[0]["rows"][0])
+    assert len(groups[0]["rows"]) == 10
+    assert "did you mean task" in str(call("leaderboard", bare, "--by", "tsk").exception)
+
+
+def test_options_reach_the_table(bare: Path) -> None:
+    """Task, factor, weights, decimals and the rule for holes change what they should."""
+    found = data(
+        "leaderboard",
+        bare,
+        "--json",
+        "--task",
+        "t1",
+        "--factor",
+        "acc",
+        "--missing",
+        "worst",
+        "--scale",
+        "1,10",
+    )
+    tables = found["tables"]
+    assert isinstance(tables, list)
+    assert [(table["task"], table["factor"]) for table in tables] == [("t1", "acc")]
+    assert "counted as 1, the lowest score" in tables[0]["caption"]
+    derived = call(
+        "leaderboard", bare, "--weights", "acc=.5,pre=.5", "--decimals", "3", "--format", "md"
+    ).stdout
+    assert "acc 0.5, pre 0.5, qua 0, real 0" in derived
+
+
+def test_the_published_table_is_checked() -> None:
+    """`published check` names the contradicting rows; --json has them under problems."""
+    found = data("published", "check", bundled("published") / "editeval_v1.csv", "--json")
+    problems = found["problems"]
+    assert isinstance(problems, list)
+    assert {problem["task"] for problem in problems} == {"background_change", "style_change", "action_change"}
+    assert {"task", "method", "kind", "says"} == set(problems[0])
+    assert "10 of 49 lines" in call("published", "check", "editeval_v1").stderr
+    assert call("published", "list").stdout.split() == ["editeval_v1"]
+
+
+def test_a_run_is_set_against_a_published_table(tmp_path: Path) -> None:
+    """--against adds differences and a rank correlation for each task in both."""
+    file = tmp_path / "mine.csv"
+    names = {"SINE": [6.0, 5.0], "null_text": [8.0, 8.2], "InstructionPix2Pix": [7.0, 7.5]}
+    overall(names, task="background_change").to_csv(file, index=False)
+    found = data("leaderboard", file, "--against", "editeval_v1", "--json")["against"]
+    assert isinstance(found, dict)
+    assert {row["published_method"] for row in found["tasks"][0]["rows"]} == {
+        "SINE", "Null-Text Inversion", "InstructPix2Pix",
+    }  # fmt: skip
+    assert found["tasks"][0]["spearman"] == pytest.approx(1.0)
+    assert (
+        "InstructionPix2Pix = InstructPix2Pix" in call("leaderboard", file, "--against", "editeval_v1").stdout
+    )
+
+
+def test_power_answers_in_sentences_and_json(demo: Path) -> None:
+    """How many items or repeats would tell two methods apart."""
+    assert "items" in call("power", demo, "CleanEdit", "SoftBrush").stdout
+    found = data("power", demo, "CleanEdit", "SoftBrush", "--json")
+    assert {"items_needed", "repeats_needed", "difference", "power_now", "caution"} <= set(found)
+    assert "did you mean SoftBrush" in str(call("power", demo, "CleanEdit", "SoftBrsh").exception)
+
+
+def test_runs_are_compared_and_pooled_with_care(demo: Path, tmp_path: Path) -> None:
+    """Another judge snapshot may be compared but not pooled, unless told."""
+    other = tmp_path / "other"
+    shutil.copytree(demo, other)
+    settings = yaml.safe_load((other / "run.yaml").read_text())
+    (other / "run.yaml").write_text(yaml.safe_dump({**settings, "models": ["another"]}))
+    found = data("compare", demo, other, "--json")
+    assert found["runs"] == ["demo", "other"]
+    assert "judge snapshot" in str(found["differing"])
+    assert "Change of rank" in call("compare", demo, other).stdout
+    refused = call("compare", demo, other, "--pool")
+    assert "not comparable" in str(refused.exception)
+    assert "not comparable" in str(call("leaderboard", demo, other).exception)
+    assert "pooled" in data("compare", demo, other, "--pool", "--anyway", "--json")
+    assert call("compare", demo).exit_code == 2
+    assert "given twice" in str(call("leaderboard", demo, demo).exception)
+
+
+def test_the_very_pictures_decide_whether_image_sets_are_the_same(tmp_path: Path) -> None:
+    """Two runs over the same pictures are comparable; a changed picture makes another image set."""
+    bench = tmp_path / "bench"
+    shutil.copytree(bundled("media") / "demo", bench)
+
+    def judged_again(name: str, seed: int) -> Path:
+        methods = ("CleanEdit", "SoftBrush")
+        run(bench, out=tmp_path / name, seed=seed, items=ITEMS[:1], methods=methods, max_side_px=256)
+        return tmp_path / name
+
+    first, again = judged_again("first", 1), judged_again("again", 2)
+    assert data("compare", first, again, "--json")["differing"] == []
+    for picture in (bench / "edits" / "CleanEdit").iterdir():
+        shutil.copy(bench / "edits" / "SoftBrush" / picture.name, picture)
+    assert "image set" in str(data("compare", first, judged_again("changed", 1), "--json")["differing"])
+
+
+def test_a_real_item_is_ranked_against_the_survey(tmp_path: Path) -> None:
+    """The survey's published item, judged by the embedded judge, is set beside the survey's figures."""
+    fox = SHARED / "data/editeval/fox"
+    if not fox.is_dir():
+        pytest.skip("the survey's published item is not at hand")
+    edits = {path.stem.removeprefix("6_"): str(path) for path in sorted(fox.glob("6_*.png"))}
+    shutil.copytree(fox, tmp_path / "fox")
+    item = {
+        "id": "fox",
+        "task": "background_change",
+        "instruction": "Change the snowland to a beach",
+        "source": "fox/6_src.jpg",
+        "edits": {name: f"fox/{Path(path).name}" for name, path in edits.items()},
+    }
+    (tmp_path / "benchmark.yaml").write_text(yaml.safe_dump({"name": "fox", "items": [item]}))
+    run(tmp_path, out=tmp_path / "run", max_side_px=256)
+    found = data("leaderboard", tmp_path / "run", "--against", "editeval_v1", "--json")
+    tables, matched = found["tables"], found["against"]
+    assert isinstance(tables, list)
+    assert isinstance(matched, dict)
+    assert len(tables[0]["rows"]) == len(matched["tasks"][0]["rows"]) == 8
+    assert tables[0]["rows"][0]["std"] is None
+    assert matched["tasks"][0]["only_run"] == []
+
+
+def test_missing_files_are_named(tmp_path: Path) -> None:
+    """What is not there is said to be not there, in one line."""
+    assert "no run here" in str(call("leaderboard", tmp_path).exception)
+    assert "no such file" in str(call("leaderboard", tmp_path / "x.csv").exception)

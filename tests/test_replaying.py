@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import lmmscore
+from lmmscore.cli import lmmscore as command_line
+from lmmscore.errors import FileProblem, JudgeError
+from lmmscore.replaying import read_transcript
+from tests.conftest import bulleted, picture
+
+SCORE = "Score them: S_acc, S_pre, S_qua, S_real from 1 to 10."
+SUM = "S_all = 0.4 S_acc + 0.3 S_pre + 0.2 S_qua + 0.1 S_real"
+
+
+def transcript(
+    path: Path, edits: list[str], scores: str, sums: str = "", image: str = '<img src="m/{}">'
+) -> Path:
+    """Write a chat in the published form."""
+    turns = [("Ready?", "Yes."), (image.format("6_src.jpg") + "\nThis is the source image.", "A fox.")]
+    words = ["first", "second", "third", "fourth", "fifth"]
+    for number, name in enumerate(edits):
+        shown = image.format(name) + "\n\n" if name else ""
+        turns.append((f"{shown}The {words[number]} one.", "Fine."))
+    turns.append((SCORE, scores))
+    if sums:
+        turns.append((SUM, sums))
+    path.write_text("\n\n".join(f"## Prompt:\n\n{q}\n\n## ChatGPT:\n\n{a}" for q, a in turns))
+    return path
+
+
+def test_the_published_dialogue_gives_its_published_scores(published_transcript: Path) -> None:
+    """Every sub-score, overall and stated overall of the recorded example."""
+    replayed = read_transcript(published_transcript)
+    assert [edit.method for edit in replayed.edits] == [
+        *("SINE", "proxedit", "null_text", "LEDITS_PLUSPLUS", "InstructionPix2Pix", "edict", "DDS", "AIDI"),
+    ]
+    made = replayed.as_dict()
+    assert [edit["overall"] for edit in made["edits"]] == [6.1, 6.8, 8.5, 7, 7.4, 1.3, 7.2, 8.2]
+    assert [edit["stated_overall"] for edit in made["edits"]] == [6.1, 6.8, 8.5, 7, 7.4, 1.3, 7.2, 8.2]
+    assert made["edits"][0]["scores"] == {"acc": 6, "pre": 7, "qua": 5, "real": 6}
+    assert made["slips"] == []
+    assert made["ranking"][:2] == ["null_text", "AIDI"]
+
+
+@pytest.mark.parametrize(
+    "image", ['<img src="m/{}">', "![]({})", '<button><img alt="x" src="../a b/{}" /></button>']
+)
+def test_other_chats_are_read_too(tmp_path: Path, image: str) -> None:
+    """Another number of edits, other image tags."""
+    path = transcript(
+        tmp_path / "t.md", ["6_a.png", "6_b_c.png"], bulleted([(1, 2, 3, 4), (9, 8, 7, 6)]), image=image
+    )
+    replayed = read_transcript(path)
+    assert [(edit.method, float(edit.overall or 0)) for edit in replayed.edits] == [("a", 2.0), ("b_c", 8.0)]
+
+
+def test_wrong_sums_are_slips(tmp_path: Path) -> None:
+    """The computed overall stands; the judge's wrong one is listed."""
+    scores = bulleted([(1, 2, 3, 4), (9, 8, 7, 6)])
+    path = transcript(tmp_path / "t.md", ["6_a.png", "6_b.png"], scores, "- Image 1: 2.0\n- Image 2: 8.5")
+    made = read_transcript(path).as_dict()
+    assert made["slips"] == [{"position": 2, "method": "b", "overall": 8, "stated_overall": 8.5}]
+    assert [edit["overall"] for edit in made["edits"]] == [2, 8]
+
+
+def test_an_image_without_scores_is_unscored(tmp_path: Path) -> None:
+    """A missing image has a reason and no number, and the exit code says so."""
+    path = transcript(tmp_path / "t.md", ["6_a.png", "6_b.png"], bulleted([(1, 2, 3, 4)]))
+    result = CliRunner().invoke(command_line, ["replay", str(path), "--json"])
+    assert result.exit_code == 3
+    made = json.loads(result.stdout)
+    assert made["edits"][1]["overall"] is None
+    assert made["edits"][1]["reason"]
+    assert made["ranking"] == ["a"]
+
+
+def test_a_turn_whose_image_is_gone_still_counts(tmp_path: Path) -> None:
+    """The second edit was shown though its image is lost: the third image's scores stay the third's."""
+    path = transcript(
+        tmp_path / "t.md", ["6_a.png", "", "6_c.png"], bulleted([(1, 1, 1, 1), (5, 5, 5, 5), (9, 9, 9, 9)])
+    )
+    replayed = read_transcript(path)
+    assert [(edit.method, edit.overall) for edit in replayed.edits] == [("a", 1), (None, 5), ("c", 9)]
+
+
+def test_a_folder_a_method_names_the_method(tmp_path: Path) -> None:
+    """`SINE/6.png` and `DDS/6.png` are SINE's and DDS's."""
+    path = transcript(tmp_path / "t.md", ["SINE/6.png", "DDS/6.png"], bulleted([(1, 1, 1, 1), (2, 2, 2, 2)]))
+    assert [edit.method for edit in read_transcript(path).edits] == ["SINE", "DDS"]
+
+
+def test_a_file_that_is_no_chat_says_so(tmp_path: Path) -> None:
+    """The headings that are expected are named."""
+    (tmp_path / "x.md").write_text("# Notes\nNothing here.")
+    with pytest.raises(FileProblem, match="## Prompt:"):
+        read_transcript(tmp_path / "x.md")
+
+
+def test_a_transcript_answers_the_dialog_imported_from_it(tmp_path: Path) -> None:
+    """A published chat plays the judge; an edit it did not see in that place is refused, with what to type."""
+    path = transcript(
+        tmp_path / "t.md",
+        ["6_a.png", "6_b.png"],
+        bulleted([(1, 2, 3, 4), (9, 8, 7, 6)]),
+        "- Image 1: 2\n- Image 2: 8",
+    )
+    text = path.read_text().replace(
+        "This is the source image.", "This is the source image.\n\nInstruction: Paint it"
+    )
+    path.write_text(text)
+    root = tmp_path / "bench"
+    for shade, name in enumerate(["6_src.jpg", "6_a.png", "6_b.png"]):
+        picture(root / name, (shade * 9, 0, 0))
+    (root / "benchmark.yaml").write_text(
+        "name: fox\nitems: [{id: 6, instruction: Paint it, source: 6_src.jpg, edits: {a: 6_a.png, b: 6_b.png}}]\n"
+    )
+    dialog = str(tmp_path / "d.yaml")
+    CliRunner().invoke(command_line, ["dialogs", "import", str(path), "--out", dialog])
+    run = lmmscore.run(root, dialog, f"replay:{path}", out=tmp_path / "r", order="given")
+    scores = run.scores()
+    assert scores[scores["factor"] == "overall"]["score"].tolist() == [2.0, 8.0]
+    with pytest.raises(JudgeError, match="--order given --method a --method b"):
+        lmmscore.run(root, dialog, f"replay:{path}", out=tmp_path / "r2", order="given", methods=["b", "a"])
+    with pytest.raises(JudgeError, match="no answer to turn 1"):
+        lmmscore.run(root, "lmm-score", f"replay:{path}", out=tmp_path / "r3")
