@@ -145,6 +145,41 @@ def test_a_table_without_a_column_of_images_belongs_to_the_image_above():
     assert rows(read_text(text, FOUR, 2), 2) == [[6, 7, 5, 6], [8, 7, 5, 6]]
 
 
+@pytest.mark.parametrize("first", ["Rank", "Method", "Place"])
+def test_a_rank_is_not_an_images_number(first):
+    """In a table sorted by rank, the column that names images is found by its heading or its words."""
+    for heading in ("Image", "Which"):
+        text = f"| {first} | {heading} | S_acc | S_pre | S_qua | S_real |\n|---|---|---|---|---|---|\n"
+        text += "| 1 | Image 2 | 8 | 9 | 9 | 8 |\n| 2 | Image 1 | 6 | 7 | 5 | 6 |"
+        assert rows(read_text(text, FOUR, 2), 2) == [[6, 7, 5, 6], [8, 9, 9, 8]]
+    text = "| Rank | S_acc | S_pre | S_qua | S_real |\n|---|---|---|---|---|\n"
+    text += "| 1 | 8 | 9 | 9 | 8 |\n| 2 | 6 | 7 | 5 | 6 |"
+    assert not read_text(text, FOUR, 2).scores
+
+
+def test_a_score_below_four_factors_is_not_the_last_ones():
+    """A single number at the end of an analysis may be the overall score, so it is nobody's."""
+    text = "Image 1:\nEditing Accuracy: good.\nContextual Preservation: fine.\nLogical Realism: fair.\nScore: 7/10"
+    assert not read_text(text, FOUR, 1).scores
+
+
+def test_scores_may_stand_below_their_factors():
+    """A heading, an explanation and a line with the score, with blank lines between, for every factor."""
+    names = [factor.name for factor in FOUR]
+    for line in ("**Score: {}/10**", "Score: {}", "{}/10", "- Rating: {}"):
+        scored = zip(names, (6, 7, 5, 6), strict=True)
+        text = "\n\n".join(
+            f"**{name}**\n\nThere are 2 dogs.\n\n{line.format(number)}" for name, number in scored
+        )
+        assert rows(read_text(text + "\n\nOverall: 6.1/10", FOUR, 1), 1) == [[6, 7, 5, 6]]
+
+
+def test_scores_may_stand_in_a_sentence():
+    """Names and numbers strung together with `is` and `and` are read."""
+    text = "Image 1: Editing Accuracy is 6, Contextual Preservation is 7, Visual Quality is 5 and Logical Realism is 6."
+    assert rows(read_text(text, FOUR, 1), 1) == [[6, 7, 5, 6]]
+
+
 def test_the_last_complete_verdict_counts():
     """A judge that thinks again and scores everything once more is taken at its last word."""
     draft = image(1, 1, 1, 1, 1) + image(2, 2, 2, 2, 2)

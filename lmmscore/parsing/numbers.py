@@ -42,7 +42,7 @@ _COUNTING = frozenset(
 )
 # Nobody counts these, so a number before them is not a count: "6 because …", "7 keeps the fox intact".
 _BEGINS_AN_EXPLANATION = frozenset(
-    """a about adheres aligns almost also although an appears as aside based because being but by captures clear
+    """a about adheres aligns almost also although an and appears as aside based because being but by captures clear
     clearly considering contains despite due edit even excellent fails fair fairly feels fits follows for from gives
     given good great has however i if in introduces is it its just keeps lacks leaves like looks loses maintains makes
     meets minor misses moderate mostly nearly needs nice no not nothing only overall perfect perhaps poor preserves
@@ -61,6 +61,11 @@ _AFTER_A_WORD = re.compile(
     r"(?:^[ ]*(?:[-•–*+][ ]*)?|[.;][ ]+)(?:(?:final|my|sub-?)[ ]*)?(?:score|rating)[ ]*(?:[:=]|\bis\b)[ ]*",
     re.MULTILINE | re.IGNORECASE,
 )
+_ON_ITS_OWN_LINE = re.compile(
+    rf"^[ ]*(?:[-•–*+][ ]*)?(?P<number>{_DIGITS})[ ]*(?:/|out[ ]+of\b)[ ]*(?P<top>{_DIGITS})[ ]*\.?[ ]*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_BLANK_LINE = re.compile(r"\n[ ]*\n")
 
 
 def number_at(
@@ -100,13 +105,16 @@ def _plural(word: str) -> bool:
 def number_below(text: str, start: int, end: int, scale: Scale) -> Mark | None:
     """Return the verdict of the lines that explain a factor: `… . 6/10` at the end of one, or `Score: 6`.
 
-    "Taken on 5/10", "9/10 of the sand" and "4/5" on another scale are none.
+    After a blank line, only a line of its own will do. "Taken on 5/10", "9/10 of the sand" and "4/5" on another
+    scale are none.
     """
-    found = [
-        _judged(match, scale)
-        for match in _AT_THE_END.finditer(text, start, end)
-        if Fraction(match["top"]) == scale.high
+    blank = _BLANK_LINE.search(text, start, end)
+    paragraph = blank.start() if blank else end
+    matches = [
+        *_AT_THE_END.finditer(text, start, paragraph),
+        *_ON_ITS_OWN_LINE.finditer(text, paragraph, end),
     ]
+    found = [_judged(match, scale) for match in matches if Fraction(match["top"]) == scale.high]
     for match in _AFTER_A_WORD.finditer(text, start, end):
         mark = number_at(text, match.end(), end, scale, alone=True)
         found += [mark] if mark else []

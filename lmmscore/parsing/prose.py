@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 
 from lmmscore.parsing.labels import BULLET, FactorLabel, ImageLabel, Page, image_mentions
 from lmmscore.parsing.numbers import number_at, number_below
@@ -26,33 +26,41 @@ _IN_BRACKETS = re.compile(
     r"[ ]*[(\[](?:score[ ]*[:=]?[ ]*)?(?=[0-9.]+[ ]*(?:(?:/|out of)[ ]*[0-9]+)?[)\]][ ]*(?:[,;:.\n–—-]|$))",
     re.IGNORECASE,
 )
-_ENDS_AN_ENTRY = re.compile(r"[ ]*(?:/|out of\b|[,;|)\]]|\.?[ ]*(?:\n|$))", re.IGNORECASE)
+_ENDS_AN_ENTRY = re.compile(r"[ ]*(?:/|out of\b|and\b|[,;|)\]]|\.?[ ]*(?:\n|$))", re.IGNORECASE)
 _OPENS_A_CLAUSE = re.compile(rf"^{BULLET}[(\[]?$|[:;,.|(\[–—-][ ]*$|->[ ]*$|→[ ]*$")
 _LEADS_IN = re.compile(r"\b(?:and|are|is|with|scores?|gets?|receives?|for)[ ]+$", re.IGNORECASE)
 _FACTOR_OF_A_SUM = re.compile(r"(?:[×·*+]|[0-9]\.[0-9]+)[ ]*$")
 _UP_TO_A_LIST = re.compile(
-    rf"[ )]*(?:\([^()\n]{{0,120}}\))?[ ]*(?:scores?)?[ ]*[:.–—-]?[ ]*(?:\n\s*^{BULLET})?[(\[]?",
+    rf"[ )]*(?:\((?![0-9./ ]+\))[^()\n]{{0,120}}\))?[ ]*(?:scores?)?[ ]*[:.–—-]?[ ]*(?:\n\s*^{BULLET})?[(\[]?",
     re.IGNORECASE | re.MULTILINE,
 )
-_BLANK_LINE = re.compile(r"\n[ ]*\n")
 
 
 def prose_says(page: Page) -> Iterator[Said]:
     """Yield what is said under images, `Image 1: S_acc: 6 …`; and, of a single image, anywhere."""
-    for label, following in zip_longest(page.named, page.named[1:]):
-        image = page.image_before(label.start)
+    for image, labels in groupby(_labels_in_prose(page), key=lambda pair: page.image_before(pair[0].start)):
         if (image is None and page.n > 1) or (image is not None and image.position is None):
             continue
-        if _first_of_a_list(page, label, following.start if following else len(page.text)):
+        position = image.position if image else None
+        marks = [(label.key, _mark_after(page, label, limit)) for label, limit in labels]
+        found = [(key, *mark) for key, mark in marks if mark is not None]
+        # The only number, below the last of several factors, may be the overall score.
+        if len(found) == 1 and found[0][2] and len({key for key, _ in marks}) > 1:
             continue
-        mark = _mark_after(page, label, _limit(page, label, following))
-        if mark is not None:
-            yield _said(page, image.position if image else None, label.key, mark, "prose")
+        for key, mark, _ in found:
+            yield _said(page, position, key, mark, "prose")
 
 
-def _limit(page: Page, label: FactorLabel, following: FactorLabel | None) -> int:
+def _labels_in_prose(page: Page) -> Iterator[tuple[FactorLabel, int]]:
+    """Yield the factors that are named, those that head lists of images aside, and how far the text speaks of each."""
+    for label, following in zip_longest(page.named, page.named[1:]):
+        end = following.start if following else len(page.text)
+        if _first_of_a_list(page, label, end) is None:
+            yield label, _limit(page, label, end)
+
+
+def _limit(page: Page, label: FactorLabel, end: int) -> int:
     """Return the place up to which the text may speak of this factor: the next factor or image that is named."""
-    end = following.start if following else len(page.text)
     image = page.image_before(end)
     return image.start if image is not None and image.start >= label.end else end
 
@@ -61,12 +69,20 @@ def _said(page: Page, position: int | None, key: str, mark: Mark, layout: Layout
     return Said(position, key, Mark(mark.value, mark.fault, page.plain.span(*mark.span)), layout)
 
 
-def _mark_after(page: Page, label: FactorLabel, limit: int) -> Mark | None:
-    """Return the verdict that follows the name of a factor: right behind it, in brackets, or below it."""
-    text, scale = page.text, page.factor(label.key).scale
+def _mark_after(page: Page, label: FactorLabel, limit: int) -> tuple[Mark, bool] | None:
+    """Return the verdict on a factor, and whether it stands below its name rather than right behind it."""
     opens = _opens_a_clause(page, label)
-    if not opens and not _may_stand_in_a_sentence(text, label):
+    if not opens and not _may_stand_in_a_sentence(page.text, label):
         return None
+    mark = _mark_behind(page, label, limit, opens=opens)
+    if mark is not None:
+        return mark, False
+    mark = number_below(page.text, label.end, limit, page.factor(label.key).scale) if opens else None
+    return (mark, True) if mark else None
+
+
+def _mark_behind(page: Page, label: FactorLabel, limit: int, *, opens: bool) -> Mark | None:
+    text, scale = page.text, page.factor(label.key).scale
     connector = _CONNECTOR.match(text, label.end, limit)
     if connector is None:
         return None
@@ -78,9 +94,6 @@ def _mark_after(page: Page, label: FactorLabel, limit: int) -> Mark | None:
         mark = None
     if mark is None and (bracket := _IN_BRACKETS.match(text, label.end)):
         mark = number_at(text, bracket.end(), limit, scale, alone=True)
-    if mark is None and opens:
-        blank = _BLANK_LINE.search(text, label.end, limit)
-        mark = number_below(text, label.end, blank.start() if blank else limit, scale)
     return mark
 
 

@@ -11,6 +11,10 @@ from lmmscore.parsing.numbers import number_at
 from lmmscore.parsing.said import Mark, Said
 
 _RULE = re.compile(r"[\s|:+=–—-]*[-–—][\s|:+=–—-]*")
+_IMAGE_COLUMN = re.compile(
+    r"(?:edited )?(?:image|picture|edit|img)s?(?: (?:no\.?|number|id|#))?|#|no\.?", re.IGNORECASE
+)
+_RANK_COLUMN = re.compile(r"\b(?:rank|ranking|place)\b", re.IGNORECASE)
 _NUMBERING = re.compile(r"^[0-9]{1,2}[.)] *")
 _SCORE_COLUMN = re.compile(r"\b(?:score|rating|points)s?\b", re.IGNORECASE)
 
@@ -55,7 +59,7 @@ def _entries(table: Table, page: Page) -> list[Entry]:
     first = [_factor_in(row[0], page) for row in table.rows]
     images = [None, *(image_in(cell.text, page.n) for cell in head[1:])]
     if any(columns[1:]):
-        return _images_as_rows(body, columns, position, page.n)
+        return _images_as_rows(table, columns, position, page.n)
     if any(first) and any(images):
         return _images_as_columns(body, images, first[1:])
     if any(first):
@@ -63,16 +67,31 @@ def _entries(table: Table, page: Page) -> list[Entry]:
     return _a_line_a_score(body, head, page)
 
 
-def _images_as_rows(
-    body: list[list[Cell]], columns: Sequence[str | None], position: int | None, n: int
-) -> list[Entry]:
-    # Without a column that names images, a single row belongs to the image named above the table.
-    unnamed = columns[0] is not None and len(body) == 1
+def _images_as_rows(table: Table, columns: Sequence[str | None], position: int | None, n: int) -> list[Entry]:
+    head, *body = table.rows
+    column = _image_column(head, body, columns, n)
     found: list[Entry] = []
     for row in body:
-        image = position if unnamed else image_in(row[0].text, n)
+        image = image_in(row[column].text, n) if column is not None and column < len(row) else None
+        # Without a column that names images, a single row belongs to the image named above the table.
+        image = position if column is None and len(body) == 1 else image
         found += [(image, key, cell) for key, cell in zip(columns, row, strict=False) if key]
     return found
+
+
+def _image_column(
+    head: list[Cell], body: list[list[Cell]], columns: Sequence[str | None], n: int
+) -> int | None:
+    """Return the column that names images: by its heading, else by its words, else the first unless that ranks."""
+    free = [i for i, key in enumerate(columns) if key is None]
+    headed = [i for i in free if _IMAGE_COLUMN.fullmatch(head[i].text)]
+    spoken = [
+        i
+        for i in free
+        if any(i < len(row) and not row[i].text.isdigit() and image_in(row[i].text, n) for row in body)
+    ]
+    first = [0] if 0 in free and not _RANK_COLUMN.search(head[0].text) else []
+    return next(iter(headed + spoken + first), None)
 
 
 def _images_as_columns(
