@@ -381,7 +381,7 @@ def test_drawn_intervals_keep_their_order() -> None:
     axis = means_axis([row])
     drawn = bar(row, axis)
     assert drawn is not None and drawn.low is not None and drawn.high is not None
-    assert 0 < drawn.low < drawn.x < drawn.high < 220
+    assert 0 < drawn.low < drawn.x < drawn.high < 170
     strip = rank_strip(row, 5)
     assert strip is not None and strip.band is not None and strip.allowed is not None
     assert strip.band[0] < strip.x < strip.band[0] + strip.band[1] < strip.allowed[0] + strip.allowed[1]
