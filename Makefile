@@ -20,7 +20,7 @@ check: .venv/.dev            ## lint and type-check
 	$(BIN)/mypy
 
 bench: .venv/.dev            ## measure, as ratios in one run
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(ONLY)
 
 docs: .venv/.docs            ## build the documentation site into site/
 	$(BIN)/mkdocs build --strict

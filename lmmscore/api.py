@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lmmscore.anchors import anchor_units, append_round, next_round
 from lmmscore.benchmark import load_benchmark
 from lmmscore.errors import LmmscoreError
 from lmmscore.images import ImageFormat, Pictures, Recipe
@@ -19,7 +20,7 @@ from lmmscore.judges.recorded import Recorded
 from lmmscore.ledger import Asker, Ledger
 from lmmscore.orders import Order
 from lmmscore.planning import Plan, load_protocol, make_plan
-from lmmscore.runner import Listeners, Runner
+from lmmscore.runner import Listeners, Result, Runner
 from lmmscore.runs import Run, RunFolder, describe
 
 
@@ -43,6 +44,8 @@ class Request:
     max_side_px: int = 1024
     image_format: ImageFormat = "png"
     judge_options: Mapping[str, Any] = field(default_factory=dict)
+    anchors: tuple[str, ...] = ()
+    """Items asked anew at each run, to see whether the judge drifts."""
     command: str = ""
 
     @property
@@ -63,16 +66,17 @@ def plan_of(request: Request) -> Plan:
     """Return the sessions a request stands for. Raises where anything would stop the run."""
     whole = load_benchmark(request.benchmark)
     chosen = whole.select(request.tasks, request.items, request.methods)
-    protocol = load_protocol(request.dialog, request.settings)
+    whole.select(items=request.anchors)
+    protocol = load_protocol(request.dialog, request.settings, bool(request.judge_options.get("structured")))
     if request.repeats < 1 or request.concurrency < 1 or request.max_side_px < 1:
         raise LmmscoreError("repeats, concurrency and the longest side of a picture must be at least 1")
     return make_plan(whole, chosen, protocol, request.order, request.repeats, request.seed)
 
 
 async def play_request(request: Request, hooks: Hooks) -> Run:
-    """Play the request's sessions and return the run; the same request again asks nothing that is on record."""
+    """Play the request's sessions and return the run; asking the same again asks nothing that is on record."""
     plan = plan_of(request)
-    bench = open_judge(request.judge, request.judge_options)
+    bench = open_judge(request.judge, _judge_options(request))
     out = request.out or default_folder(plan, bench.judge.name)
     ledger_path = request.ledger or out / "ledger.sqlite"
     asker = Asker.of(bench.judge.name, bench.judge.parameters)
@@ -80,12 +84,17 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
         out, describe(plan, request.recipe, asker, bench.judge.caution, request.command), ledger_path
     )
     with Ledger(ledger_path) as ledger:
-        judge = Recorded(bench.judge, ledger, bench.answers)
-        runner = Runner(judge, Pictures(request.recipe), request.concurrency, hooks.listeners)
+        runner = Runner(
+            Recorded(bench.judge, ledger, bench.answers),
+            Pictures(request.recipe),
+            request.concurrency,
+            hooks.listeners,
+        )
         hooks.on_start(runner, plan, bench)
         try:
             folder.begin()
             await runner.run(plan, folder.take)
+            await _play_anchors(request, plan, runner, out)
             state = "finished" if runner.error is None else f"stopped: {runner.error}"
             run = folder.finish(ledger, asker, state)
         finally:
@@ -96,6 +105,30 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
     if runner.error is not None:
         raise runner.error
     return run
+
+
+def _judge_options(request: Request) -> dict[str, Any]:
+    """Return the judge's options; a budget covers the whole run, so it is told what earlier parts have spent."""
+    options = dict(request.judge_options)
+    ledger = request.ledger or (request.out / "ledger.sqlite" if request.out else None)
+    if options.get("budget_usd") is not None and ledger is not None and ledger.is_file():
+        with Ledger(ledger, read_only=True) as earlier:
+            options["spent_usd"] = earlier.cost_usd()
+    return options
+
+
+async def _play_anchors(request: Request, plan: Plan, runner: Runner, out: Path) -> None:
+    if not request.anchors or runner.error is not None:
+        return
+    path = out / "anchors.csv"
+    number = next_round(path)
+    results: list[Result] = []
+    await runner.run(anchor_units(plan, request.anchors, number), results.append)
+    if runner.error is None:
+        models = {e.reply.model for result in results for played in result.played for e in played.exchanges}
+        append_round(
+            path, number, [row for result in results for row in result.scores], " ".join(sorted(models))
+        )
 
 
 def default_folder(plan: Plan, judge: str) -> Path:
@@ -122,6 +155,7 @@ def run(
     max_side_px: int = 1024,
     image_format: ImageFormat = "png",
     judge_options: Mapping[str, Any] | None = None,
+    anchors: Iterable[str] = (),
     hooks: Hooks | None = None,
 ) -> Run:
     """Judge a benchmark and return the run, as `lmmscore run` does.
@@ -146,6 +180,7 @@ def run(
         max_side_px=max_side_px,
         image_format=image_format,
         judge_options=dict(judge_options or {}),
+        anchors=tuple(anchors),
     )
     return _run_anywhere(request, hooks or Hooks())
 

@@ -46,13 +46,15 @@ class ImageTemplates(_Strict):
 class InlineItem(_Strict):
     """An item written out in benchmark.yaml, with the paths of its pictures."""
 
-    id: str
-    task: str = "all"
-    instruction: str
-    source: str | None = None
-    reference: str | None = None
-    marked: str | None = None
-    edits: dict[str, str] = Field(default_factory=dict)
+    id: str = Field(description="What the item is called; unique in the benchmark.")
+    task: str = Field("all", description="Its task category: leaderboards have a table for each.")
+    instruction: str = Field(description="The editing instruction, as the methods were given it.")
+    source: str | None = Field(None, description="The picture before the edit.")
+    reference: str | None = Field(None, description="The ground truth, where a dialog needs one.")
+    marked: str | None = Field(None, description="The source with marks drawn on it.")
+    edits: dict[str, str] = Field(
+        default_factory=dict, description="Each method's edit; a method that made none is left out."
+    )
 
 
 class BenchmarkFile(_Strict):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from lmmscore.bundled import bundled
 from lmmscore.errors import DialogError, FileProblem, nearest
-from lmmscore.scales import Factor, OverallRule
+from lmmscore.scales import Factor, OverallRule, weights_of
 from lmmscore.templates import fill, ordinal, slots_of
 from lmmscore.yamlfile import load_yaml, validate
 
@@ -98,9 +100,11 @@ class Repair(_Strict):
 class Setting(_Strict):
     """A choice the dialog offers. Each choice gives values to the slots `setting.NAME`."""
 
-    default: str
-    about: str = ""
-    choices: dict[str, dict[str, str]] = Field(min_length=1)
+    default: str = Field(description="The choice where none is made.")
+    about: str = Field("", description="What is chosen.")
+    choices: dict[str, dict[str, str]] = Field(
+        min_length=1, description="For each choice, what it gives to each of the setting's names."
+    )
 
     @model_validator(mode="after")
     def _same_names(self) -> Setting:
@@ -119,20 +123,22 @@ class Dialog(_Strict):
 
     dialog: str = Field(pattern=r"^[A-Za-z0-9][\w.-]*$", description="The name.")
     version: int = Field(ge=1, description="Raised whenever the words or the rules change.")
-    title: str
-    about: str = ""
+    title: str = Field(description="What it is, in a line.")
+    about: str = Field("", description="What it does, in a few sentences.")
     origin: str = Field("", description="Where the protocol was published.")
     covers: Literal["item", "edit"] = Field(
         description="`item`: one conversation about all edits of an item; `edit`: one about each edit."
     )
-    settings: dict[str, Setting] = Field(default_factory=dict)
-    factors: tuple[Factor, ...] = Field(min_length=1)
-    overall: OverallRule = "none"
-    overall_symbol: str = "S_all"
+    settings: dict[str, Setting] = Field(
+        default_factory=dict, description="Choices it offers; made with --setting NAME=CHOICE."
+    )
+    factors: tuple[Factor, ...] = Field(min_length=1, description="What is scored.")
+    overall: OverallRule = Field("none", description="How the overall score comes from the factors.")
+    overall_symbol: str = Field("S_all", description="What replies call the overall score.")
     avoid_ties: bool = Field(False, description="The words ask the judge to avoid equal scores.")
     system: str = Field("", description="A system message, where the protocol has one.")
-    turns: tuple[Turn, ...] = Field(min_length=1)
-    repair: Repair
+    turns: tuple[Turn, ...] = Field(min_length=1, description="What is said, in order.")
+    repair: Repair = Field(description="What is said when scores could not be read.")
     questions: dict[str, str] = Field(
         default_factory=dict, description="What an import could not infer, by the key that answers it."
     )
@@ -148,7 +154,12 @@ class Dialog(_Strict):
         """The dialog's name."""
         return self.dialog
 
-    @property
+    @cached_property
+    def weights(self) -> dict[str, Fraction]:
+        """The weight of every factor; 0 where it has none."""
+        return weights_of(self.factors)
+
+    @cached_property
     def digest(self) -> str:
         """Identifies what is said and read, whatever the layout of the file."""
         return hashlib.sha256(json.dumps(self.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
@@ -247,11 +258,11 @@ class Suite(_Strict):
     """Several dialogs about the same edits, combined into one overall score."""
 
     suite: str = Field(pattern=r"^[A-Za-z0-9][\w.-]*$", description="The name.")
-    version: int = Field(ge=1)
-    title: str
-    about: str = ""
+    version: int = Field(ge=1, description="Raised whenever the members or the rules change.")
+    title: str = Field(description="What it is, in a line.")
+    about: str = Field("", description="What it does, in a few sentences.")
     members: tuple[str, ...] = Field(min_length=1, description="Dialogs, in the order they are played.")
-    combine: Literal["mean", "geometric"]
+    combine: Literal["mean", "geometric"] = Field(description="How the members' overalls become one.")
     gate: bool = Field(False, description="Where a member's overall is 0, later members are not asked.")
 
     @property

@@ -15,7 +15,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ CREATE TABLE IF NOT EXISTS exchange (
   model TEXT NOT NULL,
   fingerprint TEXT NOT NULL,
   request_id TEXT NOT NULL,
-  also TEXT NOT NULL,             -- JSON: tool calls and further choices, as they came
+  also TEXT NOT NULL,             -- JSON: whatever else came with the reply
   prompt_tokens INTEGER,
   completion_tokens INTEGER,
   cached_tokens INTEGER,
@@ -72,6 +72,16 @@ class Asker:
     def of(cls, name: str, parameters: Mapping[str, Any]) -> Asker:
         """Return the asker for a judge; equal parameters give equal askers, whatever their order."""
         return cls(name, json.dumps(dict(parameters), sort_keys=True, ensure_ascii=False))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An exchange as it stands in the file."""
+
+    question: str
+    reply: Reply
+    recorded_at: str
+    """When it was written, in UTC."""
 
 
 def key_of(asker: Asker, conversation: Conversation, repeat: int) -> str:
@@ -115,6 +125,11 @@ class Ledger:
         row = self._one(f"SELECT {_REPLY_COLUMNS} FROM exchange WHERE key = ?", (key,))
         return None if row is None else _reply(row)
 
+    def entry(self, key: str) -> Entry | None:
+        """Return the whole exchange known by a key, or None."""
+        row = self._one(f"SELECT question, recorded_at, {_REPLY_COLUMNS} FROM exchange WHERE key = ?", (key,))
+        return None if row is None else Entry(row[0], _reply(row[2:]), row[1])
+
     def pictures(self, key: str) -> list[str]:
         """Return the digests of the pictures shown with a question, in order; none for an unknown question."""
         row = self._one("SELECT images FROM exchange WHERE key = ?", (key,))
@@ -144,6 +159,11 @@ class Ledger:
         """Return how many exchanges are recorded."""
         row = self._one("SELECT count(*) FROM exchange", ())
         return int(row[0]) if row else 0
+
+    def cost_usd(self) -> float:
+        """Return what all recorded exchanges cost together, as far as a price was known."""
+        row = self._one("SELECT total(cost_usd) FROM exchange", ())
+        return float(row[0]) if row else 0.0
 
     def _one(self, sql: str, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
         rows = self._all(sql, values)
@@ -229,18 +249,8 @@ def _gather(pending: queue.SimpleQueue[_Entry | None]) -> list[_Entry] | None:
 
 def _reply(row: tuple[Any, ...]) -> Reply:
     text, finish, refusal, reasoning, model, fingerprint, request_id, also, *usage, cost = row
-    return Reply(
-        text,
-        finish=finish,
-        refusal=refusal,
-        reasoning=reasoning,
-        model=model,
-        fingerprint=fingerprint,
-        request_id=request_id,
-        also=also,
-        usage=Usage(*usage),
-        cost_usd=cost,
-    )
+    said = Reply(text, finish, refusal, reasoning, model, fingerprint, request_id)
+    return replace(said, also=also, usage=Usage(*usage), cost_usd=cost)
 
 
 def _connect(path: Path, read_only: bool) -> sqlite3.Connection:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from lmmscore.benchmark import Benchmark
@@ -20,6 +20,8 @@ class Protocol:
     dialogs: tuple[Dialog, ...]
     suite: Suite | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
+    structured: bool = False
+    """Whether the judge is held to the JSON schema of its replies."""
 
     @property
     def name(self) -> str:
@@ -41,7 +43,7 @@ class Protocol:
         return set(shown) - {"edit"}
 
 
-def load_protocol(name: str, settings: Mapping[str, str]) -> Protocol:
+def load_protocol(name: str, settings: Mapping[str, str], structured: bool = False) -> Protocol:
     """Return what to play for a name. Raises DialogError where its parts or the settings do not fit together."""
     suite, dialogs = load_members(name)
     if len({dialog.covers for dialog in dialogs}) > 1:
@@ -55,7 +57,9 @@ def load_protocol(name: str, settings: Mapping[str, str]) -> Protocol:
         dialogs[0].setting_values({chosen: settings[chosen]})
     for dialog in dialogs:
         _refuse_open_questions(dialog)
-    protocol = Protocol(tuple(dialogs), suite, dict(settings))
+        if structured and any(turn.read == "scores" and turn.form is None for turn in dialog.turns):
+            raise DialogError(f"dialog {dialog.name} asks for prose, so --structured has no place here")
+    protocol = Protocol(tuple(dialogs), suite, dict(settings), structured)
     protocol.images_shown()
     return protocol
 
@@ -118,7 +122,7 @@ class Plan:
 
     def _sessions(self, item: Item, repeat: int, shown: tuple[str, ...]) -> tuple[Session, ...]:
         return tuple(
-            Session(dialog, item, repeat, shown, self.protocol.settings_for(dialog))
+            Session(dialog, item, repeat, shown, self.protocol.settings_for(dialog), self.protocol.structured)
             for dialog in self.protocol.dialogs
         )
 
@@ -171,14 +175,3 @@ def _other_setting(protocol: Protocol, kind: str) -> str:
                 if kind not in dialog.images_shown({**protocol.settings_for(dialog), name: choice}):
                     return f", or play it with --setting {name}={choice}"
     return ""
-
-
-def method_names_in_instructions(benchmark: Benchmark, methods: Sequence[str]) -> list[str]:
-    """Return a warning for every instruction that would tell the judge a method's name."""
-    found = []
-    for item in benchmark.items:
-        words = f" {item.instruction.casefold()} "
-        for method in methods:
-            if len(method) > 3 and f" {method.casefold()} " in words.replace(",", " ").replace(".", " "):
-                found += [f"item {item.id!r}: the instruction contains the method name {method!r}"]
-    return found

@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from lmmscore.errors import JudgeError
 from lmmscore.images import Pictures
 from lmmscore.judges.recorded import Recorded
-from lmmscore.planning import Plan, Unit
+from lmmscore.planning import Unit
 from lmmscore.records import OVERALL, Outcome, Score
 from lmmscore.scores import combined, missing_scores, scores_of
 from lmmscore.session import Exchange, Played, play
@@ -66,7 +66,7 @@ class Runner:
             self.error = error
             self._judge.stop(error)
 
-    async def run(self, plan: Plan, sink: Callable[[Result], None]) -> None:
+    async def run(self, plan: Iterable[Unit], sink: Callable[[Result], None]) -> None:
         """Play every unit and hand the results to `sink` in the order of the plan."""
         window = max(64, 8 * self._concurrency)
         waiting: deque[asyncio.Task[Result | None]] = deque()

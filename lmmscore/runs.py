@@ -191,6 +191,9 @@ class RunFolder:
                 file.close()
                 (self.path / f"{name}.part").replace(self.path / name)
         models = [model for model in ledger.models(asker) if model]
+        if len(models) > 1:
+            changed = f"The judge's model changed during this run: {', '.join(models)}."
+            self._described["caution"] = " ".join(filter(None, [changed, self._described["caution"]]))
         self._write_settings(
             {
                 "state": state,
@@ -247,14 +250,28 @@ def _session_line(played: Played, result: Result) -> dict[str, Any]:
         "order": list(session.order),
         "exchanges": [_exchange_line(exchange, root) for exchange in played.exchanges],
         "layout": played.reading.layout,
-        "notes": list(played.reading.notes),
+        "notes": list(played.notes),
         "faults": [str(fault) for fault in played.reading.faults],
         "failure": played.failure.reason if played.failure else "",
         "repairs": played.repairs,
         "stated": {str(position): show(stated) for position, stated in played.stated.items()},
         "slips": [[position, show(exact), show(stated)] for position, exact, stated in slips(played)],
         "images": _all_images(played, root),
+        "usage": _usage(played),
     }
+
+
+def _usage(played: Played) -> dict[str, float | None]:
+    """Return the session's tokens and price, those of recalled answers included; None where nobody counted."""
+    replies = [exchange.reply for exchange in played.exchanges]
+    names = ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
+    counted: dict[str, float | None] = {n: _total([getattr(r.usage, n) for r in replies]) for n in names}
+    return {**counted, "cost_usd": _total([reply.cost_usd for reply in replies])}
+
+
+def _total(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
 
 
 def _all_images(played: Played, root: Path) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -58,12 +59,12 @@ class Scale(_Strict):
             raise ValueError("min must be below max")
         return self
 
-    @property
+    @cached_property
     def low(self) -> Fraction:
         """The lowest score."""
         return Fraction(min(self.values) if self.values else self.min or 0)
 
-    @property
+    @cached_property
     def high(self) -> Fraction:
         """The highest score."""
         return Fraction(max(self.values) if self.values else self.max or 0)
@@ -71,7 +72,7 @@ class Scale(_Strict):
     def fault(self, score: Fraction) -> str:
         """Return why a number is not on the scale, or nothing when it is."""
         if self.values:
-            return "" if score in map(Fraction, self.values) else f"{show(score)} is not one of {self}"
+            return "" if score in self.values else f"{show(score)} is not one of {self}"
         if not self.low <= score <= self.high:
             return f"{show(score)} is outside {self}"
         if self.integers and score.denominator != 1:
@@ -91,7 +92,7 @@ class Factor(_Strict):
     name: str = Field("", description="The name in words.")
     symbol: str = Field("", description="The name in a formula, for example S_acc.")
     aliases: tuple[str, ...] = Field((), description="Other names a judge may use for it.")
-    scale: Scale
+    scale: Scale = Field(description="The numbers it may take.")
     weight: Decimal | None = Field(
         None, description="Its share of the overall score, where that is weighted."
     )

@@ -14,7 +14,7 @@ from lmmscore.dialogs import Dialog, Suite
 from lmmscore.errors import FileProblem
 from lmmscore.parsing import Fault, Reading
 from lmmscore.records import OVERALL, Item, Outcome, Score
-from lmmscore.scales import geometric_mean, overall, show, weights_of
+from lmmscore.scales import geometric_mean, overall, show
 from lmmscore.session import Played
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _scores_of_edit(played: Played, position: int, method: str) -> list[Score]:
     rule = "mean" if dialog.overall == "none" and len(dialog.factors) == 1 else dialog.overall
     if rule == "none":
         return rows
-    total = overall(rule, dialog.factors, numbers, weights_of(dialog.factors))
+    total = overall(rule, dialog.factors, numbers, dialog.weights)
     if total is None:
         # Never a mean over the factors that happened to be readable.
         worst = next(row for row in rows if row.score is None)
@@ -108,7 +108,7 @@ def slips(played: Played) -> list[tuple[int, Fraction, Fraction]]:
     found = []
     for position, stated in sorted(played.stated.items()):
         numbers = {key: score for (at, key), score in played.reading.scores.items() if at == position}
-        exact = overall(dialog.overall, dialog.factors, numbers, weights_of(dialog.factors))
+        exact = overall(dialog.overall, dialog.factors, numbers, dialog.weights)
         if exact is not None and abs(exact - stated) > SLIP_TOLERANCE:
             found.append((position, exact, stated))
     return found

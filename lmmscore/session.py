@@ -16,8 +16,10 @@ from lmmscore.dialogs import Dialog, Turn, position_slots, task_title
 from lmmscore.errors import ContentFiltered, ImageProblem, JudgeError
 from lmmscore.images import Pictures
 from lmmscore.judges.recorded import Heard
+from lmmscore.justifications import length_notes
 from lmmscore.parsing import Fault, Reading, merged, read_overall, read_reply
 from lmmscore.records import Item, Outcome, Reply
+from lmmscore.schemas import reply_schema
 from lmmscore.templates import cardinal, fill
 
 
@@ -38,6 +40,8 @@ class Session:
     order: tuple[str, ...]
     """The methods in the order their edits are shown; just one where the dialog covers one edit."""
     settings: Mapping[str, str] = field(default_factory=dict)
+    structured: bool = False
+    """Whether the judge is held to the JSON schema of its replies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,8 @@ class Played:
     reading: Reading
     stated: Mapping[int, Fraction]
     """The overall scores the judge worked out itself, by position."""
+    notes: tuple[str, ...] = ()
+    """What is worth knowing of how it was read: JSON that had to be mended, justifications of another length."""
     failure: Ending | None = None
     """Set when the conversation could not be finished."""
 
@@ -102,7 +108,8 @@ async def play(
         failure = Ending(Outcome.FAILED, str(error))
     except ImageProblem as error:
         failure = Ending(Outcome.FAILED, str(error))
-    return Played(session, tuple(player.exchanges), player.reading, player.stated, failure)
+    notes = player.reading.notes + player.notes
+    return Played(session, tuple(player.exchanges), player.reading, player.stated, notes, failure)
 
 
 class _Ended(Exception):
@@ -129,6 +136,7 @@ class _Player:
         self.exchanges: list[Exchange] = []
         self.reading = Reading()
         self.stated: dict[int, Fraction] = {}
+        self.notes: tuple[str, ...] = ()
 
     async def play(self) -> None:
         for turn, position in steps(self.dialog, len(self.session.order)):
@@ -148,7 +156,7 @@ class _Player:
         where = f"dialog {self.dialog.name}, turn {turn.name}"
         kinds = [fill(kind, slots, where) for kind in turn.show]
         images = tuple((kind, self._path(kind, position or 1)) for kind in kinds)
-        return await self._ask(turn.name, position, fill(text, slots, where), images)
+        return await self._ask(turn, position, fill(text, slots, where), images)
 
     def _path(self, kind: str, position: int) -> Path:
         if kind == "edit":
@@ -157,30 +165,36 @@ class _Player:
 
     async def _ask(
         self,
-        turn: str,
+        turn: Turn,
         position: int | None,
         text: str,
         images: tuple[tuple[str, Path], ...] = (),
         repair: int = 0,
     ) -> Reply:
         shown = tuple(self.pictures.get(path) for _, path in images)
-        self.conversation = self.conversation.say(text, shown)
+        self.conversation = self.conversation.say(text, shown, self._schema(turn))
         heard = await self.judge.ask(self.conversation, self.session.repeat)
-        exchange = Exchange(turn, position, text, images, heard.reply, heard.recalled, heard.key, repair)
+        exchange = Exchange(turn.name, position, text, images, heard.reply, heard.recalled, heard.key, repair)
         self.exchanges.append(exchange)
         if self.listener is not None:
             self.listener(exchange)
         self._hear(turn, heard.reply)
         return heard.reply
 
-    def _hear(self, turn: str, reply: Reply) -> None:
+    def _schema(self, turn: Turn) -> str:
+        if not self.session.structured or turn.form is None:
+            return ""
+        return reply_schema(turn.form, self.dialog.factors_read_by(turn), self.slots)
+
+    def _hear(self, turn: Turn, reply: Reply) -> None:
         if reply.finish == "content_filter":
-            raise _Ended(Outcome.FILTERED, f"turn {turn}: the provider's content filter withheld the answer")
+            raise _Ended(
+                Outcome.FILTERED, f"turn {turn.name}: the provider's content filter withheld the answer"
+            )
         heard = reply.text or reply.refusal
-        reads = any(each.read == "scores" and each.name == turn for each in self.dialog.turns)
-        if not heard.strip() and not reads:
+        if not heard.strip() and turn.read != "scores":
             # An empty message cannot be sent back as something the judge said.
-            raise _Ended(Outcome.UNREADABLE, f"turn {turn}: the answer is empty")
+            raise _Ended(Outcome.UNREADABLE, f"turn {turn.name}: the answer is empty")
         self.conversation = self.conversation.hear(heard or "(no answer)")
 
     async def _read_scores(self, turn: Turn, reply: Reply) -> None:
@@ -196,8 +210,9 @@ class _Player:
                 self.slots | {"problems": problems},
                 f"dialog {self.dialog.name}, repair",
             )
-            reply = await self._ask(turn.name, None, text, repair=repair)
+            reply = await self._ask(turn, None, text, repair=repair)
             reading = merged(reading, read_reply(reply, factors, n), factors, n)
+        self.notes += length_notes(reply.text, turn.form, factors)
         self.reading = merged(self.reading, reading, self.dialog.factors, n) if turn.factors else reading
 
     def _in_words(self, fault: Fault) -> str:

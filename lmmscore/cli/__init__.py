@@ -10,6 +10,7 @@ from difflib import get_close_matches
 import click
 
 from lmmscore import __version__
+from lmmscore.cli.streams import never_fail_to_print
 from lmmscore.errors import LmmscoreError
 
 COMMANDS = {
@@ -79,6 +80,7 @@ def lmmscore() -> None:
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    never_fail_to_print(sys.stdout, sys.stderr)
     try:
         code = lmmscore.main(standalone_mode=False)
     except click.ClickException as error:

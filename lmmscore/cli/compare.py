@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -55,6 +54,7 @@ def command(
         more = {"pooled": together.as_dict(decimals)} if together else {}
         click.echo(json.dumps({**found.as_dict(decimals), **more}, ensure_ascii=False, indent=2))
         return
+    from lmmscore.cli.terminal import screen
     from lmmscore.report.board_grids import board_grids
     from lmmscore.report.extra_grids import comparison_grids
     from lmmscore.report.leaderboard import render_grids
@@ -63,8 +63,8 @@ def command(
     grids = comparison_grids(found, places)
     grids += board_grids(together, decimals=places, wide=False) if together else []
     notes = [f"Not the same in all runs: {text}." for text in found.differing]
-    tty = sys.stdout.isatty()
-    click.echo(render_grids(grids, form, " ".join(found.cautions), notes, color=tty), nl=False)
+    caution = " ".join(found.cautions)
+    click.echo(render_grids(grids, form, caution, notes, **screen()), nl=False)
 
 
 def _board(source: Source, options: dict[str, Any]) -> Leaderboard:

@@ -20,12 +20,21 @@ if TYPE_CHECKING:
     show_default=True,
     help="Folder of the run.",
 )
-def command(out: Path) -> None:
+@click.option(
+    "--copy",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Copy the pictures and their instructions to FOLDER instead, to try the other commands on.",
+)
+def command(out: Path, copy: Path | None) -> None:
     """Check the bundled benchmark, judge it offline with `pixels`, and print a leaderboard for each task.
 
     The six methods are made up and the pictures drawn, each method with a fault of known kind and size, so that the
     true order is known by construction and the ranking can be held against it.
     """
+    if copy is not None:
+        _copy(copy)
+        return
     from lmmscore.api import Request
     from lmmscore.benchmark import load_benchmark
     from lmmscore.bundled import bundled
@@ -50,6 +59,23 @@ def command(out: Path) -> None:
     _print_next(run.path, folder)
 
 
+def _copy(to: Path) -> None:
+    """Copy the benchmark as a newcomer would have it: pictures and a table, no benchmark.yaml yet."""
+    import shutil
+
+    from lmmscore.bundled import bundled
+    from lmmscore.errors import FileProblem
+
+    try:
+        shutil.copytree(bundled("media") / "demo", to, ignore=shutil.ignore_patterns("*.yaml"))
+    except FileExistsError as error:
+        raise FileProblem(f"{to}: exists; name a folder that does not") from error
+    except OSError as error:
+        raise FileProblem(f"{to}: {error.strerror or error}") from error
+    click.echo(str(to))
+    click.echo(f"next: lmmscore init {to}", err=True)
+
+
 def _print_match(board: Leaderboard, constructed: Path) -> None:
     """Say how well each ranking matches the order the methods were built to have."""
     from scipy.stats import spearmanr
@@ -65,6 +91,9 @@ def _print_match(board: Leaderboard, constructed: Path) -> None:
             [-order.index(method) for method in known], [means[method] for method in known]
         ).statistic
         click.echo(f"  {table.task or 'all categories':<20} Spearman {rho:+.2f}  (n = {len(known)} methods)")
+    click.echo(
+        "  (This shows that everything works. It says nothing of how well pixels would judge real edits.)"
+    )
 
 
 def _print_next(run: Path, folder: Path) -> None:

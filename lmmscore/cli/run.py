@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 )
 @judge_options
 @click.option(
+    "--anchors", multiple=True, metavar="ITEM", help="Ask this item anew at each run, to measure drift."
+)
+@click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
     default="warning",
@@ -53,6 +56,10 @@ def command(as_json: bool, log_level: str, **given: Any) -> None:
     request = request_from(given)
     run = play(request, log_level)
     unscored = int(run.settings["unscored"])
+    if request.anchors:
+        from lmmscore.anchors import drift
+
+        click.echo(str(drift(run.path / "anchors.csv")), err=True)
     if as_json:
         keys = ("state", "judge", "dialog", "models", "unscored", "slips", "repairs")
         click.echo(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import click
 
@@ -11,8 +11,23 @@ if TYPE_CHECKING:
     from lmmscore.leaderboard import Leaderboard
 
 
+class Screen(TypedDict):
+    """How tables are to be drawn."""
+
+    color: bool
+    width: int | None
+
+
+def screen() -> Screen:
+    """Return what standard output can show: colours and a width where someone is looking, else neither."""
+    from shutil import get_terminal_size
+
+    tty = sys.stdout.isatty()
+    return {"color": tty, "width": get_terminal_size().columns if tty else None}
+
+
 def print_board(board: Leaderboard) -> None:
     """Print a leaderboard's tables to standard output, in colour where someone is looking."""
     from lmmscore.report.leaderboard import render
 
-    click.echo(render(board, "term", color=sys.stdout.isatty()), nl=False)
+    click.echo(render(board, "term", **screen()), nl=False)

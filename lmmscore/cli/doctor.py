@@ -1,0 +1,120 @@
+"""`lmmscore doctor`: the versions that matter for a bug report."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+import click
+
+from lmmscore.cli.options import json_flag
+
+_PROGRAMS = {
+    "chromium": (
+        ("chromium", "chromium-browser", "google-chrome", "chrome"),
+        "only for our own tests of the report",
+    ),
+    "pdflatex": (("pdflatex",), "to typeset leaderboard.tex"),
+}
+_SETTINGS = ("NO_COLOR", "COLUMNS", "PYTHONIOENCODING", "PYTHONUTF8", "CI")
+
+
+@click.command("doctor")
+@json_flag
+def command(as_json: bool) -> None:
+    """Print what a bug report should say: versions, extras, programs, console.
+
+    Of a key it says only whether there is one. Names of folders and files are not printed.
+    """
+    found = examine()
+    if as_json:
+        click.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        return
+    for section, entries in found.items():
+        click.echo(f"{section}:" if isinstance(entries, dict) else f"{section}: {entries}")
+        if isinstance(entries, dict):
+            width = max(map(len, entries), default=0)
+            for name, value in entries.items():
+                click.echo(f"  {name:{width}}  {value}")
+
+
+def examine() -> dict[str, Any]:
+    """Return everything, section by section."""
+    import platform
+    import sqlite3
+
+    from lmmscore import __version__
+
+    required, extras = _distribution()
+    return {
+        "lmmscore": __version__,
+        "python": f"{platform.python_version()} ({platform.python_implementation()})",
+        "platform": f"{platform.platform()} ({platform.machine()}, {os.cpu_count()} cores)",
+        "sqlite": sqlite3.sqlite_version,
+        "dependencies": {name: _version(name) or "missing: pip install lmmscore again" for name in required},
+        "extras": {extra: _extra(extra, names) for extra, names in extras.items()},
+        "programs": {name: _program(*spec) for name, spec in _PROGRAMS.items()},
+        "console": _console(),
+        "keys": {"OPENAI_API_KEY": "set" if os.environ.get("OPENAI_API_KEY") else "not set"},
+    }
+
+
+def _distribution() -> tuple[list[str], dict[str, list[str]]]:
+    """Return what lmmscore needs and what its extras need, from its own metadata."""
+    import re
+    from importlib.metadata import PackageNotFoundError, requires
+
+    try:
+        lines = requires("lmmscore") or []
+    except PackageNotFoundError:  # run from a checkout that was never installed
+        lines = []
+    required: list[str] = []
+    extras: dict[str, list[str]] = {}
+    for line in lines:
+        name = re.match(r"[\w.-]+", line)
+        extra = re.search(r"extra\s*==\s*['\"]([\w-]+)['\"]", line)
+        if name is None or name[0] == "lmmscore":
+            continue
+        if extra is None:
+            required.append(name[0])
+        elif extra[1] != "dev":
+            extras.setdefault(extra[1], []).append(name[0])
+    return required, extras
+
+
+def _version(name: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _extra(extra: str, names: list[str]) -> str:
+    versions = {name: _version(name) for name in names}
+    if all(versions.values()):
+        return ", ".join(f"{name} {version}" for name, version in versions.items())
+    return f"not installed: pip install 'lmmscore[{extra}]'"
+
+
+def _program(names: tuple[str, ...], purpose: str) -> str:
+    from shutil import which
+
+    return "found" if any(map(which, names)) else f"not found; needed {purpose}"
+
+
+def _console() -> dict[str, str]:
+    from shutil import get_terminal_size
+
+    kinds = {name: "terminal" if stream.isatty() else "redirected" for name, stream in _streams()}
+    encodings = {name: getattr(stream, "encoding", "") or "unknown" for name, stream in _streams()}
+    described = {name: f"{kinds[name]}, {encodings[name]}" for name in kinds}
+    described["width"] = str(get_terminal_size().columns)
+    return described | {name: os.environ[name] for name in _SETTINGS if name in os.environ}
+
+
+def _streams() -> list[tuple[str, Any]]:
+    return [("stdout", sys.stdout), ("stderr", sys.stderr)]

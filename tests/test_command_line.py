@@ -1,0 +1,188 @@
+"""Small things people notice: completion, colours, narrow and odd consoles, hints, the doctor."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lmmscore
+from lmmscore.cli import COMMANDS
+from lmmscore.report.grids import Cell, Grid
+from lmmscore.report.terminal_tables import terminal
+
+PACKAGE = Path(lmmscore.__file__).parent
+
+
+def call(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """Run the command line as a user would."""
+    env = {**os.environ, **environment}
+    return subprocess.run(
+        [sys.executable, "-m", "lmmscore", *arguments], capture_output=True, env=env, check=False
+    )
+
+
+def test_doctor_prints_what_a_bug_report_needs() -> None:
+    """Versions of lmmscore, Python and every dependency, and how to get what is not there."""
+    found = json.loads(call("doctor", "--json").stdout)
+    assert found["lmmscore"] == lmmscore.__version__
+    assert found["python"].startswith(f"{sys.version_info.major}.{sys.version_info.minor}")
+    assert {"openai", "pillow", "numpy", "pandas", "click"} <= set(found["dependencies"])
+    assert not any(value.startswith("missing") for value in found["dependencies"].values())
+    assert {"excel", "parquet", "plots"} <= set(found["extras"])
+    assert set(found["programs"]) == {"chromium", "pdflatex"}
+
+
+def test_doctor_never_prints_a_key() -> None:
+    """Of the key only its presence is told."""
+    secret = "sk-secret-that-must-not-appear"
+    done = call("doctor", OPENAI_API_KEY=secret)
+    assert b"OPENAI_API_KEY  set" in done.stdout
+    assert secret.encode() not in done.stdout + done.stderr
+    assert b"OPENAI_API_KEY  not set" in call("doctor", OPENAI_API_KEY="").stdout
+
+
+def test_doctor_names_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not installed comes with the command that installs it."""
+    from lmmscore.cli import doctor
+
+    monkeypatch.setattr(doctor, "_distribution", lambda: (["nosuchpackage"], {"excel": ["nosuchpackage"]}))
+    found = doctor.examine()
+    assert found["extras"]["excel"] == "not installed: pip install 'lmmscore[excel]'"
+    assert found["dependencies"]["nosuchpackage"].startswith("missing")
+
+
+def test_a_mistyped_option_suggests_the_right_one() -> None:
+    """Wrong usage exits with 2 and says what was probably meant."""
+    done = call("init", "folder", "--layuot", "vibe")
+    assert done.returncode == 2
+    assert b"--layout" in done.stderr
+
+
+def test_a_mistyped_command_suggests_the_right_one() -> None:
+    """`chek` means `check`."""
+    done = call("chek")
+    assert done.returncode == 2
+    assert b"Did you mean check?" in done.stderr
+
+
+def test_a_mendable_error_is_one_line() -> None:
+    """A folder that is not there: exit code 1, one line, no traceback."""
+    done = call("init", "no-such-folder")
+    assert done.returncode == 1
+    assert done.stdout == b""
+    assert done.stderr.decode().strip().endswith("no-such-folder: no such folder")
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shell_completion_is_there(shell: str) -> None:
+    """The shells click knows get their script from the program itself."""
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; sys.argv[0] = 'lmmscore'; from lmmscore.cli import main; main()"],
+        capture_output=True,
+        env={**os.environ, "_LMMSCORE_COMPLETE": f"{shell}_source"},
+        check=False,
+    )
+    assert b"lmmscore" in done.stdout and b"_LMMSCORE_COMPLETE" in done.stdout
+
+
+def test_completion_offers_the_commands() -> None:
+    """`lmmscore le<Tab>` is completed without a heavy import."""
+    code = (
+        "import sys; sys.argv = ['lmmscore']; from lmmscore.cli import main\n"
+        "try: main()\n"
+        "finally: print('HEAVY' if {'pandas', 'openai', 'scipy'} & set(sys.modules) else 'LIGHT')"
+    )
+    env = {
+        **os.environ,
+        "_LMMSCORE_COMPLETE": "bash_complete",
+        "COMP_WORDS": "lmmscore do",
+        "COMP_CWORD": "1",
+    }
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False)
+    assert "plain,doctor" in done.stdout
+    assert "LIGHT" in done.stdout
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_a_poor_console_never_ends_the_program(encoding: str, tmp_path: Path) -> None:
+    """What an encoding cannot show is replaced; nothing fails for it."""
+    folder = tmp_path / "ünïcode – ×"
+    done = call("init", str(folder), PYTHONIOENCODING=encoding, PYTHONUTF8="0")
+    assert done.returncode == 1
+    assert b"no such folder" in done.stderr and b"Traceback" not in done.stderr
+
+
+def test_redirected_output_is_utf8(tmp_path: Path) -> None:
+    """In a pipe the data are UTF-8 whatever the locale, as programs expect of JSON and CSV."""
+    code = "from lmmscore.cli.streams import never_fail_to_print as n; import sys; n(sys.stdout); print('\\xd7 \\u2013')"
+    env = {**os.environ, "PYTHONUTF8": "0", "LC_ALL": "en_US.ISO-8859-1", "PYTHONCOERCECLOCALE": "0"}
+    env.pop("PYTHONIOENCODING", None)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=env, check=True)
+    assert done.stdout.decode().strip() == "× –"
+
+
+def test_a_narrow_terminal_leaves_out_columns_rather_than_halves_figures() -> None:
+    """Where a table does not fit, its spare columns make way and a line says which; figures stay whole."""
+    columns = ("Rank", "Method", "Mean", "acc", "pre")
+    row = tuple(map(Cell, ("1", "a-method-with-a-long-name", "8.50", "9.00", "8.00")))
+    grid = Grid("All", columns, (row,), text_columns=frozenset({1}), spare=frozenset({3, 4}))
+    narrow, wide = (terminal([grid], caution="", width=width) for width in (50, 200))
+    assert "No room for acc, pre" in narrow and "No room" not in wide
+    assert "a-method-with-a-long-name" in narrow and "8.50" in narrow and "9.00" not in narrow
+
+
+def test_colours_are_off_with_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NO_COLOR leaves no colour code in a table that would have them."""
+    colour = re.compile("\x1b\\[[\\d;]*3[0-7]")
+    best = Grid("All", ("Mean",), ((Cell("9.00", "best"),),))
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert colour.search(terminal([best], caution="x", color=True))
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not colour.search(terminal([best], caution="x", color=True))
+
+
+def test_help_fits_a_narrow_terminal() -> None:
+    """In 40 columns every line of the help does too, but for click's own margins."""
+    lines = call("--help", COLUMNS="40").stdout.decode().splitlines()
+    assert max(map(len, lines)) <= 50
+
+
+def test_every_command_has_a_module() -> None:
+    """No command is promised that cannot be called."""
+    missing = [name for name in COMMANDS if not (PACKAGE / "cli" / f"{name}.py").is_file()]
+    assert not missing
+
+
+# Windows and macOS
+
+POSIX_ONLY = {"fcntl", "termios", "tty", "pty", "pwd", "grp", "resource", "readline", "syslog"}
+
+
+def test_no_module_that_only_posix_has() -> None:
+    """A module Windows lacks is imported only inside `try`."""
+    for path in PACKAGE.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        guarded = {id(n) for block in ast.walk(tree) if isinstance(block, ast.Try) for n in ast.walk(block)}
+        for node in ast.walk(tree):
+            names = {alias.name for alias in node.names} if isinstance(node, ast.Import) else set()
+            assert id(node) in guarded or not names & POSIX_ONLY, f"{path}: {names}"
+
+
+def test_text_files_are_never_read_in_the_encoding_of_the_country() -> None:
+    """Every open, read_text and write_text says which encoding it means."""
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call):
+                continue
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if name in {"read_text", "write_text"} and isinstance(node.func, ast.Attribute):
+                says = any(keyword.arg == "encoding" for keyword in node.keywords)
+                assert says or len(node.args) > (name == "write_text"), f"{path}, line {node.lineno}"
