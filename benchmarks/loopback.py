@@ -43,13 +43,16 @@ class Exchange(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Remember where to answer."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
     def get_buffer(self, sizehint: int) -> bytearray:
+        """Return the scratch buffer that every connection shares."""
         return self.scratch
 
     def buffer_updated(self, nbytes: int) -> None:
+        """Count what came, and answer in a while when it is all there."""
         if not self._left:
             self._head += bytes(self.scratch[:nbytes])
             end = self._head.find(b"\r\n\r\n")

@@ -167,6 +167,15 @@ def encode(image: Image.Image, image_format: ImageFormat) -> bytes:
     return out.getvalue()
 
 
+def thumbnail(path: Path, max_side_px: int) -> bytes:
+    """Return the picture as a small WebP, with nothing but the pixels in it. Raises ImageProblem."""
+    small = fit(load_rgb(path), max_side_px)
+    out = io.BytesIO()
+    # Method 2 costs a third of the default's time for 4% more bytes; at 75 a thumbnail shows no loss.
+    Image.frombytes(small.mode, small.size, small.tobytes()).save(out, "WEBP", quality=75, method=2)
+    return out.getvalue()
+
+
 def plain_picture(path: Path, colour: tuple[int, int, int], side_px: int) -> None:
     """Write a square of one colour: a picture about which there can be no two opinions."""
     Image.new("RGB", (side_px, side_px), colour).save(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +26,25 @@ def inspect(benchmark: Benchmark, on_item: Callable[[], None] = lambda: None) ->
         for found in pool.map(_inspect_item, benchmark.items):
             problems.extend(found)
             on_item()
+    return problems + names_given_away(benchmark)
+
+
+def names_given_away(benchmark: Benchmark) -> list[Problem]:
+    """Return a problem for every instruction that would tell the judge a method's name."""
+    names = {_words(method).strip(): method for method in benchmark.methods}
+    problems = []
+    for item in benchmark.items:
+        words = _words(item.instruction)
+        for name in (name for name in names if len(name) > 2 and f" {name} " in words):
+            says = (
+                f"the instruction contains the method name {names[name]!r}, which the judge should not learn"
+            )
+            problems.append(Problem(f"item {item.id!r}", "names-a-method", says, fatal=False))
     return problems
+
+
+def _words(text: str) -> str:
+    return " " + re.sub(r"\W+", " ", text).strip().casefold() + " "
 
 
 def _inspect_item(item: Item) -> list[Problem]:

@@ -74,6 +74,16 @@ class Asker:
         return cls(name, json.dumps(dict(parameters), sort_keys=True, ensure_ascii=False))
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An exchange as it stands in the file."""
+
+    question: str
+    reply: Reply
+    recorded_at: str
+    """When it was written, in UTC."""
+
+
 def key_of(asker: Asker, conversation: Conversation, repeat: int) -> str:
     """Return the digest of exactly what is asked. Neither the way it travels nor the time of day is in it."""
     parts = json.dumps([asker.judge, asker.parameters, conversation.digest, repeat], ensure_ascii=False)
@@ -114,6 +124,11 @@ class Ledger:
         """Return the recorded reply to a question, or None."""
         row = self._one(f"SELECT {_REPLY_COLUMNS} FROM exchange WHERE key = ?", (key,))
         return None if row is None else _reply(row)
+
+    def entry(self, key: str) -> Entry | None:
+        """Return the whole exchange known by a key, or None."""
+        row = self._one(f"SELECT question, recorded_at, {_REPLY_COLUMNS} FROM exchange WHERE key = ?", (key,))
+        return None if row is None else Entry(row[0], _reply(row[2:]), row[1])
 
     def pictures(self, key: str) -> list[str]:
         """Return the digests of the pictures shown with a question, in order; none for an unknown question."""
@@ -233,8 +248,8 @@ def _gather(pending: queue.SimpleQueue[_Entry | None]) -> list[_Entry] | None:
 
 
 def _reply(row: tuple[Any, ...]) -> Reply:
-    *texts, prompt, completion, cached, reasoning, cost = row
-    return Reply(*texts, usage=Usage(prompt, completion, cached, reasoning), cost_usd=cost)
+    usage, cost = Usage(*row[-5:-1]), row[-1]
+    return Reply(*row[:-5], usage, cost)
 
 
 def _connect(path: Path, read_only: bool) -> sqlite3.Connection:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from lmmscore.benchmark import Benchmark
@@ -175,14 +175,3 @@ def _other_setting(protocol: Protocol, kind: str) -> str:
                 if kind not in dialog.images_shown({**protocol.settings_for(dialog), name: choice}):
                     return f", or play it with --setting {name}={choice}"
     return ""
-
-
-def method_names_in_instructions(benchmark: Benchmark, methods: Sequence[str]) -> list[str]:
-    """Return a warning for every instruction that would tell the judge a method's name."""
-    found = []
-    for item in benchmark.items:
-        words = f" {item.instruction.casefold()} "
-        for method in methods:
-            if len(method) > 3 and f" {method.casefold()} " in words.replace(",", " ").replace(".", " "):
-                found += [f"item {item.id!r}: the instruction contains the method name {method!r}"]
-    return found

@@ -64,11 +64,11 @@ class Reply:
     """The exact model that answered, as the provider names it."""
     fingerprint: str = ""
     request_id: str = ""
-    also: str = ""
-    """Whatever else came, as JSON: tool calls, further choices. Kept as evidence, never read for scores."""
     usage: Usage = Usage()
     cost_usd: float | None = None
     """What it cost by the price list in force when it was asked; None where no price is known."""
+    also: str = ""
+    """Whatever else came, as JSON: tool calls, further choices. Kept as evidence, never read for scores."""
 
 
 @dataclass(frozen=True, slots=True)

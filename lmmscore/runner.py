@@ -63,7 +63,8 @@ class Runner:
     def stop(self, error: JudgeError) -> None:
         """Ask nothing new from now on; what is in flight is finished and recorded."""
         if self.error is None:
-            self.error = self._judge.stopping = error
+            self.error = error
+            self._judge.stop(error)
 
     async def run(self, plan: Iterable[Unit], sink: Callable[[Result], None]) -> None:
         """Play every unit and hand the results to `sink` in the order of the plan."""

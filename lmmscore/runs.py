@@ -250,7 +250,7 @@ def _session_line(played: Played, result: Result) -> dict[str, Any]:
         "order": list(session.order),
         "exchanges": [_exchange_line(exchange, root) for exchange in played.exchanges],
         "layout": played.reading.layout,
-        "notes": list(played.reading.notes),
+        "notes": list(played.notes),
         "faults": [str(fault) for fault in played.reading.faults],
         "failure": played.failure.reason if played.failure else "",
         "repairs": played.repairs,

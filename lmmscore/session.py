@@ -16,6 +16,7 @@ from lmmscore.dialogs import Dialog, Turn, position_slots, task_title
 from lmmscore.errors import ContentFiltered, ImageProblem, JudgeError
 from lmmscore.images import Pictures
 from lmmscore.judges.recorded import Heard
+from lmmscore.justifications import length_notes
 from lmmscore.parsing import Fault, Reading, merged, read_overall, read_reply
 from lmmscore.records import Item, Outcome, Reply
 from lmmscore.schemas import reply_schema
@@ -78,6 +79,8 @@ class Played:
     reading: Reading
     stated: Mapping[int, Fraction]
     """The overall scores the judge worked out itself, by position."""
+    notes: tuple[str, ...] = ()
+    """What is worth knowing of how it was read: JSON that had to be mended, justifications of another length."""
     failure: Ending | None = None
     """Set when the conversation could not be finished."""
 
@@ -105,7 +108,8 @@ async def play(
         failure = Ending(Outcome.FAILED, str(error))
     except ImageProblem as error:
         failure = Ending(Outcome.FAILED, str(error))
-    return Played(session, tuple(player.exchanges), player.reading, player.stated, failure)
+    notes = player.reading.notes + player.notes
+    return Played(session, tuple(player.exchanges), player.reading, player.stated, notes, failure)
 
 
 class _Ended(Exception):
@@ -132,6 +136,7 @@ class _Player:
         self.exchanges: list[Exchange] = []
         self.reading = Reading()
         self.stated: dict[int, Fraction] = {}
+        self.notes: tuple[str, ...] = ()
 
     async def play(self) -> None:
         for turn, position in steps(self.dialog, len(self.session.order)):
@@ -207,6 +212,7 @@ class _Player:
             )
             reply = await self._ask(turn, None, text, repair=repair)
             reading = merged(reading, read_reply(reply, factors, n), factors, n)
+        self.notes += length_notes(reply.text, turn.form, factors)
         self.reading = merged(self.reading, reading, self.dialog.factors, n) if turn.factors else reading
 
     def _in_words(self, fault: Fault) -> str:

@@ -12,8 +12,8 @@ PACKAGE = Path(lmmscore.__file__).parent
 
 ORDER = """
 errors records csvsafe images templates scales yamlfile bundled benchmark inspection layouts dialogs transcripts
-conversation ledger judges parsing importing schemas session orders scores leaderboard planning runner anchors runs foreign ratings
-replaying agreement forecast api report cli
+conversation ledger judges parsing justifications importing schemas session orders scores ratings scorefiles
+leaderboard planning runner anchors runs replaying agreement forecast api report cli
 """.split()
 """Later ones may import earlier ones, never the reverse. A package counts as one."""
 
@@ -73,8 +73,8 @@ def test_packages_stay_behind_their_border() -> None:
 
 def test_help_imports_nothing_heavy() -> None:
     """`lmmscore --help` costs little more than Python itself."""
-    code = "import sys; sys.argv = ['lmmscore', '--help']\nfrom lmmscore.cli import main\ntry: main()\nexcept SystemExit: pass\n"
-    code += "print('LOADED', *sys.modules)"
+    code = "import sys; sys.argv = ['lmmscore', '--help']\nfrom lmmscore.cli import main\n"
+    code += "try: main()\nexcept SystemExit: pass\nprint('LOADED', *sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split("LOADED")[1].split())
     heavy = {"numpy", "pandas", "scipy", "PIL", "rich", "pydantic", "openai", "yaml", "skimage", "asyncio"}

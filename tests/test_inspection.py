@@ -95,3 +95,20 @@ def test_an_animation_is_reported(tmp_path: Path) -> None:
     frames = [Image.new("RGB", (32, 24), (i * 80, 0, 0)) for i in range(3)]
     frames[0].save(tmp_path / "e.gif", save_all=True, append_images=frames[1:])
     assert [p.kind for p in bench(tmp_path, {"m": "e.gif"})] == ["animated"]
+
+
+def test_an_instruction_that_names_a_method_is_reported(tmp_path: Path) -> None:
+    """The judge must not learn who made an edit, from the instruction either."""
+    picture(tmp_path / "s.png")
+    picture(tmp_path / "e.png", (9, 9, 9))
+    item = {
+        "id": "a",
+        "instruction": "Do it like null-text would",
+        "source": "s.png",
+        "edits": {"null_text": "e.png"},
+    }
+    (tmp_path / "benchmark.yaml").write_text(json.dumps({"name": "b", "items": [item]}))
+    assert "names-a-method" not in [p.kind for p in inspect(read_benchmark(tmp_path))]
+    item["edits"] = {"null-text": "e.png"}
+    (tmp_path / "benchmark.yaml").write_text(json.dumps({"name": "b", "items": [item]}))
+    assert "names-a-method" in [p.kind for p in inspect(read_benchmark(tmp_path))]

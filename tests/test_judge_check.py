@@ -58,7 +58,7 @@ def test_a_judge_that_sees_and_remembers_passes() -> None:
 
 def test_a_blind_judge_is_found_out() -> None:
     """A judge that cannot see would score edits all the same; the check asks for a colour it can verify."""
-    with serving(Server(reply=lambda messages: "Purple and orange, I believe.")) as server:
+    with serving(Server(reply=lambda _: "Purple and orange, I believe.")) as server:
         result = check(f"openai/tiny@{server.url}", "--json")
     assert result.exit_code == 1
     findings = {row["what"]: row for row in json.loads(result.stdout)["findings"]}

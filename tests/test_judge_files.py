@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lmmscore.errors import JudgeFileError, LmmscoreError
-from lmmscore.judge_files import find_judge, load_judges
+from lmmscore.judges.judge_files import find_judge, load_judges
 
 OWN = """
 judges:
@@ -37,7 +37,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_name_stands_for_address_parameters_limits_and_prices(own: Path) -> None:
     """A long command is not needed: one name says it all."""
     judge = find_judge("mine")
-    assert (judge.spec, judge.concurrency) == ("llava@http://127.0.0.1:8000/v1", 4)
+    assert (judge.spec, judge.options.concurrency) == ("llava@http://127.0.0.1:8000/v1", 4)
     options = judge.options
     assert (options.temperature, options.max_tokens, options.image_detail) == (0, 800, "high")
     assert (options.rpm, options.tpm, options.timeout_s, options.key_env) == (60, 90000, 60, "MY_KEY")

@@ -285,7 +285,7 @@ def test_the_key_is_not_sent_to_another_host_on_a_redirect(server: Server) -> No
     """A redirect is reported, not followed: neither key nor pictures go anywhere else."""
     with serving(Server()) as other:
         server.script.append((308, {"Location": f"{other.url}/chat/completions"}, b""))
-        with pytest.raises(errors.AddressNotFound, match="127.0.0.1"):
+        with pytest.raises(errors.AddressNotFound, match=r"127\.0\.0\.1"):
             ask(judge_at(server), HELLO)
         assert other.served == []
 
@@ -392,3 +392,31 @@ def test_faults_on_a_third_of_all_requests_change_no_reply(pictures: Pictures, t
     assert set(stormy.answered.values()) == {1}
     assert sum(stormy.answered.values()) == 24 * 8
     assert len(stormy.served) == 24 * 8 + sum(stormy.faults[kind] for kind in stormy.faults if kind != "late")
+
+
+def test_stopping_does_not_wait_for_what_only_waits(server: Server) -> None:
+    """After Ctrl-C a question in flight is finished; one that waits to be asked again is not."""
+    server.script += [(503, {"Retry-After": "60"}, error("down for a minute"))]
+    server.delay_s = 0.3
+
+    async def play() -> tuple[Any, ...]:
+        judge = judge_at(server)
+        waiting = asyncio.create_task(judge.ask(HELLO))
+        while not judge.meter.retries:
+            await asyncio.sleep(0.01)
+        queued = asyncio.create_task(judge.ask(Conversation().say("Next?")))
+        await asyncio.sleep(0.05)
+        judge.stop(errors.BudgetExhausted("stop here"))
+        results = await asyncio.wait_for(asyncio.gather(waiting, queued, return_exceptions=True), 5)
+        await judge.close()
+        return tuple(results)
+
+    assert [str(result) for result in asyncio.run(play())] == ["stop here", "stop here"]
+    assert len(server.served) == 1
+
+
+def test_a_judge_can_be_held_to_few_questions_at_once(server: Server) -> None:
+    """A small server is not given more than it can take, however many sessions there are."""
+    server.delay_s = 0.02
+    ask(judge_at(server, concurrency=2), *(Conversation().say(str(number)) for number in range(8)))
+    assert server.most_in_flight == 2

@@ -73,9 +73,9 @@ def test_lost_state_is_made_good_once_and_said(
     shown: list[Picture], caplog: pytest.LogCaptureFixture
 ) -> None:
     """When the server forgets the conversation, the history is sent once more, visibly; then on as before."""
-    with serving(Server(reply=lambda messages: str(len(messages)), lose_state_after=3)) as server:
-        with caplog.at_level(logging.WARNING, "lmmscore"):
-            judge, replies = play(server, shown, api="responses")
+    forgetful = Server(reply=lambda messages: str(len(messages)), lose_state_after=3)
+    with serving(forgetful) as server, caplog.at_level(logging.WARNING, "lmmscore"):
+        judge, replies = play(server, shown, api="responses")
     assert [reply.text for reply in replies] == ["1", "3", "5", "7", "9", "11"]
     turns = [one.body for one in server.served if one.path == "/v1/responses"]
     assert [len(turn["input"]) for turn in turns] == [1, 1, 1, 1, 7, 1, 1]
@@ -96,7 +96,7 @@ def test_a_server_without_responses_is_asked_by_chat(shown: list[Picture]) -> No
 def test_a_server_without_files_gets_pictures_inline(shown: list[Picture]) -> None:
     """Server-side state still saves sending them again."""
     with serving(Server(apis=frozenset({"responses"}))) as server:
-        judge, _ = play(server, shown[:3], api="responses")
+        play(server, shown[:3], api="responses")
     turns = [one.body for one in server.served if one.path == "/v1/responses"]
     assert all(turn["input"][0]["content"][0]["image_url"].startswith("data:image/png") for turn in turns)
     assert [len(turn["input"]) for turn in turns] == [1, 1, 1]

@@ -79,7 +79,8 @@ def test_killed_ten_times_it_ends_as_if_nothing_had_happened(bench: Path, tmp_pa
     """kill -9 amid 64 sessions loses at most what was in flight; the last run finishes the scores."""
     rng, lost_at_most = random.Random(2), 0
     with serving(Server(reply=playing, delay_s=0.02)) as server:
-        call = "import sys; from lmmscore.api import run; run(sys.argv[1], judge=sys.argv[2], out=sys.argv[3], concurrency=64)"
+        call = "import sys; from lmmscore.api import run; "
+        call += "run(sys.argv[1], judge=sys.argv[2], out=sys.argv[3], concurrency=64)"
         words = [sys.executable, "-c", call, str(bench), f"openai/tiny@{server.url}", str(tmp_path / "run")]
         for _ in range(10):
             asked = len(server.served)

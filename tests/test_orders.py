@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,7 +35,7 @@ def test_balanced_also_balances_over_items(n: int) -> None:
 def test_in_an_even_square_each_follows_each_other_once() -> None:
     """No method is always seen after the same one."""
     rows = [order("balanced", 6, repeat=repeat, repeats=6) for repeat in range(1, 7)]
-    follows = Counter(pair for row in rows for pair in zip(row, row[1:], strict=False))
+    follows = Counter(pair for row in rows for pair in pairwise(row))
     assert set(follows.values()) == {1}
 
 

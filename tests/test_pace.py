@@ -29,12 +29,15 @@ class FakeClock:
         self._count = itertools.count()
 
     def now(self) -> float:
+        """Return the pretended time."""
         return self.time_s
 
     def wall(self) -> float:
+        """Return the pretended time."""
         return self.time_s
 
     async def sleep(self, seconds: float) -> None:
+        """Wait until the pretended time has come."""
         future = asyncio.get_running_loop().create_future()
         self._sleepers.append((self.time_s + max(0.0, seconds), next(self._count), future))
         await future
@@ -230,7 +233,11 @@ def test_a_server_that_asks_for_an_hour_is_left_alone() -> None:
 
         with pytest.raises(JudgeUnavailable, match="come back later"):
             await persist(
-                attempt, patience=Patience(), clock=clock, rng=random.Random(), on_trouble=lambda *_: None
+                attempt,
+                patience=Patience(),
+                sleep=clock.sleep,
+                rng=random.Random(),
+                on_trouble=lambda *_: None,
             )
         return tried
 

@@ -29,7 +29,7 @@ def test_a_scale_is_exact(scale: Scale, good: list[str], bad: list[str]) -> None
 )
 def test_a_scale_must_be_given_in_one_way(data: object) -> None:
     """Half a scale, or an open question, is refused."""
-    with pytest.raises(ValueError, match="min|max|values|question|dictionary"):
+    with pytest.raises(ValueError, match=r"min|max|values|question|dictionary"):
         Scale.model_validate(data)
 
 

@@ -63,7 +63,7 @@ def test_all_stages_are_played_in_order(tmp_path: Path, make_benchmark: Maker) -
 
 def test_each_image_is_shown_once_in_its_turn(tmp_path: Path, make_benchmark: Maker) -> None:
     """The source in the third turn, then one edit a turn."""
-    result, judge = played(tmp_path, make_benchmark(), fair_answer)
+    _, judge = played(tmp_path, make_benchmark(), fair_answer)
     shown = [len(message.images) for message in judge.asked[-1].messages if message.role == "user"]
     assert shown == [0, 0, 1, 0, 1, 1, 0, 0]
     digests = [image.digest for message in judge.asked[-1].messages for image in message.images]

@@ -91,6 +91,9 @@ def _print_match(board: Leaderboard, constructed: Path) -> None:
             [-order.index(method) for method in known], [means[method] for method in known]
         ).statistic
         click.echo(f"  {table.task or 'all categories':<20} Spearman {rho:+.2f}  (n = {len(known)} methods)")
+    click.echo(
+        "  (This shows that everything works. It says nothing of how well pixels would judge real edits.)"
+    )
 
 
 def _print_next(run: Path, folder: Path) -> None:

@@ -44,7 +44,7 @@ def check(judge: str, as_json: bool, **given: Any) -> None:
 
 def judge_name(judge: str) -> str:
     """Return the judge's name without anything secret in it."""
-    from lmmscore.judge_files import find_judge
+    from lmmscore.judges.judge_files import find_judge
     from lmmscore.judges.options import parse_address
 
     return parse_address(find_judge(judge).spec).name
@@ -55,7 +55,7 @@ def _look(judge: str, given: dict[str, Any]) -> list[Finding]:
     import random
 
     from lmmscore.errors import JudgeFileError
-    from lmmscore.judge_files import find_judge
+    from lmmscore.judges.judge_files import find_judge
     from lmmscore.judges.checkup import check_up
     from lmmscore.judges.openai_api import make
 

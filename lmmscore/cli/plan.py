@@ -26,23 +26,24 @@ def command(as_json: bool, **given: Any) -> None:
     """
     from lmmscore.api import Request, plan_of
     from lmmscore.forecast import forecast
-    from lmmscore.judge_files import find_judge
+    from lmmscore.judges.judge_files import find_judge
     from lmmscore.judges.options import OpenAIOptions, parse_address
 
     judge_given = take_judge_options(given)
     given["settings"] = pairs(given["settings"], "--setting")
     request = Request(**given)
     plan = plan_of(request)
-    model, options = request.judge, OpenAIOptions()
-    if not _is_local(request.judge):
-        named = find_judge(request.judge, **judge_given)
+    judge = str(given["judge"])
+    model, options = judge, OpenAIOptions()
+    if not _is_local(judge):
+        named = find_judge(judge, **judge_given)
         model, options = parse_address(named.spec).model, named.options
     made = forecast(plan, model, options, request.recipe)
-    figures = _figures(made, None if _is_local(request.judge) else options.prices)
+    figures = _figures(made, None if _is_local(judge) else options.prices)
     if as_json:
         click.echo(json.dumps({"judge": model, **figures}, indent=2))
         return
-    for line in _lines(made, options.prices, local=_is_local(request.judge)):
+    for line in _lines(made, options.prices, local=_is_local(judge)):
         click.echo(line)
     _warn_of_budget(figures, options.budget_usd)
 

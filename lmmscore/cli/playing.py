@@ -13,6 +13,7 @@ from collections.abc import Callable
 import click
 
 from lmmscore.api import Hooks, Request, plan_of, play_request
+from lmmscore.inspection import names_given_away
 from lmmscore.judges import Bench
 from lmmscore.planning import Plan
 from lmmscore.report.progress import Progress
@@ -33,12 +34,14 @@ def play(request: Request, log_level: str = "warning") -> Run:
 
 
 async def _play(request: Request) -> Run:
-    units = plan_of(request).units
+    plan = plan_of(request)
+    for problem in names_given_away(plan.benchmark):
+        click.echo(f"warning: {problem}", err=True)
     with contextlib.ExitStack() as stack:
         shown: list[Progress] = []
 
         def start(runner: Runner, _: Plan, bench: Bench) -> None:
-            shown.append(stack.enter_context(Progress(units, getattr(bench.judge, "meter", None))))
+            shown.append(stack.enter_context(Progress(plan.units, getattr(bench.judge, "meter", None))))
             _on_signals(runner)
 
         listeners = Listeners(

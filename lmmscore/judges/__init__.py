@@ -34,7 +34,7 @@ def open_judge(spec: str | Judge, options: Mapping[str, Any] | None = None) -> B
         from lmmscore.judges.replay import open_replay
 
         return open_replay(Path(spec.removeprefix("replay:")))
-    from lmmscore.judge_files import judge_named
+    from lmmscore.judges.judge_files import judge_named
 
     judge = judge_named(spec, options or {})
     if judge is not None:

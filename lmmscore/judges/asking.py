@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeError, JudgeFileError, JudgeUnavailable
@@ -24,6 +25,8 @@ from lmmscore.judges.retry import Patience, Trouble, persist
 from lmmscore.judges.streams import assemble
 from lmmscore.judges.wire import Body
 from lmmscore.records import Reply, Usage
+
+T = TypeVar("T")
 
 
 class NoAnswer(Exception):
@@ -80,7 +83,9 @@ class Asker:
         self._clock, self._rng = clock, rng
         self.meter = Meter(cost_usd=options.spent_usd)
         self.budget = Budget(options.budget_usd, options.spent_usd)
-        self.pace = Pace(clock, rpm=options.rpm, tpm=options.tpm)
+        self.pace = Pace(clock, rpm=options.rpm, tpm=options.tpm, most=options.concurrency)
+        self._stopping: JudgeError | None = None
+        self._stopped = asyncio.Event()
         self._patience = Patience(attempts=options.attempts)
         self._estimator = Estimator(address.model, options)
 
@@ -103,6 +108,7 @@ class Asker:
         async def once(_: int) -> Answer:
             sent_s = await self.pace.admit(0, under_way=True)
             try:
+                self._refuse_when_stopping()
                 answer = await self._transfer(self._connection.upload(data, mime), sent_s, len(data))
                 if answer.status in RETRIED or answer.status >= 500:
                     refuse(answer, complaint_in(answer), self._asked({}, len(data)), self._clock.wall())
@@ -117,12 +123,18 @@ class Asker:
         self.pace.close()
         await self._connection.close()
 
+    def stop(self, error: JudgeError) -> None:
+        """Send nothing from now on: what is in flight is finished; whoever waits for its turn gets this error."""
+        self._stopping = error
+        self._stopped.set()
+        self.pace.open()
+
     def notice(self, text: str) -> None:
         """Tell the user something once."""
         if self.meter.notice(text):
             log(logging.WARNING, "notice", judge=self._address.name, text=text)
 
-    async def _persist(self, attempt: Callable[[int], Any], path: str) -> Any:
+    async def _persist(self, attempt: Callable[[int], Awaitable[T]], path: str) -> T:
         def on_trouble(number: int, trouble: Trouble, wait_s: float | None) -> None:
             what = self._key.hide(trouble.what)
             if wait_s is None:
@@ -133,10 +145,28 @@ class Asker:
 
         try:
             return await persist(
-                attempt, patience=self._patience, clock=self._clock, rng=self._rng, on_trouble=on_trouble
+                attempt, patience=self._patience, sleep=self._sleep, rng=self._rng, on_trouble=on_trouble
             )
         except JudgeError as error:
+            if error is self._stopping:
+                raise
             raise type(error)(self._key.hide(str(error))) from None
+
+    async def _sleep(self, seconds: float) -> None:
+        """Wait before asking again, unless the run stops meanwhile."""
+        waits = [
+            asyncio.ensure_future(self._clock.sleep(seconds)),
+            asyncio.ensure_future(self._stopped.wait()),
+        ]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+    def _refuse_when_stopping(self) -> None:
+        if self._stopping is not None:
+            raise self._stopping
 
     async def _once(self, question: Question, likely: Usage, under_way: bool) -> Reply:
         prices = self._options.prices
@@ -168,6 +198,7 @@ class Asker:
         sent_s = await self.pace.admit(tokens, under_way=under_way)
         self.meter.in_flight = self.pace.in_flight
         try:
+            self._refuse_when_stopping()
             sending = self._connection.post(question.path, question.body)
             answer = await self._transfer(sending, sent_s, question.body.size)
             reply = self._read(question, answer, sent_s)

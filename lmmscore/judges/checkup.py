@@ -61,7 +61,7 @@ async def check_up(make: Make, options: OpenAIOptions, rng: random.Random) -> li
         findings.append(await _with(strict, _structured))
         # Responses takes no seed, and what is tried out here is the way, not the parameters.
         other = make(replace(options, api="responses", seed=None))
-        findings.append(await _with(other, lambda judge: _responses(judge, shown, names)))
+        findings.append(await _with(other, lambda judge: _responses(judge, shown)))
     return findings
 
 
@@ -136,7 +136,7 @@ async def _structured(judge: Judge) -> Finding:
     return Finding("structured output", followed, f"asked for a schema, got {_short(reply)}")
 
 
-async def _responses(judge: Judge, shown: tuple[Picture, ...], names: list[str]) -> Finding:
+async def _responses(judge: Judge, shown: tuple[Picture, ...]) -> Finding:
     talk = Conversation().say("Name the colour of this picture in one word.", shown[:1])
     try:
         reply = await judge.ask(talk)

@@ -50,7 +50,7 @@ def tiles(base: int, tile: int) -> Formula:
 def patches(factor: float, most: int = 1536) -> Formula:
     """OpenAI's smaller models: patches of 32, at most 1536, times a factor of the model."""
 
-    def count(width: int, height: int, detail: str | None) -> int:
+    def count(width: int, height: int, _detail: str | None) -> int:
         number = math.ceil(width / 32) * math.ceil(height / 32)
         if number > most:
             shrink = math.sqrt(32**2 * most / (width * height))
@@ -62,13 +62,13 @@ def patches(factor: float, most: int = 1536) -> Formula:
     return count
 
 
-def anthropic(width: int, height: int, detail: str | None) -> int:
+def anthropic(width: int, height: int, _detail: str | None) -> int:
     """Claude: pixels / 750 once the long edge is within 1568; at most about 1600."""
     w, h = _fit(width, height, 1568)
     return min(1600, math.ceil(w * h / 750))
 
 
-def gemini(width: int, height: int, detail: str | None) -> int:
+def gemini(width: int, height: int, _detail: str | None) -> int:
     """Gemini: 258 for a small picture, else 258 for each tile of at most 768."""
     if max(width, height) <= 384:
         return 258
@@ -76,14 +76,14 @@ def gemini(width: int, height: int, detail: str | None) -> int:
     return 258 * math.ceil(width / unit) * math.ceil(height / unit)
 
 
-def qwen(width: int, height: int, detail: str | None) -> int:
+def qwen(width: int, height: int, _detail: str | None) -> int:
     """Qwen2-VL and 2.5-VL: one token for 28 × 28 pixels, and two marks."""
     return max(4, round(height / 28) * round(width / 28)) + 2
 
 
 def fixed(tokens: int) -> Formula:
     """The same for every picture, as with LLaVA-1.5."""
-    return lambda width, height, detail: tokens
+    return lambda _width, _height, _detail: tokens
 
 
 FORMULAS: dict[str, Formula] = {

@@ -14,6 +14,7 @@ import httpx2
 import openai
 
 from lmmscore.conversation import Conversation
+from lmmscore.errors import JudgeError
 from lmmscore.judges.asking import Asker, NoAnswer, Question
 from lmmscore.judges.clock import Clock, RealClock
 from lmmscore.judges.faults import Answer
@@ -103,6 +104,10 @@ class OpenAIJudge:
             fields = {**fields, "response_format": {"type": "json_schema", "json_schema": schema}}
         body = chat_body({**head, **fields}, await self._transcript.elements(conversation))
         return await self._asker.ask(conversation, Question("/chat/completions", body, chat_reply, fields))
+
+    def stop(self, error: JudgeError) -> None:
+        """Send nothing from now on; questions that wait for their turn, or to be asked again, raise this error."""
+        self._asker.stop(error)
 
     async def close(self) -> None:
         """Let go of connections."""

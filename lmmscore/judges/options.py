@@ -43,6 +43,8 @@ class OpenAIOptions:
 
     # These say how a question travels; answers do not depend on them.
     api: Api = "chat"
+    concurrency: int | None = None
+    """How many questions may be open at once, whatever the number of sessions; None: as many as there are."""
     rpm: float | None = None
     tpm: float | None = None
     timeout_s: float = 300.0

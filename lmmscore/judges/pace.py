@@ -29,8 +29,12 @@ class Pace:
     through, quickly up to half of what was in flight before, one by one above that.
     """
 
-    def __init__(self, clock: Clock, *, rpm: float | None = None, tpm: float | None = None) -> None:
+    def __init__(
+        self, clock: Clock, *, rpm: float | None = None, tpm: float | None = None, most: int | None = None
+    ) -> None:
         self._clock = clock
+        self._most = most
+        self._open = False
         self._buckets: dict[str, Bucket] = {}
         if rpm:
             self._buckets["set requests"] = Bucket(rpm / 60, 1.0, clock.now())
@@ -105,17 +109,22 @@ class Pace:
             if head.go.done():
                 heapq.heappop(self._waiting)
                 continue
-            if self._window is not None and self.in_flight >= int(self._window):
-                return
-            wait_s = self._wait_s(head.tokens)
-            if wait_s > 0:
-                self._wake_in(wait_s)
-                return
+            if not self._open:
+                if self._full():
+                    return
+                wait_s = self._wait_s(head.tokens)
+                if wait_s > 0:
+                    self._wake_in(wait_s)
+                    return
             heapq.heappop(self._waiting)
             self.in_flight += 1
             for name, bucket in self._buckets.items():
                 bucket.take(head.tokens if name.endswith("tokens") else 1.0, self._clock.now())
             head.go.set_result(None)
+
+    def _full(self) -> bool:
+        window = self.in_flight + 1 if self._window is None else int(self._window)
+        return self.in_flight >= min(window, self._most or window)
 
     def _wait_s(self, tokens: float) -> float:
         now = self._clock.now()
@@ -137,6 +146,11 @@ class Pace:
     async def _wake(self, seconds: float) -> None:
         await self._clock.sleep(seconds)
         self._timer = None
+        self._let_through()
+
+    def open(self) -> None:
+        """Let everyone through from now on: whoever comes through is about to learn that the run has stopped."""
+        self._open = True
         self._let_through()
 
     def close(self) -> None:

@@ -38,6 +38,13 @@ class Recorded:
         self._locks: dict[str, asyncio.Lock] = {}
         self._waiting: Counter[str] = Counter()
 
+    def stop(self, error: JudgeError) -> None:
+        """Ask nothing new from now on. A judge that can is told, so that what merely waits does not hold things up."""
+        self.stopping = error
+        tell = getattr(self.judge, "stop", None)
+        if tell is not None:
+            tell(error)
+
     async def ask(self, conversation: Conversation, repeat: int) -> Heard:
         """Return the recorded reply, or ask for one and record it first."""
         key = key_of(self.asker, conversation, repeat)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -80,10 +81,16 @@ class FromTranscript:
         turns = self._transcript.turns
         message = conversation.message
         assert message is not None
-        if number > len(turns) or not same_words(turns[number - 1].prompt, message.text):
+        if number > len(turns):
             raise NoRecordedReply(
-                f"{self._transcript.path}: no answer to turn {number} ({_opening_words(conversation)}); play the "
-                f"dialog that `lmmscore dialogs import {self._transcript.path}` writes"
+                f"{self._transcript.path}: no answer to turn {number} ({_opening_words(conversation)}): it ends before"
+            )
+        prompt = turns[number - 1].prompt
+        if not same_words(prompt, message.text):
+            theirs, ours = _from_difference(prompt, message.text), _from_difference(message.text, prompt)
+            raise NoRecordedReply(
+                f"{self._transcript.path}: no answer to turn {number}: it says “{theirs}” where “{ours}” is asked; play the dialog that `lmmscore dialogs "
+                f"import {self._transcript.path}` writes, about the same task and instruction"
             )
         self._refuse_other_pictures(number, message)
         return Reply(turns[number - 1].reply, model=self.name)
@@ -110,3 +117,10 @@ def _number(conversation: Conversation) -> int:
 def _opening_words(conversation: Conversation) -> str:
     words = " ".join((conversation.message.text if conversation.message else "").split())
     return f"“{words[:60]}…”" if len(words) > 60 else f"“{words}”"
+
+
+def _from_difference(text: str, other: str) -> str:
+    """Return a few words of a text from where it parts from another."""
+    words, others = text.split(), other.split()
+    same = next((i for i, (one, two) in enumerate(zip_longest(words, others)) if one != two), 0)
+    return " ".join(words[max(0, same - 2) : same + 6])

@@ -9,7 +9,6 @@ from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 from lmmscore.errors import JudgeError
-from lmmscore.judges.clock import Clock
 
 T = TypeVar("T")
 
@@ -50,7 +49,7 @@ class Patience:
 
     def wait_s(self, attempt: int, asked_s: float | None, rng: random.Random) -> float:
         """Return the wait after the given attempt: at least what the server asked, and never in step with others."""
-        backoff = min(self.longest_s, self.first_s * 2 ** (attempt - 1))
+        backoff = min(self.longest_s, self.first_s * 2.0 ** (attempt - 1))
         if asked_s is None:
             return backoff * rng.uniform(0.5, 1.0)
         return asked_s + min(1.0, backoff) * rng.uniform(0.05, 0.25)
@@ -60,7 +59,7 @@ async def persist(
     attempt: Callable[[int], Awaitable[T]],
     *,
     patience: Patience,
-    clock: Clock,
+    sleep: Callable[[float], Awaitable[None]],
     rng: random.Random,
     on_trouble: Callable[[int, Trouble, float | None], None],
 ) -> T:
@@ -79,7 +78,7 @@ async def persist(
                 raise trouble.error from None
             wait_s = patience.wait_s(number, asked_s, rng)
             on_trouble(number, trouble, wait_s)
-        await clock.sleep(wait_s)
+        await sleep(wait_s)
     raise AssertionError("at least one attempt")
 
 

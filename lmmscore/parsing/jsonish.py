@@ -67,6 +67,11 @@ def json_blocks(text: str, plain: Plain, factors: Sequence[Factor], n: int) -> I
                 yield Block(position, marks, found.start, found.end, "json", notes)
 
 
+def json_values(text: str) -> list[Any]:
+    """Return every object and list in a text, in order."""
+    return [found.value for found in json_texts(text)]
+
+
 def cut_off(text: str, factors: Sequence[Factor]) -> bool:
     """Tell whether the reply ends inside an object that was naming factors."""
     ends = [found.end for found in json_texts(text)]

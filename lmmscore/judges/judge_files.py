@@ -83,11 +83,10 @@ class JudgesFile(_Strict):
 
 @dataclass(frozen=True, slots=True)
 class NamedJudge:
-    """A judge as asked for: what follows `openai/`, its options, and how many questions may be open at once."""
+    """A judge as asked for: what follows `openai/`, and its options."""
 
     spec: str
     options: OpenAIOptions
-    concurrency: int | None = None
 
 
 def load_judges(path: Path | None = None) -> dict[str, JudgeEntry]:
@@ -122,7 +121,7 @@ def find_judge(name: str, path: Path | None = None, **overrides: Any) -> NamedJu
         spec = f"{entry.model}@{entry.base_url}" if entry.base_url else entry.model
     options = _options(entry) if entry is not None else OpenAIOptions()
     given = {key: value for key, value in overrides.items() if value is not None}
-    return NamedJudge(spec, replace(options, **given), entry.limits.concurrency if entry else None)
+    return NamedJudge(spec, replace(options, **given))
 
 
 def judge_named(name: str, options: Mapping[str, Any], path: Path | None = None) -> Judge | None:
@@ -180,6 +179,7 @@ def _options(entry: JudgeEntry) -> OpenAIOptions:
         api=entry.api,
         stream=entry.stream,
         stall_s=entry.limits.stall_s,
+        concurrency=entry.limits.concurrency,
         rpm=entry.limits.rpm,
         tpm=entry.limits.tpm,
         timeout_s=entry.limits.timeout_s,

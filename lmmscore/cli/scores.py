@@ -1,0 +1,51 @@
+"""`lmmscore scores`: turn another tool's score file into a tidy scores.csv."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+@click.command("scores")
+@click.argument("file", metavar="FILE[:FIELD]")
+@click.option(
+    "--out", "-o", type=click.Path(path_type=Path), help="Write here instead of to standard output."
+)
+@click.option(
+    "--dialog", "-d", default="", help="Check against this dialog's scales; its rule makes the overall."
+)
+@click.option("--item-column", default="", help="The column that names the item.")
+@click.option("--method-column", default="", help="The column that names the method.")
+@click.option("--task-column", default="", help="The column that names the task category.")
+@click.option("--task-pattern", default="", metavar="REGEX",
+              help="Find the task in the item's id: the first group in parentheses.")  # fmt: skip
+@click.option("--rename", "renames", multiple=True, metavar="OLD=NEW", help="Call a factor by another name.")
+def command(file: str, out: Path | None, dialog: str, renames: tuple[str, ...], **columns: Any) -> None:
+    """Turn another tool's score file into a tidy scores.csv.
+
+    FILE holds JSON lines of nested {factor: {score, justification}}, under FIELD where there are several, or a CSV
+    table with a row a score or a column a factor. What has no number on the scale gets an outcome and a reason.
+    """
+    from lmmscore.dialogs import load_dialog
+    from lmmscore.records import OVERALL
+    from lmmscore.scorefiles import Layout, scores_in, write_scores
+
+    layout = Layout(**{name: columns[f"{name}_column"] for name in ("item", "method", "task")},
+                    task_pattern=columns["task_pattern"])  # fmt: skip
+    scores = scores_in(file, layout, load_dialog(dialog) if dialog else None, _parse_renames(renames))
+    write_scores(scores, sys.stdout if out is None else out)
+    unscored = [score for score in scores if score.score is None and score.factor != OVERALL]
+    edits = len({(score.item, score.method, score.repeat) for score in scores})
+    click.echo(f"{edits} edits, {len({score.factor for score in scores}) - 1} factors and overall", err=True)
+    if unscored:
+        click.echo(f"{len(unscored)} scores are missing; the first: {unscored[0].reason}", err=True)
+        sys.exit(3)
+
+
+def _parse_renames(texts: tuple[str, ...]) -> dict[str, str]:
+    from lmmscore.cli.agree import parse_renames
+
+    return parse_renames(texts)

@@ -1,0 +1,39 @@
+"""Names for links: made of what things are called, so that a link stays true when the page is made again."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+from lmmscore.report.conversation import PlayedTurn, Talk
+
+APART = "--"
+"""Keeps the parts of a link apart: it occurs in no part."""
+
+
+def slug(text: str) -> str:
+    """Return a name fit for a link. Different texts get different names."""
+    plain = re.sub(r"[^A-Za-z0-9_]+", "-", text).strip("-")
+    if plain == text:
+        return plain
+    return f"{plain[:40]}-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:6]}".lstrip("-")
+
+
+def talk_id(talk: Talk, run: str, several_dialogs: bool) -> str:
+    """Return the name of a conversation: item and repeat, and whatever else tells it from its neighbours."""
+    parts = [
+        run,
+        slug(talk.item),
+        str(talk.repeat),
+        slug(talk.dialog) if several_dialogs else "",
+        slug(talk.method),
+    ]
+    return APART.join(part for part in parts if part)
+
+
+def turn_id(talk: str, turn: PlayedTurn) -> str:
+    """Return the name of a turn within its conversation."""
+    parts = [talk, re.sub("-+", "-", turn.name)]
+    parts += [str(turn.position)] if turn.position else []
+    parts += [f"repair{turn.repair}"] if turn.repair else []
+    return APART.join(parts)

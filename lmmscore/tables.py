@@ -1,0 +1,196 @@
+"""Tables as people keep them: CSV, TSV, Excel, JSON and JSON lines, read as rows without guessing at types.
+
+Cells stay as written: "007" and "NA" are ids, not a number and a hole. Only `number` says what a cell is worth.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lmmscore.errors import FileProblem, nearest
+
+SUFFIXES = (".csv", ".tsv", ".txt", ".xlsx", ".jsonl", ".ndjson", ".json")
+NOTHING = {"", "na", "n/a", "nan", "none", "null", "-", "–"}
+"""What people write in the cell of a number that is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The rows of one file or sheet, each with the line where it stands."""
+
+    where: str
+    columns: tuple[str, ...]
+    rows: tuple[dict[str, Any], ...]
+    lines: tuple[int, ...]
+
+    def find(self, wanted: str, guesses: Iterable[str]) -> str | None:
+        """Return the column called `wanted`, or the first of the guesses it has; None without one.
+
+        A wanted column that is not there is an error: the user named it.
+        """
+        if wanted and wanted not in self.columns:
+            listed = ", ".join(self.columns)
+            raise FileProblem(
+                f"{self.where}: no column {wanted!r}{nearest(wanted, self.columns)} (it has: {listed})"
+            )
+        if wanted:
+            return wanted
+        known = {column.strip().lower(): column for column in reversed(self.columns)}
+        return next((known[guess] for guess in guesses if guess in known), None)
+
+
+def split_field(spec: str) -> tuple[Path, str]:
+    """Split FILE:FIELD. A colon inside an existing path, as on Windows, is part of the path."""
+    path, colon, field = spec.rpartition(":")
+    if not colon or Path(spec).exists() or "/" in field or "\\" in field:
+        return Path(spec), ""
+    return Path(path), field
+
+
+def read_tables(path: Path, sheet: str = "") -> list[Table]:
+    """Return the table of a file; several for an Excel file with several sheets that have the same columns."""
+    if not path.exists():
+        raise FileProblem(f"{path}: no such file")
+    suffix = path.suffix.lower()
+    if suffix == ".xlsx":
+        return _read_excel(path, sheet)
+    if suffix in (".jsonl", ".ndjson", ".json"):
+        return [_read_json(path)]
+    if suffix in (".csv", ".tsv", ".txt"):
+        return [_read_text(path)]
+    raise FileProblem(
+        f"{path}: cannot read {suffix or 'a file without ending'}; known: {', '.join(SUFFIXES)}"
+    )
+
+
+def _read_text(path: Path) -> Table:
+    try:
+        # utf-8-sig: Excel writes a mark before the first column's name, which would else become part of it.
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileProblem(f"{path}: not UTF-8 (byte {error.start}); save it as CSV UTF-8") from error
+    header = text.split("\n", 1)[0]
+    delimiter = max(",;\t", key=header.count) if path.suffix.lower() != ".tsv" else "\t"
+    reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter)
+    rows, lines = [], []
+    for row in reader:
+        rows.append([cell.strip() for cell in row])
+        lines.append(reader.line_num)
+    return _table(str(path), rows, lines)
+
+
+def _read_excel(path: Path, sheet: str) -> list[Table]:
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise FileProblem(f"{path}: reading Excel needs openpyxl; pip install 'lmmscore[excel]'") from error
+    book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    try:
+        if sheet and sheet not in book.sheetnames:
+            listed = ", ".join(book.sheetnames)
+            raise FileProblem(
+                f"{path}: no sheet {sheet!r}{nearest(sheet, book.sheetnames)} (it has: {listed})"
+            )
+        names = [sheet] if sheet else book.sheetnames
+        found = [(name, [[_cell(value) for value in row] for row in book[name].values]) for name in names]
+    finally:
+        book.close()
+    filled = [(name, rows) for name, rows in found if any(any(row) for row in rows)]
+    tables = [_table(f"{path}:{name}", rows, range(1, len(rows) + 1)) for name, rows in filled]
+    if not tables:
+        raise FileProblem(f"{path}: no rows in it")
+    return [table for table in tables if table.columns == tables[0].columns]
+
+
+def _cell(value: Any) -> str:
+    """Return an Excel cell as it looks: a whole number without the `.0` that Excel stores."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()
+
+
+def _table(where: str, rows: Sequence[Sequence[str]], lines: Sequence[int]) -> Table:
+    if not rows:
+        raise FileProblem(f"{where}: no rows in it")
+    columns = [name for name in rows[0] if name]
+    twice = next((name for name in columns if columns.count(name) > 1), None)
+    if twice is not None:
+        raise FileProblem(f"{where}: two columns are called {twice!r}; rename one")
+    kept = [(row, line) for row, line in zip(rows[1:], lines[1:], strict=True) if any(row)]
+    for row, line in kept:
+        if len(row) < len(columns):
+            raise FileProblem(f"{where}:{line}: {len(row)} cells where the header has {len(columns)}")
+    places = [place for place, name in enumerate(rows[0]) if name]
+    records = tuple({rows[0][place]: row[place] for place in places} for row, _ in kept)
+    return Table(where, tuple(columns), records, tuple(line for _, line in kept))
+
+
+def _read_json(path: Path) -> Table:
+    text = path.read_text(encoding="utf-8-sig")
+    numbered = _whole_json(path, text) if path.suffix.lower() == ".json" else _json_lines(path, text)
+    for line, record in numbered:
+        if not isinstance(record, dict):
+            raise FileProblem(f"{path}:{line}: a JSON object is expected here, not a {type(record).__name__}")
+    columns = tuple(dict.fromkeys(key for _, record in numbered for key in record))
+    if not columns:
+        raise FileProblem(f"{path}: no rows in it")
+    rows = tuple({column: record.get(column) for column in columns} for _, record in numbered)
+    return Table(str(path), columns, rows, tuple(line for line, _ in numbered))
+
+
+def _json_lines(path: Path, text: str) -> list[tuple[int, Any]]:
+    found = []
+    for line, piece in enumerate(text.split("\n"), 1):
+        if piece.strip():
+            try:
+                found.append((line, json.loads(piece)))
+            except json.JSONDecodeError as error:
+                raise FileProblem(f"{path}:{line}: not JSON ({error.msg}, column {error.colno})") from error
+    return found
+
+
+def _whole_json(path: Path, text: str) -> list[tuple[int, Any]]:
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise FileProblem(f"{path}:{error.lineno}: not JSON ({error.msg})") from error
+    if not isinstance(data, list):
+        raise FileProblem(f"{path}: a list of objects is expected, not a {type(data).__name__}")
+    return list(enumerate(data, 1))
+
+
+def text(cell: Any) -> str:
+    """Return a cell as an id or a name: the same for 7 and "7"."""
+    if isinstance(cell, float) and cell.is_integer():
+        cell = int(cell)
+    return "" if cell is None else str(cell).strip()
+
+
+def number(cell: Any) -> float | None:
+    """Return a cell's number, None for an empty one. Raises ValueError for anything else, `true` included."""
+    if cell is None or (isinstance(cell, str) and cell.strip().lower() in NOTHING):
+        return None
+    if isinstance(cell, bool) or not isinstance(cell, str | int | float):
+        raise ValueError(f"{cell!r} is not a number")
+    value = float(cell)
+    if math.isnan(value):
+        return None
+    if math.isinf(value):
+        raise ValueError(f"{cell!r} is not a number")
+    return value
+
+
+def is_number(cell: Any) -> bool:
+    """Return whether a cell holds a number."""
+    try:
+        return number(cell) is not None
+    except ValueError:
+        return False
