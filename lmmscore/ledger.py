@@ -15,7 +15,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -248,8 +248,9 @@ def _gather(pending: queue.SimpleQueue[_Entry | None]) -> list[_Entry] | None:
 
 
 def _reply(row: tuple[Any, ...]) -> Reply:
-    usage, cost = Usage(*row[-5:-1]), row[-1]
-    return Reply(*row[:-5], usage, cost)
+    text, finish, refusal, reasoning, model, fingerprint, request_id, also, *usage, cost = row
+    said = Reply(text, finish, refusal, reasoning, model, fingerprint, request_id)
+    return replace(said, also=also, usage=Usage(*usage), cost_usd=cost)
 
 
 def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
