@@ -131,7 +131,7 @@ def _without_skipped(table: Table, notes: list[str]) -> list[int]:
     marks = [text(row[column]).lower() if column else "" for row in table.rows]
     kept = [place for place, mark in enumerate(marks) if mark not in {"true", "1", "yes", "y", "x"}]
     if len(kept) < len(marks):
-        notes.append(f"{table.where}: {len(marks) - len(kept)} rows marked {column} are left out")
+        notes.append(f"{table.where}: rows marked {column} are left out ({len(marks) - len(kept)})")
     return kept
 
 

@@ -8,10 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from PIL import Image
 
 from lmmscore.conversation import Conversation
 from lmmscore.records import Reply
+
+# How long one example takes says more about the machine than about the code.
+settings.register_profile("lmmscore", deadline=None)
+settings.load_profile("lmmscore")
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
 

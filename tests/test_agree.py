@@ -273,7 +273,7 @@ def test_items_only_one_side_has_are_counted_with_examples(tmp_path: Path) -> No
     """Some ids in common is enough; the others are noted."""
     result = agree(*files(tmp_path, rated({**MADE_UP, "zz": 3})))
     assert result.exit_code == 0
-    assert "1 items people rated but the judge did not score, for example 'zz'" in result.stderr
+    assert "items people rated but the judge did not score (1), for example 'zz'" in result.stderr
 
 
 def test_a_judge_like_the_crowd_is_about_as_good_as_a_rater(tmp_path: Path) -> None:
@@ -345,7 +345,8 @@ def test_plots_are_written_as_vectors(tmp_path: Path, ending: str) -> None:
     pytest.importorskip("matplotlib")
     options = files(tmp_path, rated(MADE_UP))
     for folder in ("one", "two"):
-        result = agree(*options, "--plots", str(tmp_path / folder), "--plot-format", ending)
+        chosen = [*options, "--factor", "quality", "--plots", str(tmp_path / folder), "--plot-format", ending]
+        result = agree(*chosen)
         assert result.exit_code == 0, result.exception
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
     assert names == [f"judge-bland-altman.{ending}", f"judge-factors.{ending}", f"judge-scatter.{ending}"]

@@ -50,7 +50,7 @@ def test_long_and_wide_tables_say_the_same(tmp_path: Path) -> None:
 def test_skipped_rows_are_left_out_and_said_so(tmp_path: Path) -> None:
     """A rating its rater skipped is no rating, and the reader is told how many there were."""
     found = read_ratings([write(tmp_path / "wide.csv", WIDE)])
-    assert found.notes == [f"{tmp_path / 'wide.csv'}: 1 rows marked skipped are left out"]
+    assert found.notes == [f"{tmp_path / 'wide.csv'}: rows marked skipped are left out (1)"]
 
 
 @pytest.mark.parametrize("form", ["tsv", "semicolon", "bom", "xlsx", "jsonl", "json"])

@@ -154,7 +154,7 @@ def rater_measure(beside: list[Beside], *, judge: bool) -> Measure:
     constant = int((~known).sum()) - lone
     left_out = {"raters with fewer than two edits that others rated": lone, _constant(judge): constant}
     left_out = {reason: count for reason, count in left_out.items() if count}
-    told = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
+    told = ", ".join(f"{reason} ({count})" for reason, count in left_out.items())
     return Measure(
         level="item",
         statistic="rater_spearman",
@@ -227,4 +227,4 @@ def frame(rows: Sequence[Row]) -> pd.DataFrame:
 
 
 def _told(row: Row) -> list[str]:
-    return [f"{count} {reason}" for reason, count in row.measure.left_out.items()]
+    return [f"{reason} ({count})" for reason, count in row.measure.left_out.items()]

@@ -83,9 +83,15 @@ def pearson(judge: Floats, people: Floats, item: Ints) -> CountStatistic:
 
     def of(counts: Floats) -> Floats:
         n, a, b, aa, bb, ab = (counts @ sums).T
-        return divide(n * ab - a * b, np.sqrt(np.maximum((n * aa - a * a) * (n * bb - b * b), 0)))
+        return divide(n * ab - a * b, np.sqrt(spread(n, a, aa) * spread(n, b, bb)))
 
     return of
+
+
+def spread(n: Floats, total: Floats, squares: Floats) -> Floats:
+    """Return n·Σx² − (Σx)², exactly 0 where the values are all the same but for rounding."""
+    found = n * squares - total**2
+    return np.where(found > 1e-11 * n * squares, found, 0.0)
 
 
 def mean_of(values: Floats, item: Ints, items: int) -> CountStatistic:

@@ -170,7 +170,9 @@ def _averaged(name: str, values: list[float], reasons: list[str], threshold: flo
 
 
 def _why_none(left_out: dict[str, int]) -> str:
-    return "it is defined in no item: " + ", ".join(f"{count} {reason}" for reason, count in left_out.items())
+    return "it is defined in no item: " + ", ".join(
+        f"{reason} ({count})" for reason, count in left_out.items()
+    )
 
 
 def method_level(paired: Paired, rng: np.random.Generator) -> list[Measure]:

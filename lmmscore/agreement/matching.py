@@ -115,7 +115,7 @@ def check_items(judge: str, scores: pd.DataFrame, ratings: pd.DataFrame, notes: 
         (ours - theirs, "nobody rated"),
     ):
         if only:
-            notes.append(f"{judge}: {len(only)} items {told}, for example {_some(only)}")
+            notes.append(f"{judge}: items {told} ({len(only)}), for example {_some(only)}")
 
 
 def _hint(ours: set[str], theirs: set[str]) -> str:

@@ -52,7 +52,7 @@ def alpha_of_counts(ratings: Ratings, items: int) -> CountStatistic:
 
     def of(counts: Floats) -> Floats:
         size, inside, s, ss = (counts @ sums).T
-        return 1 - counted.divide((size - 1) * inside, size * ss - s**2)
+        return 1 - counted.divide((size - 1) * inside, counted.spread(size, s, ss))
 
     return of
 

@@ -52,6 +52,6 @@ def csv_text(found: Agreement) -> str:
 
 def _cells(row: Row) -> list[Any]:
     data = row.to_json() | {"judge": row.judge or "people"}
-    data["left_out"] = "; ".join(f"{count} {reason}" for reason, count in row.measure.left_out.items())
+    data["left_out"] = "; ".join(f"{reason} ({count})" for reason, count in row.measure.left_out.items())
     cells = [data.get(column) for column in CSV_COLUMNS]
     return ["" if cell is None else defuse(cell) if isinstance(cell, str) else cell for cell in cells]

@@ -131,7 +131,7 @@ def left_out(rows: Sequence[Row], about: str = "") -> Iterator[str]:
 
 def _told(counts: object) -> str:
     assert isinstance(counts, dict)
-    return ", ".join(f"{count} {reason}" for reason, count in counts.items())
+    return ", ".join(f"{reason} ({count})" for reason, count in counts.items())
 
 
 def further(found: Agreement, judge: str) -> Grid:
