@@ -2,13 +2,17 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check bench docs clean
+.PHONY: demo test test-transformers check bench docs clean
 
 demo: .venv/.base            ## run the whole job offline on the bundled benchmark
 	$(BIN)/lmmscore demo
 
 test: .venv/.dev             ## run the tests
 	$(BIN)/python -m pytest -n 2
+
+test-transformers: .venv/.dev ## by hand: the API judge against a real server that looks at images (installs torch)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[transformers]'
+	$(BIN)/python -m pytest tests/heavy
 
 check: .venv/.dev            ## lint and type-check
 	$(BIN)/ruff check .

@@ -6,7 +6,6 @@ measure with and say nothing about anything.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
 import sys
@@ -17,18 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import lmmscore
 from lmmscore.benchmark import load_benchmark
 from lmmscore.bundled import bundled
 from lmmscore.conversation import Conversation
-from lmmscore.images import Pictures, Recipe
-from lmmscore.judges.recorded import Recorded
-from lmmscore.ledger import Asker, Ledger
-from lmmscore.planning import load_protocol, make_plan
 from lmmscore.records import Reply
 from lmmscore.report.page import Wish, write_report
 from lmmscore.report.page.judged import Judged
-from lmmscore.runner import Listeners, Runner
-from lmmscore.runs import Run, RunFolder, describe
+from lmmscore.runs import Run
 
 ITEMS, METHODS = 1_000, 8
 OPENS_WITHIN_S = 3.0
@@ -59,7 +54,9 @@ class Dice:
                 for k in range(1, METHODS + 1)
             ]
             return Reply("\n\n".join(images))
-        return Reply("The edit keeps most of the scene and changes what was asked for, with a few traces. " * 8)
+        return Reply(
+            "The edit keeps most of the scene and changes what was asked for, with a few traces. " * 8
+        )
 
     async def close(self) -> None:
         """Do nothing."""
@@ -93,16 +90,9 @@ def _link(path: Path, to: Path) -> None:
 
 def make_run(folder: Path, items: int) -> Run:
     """Play the dialog about every item with the dice."""
-    benchmark = load_benchmark(make_benchmark(folder / "bench", items))
-    plan = make_plan(benchmark, benchmark, load_protocol("lmm-score", {}))
-    dice, recipe = Dice(), Recipe()
-    asker = Asker.of(dice.name, dice.parameters)
-    out = RunFolder(folder / "run", describe(plan, recipe, asker, dice.caution, ""), folder / "run" / "ledger.sqlite")
-    with Ledger(folder / "run" / "ledger.sqlite") as ledger:
-        out.begin()
-        runner = Runner(Recorded(dice, ledger), Pictures(recipe), 32, Listeners())
-        asyncio.run(runner.run(plan, out.take))
-        return out.finish(ledger, asker, "finished")
+    return lmmscore.run(
+        make_benchmark(folder / "bench", items), judge=Dice(), out=folder / "run", concurrency=32
+    )
 
 
 @dataclass(frozen=True)
@@ -161,7 +151,8 @@ def main() -> None:
             print("  not opened: no Chromium here (apt-get install chromium)")
             return
         opened = open_page(page)
-        print(f"  open, first card  {opened.first_s:6.2f} s, {opened.first_s / OPENS_WITHIN_S:.2f} of the {OPENS_WITHIN_S:g} s allowed")
+        share = opened.first_s / OPENS_WITHIN_S
+        print(f"  open, first card  {opened.first_s:6.2f} s, {share:.2f} of the {OPENS_WITHIN_S:g} s allowed")
         print(f"  scroll, longest   {opened.longest_frame_s:6.3f} s between frames")
 
 

@@ -55,8 +55,8 @@ def _look(judge: str, given: dict[str, Any]) -> list[Finding]:
     import random
 
     from lmmscore.errors import JudgeFileError
-    from lmmscore.judges.judge_files import find_judge
     from lmmscore.judges.checkup import check_up
+    from lmmscore.judges.judge_files import find_judge
     from lmmscore.judges.openai_api import make
 
     if judge == "pixels" or judge.startswith("replay:"):

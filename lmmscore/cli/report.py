@@ -68,22 +68,14 @@ def command(runs: tuple[str, ...], out: Path | None, **options: Any) -> None:
 
 
 def _open(runs: tuple[str, ...], images: Path | None) -> list[Judged]:
-    from lmmscore.cli.inputs import open_sources, scales_of, weights_of
+    from lmmscore.cli.inputs import open_sources
     from lmmscore.report.page.judged import Judged
     from lmmscore.runs import open_run
 
-    opened = {text: open_run(Path(text)) for text in runs}
-    sources = open_sources(runs)
-    return [
-        Judged(
-            source.name,
-            opened[text],
-            images=images.absolute() if images else None,
-            scales=scales_of(source.settings, None),
-            weights=weights_of(source.settings),
-        )
-        for text, source in zip(runs, sources, strict=True)
-    ]
+    opened = [open_run(Path(text)) for text in runs]
+    names = [source.name for source in open_sources(runs)]
+    where = images.absolute() if images else None
+    return [Judged(name, run, where) for name, run in zip(names, opened, strict=True)]
 
 
 def _agreement(judged: list[Judged], renames: dict[str, str], options: dict[str, Any]) -> Agreement:

@@ -34,7 +34,7 @@ class Axis:
 
 def round_step(size: float) -> float:
     """Return 1, 2 or 5 times a power of ten, the nearest from above."""
-    power = 10 ** math.floor(math.log10(size))
+    power = math.pow(10.0, math.floor(math.log10(size)))
     return next(power * unit for unit in (1, 2, 5, 10) if power * unit >= size * (1 - 1e-9))
 
 

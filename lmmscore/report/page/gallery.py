@@ -46,9 +46,10 @@ def _item(
     talks: list[tuple[str, Talk]],
     gaps: Gaps,
 ) -> dict[str, Any]:
-    known = judged.benchmark_items.get(item)
-    images = talks[0][1].images if talks else known.images if known else {}
     seen = _seen(talks)
+    # The benchmark is only looked into for what no conversation shows: it may have moved, and it may be large.
+    known = None if talks and len(seen) == len(judged.methods) else judged.benchmark_items.get(item)
+    images = talks[0][1].images if talks else known.images if known else {}
     paths = dict(known.edits) if known else {}
     edits = []
     for number, method in enumerate(judged.methods):

@@ -166,6 +166,7 @@ def _data(judged: Judged, has_people: bool) -> dict[str, Any]:
         "overall": OVERALL if OVERALL in judged.factors else "",
         "tasks": [{"key": task, "title": task_title(task) or "(no category)"} for task in tasks],
         "outcomes": sorted({str(edit.outcome) for edit in judged.edits.values()}),
+        "about": "edit" if judged.apart else "item",
         "people": has_people,
         "repeats": int(judged.settings.get("repeats") or 1),
     }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmmscore.benchmark import load_benchmark
 from lmmscore.errors import LedgerError, LmmscoreError
+from lmmscore.leaderboard.weights import scales_of, weights_of
 from lmmscore.ledger import Ledger
 from lmmscore.records import OVERALL, Item, Outcome
 from lmmscore.report.conversation import Talk, Talks
@@ -51,14 +52,21 @@ class Judged:
     run: Run
     images: Path | None = None
     """Where the benchmark's pictures are now, if not where they were."""
-    scales: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Lowest and highest score of each factor, as far as the dialog says."""
-    weights: Mapping[str, float] | None = None
 
     @cached_property
     def settings(self) -> dict[str, Any]:
         """What was asked."""
         return self.run.settings
+
+    @cached_property
+    def scales(self) -> dict[str, tuple[float, float]]:
+        """Lowest and highest score of each factor, as far as the dialog says."""
+        return scales_of(self.settings, None)
+
+    @cached_property
+    def weights(self) -> dict[str, float] | None:
+        """The weights of the run's own dialog."""
+        return weights_of(self.settings)
 
     @cached_property
     def scores(self) -> pd.DataFrame:
@@ -123,6 +131,11 @@ class Judged:
             with contextlib.suppress(LedgerError):
                 ledger = stack.enter_context(Ledger(self.run.ledger_path, read_only=True))
             return list(Talks(self.run, ledger, self.images))
+
+    @property
+    def apart(self) -> bool:
+        """Whether each edit has a conversation of its own, so that none was shown before another."""
+        return bool(self.talks) and all(talk.covers == "edit" for talk in self.talks)
 
     @cached_property
     def benchmark_items(self) -> Mapping[str, Item]:

@@ -85,7 +85,7 @@ def _within(value: float, axis: Axis) -> float:
     return min(max(float(value), axis.low), axis.high)
 
 
-def _bland_altman(found: Agreement, judge: str, factor: str, paired: Paired) -> Plot:
+def _bland_altman(_: Agreement, judge: str, factor: str, paired: Paired) -> Plot:
     gaps, means = paired.judge - paired.people, (paired.judge + paired.people) / 2
     bias = float(gaps.mean())
     reach = 1.96 * float(gaps.std(ddof=1)) if len(gaps) > 1 else 0.0

@@ -109,7 +109,7 @@ def cautions(judged: Judged, board: Leaderboard, extras: Extras, has_people: boo
         found.append(f"The run did not finish ({state}): what follows is a part of it.")
     found += whole.warnings
     found += _few(len(judged.items), whole.notes)
-    found += _order(extras)
+    found += [] if judged.apart else _order(extras)
     if int(settings.get("repeats") or 1) == 1:
         found.append("Each edit was judged once: how much the judge wavers between repeats is not known.")
     if not has_people:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -117,7 +116,7 @@ def _put(text: Iterable[str], out: Path) -> Path:
         out.parent.mkdir(parents=True, exist_ok=True)
         with part.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
             file.writelines(text)
-        os.replace(part, out)
+        part.replace(out)
     except OSError as error:
         raise FileProblem(
             f"{out}: cannot be written ({error.strerror or error}); give another --out"

@@ -132,7 +132,7 @@ lmm.gallery = (() => {
         edit.outcome !== "scored" ? el("div", { class: "reason" }, el("span", { class: "chip bad" }, edit.outcome), " ", edit.reason || "") : null,
         el("div", { class: "acts" },
           edit.picture !== null ? el("button", { type: "button", "aria-label": "Compare the edit by " + method + " of " + item.id, click: () => lmm.compare(item, here.methods, edit.picture) }, "Compare") : null,
-          seen ? el("a", { href: "#turn-" + seen[2], "aria-label": "What the judge said of the edit by " + method + " of " + item.id }, "Image " + seen[1]) : null)));
+          seen ? el("a", { href: "#turn-" + seen[2], "aria-label": "What the judge said of the edit by " + method + " of " + item.id }, here.about === "edit" ? "Said of it" : "Image " + seen[1]) : null)));
   }
 
   function share(score, scale) {
@@ -143,10 +143,12 @@ lmm.gallery = (() => {
   }
 
   function parts(edit, here, k) {
-    return el("ul", { class: "parts" }, here.factors.map((each, place) => {
+    const listed = el("ul", { class: "parts" }, here.factors.map((each, place) => {
       if (place === k) return null;
       return el("li", { title: each.title }, each.key + " " + figure(edit.scores[place]));
     }));
+    if (here.factors.length <= 7) return listed;
+    return el("details", { class: "more" }, el("summary", {}, (here.factors.length - 1) + " other scores"), listed);
   }
 
   function people(edit, k) {

@@ -24,13 +24,18 @@
     settle(found, 8);
   }
 
-  lmm.dialogue.start();
-  lmm.gallery.start();
-  window.addEventListener("hashchange", go);
+  function start() {
+    lmm.dialogue.start();
+    lmm.gallery.start();
+    window.addEventListener("hashchange", go);
+    go();
+  }
+
   // A link to where one is already fires no event, yet the reader may have scrolled away.
   document.addEventListener("click", (event) => {
     const link = event.target.closest && event.target.closest('a[href^="#"]');
     if (link && link.getAttribute("href") === location.hash) { event.preventDefault(); go(); }
   });
-  go();
+  // Pictures and conversations stand below this code.
+  document.addEventListener("DOMContentLoaded", start);
 })();
