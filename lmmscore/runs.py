@@ -175,12 +175,13 @@ class RunFolder:
         with _writing(self.path):
             self._rows.writerows(as_cells(row) for row in result.scores)
             for played in result.played:
-                self._sessions.write(json.dumps(_session_line(played, result), ensure_ascii=False) + "\n")
+                line = _session_line(played, result)
+                self.slips += len(line["slips"])
+                self._sessions.write(json.dumps(line, ensure_ascii=False) + "\n")
         for row in result.scores:
             if row.factor == "overall":
                 self.scored += row.score is not None
                 self.unscored += row.score is None
-        self.slips += sum(len(slips(played)) for played in result.played)
         self.repairs += sum(played.repairs for played in result.played)
 
     def finish(self, ledger: Ledger, asker: Asker, state: str) -> Run:
