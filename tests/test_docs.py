@@ -35,7 +35,9 @@ def script(name: str) -> ModuleType:
 
 shown = script("shown")
 PAGES = shown.pages()
-WITH_COMMANDS = [page for page in PAGES if any(not b.not_run for b in shown.blocks(page.read_text(encoding="utf-8")))]
+WITH_COMMANDS = [
+    page for page in PAGES if any(not b.not_run for b in shown.blocks(page.read_text(encoding="utf-8")))
+]
 
 
 def name_of(page: Path) -> str:
@@ -58,7 +60,9 @@ def test_every_command_runs_and_prints_what_is_shown(page: Path, tmp_path: Path)
             wanted = block.exit if command is block.commands[-1] else 0
             assert code == wanted, f"{command.text} ended with {code}\n" + "\n".join(lines)
             if block.kind == "console":
-                assert shown.matches(command.shown, lines), "\n".join([f"{page.name}: {command.text}", *lines])
+                assert shown.matches(command.shown, lines), "\n".join(
+                    [f"{page.name}: {command.text}", *lines]
+                )
 
 
 def test_commands_that_cannot_run_say_why() -> None:
@@ -115,13 +119,18 @@ def test_every_link_and_picture_is_there(page: Path) -> None:
         assert target.is_file(), f"{page.name}: {link}"
         if anchor:
             headings = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE)
-            slugs = {re.sub(r"[^\w]+", "-", re.sub(r"[^\w\s-]", "", heading.lower())).strip("-") for heading in headings}
+            slugs = {
+                re.sub(r"[^\w]+", "-", re.sub(r"[^\w\s-]", "", heading.lower())).strip("-")
+                for heading in headings
+            }
             assert anchor in slugs, f"{page.name}: {link}"
 
 
 def test_every_page_is_in_the_navigation() -> None:
     """The site shows every page there is, and no page that is not."""
-    listed = set(re.findall(r": ([\w-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
+    listed = set(
+        re.findall(r": ([\w-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    )
     assert listed == {page.name for page in DOCS.glob("*.md")}
 
 

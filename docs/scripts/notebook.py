@@ -16,7 +16,7 @@ CELLS: list[tuple[str, str]] = [
     (
         "markdown",
         "# lmmscore in a notebook\n\nOffline: the judge is `pixels`, which compares pixels and cannot read. With a key, "
-        "put `judge=\"openai/gpt-4o\"`.",
+        'put `judge="openai/gpt-4o"`.',
     ),
     (
         "code",
@@ -25,7 +25,10 @@ CELLS: list[tuple[str, str]] = [
     ),
     ("markdown", "Every score, tidy: one row an edit, repeat and factor. Only `scored` carries a number."),
     ("code", "run.scores().head()"),
-    ("markdown", "A leaderboard takes the options of the command. What cannot be told apart shares a letter."),
+    (
+        "markdown",
+        "A leaderboard takes the options of the command. What cannot be told apart shares a letter.",
+    ),
     ("code", "run.leaderboard(factor='qua', resamples=2000)"),
     ("markdown", "The same call again asks nothing: every answer is on record."),
     (
@@ -67,11 +70,15 @@ def notebook() -> nbformat.NotebookNode:
 def execute(book: nbformat.NotebookNode) -> nbformat.NotebookNode:
     """Run every cell in a folder of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        NotebookClient(book, timeout=300, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
+        NotebookClient(
+            book, timeout=300, kernel_name="python3", resources={"metadata": {"path": folder}}
+        ).execute()
     for cell in book.cells:
         cell.get("metadata", {}).pop("execution", None)
         # Progress belongs to the moment; the tables are what a reader wants.
-        cell["outputs"] = [o for o in cell.get("outputs", []) if o["output_type"] != "stream"] if "outputs" in cell else []
+        cell["outputs"] = (
+            [o for o in cell.get("outputs", []) if o["output_type"] != "stream"] if "outputs" in cell else []
+        )
         if cell["cell_type"] == "markdown":
             del cell["outputs"]
     book["metadata"].pop("language_info", None)

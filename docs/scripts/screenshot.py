@@ -20,19 +20,32 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "demo"
         for words in (["demo", "--out", str(run)], ["report", str(run)]):
-            subprocess.run([sys.executable, "-m", "lmmscore", *words], check=True, cwd=ROOT, capture_output=True)
+            subprocess.run(
+                [sys.executable, "-m", "lmmscore", *words], check=True, cwd=ROOT, capture_output=True
+            )
         picture = Path(folder) / "report.png"
         with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-            page = browser.new_page(viewport={"width": 1400, "height": 900}, device_scale_factor=1.3, color_scheme="light")
+            browser = playwright.chromium.launch(
+                executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+            )
+            page = browser.new_page(
+                viewport={"width": 1400, "height": 900}, device_scale_factor=1.3, color_scheme="light"
+            )
             page.goto((run / "report.html").as_uri())
             page.wait_for_load_state("networkidle")
-            page.locator("#item-boat").scroll_into_view_if_needed()  # pictures are loaded when they come into view
+            page.locator(
+                "#item-boat"
+            ).scroll_into_view_if_needed()  # pictures are loaded when they come into view
             page.wait_for_timeout(500)
             page.evaluate("scrollTo(0, 0)")
             top, boat = (page.locator(name).bounding_box() for name in ("#leaderboard", "#item-boat"))
             assert top and boat
-            area = {"x": 0, "y": top["y"], "width": 1400, "height": boat["y"] + boat["height"] - top["y"] + 16}
+            area = {
+                "x": 0,
+                "y": top["y"],
+                "width": 1400,
+                "height": boat["y"] + boat["height"] - top["y"] + 16,
+            }
             page.screenshot(path=picture, full_page=True, clip=area)
             browser.close()
         with Image.open(picture) as image:
