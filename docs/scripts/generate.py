@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from lmmscore.benchmark import BenchmarkFile, InlineItem
 from lmmscore.cli import COMMANDS, lmmscore
 from lmmscore.dialogs import SLOT_NAMES, Dialog, Suite
-from lmmscore.judge_files import JudgesFile
+from lmmscore.judges.judge_files import JudgesFile
 
 DOCS = Path(__file__).parents[1]
 DRAFT = "https://json-schema.org/draft/2020-12/schema"

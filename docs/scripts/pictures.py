@@ -19,7 +19,16 @@ class Drawing:
         self.title = title
         self.marks: list[str] = []
 
-    def line(self, x1: float, y1: float, x2: float, y2: float, colour: str = GREY, width: float = 1.5, dash: str = "") -> None:
+    def line(
+        self,
+        x1: float,
+        y1: float,
+        x2: float,
+        y2: float,
+        colour: str = GREY,
+        width: float = 1.5,
+        dash: str = "",
+    ) -> None:
         extra = f' stroke-dasharray="{dash}"' if dash else ""
         self.marks.append(
             f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}" stroke-width="{width}"{extra}/>'
@@ -36,7 +45,9 @@ class Drawing:
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="2" fill="{colour}"/>'
         )
 
-    def text(self, x: float, y: float, words: str, colour: str = "#111827", size: int = 13, anchor: str = "start") -> None:
+    def text(
+        self, x: float, y: float, words: str, colour: str = "#111827", size: int = 13, anchor: str = "start"
+    ) -> None:
         self.marks.append(
             f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{colour}" text-anchor="{anchor}">{words}</text>'
         )
@@ -142,7 +153,10 @@ def levels() -> Drawing:
 
 def files() -> dict[Path, str]:
     """Return every picture with its text."""
-    return {IMAGES / f"{make.__name__}.svg": make().svg() for make in (intervals, position, holes, ceiling, levels)}
+    return {
+        IMAGES / f"{make.__name__}.svg": make().svg()
+        for make in (intervals, position, holes, ceiling, levels)
+    }
 
 
 if __name__ == "__main__":

@@ -27,7 +27,10 @@ def text() -> str:
             order="given",
             hooks=Hooks(Listeners(on_exchange=heard.append)),
         )
-    lines = [f"<!-- A conversation with the judge `pixels` about {ITEM} of the demo; docs/scripts/transcript.py. -->", ""]
+    lines = [
+        f"<!-- A conversation with the judge `pixels` about {ITEM} of the demo; docs/scripts/transcript.py. -->",
+        "",
+    ]
     for exchange in heard:
         shown = [f"![]({ITEM}_{_name(kind, path)})" for kind, path in exchange.images]
         lines += ["## Prompt:", "", *shown, *([""] if shown else []), exchange.question, ""]
