@@ -14,10 +14,10 @@ from typing import Any
 
 import yaml
 
-from lmmscore.benchmark import read_rows
 from lmmscore.csvsafe import defuse
 from lmmscore.errors import FileProblem
 from lmmscore.images import IMAGE_SUFFIXES
+from lmmscore.itemrows import read_rows
 from lmmscore.layouts.base import Found, FoundItem
 
 
