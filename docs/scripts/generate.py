@@ -73,8 +73,8 @@ def reference() -> str:
     """Return the page that lists every key of every file."""
     text = [NOTICE, "# File formats, key by key\n\n"]
     text.append(
-        "Every file is strict: an unknown key is refused, and the nearest known one suggested. An editor that knows JSON "
-        "schemas completes and checks the keys: begin a YAML file with, for example,\n\n"
+        "Every file is strict: an unknown key is refused, and the nearest known one suggested. An editor that knows "
+        "JSON schemas completes and checks the keys: begin a YAML file with, for example,\n\n"
         "```yaml\n# yaml-language-server: $schema=https://lmmscore.github.io/lmmscore/schema/dialog.json\n```\n\n"
         "The schemas: [benchmark](schema/benchmark.json), [dialog](schema/dialog.json), [suite](schema/suite.json), "
         "[judges](schema/judges.json).\n\n"
