@@ -9,6 +9,7 @@ import json
 import os
 import re
 import sys
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +126,7 @@ def _cell(text: str) -> str:
 
 
 def _default(value: Any) -> str:
-    if value in (None, "", (), {}, []):
+    if isinstance(value, BaseModel) or value in (None, "", (), {}, []):
         return "optional"
     return f"default `{str(value).lower() if isinstance(value, bool) else value}`"
 
@@ -134,14 +135,21 @@ def _kind(annotation: Any) -> tuple[str, list[type[BaseModel]]]:
     """Return a type in words, and the models inside it."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return "keys", [annotation]
-    plain = {str: "text", int: "whole number", float: "number", bool: "yes or no", type(None): ""}
+    plain = {
+        date: "date",
+        str: "text",
+        int: "whole number",
+        float: "number",
+        bool: "yes or no",
+        type(None): "",
+    }
     if annotation is Any:
         return "anything", []
     if annotation in plain:
         return plain[annotation], []
     origin, arguments = getattr(annotation, "__origin__", None), getattr(annotation, "__args__", ())
     if str(origin) == "typing.Literal":
-        return " or ".join(f"`{value}`" for value in arguments), []
+        return " or ".join(f"`{value}`" for value in arguments if value != ""), []
     parts = [_kind(argument) for argument in arguments if argument is not Ellipsis]
     models = [model for _, inside in parts for model in inside]
     names = [name for name, _ in parts if name]
