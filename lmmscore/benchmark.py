@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from lmmscore.errors import BenchmarkError, FileProblem, nearest
 from lmmscore.images import IMAGE_SUFFIXES
+from lmmscore.listing import Listing
 from lmmscore.records import Item
 from lmmscore.yamlfile import complaints, load_yaml, read_text
 
@@ -172,6 +173,7 @@ class _Reader:
         self.file = file
         self.root = (path.parent / file.root).resolve()
         self.problems: list[Problem] = []
+        self._listing = Listing(self.root)
 
     def benchmark(self) -> Benchmark:
         rows = list(self._rows())
@@ -320,10 +322,7 @@ class _Reader:
         if name is None:
             return None
         if name.endswith(".*"):
-            found = glob.glob(glob.escape(name[:-2]) + ".*", root_dir=self.root)
-            # "1_sd1.*" must not find 1_sd1.5.png, which is another method's.
-            found = [n for n in found if _is_image(n) and n.rpartition(".")[0] == str(Path(name[:-2]))]
-            name = sorted(found)[0] if found else name
+            name = next(iter(self._listing.pictures(name[:-2])), name)
         path = self._inside(name, place)
         if path is not None and absent_ok and not _exists(path):
             return None

@@ -11,7 +11,8 @@ import lmmscore
 PACKAGE = Path(lmmscore.__file__).parent
 
 ORDER = """
-errors records csvsafe whiskers images templates scales yamlfile bundled benchmark inspection layouts dialogs transcripts
+errors records csvsafe whiskers images listing
+templates scales yamlfile bundled benchmark inspection layouts dialogs transcripts
 conversation ledger judges parsing justifications importing schemas session orders scores tables ratings scorefiles
 leaderboard planning runner anchors runs replaying agreement forecast api report cli
 """.split()
