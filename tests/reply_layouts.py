@@ -42,7 +42,7 @@ DIGITS_IN_PROSE = (
     "Image 2 and Image 7 are alike",
 )
 EXPLANATIONS = (
-    "The snow is replaced by sand.",
+    "The lawn has become a lake.",
     "the snow is replaced, but nothing else",
     "because of 2 dogs in the back",
     "clear beach setting",

@@ -46,8 +46,8 @@ def test_the_published_transcript_is_read():
 @pytest.mark.parametrize(
     "line",
     [
-        "* $S_{acc}$: 6 The snow is replaced by sand.",
-        "* $S\\_{acc}$: 6 the snow is replaced by sand",
+        "* $S_{acc}$: 6 The lawn has become a lake.",
+        "* $S\\_{acc}$: 6 the lawn has become a lake",
         "* \\( S_{acc} \\): 6",
         "* \\(S_{acc} = 6\\)",
         "$$S_{\\text{acc}} = 6$$",
@@ -311,7 +311,7 @@ def test_a_refusal_is_a_refusal(text):
 
 @pytest.mark.parametrize(
     "text",
-    ["I cannot see any seams in Image 3.", "I'll hold off on scoring until I've seen all 8.", "Ready!"],
+    ["I cannot see any seams in Image 3.", "The scores can wait until the last of the 8.", "Ready!"],
 )
 def test_no_verdict_is_not_a_refusal(text):
     """A reply that merely lacks scores is unreadable, not refused."""

@@ -94,7 +94,7 @@ _PROSE = st.sampled_from(
         "In Image 3, accuracy is what matters.",
         "Image 4 has better visual quality than Image 2",
         "The editing accuracy, 2 of 3, is measured in 2024.",
-        "$S_{all}=0.4S_{acc}+0.3S_{pre}+0.2S_{qua}+0.1S_{real}$",
+        "$S_{all} = 0.4 \\cdot S_{acc} + 0.3 \\cdot S_{pre} + 0.2 \\cdot S_{qua} + 0.1 \\cdot S_{real}$",
         "S_all = 0.4*S_acc + 0.3*S_pre + 0.2*S_qua + 0.1*S_real",
         "S_all = 0.4 × S_acc + 0.3 × S_pre + 0.2 × S_qua + 0.1 × S_real",
         "1. Editing Accuracy 2. Contextual Preservation 3. Visual Quality 4. Logical Realism",
@@ -104,7 +104,7 @@ _PROSE = st.sampled_from(
         "Visual Quality: a score of 10 is for perfect pictures only.",
         "Accuracy: 6,5",
         "| Image | Factor |",
-        "I'll hold off on scoring until I've seen all 8 images.",
+        "The scores can wait until the last of the 8 images.",
     ]
 )
 
