@@ -75,19 +75,20 @@ def execute(book: nbformat.NotebookNode) -> nbformat.NotebookNode:
         NotebookClient(
             book, timeout=300, kernel_name="python3", resources={"metadata": {"path": folder}}
         ).execute()
+    return book
+
+
+def tidied(book: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """Leave out what belongs to the moment: progress, times, versions. The tables are what a reader wants."""
     for cell in book.cells:
         cell.get("metadata", {}).pop("execution", None)
-        # Progress belongs to the moment; the tables are what a reader wants.
-        cell["outputs"] = (
-            [o for o in cell.get("outputs", []) if o["output_type"] != "stream"] if "outputs" in cell else []
-        )
-        if cell["cell_type"] == "markdown":
-            del cell["outputs"]
+        if cell["cell_type"] == "code":
+            cell["outputs"] = [o for o in cell["outputs"] if o["output_type"] == "execute_result"]
     book["metadata"].pop("language_info", None)
     return book
 
 
 if __name__ == "__main__":
     os.environ["PYTHONPATH"] = str(Path(__file__).parents[2])
-    nbformat.write(execute(notebook()), TARGET)
+    nbformat.write(tidied(execute(notebook())), TARGET)
     print(f"wrote {TARGET.name}", file=sys.stderr)
