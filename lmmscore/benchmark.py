@@ -7,7 +7,6 @@ What the pictures themselves are like is looked at in `inspection`.
 from __future__ import annotations
 
 import csv
-import glob
 import io
 import json
 import os
@@ -298,8 +297,7 @@ class _Reader:
             if pattern is None:
                 continue
             expression = re.compile(_as_regex(pattern), re.DOTALL)
-            wildcard = glob.escape(pattern).replace("\0", "*").replace("[*]", "*")
-            for name in sorted(glob.glob(wildcard, root_dir=self.root)):
+            for name in self._listing.candidates(pattern):
                 match = expression.fullmatch(Path(name).as_posix())
                 path = self._inside(name, place) if match and _is_image(name) else None
                 if match and path is not None and path not in taken:
