@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import Any
 
 from lmmscore.errors import nearest
 from lmmscore.images import IMAGE_SUFFIXES
+from lmmscore.listing import Listing
 
 Rows = list[tuple[str, dict[str, Any]]]
 """Each item's place in its file, and its fields."""
@@ -25,6 +25,7 @@ class PictureFiles:
     def __init__(self, root: Path, report: Report) -> None:
         self.root = root
         self._report = report
+        self._listing = Listing(root)
 
     def edits(
         self,
@@ -65,8 +66,7 @@ class PictureFiles:
             if pattern is None:
                 continue
             expression = re.compile(_as_regex(pattern), re.DOTALL)
-            wildcard = glob.escape(pattern).replace("\0", "*").replace("[*]", "*")
-            for name in sorted(glob.glob(wildcard, root_dir=self.root)):
+            for name in self._listing.candidates(pattern):
                 match = expression.fullmatch(Path(name).as_posix())
                 path = self.inside(name, place) if match and _is_image(name) else None
                 if match and path is not None and path not in taken:
@@ -89,10 +89,7 @@ class PictureFiles:
         if name is None:
             return None
         if name.endswith(".*"):
-            found = glob.glob(glob.escape(name[:-2]) + ".*", root_dir=self.root)
-            # "1_sd1.*" must not find 1_sd1.5.png, which is another method's.
-            found = [n for n in found if _is_image(n) and n.rpartition(".")[0] == str(Path(name[:-2]))]
-            name = sorted(found)[0] if found else name
+            name = next(iter(self._listing.pictures(name[:-2])), name)
         path = self.inside(name, place)
         if path is not None and absent_ok and not _exists(path):
             return None

@@ -209,10 +209,13 @@ def test_the_example_notebook_runs_and_shows_tables(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     module = script("notebook")
     done = module.execute(module.notebook())
+    assert "4/4 sessions" in str(done.cells[1].outputs), "progress is shown"
+    done = module.tidied(done)
     outputs = [output for cell in done.cells for output in cell.get("outputs", [])]
     assert not [output for output in outputs if output["output_type"] == "error"]
     tables = [output["data"]["text/html"] for output in outputs if "text/html" in output.get("data", {})]
     assert len(tables) == 4 and all("<table" in table for table in tables)
+    assert sum("<svg" in table for table in tables) == 3
     assert any(output.get("data", {}).get("text/plain") == "True" for output in outputs)
 
 

@@ -15,13 +15,14 @@ TARGET = Path(__file__).parents[1] / "examples" / "tour.ipynb"
 CELLS: list[tuple[str, str]] = [
     (
         "markdown",
-        "# lmmscore in a notebook\n\nOffline: the judge is `pixels`, which compares pixels and cannot read. With a key, "
-        'put `judge="openai/gpt-4o"`.',
+        "# lmmscore in a notebook\n\nOffline: the judge is `pixels`, which compares pixels and cannot read. With a "
+        'key, put `judge="openai/gpt-4o"`.',
     ),
     (
         "code",
         "import lmmscore\nfrom lmmscore.bundled import bundled\n\n"
-        "run = lmmscore.run(bundled('media') / 'demo', judge='pixels', tasks=['color_change'], out='results/tour')\nrun",
+        "demo = bundled('media') / 'demo'\n"
+        "run = lmmscore.run(demo, judge='pixels', tasks=['color_change'], out='results/tour')\nrun",
     ),
     ("markdown", "Every score, tidy: one row an edit, repeat and factor. Only `scored` carries a number."),
     ("code", "run.scores().head()"),
@@ -33,18 +34,19 @@ CELLS: list[tuple[str, str]] = [
     ("markdown", "The same call again asks nothing: every answer is on record."),
     (
         "code",
-        "again = lmmscore.run(bundled('media') / 'demo', judge='replay:results/tour', tasks=['color_change'], "
-        "out='results/again')\nagain.scores().equals(run.scores())",
+        "again = lmmscore.run(demo, judge='replay:results/tour', tasks=['color_change'], out='results/again')\n"
+        "again.scores().equals(run.scores())",
     ),
     (
         "markdown",
-        "Agreement needs ratings. There are none by people here, so this cell takes the order *by construction* of the drawn "
-        "methods in their place, as one rater called `construction`. With people it would be `read_ratings(['ratings.csv'])`.",
+        "Agreement needs ratings. There are none by people here, so this cell takes the order *by construction* of "
+        "the drawn methods in their place, as one rater called `construction`. With people it would be "
+        "`read_ratings(['ratings.csv'])`.",
     ),
     (
         "code",
         "import pandas as pd\nfrom lmmscore.yamlfile import load_yaml\n\n"
-        "order = load_yaml(bundled('media') / 'demo' / 'constructed.yaml')['order']\n"
+        "order = load_yaml(demo / 'constructed.yaml')['order']\n"
         "items = run.scores()['item'].unique()\n"
         "ratings = pd.DataFrame(\n"
         "    [(item, method, 'construction', 'overall', float(len(order) - place), '')\n"
@@ -73,19 +75,20 @@ def execute(book: nbformat.NotebookNode) -> nbformat.NotebookNode:
         NotebookClient(
             book, timeout=300, kernel_name="python3", resources={"metadata": {"path": folder}}
         ).execute()
+    return book
+
+
+def tidied(book: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """Leave out what belongs to the moment: progress, times, versions. The tables are what a reader wants."""
     for cell in book.cells:
         cell.get("metadata", {}).pop("execution", None)
-        # Progress belongs to the moment; the tables are what a reader wants.
-        cell["outputs"] = (
-            [o for o in cell.get("outputs", []) if o["output_type"] != "stream"] if "outputs" in cell else []
-        )
-        if cell["cell_type"] == "markdown":
-            del cell["outputs"]
+        if cell["cell_type"] == "code":
+            cell["outputs"] = [o for o in cell["outputs"] if o["output_type"] == "execute_result"]
     book["metadata"].pop("language_info", None)
     return book
 
 
 if __name__ == "__main__":
     os.environ["PYTHONPATH"] = str(Path(__file__).parents[2])
-    nbformat.write(execute(notebook()), TARGET)
+    nbformat.write(tidied(execute(notebook())), TARGET)
     print(f"wrote {TARGET.name}", file=sys.stderr)

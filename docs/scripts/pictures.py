@@ -1,4 +1,4 @@
-"""Draw the pictures of the pages on reading results, as SVG. `python docs/scripts/pictures.py` writes docs/images/*.svg.
+"""Draw the pictures of the pages on reading results: `python docs/scripts/pictures.py` writes docs/images/*.svg.
 
 Every figure in them is made up for the purpose of explaining and is said to be so in the text beside it.
 """
@@ -29,18 +29,22 @@ class Drawing:
         width: float = 1.5,
         dash: str = "",
     ) -> None:
+        """Draw a straight line."""
         extra = f' stroke-dasharray="{dash}"' if dash else ""
         self.marks.append(
-            f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}" stroke-width="{width}"{extra}/>'
+            f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
+            f'stroke="{colour}" stroke-width="{width}"{extra}/>'
         )
 
     def dot(self, x: float, y: float, colour: str = BLUE, radius: float = 5, hollow: bool = False) -> None:
+        """Draw a dot."""
         fill = "white" if hollow else colour
         self.marks.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{fill}" stroke="{colour}" stroke-width="1.5"/>'
         )
 
     def bar(self, x: float, y: float, width: float, height: float, colour: str = BLUE) -> None:
+        """Draw a rectangle."""
         self.marks.append(
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="2" fill="{colour}"/>'
         )
@@ -48,6 +52,7 @@ class Drawing:
     def text(
         self, x: float, y: float, words: str, colour: str = "#111827", size: int = 13, anchor: str = "start"
     ) -> None:
+        """Write a few words."""
         self.marks.append(
             f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{colour}" text-anchor="{anchor}">{words}</text>'
         )
