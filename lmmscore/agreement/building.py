@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from lmmscore.agreement import counted, levels, people
+from lmmscore.agreement import counted, levels, people, soft
 from lmmscore.agreement.arrays import Floats
 from lmmscore.agreement.bootstrap import CountStatistic, Interval, Part, intervals
 from lmmscore.agreement.pairing import Paired, RatedEdits
@@ -16,10 +17,10 @@ from lmmscore.agreement.people import Beside
 from lmmscore.agreement.rows import Measure, Row
 from lmmscore.agreement.verdict import Verdict, in_words
 
-BUDGET_NS = 4e9
+BUDGET_NS = 6e8
 """Time granted to all resamples of one costly statistic, as estimated: so a machine's speed changes no number."""
 FEWEST_RESAMPLES = 400
-RANK_NS = 3.0
+RANK_NS = 4.0
 """About what ranking one rating among its rater's takes in a resample."""
 WITHIN_RATER = "within each rater against the mean of the others, then averaged over raters"
 
@@ -29,7 +30,7 @@ def judge_rows(judge: str, factor: str, paired: Paired, *, resamples: int, seed:
     measures = [
         *levels.item_level(paired),
         *levels.within_item(paired),
-        *levels.method_level(paired, np.random.default_rng(seed)),
+        *levels.method_level(paired, partial(sign_flips, seed)),
     ]
     found = with_intervals(measures, paired.items, resamples=resamples, seed=seed)
     alike = _collapsed_spearman(paired, resamples, seed)
@@ -43,12 +44,18 @@ def task_rows(judge: str, factor: str, paired: Paired, *, resamples: int, seed: 
     rows = []
     for task in sorted(set(paired.edits["task"]) - {""}):
         part = paired.of_task(task)
-        measures = levels.method_level(part, np.random.default_rng(seed))
+        measures = levels.method_level(part, partial(sign_flips, seed))
         found = with_intervals(measures, part.items, resamples=resamples, seed=seed)
         rows += [
             Row(judge, factor, measure, found[place], task=task) for place, measure in enumerate(measures)
         ]
     return rows
+
+
+@lru_cache(maxsize=8)
+def sign_flips(seed: int, items: int) -> soft.Flips:
+    """Return the flips of a seed: every factor has the same, so they are drawn once."""
+    return soft.sign_flips(items, np.random.default_rng(seed))
 
 
 def with_intervals(

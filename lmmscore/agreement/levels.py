@@ -6,7 +6,7 @@ comparative judge is for. `method`: means per method, compared across methods.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ import numpy as np
 from lmmscore.agreement import correlation, counted, pairforms, pairs, soft
 from lmmscore.agreement.across import ACROSS, across, across_counts
 from lmmscore.agreement.arrays import Floats
-from lmmscore.agreement.bootstrap import parts
+from lmmscore.agreement.bootstrap import CountStatistic, parts
 from lmmscore.agreement.pairing import Paired
+from lmmscore.agreement.raterranks import RaterRanks
 from lmmscore.agreement.rows import Measure
 from lmmscore.agreement.within import Within
 
@@ -43,7 +44,7 @@ def item_level(paired: Paired) -> list[Measure]:
     threshold = pairs.calibrate(judge, people) if len(judge) > 1 else 0.0
     by_pairs = _pair_intervals(paired, threshold)
     of: dict[str, Any] = by_pairs | {
-        "spearman": {"counted": None if why else counted.spearman(judge, people, item)},
+        "spearman": {"counted": None if why else _spearman(paired)},
         "pearson": {"counted": None if why else counted.pearson(judge, people, item)},
     }
     found = []
@@ -56,6 +57,15 @@ def item_level(paired: Paired) -> list[Measure]:
         none = "" if len(judge) else NO_EDITS
         found.append(Measure(statistic=name, value=value, why=none, counted=mean, **common))
     return found + _pooled_pairs(judge, people, threshold, by_pairs, common)
+
+
+def _spearman(paired: Paired) -> CountStatistic:
+    """Return Spearman's ρ of counts, in the layout that suits: items of one edit each, or of several."""
+    judge, people, item = paired.judge, paired.people, paired.item
+    if len(judge) == paired.items:
+        return counted.spearman(judge, people, item)
+    ranks = RaterRanks([people], [[judge]], [item], paired.items)
+    return lambda counts: ranks.of(counts)[0, 0]
 
 
 def _pooled_pairs(
@@ -142,8 +152,8 @@ def _why_none(left_out: dict[str, int]) -> str:
     )
 
 
-def method_level(paired: Paired, rng: np.random.Generator) -> list[Measure]:
-    """Return the statistics over methods' means, and soft pairwise accuracy."""
+def method_level(paired: Paired, flips_of: Callable[[int], soft.Flips]) -> list[Measure]:
+    """Return the statistics over methods' means, and soft pairwise accuracy by the sign flips of so many items."""
     judge, people = paired.grid("judge"), paired.grid("people")
     methods = judge.shape[1]
     one_each = paired.edits["method"].eq("").all() if methods == 1 else False
@@ -158,18 +168,22 @@ def method_level(paired: Paired, rng: np.random.Generator) -> list[Measure]:
         why = constant if name in correlation.CORRELATIONS else ranked
         known = float("nan") if why else float(value)
         found.append(Measure(statistic=name, value=known, why=why, counted=None if why else of, **common))
-    return [*found, _soft(judge, people, rng, common, lone)]
+    return [*found, _soft(judge, people, flips_of, common, lone)]
 
 
 def _soft(
-    judge: Floats, people: Floats, rng: np.random.Generator, common: dict[str, Any], lone: str
+    judge: Floats,
+    people: Floats,
+    flips_of: Callable[[int], soft.Flips],
+    common: dict[str, Any],
+    lone: str,
 ) -> Measure:
     """Return soft pairwise accuracy, exact for few items."""
     methods, items = judge.shape[1], len(judge)
     if methods < 3:
         why = lone if methods < 2 else "a ranking of three or more methods is needed, and there are 2"
         return Measure(statistic="soft_pairwise_accuracy", value=float("nan"), why=why, **common)
-    flips = soft.sign_flips(items, rng)
+    flips = flips_of(items)
     exact = items <= soft.ENUMERATED_ITEMS
     return Measure(
         statistic="soft_pairwise_accuracy",

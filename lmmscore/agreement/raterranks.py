@@ -13,8 +13,10 @@ from scipy import sparse
 from lmmscore.agreement.arrays import Floats, Ints, snap
 from lmmscore.agreement.counted import TINY
 
-EDITS_TO_ITEMS = 2
-"""Edits a block may hold for each item: a chunk of resamples of that many stays in a processor's cache."""
+BLOCK_EDITS = 8_192
+"""Edits of several raters that are handled together."""
+AT_ONCE = 1 << 16
+"""Edits times resamples handled at once: half a megabyte, which a cache holds and the allocator hands out again."""
 
 
 class RaterRanks:
@@ -27,7 +29,7 @@ class RaterRanks:
         self.blocks = [
             _Block([others[k] for k in group], [[side[k] for k in group] for side in sides],
                    [item[k] for k in group], items)
-            for group in _groups([len(one) for one in item], EDITS_TO_ITEMS * items)
+            for group in _groups([len(one) for one in item], BLOCK_EDITS)
         ]  # fmt: skip
         self.sides = len(sides)
 
@@ -35,8 +37,13 @@ class RaterRanks:
         """Return Spearman's ρ, of shape (sides, raters, resamples), NaN where undefined."""
         if not self.blocks:
             return np.zeros((self.sides, 0, len(counts)))
-        columns = np.ascontiguousarray(counts.T)
-        return np.concatenate([block.of(columns) for block in self.blocks], axis=1)
+        return np.concatenate([_in_slices(block, counts) for block in self.blocks], axis=1)
+
+
+def _in_slices(block: _Block, counts: Floats) -> Floats:
+    step = max(8, AT_ONCE // len(block.item))
+    slices = [np.ascontiguousarray(counts[start : start + step].T) for start in range(0, len(counts), step)]
+    return np.concatenate([block.of(columns) for columns in slices], axis=2)
 
 
 def _groups(sizes: Sequence[int], most: int) -> list[list[int]]:
