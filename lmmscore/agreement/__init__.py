@@ -112,9 +112,9 @@ class _Work:
         by_edit = rated.judge_by_edit(means)
         rows = building.judge_rows(name, factor, paired, **how)
         beside = people.beside_others(rated.ratings, by_edit)
-        ceiling = building.ceiling_row(name, factor, beside, rated.items, **how)
+        ceiling, verdict = building.ceiling(rows[0], beside, rated.items, **how)
         self.rows += [*rows, ceiling]
-        self.verdicts.append(building.verdict(ceiling, rows[0], beside, rated.items, **how))
+        self.verdicts.append(verdict)
         if len(paired.methods) > 1:
             self.tasks += building.task_rows(name, factor, paired, **how)
         self.alternative.append(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from lmmscore.agreement.arrays import SAME, Floats, Ints
 from lmmscore.agreement.people import Ratings
@@ -75,9 +75,18 @@ def _p_value(duel: Ints, epsilon: float) -> float:
     """Return the p-value of "the judge is behind by ε or more", one-sided t."""
     if duel.min() == duel.max():
         return 0.0 if duel[0] < epsilon else 1.0
-    return float(stats.ttest_1samp(duel, epsilon, alternative="less").pvalue)
+    t = (duel.mean() - epsilon) / (duel.std(ddof=1) / np.sqrt(len(duel)))
+    return float(special.stdtr(len(duel) - 1, t))
 
 
 def rejected(p_values: Floats, rate: float) -> Floats:
     """Return which hypotheses fall at this false discovery rate under any dependence (Benjamini–Yekutieli)."""
-    return np.asarray(stats.false_discovery_control(p_values, method="by") <= rate, dtype=float)
+    tests = len(p_values)
+    place = np.arange(1, tests + 1)
+    order = np.argsort(p_values)
+    adjusted = p_values[order] * tests * np.sum(1 / place) / place
+    # A hypothesis falls with any that has a greater p-value.
+    adjusted = np.minimum.accumulate(adjusted[::-1])[::-1]
+    fallen = np.zeros(tests)
+    fallen[order] = adjusted <= rate
+    return fallen

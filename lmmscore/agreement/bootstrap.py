@@ -17,9 +17,27 @@ from numpy.typing import NDArray
 from scipy import special
 
 from lmmscore.agreement.arrays import Floats, Ints
+from lmmscore.leaderboard.resampling import one_thread
 
 CountStatistic = Callable[[Floats], Floats]
 """From counts, a row a resample, to the statistic, a number a resample; NaN where it is undefined."""
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One of several statistics that are computed together: a row of what the joint function returns."""
+
+    joint: CountStatistic
+    place: int
+
+    def __call__(self, counts: Floats) -> Floats:
+        """Return this statistic alone."""
+        return np.asarray(self.joint(counts)[self.place])
+
+
+def parts(joint: CountStatistic, names: Sequence[str]) -> dict[str, Part]:
+    """Return the statistics of a joint function by name, in the order of its rows."""
+    return {name: Part(joint, place) for place, name in enumerate(names)}
+
 
 CHUNK_CELLS = 1 << 16
 """Counts handled at once: small enough to stay in a processor's cache, large enough to amortise numpy's calls."""
@@ -123,13 +141,17 @@ def intervals_from(
 
 def _evaluate(statistics: Mapping[str, CountStatistic], draws: Sequence[Draw]) -> dict[str, Floats]:
     """Return every statistic over every chunk: each chunk is made once and used by all."""
+    together = {of.joint for of in statistics.values() if isinstance(of, Part)}
 
     def over_chunk(draw: Draw) -> list[Floats]:
         counts = draw()
-        return [of(counts) for of in statistics.values()]
+        joint = {joint: joint(counts) for joint in together}
+        return [
+            joint[of.joint][of.place] if isinstance(of, Part) else of(counts) for of in statistics.values()
+        ]
 
-    # numpy lets go of the interpreter while it draws and sums, so threads suffice.
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+    # numpy lets go of the interpreter while it draws and sums, so threads suffice; the products inside stay on one.
+    with one_thread(), ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         chunks = list(pool.map(over_chunk, draws))
     return {
         name: np.concatenate([chunk[place] for chunk in chunks]) if chunks else np.zeros(0)

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from lmmscore.agreement import counted, levels, people
+from lmmscore.agreement import counted, levels, people, soft
 from lmmscore.agreement.arrays import Floats
-from lmmscore.agreement.bootstrap import CountStatistic, Interval, intervals
+from lmmscore.agreement.bootstrap import CountStatistic, Interval, Part, intervals
 from lmmscore.agreement.pairing import Paired, RatedEdits
 from lmmscore.agreement.people import Beside
 from lmmscore.agreement.rows import Measure, Row
 from lmmscore.agreement.verdict import Verdict, in_words
 
-BUDGET = 1e10
-"""Operations granted to all resamples of one costly statistic."""
+BUDGET_NS = 6e8
+"""Time granted to all resamples of one costly statistic, as estimated: so a machine's speed changes no number."""
 FEWEST_RESAMPLES = 400
-RATER_COST = 2.5e5
-"""About what one rater's ranks cost in a resample."""
+RANK_NS = 4.0
+"""About what ranking one rating among its rater's takes in a resample."""
 WITHIN_RATER = "within each rater against the mean of the others, then averaged over raters"
 
 
@@ -29,7 +30,7 @@ def judge_rows(judge: str, factor: str, paired: Paired, *, resamples: int, seed:
     measures = [
         *levels.item_level(paired),
         *levels.within_item(paired),
-        *levels.method_level(paired, np.random.default_rng(seed)),
+        *levels.method_level(paired, partial(sign_flips, seed)),
     ]
     found = with_intervals(measures, paired.items, resamples=resamples, seed=seed)
     alike = _collapsed_spearman(paired, resamples, seed)
@@ -43,7 +44,7 @@ def task_rows(judge: str, factor: str, paired: Paired, *, resamples: int, seed: 
     rows = []
     for task in sorted(set(paired.edits["task"]) - {""}):
         part = paired.of_task(task)
-        measures = levels.method_level(part, np.random.default_rng(seed))
+        measures = levels.method_level(part, partial(sign_flips, seed))
         found = with_intervals(measures, part.items, resamples=resamples, seed=seed)
         rows += [
             Row(judge, factor, measure, found[place], task=task) for place, measure in enumerate(measures)
@@ -51,24 +52,32 @@ def task_rows(judge: str, factor: str, paired: Paired, *, resamples: int, seed: 
     return rows
 
 
+@lru_cache(maxsize=8)
+def sign_flips(seed: int, items: int) -> soft.Flips:
+    """Return the flips of a seed: every factor has the same, so they are drawn once."""
+    return soft.sign_flips(items, np.random.default_rng(seed))
+
+
 def with_intervals(
     measures: Sequence[Measure], items: int, *, resamples: int, seed: int
 ) -> dict[int, Interval | None]:
     """Return the interval of each measure by its place. The same seed gives all of them the same resamples."""
-    cheap = {str(place): m.counted for place, m in enumerate(measures) if m.counted and not m.cost}
     once = np.ones(items, dtype=np.int64)
-    found = intervals(cheap, once, resamples=resamples, rng=np.random.default_rng(seed)) if cheap else {}
+    granted: dict[int, dict[int, CountStatistic]] = {}
     for place, measure in enumerate(measures):
-        if measure.counted and measure.cost:
-            fewer = affordable(measure.cost, resamples)
-            rng = np.random.default_rng(seed)
-            found[str(place)] = intervals({"": measure.counted}, once, resamples=fewer, rng=rng)[""]
-    return {place: found.get(str(place)) for place in range(len(measures))}
+        if measure.counted:
+            granted.setdefault(affordable(measure.cost_ns, resamples), {})[place] = measure.counted
+    found: dict[int, Interval | None] = dict.fromkeys(range(len(measures)))
+    for number, of in granted.items():
+        named = {str(place): one for place, one in of.items()}
+        drawn = intervals(named, once, resamples=number, rng=np.random.default_rng(seed))
+        found |= {int(place): one for place, one in drawn.items()}
+    return found
 
 
-def affordable(cost: float, resamples: int) -> int:
-    """Return how many of the resamples a statistic gets that costs this much in each."""
-    return int(np.clip(BUDGET / cost, min(FEWEST_RESAMPLES, resamples), resamples))
+def affordable(cost_ns: float, resamples: int) -> int:
+    """Return how many of the resamples a statistic gets that takes this long in each."""
+    return int(np.clip(BUDGET_NS / max(cost_ns, 1.0), min(FEWEST_RESAMPLES, resamples), resamples))
 
 
 def _collapsed_spearman(paired: Paired, resamples: int, seed: int) -> Interval | None:
@@ -112,7 +121,7 @@ def people_rows(factor: str, rated: RatedEdits, *, resamples: int, seed: int) ->
         reliability("alpha_interval", exact_alpha, alpha),
         reliability("icc1", nan if lone else float(single(whole)[0]), single),
         reliability("icc1k", nan if lone else float(averaged(whole)[0]), averaged),
-        rater_measure(beside, judge=False),
+        rater_measure(beside, people.own_of_counts(beside, items), judge=False),
         *_human_means(rated),
     ]
     found = with_intervals(measures, items, resamples=resamples, seed=seed)
@@ -146,7 +155,7 @@ def _human_means(rated: RatedEdits) -> list[Measure]:
     return found
 
 
-def rater_measure(beside: list[Beside], *, judge: bool) -> Measure:
+def rater_measure(beside: list[Beside], of: CountStatistic, *, judge: bool) -> Measure:
     """Return Spearman within rater, averaged over the raters for whom it is defined."""
     each = people.rater_spearmans(beside, judge=judge)
     known = ~np.isnan(each)
@@ -164,9 +173,13 @@ def rater_measure(beside: list[Beside], *, judge: bool) -> Measure:
         averaging=WITHIN_RATER,
         left_out=left_out,
         why="" if known.any() else f"it is defined for no rater: {told or 'nobody rated'}",
-        counted=people.rater_spearman_of_counts(beside, judge=judge) if known.any() else None,
-        cost=RATER_COST * len(beside),
+        counted=of if known.any() else None,
+        cost_ns=_rank_cost(beside, sides=3 if judge else 2),
     )
+
+
+def _rank_cost(beside: list[Beside], *, sides: int) -> float:
+    return RANK_NS * sides * sum(len(one.own) for one in beside)
 
 
 def _constant(judge: bool) -> str:
@@ -175,31 +188,32 @@ def _constant(judge: bool) -> str:
     return "raters who, or whose fellows, gave every edit the same"
 
 
-def ceiling_row(
-    judge: str, factor: str, beside: list[Beside], items: int, *, resamples: int, seed: int
-) -> Row:
-    """Return the judge's own row of the rater procedure."""
-    measure = rater_measure(beside, judge=True)
-    return Row(judge, factor, measure, with_intervals([measure], items, resamples=resamples, seed=seed)[0])
+def ceiling(
+    headline: Row, beside: list[Beside], items: int, *, resamples: int, seed: int
+) -> tuple[Row, Verdict]:
+    """Return the judge's own row of the rater procedure, and the verdict on it beside the raters.
+
+    `headline` is the judge's correlation with people. Both results are on the edits the judge scored.
+    """
+    own, as_rater = (people.rater_spearmans(beside, judge=judge) for judge in (False, True))
+    both = ~np.isnan(own) & ~np.isnan(as_rater)
+    joint = people.judge_of_counts(beside, both, items)
+    measure = rater_measure(beside, Part(joint, 0), judge=True)
+    statistics = {} if measure.counted is None else {"judge": Part(joint, 0), "gap": Part(joint, 1)}
+    number, once = affordable(measure.cost_ns, resamples), np.ones(items, dtype=np.int64)
+    found = intervals(statistics, once, resamples=number, rng=np.random.default_rng(seed)) if statistics else {}
+    row = Row(headline.judge, headline.factor, measure, found.get("judge"))
+    return row, _verdict(row, headline, own, int(both.sum()), found.get("gap"))
 
 
-def verdict(
-    row: Row, headline: Row, beside: list[Beside], items: int, *, resamples: int, seed: int
-) -> Verdict:
-    """Return the verdict on a judge beside the raters, on the edits it scored."""
-    own = people.rater_spearmans(beside, judge=False)
-    both = ~np.isnan(own) & ~np.isnan(people.rater_spearmans(beside, judge=True))
-    if not both.any() or both.sum() < 2:
+def _verdict(row: Row, headline: Row, own: Floats, raters: int, gap: Interval | None) -> Verdict:
+    value = row.measure.value
+    if gap is None or raters < 2:
         why = "a comparison with raters needs two of them with varying ratings of the same edits"
-        return Verdict(row.judge, row.factor, "no ceiling", row.measure.value, _mean(own), None, 0, why)
-    usable = [one for one, use in zip(beside, both, strict=True) if use]
-    once = np.ones(items, dtype=np.int64)
-    fewer = affordable(2 * RATER_COST * len(usable), resamples)
-    of = {"": people.judge_minus_rater_of_counts(usable)}
-    gap = intervals(of, once, resamples=fewer, rng=np.random.default_rng(seed))[""]
+        return Verdict(row.judge, row.factor, "no ceiling", value, _mean(own), None, 0, why)
     low = headline.limits[0]
-    words = in_words(row.measure.value, own, gap, agrees=low is not None and low > 0)
-    return Verdict(row.judge, row.factor, words, row.measure.value, _mean(own), gap, int(both.sum()))
+    words = in_words(value, own, gap, agrees=low is not None and low > 0)
+    return Verdict(row.judge, row.factor, words, value, _mean(own), gap, raters)
 
 
 def _mean(values: Floats) -> float:

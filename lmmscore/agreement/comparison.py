@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from lmmscore.agreement import counted
 from lmmscore.agreement.arrays import Floats, Ints
 from lmmscore.agreement.bootstrap import CountStatistic
+from lmmscore.agreement.correlation import midranks
 
 AT_ONCE = 500
 
@@ -46,7 +47,7 @@ def williams(first: float, second: float, between: float, n: int) -> Williams | 
     if not below > 1e-12:
         return None
     t = (first - second) * np.sqrt((n - 1) * (1 + between) / below)
-    return Williams(float(t), n - 3, float(2 * stats.t.sf(abs(t), n - 3)))
+    return Williams(float(t), n - 3, float(2 * special.stdtr(n - 3, -abs(t))))
 
 
 def permute(
@@ -57,7 +58,7 @@ def permute(
     Scores are standardised first (ranks for Spearman, z-scores for Pearson): only then is a swap between judges
     with different habits a fair one. Both judges' scores are sorted once, together; a swap is a choice of counts.
     """
-    standardise = stats.rankdata if statistic == "spearman" else stats.zscore
+    standardise = midranks if statistic == "spearman" else _z_scores
     both = np.concatenate([standardise(first), standardise(second)])
     make = counted.spearman if statistic == "spearman" else counted.pearson
     of = make(both, np.tile(people, 2), np.arange(2 * len(people)))
@@ -65,6 +66,10 @@ def permute(
     items = int(item.max()) + 1
     swaps = (draws.rng.integers(0, 2, (rows, items)).astype(float)[:, item] for rows in draws.batches())
     return _p_value(observed, np.concatenate([_difference(of, keep) for keep in swaps]))
+
+
+def _z_scores(values: Floats) -> Floats:
+    return np.asarray((values - values.mean()) / values.std())
 
 
 def _difference(of: CountStatistic, keep: Floats) -> Floats:

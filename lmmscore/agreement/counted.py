@@ -10,11 +10,8 @@ import numpy as np
 
 from lmmscore.agreement.arrays import Floats, Ints, snap
 from lmmscore.agreement.bootstrap import CountStatistic
-from lmmscore.agreement.pairs import correct_matrix
 
 TINY = 1e-12
-FEW_EDITS = 1_500
-"""Up to this many edits, pairs are counted edit by edit; above, by distinct pairs of scores."""
 
 
 def collapse(judge: Floats, people: Floats) -> tuple[Floats, Floats, Ints]:
@@ -106,22 +103,6 @@ def mean_of(values: Floats, item: Ints, items: int) -> CountStatistic:
     return of
 
 
-def kendall_b(judge: Floats, people: Floats, item: Ints) -> CountStatistic:
-    """Return Kendall's τ-b of counts, as a quadratic form in the counts of distinct pairs of scores."""
-    cells = Cells(judge, people, item)
-    left, right = _Midranks(cells.judge), _Midranks(cells.people)
-    signs = _signs(cells.judge) * _signs(cells.people)
-
-    def of(counts: Floats) -> Floats:
-        drawn = cells.of(counts)
-        total = drawn.sum(axis=1) ** 2
-        untied_left = total - (left._by_level(drawn) ** 2).sum(axis=1)
-        untied_right = total - (right._by_level(drawn) ** 2).sum(axis=1)
-        return divide(quadratic(drawn, signs), np.sqrt(untied_left * untied_right))
-
-    return of
-
-
 class Cells:
     """The distinct pairs of scores, and from counts of items how often each was drawn."""
 
@@ -136,42 +117,6 @@ class Cells:
     def of(self, counts: Floats) -> Floats:
         """Return how often each cell was drawn."""
         return np.asarray(counts[:, : len(self._table)] @ self._table)
-
-
-def pair_share(judge: Floats, people: Floats, item: Ints, threshold: float) -> CountStatistic:
-    """Return the share of pairs of edits that the judge orders as people do, of counts.
-
-    An edit drawn twice makes no pair with itself: nobody compared those. Among very many edits that no longer
-    matters, and counting distinct pairs of scores is far cheaper.
-    """
-    few = len(judge) <= FEW_EDITS
-    if few:
-        right = correct_matrix(judge, people, threshold).astype(float)
-        np.fill_diagonal(right, 0)
-        drawn_of = _to_edits(item)
-    else:
-        cells = Cells(judge, people, item)
-        right = correct_matrix(cells.judge, cells.people, threshold).astype(float)
-        drawn_of = cells.of
-
-    def of(counts: Floats) -> Floats:
-        drawn = drawn_of(counts)
-        n = drawn.sum(axis=1)
-        # By cells an edit's pair with itself is among the pairs, and correct: it leaves both sums.
-        itself = (drawn**2).sum(axis=1) if few else n
-        return divide(quadratic(drawn, right) - (0 if few else itself), n**2 - itself)
-
-    return of
-
-
-def quadratic(drawn: Floats, matrix: Floats) -> Floats:
-    """Return the quadratic form of each row."""
-    return np.asarray(np.einsum("ij,ij->i", drawn @ matrix, drawn))
-
-
-def _signs(values: Floats) -> Floats:
-    values = snap(values)
-    return np.sign(values[:, None] - values[None, :])
 
 
 def _item_sums(item: Ints, *columns: Floats, items: int | None = None) -> Floats:

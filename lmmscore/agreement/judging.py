@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lmmscore.agreement import comparison, correlation, levels
+from lmmscore.agreement import comparison, correlation
 from lmmscore.agreement.alternative import FALSE_DISCOVERY_RATE, MINIMUM_EDITS, alternative_test
 from lmmscore.agreement.arrays import Floats
 from lmmscore.agreement.pairing import EDIT, Paired, RatedEdits
 from lmmscore.agreement.powered import Powered, powered_mean, stratified
+from lmmscore.agreement.within import Within
 
 Entry = dict[str, Any]
 
@@ -69,9 +70,7 @@ def _within(
 
 
 def _per_item(paired: Paired) -> Floats:
-    judge, people = paired.grid("judge"), paired.grid("people")
-    rows = [levels.both_known(judge[row], people[row]) for row in range(paired.items)]
-    return np.array([correlation.spearman(*row) for row in rows])
+    return Within(paired.grid("judge"), paired.grid("people")).correlations()["spearman"]
 
 
 def _entry(names: tuple[str, str], factor: str, level: str, statistic: str, n: int, of: str) -> Entry:

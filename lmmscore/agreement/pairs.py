@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from lmmscore.agreement.arrays import SAME, Bools, Floats, Ints, snap
+from lmmscore.agreement.arrays import SAME, Bools, Floats, snap
 
 MOST_CELLS = 5_000
-"""Distinct pairs of scores in a group above which calibrating would not fit in memory."""
+"""Distinct pairs of scores above which comparing every two of them would not fit in memory."""
+MOST_SCORES, MOST_WORK = 4e6, 2e10
+"""Size of a table of the judge's by people's scores, and multiplications, up to which such a table is used."""
 
 
 def accuracy(judge: Floats, people: Floats, threshold: float) -> float:
@@ -20,13 +22,42 @@ def accuracy(judge: Floats, people: Floats, threshold: float) -> float:
     n = len(judge)
     if n < 2:
         return float("nan")
+    right = _right_by_scores if _short_scales(judge, people) else _right_by_cells
+    return right(judge, people, threshold) / (n * (n - 1) / 2)
+
+
+def _right_by_scores(judge: Floats, people: Floats, threshold: float) -> float:
+    levels, tied, ordered = _score_tables(judge, people)
+    gaps = levels[:, None] - levels[None, :]
+    # Two edits the judge gave the same are counted from both, and each with itself.
+    same = (float(np.trace(tied)) - len(judge)) / 2
+    higher = gaps > SAME
+    alike = np.where(gaps <= threshold + SAME, tied, ordered)
+    return same + float(alike[higher].sum())
+
+
+def _score_tables(judge: Floats, people: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the judge's scores and, for every two of them, the pairs people tie and the pairs they order alike."""
+    levels, left = np.unique(snap(judge), return_inverse=True)
+    scores, right = np.unique(snap(people), return_inverse=True)
+    table = np.zeros((len(levels), len(scores)))
+    np.add.at(table, (left, right), 1)
+    return levels, table @ table.T, table @ (np.cumsum(table, axis=1) - table).T
+
+
+def _right_by_cells(judge: Floats, people: Floats, threshold: float) -> float:
     x, y, size = _cells(judge, people)
     # Edits with the same two scores are tied for both sides: every pair of them is judged correctly.
     right = float((size * (size - 1) / 2).sum())
     for row in range(len(x) - 1):
         alike = _alike(x[row + 1 :] - x[row], y[row + 1 :] - y[row], threshold)
         right += float(size[row] * (size[row + 1 :] @ alike))
-    return right / (n * (n - 1) / 2)
+    return right
+
+
+def _short_scales(judge: Floats, people: Floats) -> bool:
+    left, right = (len(np.unique(snap(side))) for side in (judge, people))
+    return left * right <= MOST_SCORES and left**2 * right <= MOST_WORK
 
 
 def _cells(judge: Floats, people: Floats) -> tuple[Floats, Floats, Floats]:
@@ -35,47 +66,35 @@ def _cells(judge: Floats, people: Floats) -> tuple[Floats, Floats, Floats]:
     return found.real.copy(), found.imag.copy(), size.astype(float)
 
 
-def distinct(judge: Floats, people: Floats) -> int:
-    """Return how many distinct pairs of scores there are."""
-    return len(_cells(judge, people)[0])
+def calibrate(judge: Floats, people: Floats) -> float | None:
+    """Return the threshold that makes accuracy over all pairs greatest, the smallest of equals.
 
-
-def correct_matrix(judge: Floats, people: Floats, threshold: float) -> Bools:
-    """Return for every two edits whether the judge orders them as people do."""
-    judge, people = snap(judge), snap(people)
-    return _alike(judge[:, None] - judge[None, :], people[:, None] - people[None, :], threshold)
-
-
-def calibrate(judge: Floats, people: Floats, group: Ints) -> float:
-    """Return the threshold that makes accuracy greatest, averaged over groups; the smallest of equals.
-
-    One threshold serves all groups. At the item level all edits are one group; within items each item is one.
+    None where scores are so many and so fine that not all thresholds can be tried.
     """
-    gaps, gains = _gains(snap(judge), snap(people), group)
+    if _short_scales(judge, people):
+        levels, tied, ordered = _score_tables(judge, people)
+        first, second = np.tril_indices(len(levels), -1)
+        return best_threshold(levels[first] - levels[second], (tied - ordered)[first, second])
+    x, y, size = _cells(judge, people)
+    if len(x) > MOST_CELLS:
+        return None
+    first, second = np.triu_indices(len(x), 1)
+    by_judge, by_people = x[first] - x[second], y[first] - y[second]
+    gain = (by_people == 0).astype(float) - _alike(by_judge, by_people, 0.0)
+    return best_threshold(np.abs(by_judge), gain * size[first] * size[second])
+
+
+def best_threshold(gaps: Floats, gains: Floats) -> float:
+    """Return the gap up to which the gains of calling pairs ties add up to the most; 0 where none adds anything."""
     if not len(gaps):
         return 0.0
     order = np.argsort(gaps, kind="stable")
     gaps, running = gaps[order], np.cumsum(gains[order])
     # Only after the last of equal gaps is a sum complete: a threshold takes in all of them.
     last = np.append(np.diff(gaps) > SAME, True)
-    best = int(np.argmax(np.where(last, running, -np.inf)))
+    complete = np.where(last, running, -np.inf)
+    best = int(np.argmax(complete >= complete.max() - SAME))
     return float(gaps[best]) if running[best] > SAME else 0.0
-
-
-def _gains(judge: Floats, people: Floats, group: Ints) -> tuple[Floats, Floats]:
-    """Return for each pair of scores its gap by the judge and what calling it a tie would add to accuracy."""
-    gaps, gains = [np.zeros(0)], [np.zeros(0)]
-    for members in np.split(np.argsort(group, kind="stable"), np.flatnonzero(np.diff(np.sort(group))) + 1):
-        n = len(members)
-        x, y, size = _cells(judge[members], people[members])
-        first, second = np.triu_indices(len(x), 1)
-        if n < 2:
-            continue
-        by_judge, by_people = x[first] - x[second], y[first] - y[second]
-        gain = (by_people == 0).astype(float) - _alike(by_judge, by_people, 0.0)
-        gaps.append(np.abs(by_judge))
-        gains.append(gain * size[first] * size[second] / (n * (n - 1) / 2))
-    return np.concatenate(gaps), np.concatenate(gains)
 
 
 def _alike(by_judge: Floats, by_people: Floats, threshold: float) -> Bools:

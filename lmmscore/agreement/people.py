@@ -11,8 +11,9 @@ import krippendorff
 import numpy as np
 
 from lmmscore.agreement import correlation, counted
-from lmmscore.agreement.arrays import Floats, Ints, snap
+from lmmscore.agreement.arrays import Bools, Floats, Ints, snap
 from lmmscore.agreement.bootstrap import CountStatistic
+from lmmscore.agreement.raterranks import RaterRanks
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +36,21 @@ class Ratings:
         return len(np.unique(self.rater))
 
 
+MOST_COINCIDENCES = 2e6
+"""Edits times distinct ratings squared up to which α comes from the `krippendorff` package."""
+
+
 def alpha_interval(ratings: Ratings) -> float:
-    """Return Krippendorff's α for interval data over edits; NaN where it is undefined."""
-    table = np.full((int(ratings.rater.max()) + 1, int(ratings.edit.max()) + 1), np.nan)
+    """Return Krippendorff's α for interval data over edits; NaN where it is undefined.
+
+    The package tabulates every edit's coincidences of every two ratings. Fine scales make that gigabytes; there the
+    same number comes from sums of squares.
+    """
+    edits = int(ratings.edit.max()) + 1
+    if edits * len(np.unique(ratings.value)) ** 2 > MOST_COINCIDENCES:
+        items = int(ratings.item.max()) + 1
+        return float(alpha_of_counts(ratings, items)(np.ones((1, items)))[0])
+    table = np.full((int(ratings.rater.max()) + 1, edits), np.nan)
     table[ratings.rater, ratings.edit] = ratings.value
     return float(krippendorff.alpha(reliability_data=table, level_of_measurement="interval"))
 
@@ -125,30 +138,32 @@ def rater_spearmans(beside: list[Beside], *, judge: bool) -> Floats:
     return np.array([correlation.spearman(one.judge if judge else one.own, one.others) for one in beside])
 
 
-def rater_spearman_of_counts(beside: list[Beside], *, judge: bool) -> CountStatistic:
+def own_of_counts(beside: list[Beside], items: int) -> CountStatistic:
     """Return the average over raters of Spearman within rater, of counts."""
-    each = [
-        counted.spearman(one.judge if judge else one.own, one.others, one.item)
-        for one in beside
-        if len(one.own) > 1
-    ]
-    return lambda counts: mean_known([of(counts) for of in each], len(counts))
+    each = [one for one in beside if len(one.own) > 1]
+    ranks = _ranks(each, [[one.own for one in each]], items)
+    return lambda counts: mean_known(ranks.of(counts)[0])
 
 
-def judge_minus_rater_of_counts(beside: list[Beside]) -> CountStatistic:
-    """Return the average over raters of the judge's Spearman minus the rater's own, of counts."""
-    each = [
-        (counted.spearman(one.judge, one.others, one.item), counted.spearman(one.own, one.others, one.item))
-        for one in beside
-        if len(one.own) > 1
-    ]
-    return lambda counts: mean_known([judge(counts) - own(counts) for judge, own in each], len(counts))
+def judge_of_counts(beside: list[Beside], usable: Bools, items: int) -> CountStatistic:
+    """Return two rows, of counts: the average over raters of the judge's Spearman in their place, and that of the
+    judge's minus the rater's own over the usable raters."""
+    each = [one for one in beside if len(one.own) > 1]
+    chosen = usable[[len(one.own) > 1 for one in beside]]
+    ranks = _ranks(each, [[one.judge for one in each], [one.own for one in each]], items)
+
+    def of(counts: Floats) -> Floats:
+        judge, own = ranks.of(counts)
+        return np.stack([mean_known(judge), mean_known((judge - own)[chosen])])
+
+    return of
 
 
-def mean_known(columns: list[Floats], rows: int) -> Floats:
-    """Return the mean over columns, in each row over those that are known; NaN where none is."""
-    if not columns:
-        return np.full(rows, np.nan)
-    table = np.stack(columns)
+def _ranks(each: list[Beside], sides: list[list[Floats]], items: int) -> RaterRanks:
+    return RaterRanks([one.others for one in each], sides, [one.item for one in each], items)
+
+
+def mean_known(table: Floats) -> Floats:
+    """Return the mean over rows, in each column over those that are known; NaN where none is."""
     known = ~np.isnan(table)
     return counted.divide(np.where(known, table, 0).sum(axis=0), known.sum(axis=0).astype(float))

@@ -25,8 +25,10 @@ class Measure:
     left_out: Mapping[str, int] = field(default_factory=dict)
     why: str = ""
     counted: CountStatistic | None = None
-    cost: float = 0
-    """Operations a resample takes, where they are many: a costly statistic gets fewer resamples, and says so."""
+    cost_ns: float = 0
+    """About what a resample takes, where that is much: a costly statistic gets fewer resamples, and says so."""
+    no_interval: str = ""
+    """Why a value that is defined goes without an interval."""
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -64,6 +66,8 @@ class Row:
         data |= {"averaging": measure.averaging, "left_out": dict(measure.left_out)}
         if self.value is None:
             data["why"] = measure.why or "it is not defined on these scores"
+        elif measure.no_interval:
+            data["why"] = measure.no_interval
         return data | dict(measure.extra) | self._interval_json()
 
     def _interval_json(self) -> dict[str, Any]:

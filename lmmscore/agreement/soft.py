@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from lmmscore.agreement.arrays import SAME, Floats
@@ -18,18 +19,23 @@ from lmmscore.agreement.counted import divide
 
 ENUMERATED_ITEMS = 13
 """Up to this many items all sign flips are enumerated, and the result is exact."""
+AT_ONCE = 128
 FLIPS = 10_000
 """Random flips drawn where there are more items; fewer, but at least a thousand, for very many items."""
 
 
-def sign_flips(items: int, rng: np.random.Generator) -> Floats:
+Flips = NDArray[np.int8]
+
+
+def sign_flips(items: int, rng: np.random.Generator) -> Flips:
     """Return rows of ±1, an entry an item: all of them for few items, else a random sample."""
     if items <= ENUMERATED_ITEMS:
-        return np.array(list(itertools.product([1.0, -1.0], repeat=items)))
-    return rng.choice([1.0, -1.0], size=(max(1_000, min(FLIPS, 10_000_000 // items)), items))
+        return np.array(list(itertools.product([1, -1], repeat=items)), dtype=np.int8)
+    size = (max(1_000, min(FLIPS, 10_000_000 // items)), items)
+    return (1 - 2 * rng.integers(0, 2, size)).astype(np.int8)
 
 
-def soft_pairwise_accuracy(judge: Floats, people: Floats, flips: Floats) -> float:
+def soft_pairwise_accuracy(judge: Floats, people: Floats, flips: Flips) -> float:
     """Return the soft pairwise accuracy; rows are items, columns methods, NaN where there is no score.
 
     An item takes part in a pair of methods where both have a score from both sides. A pair with no such item
@@ -47,9 +53,13 @@ def soft_pairwise_accuracy(judge: Floats, people: Floats, flips: Floats) -> floa
     return float(np.mean(1 - np.abs(p_judge - p_people)))
 
 
-def _p_values(differences: Floats, flips: Floats) -> Floats:
+def _p_values(differences: Floats, flips: Flips) -> Floats:
     """Return for each pair the share of flips whose sum reaches the observed one: one-sided p-values."""
-    return np.asarray((flips @ differences >= differences.sum(axis=0) - SAME).mean(axis=0))
+    reached = np.zeros(differences.shape[1])
+    for start in range(0, len(flips), AT_ONCE):
+        some = flips[start : start + AT_ONCE].astype(float)
+        reached += (some @ differences >= differences.sum(axis=0) - SAME).sum(axis=0)
+    return reached / len(flips)
 
 
 def soft_of_counts(judge: Floats, people: Floats) -> CountStatistic:
@@ -62,10 +72,12 @@ def soft_of_counts(judge: Floats, people: Floats) -> CountStatistic:
     by_judge, by_people = judge[:, first] - judge[:, second], people[:, first] - people[:, second]
     usable = ~(np.isnan(by_judge) | np.isnan(by_people))
     sides = [np.where(usable, gaps, 0.0) for gaps in (by_judge, by_people)]
+    table = np.hstack([usable, *sides, *(gaps**2 for gaps in sides)])
 
     def of(counts: Floats) -> Floats:
-        shared = counts @ usable > 0
-        p_judge, p_people = (_normal_p(counts @ gaps, counts @ gaps**2) for gaps in sides)
+        n, judge_sum, people_sum, judge_squares, people_squares = np.split(counts @ table, 5, axis=1)
+        shared = n > 0
+        p_judge, p_people = _normal_p(judge_sum, judge_squares), _normal_p(people_sum, people_squares)
         alike = np.where(shared, 1 - np.abs(p_judge - p_people), 0.0)
         return divide(alike.sum(axis=1), shared.sum(axis=1).astype(float))
 
