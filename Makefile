@@ -4,10 +4,10 @@ BIN := .venv/bin
 
 .PHONY: demo test test-transformers check bench docs docs-output docs-picture clean
 
-demo: .venv/.base            ## run the whole job offline on the bundled benchmark
+demo: .venv/.base            ## set up, then try everything offline on the drawn pictures
 	$(BIN)/lmmscore demo
 
-test: .venv/.dev             ## run the tests
+test: .venv/.dev             ## set up, then run the tests
 	$(BIN)/python -m pytest -n 2
 
 test-transformers: .venv/.dev ## by hand: the API judge against a real server that looks at images (installs torch)

@@ -161,7 +161,7 @@ def run(
     """Judge a benchmark and return the run, as `lmmscore run` does.
 
     `judge` is a name as on the command line, or any object that has the methods of `lmmscore.judges.base.Judge`.
-    The same call again goes on where it stopped: what is in the ledger is not asked again.
+    The same call again goes on where it stopped, at no cost for what was answered before.
     """
     request = Request(
         benchmark=Path(benchmark),

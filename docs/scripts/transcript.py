@@ -13,7 +13,7 @@ from lmmscore.runner import Listeners
 from lmmscore.session import Exchange
 
 TARGET = Path(__file__).parents[1] / "examples" / "transcript.md"
-ITEM = "boat"
+ITEM = "lamp"
 
 
 def text() -> str:

@@ -1,4 +1,4 @@
-"""`lmmscore init`: look at a folder of images and write its benchmark.yaml."""
+"""`lmmscore init`: recognise how a folder of pictures is laid out, and write its benchmark.yaml."""
 
 from __future__ import annotations
 

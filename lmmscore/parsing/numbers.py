@@ -138,7 +138,7 @@ def number_in(text: str, scale: Scale, start: int) -> Mark:
 
 def _judged(match: re.Match[str], scale: Scale) -> Mark:
     number, top = match["number"], match["top"]
-    # "8/10" counts only when 10 is this factor's maximum; otherwise it may be a date or a ratio.
+    # "8/10" is a score out of ten; where ten is not the top of the scale it is something else, a date or a ratio.
     if top is not None and Fraction(top) != scale.high:
         return Mark(None, f"{number}/{top} is not on the scale {scale}", match.span("number"))
     fault = scale.fault(Fraction(number))
