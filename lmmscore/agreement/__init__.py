@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 import pandas as pd
@@ -15,9 +16,13 @@ from lmmscore.agreement.result import Agreement
 from lmmscore.agreement.rows import Row
 from lmmscore.agreement.scalecheck import check_scale
 from lmmscore.agreement.verdict import Verdict
+from lmmscore.leaderboard.resampling import one_thread
 from lmmscore.records import OVERALL
 
 __all__ = ["Agreement", "agree"]
+
+STEPS = 4
+"""Of one factor of one judge: the people, the levels, the ceiling, the rest."""
 
 
 def agree(
@@ -33,13 +38,15 @@ def agree(
     seed: int = 0,
     epsilon: float = 0.2,
     minimum_edits: int = judging.MINIMUM_EDITS,
+    counting: Callable[[int], AbstractContextManager[Callable[[], None]]] | None = None,
 ) -> Agreement:
     """Set judges against people.
 
     `judges` are tidy scores tables by name; `ratings` a tidy table of ratings (see `lmmscore.ratings`). `renames`
     maps factor names; `factors` picks some; `scales` gives the limits of each factor's scale, `scale` of all.
     `weights` make people's overall where they gave none. `epsilon` is the advantage people are granted in the
-    alternative annotator test.
+    alternative annotator test. `counting` takes the number of steps and gives a function to call after each, so that
+    someone may be shown how far the work is.
     """
     notes: list[str] = []
     names = list(judges)
@@ -50,12 +57,21 @@ def agree(
     ratings = matching.add_overall(
         ratings, [f for f in ratings["factor"].unique() if f in known], weights, notes
     )
-    work = _Work(resamples, seed, epsilon, minimum_edits, notes)
-    for name, table in zip(names, tables, strict=True):
-        shared = matching.shared_factors(name, table, ratings, factors, notes)
-        work.judge(name, table, ratings, shared)
-    work.compare_judges()
+    shared = [
+        matching.shared_factors(name, table, ratings, factors, notes)
+        for name, table in zip(names, tables, strict=True)
+    ]
+    # The products are small: more threads than one would mostly wait for each other.
+    with one_thread(), (counting or _uncounted)(STEPS * sum(map(len, shared))) as step:
+        work = _Work(resamples, seed, epsilon, minimum_edits, notes, step)
+        for name, table, some in zip(names, tables, shared, strict=True):
+            work.judge(name, table, ratings, some)
+        work.compare_judges()
     return work.result()
+
+
+def _uncounted(total: int) -> AbstractContextManager[Callable[[], None]]:
+    return nullcontext(lambda: None)
 
 
 def _matched(name: str, table: pd.DataFrame, ratings: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
@@ -67,14 +83,10 @@ def _matched(name: str, table: pd.DataFrame, ratings: pd.DataFrame, notes: list[
 class _Work:
     """The results as they are gathered, judge by judge and factor by factor."""
 
-    def __init__(self, resamples: int, seed: int, epsilon: float, minimum: int, notes: list[str]) -> None:
-        self.resamples, self.seed, self.epsilon, self.minimum, self.notes = (
-            resamples,
-            seed,
-            epsilon,
-            minimum,
-            notes,
-        )
+    def __init__(self, resamples: int, seed: int, epsilon: float, minimum: int, notes: list[str],
+                 step: Callable[[], None]) -> None:  # fmt: skip
+        self.resamples, self.seed, self.epsilon, self.minimum = resamples, seed, epsilon, minimum
+        self.notes, self.step = notes, step
         self.rows: list[Row] = []
         self.tasks: list[Row] = []
         self.verdicts: list[Verdict] = []
@@ -92,6 +104,7 @@ class _Work:
         heads = []
         for factor in factors:
             self._people(factor, rated[factor])
+            self.step()
             heads.append(self._factor(name, factor, scores[factor]))
         for place, statistic in enumerate(("spearman", "pearson", "kendall_b")):
             rows = [head[place] for head, factor in zip(heads, factors, strict=True) if factor != OVERALL]
@@ -111,10 +124,12 @@ class _Work:
         paired = self.paired[name, factor] = pair(scores, means, rated)
         by_edit = rated.judge_by_edit(means)
         rows = building.judge_rows(name, factor, paired, **how)
+        self.step()
         beside = people.beside_others(rated.ratings, by_edit)
         ceiling, verdict = building.ceiling(rows[0], beside, rated.items, **how)
         self.rows += [*rows, ceiling]
         self.verdicts.append(verdict)
+        self.step()
         if len(paired.methods) > 1:
             self.tasks += building.task_rows(name, factor, paired, **how)
         self.alternative.append(
@@ -122,6 +137,7 @@ class _Work:
         )
         self.powered += judging.powered(name, factor, paired)
         self._note_undefined(rows[0])
+        self.step()
         return rows
 
     def _note_undefined(self, head: Row) -> None:

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lmmscore.agreement import pairs
 from lmmscore.agreement.arrays import SAME, Floats, snap
 
 CORRELATIONS = ("spearman", "pearson", "kendall_b")
 """Undefined where either side is constant."""
 DISTANCES = ("mae", "bias")
 """Defined wherever there is a pair."""
-
-FEW = 1_500
-"""Up to this many edits every two of them are compared."""
 
 
 def pearson(judge: Floats, people: Floats) -> float:
@@ -43,19 +40,13 @@ def kendall_b(judge: Floats, people: Floats) -> float:
     """Return Kendall's τ-b, NaN where a side is constant."""
     if reason_undefined(judge, people):
         return float("nan")
-    if len(judge) <= FEW:
-        left, right = _signs(judge), _signs(people)
-        spread = np.count_nonzero(left) * np.count_nonzero(right)
-        return float(np.sum(left * right, dtype=np.int64) / np.sqrt(spread))
-    from scipy import stats  # about a second to import, so only where it is the faster way
+    judge, people = snap(judge), snap(people)
+    if pairs.short_scales(judge, people):
+        untied = [len(side) ** 2 - (np.unique(side, return_counts=True)[1] ** 2).sum() for side in (judge, people)]
+        return float(2 * pairs.agreeing_less_opposed(judge, people) / np.sqrt(float(untied[0]) * float(untied[1])))
+    from scipy import stats  # about a second to import, so only where it is needed
 
-    return float(stats.kendalltau(snap(judge), snap(people), variant="b").statistic)
-
-
-def _signs(values: Floats) -> NDArray[np.int8]:
-    """Return the order of every two values."""
-    values = snap(values)
-    return (values[:, None] > values).astype(np.int8) - (values[:, None] < values).astype(np.int8)
+    return float(stats.kendalltau(judge, people, variant="b").statistic)
 
 
 def mae(judge: Floats, people: Floats) -> float:

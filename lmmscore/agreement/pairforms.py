@@ -110,9 +110,9 @@ def by_items(edits: Scored) -> Sums:
     wide = np.hstack(tables).astype(kind)
 
     def of(counts: Floats) -> tuple[Floats, Floats, Floats]:
-        product = (counts.astype(kind) @ wide).reshape(len(counts), 3, -1)
-        signs, plain, calibrated = np.einsum("itj,ij->ti", product, counts)
-        return 2 * signs, plain, calibrated
+        product = (counts.astype(kind) @ wide).reshape(len(counts), len(tables), -1)
+        sums = np.einsum("itj,ij->ti", product, counts)
+        return 2 * sums[0], sums[1], sums[-1]
 
     return of
 
@@ -120,15 +120,17 @@ def by_items(edits: Scored) -> Sums:
 def _item_tables(edits: Scored) -> list[Floats]:
     """Return what each item's edits add against each other item's: half the signs, and the pairs judged right.
 
+    The last of three, with the threshold, is left away where that is 0 and it would be the same.
+
     Summed over both directions, a pair is right where the judge's higher is people's higher (counted twice), or
     where people tie it, unless the judge does not.
     """
     x, low, low_calibrated, y = (_padded(codes, edits.item) for codes in _codes(edits))
     items = x.shape[1]
-    tables = [np.zeros((items, items), dtype=np.int32) for _ in range(3)]
+    tables = [np.zeros((items, items), dtype=np.int32) for _ in range(3 if edits.threshold else 2)]
     for start in range(0, items, 64):
         rows = slice(start, start + 64)
-        signs, plain, calibrated = (table[rows] for table in tables)
+        signs, plain, *calibrated = (table[rows] for table in tables)
         for a in range(len(x)):
             for b in range(len(x)):
                 tied = (y[a, rows, None] == y[b]).view(np.int8)
@@ -138,7 +140,8 @@ def _item_tables(edits: Scored) -> list[Floats]:
                 above = (low[a, rows, None] > x[b]).view(np.int8)
                 signs += above * order
                 plain += tied + above * credit
-                calibrated += tied + (low_calibrated[a, rows, None] > x[b]).view(np.int8) * credit
+                for table in calibrated:
+                    table += tied + (low_calibrated[a, rows, None] > x[b]).view(np.int8) * credit
     return tables  # type: ignore[return-value]
 
 

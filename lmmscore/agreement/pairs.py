@@ -22,7 +22,7 @@ def accuracy(judge: Floats, people: Floats, threshold: float) -> float:
     n = len(judge)
     if n < 2:
         return float("nan")
-    right = _right_by_scores if _short_scales(judge, people) else _right_by_cells
+    right = _right_by_scores if short_scales(judge, people) else _right_by_cells
     return right(judge, people, threshold) / (n * (n - 1) / 2)
 
 
@@ -34,6 +34,14 @@ def _right_by_scores(judge: Floats, people: Floats, threshold: float) -> float:
     higher = gaps > SAME
     alike = np.where(gaps <= threshold + SAME, tied, ordered)
     return same + float(alike[higher].sum())
+
+
+def agreeing_less_opposed(judge: Floats, people: Floats) -> float:
+    """Return how many pairs both sides order alike, less those they order the other way; for short scales."""
+    levels, tied, ordered = _score_tables(judge, people)
+    size = np.bincount(np.searchsorted(levels, snap(judge)))
+    opposed = np.outer(size, size) - tied - ordered
+    return float((ordered - opposed)[np.tril_indices(len(levels), -1)].sum())
 
 
 def _score_tables(judge: Floats, people: Floats) -> tuple[Floats, Floats, Floats]:
@@ -55,7 +63,8 @@ def _right_by_cells(judge: Floats, people: Floats, threshold: float) -> float:
     return right
 
 
-def _short_scales(judge: Floats, people: Floats) -> bool:
+def short_scales(judge: Floats, people: Floats) -> bool:
+    """Return whether a table of the judge's by people's scores is small enough to work with."""
     left, right = (len(np.unique(snap(side))) for side in (judge, people))
     return left * right <= MOST_SCORES and left**2 * right <= MOST_WORK
 
@@ -71,7 +80,7 @@ def calibrate(judge: Floats, people: Floats) -> float | None:
 
     None where scores are so many and so fine that not all thresholds can be tried.
     """
-    if _short_scales(judge, people):
+    if short_scales(judge, people):
         levels, tied, ordered = _score_tables(judge, people)
         first, second = np.tril_indices(len(levels), -1)
         return best_threshold(levels[first] - levels[second], (tied - ordered)[first, second])

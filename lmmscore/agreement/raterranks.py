@@ -13,7 +13,7 @@ from scipy import sparse
 from lmmscore.agreement.arrays import Floats, Ints, snap
 from lmmscore.agreement.counted import TINY
 
-BLOCK_EDITS = 8_192
+BLOCK_EDITS = 4_096
 """Edits of several raters that are handled together."""
 AT_ONCE = 1 << 16
 """Edits times resamples handled at once: half a megabyte, which a cache holds and the allocator hands out again."""

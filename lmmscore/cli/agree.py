@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,6 +151,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     from lmmscore.errors import LmmscoreError
     from lmmscore.leaderboard.weights import scales_of, weights_of
     from lmmscore.ratings import Columns, read_ratings
+    from lmmscore.report.lines import counting
 
     names = [judge.name for judge in judges]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -172,6 +174,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
         seed=options["seed"],
         epsilon=options["epsilon"],
         minimum_edits=options["min_edits"],
+        counting=partial(counting, "comparing with people"),
     )
     return found.with_notes(ratings.notes)
 
