@@ -178,3 +178,21 @@ def _exchanges(ledger: Path) -> int:
             return int(connection.execute("SELECT count(*) FROM exchange").fetchone()[0])
     except sqlite3.Error:
         return 0
+
+
+def test_a_full_disk_is_one_line_and_the_next_run_goes_on(make_benchmark: Maker, tmp_path: Path) -> None:
+    """When nothing more can be written the run stops with a remedy; with room again it finishes."""
+    resource = pytest.importorskip("resource", reason="limits on file size are POSIX")
+    root, out = make_benchmark(items=6), tmp_path / "r"
+    words = [sys.executable, "-m", "lmmscore", "run", str(root), "--out", str(out), "-c", "2"]
+    small = subprocess.run(
+        words,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000)),
+    )
+    assert small.returncode == 1
+    assert "Traceback" not in small.stderr
+    assert small.stderr.strip().splitlines()[-1].endswith("then run the same command")
+    assert subprocess.run(words, capture_output=True, check=False).returncode == 0
