@@ -60,6 +60,8 @@ def _groups(sizes: Sequence[int], most: int) -> list[list[int]]:
 
 
 class _Block:
+    """Some raters. A group is one rater's column of the others' means, or of one side; all are ranked in one go."""
+
     def __init__(
         self,
         others: Sequence[Floats],
@@ -67,48 +69,47 @@ class _Block:
         item: Sequence[Ints],
         items: int,
     ) -> None:
-        rater = np.repeat(np.arange(len(item)), [len(one) for one in item])
+        raters, sizes = len(item), [len(one) for one in item]
         self.item = np.concatenate(item)
-        self.raters = _indicator(rater, np.arange(len(rater)), (len(item), len(rater)))
-        self.drawn = _indicator(rater, self.item, (len(item), items))
-        self.others = _Column(others, rater, self.item, items)
-        self.sides = [_Column(side, rater, self.item, items) for side in sides]
+        edits = np.arange(len(self.item))
+        self.by_rater = _indicator(np.repeat(np.arange(raters), sizes), edits, (raters, len(edits)))
+        columns = [*others, *(column for side in sides for column in side)]
+        group = np.repeat(np.arange(len(columns)), sizes * (1 + len(sides)))
+        # Values are sorted once, here; the levels of all groups lie one after the other.
+        levels, code = np.unique(group + 1j * np.concatenate([snap(one) for one in columns]), return_inverse=True)
+        self.code = code.reshape(1 + len(sides), len(edits))
+        self.group = levels.real.astype(np.int64)
+        self.first = np.flatnonzero(np.diff(self.group, prepend=-1))
+        self.last = np.append(self.first[1:], len(levels)) - 1
+        self.table = _indicator(code, np.tile(self.item, len(self.code)), (len(levels), items))
+        self.by_group = _indicator(self.group, np.arange(len(levels)), (len(columns), len(levels)))
 
     def of(self, columns: Floats) -> Floats:
-        n = self.drawn @ columns
-        ranks, spread = self.others.of(columns, n)
-        weighted = ranks
+        """Return ρ by side, rater and resample, from counts with a column a resample."""
+        ranks, spread = self._ranks(columns)
+        spread = spread.reshape(len(self.code), -1, columns.shape[1])
+        weighted = np.take(ranks, self.code[0], axis=0)
         weighted *= np.take(columns, self.item, axis=0)
         found = []
-        for side in self.sides:
-            own, own_spread = side.of(columns, n)
-            own *= weighted
-            below = np.sqrt(np.maximum(spread * own_spread / 144, 0))
-            cross = self.raters @ own
+        for code, below in zip(self.code[1:], np.sqrt(np.maximum(spread[0] * spread[1:] / 144, 0)), strict=True):
+            cross = np.take(ranks, code, axis=0)
+            cross *= weighted
+            cross = self.by_rater @ cross
             found.append(np.divide(cross, below, out=np.full_like(cross, np.nan), where=below > TINY))
         return np.stack(found)
 
-
-class _Column:
-    """Centred midranks within rater: values are sorted once, levels of all raters lie one after the other."""
-
-    def __init__(self, values: Sequence[Floats], rater: Ints, item: Ints, items: int) -> None:
-        snapped = np.concatenate([snap(one) for one in values])
-        levels, self.code = np.unique(rater + 1j * snapped, return_inverse=True)
-        self.rater = levels.real.astype(np.int64)
-        self.starts = np.flatnonzero(np.diff(self.rater, prepend=-1))
-        self.table = _indicator(self.code, item, (len(levels), items))
-        self.raters = _indicator(self.rater, np.arange(len(levels)), (int(rater.max()) + 1, len(levels)))
-
-    def of(self, columns: Floats, n: Floats) -> tuple[Floats, Floats]:
-        """Return each edit's rank among its rater's and, for each rater, n³ − Σ(tied³); a column a resample."""
+    def _ranks(self, columns: Floats) -> tuple[Floats, Floats]:
+        """Return each level's midrank, centred in its group, and each group's n³ − Σ(tied³)."""
         level = self.table @ columns
         upto = np.cumsum(level, axis=0)
-        middle = upto[self.starts] - level[self.starts] + n / 2
-        centred = upto - level / 2
-        centred -= np.take(middle, self.rater, axis=0)
+        before, through = upto[self.first] - level[self.first], upto[self.last]
+        n = through - before
         # Products, for numpy's ** 3 is a general power and many times slower.
-        return np.take(centred, self.code, axis=0), n * n * n - self.raters @ (level * level * level)
+        spread = n * n * n - self.by_group @ (level * level * level)
+        level /= 2
+        upto -= level
+        upto -= np.take((before + through) / 2, self.group, axis=0)
+        return upto, spread
 
 
 def _indicator(row: Ints, column: Ints, shape: tuple[int, int]) -> sparse.csr_array:
