@@ -70,7 +70,7 @@ def agree(
     return work.result()
 
 
-def _uncounted(total: int) -> AbstractContextManager[Callable[[], None]]:
+def _uncounted(_: int) -> AbstractContextManager[Callable[[], None]]:
     return nullcontext(lambda: None)
 
 

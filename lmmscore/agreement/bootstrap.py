@@ -22,6 +22,7 @@ from lmmscore.leaderboard.resampling import one_thread
 CountStatistic = Callable[[Floats], Floats]
 """From counts, a row a resample, to the statistic, a number a resample; NaN where it is undefined."""
 
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """One of several statistics that are computed together: a row of what the joint function returns."""

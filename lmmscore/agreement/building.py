@@ -201,7 +201,9 @@ def ceiling(
     measure = rater_measure(beside, Part(joint, 0), judge=True)
     statistics = {} if measure.counted is None else {"judge": Part(joint, 0), "gap": Part(joint, 1)}
     number, once = affordable(measure.cost_ns, resamples), np.ones(items, dtype=np.int64)
-    found = intervals(statistics, once, resamples=number, rng=np.random.default_rng(seed)) if statistics else {}
+    found = (
+        intervals(statistics, once, resamples=number, rng=np.random.default_rng(seed)) if statistics else {}
+    )
     row = Row(headline.judge, headline.factor, measure, found.get("judge"))
     return row, _verdict(row, headline, own, int(both.sum()), found.get("gap"))
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import sparse
 
-from lmmscore.agreement.arrays import Floats, Ints, snap
+from lmmscore.agreement.arrays import Floats, Ints, adding, snap
 from lmmscore.agreement.counted import TINY
 
 BLOCK_EDITS = 4_096
@@ -72,17 +71,19 @@ class _Block:
         raters, sizes = len(item), [len(one) for one in item]
         self.item = np.concatenate(item)
         edits = np.arange(len(self.item))
-        self.by_rater = _indicator(np.repeat(np.arange(raters), sizes), edits, (raters, len(edits)))
+        self.by_rater = adding(np.repeat(np.arange(raters), sizes), edits, (raters, len(edits)))
         columns = [*others, *(column for side in sides for column in side)]
         group = np.repeat(np.arange(len(columns)), sizes * (1 + len(sides)))
         # Values are sorted once, here; the levels of all groups lie one after the other.
-        levels, code = np.unique(group + 1j * np.concatenate([snap(one) for one in columns]), return_inverse=True)
+        levels, code = np.unique(
+            group + 1j * np.concatenate([snap(one) for one in columns]), return_inverse=True
+        )
         self.code = code.reshape(1 + len(sides), len(edits))
         self.group = levels.real.astype(np.int64)
         self.first = np.flatnonzero(np.diff(self.group, prepend=-1))
         self.last = np.append(self.first[1:], len(levels)) - 1
-        self.table = _indicator(code, np.tile(self.item, len(self.code)), (len(levels), items))
-        self.by_group = _indicator(self.group, np.arange(len(levels)), (len(columns), len(levels)))
+        self.table = adding(code, np.tile(self.item, len(self.code)), (len(levels), items))
+        self.by_group = adding(self.group, np.arange(len(levels)), (len(columns), len(levels)))
 
     def of(self, columns: Floats) -> Floats:
         """Return ρ by side, rater and resample, from counts with a column a resample."""
@@ -91,7 +92,9 @@ class _Block:
         weighted = np.take(ranks, self.code[0], axis=0)
         weighted *= np.take(columns, self.item, axis=0)
         found = []
-        for code, below in zip(self.code[1:], np.sqrt(np.maximum(spread[0] * spread[1:] / 144, 0)), strict=True):
+        for code, below in zip(
+            self.code[1:], np.sqrt(np.maximum(spread[0] * spread[1:] / 144, 0)), strict=True
+        ):
             cross = np.take(ranks, code, axis=0)
             cross *= weighted
             cross = self.by_rater @ cross
@@ -110,8 +113,3 @@ class _Block:
         upto -= level
         upto -= np.take((before + through) / 2, self.group, axis=0)
         return upto, spread
-
-
-def _indicator(row: Ints, column: Ints, shape: tuple[int, int]) -> sparse.csr_array:
-    """Return a table that adds up the given columns into the given rows."""
-    return sparse.csr_array((np.ones(len(row)), (row, column)), shape=shape)
