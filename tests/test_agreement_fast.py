@@ -11,7 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmmscore.agreement import agree, building, correlation, counted, levels, pairforms, pairs, people
+from lmmscore.agreement import (
+    affording,
+    agree,
+    building,
+    correlation,
+    counted,
+    levels,
+    pairforms,
+    pairs,
+    people,
+)
 from lmmscore.agreement.arrays import Floats, Ints
 from lmmscore.agreement.pairing import Paired
 from lmmscore.agreement.people import Ratings
@@ -157,9 +167,9 @@ def test_an_interval_left_away_for_its_cost_says_so(monkeypatch: pytest.MonkeyPa
 
 def test_a_costly_statistic_gets_fewer_resamples_and_the_row_says_how_many() -> None:
     """Cost is estimated, not measured, so that the numbers are the same on any machine."""
-    assert building.affordable(1.0, 9_999) == 9_999
-    assert building.affordable(1e12, 9_999) == building.FEWEST_RESAMPLES
-    assert building.affordable(1e12, 100) == 100
+    assert affording.affordable(1.0, 9_999) == 9_999
+    assert affording.affordable(1e12, 9_999) == affording.FEWEST_RESAMPLES
+    assert affording.affordable(1e12, 100) == 100
 
 
 def test_progress_is_counted_to_the_end() -> None:
