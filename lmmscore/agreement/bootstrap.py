@@ -43,8 +43,8 @@ def parts(joint: CountStatistic, names: Sequence[str]) -> dict[str, Part]:
 CHUNK_CELLS = 1 << 16
 """Counts handled at once: small enough to stay in a processor's cache, large enough to amortise numpy's calls."""
 
-FEW_CHUNKS = 32
-"""Chunks up to which one thread does it: two would spend more on taking turns than they save."""
+MANY_CHUNKS = 256
+"""Chunks above which threads share them. Below, their calls are short, and taking turns costs more than it saves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ def _evaluate(statistics: Mapping[str, CountStatistic], draws: Sequence[Draw]) -
         ]
 
     # numpy lets go of the interpreter while it draws and sums, so threads suffice; the products inside stay on one.
-    workers = os.cpu_count() if len(draws) > FEW_CHUNKS else 1
+    workers = os.cpu_count() if len(draws) > MANY_CHUNKS else 1
     with one_thread(), ThreadPoolExecutor(max_workers=workers) as pool:
         chunks = list(pool.map(over_chunk, draws))
     return {

@@ -87,29 +87,35 @@ class _Block:
 
     def of(self, columns: Floats) -> Floats:
         """Return ρ by side, rater and resample, from counts with a column a resample."""
-        ranks, spread = self._ranks(columns)
-        spread = spread.reshape(len(self.code), -1, columns.shape[1])
+        ranks, n, middle, spread = self._ranks(columns)
         weighted = np.take(ranks, self.code[0], axis=0)
         weighted *= np.take(columns, self.item, axis=0)
-        found = []
-        for code, below in zip(
-            self.code[1:], np.sqrt(np.maximum(spread[0] * spread[1:] / 144, 0)), strict=True
-        ):
-            cross = np.take(ranks, code, axis=0)
-            cross *= weighted
-            cross = self.by_rater @ cross
-            found.append(np.divide(cross, below, out=np.full_like(cross, np.nan), where=below > TINY))
-        return np.stack(found)
+        # Ranks are whole numbers, so taking their means off the sums of products afterwards loses nothing.
+        cross = np.stack([self.by_rater @ _times(ranks, code, weighted) for code in self.code[1:]])
+        cross -= n * middle[0] * middle[1:]
+        below = 4 * np.sqrt(np.maximum(spread[0] * spread[1:] / 144, 0))
+        return np.asarray(np.divide(cross, below, out=np.full_like(cross, np.nan), where=below > TINY))
 
-    def _ranks(self, columns: Floats) -> tuple[Floats, Floats]:
-        """Return each level's midrank, centred in its group, and each group's n³ − Σ(tied³)."""
+    def _ranks(self, columns: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return twice each level's midrank, counted on through the groups, and of the groups, by side and rater:
+        how many edits were drawn, twice their mean midrank, and n³ − Σ(tied³)."""
         level = self.table @ columns
         upto = np.cumsum(level, axis=0)
-        before, through = upto[self.first] - level[self.first], upto[self.last]
-        n = through - before
+        through = upto[self.last]
+        before = upto[self.first] - level[self.first]
         # Products, for numpy's ** 3 is a general power and many times slower.
-        spread = n * n * n - self.by_group @ (level * level * level)
-        level /= 2
+        cubes = level * level
+        cubes *= level
+        n = through - before
+        spread = n * n * n - self.by_group @ cubes
+        upto += upto
         upto -= level
-        upto -= np.take((before + through) / 2, self.group, axis=0)
-        return upto, spread
+        shape = (len(self.code), -1, columns.shape[1])
+        n, middle, spread = (one.reshape(shape) for one in (n, before + through, spread))
+        return upto, n[0], middle, spread
+
+
+def _times(ranks: Floats, code: Ints, weights: Floats) -> Floats:
+    product = np.take(ranks, code, axis=0)
+    product *= weights
+    return product
