@@ -2,12 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-transformers check bench docs clean
+.PHONY: demo test test-transformers check bench docs docs-output docs-picture clean
 
-demo: .venv/.base            ## run the whole job offline on the bundled benchmark
+demo: .venv/.base            ## set up, then try everything offline on the drawn pictures
 	$(BIN)/lmmscore demo
 
-test: .venv/.dev             ## run the tests
+test: .venv/.dev             ## set up, then run the tests
 	$(BIN)/python -m pytest -n 2
 
 test-transformers: .venv/.dev ## by hand: the API judge against a real server that looks at images (installs torch)
@@ -23,7 +23,17 @@ bench: .venv/.dev            ## measure, as ratios in one run
 	$(BIN)/python -m benchmarks $(ONLY)
 
 docs: .venv/.docs            ## build the documentation site into site/
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+docs-output: .venv/.dev      ## write anew what the documentation shows: references, drawings, printed output
+	$(BIN)/python docs/scripts/generate.py
+	$(BIN)/python docs/scripts/pictures.py
+	$(BIN)/python docs/scripts/transcript.py
+	$(BIN)/python docs/scripts/notebook.py
+	$(BIN)/python docs/scripts/shown.py
+
+docs-picture: .venv/.dev     ## photograph the report for the README; needs chromium
+	$(BIN)/python docs/scripts/screenshot.py
 
 clean:                       ## remove everything that can be made again
 	rm -rf .venv build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis

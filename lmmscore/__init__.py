@@ -8,13 +8,13 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from lmmscore.agreement import agree
-    from lmmscore.api import run
+    from lmmscore.interactive import run
     from lmmscore.leaderboard import rank
     from lmmscore.report.leaderboard import render
     from lmmscore.runs import Run, open_run
 
 _WHERE = {
-    "run": "lmmscore.api",
+    "run": "lmmscore.interactive",
     "open_run": "lmmscore.runs",
     "Run": "lmmscore.runs",
     "rank": "lmmscore.leaderboard",

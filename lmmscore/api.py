@@ -76,9 +76,11 @@ def plan_of(request: Request) -> Plan:
 async def play_request(request: Request, hooks: Hooks) -> Run:
     """Play the request's sessions and return the run; asking the same again asks nothing that is on record."""
     plan = plan_of(request)
-    bench = open_judge(request.judge, _judge_options(request))
+    bench = open_judge(request.judge, request.judge_options)
     out = request.out or default_folder(plan, bench.judge.name)
     ledger_path = request.ledger or out / "ledger.sqlite"
+    if request.judge_options.get("budget_usd") is not None and ledger_path.is_file():
+        bench = await _told_what_was_spent(request, bench, ledger_path)
     asker = Asker.of(bench.judge.name, bench.judge.parameters)
     folder = RunFolder(
         out, describe(plan, request.recipe, asker, bench.judge.caution, request.command), ledger_path
@@ -96,7 +98,7 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
             await runner.run(plan, folder.take)
             await _play_anchors(request, plan, runner, out)
             state = "finished" if runner.error is None else f"stopped: {runner.error}"
-            run = folder.finish(ledger, asker, state)
+            run = _finished(folder, runner, ledger, asker, state)
         finally:
             folder.close()
             await bench.judge.close()
@@ -107,14 +109,22 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
     return run
 
 
-def _judge_options(request: Request) -> dict[str, Any]:
-    """Return the judge's options; a budget covers the whole run, so it is told what earlier parts have spent."""
-    options = dict(request.judge_options)
-    ledger = request.ledger or (request.out / "ledger.sqlite" if request.out else None)
-    if options.get("budget_usd") is not None and ledger is not None and ledger.is_file():
-        with Ledger(ledger, read_only=True) as earlier:
-            options["spent_usd"] = earlier.cost_usd()
-    return options
+def _finished(folder: RunFolder, runner: Runner, ledger: Ledger, asker: Asker, state: str) -> Run:
+    try:
+        return folder.finish(ledger, asker, state)
+    except LmmscoreError:
+        if runner.error is None:
+            raise
+        # The run was stopped already: what stopped it is the news, not that its tables cannot be written.
+        raise runner.error from None
+
+
+async def _told_what_was_spent(request: Request, bench: Bench, ledger_path: Path) -> Bench:
+    """Return the judge anew: a budget covers the whole run, so it must know what earlier parts have spent."""
+    with Ledger(ledger_path, read_only=True) as earlier:
+        spent = earlier.cost_usd()
+    await bench.judge.close()
+    return open_judge(request.judge, {**request.judge_options, "spent_usd": spent})
 
 
 async def _play_anchors(request: Request, plan: Plan, runner: Runner, out: Path) -> None:
@@ -161,7 +171,7 @@ def run(
     """Judge a benchmark and return the run, as `lmmscore run` does.
 
     `judge` is a name as on the command line, or any object that has the methods of `lmmscore.judges.base.Judge`.
-    The same call again goes on where it stopped: what is in the ledger is not asked again.
+    The same call again goes on where it stopped, at no cost for what was answered before.
     """
     request = Request(
         benchmark=Path(benchmark),

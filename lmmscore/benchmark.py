@@ -6,12 +6,6 @@ What the pictures themselves are like is looked at in `inspection`.
 
 from __future__ import annotations
 
-import csv
-import glob
-import io
-import json
-import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,9 +14,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from lmmscore.errors import BenchmarkError, FileProblem, nearest
-from lmmscore.images import IMAGE_SUFFIXES
+from lmmscore.itemrows import read_rows
+from lmmscore.picturefiles import PictureFiles
 from lmmscore.records import Item
-from lmmscore.yamlfile import complaints, load_yaml, read_text
+from lmmscore.yamlfile import complaints, load_yaml
 
 KINDS = ("source", "reference", "marked")
 """The kinds of picture an item may have besides its edits."""
@@ -170,7 +165,7 @@ class _Reader:
     def __init__(self, path: Path, file: BenchmarkFile) -> None:
         self.path = path
         self.file = file
-        self.root = (path.parent / file.root).resolve()
+        self.files = PictureFiles((path.parent / file.root).resolve(), self._problem)
         self.problems: list[Problem] = []
 
     def benchmark(self) -> Benchmark:
@@ -184,13 +179,11 @@ class _Reader:
             says = f"edits of {name!r} are given but it is not under methods{nearest(name, methods)}"
             self._problem(f"{self.path}, methods", "unknown-method", says)
         return Benchmark(
-            self.file.name, self.path, self.root, tuple(methods), tuple(items), tuple(self.problems)
+            self.file.name, self.path, self.files.root, tuple(methods), tuple(items), tuple(self.problems)
         )
 
     def _problem(self, place: str, kind: str, says: str) -> None:
         self.problems.append(Problem(place, kind, says))
-
-    # Items
 
     def _rows(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield each item's place and its fields as written."""
@@ -198,7 +191,7 @@ class _Reader:
             for number, row in enumerate(self.file.items, 1):
                 yield f"{self.path}, item {number}", row
             return
-        path = self._inside(self.file.items, f"{self.path}, items", base=self.path.parent.resolve())
+        path = self.files.inside(self.file.items, f"{self.path}, items", base=self.path.parent.resolve())
         if path is None:
             return
         try:
@@ -230,8 +223,8 @@ class _Reader:
                 self._problem(place, "missing-column", "no instruction")
                 continue
             images = {kind: getattr(parsed, kind) for kind in KINDS if getattr(parsed, kind) is not None}
-            paths = {kind: self._inside(value, f"{place}, {kind}") for kind, value in images.items()}
-            edits = {m: self._inside(value, f"{place}, edits.{m}") for m, value in parsed.edits.items()}
+            paths = {kind: self.files.inside(value, f"{place}, {kind}") for kind, value in images.items()}
+            edits = {m: self.files.inside(value, f"{place}, edits.{m}") for m, value in parsed.edits.items()}
             items.append(Item(parsed.id, parsed.task, parsed.instruction, _present(paths), _present(edits)))
         return items
 
@@ -242,10 +235,10 @@ class _Reader:
             return []
         rows = [(place, row) for place, row in rows if self._has_columns(place, row)]
         templates = {k: getattr(self.file.images, k) for k in KINDS if getattr(self.file.images, k)}
-        edits = self._edits(self.file.images.edit, rows, templates)
+        edits = self.files.edits(self.file.images.edit, self.file.methods, rows, templates)
         items = []
         for place, row in rows:
-            paths = {k: self._file(t, row, f"{place}, images.{k}") for k, t in templates.items()}
+            paths = {k: self.files.file(t, row, f"{place}, images.{k}") for k, t in templates.items()}
             known = {"id", "task", "instruction"}
             fields = {key: str(value) for key, value in row.items() if key not in known}
             task, wish = str(row.get("task") or "all"), str(row["instruction"])
@@ -260,162 +253,6 @@ class _Reader:
                 return False
         return True
 
-    # Files
-
-    def _edits(
-        self, template: str, rows: list[tuple[str, dict[str, Any]]], others: Mapping[str, str]
-    ) -> dict[str, dict[str, Path]]:
-        edits: dict[str, dict[str, Path]] = {str(row["id"]): {} for _, row in rows}
-        if "{method}" not in template:
-            self._problem(f"{self.path}, images.edit", "bad-value", "must contain {method}")
-            return edits
-        for place, row in rows:
-            if self.file.methods:
-                for method in self.file.methods:
-                    path = self._file(template, {**row, "method": method}, place, absent_ok=True)
-                    if path is not None:
-                        edits[str(row["id"])][method] = path
-        if not self.file.methods:
-            self._discover(template, rows, others, edits)
-        return edits
-
-    def _discover(
-        self,
-        template: str,
-        rows: list[tuple[str, dict[str, Any]]],
-        others: Mapping[str, str],
-        edits: dict[str, dict[str, Path]],
-    ) -> None:
-        """Find the methods from the files there are. A file that fits two ids belongs to the longer one."""
-        taken: set[Path] = set()
-        for place, row in rows:
-            found = (self._file(other, row, place, absent_ok=True) for other in others.values())
-            taken.update(path for path in found if path is not None)
-        for place, row in sorted(rows, key=lambda entry: -len(str(entry[1]["id"]))):
-            pattern = self._fill(template, {**row, "method": "\0"}, place)
-            if pattern is None:
-                continue
-            expression = re.compile(_as_regex(pattern), re.DOTALL)
-            wildcard = glob.escape(pattern).replace("\0", "*").replace("[*]", "*")
-            for name in sorted(glob.glob(wildcard, root_dir=self.root)):
-                match = expression.fullmatch(Path(name).as_posix())
-                path = self._inside(name, place) if match and _is_image(name) else None
-                if match and path is not None and path not in taken:
-                    edits[str(row["id"])].setdefault(match["method"], path)
-                    taken.add(path)
-
-    def _fill(self, template: str, row: Mapping[str, Any], place: str) -> str | None:
-        unknown = [name for name in re.findall(r"\{(\w+)\}", template) if name not in row]
-        if unknown:
-            says = f"unknown name {{{unknown[0]}}} in {template!r}{nearest(unknown[0], row)}"
-            self._problem(place, "unknown-name", says)
-            return None
-        return re.sub(r"\{(\w+)\}", lambda match: str(row[match[1]]), template)
-
-    def _file(
-        self, template: str, row: Mapping[str, Any], place: str, *, absent_ok: bool = False
-    ) -> Path | None:
-        """Return the file a template names; with `.*` at its end, the first picture of any type."""
-        name = self._fill(template, row, place)
-        if name is None:
-            return None
-        if name.endswith(".*"):
-            found = glob.glob(glob.escape(name[:-2]) + ".*", root_dir=self.root)
-            # "1_sd1.*" must not find 1_sd1.5.png, which is another method's.
-            found = [n for n in found if _is_image(n) and n.rpartition(".")[0] == str(Path(name[:-2]))]
-            name = sorted(found)[0] if found else name
-        path = self._inside(name, place)
-        if path is not None and absent_ok and not _exists(path):
-            return None
-        return path
-
-    def _inside(self, name: str, place: str, base: Path | None = None) -> Path | None:
-        base = base or self.root
-        path = base / name
-        try:
-            real = Path(os.path.realpath(path))
-        except (OSError, ValueError):
-            real = path
-        if "\0" in name or not real.is_relative_to(base):
-            says = f"{name!r} leaves the folder {base}; move the file inside (links out of it count too)"
-            self._problem(place, "path-outside", says)
-            return None
-        return path
-
 
 def _present(paths: Mapping[str, Path | None]) -> dict[str, Path]:
     return {key: path for key, path in paths.items() if path is not None}
-
-
-def _is_image(name: str) -> bool:
-    return Path(name).suffix.lower() in IMAGE_SUFFIXES
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:  # a name longer than the file system allows
-        return False
-
-
-def _as_regex(pattern: str) -> str:
-    """Return a pattern for paths in which NUL stands for a method and a final `.*` for any type."""
-    tail = r"\.[^./]+" if pattern.endswith(".*") else ""
-    body = pattern.removesuffix(".*") if tail else pattern
-    first, *rest = body.split("\0")
-    expression = re.escape(first)
-    for number, part in enumerate(rest):
-        expression += (r"(?P<method>[^/]+)" if number == 0 else r"(?P=method)") + re.escape(part)
-    return expression + tail
-
-
-def read_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (place, fields) for each row of a .csv, .tsv, .jsonl, .json or .yaml file."""
-    text = read_text(path)
-    if path.suffix in {".jsonl", ".ndjson"}:
-        yield from _jsonl_rows(path, text)
-    elif path.suffix in {".yaml", ".yml", ".json"}:
-        rows = _json(path, text) if path.suffix == ".json" else load_yaml(path)
-        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            raise FileProblem(f"{path}: expected a list of items, each with id, task and instruction")
-        for number, row in enumerate(rows, 1):
-            yield f"{path}, item {number}", row
-    elif path.suffix in {".csv", ".tsv", ".txt"}:
-        yield from _csv_rows(path, text)
-    else:
-        raise FileProblem(f"{path}: items are read from .csv, .tsv, .jsonl or .yaml")
-
-
-def _json(path: Path, text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise FileProblem(f"{path}: not JSON ({error})") from error
-
-
-def _jsonl_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise FileProblem(f"{path}, line {number}: not JSON ({error})") from error
-        if not isinstance(row, dict):
-            raise FileProblem(f"{path}, line {number}: expected an object with id, task and instruction")
-        yield f"{path}, line {number}", row
-
-
-def _csv_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    header = text.split("\n", 1)[0]
-    delimiter = max(",;\t", key=header.count)
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    try:
-        for row in reader:
-            if None in row:
-                raise FileProblem(
-                    f"{path}, line {reader.line_num}: more cells than the header has; quote commas"
-                )
-            yield f"{path}, line {reader.line_num}", {k.strip(): v for k, v in row.items() if k is not None}
-    except csv.Error as error:
-        raise FileProblem(f"{path}, line {reader.line_num}: not valid CSV ({error})") from error

@@ -49,7 +49,7 @@ class JsonForm(_Strict):
 
 
 class Turn(_Strict):
-    """One thing said to the judge, with the images shown and what is read from the reply."""
+    """A single step of a dialog: words, pictures to go with them, and what the answer is read for."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_-]*$", description="How messages and links refer to this turn.")
     each: Literal["edit"] | None = Field(None, description="`edit`: say this once for every edit, in order.")

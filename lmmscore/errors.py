@@ -112,6 +112,12 @@ class BudgetExhausted(JudgeError):
     scope: Scope = "run"
 
 
+class NotRecorded(JudgeError):
+    """A reply came but could not be written down. Nothing more may be asked: it would be paid for and lost."""
+
+    scope: Scope = "run"
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return `; did you mean X?` for the known word nearest to `word`, or nothing."""
     match = get_close_matches(word, list(known), n=1, cutoff=0.6)

@@ -1,4 +1,4 @@
-"""Open, strip, fit, digest and encode a picture, once.
+"""Prepare pictures for a judge: upright, stripped to their pixels, no larger than asked.
 
 A picture's identity is the digest of its file and of the recipe by which it is prepared. The encoded bytes are
 not part of it: encoders differ between machines, and a resumed run must not have to encode anything.

@@ -26,7 +26,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A source image, an instruction and a task category, with the edits that methods made of it."""
+    """A picture to be edited: what was wanted, in which task category, and what each method made of it."""
 
     id: str
     task: str

@@ -150,7 +150,7 @@ class RunFolder:
             self._sessions = self._part("sessions.jsonl")
             self._rows = csv.writer(self._scores, lineterminator="\n")
             self._rows.writerow(SCORE_COLUMNS)
-        self.unscored = self.scored = self.slips = self.repairs = 0
+        self.unscored = self.slips = self.repairs = self._taken = 0
 
     def _refuse_another_run(self) -> None:
         if not (self.path / "run.yaml").is_file():
@@ -175,18 +175,21 @@ class RunFolder:
         with _writing(self.path):
             self._rows.writerows(as_cells(row) for row in result.scores)
             for played in result.played:
-                self._sessions.write(json.dumps(_session_line(played, result), ensure_ascii=False) + "\n")
-        for row in result.scores:
-            if row.factor == "overall":
-                self.scored += row.score is not None
-                self.unscored += row.score is None
-        self.slips += sum(len(slips(played)) for played in result.played)
+                line = _session_line(played, result)
+                self.slips += len(line["slips"])
+                self._sessions.write(json.dumps(line, ensure_ascii=False) + "\n")
+        self._taken += 1
+        self.unscored += len({row.method for row in result.scores if row.score is None})
         self.repairs += sum(played.repairs for played in result.played)
 
     def finish(self, ledger: Ledger, asker: Asker, state: str) -> Run:
         """Put the derived files in place and say how the run ended."""
+        nothing = state != "finished" and not self._taken
+        if nothing:
+            # Stopped before anything was finished: what an earlier run derived is worth more than an empty table.
+            self.close()
         with _writing(self.path):
-            for file, name in ((self._scores, "scores.csv"), (self._sessions, "sessions.jsonl")):
+            for file, name in () if nothing else self._derived():
                 file.flush()
                 file.close()
                 (self.path / f"{name}.part").replace(self.path / name)
@@ -206,11 +209,15 @@ class RunFolder:
         )
         return Run(self.path)
 
+    def _derived(self) -> tuple[tuple[TextIO, str], ...]:
+        return (self._scores, "scores.csv"), (self._sessions, "sessions.jsonl")
+
     def close(self) -> None:
         """Let go of the files; what was not finished leaves no half-written table behind."""
-        for file, name in ((self._scores, "scores.csv"), (self._sessions, "sessions.jsonl")):
+        for file, name in self._derived():
             if not file.closed:
-                file.close()
+                with contextlib.suppress(OSError):  # a full disk complains once more when the last rows are flushed
+                    file.close()
                 with contextlib.suppress(OSError):
                     (self.path / f"{name}.part").unlink()
 

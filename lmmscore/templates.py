@@ -60,4 +60,4 @@ def fill(text: str, values: Mapping[str, str], where: str) -> str:
         filled = values[match[2]]
         return filled.removesuffix(".") if text[match.end() : match.end() + 1] == "." else filled
 
-    return SLOT.sub(value, text)
+    return SLOT.sub(value, text) if "{{" in text else text

@@ -65,11 +65,16 @@ def _refuse_what_unfolds(text: str, where: str) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.AliasEvent):
-            line = event.start_mark.line + 1
-            raise FileProblem(f"{where}, line {line}: YAML aliases (*name) are not allowed; write it out")
+            raise FileProblem(
+                f"{where}, line {_line(event)}: YAML aliases (*name) are not allowed; write it out"
+            )
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
-            raise FileProblem(f"{where}, line {event.start_mark.line + 1}: nested more than {MAX_DEPTH} deep")
+            raise FileProblem(f"{where}, line {_line(event)}: nested more than {MAX_DEPTH} deep")
+
+
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark is not None else 1
 
 
 def _refuse_duplicates(root: yaml.Node, where: str) -> None:

@@ -137,6 +137,22 @@ def test_a_run_error_keeps_what_was_finished(tmp_path: Path, make_benchmark: Mak
     assert len(second.asked) == 2 + 4 * 7 - 12
 
 
+def test_a_run_stopped_at_once_keeps_the_tables_there_were(tmp_path: Path, make_benchmark: Maker) -> None:
+    """A key that has expired since does not cost the scores of yesterday."""
+    root = make_benchmark(items=2)
+    lmmscore.run(root, judge=judge(), out=tmp_path / "r")
+    before = (tmp_path / "r" / "scores.csv").read_bytes()
+
+    def expired(conversation: Conversation) -> str:
+        error = JudgeError("expired")
+        error.scope = "run"
+        raise error
+
+    with pytest.raises(JudgeError, match="expired"):
+        lmmscore.run(root, judge=ScriptedJudge(expired), out=tmp_path / "r", max_side_px=8)
+    assert (tmp_path / "r" / "scores.csv").read_bytes() == before
+
+
 def test_another_run_is_not_written_over(tmp_path: Path, make_benchmark: Maker) -> None:
     """A folder that holds another dialog's run is refused."""
     root = make_benchmark(items=1)

@@ -122,7 +122,8 @@ def test_a_poor_console_never_ends_the_program(encoding: str, tmp_path: Path) ->
 
 def test_redirected_output_is_utf8(tmp_path: Path) -> None:
     """In a pipe the data are UTF-8 whatever the locale, as programs expect of JSON and CSV."""
-    code = "from lmmscore.cli.streams import never_fail_to_print as n; import sys; n(sys.stdout); print('\\xd7 \\u2013')"
+    load = "import sys; from lmmscore.cli.streams import never_fail_to_print as ready"
+    code = f"{load}; ready(sys.stdout); print('\\xd7 \\u2013')"
     env = {**os.environ, "PYTHONUTF8": "0", "LC_ALL": "en_US.ISO-8859-1", "PYTHONCOERCECLOCALE": "0"}
     env.pop("PYTHONIOENCODING", None)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=env, check=True)

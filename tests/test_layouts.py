@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -115,11 +116,11 @@ def test_tasks_may_be_the_outer_folders(tmp_path: Path) -> None:
 
 def test_without_a_source_folder_it_asks(tmp_path: Path) -> None:
     """Folders that share names but none of which is called a source: one line says what to type."""
-    paint(tmp_path, "photos/1.png", "A/1.png", "B/1.png")
+    paint(tmp_path, "shots/1.png", "A/1.png", "B/1.png")
     result = run(tmp_path)
     assert "--source FOLDER" in str(result.exception)
-    assert "A, B, photos" in str(result.exception)
-    benchmark = made(tmp_path, "--source", "photos")
+    assert "A, B, shots" in str(result.exception)
+    benchmark = made(tmp_path, "--source", "shots")
     assert benchmark.methods == ("A", "B")
 
 
@@ -354,3 +355,29 @@ def test_the_demo_is_recognised_from_the_command_line(tmp_path: Path) -> None:
     ]
     assert set(again.methods) == set(original.methods)
     assert all(set(i.images) == {"source", "reference", "marked"} for i in again.items)
+
+
+def test_plain_images_beside_methods_are_the_sources(tmp_path: Path) -> None:
+    """images/ beside SINE/ and P2P/ holds the sources, though its name does not say so."""
+    paint(tmp_path, "images/1.jpg", "SINE/1.png", "P2P/1.png")
+    assert made(tmp_path).methods == ("P2P", "SINE")
+
+
+def test_many_pictures_are_looked_at_once(tmp_path: Path) -> None:
+    """Two thousand edits of mixed types are a matter of a second, not of listing a folder two thousand times."""
+    names = [f"{who}/{n}{'.png' if n % 2 else '.jpg'}" for who in ("source", "A") for n in range(1000)]
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"not looked into")
+    listed = 0
+    original = os.listdir
+
+    def counted(path: Path) -> list[str]:
+        nonlocal listed
+        listed += 1
+        return original(path)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "listdir", counted)
+        assert len(made(tmp_path).items) == 1000
+    assert listed < 20

@@ -364,3 +364,18 @@ def test_imgedit_with_everything_elsewhere(tmp_path: Path) -> None:
     benchmark = load_benchmark(tmp_path / "out")
     assert edits(benchmark) == {"673": {"flux"}, "1082": {"flux"}}
     assert not inspect(benchmark)
+
+
+def test_gedit_outputs_without_fullset(tmp_path: Path) -> None:
+    """METHOD/TASK/en/KEY.png is known by GEdit-Bench's task names."""
+    for method in ("A", "B"):
+        paint(tmp_path, f"{method}/color_alter/en/k.png", f"{method}/color_alter/en/k_SRCIMG.png")
+    benchmark = made(tmp_path, "--instruction", "x")
+    assert benchmark.tasks == ("color_alter",)
+    assert edits(benchmark) == {"k": {"A", "B"}}
+
+
+def test_a_vibe_entry_that_says_nothing_is_missing(tmp_path: Path) -> None:
+    """An entry with an error instead of a picture does not keep the file from being read."""
+    vibe(tmp_path, "m", [entry("1"), {"id": "2", "prompt": "Do 2", "error": "timeout"}])
+    assert edits(made(tmp_path)) == {"1": {"m"}, "2": set()}

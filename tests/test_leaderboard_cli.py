@@ -203,10 +203,10 @@ def test_a_real_item_is_ranked_against_the_survey(tmp_path: Path) -> None:
     edits = {path.stem.removeprefix("6_"): str(path) for path in sorted(fox.glob("6_*.png"))}
     shutil.copytree(fox, tmp_path / "fox")
     item = {
-        "id": "fox",
         "task": "background_change",
-        "instruction": "Change the snowland to a beach",
+        "id": "six",
         "source": "fox/6_src.jpg",
+        "instruction": "Put a beach in place of the snow",
         "edits": {name: f"fox/{Path(path).name}" for name, path in edits.items()},
     }
     (tmp_path / "benchmark.yaml").write_text(yaml.safe_dump({"name": "fox", "items": [item]}))

@@ -92,3 +92,11 @@ def test_scores_without_positions_say_so() -> None:
 def test_one_item_is_too_little() -> None:
     """A slope needs several items; one gives a statement."""
     assert fitted(judged(1, 3, tasks=1)).slope is None
+
+
+def test_edits_judged_one_by_one_have_no_place() -> None:
+    """Where each edit has a conversation of its own, no warning about fixed places is given."""
+    alone = judged(6, 3).assign(position=1)
+    found = fitted(alone)
+    assert not found.fixed
+    assert "conversation of its own" in found.statement

@@ -31,7 +31,7 @@ class Clock:
 
     now_s: float = 0.0
 
-    def __call__(self) -> float:  # noqa: D102
+    def __call__(self) -> float:
         return self.now_s
 
 

@@ -72,16 +72,16 @@ class Reader(HTMLParser):
         self._inside = ""
         self.feed(text)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: D102
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
         self._inside = (
             dict(attrs).get("id") or "script" if tag == "script" else "style" if tag == "style" else ""
         )
 
-    def handle_endtag(self, tag: str) -> None:  # noqa: D102
+    def handle_endtag(self, tag: str) -> None:
         self._inside = ""
 
-    def handle_data(self, data: str) -> None:  # noqa: D102
+    def handle_data(self, data: str) -> None:
         if self._inside.startswith("data-"):
             self.data[self._inside] = json.loads(data)
         elif not self._inside:
@@ -297,6 +297,10 @@ def test_a_page_without_its_pictures_or_its_ledger_still_says_what_it_can(run: R
     assert "CleanEdit" in Reader(page).text
     assert data["data-talks-0"][0]["turns"][0]["marks"] == ["not in the ledger"]  # type: ignore[index]
     assert set(data["data-pictures-0"]) == {""}  # type: ignore[arg-type]
+    (mailed / "sessions.jsonl").unlink()
+    bare = write_report([Judged("mailed", open_run(mailed))], Wish(out=tmp_path / "bare.html"))
+    core = Reader(bare.read_text(encoding="utf-8")).data["data-core"]
+    assert core["talks"] == [] and len(core["items"][0]) == 3  # type: ignore[index]
 
 
 def test_pictures_are_found_where_they_are_now(run: Run, tmp_path: Path) -> None:
@@ -377,7 +381,7 @@ def test_drawn_intervals_keep_their_order() -> None:
     axis = means_axis([row])
     drawn = bar(row, axis)
     assert drawn is not None and drawn.low is not None and drawn.high is not None
-    assert 0 < drawn.low < drawn.x < drawn.high < 220
+    assert 0 < drawn.low < drawn.x < drawn.high < 170
     strip = rank_strip(row, 5)
     assert strip is not None and strip.band is not None and strip.allowed is not None
     assert strip.band[0] < strip.x < strip.band[0] + strip.band[1] < strip.allowed[0] + strip.allowed[1]

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import sys
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from pydantic import BaseModel
 from lmmscore.benchmark import BenchmarkFile, InlineItem
 from lmmscore.cli import COMMANDS, lmmscore
 from lmmscore.dialogs import SLOT_NAMES, Dialog, Suite
-from lmmscore.judge_files import JudgesFile
+from lmmscore.judges.judge_files import JudgesFile
 
 DOCS = Path(__file__).parents[1]
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -73,8 +74,8 @@ def reference() -> str:
     """Return the page that lists every key of every file."""
     text = [NOTICE, "# File formats, key by key\n\n"]
     text.append(
-        "Every file is strict: an unknown key is refused, and the nearest known one suggested. An editor that knows JSON "
-        "schemas completes and checks the keys: begin a YAML file with, for example,\n\n"
+        "Every file is strict: an unknown key is refused, and the nearest known one suggested. An editor that knows "
+        "JSON schemas completes and checks the keys: begin a YAML file with, for example,\n\n"
         "```yaml\n# yaml-language-server: $schema=https://lmmscore.github.io/lmmscore/schema/dialog.json\n```\n\n"
         "The schemas: [benchmark](schema/benchmark.json), [dialog](schema/dialog.json), [suite](schema/suite.json), "
         "[judges](schema/judges.json).\n\n"
@@ -125,7 +126,7 @@ def _cell(text: str) -> str:
 
 
 def _default(value: Any) -> str:
-    if value in (None, "", (), {}, []):
+    if isinstance(value, BaseModel) or value in (None, "", (), {}, []):
         return "optional"
     return f"default `{str(value).lower() if isinstance(value, bool) else value}`"
 
@@ -134,14 +135,21 @@ def _kind(annotation: Any) -> tuple[str, list[type[BaseModel]]]:
     """Return a type in words, and the models inside it."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return "keys", [annotation]
-    plain = {str: "text", int: "whole number", float: "number", bool: "yes or no", type(None): ""}
+    plain = {
+        date: "date",
+        str: "text",
+        int: "whole number",
+        float: "number",
+        bool: "yes or no",
+        type(None): "",
+    }
     if annotation is Any:
         return "anything", []
     if annotation in plain:
         return plain[annotation], []
     origin, arguments = getattr(annotation, "__origin__", None), getattr(annotation, "__args__", ())
     if str(origin) == "typing.Literal":
-        return " or ".join(f"`{value}`" for value in arguments), []
+        return " or ".join(f"`{value}`" for value in arguments if value != ""), []
     parts = [_kind(argument) for argument in arguments if argument is not Ellipsis]
     models = [model for _, inside in parts for model in inside]
     names = [name for name, _ in parts if name]

@@ -1,4 +1,4 @@
-"""Draw the pictures of the pages on reading results, as SVG. `python docs/scripts/pictures.py` writes docs/images/*.svg.
+"""Draw the pictures of the pages on reading results: `python docs/scripts/pictures.py` writes docs/images/*.svg.
 
 Every figure in them is made up for the purpose of explaining and is said to be so in the text beside it.
 """
@@ -19,24 +19,40 @@ class Drawing:
         self.title = title
         self.marks: list[str] = []
 
-    def line(self, x1: float, y1: float, x2: float, y2: float, colour: str = GREY, width: float = 1.5, dash: str = "") -> None:
+    def line(
+        self,
+        x1: float,
+        y1: float,
+        x2: float,
+        y2: float,
+        colour: str = GREY,
+        width: float = 1.5,
+        dash: str = "",
+    ) -> None:
+        """Draw a straight line."""
         extra = f' stroke-dasharray="{dash}"' if dash else ""
         self.marks.append(
-            f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}" stroke-width="{width}"{extra}/>'
+            f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
+            f'stroke="{colour}" stroke-width="{width}"{extra}/>'
         )
 
     def dot(self, x: float, y: float, colour: str = BLUE, radius: float = 5, hollow: bool = False) -> None:
+        """Draw a dot."""
         fill = "white" if hollow else colour
         self.marks.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{fill}" stroke="{colour}" stroke-width="1.5"/>'
         )
 
     def bar(self, x: float, y: float, width: float, height: float, colour: str = BLUE) -> None:
+        """Draw a rectangle."""
         self.marks.append(
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="2" fill="{colour}"/>'
         )
 
-    def text(self, x: float, y: float, words: str, colour: str = "#111827", size: int = 13, anchor: str = "start") -> None:
+    def text(
+        self, x: float, y: float, words: str, colour: str = "#111827", size: int = 13, anchor: str = "start"
+    ) -> None:
+        """Write a few words."""
         self.marks.append(
             f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{colour}" text-anchor="{anchor}">{words}</text>'
         )
@@ -142,7 +158,10 @@ def levels() -> Drawing:
 
 def files() -> dict[Path, str]:
     """Return every picture with its text."""
-    return {IMAGES / f"{make.__name__}.svg": make().svg() for make in (intervals, position, holes, ceiling, levels)}
+    return {
+        IMAGES / f"{make.__name__}.svg": make().svg()
+        for make in (intervals, position, holes, ceiling, levels)
+    }
 
 
 if __name__ == "__main__":

@@ -24,7 +24,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 _BLOCK = re.compile(
-    r"(?P<comments>(?:<!--[^>]*-->\n+)*)(?P<fence>```(?P<kind>console|sh)\n(?P<body>.*?)```)", re.DOTALL
+    r"(?P<comments>(?:<!--(?:(?!-->).)*-->\n+)*)(?P<fence>```(?P<kind>console|sh)\n(?P<body>.*?)```)",
+    re.DOTALL,
 )
 _COMMENT = re.compile(r"<!-- (not run|exit|before): (.*?) -->", re.DOTALL)
 _PROGRESS = re.compile(r"\d+/\d+ sessions ·|calls \+|… \d+ of \d+")

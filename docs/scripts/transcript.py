@@ -13,7 +13,7 @@ from lmmscore.runner import Listeners
 from lmmscore.session import Exchange
 
 TARGET = Path(__file__).parents[1] / "examples" / "transcript.md"
-ITEM = "boat"
+ITEM = "lamp"
 
 
 def text() -> str:
@@ -27,7 +27,10 @@ def text() -> str:
             order="given",
             hooks=Hooks(Listeners(on_exchange=heard.append)),
         )
-    lines = [f"<!-- A conversation with the judge `pixels` about {ITEM} of the demo; docs/scripts/transcript.py. -->", ""]
+    lines = [
+        f"<!-- A conversation with the judge `pixels` about {ITEM} of the demo; docs/scripts/transcript.py. -->",
+        "",
+    ]
     for exchange in heard:
         shown = [f"![]({ITEM}_{_name(kind, path)})" for kind, path in exchange.images]
         lines += ["## Prompt:", "", *shown, *([""] if shown else []), exchange.question, ""]

@@ -12,6 +12,7 @@ from lmmscore.agreement.pairing import Paired
 from lmmscore.agreement.rows import Row
 from lmmscore.agreement.verdict import Verdict
 from lmmscore.records import OVERALL
+from lmmscore.whiskers import Whisker, draw
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,4 +97,9 @@ class Agreement:
     def _repr_html_(self) -> str:
         from lmmscore.agreement.summary import summary
 
-        return str(summary(self).to_html(index=False, na_rep="undefined", border=0))
+        heads = [
+            row for row in self.rows if (row.measure.level, row.measure.statistic) == ("item", "spearman")
+        ]
+        marks = [Whisker(f"{row.judge}: {row.factor}", row.value, *row.limits) for row in heads]
+        table = str(summary(self).to_html(index=False, na_rep="undefined", border=0))
+        return table + draw(marks, "Spearman correlation with people over edits, with 95% intervals")

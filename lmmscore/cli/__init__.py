@@ -14,9 +14,9 @@ from lmmscore.cli.streams import never_fail_to_print
 from lmmscore.errors import LmmscoreError
 
 COMMANDS = {
-    "demo": "Run the whole job offline on the bundled benchmark.",
-    "init": "Look at a folder of images and write its benchmark.yaml.",
-    "check": "List every problem of a benchmark, before a cent is spent.",
+    "demo": "Try everything offline, on pictures that come with lmmscore.",
+    "init": "Recognise the layout of your pictures and write benchmark.yaml.",
+    "check": "Find all that is wrong with a benchmark before it costs anything.",
     "plan": "Say what a run would take: calls, images, tokens, price.",
     "run": "Play a dialog about every item and score the edits.",
     "leaderboard": "Rank the methods of a run.",
@@ -73,8 +73,8 @@ def lmmscore() -> None:
 
     New here? Type `lmmscore demo`: it runs offline and needs no key.
 
-    Exit codes: 0 done, 1 something you can mend (one line says how), 2 wrong usage, 3 finished but something is
-    unscored, 130 interrupted with everything paid for saved.
+    Exit codes: 0 all done; 1 something you can mend, and one line says how; 2 a command that is not understood;
+    3 finished, though some edits have no score; 130 stopped by you, with everything paid for in the ledger.
     """
 
 

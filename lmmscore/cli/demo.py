@@ -1,4 +1,4 @@
-"""`lmmscore demo`: the whole job, offline, on the bundled benchmark."""
+"""`lmmscore demo`: everything once, offline, on pictures that come with lmmscore."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lmmscore init`: look at a folder of images and write its benchmark.yaml."""
+"""`lmmscore init`: recognise how a folder of pictures is laid out, and write its benchmark.yaml."""
 
 from __future__ import annotations
 
@@ -155,7 +155,11 @@ def _say_next(found: Found, written: Written) -> None:
     edits = sum(len(item.edits) for item in found.items)
     lacking = len(found.items) * len(found.methods) - edits
     items, methods = counted(len(found.items), "item"), counted(len(found.methods), "method")
-    click.echo(f"{items} in {tasks}, {methods}, {counted(edits, 'edit')}, {lacking} missing", err=True)
+    kinds = [kind for kind in ("source", "reference", "marked") if any(kind in i.images for i in found.items)]
+    beside = f"; beside the edits: {', '.join(kinds) or 'no other pictures'}"
+    click.echo(
+        f"{items} in {tasks}, {methods}, {counted(edits, 'edit')}, {lacking} missing{beside}", err=True
+    )
     empty = sum(not item.instruction for item in found.items)
     if empty:
         where = written.items or written.benchmark

@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from typing import TextIO
 
 import click
 
@@ -23,14 +24,31 @@ from lmmscore.runs import Run
 
 def play(request: Request, log_level: str = "warning") -> Run:
     """Play the request to its end, or until Ctrl-C; exits with 130 when interrupted."""
-    logging.basicConfig(
-        stream=sys.stderr, level=log_level.upper(), format="%(levelname)s %(name)s %(message)s"
-    )
+    _log_to_stderr(log_level)
     try:
         return asyncio.run(_play(request))
     except StopRequested as stopped:
         click.echo(f"lmmscore: {stopped}", err=True)
         raise click.exceptions.Exit(130) from stopped
+
+
+class _Stderr(logging.StreamHandler[TextIO]):
+    """Writes to whatever standard error is at the moment: above the live display while there is one."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one record."""
+        self.stream = sys.stderr
+        super().emit(record)
+
+
+def _log_to_stderr(level: str) -> None:
+    # Only our own lines: other libraries log whole requests, pictures and all.
+    ours = logging.getLogger("lmmscore")
+    handler = _Stderr()
+    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s %(message)s"))
+    ours.handlers = [handler]
+    ours.setLevel(level.upper())
+    ours.propagate = False
 
 
 async def _play(request: Request) -> Run:

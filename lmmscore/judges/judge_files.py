@@ -30,55 +30,65 @@ class _Strict(BaseModel):
 class PricesEntry(_Strict):
     """US dollars per million tokens, and the day on which they held."""
 
-    input: Dollars
-    output: Dollars
-    cached_input: Dollars | None = None
-    as_of: date
+    input: Dollars = Field(description="For what is sent.")
+    output: Dollars = Field(description="For what comes back, reasoning included.")
+    cached_input: Dollars | None = Field(None, description="For a repeated prefix that the provider cached.")
+    as_of: date = Field(description="The day on which these prices held.")
 
 
 class ParametersEntry(_Strict):
     """What changes the answers."""
 
-    temperature: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
-    seed: int | None = None
-    max_tokens: Annotated[int, Field(gt=0)] | None = None
-    reasoning_effort: str | None = None
-    image_detail: Literal["low", "high", "auto"] | None = None
-    extra: dict[str, Any] = {}
+    temperature: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
+        None, description="Sampling temperature; the server's own if absent."
+    )
+    seed: int | None = Field(None, description="Sampling seed, where the server takes one.")
+    max_tokens: Annotated[int, Field(gt=0)] | None = Field(None, description="Longest reply, in tokens.")
+    reasoning_effort: str | None = Field(None, description="How long a reasoning model thinks.")
+    image_detail: Literal["low", "high", "auto"] | None = Field(
+        None, description="How closely images are looked at."
+    )
+    extra: dict[str, Any] = Field({}, description="Further fields of the request, as the server names them.")
 
 
 class LimitsEntry(_Strict):
     """How fast the server may be asked, and how long an answer may take."""
 
-    rpm: Positive | None = None
-    tpm: Positive | None = None
-    concurrency: Annotated[int, Field(gt=0)] | None = None
-    timeout_s: Positive = 300.0
-    stall_s: Positive = 60.0
-    attempts: Annotated[int, Field(gt=0, le=50)] = 10
+    rpm: Positive | None = Field(None, description="Requests a minute.")
+    tpm: Positive | None = Field(None, description="Tokens a minute.")
+    concurrency: Annotated[int, Field(gt=0)] | None = Field(None, description="Questions open at once.")
+    timeout_s: Positive = Field(300.0, description="Seconds to wait for one reply.")
+    stall_s: Positive = Field(60.0, description="Seconds of silence after which a connection is given up.")
+    attempts: Annotated[int, Field(gt=0, le=50)] = Field(
+        10, description="How often a question is sent at most."
+    )
 
 
 class JudgeEntry(_Strict):
     """One judge of a judges.yaml."""
 
-    model: Annotated[str, Field(min_length=1)]
-    base_url: Annotated[str, Field(pattern=r"^(https?://.+)?$")] = ""
-    api: Literal["chat", "responses"] = "chat"
-    stream: bool = False
-    key_env: str = ""
-    key_header: str = ""
-    headers: dict[str, str] = {}
-    max_tokens_field: Literal["", "max_tokens", "max_completion_tokens"] = ""
-    parameters: ParametersEntry = ParametersEntry()
-    limits: LimitsEntry = LimitsEntry()
-    prices: PricesEntry | None = None
-    image_tokens: str = ""
+    model: Annotated[str, Field(min_length=1)] = Field(description="The model, as the server names it.")
+    base_url: Annotated[str, Field(pattern=r"^(https?://.+)?$")] = Field(
+        "", description="The server's address, up to /v1; OpenAI if absent."
+    )
+    api: Literal["chat", "responses"] = Field("chat", description="Chat Completions or Responses.")
+    stream: bool = Field(False, description="For proxies that cut silent connections.")
+    key_env: str = Field("", description="The environment variable that holds the key.")
+    key_header: str = Field("", description="Send the key under this header instead of Authorization.")
+    headers: dict[str, str] = Field({}, description="Further headers.")
+    max_tokens_field: Literal["", "max_tokens", "max_completion_tokens"] = Field(
+        "", description="How the server calls the limit on a reply; found out if absent."
+    )
+    parameters: ParametersEntry = Field(ParametersEntry(), description="What changes the answers.")
+    limits: LimitsEntry = Field(LimitsEntry(), description="How fast the server may be asked.")
+    prices: PricesEntry | None = Field(None, description="For plan and --budget.")
+    image_tokens: str = Field("", description="The formula by which plan counts the tokens of an image.")
 
 
 class JudgesFile(_Strict):
     """A whole judges.yaml."""
 
-    judges: dict[str, JudgeEntry]
+    judges: dict[str, JudgeEntry] = Field(description="The judges by the names they are asked for.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,9 +132,8 @@ class OpenAIConnection:
 
     async def post(self, path: str, body: Body) -> Answer:
         """Send a JSON body, written segment by segment."""
-        headers = {"Content-Length": str(body.size), "Content-Type": "application/json"}
         # The idempotency key goes nowhere; without one the package would draw a random one each time.
-        options: Any = {"headers": headers, "idempotency_key": "-"}
+        options: Any = {"idempotency_key": "-"}
         sending = self._client.post(self._url + path, content=body, cast_to=httpx2.Response, options=options)
         return await _answer(sending)
 

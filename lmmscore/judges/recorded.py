@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from lmmscore.conversation import Conversation
-from lmmscore.errors import JudgeError
+from lmmscore.errors import JudgeError, LedgerError, NotRecorded
 from lmmscore.judges.base import Judge
 from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.records import Reply
@@ -73,4 +73,7 @@ class Recorded:
         reply = elsewhere or await self.judge.ask(conversation)
         # Shielded: a reply that is paid for gets recorded even while its session is being cancelled.
         standing = asyncio.wrap_future(self._ledger.record(self.asker, conversation, repeat, reply))
-        return Heard(await asyncio.shield(standing), recalled=elsewhere is not None, key=key)
+        try:
+            return Heard(await asyncio.shield(standing), recalled=elsewhere is not None, key=key)
+        except LedgerError as error:
+            raise NotRecorded(str(error)) from error

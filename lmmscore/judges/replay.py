@@ -90,7 +90,8 @@ class FromTranscript:
             theirs, ours = _from_difference(prompt, message.text), _from_difference(message.text, prompt)
             raise NoRecordedReply(
                 f"{self._transcript.path}: no answer to turn {number}: it says “{theirs}” where “{ours}” is asked; "
-                f"play the dialog that `lmmscore dialogs import {self._transcript.path}` writes, about the same task and instruction"
+                f"play the dialog that `lmmscore dialogs import {self._transcript.path}` writes, about the same task "
+                "and instruction"
             )
         self._refuse_other_pictures(number, message)
         return Reply(turns[number - 1].reply, model=self.name)

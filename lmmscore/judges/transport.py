@@ -13,8 +13,12 @@ from aiohttp.abc import AbstractStreamWriter
 from aiohttp.payload import Payload
 from yarl import URL
 
+from lmmscore.judges.wire import Body
+
 CONNECT_TIMEOUT_S = 20.0
 KEEPALIVE_S = 60.0
+BODY, HEADERS = "lmmscore.body", "lmmscore.headers"
+"""Extensions of a request: its body and headers, not yet taken apart."""
 _UNPACKED = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})
 
 
@@ -59,24 +63,26 @@ class SegmentClient(httpx2.AsyncClient):
 
     def build_request(self, method: str, url: Any, **options: Any) -> httpx2.Request:
         """Return the request as given, without defaults of ours."""
-        options.pop("timeout", None)
         known = self._urls.get(url)
         if known is None:
             # A judge asks at two or three addresses, over and over; reading one takes longer than sending it.
             known = self._urls[url] = httpx2.URL(url)
+        options.pop("timeout", None)
+        if isinstance(options.get("content"), Body):
+            # What httpx2 would unpack and aiohttp pack again goes past it instead.
+            shortcut = {BODY: options["content"], HEADERS: options["headers"]}
+            return httpx2.Request(method, known, extensions=shortcut)
         return httpx2.Request(method, known, **options)
 
     async def send(self, request: httpx2.Request, **_: Any) -> httpx2.Response:
         """Send the request and return the whole response. Raises httpx2's own errors, as its caller expects."""
         session = self._session or self._open(request.url.scheme)
-        assert isinstance(request.stream, httpx2.AsyncByteStream)
-        parts = [part async for part in request.stream]
         try:
             async with session.request(
                 request.method,
                 URL(str(request.url), encoded=True),
-                headers=request.headers.multi_items(),
-                data=Segments(parts) if parts else None,
+                headers=request.extensions.get(HEADERS) or request.headers.multi_items(),
+                data=await _payload(request),
                 allow_redirects=False,
                 timeout=self._limits,
                 proxy=self._proxy,
@@ -110,6 +116,15 @@ class SegmentClient(httpx2.AsyncClient):
             connector=connector, trust_env=False, cookie_jar=aiohttp.DummyCookieJar()
         )
         return self._session
+
+
+async def _payload(request: httpx2.Request) -> Segments | None:
+    body = request.extensions.get(BODY)
+    if isinstance(body, Body):
+        return Segments(body.parts)
+    assert isinstance(request.stream, httpx2.AsyncByteStream)
+    parts = [part async for part in request.stream]
+    return Segments(parts) if parts else None
 
 
 def _proxy_for(url: URL) -> str | None:

@@ -19,7 +19,7 @@ from lmmscore.layouts.base import (
     name_items,
     natural,
 )
-from lmmscore.layouts.names import is_container, role_names, role_of
+from lmmscore.layouts.names import PLAIN_NAMES, is_container, role_names, role_of
 from lmmscore.layouts.tree import Tree
 
 NAME = "folders"
@@ -123,7 +123,10 @@ def _arrange(
         if loose:
             found.roles["source"] = ("", loose)
     if "source" not in found.roles:
-        return None
+        plain = [folder for folder in folders if folder.lower() in PLAIN_NAMES]
+        if len(plain) != 1 or len(folders) < 2:
+            return None
+        found.roles["source"] = (plain[0], folders[plain[0]])
     _sort_methods(found, folders, containers)
     return found
 

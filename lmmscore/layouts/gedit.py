@@ -29,6 +29,10 @@ NAME = "gedit"
 LOOKS_LIKE = "METHOD/fullset/TASK/en/KEY.png with KEY_SRCIMG.png beside (GEdit-Bench outputs)"
 
 _LANGUAGES = ("en", "cn")
+_TASKS = frozenset(
+    "background_change color_alter material_alter motion_change ps_human style_change subject-add subject-remove "
+    "subject-replace text_change tone_transfer".split()
+)
 _SOURCE = re.compile(r"(?P<key>.+)_SRCIMG", re.IGNORECASE)
 
 
@@ -80,13 +84,14 @@ def _outputs(tree: Tree, choices: Choices) -> _Outputs:
     found = _Outputs()
     for path in tree.images:
         parts = path.parts
-        if len(parts) < 4 or parts[-2] not in _LANGUAGES or "fullset" not in parts[:-3]:
+        if len(parts) < 3 or parts[-2] not in _LANGUAGES:
             continue
-        at = parts.index("fullset")
-        if len(parts) - at != 4:
-            continue
-        method = parts[at - 1] if at else tree.root.resolve().name
-        _place(found, method, parts[-2], parts[-3], path, tree, choices)
+        within = len(parts) > 3 and parts[-4] == "fullset"
+        if within or parts[-3] in _TASKS:
+            found.prefix = "fullset/" if within else ""
+            above = parts[: -4 if within else -3]
+            method = above[-1] if above else tree.root.resolve().name
+            _place(found, method, parts[-2], parts[-3], path, tree, choices)
     return found
 
 
@@ -128,15 +133,16 @@ def _templates(tree: Tree, items: list[FoundItem], prefix: str, slot: str) -> di
     edit = next((path for item in items for path in item.edits.values()), None)
     if edit is None or any(len(item.images) != len(items[0].images) for item in items):
         return {}
-    relative = edit.relative_to(tree.root)
-    above = "/".join([*relative.parts[: relative.parts.index("fullset")][:-1], "{method}"])
-    if relative.parts[0] == "fullset":
+    depth = -4 if prefix else -3  # KEY.png, language, task and perhaps fullset
+    above = edit.relative_to(tree.root).parts[:depth]
+    if not above:
         return {}
     tail = f"{prefix}{{task}}/{{language}}/{slot}"
-    templates = {"edit": f"{above}/{tail}{ending(p for item in items for p in item.edits.values())}"}
+    suffix = ending(path for item in items for path in item.edits.values())
+    templates = {"edit": "/".join([*above[:-1], "{method}", tail + suffix])}
     if items[0].images:
         source = items[0].images["source"].relative_to(tree.root)
-        holder = "/".join(source.parts[: source.parts.index("fullset")])
+        holder = "/".join(source.parts[:depth])
         suffix = source.stem.removeprefix(items[0].number) + source.suffix
         templates["source"] = f"{holder}/{tail}{suffix}"
     return templates

@@ -19,6 +19,9 @@ CONTAINERS = frozenset(
 )
 """Folders that hold other folders or pictures without being a method themselves."""
 
+PLAIN_NAMES = frozenset("images imgs image pictures photos dataset data".split())
+"""Folders that hold the sources where nothing else says so, beside folders called after methods."""
+
 
 def role_of(name: str) -> str | None:
     """Return source, reference or marked where a folder or a suffix is named like one."""

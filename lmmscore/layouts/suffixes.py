@@ -138,15 +138,13 @@ def _give_back_strangers(group: _Group) -> None:
 def _plain_sources(paths: list[PurePosixPath]) -> dict[str, PurePosixPath]:
     """Return the pictures whose whole name begins the names of others and is itself begun by none."""
     stems = {path.stem: path for path in paths}
-    return {
-        stem: path
-        for stem, path in stems.items()
-        if any(_begins(stem, other) for other in stems) and not any(_begins(other, stem) for other in stems)
-    }
+    begun = {stem: [start for start in _starts(stem) if start in stems] for stem in stems}
+    beginning = {start for starts in begun.values() for start in starts}
+    return {stem: path for stem, path in stems.items() if stem in beginning and not begun[stem]}
 
 
-def _begins(start: str, name: str) -> bool:
-    return name.startswith((f"{start}_", f"{start}-"))
+def _starts(stem: str) -> list[str]:
+    return [stem[:position] for position, character in enumerate(stem) if character in "_-" and position]
 
 
 def _longest_id(stem: str, ids: dict[str, PurePosixPath]) -> tuple[str, str, str] | None:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmmscore.benchmark import read_rows
 from lmmscore.errors import FileProblem, nearest
+from lmmscore.itemrows import read_rows
 from lmmscore.layouts.base import Choices, FoundItem
 from lmmscore.layouts.names import role_of
 from lmmscore.layouts.tree import Tree

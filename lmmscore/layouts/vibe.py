@@ -101,7 +101,8 @@ def _is_results(path: Path) -> bool:
         entries = _entries(path)
     except FileProblem:
         return False
-    return all("id" in entry and {"saved_image_path", "status"} & set(entry) for entry in entries)
+    telling = any({"saved_image_path", "status"} & set(entry) for entry in entries)
+    return telling and all("id" in entry for entry in entries)
 
 
 def _entries(path: Path) -> list[dict[str, Any]]:

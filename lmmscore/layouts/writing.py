@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import glob
 import io
 import json
 import os
@@ -14,11 +13,11 @@ from typing import Any
 
 import yaml
 
-from lmmscore.benchmark import read_rows
 from lmmscore.csvsafe import defuse
 from lmmscore.errors import FileProblem
-from lmmscore.images import IMAGE_SUFFIXES
+from lmmscore.itemrows import read_rows
 from lmmscore.layouts.base import Found, FoundItem
+from lmmscore.listing import Listing
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,32 +87,29 @@ def _inline(item: FoundItem, root: Path) -> dict[str, Any]:
 
 def _lead_to_the_same(found: Found) -> bool:
     """Whether the templates lead to exactly the pictures that were found, no more and no fewer."""
+    listing = Listing(found.root)
     for item in found.items:
         row = {**item.fields, "id": item.id, "task": item.task}
         for role in ("source", "reference", "marked"):
             template = found.templates.get(role)
-            meant = _resolved(found.root, template, row) if template else None
+            meant = _resolved(listing, found.root, template, row) if template else None
             # A template that leads nowhere would be reported as a missing picture.
             if meant != item.images.get(role) or (template and meant is None):
                 return False
         for method in found.methods:
-            meant = _resolved(found.root, found.templates["edit"], {**row, "method": method})
+            meant = _resolved(listing, found.root, found.templates["edit"], {**row, "method": method})
             if meant != item.edits.get(method):
                 return False
     return True
 
 
-def _resolved(root: Path, template: str, row: dict[str, str]) -> Path | None:
+def _resolved(listing: Listing, root: Path, template: str, row: dict[str, str]) -> Path | None:
     if any(name not in row for name in re.findall(r"\{(\w+)\}", template)):
         return None
     name = re.sub(r"\{(\w+)\}", lambda match: row[match[1]], template)
     if not name.endswith(".*"):
         return root / name if (root / name).is_file() else None
-    found = sorted(glob.glob(glob.escape(name[:-2]) + ".*", root_dir=root))
-    fits = [
-        n for n in found if n.rpartition(".")[0] == name[:-2] and Path(n).suffix.lower() in IMAGE_SUFFIXES
-    ]
-    return root / fits[0] if fits else None
+    return next((root / path for path in listing.pictures(name[:-2])), None)
 
 
 # Files

@@ -18,6 +18,7 @@ _FIXED = (
     "Every method always stood in the same place: an effect of position cannot be told from one of method. "
     "Run with --order shuffled or balanced, over several items, to find out."
 )
+_ALONE = "Each edit was judged in a conversation of its own: there is no place to have an effect."
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,8 @@ def _by_method(values: Floats, method: Ints, names: Sequence[str]) -> dict[str, 
 def _no_fit(place: Floats, method: Ints) -> str:
     if not len(place):
         return "No positions are recorded, so their effect cannot be known."
+    if len(np.unique(method)) > 1 and place.max() <= 1:
+        return _ALONE
     middle = np.bincount(method, weights=place) / np.bincount(method)
     if np.abs(place - middle[method]).max() < TIE:
         return _FIXED

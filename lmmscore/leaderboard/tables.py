@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from lmmscore.whiskers import Whisker, draw
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -115,6 +117,10 @@ class Leaderboard:
             parts += [f"<p>{html.escape(text)}</p>" for text in (*table.warnings, table.caption)]
             shown = chosen.drop(columns=["task", "factor"])
             parts.append(shown.to_html(index=False, na_rep="–", float_format="{:.2f}".format))
+            marks = [
+                Whisker(row.method, row.mean, *(row.mean_interval or (None, None))) for row in table.rows
+            ]
+            parts.append(draw(marks, f"Means with their intervals: {table.caption}"))
             parts += [f"<p><small>{html.escape(text)}</small></p>" for text in table.notes]
         return "\n".join(parts + [f"<p><small>{html.escape(text)}</small></p>" for text in self.notes])
 

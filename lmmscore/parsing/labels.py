@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from lmmscore.parsing.markup import Plain, strip_marks
 from lmmscore.scales import Factor
 from lmmscore.templates import cardinal, ordinal
 
@@ -14,29 +16,48 @@ _LARGEST_IN_WORDS = 20
 _WORDS = {cardinal(i): i for i in range(1, _LARGEST_IN_WORDS + 1)}
 _ORDINALS = {ordinal(i): i for i in range(1, _LARGEST_IN_WORDS + 1)}
 
+# Every run of spaces is bounded: a reply of nothing but spaces must not keep us busy.
 _NOUN = r"(?:images?|img|pictures?|photos?|edits?|results?|methods?|candidates?|outputs?|versions?|options?|samples?)"
-_NUMBER = rf"(?:\d{{1,3}}|{'|'.join(_WORDS)})"
-_IMAGE = re.compile(
+_NUMBER = rf"(?:[0-9]{{1,3}}|{'|'.join(sorted(_WORDS, key=len, reverse=True))})"
+_WHICH = r"(?:edited|output|result|resulting|generated)"
+_IMAGE = rf"""
+    (?:the[ ]{{1,3}})?(?:
+      (?:{_WHICH}[ _-]{{0,3}})?{_NOUN}[ _-]{{0,3}}(?:no\.?|nr\.?|number|\#)?[ _-]{{0,3}}\#?(?P<number>{_NUMBER})
+    | (?P<ordinal>{"|".join(_ORDINALS)}|last|final|[0-9]{{1,3}}(?:st|nd|rd|th))[ _-]{{1,3}}
+      (?:{_WHICH}[ _-]{{1,3}})?(?:{_NOUN}|one)
+    | \#(?P<bare>[0-9]{{1,3}})
+    )(?!\w)
+"""
+_NAMED = re.compile(_IMAGE, re.VERBOSE | re.IGNORECASE)
+BULLET = r"[ ]{0,40}(?:>[ ]?){0,5}\|?[ ]{0,3}(?:\#{1,6}[ ]{0,3})?(?:[-•●▪◦+*–—][ ]{1,3})?(?:\(?[0-9]{1,3}[.)][ ]{1,3})?"
+_HEADING = re.compile(
     rf"""
-    (?:the\s+)?(?:
-      (?:edited|output|result|resulting)?[\s_]*{_NOUN}[\s_]*(?:no\.?|nr\.?|number|\#)?[\s_]*\#?(?P<number>{_NUMBER})
-    | (?P<ordinal>{"|".join(_ORDINALS)}|last|final|\d{{1,3}}(?:st|nd|rd|th))\s+(?:edited\s+)?(?:{_NOUN}|one)
-    | \#(?P<bare>\d{{1,3}})
-    )(?![\w])
+    (?:^{BULLET}|(?<=[;.])[ ]{{1,3}})
+    (?:(?:as[ ])?for[ ]|(?P<preamble>(?:[A-Za-z]{{1,20}}[ ]){{1,4}}(?:for|of)[ ]))?
+    [(\[]?
+    (?P<image>{_IMAGE}
+      | (?P<source>(?:the[ ])?(?:source|original|reference|ground[ -]truth|input)(?:[ ]{_NOUN})?(?=[ ]*:))
+      | (?P<only>(?:the[ ])?edited[ ]image(?=[ ]*:)))
+    [)\]]?
+    (?P<more>[ ]*(?:[,&/–—-]|and|to|through|vs\.?)[ ]*(?:the[ ])?(?:{_NOUN}[ ]*)?\#?[0-9])?
+    (?:['’]s)?(?:[ ]*(?:/|\bof\b)[ ]*[0-9]{{1,3}})?(?:[ ]+(?:scores?|ratings?|evaluation|assessment|analysis))?
+    [ ]*(?:\([^()\n]{{0,120}}\)|\[[^\[\]\n]{{0,120}}\])?[ ]*
+    (?P<stop>[:=|]|[–—-](?!\w)|->|→|(?=\n)|\Z)?
     """,
-    re.VERBOSE | re.IGNORECASE,
+    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
-_LINE_START = re.compile(
-    r"[ \t]*(?:>\s*)*(?:\#{1,6}\s*)?(?:[-•●▪◦+–—]\s+)?(?:\d{1,3}[.)]\s+)?(?:for\s+)?", re.IGNORECASE
-)
-_AFTER_HEADING = re.compile(r"\s*(?:\([^()\n]*\)|\[[^\[\]\n]*\])?\s*(?P<stop>[:=–—|,.-]|$)", re.MULTILINE)
+_BRACKETED = re.compile(r"([^()]*)\(([^()]*)\)[: ]*")
+_SCORE_OF = re.compile(r"(?:score|rating)$")
+_JOINT = re.compile(r"[,.; ]{0,3}")
+_NEITHER_LETTER_NOR_DIGIT = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
 class ImageLabel:
-    """An image named at the beginning of a line."""
+    """An image named at the head of what is said of it."""
 
-    position: int
+    position: int | None
+    """None for the source image, or for several at once: what follows is said of no edit in particular."""
     start: int
     end: int
 
@@ -52,71 +73,130 @@ class FactorLabel:
     """Named in words rather than by its symbol."""
 
 
-def image_labels(text: str, n: int, factors: Sequence[Factor]) -> Iterator[ImageLabel]:
-    """Yield the images that head a line: `Image 3:`, `**Image 3**`, `The third image (…)`; not "Image 3 shows"."""
-    for line in re.finditer(r"[^\n]+", text):
-        start = _LINE_START.match(text, line.start())
-        match = _IMAGE.match(text, start.end() if start else line.start(), line.end())
-        if match is None or not _ends_a_label(text, match.end(), line.end(), factors):
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A reply with the images and the factors that it names, in order."""
+
+    plain: Plain
+    factors: Sequence[Factor]
+    n: int
+    images: list[ImageLabel]
+    named: list[FactorLabel]
+    known: Mapping[str, Factor]
+    """The factors by every name they go by."""
+
+    @property
+    def text(self) -> str:
+        """The reply without marks."""
+        return self.plain.text
+
+    def factor(self, key: str) -> Factor:
+        """Return the factor of that key."""
+        return self.known[normal(key)]
+
+    def factor_named(self, name: str) -> Factor | None:
+        """Return the factor that a table's heading or a JSON key names, whatever its case, spaces and underscores.
+
+        `Editing Accuracy (S_acc)`, `editing_accuracy_score` and `$S_{acc}$` name it too.
+        """
+        names = [name[:120]]
+        if bracketed := _BRACKETED.fullmatch(names[0]):
+            names += bracketed.groups()
+        for wanted in map(normal, names):
+            factor = self.known.get(wanted) or self.known.get(_SCORE_OF.sub("", wanted))
+            if factor is not None:
+                return factor
+        return None
+
+    def image_before(self, place: int) -> ImageLabel | None:
+        """Return the image that heads what stands at a place of the plain text."""
+        index = bisect_right(self.images, place, key=lambda label: label.end)
+        return self.images[index - 1] if index else None
+
+
+def read_page(text: str, factors: Sequence[Factor], n: int) -> Page:
+    """Find the images and factors that a reply names."""
+    plain = strip_marks(text)
+    named = list(factor_labels(plain.text, factors))
+    images = list(_image_labels(plain.text, n, named))
+    return Page(plain, factors, n, images, named, known_names(factors))
+
+
+def _image_labels(text: str, n: int, named: Sequence[FactorLabel]) -> Iterator[ImageLabel]:
+    """Yield the images that head something: `Image 3:`, `**Image 3**`, `Scores of the third image (…):`.
+
+    "Image 3 shows" heads nothing; "Image 3 S_acc: 6" and "Image 3, S_acc: 6" do.
+    """
+    starts = {label.start for label in named}
+    for match in _HEADING.finditer(text):
+        joint = _JOINT.match(text, match.end())
+        before_factor = joint is not None and joint.end() in starts
+        if match["stop"] is None and (match["preamble"] or not before_factor):
             continue
-        position = _position(match, n)
-        if position is not None:
-            yield ImageLabel(position, match.start(), match.end())
+        if match["source"] or match["more"]:
+            yield ImageLabel(None, match.start("image"), match.end())
+        elif match["only"]:
+            if n == 1:
+                yield ImageLabel(1, match.start("image"), match.end())
+        else:
+            yield ImageLabel(_position(match, n), match.start("image"), match.end())
 
 
-def _ends_a_label(text: str, place: int, line_end: int, factors: Sequence[Factor]) -> bool:
-    if _AFTER_HEADING.match(text, place, line_end):
-        return True
-    rest = text[place:line_end].lstrip()
-    return any(label.start == 0 for label in factor_labels(rest, factors))
+def image_mentions(text: str, start: int, end: int, n: int) -> Iterator[ImageLabel]:
+    """Yield the images that are named anywhere in a stretch of text."""
+    for match in _NAMED.finditer(text, start, end):
+        yield ImageLabel(_position(match, n), match.start(), match.end())
 
 
 def image_in(text: str, n: int) -> int | None:
-    """Return the image a table cell or a JSON key names: `Image 3`, `image_3`, `3`, `third`."""
-    text = text.strip().strip(":.#()[] ").strip()
-    if re.fullmatch(r"\d{1,3}", text):
+    """Return the image a table cell or a JSON key names: `Image 3`, `image_3`, `3`, `third`, `Image 3 (…)`."""
+    text = text.strip(":.#()[]_ ")
+    if re.fullmatch(r"[0-9]{1,3}", text):
         return int(text)
     if text.lower() in _ORDINALS or text.lower() in _WORDS:
         return _ORDINALS.get(text.lower()) or _WORDS[text.lower()]
-    match = _IMAGE.match(text)
-    tail = text[match.end() :].strip() if match else ""
-    return _position(match, n) if match and (not tail or tail[0] in "(:-–—[") else None
+    match = _NAMED.match(text)
+    tail = text[match.end() :].strip(" _").lower() if match else ""
+    whole = not tail or tail[0] in "(:-–—[" or tail in {"score", "scores", "ratings"}
+    return _position(match, n) if match and whole else None
 
 
-def _position(match: re.Match[str], n: int) -> int | None:
+def _position(match: re.Match[str], n: int) -> int:
     number = (match["number"] or match["bare"] or "").lower()
     if number:
-        return int(number) if number.isdigit() else _WORDS[number]
+        return _WORDS[number] if number in _WORDS else int(number)
     word = match["ordinal"].lower()
     if word in {"last", "final"}:
         return n
     return _ORDINALS.get(word) or int(re.sub(r"\D", "", word))
 
 
-def factor_labels(text: str, factors: Sequence[Factor]) -> list[FactorLabel]:
-    """Return every place where a factor is named, in order; of overlapping names the longest."""
-    labels: list[FactorLabel] = []
+def factor_labels(text: str, factors: Sequence[Factor]) -> Iterator[FactorLabel]:
+    """Yield every place where a factor is named, in order; of overlapping names the longest."""
     for match in _factor_pattern(tuple((f.key, f.symbol, f.names) for f in factors)).finditer(text):
         which = match.lastgroup or ""
-        kind, index = which[0], int(which[1:])
-        labels.append(FactorLabel(factors[index].key, *match.span(which), in_words=kind == "w"))
-    return labels
+        yield FactorLabel(factors[int(which[1:])].key, *match.span(which), in_words=which[0] == "w")
+
+
+def known_names(factors: Sequence[Factor]) -> dict[str, Factor]:
+    """Return the factors by every name they go by, without case, spaces and underscores."""
+    names = ((normal(name), factor) for factor in reversed(factors) for name in factor.names)
+    return {name: factor for name, factor in names if name}
 
 
 @lru_cache(maxsize=64)
 def _factor_pattern(names: tuple[tuple[str, str, tuple[str, ...]], ...]) -> re.Pattern[str]:
     alternatives: list[tuple[int, str]] = []
     for index, (key, symbol, all_names) in enumerate(names):
-        symbols = {symbol, symbol.replace("_", ""), symbol.replace("_", " ")} - {""}
         words = {name for name in all_names if name not in {symbol, key}}
+        if symbol:
+            alternatives.append((99, rf"(?P<s{index}>{_loosely(symbol)})"))
+        if words:
+            alternatives.append((max(map(len, words)), rf"(?P<w{index}>{_any(words)})"))
         # A key such as "real" is also an English word: it names the factor only before a colon or equals sign.
-        bare = rf"{_loosely(key)}(?=\s*(?:\([^()\n]*\)\s*)?[:=|])" if key not in words else ""
-        alternatives.append((99, rf"(?P<s{index}>{_any(symbols)})") if symbols else (0, ""))
         alternatives.append(
-            (max(map(len, words), default=0), rf"(?P<w{index}>{_any(words)})") if words else (0, "")
+            (len(key), rf"(?P<k{index}>{_loosely(key)})(?=[ ]*(?:\([^()\n]{{0,80}}\)[ ]*)?[:=])")
         )
-        alternatives.append((len(key), rf"(?P<k{index}>{bare})"))
-    alternatives = [(length, pattern) for length, pattern in alternatives if pattern]
     longest_first = [pattern for _, pattern in sorted(alternatives, key=lambda entry: -entry[0])]
     return re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(longest_first)})(?![A-Za-z0-9_])", re.IGNORECASE)
 
@@ -126,14 +206,10 @@ def _any(names: Iterable[str]) -> str:
 
 
 def _loosely(name: str) -> str:
-    return r"[\s_]+".join(re.escape(part) for part in re.split(r"[\s_]+", name) if part)
-
-
-def same_name(one: str, other: str) -> bool:
-    """Tell whether two keys are the same but for case, spaces, underscores and LaTeX marks."""
-    return normal(one) == normal(other)
+    parts = [re.escape(part) for part in re.split(r"[\s_-]+", name) if part]
+    return r"[ _-]{0,3}".join("(?:and|&)" if part.lower() in {"and", "&"} else part for part in parts)
 
 
 def normal(name: str) -> str:
     """Return a key without anything but its letters and digits, in lower case."""
-    return re.sub(r"[^a-z0-9]", "", name.casefold())
+    return _NEITHER_LETTER_NOR_DIGIT.sub("", name.replace("&", "and").casefold())

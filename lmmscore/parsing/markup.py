@@ -8,15 +8,24 @@ from dataclasses import dataclass
 
 _MARKS = re.compile(
     r"""
-    \\(?:text|mathrm|mathit|mathbf|textbf|textit|operatorname|boxed|left|right|displaystyle)(?![A-Za-z])
+    ~~[^~\n]{0,200}~~       # what is struck out is not said
+    | \\\|                  # a bar inside a table cell
+    | \\(?:text|mathrm|mathit|mathbf|mathsf|textbf|textit|operatorname|boxed|left|right|displaystyle|[,;!])(?![A-Za-z])
     | \\[()\[\]]            # \( \) \[ \]
-    | </?(?:sub|sup|b|strong|i|em|u|code|span|font|mark)\b[^<>]*>
+    | </?(?:sub|sup|b|strong|i|em|u|code|span|font|mark|p|div|li|ul)\b[^<>]{0,200}>
     | &nbsp; | \u200b | \ufeff
-    | [*`$\\{}~]
+    | (?!(?<=[\d)])\*[\d(S] | (?<=[\d)][ ])\*[ ][\d(S])\*     # emphasis and bullets, not 0.4*6
+    | [`$\\{}]
     | (?<![A-Za-z0-9])_+    # emphasis, not the underscore inside a name
     | _+(?![A-Za-z0-9{\\])
     """,
     re.VERBOSE,
+)
+
+# One for one, so that places stay.
+_SAME_LENGTH = str.maketrans(
+    {"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\t": " ", "\r": " "}
+    | {"：": ":", "＝": "=", "−": "-", "／": "/", "，": ",", "（": "(", "）": ")", "‑": "-"}
 )
 
 
@@ -50,11 +59,4 @@ def strip_marks(text: str) -> Plain:
         starts.append(length)
         shifts.append(done - length)
     pieces.append(text[done:])
-    # One for one, so that places stay: no-break spaces, full-width colons and the various dashes and minuses.
-    plain = "".join(pieces).translate(_SAME_LENGTH)
-    return Plain(plain, tuple(starts), tuple(shifts))
-
-
-_SAME_LENGTH = str.maketrans(
-    {"\u00a0": " ", "\u202f": " ", "：": ":", "＝": "=", "−": "-", "／": "/", "\t": " "}
-)
+    return Plain("".join(pieces).translate(_SAME_LENGTH), tuple(starts), tuple(shifts))

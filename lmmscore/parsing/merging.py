@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lmmscore.parsing.verdict import Fault, Reading
+from lmmscore.parsing.reading import Fault, Reading
 from lmmscore.scales import Factor
 
 

@@ -3,116 +3,143 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 from fractions import Fraction
 
-from lmmscore.parsing.blocks import Mark
-from lmmscore.scales import Scale, show
+from lmmscore.parsing.said import Mark
+from lmmscore.scales import Scale
 
-_NUMBER = re.compile(
-    r"""
-    [\[(<"'“]?\s*
-    (?P<number>[+-]?(?:\d+(?:\.\d+)?|\.\d+))
-    (?:\s*(?:/|\bout\s+of\b|\bof\b)\s*(?P<top>\d+(?:\.\d+)?)(?!\.?\d))?
-    (?:\s*(?:points?|pts?)\b\.?)?
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+# At most six digits: what is longer is no score, and a reply of nothing but digits must not keep us busy.
+_DIGITS = r"(?:[0-9]{1,6}(?:\.[0-9]{1,6})?|\.[0-9]{1,6})"
+_VERDICT = rf"""
+    (?P<number>-?{_DIGITS})
+    (?:[ ]*(?:/|out[ ]+of\b)[ ]*(?P<top>{_DIGITS}))?
+    (?:[ ]*(?:points?|pts)\b\.?)?
+"""
+_NUMBER = re.compile(rf"[(\[<\"'“]?[ ]*{_VERDICT}(?:[ ]*[)\]>\"'”])?", re.VERBOSE | re.IGNORECASE)
+_VALUE = re.compile(rf"[(\[]?\s*{_VERDICT}\s*[)\]]?", re.VERBOSE | re.IGNORECASE)
 
-# What may follow a score: the end, punctuation, or words that begin an explanation. "2 dogs" begins none.
-_NOT_A_SCORE_AFTER = re.compile(
-    r"""
-      [A-Za-z%°º]               # 6th, 50%, 3D
-    | [:.,]\d                   # 12:30, 6.5.1, 6,5
-    | \s*[-–—/~]\s*\d           # 1-10, 6–7, 6/7/8
-    | \s*(?:to|or|and)\s+\d     # 6 to 7
-    | \s*[+*×·x]\s*\d           # 6 + 7
+_PLAIN_NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:/[0-9]+)?[.,;)]*"
+_NOT_A_SCORE_BEFORE = re.compile(
+    rf"""
+      [\w%‰°½¼¾⅓⅔]                    # 6th, 50%, 3D, 6½
+    | [:.,'’][0-9]                    # 12:30, 6.5.1, 6,5
+    | [-–—/~+][0-9]                   # 1-10, 6–7, 6/7/8
+    | \+ | \([0-9.]+\)                # 6+, 0.4(6)
+    | [ ]*[=≠<>×·*^+/]                # 1 = poor, 0.4 × 6, 6 + 7, 6 / 7
+    | [ ]*(?:->|→|⇒)[ ]*[0-9]         # 6 → 7
+    | [ ]*(?:x|times|cdot)[ ]*[0-9]
+    | [ ]*(?:percent|per[ ]cent|means?)\b
+    | [ ]*(?:\([^()\n]{{0,40}}\)[ ]*)?(?:to|or|and|through|vs\.?)[ ]+[0-9]       # 6 to 7, 1 (worst) to 10 (best)
+    # Two numbers in a row, "6 7", "6 - 7/10", "1 - 10 scale"; but "6 - 2 dogs are missing" explains.
+    | [ ]+(?:[-–—~][ ]*)?{_PLAIN_NUMBER}(?![^\s])(?![ ]+(?!(?:out|of|to|or|scale|points?)\b)[A-Za-z])
     """,
     re.VERBOSE,
 )
-_COUNTED = re.compile(r"\s+(?P<word>[a-z][a-z'’-]*)")
+
+_WORDS_AFTER = re.compile(r"[ ]+(?P<word>[a-z][a-z'’-]*)(?:[ ]+(?P<next>[a-z][a-z'’-]*))?")
+_COUNTING = frozenset(
+    "of out more other another further additional people men women children feet fish".split()
+)
+# Nobody counts these, so a number before them is not a count: "6 because …", "7 keeps the fox intact".
 _BEGINS_AN_EXPLANATION = frozenset(
-    """a about although an and are as at because being but by clear clearly considering despite due even excellent
-    fair fairly for from given good great has however if in is it its just lacks like many minor moderate most mostly
-    much no not of on only out overall perfect perhaps poor quite rather since slight slightly so some still strong
-    than that the there these they this though thus to too totally very was weak well were what when where which
-    while with within without yet""".split()
+    """a about adheres aligns almost also although an and appears as aside based because being but by captures clear
+    clearly considering contains despite due edit even excellent fails fair fairly feels fits follows for from gives
+    given good great has however i if in introduces is it its just keeps lacks leaves like looks loses maintains makes
+    meets minor misses moderate mostly nearly needs nice no not nothing only overall perfect perhaps poor preserves
+    quite rather remains replaces respects retains seems shows since slight slightly so some solid somewhat stays
+    still strong strongly suffers suggests than that the there these they this though thus too totally very was weak
+    well what when where while with within without yet""".split()
 )
 
-_EXPLICIT = re.compile(
-    r"(?<![\w./])(?P<number>\d+(?:\.\d+)?)\s*(?:/|\bout\s+of\b)\s*(?P<top>\d+(?:\.\d+)?)(?![\w/]|\.\d)",
-    re.IGNORECASE,
+_BREAK = r"(?:^|[.!?:;,=→(\[–—-])[ ]*"
+_SCORING = r"(?:(?:scores?|scored|rated?|rating|gives?|given|deserves|earns|gets|receives)\b[^.\n0-9]{0,30})"
+_AT_THE_END = re.compile(
+    rf"(?:{_BREAK}|\b{_SCORING})(?P<number>{_DIGITS})[ ]*(?:/|out[ ]+of\b)[ ]*(?P<top>{_DIGITS})[ ]*[)\].!]*[ ]*$",
+    re.MULTILINE | re.IGNORECASE,
 )
-_SCORE_WORD = re.compile(r"\b(?:score|rating)\s*(?:[:=]|\bis\b|\bof\b)\s*", re.IGNORECASE)
+_AFTER_A_WORD = re.compile(
+    r"(?:^[ ]*(?:[-•–*+][ ]*)?|[.;][ ]+)(?:(?:final|my|sub-?)[ ]*)?(?:score|rating)[ ]*(?:[:=]|\bis\b)[ ]*",
+    re.MULTILINE | re.IGNORECASE,
+)
+_ON_ITS_OWN_LINE = re.compile(
+    rf"^[ ]*(?:[-•–*+][ ]*)?(?P<number>{_DIGITS})[ ]*(?:/|out[ ]+of\b)[ ]*(?P<top>{_DIGITS})[ ]*\.?[ ]*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_BLANK_LINE = re.compile(r"\n[ ]*\n")
 
 
-def number_at(text: str, place: int, scale: Scale, *, named_in_words: bool) -> Mark | None:
+def number_at(
+    text: str, place: int, end: int, scale: Scale, *, alone: bool, singular: bool = False
+) -> Mark | None:
     """Return the verdict that stands right here, or None. A verdict off the scale is a fault, not a score.
 
-    After a factor named in words ("Visual Quality: 2 dogs …") the digits must look like a verdict; after a
-    symbol ("S_qua: 6 sharp edges") almost any explanation may follow.
+    Where an explanation may follow ("S_qua: 6 sharp but dark"), digits that count something ("2 dogs", "2 large
+    dogs") are still none; where the number must stand `alone`, only words that nobody counts may follow. A `singular`
+    noun after 1 is taken for the beginning of an explanation.
     """
-    match = _NUMBER.match(text, place)
-    if match is None or _NOT_A_SCORE_AFTER.match(text, match.end()):
+    match = _NUMBER.match(text, place, end)
+    if match is None or _NOT_A_SCORE_BEFORE.match(text, match.end(), end):
         return None
-    if match["top"] is None and _counts_something(text, match.end(), strict=named_in_words):
+    # One of a thing is singular, so its word does not tell a count ("1 dog") from an explanation.
+    alone = alone or (match["number"] == "1" and not singular)
+    if _counts(text, match.end(), end, alone=alone, topped=match["top"] is not None):
         return None
     return _judged(match, scale)
 
 
-def explicit_number(text: str, start: int, end: int, scale: Scale) -> Mark | None:
-    """Return the last `6/10` or `score: 6` in a stretch of text, where 10 is the scale's own maximum."""
-    found: list[Mark] = []
-    for match in _EXPLICIT.finditer(text, start, end):
-        if Fraction(match["top"]) == scale.high:
-            found.append(_judged(match, scale))
-    for match in _SCORE_WORD.finditer(text, start, end):
-        mark = number_at(text, match.end(), scale, named_in_words=True)
-        if mark is not None:
-            found.append(mark)
-    return max(found, key=lambda mark: mark.span[0], default=None)
-
-
-def _counts_something(text: str, place: int, *, strict: bool) -> bool:
-    match = _COUNTED.match(text, place)
+def _counts(text: str, place: int, end: int, *, alone: bool, topped: bool) -> bool:
+    """Tell whether the words that follow are what the number counts."""
+    match = _WORDS_AFTER.match(text, place, end)
     if match is None or match["word"] in _BEGINS_AN_EXPLANATION:
         return False
-    plural = match["word"].endswith("s") and not match["word"].endswith("ss")
-    return strict or plural
+    if match["word"] in _COUNTING or _plural(match["word"]):
+        return True
+    return not topped and (alone or _plural(match["next"] or ""))
+
+
+def _plural(word: str) -> bool:
+    countable = len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is"))
+    return word in _COUNTING or (countable and word not in _BEGINS_AN_EXPLANATION)
+
+
+def number_below(text: str, start: int, end: int, scale: Scale) -> Mark | None:
+    """Return the verdict of the lines that explain a factor: `… . 6/10` at the end of one, or `Score: 6`.
+
+    After a blank line, only a line of its own will do. "Taken on 5/10", "9/10 of the sand" and "4/5" on another
+    scale are none.
+    """
+    blank = _BLANK_LINE.search(text, start, end)
+    paragraph = blank.start() if blank else end
+    matches = [
+        *_AT_THE_END.finditer(text, start, paragraph),
+        *_ON_ITS_OWN_LINE.finditer(text, paragraph, end),
+    ]
+    found = [_judged(match, scale) for match in matches if Fraction(match["top"]) == scale.high]
+    for match in _AFTER_A_WORD.finditer(text, start, end):
+        mark = number_at(text, match.end(), end, scale, alone=True)
+        found += [mark] if mark else []
+    if len({mark.value for mark in found}) > 1:
+        return Mark(None, "it is given two different numbers", found[-1].span)
+    return found[-1] if found else None
+
+
+def number_in(text: str, scale: Scale, start: int) -> Mark:
+    """Return what a JSON value says: numbers and numbers in strings are read; `true`, NaN and words are not."""
+    match = _VALUE.fullmatch(text.strip())
+    if match is None:
+        said = text.strip() if len(text) <= 40 else text.strip()[:39] + "…"
+        return Mark(
+            None, f"{said} is not a number" if said else "the score is empty", (start, start + len(text))
+        )
+    start += len(text) - len(text.lstrip())
+    mark = _judged(match, scale)
+    return Mark(mark.value, mark.fault, (start + mark.span[0], start + mark.span[1]))
 
 
 def _judged(match: re.Match[str], scale: Scale) -> Mark:
-    span = match.span("number")[0], match.end("top") if match["top"] else match.end("number")
-    # "8/10" counts only when 10 is this factor's maximum; otherwise it may be a date or a ratio.
-    if match["top"] is not None and Fraction(match["top"]) != scale.high:
-        return Mark(None, f"{match['number']}/{match['top']} is not on the scale {scale}", span)
-    return judged(Fraction(Decimal(match["number"])), scale, span)
-
-
-def judged(number: Fraction, scale: Scale, span: tuple[int, int]) -> Mark:
-    """Return the number as a mark: a score when it is on the scale, else the reason why not."""
-    fault = scale.fault(number)
-    return Mark(None, fault, span) if fault else Mark(number, "", span)
-
-
-def number_in_value(value: object, scale: Scale, span: tuple[int, int]) -> Mark:
-    """Return what a JSON value says: numbers and numbers in strings are read, `true` and NaN are not."""
-    if isinstance(value, bool) or value is None:
-        word = "null" if value is None else str(value).lower()
-        return Mark(None, f"{word} is not a number", span)
-    if isinstance(value, int | Decimal | float):
-        exact = Decimal(str(value))
-        if not exact.is_finite():
-            return Mark(None, f"{value} is not a number", span)
-        return judged(Fraction(exact), scale, span)
-    if isinstance(value, str):
-        text = value.strip()
-        mark = number_at(text, 0, scale, named_in_words=True)
-        match = _NUMBER.fullmatch(text.strip("\"'()[]"))
-        if mark is not None and match is not None:
-            return Mark(mark.value, mark.fault, span)
-        return Mark(None, f"{value!r} is not a number" if text else "the score is empty", span)
-    return Mark(None, f"a {type(value).__name__} is not a number", span)
-
-
-__all__ = ["explicit_number", "judged", "number_at", "number_in_value", "show"]
+    number, top = match["number"], match["top"]
+    # "8/10" is a score out of ten; where ten is not the top of the scale it is something else, a date or a ratio.
+    if top is not None and Fraction(top) != scale.high:
+        return Mark(None, f"{number}/{top} is not on the scale {scale}", match.span("number"))
+    fault = scale.fault(Fraction(number))
+    return Mark(None if fault else Fraction(number), fault, match.span("number"))

@@ -3,40 +3,87 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from itertools import zip_longest
 
-from lmmscore.parsing.labels import image_in, image_labels
-from lmmscore.parsing.markup import strip_marks
+from lmmscore.parsing.labels import Page, image_in, read_page
+from lmmscore.parsing.numbers import number_at
+from lmmscore.parsing.tables import tables
+from lmmscore.parsing.verdict import what_is_said
+from lmmscore.scales import Factor, Scale
 
-_NUMBER = r"(?<![\w.])\d+(?:\.\d+)?(?![\w.]*\d)(?!\s*[×x*·(])"
-_AFTER_EQUALS = re.compile(rf"[=≈:]\s*({_NUMBER})(?:\s*/\s*10)?(?=\s|$|[,;.)|])")
+# A judge may state anything, so that a slip can be seen.
+_ANYTHING = Scale(min=Decimal(-100_000), max=Decimal(100_000))
+_OVERALL = Factor(
+    key="overall",
+    symbol="S_all",
+    name="Overall Score",
+    aliases=(
+        *("S_overall", "S_total", "overall", "overall rating", "total", "total score", "weighted score"),
+        *("weighted sum", "weighted total", "weighted average", "final score", "weighted overall score"),
+    ),
+    scale=_ANYTHING,
+)
+
+_OUT_OF = re.compile(r"([0-9][*_`$ ]{0,4})(?:/|out[ ]of)[ ]{0,3}(?:10|100|[1-9])(?:\.0)?(?!\.?[0-9])")
+_RESULT = re.compile(
+    r"^(?=[^\n]*(?:[+×·*]|\bx\b|times)|[ ]*=)[^\n]*"
+    r"[=≈][ ]*(?P<number>-?[0-9]{1,6}(?:\.[0-9]{1,6})?)[ ]*[).,;]*[ ]*$",
+    re.MULTILINE,
+)
+_MORE_NUMBERS = re.compile(r"[ ]*[,;][ ]*[0-9]")
 
 
 def read_overall(text: str, n: int) -> dict[int, Fraction]:
     """Return the overall score the reply states for each image, as far as it does so plainly.
 
-    The last number after an equals sign or colon counts: `Image 1: 0.4·6 + … = 6.1`, `Image 1: 6.1`; or the last
-    column of a table.
+    By its name (`S_all: 6.1`, a column, a JSON key), else as the result of a sum (`… = 6.1`), else as the only
+    number given (`Image 1: 6.1`). Of several, the last.
     """
-    plain = strip_marks(text).text
-    stated: dict[int, Fraction] = {}
-    labels = list(image_labels(plain, n, ()))
-    for label, following in zip_longest(labels, labels[1:]):
-        end = following.start if following else len(plain)
-        paragraph = re.split(r"\n\s*\n(?=[A-Z][^\n=:]*\s)", plain[label.end : end])[0]
-        found = _AFTER_EQUALS.findall(paragraph)
-        if found:
-            stated[label.position] = Fraction(Decimal(found[-1]))
-    return stated or _from_table(plain, n)
+    text = _OUT_OF.sub(r"\1 ", text)
+    page = read_page(text, (_OVERALL,), n)
+    stated = dict(_by_sums(page)) or dict(_in_last_column(page))
+    said, _ = what_is_said(text, page)
+    for each in sorted(said, key=lambda each: each.mark.span):
+        if each.mark.value is not None:
+            stated[each.position or 1] = each.mark.value
+    return {position: stated[position] for position in sorted(stated) if 1 <= position <= n}
 
 
-def _from_table(plain: str, n: int) -> dict[int, Fraction]:
-    stated: dict[int, Fraction] = {}
-    for line in plain.splitlines():
-        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        position = image_in(cells[0], n) if len(cells) > 1 else None
-        if position is not None and re.fullmatch(r"\d+(?:\.\d+)?", cells[-1]):
-            stated[position] = Fraction(Decimal(cells[-1]))
-    return stated
+def _by_sums(page: Page) -> Iterator[tuple[int, Fraction]]:
+    """Yield the number that each image's stretch of text ends a sum with, or else gives right away."""
+    for label, following in zip_longest(page.images, page.images[1:]):
+        end = following.start if following else len(page.text)
+        stretch = page.text[label.end : end]
+        number = _last_result(stretch)
+        number = _first_number(stretch) if number is None else number
+        if label.position is not None and number is not None:
+            yield label.position, number
+    if page.n == 1 and not page.images and (number := _last_result(page.text)) is not None:
+        yield 1, number
+
+
+def _last_result(text: str) -> Fraction | None:
+    results = _RESULT.findall(text)
+    return Fraction(results[-1]) if results else None
+
+
+def _first_number(text: str) -> Fraction | None:
+    text = text.lstrip(" :=≈")
+    mark = number_at(text, 0, len(text), _ANYTHING, alone=True)
+    # "6, 7, 5, 6" are sub-scores.
+    return None if mark is None or _MORE_NUMBERS.match(text, mark.span[1]) else mark.value
+
+
+def _in_last_column(page: Page) -> Iterator[tuple[int, Fraction]]:
+    for table in tables(page.text):
+        for row in table.rows:
+            position = image_in(row[0].text, page.n)
+            if (
+                position is not None
+                and len(row) > 1
+                and re.fullmatch(r"[0-9]{1,6}(?:\.[0-9]{1,6})?", row[-1].text)
+            ):
+                yield position, Fraction(row[-1].text)

@@ -3,117 +3,147 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from collections.abc import Iterator
+from itertools import groupby, zip_longest
 
-from lmmscore.parsing.blocks import Block, Mark
-from lmmscore.parsing.labels import FactorLabel, ImageLabel, factor_labels, image_labels
-from lmmscore.parsing.markup import Plain
-from lmmscore.parsing.numbers import explicit_number, number_at
-from lmmscore.scales import Factor
+from lmmscore.parsing.labels import BULLET, FactorLabel, ImageLabel, Page, image_mentions
+from lmmscore.parsing.numbers import number_at, number_below
+from lmmscore.parsing.said import Layout, Mark, Said
 
-# Between a factor's name and its number: "(S_acc)", "(1-10)", "score", a colon, an equals sign, a dash, "is".
+# Between a name and its number: "(S_acc)", "(1-10)", "score", a colon, an equals sign, a dash, "is".
 _CONNECTOR = re.compile(
     r"""
-    \s*\)?
-    (?:\s*[(\[][^()\[\]\n]*[)\]])*
-    \s*(?:\b(?:score|rating)\b)?
-    \s*(?P<sign>[:=]|->|→|[-–—]|\bis\b|\bgets\b|\breceives\b)?
-    \s*(?:\b(?:score|rating)\b\s*[:=]?)?
-    \s*
+    [ ]*\)?
+    (?:[ ]*[(\[][^()\[\]\n]{0,120}[)\]]){0,3}
+    [ ]*(?:\b(?:score|rating)\b)?
+    [ ]*(?P<sign>[:=]|->|→|[-–—]|\b(?P<verb>is|gets|receives)\b)?
+    [ ]*(?:\b(?:score|rating)\b[ ]*[:=]?)?
+    [ ]*
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_BLANK_LINE = re.compile(r"\n[ \t]*\n")
+_IN_BRACKETS = re.compile(
+    r"[ ]*[(\[](?:score[ ]*[:=]?[ ]*)?(?=[0-9.]+[ ]*(?:(?:/|out of)[ ]*[0-9]+)?[)\]][ ]*(?:[,;:.\n–—-]|$))",
+    re.IGNORECASE,
+)
+_ENDS_AN_ENTRY = re.compile(r"[ ]*(?:/|out of\b|and\b|[,;|)\]]|\.?[ ]*(?:\n|$))", re.IGNORECASE)
+_OPENS_A_CLAUSE = re.compile(rf"^{BULLET}[(\[]?$|[:;,.|(\[–—-][ ]*$|->[ ]*$|→[ ]*$")
+_LEADS_IN = re.compile(r"\b(?:and|are|is|with|scores?|gets?|receives?|for)[ ]+$", re.IGNORECASE)
+_FACTOR_OF_A_SUM = re.compile(r"(?:[×·*+]|[0-9]\.[0-9]+)[ ]*$")
+_UP_TO_A_LIST = re.compile(
+    rf"[ )]*(?:\((?![0-9./ ]+\))[^()\n]{{0,120}}\))?[ ]*(?:scores?)?[ ]*[:.–—-]?[ ]*(?:\n\s*^{BULLET})?[(\[]?",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
-def image_blocks(plain: Plain, factors: Sequence[Factor], n: int) -> Iterator[Block]:
-    """Yield a block for every image that heads lines with scores; for a single image, one for the whole text."""
-    labels = list(image_labels(plain.text, n, factors))
-    if not labels and n == 1:
-        marks = _marks(plain, 0, len(plain.text), factors)
-        if marks:
-            yield _block(plain, None, marks, 0, len(plain.text))
-        return
-    for label, following in zip_longest(labels, labels[1:]):
-        end = following.start if following else len(plain.text)
-        marks = _marks(plain, label.end, end, factors)
-        if marks:
-            yield _block(plain, label.position, marks, label.start, end)
-
-
-def _block(plain: Plain, position: int | None, marks: dict[str, Mark], start: int, end: int) -> Block:
-    return Block(position, marks, *plain.span(start, end), layout="prose")
-
-
-def _marks(plain: Plain, start: int, end: int, factors: Sequence[Factor]) -> dict[str, Mark]:
-    """Return what a stretch of text gives each factor. A factor given twice with different numbers is at fault."""
-    scales = {factor.key: factor.scale for factor in factors}
-    text = plain.text[:end]
-    labels = [label for label in factor_labels(text, factors) if label.start >= start]
-    found: dict[str, Mark] = {}
-    for label, following in zip_longest(labels, labels[1:]):
-        limit = following.start if following else end
-        mark = _mark_after(text, label, limit, factors) if label.key in scales else None
-        if mark is None:
+def prose_says(page: Page) -> Iterator[Said]:
+    """Yield what is said under images, `Image 1: S_acc: 6 …`; and, of a single image, anywhere."""
+    for image, labels in groupby(_labels_in_prose(page), key=lambda pair: page.image_before(pair[0].start)):
+        if (image is None and page.n > 1) or (image is not None and image.position is None):
             continue
-        mark = Mark(mark.value, mark.fault, plain.span(*mark.span))
-        earlier = found.get(label.key)
-        if earlier and earlier.value is not None and mark.value is not None and earlier.value != mark.value:
-            mark = Mark(None, "it is given two different numbers", mark.span)
-        found[label.key] = mark
-    return found
+        position = image.position if image else None
+        marks = [(label.key, _mark_after(page, label, limit)) for label, limit in labels]
+        found = [(key, *mark) for key, mark in marks if mark is not None]
+        # The only number, below the last of several factors, may be the overall score.
+        if len(found) == 1 and found[0][2] and len({key for key, _ in marks}) > 1:
+            continue
+        for key, mark, _ in found:
+            yield _said(page, position, key, mark, "prose")
 
 
-def _mark_after(text: str, label: FactorLabel, limit: int, factors: Sequence[Factor]) -> Mark | None:
-    scale = next(factor.scale for factor in factors if factor.key == label.key)
-    connector = _CONNECTOR.match(text, label.end, limit)
-    if connector is not None and "\n" not in text[label.end : connector.end()].strip(" "):
-        # Without a sign between ("Visual Quality 7"), digits must look even more like a verdict.
-        strict = label.in_words or connector["sign"] is None
-        mark = number_at(text[:limit], connector.end(), scale, named_in_words=strict)
-        if mark is not None:
-            return mark
-    blank = _BLANK_LINE.search(text, label.end, limit)
-    return explicit_number(text, label.end, blank.start() if blank else limit, scale)
+def _labels_in_prose(page: Page) -> Iterator[tuple[FactorLabel, int]]:
+    """Yield the factors that are named, those that head lists of images aside, and how far the text speaks of each."""
+    for label, following in zip_longest(page.named, page.named[1:]):
+        end = following.start if following else len(page.text)
+        if _first_of_a_list(page, label, end) is None:
+            yield label, _limit(page, label, end)
 
 
-def factor_blocks(plain: Plain, factors: Sequence[Factor], n: int) -> Iterator[Block]:
-    """Yield a block for every image scored in lists headed by a factor: `Visual Quality` … `- Image 1: 7`."""
-    scales = {factor.key: factor.scale for factor in factors}
-    images = list(image_labels(plain.text, n, factors))
-    found: dict[int, dict[str, Mark]] = {}
-    for heading, end in _headings(plain.text, factors):
-        for label in (image for image in images if heading.end <= image.start < end):
-            mark = _mark_of_image(plain.text[:end], label, scales, heading.key)
-            if mark is not None:
-                mark = Mark(mark.value, mark.fault, plain.span(*mark.span))
-                found.setdefault(label.position, {}).setdefault(heading.key, mark)
-    for position, marks in sorted(found.items()):
-        spans = [mark.span for mark in marks.values()]
-        start, end = min(span[0] for span in spans), max(span[1] for span in spans)
-        yield Block(position, marks, start, end, layout="prose by factor")
+def _limit(page: Page, label: FactorLabel, end: int) -> int:
+    """Return the place up to which the text may speak of this factor: the next factor or image that is named."""
+    image = page.image_before(end)
+    return image.start if image is not None and image.start >= label.end else end
 
 
-def _headings(text: str, factors: Sequence[Factor]) -> Iterator[tuple[FactorLabel, int]]:
-    """Yield every factor that heads a list, with the place where its list ends."""
-    alone = []
-    for label in factor_labels(text, factors):
-        line_end = text.find("\n", label.end)
-        line_end = len(text) if line_end < 0 else line_end
-        before = text[text.rfind("\n", 0, label.start) + 1 : label.start]
-        after = text[label.end : line_end]
-        if re.fullmatch(r"[\s#>•\-+]*(?:\d+[.)])?[\s(]*", before) and re.fullmatch(
-            r"[\s)]*(?:\([^()]*\))?\s*(?:scores?)?\s*[:.–—-]?\s*", after, re.IGNORECASE
-        ):
-            alone.append(label)
-    for label, following in zip_longest(alone, alone[1:]):
-        yield label, following.start if following else len(text)
+def _said(page: Page, position: int | None, key: str, mark: Mark, layout: Layout) -> Said:
+    return Said(position, key, Mark(mark.value, mark.fault, page.plain.span(*mark.span)), layout)
 
 
-def _mark_of_image(text: str, label: ImageLabel, scales: dict[str, object], key: str) -> Mark | None:
-    connector = _CONNECTOR.match(text, label.end)
-    if connector is None or connector["sign"] is None or "\n" in connector[0]:
+def _mark_after(page: Page, label: FactorLabel, limit: int) -> tuple[Mark, bool] | None:
+    """Return the verdict on a factor, and whether it stands below its name rather than right behind it."""
+    opens = _opens_a_clause(page, label)
+    if not opens and not _may_stand_in_a_sentence(page.text, label):
         return None
-    scale = scales[key]
-    return number_at(text, connector.end(), scale, named_in_words=True)  # type: ignore[arg-type]
+    mark = _mark_behind(page, label, limit, opens=opens)
+    if mark is not None:
+        return mark, False
+    mark = number_below(page.text, label.end, limit, page.factor(label.key).scale) if opens else None
+    return (mark, True) if mark else None
+
+
+def _mark_behind(page: Page, label: FactorLabel, limit: int, *, opens: bool) -> Mark | None:
+    text, scale = page.text, page.factor(label.key).scale
+    connector = _CONNECTOR.match(text, label.end, limit)
+    if connector is None:
+        return None
+    signed = connector["sign"] is not None and connector["verb"] is None
+    alone = not signed or not (opens or not label.in_words)
+    mark = number_at(text, connector.end(), limit, scale, alone=alone, singular=not label.in_words)
+    if mark is not None and connector["sign"] is None and not _ENDS_AN_ENTRY.match(text, mark.span[1]):
+        # "1. Editing Accuracy 2. Visual Quality 3." numbers them, "Editing Accuracy 6, Visual Quality 7" scores.
+        mark = None
+    if mark is None and (bracket := _IN_BRACKETS.match(text, label.end)):
+        mark = number_at(text, bracket.end(), limit, scale, alone=True)
+    return mark
+
+
+def _opens_a_clause(page: Page, label: FactorLabel) -> bool:
+    image = page.image_before(label.start)
+    before = _line_before(page.text, label.start)
+    after_image = image is not None and not page.text[image.end : label.start].strip(" ,.;:")
+    return after_image or bool(_OPENS_A_CLAUSE.search(before) and not _FACTOR_OF_A_SUM.search(before))
+
+
+def _may_stand_in_a_sentence(text: str, label: FactorLabel) -> bool:
+    """Tell "and Visual Quality: 7" from "overall quality: 7", and "with S_qua = 7" from "0.2 × S_qua = 1.4"."""
+    before = _line_before(text, label.start)
+    if label.in_words:
+        return bool(_LEADS_IN.search(before))
+    return not _FACTOR_OF_A_SUM.search(before)
+
+
+def _line_before(text: str, place: int) -> str:
+    # A stretch of it will do: nothing that is looked for is longer.
+    start = max(0, place - 80)
+    return text[max(start, text.rfind("\n", start, place) + 1) : place]
+
+
+def by_factor_says(page: Page) -> Iterator[Said]:
+    """Yield what is said in lists headed by a factor: `Visual Quality` … `- Image 1: 7`, `S_qua: Image 1: 7, …`."""
+    for label, following in zip_longest(page.named, page.named[1:]):
+        end = following.start if following else len(page.text)
+        first = _first_of_a_list(page, label, end)
+        if first is None:
+            continue
+        # On one line with its factor, a list ends with the line.
+        line_end = page.text.find("\n", label.end, end)
+        end = line_end if line_end > first.start else end
+        scale = page.factor(label.key).scale
+        for image in image_mentions(page.text, first.start, end, page.n):
+            connector = _CONNECTOR.match(page.text, image.end, end)
+            if connector is not None and connector["sign"] and _opens(page.text, image.start):
+                mark = number_at(page.text, connector.end(), end, scale, alone=True)
+                if mark is not None:
+                    yield _said(page, image.position, label.key, mark, "prose by factor")
+
+
+def _first_of_a_list(page: Page, label: FactorLabel, end: int) -> ImageLabel | None:
+    """Return the image that opens the list which a factor heads, or None where it heads none."""
+    first = next(image_mentions(page.text, label.end, min(end, label.end + 400), page.n), None)
+    if first is None or not _opens_a_clause(page, label):
+        return None
+    return first if _UP_TO_A_LIST.fullmatch(page.text, label.end, first.start) else None
+
+
+def _opens(text: str, place: int) -> bool:
+    return bool(_OPENS_A_CLAUSE.search(_line_before(text, place)))

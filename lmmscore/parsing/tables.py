@@ -1,4 +1,4 @@
-"""Scores in a Markdown table: images as rows, images as columns, or one table of factors for each image."""
+"""Scores in a Markdown table: images as rows, images as columns, one line a score, or one table for each image."""
 
 from __future__ import annotations
 
@@ -6,133 +6,172 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lmmscore.parsing.blocks import Block, Mark
-from lmmscore.parsing.labels import factor_labels, image_in, image_labels
-from lmmscore.parsing.markup import Plain
+from lmmscore.parsing.labels import Page, image_in
 from lmmscore.parsing.numbers import number_at
-from lmmscore.scales import Factor
+from lmmscore.parsing.said import Mark, Said
 
-_RULE = re.compile(r"[\s|:+=-]*-[\s|:+=-]*")
+_RULE = re.compile(r"[\s|:+=–—-]*[-–—][\s|:+=–—-]*")
+_IMAGE_COLUMN = re.compile(
+    r"(?:edited )?(?:image|picture|edit|img)s?(?: (?:no\.?|number|id|#))?|#|no\.?", re.IGNORECASE
+)
+_RANK_COLUMN = re.compile(r"\b(?:rank|ranking|place)\b", re.IGNORECASE)
+_NUMBERING = re.compile(r"^[0-9]{1,2}[.)] *")
+_SCORE_COLUMN = re.compile(r"\b(?:score|rating|points)s?\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class _Cell:
+class Cell:
+    """What stands between two bars, and where it begins in the plain text."""
+
     text: str
     start: int
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
-    rows: list[list[_Cell]]
+class Table:
+    """A run of lines with bars; the first row is the heading."""
+
+    rows: list[list[Cell]]
     start: int
     end: int
 
 
-def table_blocks(plain: Plain, factors: Sequence[Factor], n: int) -> Iterator[Block]:
-    """Yield a block for every image of every table that has scores in it."""
-    for table in _tables(plain.text):
-        header, *body = table.rows
-        columns = [_factor_of(cell, factors) for cell in header]
-        images = [image_in(cell.text, n) if number else None for number, cell in enumerate(header)]
-        row_factors = [_factor_of(row[0], factors) for row in body]
-        if any(columns[1:]) or (columns[0] and n == 1):
-            marks = _images_as_rows(plain, body, columns, factors, n)
-        elif any(images) and any(row_factors):
-            marks = _images_as_columns(plain, body, images, row_factors, factors)
-        elif any(row_factors):
-            marks = _one_image(plain, table, row_factors, factors, n)
-        else:
-            continue
-        for position, found in marks:
-            if found:
-                yield Block(position, found, *plain.span(table.start, table.end), layout="table")
+Entry = tuple[int | None, str, Cell]
+"""An image, a factor, and the cell with its score."""
 
 
-def _images_as_rows(
-    plain: Plain, body: list[list[_Cell]], columns: list[str | None], factors: Sequence[Factor], n: int
-) -> Iterator[tuple[int | None, dict[str, Mark]]]:
+def table_says(page: Page) -> Iterator[Said]:
+    """Yield what every table in the reply says."""
+    for table in tables(page.text):
+        unit = page.plain.span(table.start, table.end)
+        for position, key, cell in _entries(table, page):
+            mark = _mark(page, key, cell)
+            if mark is not None and (position is not None or page.n == 1):
+                yield Said(position, key, mark, "table", unit)
+
+
+def _entries(table: Table, page: Page) -> list[Entry]:
+    """Return the cells with scores, by what the heading and the first column name."""
+    head, *body = table.rows
+    above = page.image_before(table.start)
+    position = image_in(head[0].text, page.n) or (above.position if above else None)
+    columns = [_factor_in(cell, page) for cell in head]
+    first = [_factor_in(row[0], page) for row in table.rows]
+    images = [None, *(image_in(cell.text, page.n) for cell in head[1:])]
+    if any(columns[1:]):
+        return _images_as_rows(table, columns, position, page.n)
+    if any(first) and any(images):
+        return _images_as_columns(body, images, first[1:])
+    if any(first):
+        return _one_image(table, first, position)
+    return _a_line_a_score(body, head, page)
+
+
+def _images_as_rows(table: Table, columns: Sequence[str | None], position: int | None, n: int) -> list[Entry]:
+    head, *body = table.rows
+    column = _image_column(head, body, columns, n)
+    found: list[Entry] = []
     for row in body:
-        position = image_in(row[0].text, n) if not columns[0] else None
-        if position is None and n > 1:
-            continue
-        cells = [(key, cell) for key, cell in zip(columns, row, strict=False) if key]
-        yield position, _read(plain, cells, factors)
+        image = image_in(row[column].text, n) if column is not None and column < len(row) else None
+        # Without a column that names images, a single row belongs to the image named above the table.
+        image = position if column is None and len(body) == 1 else image
+        found += [(image, key, cell) for key, cell in zip(columns, row, strict=False) if key]
+    return found
+
+
+def _image_column(
+    head: list[Cell], body: list[list[Cell]], columns: Sequence[str | None], n: int
+) -> int | None:
+    """Return the column that names images: by its heading, else by its words, else the first unless that ranks."""
+    free = [i for i, key in enumerate(columns) if key is None]
+    headed = [i for i in free if _IMAGE_COLUMN.fullmatch(head[i].text)]
+    spoken = [
+        i
+        for i in free
+        if any(i < len(row) and not row[i].text.isdigit() and image_in(row[i].text, n) for row in body)
+    ]
+    first = [0] if 0 in free and not _RANK_COLUMN.search(head[0].text) else []
+    return next(iter(headed + spoken + first), None)
 
 
 def _images_as_columns(
-    plain: Plain,
-    body: list[list[_Cell]],
-    images: list[int | None],
-    row_factors: list[str | None],
-    factors: Sequence[Factor],
-) -> Iterator[tuple[int | None, dict[str, Mark]]]:
-    for column, position in enumerate(images):
-        if position is not None:
-            rows = zip(row_factors, body, strict=True)
-            cells = [(key, row[column]) for key, row in rows if key and column < len(row)]
-            yield position, _read(plain, cells, factors)
-
-
-def _one_image(
-    plain: Plain, table: _Table, row_factors: list[str | None], factors: Sequence[Factor], n: int
-) -> Iterator[tuple[int | None, dict[str, Mark]]]:
-    """Read a table of factor and score that stands under an image's heading."""
-    before = [label.position for label in image_labels(plain.text[: table.start], n, factors)]
-    position = before[-1] if before else None
-    header = [cell.text.lower() for cell in table.rows[0]]
-    column = next((i for i, text in enumerate(header) if re.search(r"\b(score|rating)s?\b", text)), 1)
-    cells = [
-        (k, row[column])
-        for k, row in zip(row_factors, table.rows[1:], strict=True)
-        if k and column < len(row)
+    body: list[list[Cell]], images: Sequence[int | None], first: Sequence[str | None]
+) -> list[Entry]:
+    return [
+        (image, key, cell)
+        for key, row in zip(first, body, strict=True)
+        for image, cell in zip(images, row, strict=False)
+        if key and image is not None
     ]
-    if position is not None or n == 1:
-        yield position, _read(plain, cells, factors)
 
 
-def _read(plain: Plain, cells: list[tuple[str, _Cell]], factors: Sequence[Factor]) -> dict[str, Mark]:
-    scales = {factor.key: factor.scale for factor in factors}
-    marks: dict[str, Mark] = {}
-    for key, cell in cells:
-        if not cell.text:
-            continue
-        mark = number_at(cell.text, 0, scales[key], named_in_words=True)
-        span = plain.span(cell.start, cell.start + len(cell.text))
-        if mark is None:
-            marks[key] = Mark(None, f"{cell.text!r} is not a number", span)
-        else:
-            start, end = mark.span
-            marks[key] = Mark(mark.value, mark.fault, plain.span(cell.start + start, cell.start + end))
-    return marks
+def _one_image(table: Table, first: Sequence[str | None], position: int | None) -> list[Entry]:
+    """Read a table of factor and score: of the image named in its corner or above it."""
+    head = table.rows[0]
+    column = _score_column(head) or 1
+    return [
+        (position, key, row[column])
+        for key, row in zip(first, table.rows, strict=True)
+        if key and column < len(row)
+    ]
 
 
-def _factor_of(cell: _Cell, factors: Sequence[Factor]) -> str | None:
-    labels = factor_labels(cell.text + ":", factors)
-    return labels[0].key if labels and len({label.key for label in labels}) == 1 else None
+def _a_line_a_score(body: list[list[Cell]], head: list[Cell], page: Page) -> list[Entry]:
+    """Read `| Image 1 | S_acc | 6 |`; a blank image is the one above."""
+    column = _score_column(head) or 2
+    found: list[Entry] = []
+    image: int | None = None
+    for row in body:
+        image = image_in(row[0].text, page.n) if row[0].text else image
+        key = _factor_in(row[1], page) if len(row) > column else None
+        if key is not None:
+            found.append((image, key, row[column]))
+    return found
 
 
-def _tables(text: str) -> Iterator[_Table]:
+def _score_column(head: list[Cell]) -> int | None:
+    return next((i for i, cell in enumerate(head) if i and _SCORE_COLUMN.search(cell.text)), None)
+
+
+def _factor_in(cell: Cell, page: Page) -> str | None:
+    factor = page.factor_named(_NUMBERING.sub("", cell.text)) if cell.text else None
+    return factor.key if factor else None
+
+
+def _mark(page: Page, key: str, cell: Cell) -> Mark | None:
+    """Return what a cell says: its number, or a fault where it holds anything else; nothing where it is blank."""
+    if not cell.text.strip("-–— "):
+        return None
+    end = cell.start + len(cell.text)
+    mark = number_at(page.text, cell.start, end, page.factor(key).scale, alone=True)
+    if mark is None:
+        return Mark(None, f"{cell.text[:40]} is not a number", page.plain.span(cell.start, end))
+    return Mark(mark.value, mark.fault, page.plain.span(*mark.span))
+
+
+def tables(text: str) -> Iterator[Table]:
     """Yield every run of two or more lines with cells."""
     run: list[re.Match[str]] = []
-    for line in [*re.finditer(r"[^\n]*(?:\n|$)", text), None]:
-        if line is not None and line[0].count("|") >= 1 and line[0].strip():
+    for line in [*re.finditer(r"[^\n]+", text), None]:
+        follows = line is not None and "|" in line[0] and (not run or line.start() <= run[-1].end() + 1)
+        if line is not None and follows:
             run.append(line)
             continue
         rows = [_cells(row) for row in run if not _RULE.fullmatch(row[0])]
         if len(rows) >= 2:
-            yield _Table(rows, run[0].start(), run[-1].start() + len(run[-1][0].rstrip("\n")))
-        run = []
+            yield Table(rows, run[0].start(), run[-1].end())
+        run = [line] if line is not None and "|" in line[0] else []
 
 
-def _cells(line: re.Match[str]) -> list[_Cell]:
-    cells = []
-    for match in re.finditer(r"[^|\n]+|(?<=\|)(?=\|)", line[0]):
-        text = match[0].strip()
-        lead = len(match[0]) - len(match[0].lstrip())
-        cells.append(_Cell(text, line.start() + match.start() + lead))
-    # The stretch before a leading bar and after a closing one is no cell.
-    if line[0].lstrip().startswith("|") and cells and not line[0][: line[0].index("|")].strip():
-        cells = [cell for cell in cells if cell.start > line.start() + line[0].index("|")]
-    if line[0].rstrip().endswith("|") and cells and not cells[-1].text:
+def _cells(line: re.Match[str]) -> list[Cell]:
+    """Return the cells of a line; what stands before a leading bar and after a closing one is none."""
+    cells, place = [], line.start()
+    for text in line[0].split("|"):
+        stripped = text.strip()
+        cells.append(Cell(stripped, place + (text.index(stripped) if stripped else 0)))
+        place += len(text) + 1
+    if len(cells) > 1 and not cells[0].text and line[0].lstrip().startswith("|"):
+        cells = cells[1:]
+    if len(cells) > 1 and not cells[-1].text:
         cells = cells[:-1]
-    return cells or [_Cell("", line.start())]
+    return cells

@@ -93,10 +93,6 @@ class Talks:
         known = (Dialog.model_validate(dialog) for dialog in run.settings.get("dialogs") or ())
         self._dialogs = {dialog.name: dialog for dialog in known}
 
-    def __iter__(self) -> Iterator[Talk]:
-        for line in self._run.sessions():
-            yield self.talk(line)
-
     def talk(self, line: Mapping[str, Any]) -> Talk:
         """Return the conversation of one line of sessions.jsonl."""
         dialog = self._dialogs.get(line["dialog"])

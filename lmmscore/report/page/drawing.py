@@ -45,7 +45,7 @@ def axis_over(values: Sequence[float], start: float, end: float, margin: float =
     return Axis(low - room, high + room, start, end)
 
 
-BAR_WIDTH = 220
+BAR_WIDTH = 170
 SLOT = 16
 
 

@@ -138,7 +138,7 @@ def _extras(judged: Judged, board: Leaderboard) -> Extras:
         judged.scores,
         factor=board.tables[0].factor,
         weights=judged.weights,
-        sessions=list(judged.run.sessions()),
+        sessions=judged.sessions or None,
         level=0.95,
         seed=0,
     )

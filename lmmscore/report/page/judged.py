@@ -124,13 +124,19 @@ class Judged:
         return [(str(item), str(task)) for item, task in zip(pairs["item"], pairs["task"], strict=True)]
 
     @cached_property
+    def sessions(self) -> list[dict[str, Any]]:
+        """What is known of each session; nothing where the file was left behind."""
+        return list(self.run.sessions()) if (self.run.path / "sessions.jsonl").is_file() else []
+
+    @cached_property
     def talks(self) -> list[Talk]:
         """Every conversation."""
         with contextlib.ExitStack() as stack:
             ledger: Ledger | None = None
             with contextlib.suppress(LedgerError):
                 ledger = stack.enter_context(Ledger(self.run.ledger_path, read_only=True))
-            return list(Talks(self.run, ledger, self.images))
+            reader = Talks(self.run, ledger, self.images)
+            return [reader.talk(line) for line in self.sessions]
 
     @property
     def apart(self) -> bool:
