@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.agreement import building, judging, matching, people
+from lmmscore.agreement.bootstrap import Interval
+from lmmscore.agreement.ceiling import ceiling
 from lmmscore.agreement.comparison import Draws
 from lmmscore.agreement.pairing import Paired, RatedEdits, judge_means, pair, rated_edits
 from lmmscore.agreement.result import Agreement
@@ -22,7 +24,7 @@ from lmmscore.records import OVERALL
 __all__ = ["Agreement", "agree"]
 
 STEPS = 4
-"""Of one factor of one judge: the people, the levels, the ceiling, the rest."""
+"""Of one factor of one judge: the levels, the ceiling, the people, the rest."""
 
 
 def agree(
@@ -70,7 +72,7 @@ def agree(
     return work.result()
 
 
-def _uncounted(total: int) -> AbstractContextManager[Callable[[], None]]:
+def _uncounted(_: int) -> AbstractContextManager[Callable[[], None]]:
     return nullcontext(lambda: None)
 
 
@@ -103,19 +105,17 @@ class _Work:
         scores, rated = dict(list(table.groupby("factor"))), dict(list(ratings.groupby("factor")))
         heads = []
         for factor in factors:
-            self._people(factor, rated[factor])
-            self.step()
+            if factor not in self.rated:
+                self.rated[factor] = rated_edits(rated[factor])
             heads.append(self._factor(name, factor, scores[factor]))
         for place, statistic in enumerate(("spearman", "pearson", "kendall_b")):
             rows = [head[place] for head, factor in zip(heads, factors, strict=True) if factor != OVERALL]
             self.factor_means.append(building.factor_mean(name, rows, statistic))
 
-    def _people(self, factor: str, ratings: pd.DataFrame) -> None:
+    def _people(self, factor: str, ceiling: Interval | None) -> None:
         if factor not in self.people:
-            self.rated[factor] = rated_edits(ratings)
-            self.people[factor] = building.people_rows(
-                factor, self.rated[factor], resamples=self.resamples, seed=self.seed
-            )
+            how = {"resamples": self.resamples, "seed": self.seed}
+            self.people[factor] = building.people_rows(factor, self.rated[factor], ceiling, **how)
 
     def _factor(self, name: str, factor: str, scores: pd.DataFrame) -> list[Row]:
         """Add one factor of one judge; return its rows."""
@@ -126,9 +126,12 @@ class _Work:
         rows = building.judge_rows(name, factor, paired, **how)
         self.step()
         beside = people.beside_others(rated.ratings, by_edit)
-        ceiling, verdict = building.ceiling(rows[0], beside, rated.items, **how)
-        self.rows += [*rows, ceiling]
-        self.verdicts.append(verdict)
+        found = ceiling(rows[0], beside, rated.items, **how)
+        self.rows += [*rows, found.row]
+        self.verdicts.append(found.verdict)
+        self.step()
+        # On the edits of a judge that scored all of them, people's own ceiling is the one just found.
+        self._people(factor, None if np.isnan(by_edit).any() else found.people)
         self.step()
         if len(paired.methods) > 1:
             self.tasks += building.task_rows(name, factor, paired, **how)

@@ -1,9 +1,10 @@
-"""The array types of the statistics, and the one preparation all of them share."""
+"""The array types of the statistics, and the preparations they share."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -26,3 +27,8 @@ def snap(values: Floats) -> Floats:
     snapped = np.empty_like(values)
     snapped[order] = ordered[np.maximum.accumulate(np.where(starts, np.arange(len(values)), 0))]
     return snapped
+
+
+def adding(row: Ints, column: Ints, shape: tuple[int, int]) -> sparse.csr_array:
+    """Return a table that, multiplied with counts, adds up those of the given columns into the given rows."""
+    return sparse.csr_array((np.ones(len(row)), (row, column)), shape=shape)

@@ -43,6 +43,9 @@ def parts(joint: CountStatistic, names: Sequence[str]) -> dict[str, Part]:
 CHUNK_CELLS = 1 << 16
 """Counts handled at once: small enough to stay in a processor's cache, large enough to amortise numpy's calls."""
 
+MANY_CHUNKS = 256
+"""Chunks above which threads share them. Below, their calls are short, and taking turns costs more than it saves."""
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -152,7 +155,8 @@ def _evaluate(statistics: Mapping[str, CountStatistic], draws: Sequence[Draw]) -
         ]
 
     # numpy lets go of the interpreter while it draws and sums, so threads suffice; the products inside stay on one.
-    with one_thread(), ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+    workers = os.cpu_count() if len(draws) > MANY_CHUNKS else 1
+    with one_thread(), ThreadPoolExecutor(max_workers=workers) as pool:
         chunks = list(pool.map(over_chunk, draws))
     return {
         name: np.concatenate([chunk[place] for chunk in chunks]) if chunks else np.zeros(0)

@@ -1,8 +1,9 @@
-"""From one judge's scores and people's ratings of one factor to rows: measures, their intervals, the ceiling."""
+"""From one judge's scores and people's ratings of one factor to rows: measures and their intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -10,19 +11,11 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.agreement import counted, levels, people, soft
-from lmmscore.agreement.arrays import Floats
-from lmmscore.agreement.bootstrap import CountStatistic, Interval, Part, intervals
+from lmmscore.agreement.affording import with_intervals
+from lmmscore.agreement.bootstrap import CountStatistic, Interval, intervals
+from lmmscore.agreement.ceiling import rater_measure
 from lmmscore.agreement.pairing import Paired, RatedEdits
-from lmmscore.agreement.people import Beside
 from lmmscore.agreement.rows import Measure, Row
-from lmmscore.agreement.verdict import Verdict, in_words
-
-BUDGET_NS = 6e8
-"""Time granted to all resamples of one costly statistic, as estimated: so a machine's speed changes no number."""
-FEWEST_RESAMPLES = 400
-RANK_NS = 4.0
-"""About what ranking one rating among its rater's takes in a resample."""
-WITHIN_RATER = "within each rater against the mean of the others, then averaged over raters"
 
 
 def judge_rows(judge: str, factor: str, paired: Paired, *, resamples: int, seed: int) -> list[Row]:
@@ -58,28 +51,6 @@ def sign_flips(seed: int, items: int) -> soft.Flips:
     return soft.sign_flips(items, np.random.default_rng(seed))
 
 
-def with_intervals(
-    measures: Sequence[Measure], items: int, *, resamples: int, seed: int
-) -> dict[int, Interval | None]:
-    """Return the interval of each measure by its place. The same seed gives all of them the same resamples."""
-    once = np.ones(items, dtype=np.int64)
-    granted: dict[int, dict[int, CountStatistic]] = {}
-    for place, measure in enumerate(measures):
-        if measure.counted:
-            granted.setdefault(affordable(measure.cost_ns, resamples), {})[place] = measure.counted
-    found: dict[int, Interval | None] = dict.fromkeys(range(len(measures)))
-    for number, of in granted.items():
-        named = {str(place): one for place, one in of.items()}
-        drawn = intervals(named, once, resamples=number, rng=np.random.default_rng(seed))
-        found |= {int(place): one for place, one in drawn.items()}
-    return found
-
-
-def affordable(cost_ns: float, resamples: int) -> int:
-    """Return how many of the resamples a statistic gets that takes this long in each."""
-    return int(np.clip(BUDGET_NS / max(cost_ns, 1.0), min(FEWEST_RESAMPLES, resamples), resamples))
-
-
 def _collapsed_spearman(paired: Paired, resamples: int, seed: int) -> Interval | None:
     """Return Spearman's interval from the contingency table, where most edits share their pair of scores."""
     if not paired.items or len(paired.edits) > paired.items:
@@ -92,11 +63,14 @@ def _collapsed_spearman(paired: Paired, resamples: int, seed: int) -> Interval |
     return intervals({"": of}, multiplicity, resamples=resamples, rng=rng)[""]
 
 
-def people_rows(factor: str, rated: RatedEdits, *, resamples: int, seed: int) -> list[Row]:
-    """Return what is to be said about the people themselves."""
+def people_rows(
+    factor: str, rated: RatedEdits, ceiling: Interval | None = None, *, resamples: int, seed: int
+) -> list[Row]:
+    """Return what is to be said about the people themselves; `ceiling` is its interval, where that is known."""
     ratings, items = rated.ratings, rated.items
     lone = _why_unreliable(ratings)
     beside = people.beside_others(ratings, None)
+    own = people.rater_spearmans(beside, judge=False)
     size: dict[str, Any] = {"level": "item", "n": ratings.edits, "of": "edits"}
     counts = {"ratings": len(ratings.value), "raters": ratings.raters}
 
@@ -121,11 +95,14 @@ def people_rows(factor: str, rated: RatedEdits, *, resamples: int, seed: int) ->
         reliability("alpha_interval", exact_alpha, alpha),
         reliability("icc1", nan if lone else float(single(whole)[0]), single),
         reliability("icc1k", nan if lone else float(averaged(whole)[0]), averaged),
-        rater_measure(beside, people.own_of_counts(beside, items), judge=False),
+        rater_measure(beside, own, judge=False, of=None if ceiling else people.own_of_counts(beside, items)),
         *_human_means(rated),
     ]
     found = with_intervals(measures, items, resamples=resamples, seed=seed)
-    return [Row("", factor, measure, found[place]) for place, measure in enumerate(measures)]
+    rows = [Row("", factor, measure, found[place]) for place, measure in enumerate(measures)]
+    return [
+        replace(row, interval=row.interval or ceiling) if row.measure.of == "raters" else row for row in rows
+    ]
 
 
 def _why_unreliable(ratings: people.Ratings) -> str:
@@ -153,74 +130,6 @@ def _human_means(rated: RatedEdits) -> list[Measure]:
             Measure("item", name, float(values.mean()), len(values), unit, f"over {unit}", counted=of)
         )
     return found
-
-
-def rater_measure(beside: list[Beside], of: CountStatistic, *, judge: bool) -> Measure:
-    """Return Spearman within rater, averaged over the raters for whom it is defined."""
-    each = people.rater_spearmans(beside, judge=judge)
-    known = ~np.isnan(each)
-    lone = sum(len(one.own) < 2 for one in beside)
-    constant = int((~known).sum()) - lone
-    left_out = {"raters with fewer than two edits that others rated": lone, _constant(judge): constant}
-    left_out = {reason: count for reason, count in left_out.items() if count}
-    told = ", ".join(f"{reason} ({count})" for reason, count in left_out.items())
-    return Measure(
-        level="item",
-        statistic="rater_spearman",
-        value=float(each[known].mean()) if known.any() else float("nan"),
-        n=int(known.sum()),
-        of="raters",
-        averaging=WITHIN_RATER,
-        left_out=left_out,
-        why="" if known.any() else f"it is defined for no rater: {told or 'nobody rated'}",
-        counted=of if known.any() else None,
-        cost_ns=_rank_cost(beside, sides=3 if judge else 2),
-    )
-
-
-def _rank_cost(beside: list[Beside], *, sides: int) -> float:
-    return RANK_NS * sides * sum(len(one.own) for one in beside)
-
-
-def _constant(judge: bool) -> str:
-    if judge:
-        return "raters on whose edits the judge or the others gave always the same"
-    return "raters who, or whose fellows, gave every edit the same"
-
-
-def ceiling(
-    headline: Row, beside: list[Beside], items: int, *, resamples: int, seed: int
-) -> tuple[Row, Verdict]:
-    """Return the judge's own row of the rater procedure, and the verdict on it beside the raters.
-
-    `headline` is the judge's correlation with people. Both results are on the edits the judge scored.
-    """
-    own, as_rater = (people.rater_spearmans(beside, judge=judge) for judge in (False, True))
-    both = ~np.isnan(own) & ~np.isnan(as_rater)
-    joint = people.judge_of_counts(beside, both, items)
-    measure = rater_measure(beside, Part(joint, 0), judge=True)
-    statistics = {} if measure.counted is None else {"judge": Part(joint, 0), "gap": Part(joint, 1)}
-    number, once = affordable(measure.cost_ns, resamples), np.ones(items, dtype=np.int64)
-    found = (
-        intervals(statistics, once, resamples=number, rng=np.random.default_rng(seed)) if statistics else {}
-    )
-    row = Row(headline.judge, headline.factor, measure, found.get("judge"))
-    return row, _verdict(row, headline, own, int(both.sum()), found.get("gap"))
-
-
-def _verdict(row: Row, headline: Row, own: Floats, raters: int, gap: Interval | None) -> Verdict:
-    value = row.measure.value
-    if gap is None or raters < 2:
-        why = "a comparison with raters needs two of them with varying ratings of the same edits"
-        return Verdict(row.judge, row.factor, "no ceiling", value, _mean(own), None, 0, why)
-    low = headline.limits[0]
-    words = in_words(value, own, gap, agrees=low is not None and low > 0)
-    return Verdict(row.judge, row.factor, words, value, _mean(own), gap, raters)
-
-
-def _mean(values: Floats) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")
 
 
 def factor_mean(judge: str, rows: Sequence[Row], statistic: str) -> dict[str, object]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from lmmscore.agreement.arrays import SAME, Floats, Ints, snap
+from lmmscore.agreement.arrays import SAME, Floats, Ints, adding, snap
 from lmmscore.agreement.bootstrap import CountStatistic
 from lmmscore.agreement.counted import divide
 
@@ -92,11 +92,11 @@ def pair_statistics(edits: Scored) -> CountStatistic:
 
 def _tied(codes: Ints, edits: Scored) -> CountStatistic:
     """Return how many ordered pairs one side ties, of counts."""
-    table = sparse.csr_array((np.ones(len(codes)), (codes, edits.item)), shape=(codes.max() + 1, edits.items))
+    table = adding(codes, edits.item, (int(codes.max()) + 1, edits.items))
 
     def of(counts: Floats) -> Floats:
         level = table @ np.ascontiguousarray(counts.T)
-        return np.einsum("ij,ij->j", level, level)
+        return np.asarray(np.einsum("ij,ij->j", level, level))
 
     return of
 
@@ -106,7 +106,7 @@ def by_items(edits: Scored) -> Sums:
     tables = _item_tables(edits)
     most = np.bincount(edits.item).max()
     # Whole numbers this small are exact in single precision, which is twice as fast.
-    kind = np.float32 if 2 * most * len(edits.item) < 2**24 else np.float64
+    kind: Any = np.float32 if 2 * most * len(edits.item) < 2**24 else np.float64
     wide = np.hstack(tables).astype(kind)
 
     def of(counts: Floats) -> tuple[Floats, Floats, Floats]:
@@ -164,7 +164,7 @@ def by_grid(edits: Scored) -> Sums:
     """Return the sums from a table of the judge's by people's scores, by cumulated counts."""
     left, right = edits.scores
     cell = edits.judge * right + edits.people
-    table = sparse.csr_array((np.ones(len(cell)), (cell, edits.item)), shape=(left * right, edits.items))
+    table = adding(cell, edits.item, (left * right, edits.items))
     limits = [edits.below(limit) for limit in (0.0, edits.threshold)]
     width = max(1, GRID_BLOCK // (left * right))
 
@@ -172,7 +172,7 @@ def by_grid(edits: Scored) -> Sums:
         parts = []
         for start in range(0, len(counts), width):
             some = np.ascontiguousarray(counts[start : start + width].T)
-            parts.append(_grid_sums((table @ some).reshape(left, right, -1), limits))
+            parts.append(_grid_sums(np.asarray(table @ some).reshape(left, right, -1), limits))
         signs, plain, calibrated = np.concatenate(parts, axis=1)
         return signs, plain, calibrated
 

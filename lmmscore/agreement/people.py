@@ -146,15 +146,15 @@ def own_of_counts(beside: list[Beside], items: int) -> CountStatistic:
 
 
 def judge_of_counts(beside: list[Beside], usable: Bools, items: int) -> CountStatistic:
-    """Return two rows, of counts: the average over raters of the judge's Spearman in their place, and that of the
-    judge's minus the rater's own over the usable raters."""
+    """Return three averages over raters, of counts: of the judge's Spearman in their place, of that minus the rater's
+    own over the usable raters, and of their own."""
     each = [one for one in beside if len(one.own) > 1]
     chosen = usable[[len(one.own) > 1 for one in beside]]
     ranks = _ranks(each, [[one.judge for one in each], [one.own for one in each]], items)
 
     def of(counts: Floats) -> Floats:
         judge, own = ranks.of(counts)
-        return np.stack([mean_known(judge), mean_known((judge - own)[chosen])])
+        return np.stack([mean_known(judge), mean_known((judge - own)[chosen]), mean_known(own)])
 
     return of
 

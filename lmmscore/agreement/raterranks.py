@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import sparse
 
-from lmmscore.agreement.arrays import Floats, Ints, snap
+from lmmscore.agreement.arrays import Floats, Ints, adding, snap
 from lmmscore.agreement.counted import TINY
 
 BLOCK_EDITS = 4_096
@@ -60,6 +59,8 @@ def _groups(sizes: Sequence[int], most: int) -> list[list[int]]:
 
 
 class _Block:
+    """Some raters. A group is one rater's column of the others' means, or of one side; all are ranked in one go."""
+
     def __init__(
         self,
         others: Sequence[Floats],
@@ -67,50 +68,54 @@ class _Block:
         item: Sequence[Ints],
         items: int,
     ) -> None:
-        rater = np.repeat(np.arange(len(item)), [len(one) for one in item])
+        raters, sizes = len(item), [len(one) for one in item]
         self.item = np.concatenate(item)
-        self.raters = _indicator(rater, np.arange(len(rater)), (len(item), len(rater)))
-        self.drawn = _indicator(rater, self.item, (len(item), items))
-        self.others = _Column(others, rater, self.item, items)
-        self.sides = [_Column(side, rater, self.item, items) for side in sides]
+        edits = np.arange(len(self.item))
+        self.by_rater = adding(np.repeat(np.arange(raters), sizes), edits, (raters, len(edits)))
+        columns = [*others, *(column for side in sides for column in side)]
+        group = np.repeat(np.arange(len(columns)), sizes * (1 + len(sides)))
+        # Values are sorted once, here; the levels of all groups lie one after the other.
+        levels, code = np.unique(
+            group + 1j * np.concatenate([snap(one) for one in columns]), return_inverse=True
+        )
+        self.code = code.reshape(1 + len(sides), len(edits))
+        self.group = levels.real.astype(np.int64)
+        self.first = np.flatnonzero(np.diff(self.group, prepend=-1))
+        self.last = np.append(self.first[1:], len(levels)) - 1
+        self.table = adding(code, np.tile(self.item, len(self.code)), (len(levels), items))
+        self.by_group = adding(self.group, np.arange(len(levels)), (len(columns), len(levels)))
 
     def of(self, columns: Floats) -> Floats:
-        n = self.drawn @ columns
-        ranks, spread = self.others.of(columns, n)
-        weighted = ranks
+        """Return ρ by side, rater and resample, from counts with a column a resample."""
+        ranks, n, middle, spread = self._ranks(columns)
+        weighted = np.take(ranks, self.code[0], axis=0)
         weighted *= np.take(columns, self.item, axis=0)
-        found = []
-        for side in self.sides:
-            own, own_spread = side.of(columns, n)
-            own *= weighted
-            below = np.sqrt(np.maximum(spread * own_spread / 144, 0))
-            cross = self.raters @ own
-            found.append(np.divide(cross, below, out=np.full_like(cross, np.nan), where=below > TINY))
-        return np.stack(found)
+        # Ranks are whole numbers, so taking their means off the sums of products afterwards loses nothing.
+        cross = np.stack([self.by_rater @ _times(ranks, code, weighted) for code in self.code[1:]])
+        cross -= n * middle[0] * middle[1:]
+        below = 4 * np.sqrt(np.maximum(spread[0] * spread[1:] / 144, 0))
+        return np.asarray(np.divide(cross, below, out=np.full_like(cross, np.nan), where=below > TINY))
 
-
-class _Column:
-    """Centred midranks within rater: values are sorted once, levels of all raters lie one after the other."""
-
-    def __init__(self, values: Sequence[Floats], rater: Ints, item: Ints, items: int) -> None:
-        snapped = np.concatenate([snap(one) for one in values])
-        levels, self.code = np.unique(rater + 1j * snapped, return_inverse=True)
-        self.rater = levels.real.astype(np.int64)
-        self.starts = np.flatnonzero(np.diff(self.rater, prepend=-1))
-        self.table = _indicator(self.code, item, (len(levels), items))
-        self.raters = _indicator(self.rater, np.arange(len(levels)), (int(rater.max()) + 1, len(levels)))
-
-    def of(self, columns: Floats, n: Floats) -> tuple[Floats, Floats]:
-        """Return each edit's rank among its rater's and, for each rater, n³ − Σ(tied³); a column a resample."""
+    def _ranks(self, columns: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return twice each level's midrank, counted on through the groups, and of the groups, by side and rater:
+        how many edits were drawn, twice their mean midrank, and n³ − Σ(tied³)."""
         level = self.table @ columns
         upto = np.cumsum(level, axis=0)
-        middle = upto[self.starts] - level[self.starts] + n / 2
-        centred = upto - level / 2
-        centred -= np.take(middle, self.rater, axis=0)
+        through = upto[self.last]
+        before = upto[self.first] - level[self.first]
         # Products, for numpy's ** 3 is a general power and many times slower.
-        return np.take(centred, self.code, axis=0), n * n * n - self.raters @ (level * level * level)
+        cubes = level * level
+        cubes *= level
+        n = through - before
+        spread = n * n * n - self.by_group @ cubes
+        upto += upto
+        upto -= level
+        shape = (len(self.code), -1, columns.shape[1])
+        n, middle, spread = (one.reshape(shape) for one in (n, before + through, spread))
+        return upto, n[0], middle, spread
 
 
-def _indicator(row: Ints, column: Ints, shape: tuple[int, int]) -> sparse.csr_array:
-    """Return a table that adds up the given columns into the given rows."""
-    return sparse.csr_array((np.ones(len(row)), (row, column)), shape=shape)
+def _times(ranks: Floats, code: Ints, weights: Floats) -> Floats:
+    product = np.take(ranks, code, axis=0)
+    product *= weights
+    return product
