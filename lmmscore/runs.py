@@ -216,7 +216,9 @@ class RunFolder:
         """Let go of the files; what was not finished leaves no half-written table behind."""
         for file, name in self._derived():
             if not file.closed:
-                with contextlib.suppress(OSError):  # a full disk complains once more when the last rows are flushed
+                with contextlib.suppress(
+                    OSError
+                ):  # a full disk complains once more when the last rows are flushed
                     file.close()
                 with contextlib.suppress(OSError):
                     (self.path / f"{name}.part").unlink()

@@ -363,3 +363,23 @@ def test_real_edits_are_seen_as_edits() -> None:
     found = scores(PICTURES.get(FOX / "6_src.jpg"), edits)
     assert len({tuple(found[k, f] for f in ("acc", "pre", "qua", "real")) for k in range(1, 9)}) == 8
     assert all(found[k, "acc"] > 4 and 3 < found[k, "pre"] < 9 for k in range(1, 9))
+
+
+@pytest.mark.parametrize("size", [(1, 1), (2, 3), (7, 7), (40, 30)])
+@pytest.mark.parametrize("colours", [("red", "blue"), ("red", "red")])
+def test_pictures_of_one_colour_and_of_a_few_pixels_are_judged(
+    tmp_path: Path, size: tuple[int, int], colours: tuple[str, str]
+) -> None:
+    """Where there is nothing to measure it still answers, with scores on the scale."""
+    shown = []
+    for number, colour in enumerate(colours):
+        Image.new("RGB", size, colour).save(tmp_path / f"{number}.png")
+        shown.append(PICTURES.get(tmp_path / f"{number}.png"))
+    judge, talk = Pixels(), Conversation()
+    for line, images in [("Here is the source image.", shown[:1]), ("The only edited image.", shown[1:])]:
+        talk = talk.say(line, tuple(images))
+        talk = talk.hear(asyncio.run(judge.ask(talk)).text)
+    reply = asyncio.run(
+        judge.ask(talk.say("Now give your scores for every image: S_acc, S_pre, S_qua and S_real."))
+    )
+    assert read_reply(reply, load_dialog("lmm-score").factors, 1).complete

@@ -28,6 +28,7 @@ CONTENT_SIGMA_PX = 2.0
 are smoothed away before."""
 
 SEAM_BAND_PX = 3
+SMALLEST_PX = 16
 COLOURS = {
     "black": (0, 0, 0), "grey": (54, 0, 0), "white": (97, 0, 0), "red": (48, 62, 42), "orange": (68, 36, 62),
     "yellow": (86, 0, 72), "green": (55, -42, 38), "teal": (55, -30, -8), "blue": (45, 8, -48),
@@ -37,18 +38,27 @@ COLOURS = {
 """Colour names with their place in CIE Lab."""
 
 
+def _known(value: float) -> float:
+    return value if np.isfinite(value) else 0.0
+
+
 class Frame:
     """A picture with what is computed from it more than once; `size` is width and height."""
 
     def __init__(self, pixels: NDArray[np.uint8]) -> None:
         self.size = (pixels.shape[1], pixels.shape[0])
+        # Every measure looks at a neighbourhood: a picture smaller than that is seen magnified.
+        larger = -(-SMALLEST_PX // min(self.size))
+        pixels = pixels.repeat(larger, axis=0).repeat(larger, axis=1) if larger > 1 else pixels
         unit = pixels.astype(np.float32) / 255
         self.lab: Array = rgb2lab(unit)
         self.gray: Array = rgb2gray(unit)
         self.edges: Array = sobel(self.gray)
         self.content: Array = ndimage.gaussian_filter(self.lab, (CONTENT_SIGMA_PX, CONTENT_SIGMA_PX, 0))
-        self.noise = float(estimate_sigma(self.gray)) * 255
-        self.blur = float(blur_effect(self.gray))
+        # A picture of one colour has neither noise nor edges to measure blur by: the measures would give NaN.
+        flat = float(np.ptp(self.gray)) < 1e-6
+        self.noise = 0.0 if flat else _known(float(estimate_sigma(self.gray))) * 255
+        self.blur = 0.0 if flat else _known(float(blur_effect(self.gray)))
 
     def rims(self) -> Array:
         """Return thin lines lighter or darker than both their sides; a plain step leaves no trace."""

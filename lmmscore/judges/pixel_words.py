@@ -180,4 +180,4 @@ def _percent(share: float) -> str:
 
 
 def _graded(value: float, *steps: tuple[float, str]) -> str:
-    return next(word for limit, word in steps if value < limit)
+    return next((word for limit, word in steps if value < limit), steps[-1][1])
