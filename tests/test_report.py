@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import lmmscore
@@ -358,6 +358,7 @@ def test_inert_data_comes_back_as_it_was_and_holds_nothing_active(data: object) 
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.text(), unique=True))
+@example(["0" * 39 + ":0"])
 def test_names_for_links_are_plain_and_differ(texts: list[str]) -> None:
     """Different items never share a link, whatever they are called, and a link needs no escaping."""
     names = [slug(text) for text in texts]

@@ -16,7 +16,8 @@ def slug(text: str) -> str:
     plain = re.sub(r"[^A-Za-z0-9_]+", "-", text).strip("-")
     if plain == text:
         return plain
-    return f"{plain[:40]}-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:6]}".lstrip("-")
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:6]
+    return f"{plain[:40].rstrip('-')}-{digest}".lstrip("-")
 
 
 def talk_id(talk: Talk, run: str, several_dialogs: bool) -> str:
