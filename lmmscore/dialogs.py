@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -331,8 +331,3 @@ def task_title(task: str) -> str:
 def position_slots(position: int) -> dict[str, str]:
     """Return the slots that speak of the edit now shown."""
     return {"position": str(position), "ordinal": ordinal(position)}
-
-
-def json_schemas() -> dict[str, Any]:
-    """Return JSON schemas of the file formats, for editors."""
-    return {"dialog": Dialog.model_json_schema(), "suite": Suite.model_json_schema()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +31,17 @@ def run(
     if options.get("hooks") is not None or not (_in_notebook() if progress is None else progress):
         return api.run(benchmark, dialog, judge, **options)
     with contextlib.ExitStack() as stack:
-        return api.run(benchmark, dialog, judge, **{**options, "hooks": _watching(stack)})
+        return api.run(benchmark, dialog, judge, **{**options, "hooks": watching(stack)})
 
 
-def _watching(stack: contextlib.ExitStack) -> api.Hooks:
+def watching(
+    stack: contextlib.ExitStack, on_start: Callable[[Runner, Plan], None] = lambda *_: None
+) -> api.Hooks:
+    """Return hooks that show progress until the stack is left; `on_start` is called before it appears."""
     shown: list[Progress] = []
 
-    def start(_: Runner, plan: Plan, bench: Bench) -> None:
+    def start(runner: Runner, plan: Plan, bench: Bench) -> None:
+        on_start(runner, plan)
         shown.append(stack.enter_context(Progress(plan.units, getattr(bench.judge, "meter", None))))
 
     listeners = Listeners(

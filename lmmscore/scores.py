@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -112,13 +110,6 @@ def slips(played: Played) -> list[tuple[int, Fraction, Fraction]]:
         if exact is not None and abs(exact - stated) > SLIP_TOLERANCE:
             found.append((position, exact, stated))
     return found
-
-
-def csv_line(cells: Iterable[object]) -> str:
-    """Return one line of CSV; text that a spreadsheet would run is defused."""
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerow([defuse(c) if isinstance(c, str) else c for c in cells])
-    return out.getvalue()
 
 
 def as_cells(row: Score) -> list[object]:

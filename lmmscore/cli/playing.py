@@ -13,12 +13,11 @@ from typing import TextIO
 
 import click
 
-from lmmscore.api import Hooks, Request, plan_of, play_request
+from lmmscore.api import Request, play_request
 from lmmscore.inspection import names_given_away
-from lmmscore.judges import Bench
+from lmmscore.interactive import watching
 from lmmscore.planning import Plan
-from lmmscore.report.progress import Progress
-from lmmscore.runner import Listeners, Runner, StopRequested
+from lmmscore.runner import Runner, StopRequested
 from lmmscore.runs import Run
 
 
@@ -52,21 +51,14 @@ def _log_to_stderr(level: str) -> None:
 
 
 async def _play(request: Request) -> Run:
-    plan = plan_of(request)
+    with contextlib.ExitStack() as stack:
+        return await play_request(request, watching(stack, _begin))
+
+
+def _begin(runner: Runner, plan: Plan) -> None:
     for problem in names_given_away(plan.benchmark):
         click.echo(f"warning: {problem}", err=True)
-    with contextlib.ExitStack() as stack:
-        shown: list[Progress] = []
-
-        def start(runner: Runner, _: Plan, bench: Bench) -> None:
-            shown.append(stack.enter_context(Progress(plan.units, getattr(bench.judge, "meter", None))))
-            _on_signals(runner)
-
-        listeners = Listeners(
-            on_exchange=lambda exchange: shown[0].exchange(exchange),
-            on_result=lambda result: shown[0].result(result),
-        )
-        return await play_request(request, Hooks(listeners, start))
+    _on_signals(runner)
 
 
 def _on_signals(runner: Runner) -> None:
