@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import json
 import random
+import ssl
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -31,6 +32,7 @@ class Served:
     body: Any
     size: int
     arrived_s: float
+    query: str = ""
 
 
 @dataclass
@@ -107,7 +109,7 @@ def error(message: str, **fields: Any) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def serving(server: Server) -> Iterator[Server]:
+def serving(server: Server, tls: ssl.SSLContext | None = None) -> Iterator[Server]:
     """Serve on a free port of loopback while the block runs."""
     started = threading.Event()
     stop: list[Callable[[], None]] = []
@@ -118,10 +120,10 @@ def serving(server: Server) -> Iterator[Server]:
         app.router.add_route("*", "/{path:.*}", _handle)
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0, backlog=1024)
+        site = web.TCPSite(runner, "127.0.0.1", 0, backlog=1024, ssl_context=tls)
         await site.start()
         port = site._server.sockets[0].getsockname()[1]  # type: ignore[union-attr]
-        server.url = f"http://127.0.0.1:{port}/v1"
+        server.url = f"{'https' if tls else 'http'}://127.0.0.1:{port}/v1"
         loop, over = asyncio.get_running_loop(), asyncio.Event()
         stop.append(lambda: loop.call_soon_threadsafe(over.set))
         started.set()
@@ -146,7 +148,9 @@ async def _handle(request: web.Request) -> web.StreamResponse:
     except ValueError:
         body = raw
     now_s = asyncio.get_running_loop().time()
-    server.served.append(Served(request.path, dict(request.headers), body, len(raw), now_s))
+    server.served.append(
+        Served(request.path, dict(request.headers), body, len(raw), now_s, request.query_string)
+    )
     server.in_flight += 1
     server.most_in_flight = max(server.most_in_flight, server.in_flight)
     try:

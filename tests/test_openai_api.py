@@ -316,6 +316,18 @@ def test_credentials_in_a_base_url_are_used_and_masked(server: Server) -> None:
     assert server.served[0].headers["Authorization"] == f"Basic {expected}"
 
 
+@pytest.mark.parametrize("api", ["chat", "responses"])
+def test_the_query_of_a_base_url_goes_with_every_request(
+    server: Server, api: Any, pictures: Pictures, tmp_path: Path
+) -> None:
+    """Azure answers nothing without its api-version: questions and uploads alike."""
+    options = OpenAIOptions(api=api, attempts=1)
+    shown = Conversation().say("Look.", (pictures.get(tmp_path / "1.png"),))
+    ask(make(f"tiny@{server.url}?api-version=2024-10-21&x=a%20b", options=options), shown)
+    assert len(server.served) == (1 if api == "chat" else 2)
+    assert {one.query for one in server.served} == {"api-version=2024-10-21&x=a b"}
+
+
 def test_without_a_key_openai_itself_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """A missing key is said before anything is sent; a local server needs none."""
     monkeypatch.delenv("OPENAI_API_KEY")

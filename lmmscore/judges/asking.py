@@ -176,7 +176,7 @@ class Asker:
         try:
             reply = await self._paced(question, likely, under_way)
             spent_usd = self._price(reply.usage, likely)
-            return replace(reply, cost_usd=spent_usd if prices and reply.usage != Usage() else None)
+            return replace(reply, cost_usd=spent_usd) if prices and reply.usage != Usage() else reply
         except Trouble as trouble:
             if trouble.paid and most_usd:
                 spent_usd = most_usd

@@ -6,12 +6,14 @@ import base64
 import json
 import os
 import random
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
 import httpx2
 import openai
+from openai._models import FinalRequestOptions
+from typing_extensions import override
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeError
@@ -23,7 +25,7 @@ from lmmscore.judges.meter import Meter
 from lmmscore.judges.options import OPENAI_URL, Address, OpenAIOptions, parse_address
 from lmmscore.judges.replies import chat_reply
 from lmmscore.judges.responses import ResponsesRoute
-from lmmscore.judges.transport import SegmentClient
+from lmmscore.judges.transport import ANSWER, Form, SegmentClient
 from lmmscore.judges.wire import Body, EncodedPictures, Transcript, chat_body, chat_renderer
 from lmmscore.records import Reply
 
@@ -60,7 +62,7 @@ class OpenAIJudge:
         self._fields = _chat_fields(address, options)
         connection = OpenAIConnection(address, options, key)
         self._asker = Asker(address, options, key, connection, clock=clock, rng=rng)
-        pictures = EncodedPictures()
+        self._pictures = pictures = EncodedPictures()
         self._structured = options.structured
         self._head: dict[str, Any] = {"model": address.model}
         if options.stream:
@@ -110,8 +112,29 @@ class OpenAIJudge:
         self._asker.stop(error)
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Let go of connections and threads."""
+        self._pictures.close()
         await self._asker.close()
+
+
+class _Client(openai.AsyncOpenAI):
+    """Builds the request for each address once: only bodies differ, and building one takes longer than sending it."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._forms: dict[str, Form] = {}
+
+    @override
+    def _build_request(self, options: FinalRequestOptions, *, retries_taken: int = 0) -> httpx2.Request:
+        body = options.content
+        if not isinstance(body, Body):
+            return super()._build_request(options, retries_taken=retries_taken)
+        form = self._forms.get(options.url)
+        if form is None:
+            empty = options.model_copy(update={"content": None})
+            form = Form(super()._build_request(empty, retries_taken=retries_taken))
+            self._forms[options.url] = form
+        return form.fill(body)
 
 
 class OpenAIConnection:
@@ -119,7 +142,8 @@ class OpenAIConnection:
 
     def __init__(self, address: Address, options: OpenAIOptions, key: Key) -> None:
         self._url = address.masked_url
-        self._client = openai.AsyncOpenAI(
+        self._posts: dict[str, FinalRequestOptions] = {}
+        self._client = _Client(
             api_key=key.secret,
             base_url=self._url,
             max_retries=0,
@@ -132,20 +156,27 @@ class OpenAIConnection:
 
     async def post(self, path: str, body: Body) -> Answer:
         """Send a JSON body, written segment by segment."""
-        # The idempotency key goes nowhere; without one the package would draw a random one each time.
-        options: Any = {"idempotency_key": "-"}
-        sending = self._client.post(self._url + path, content=body, cast_to=httpx2.Response, options=options)
-        return await _answer(sending)
+        options = self._posts.get(path)
+        if options is None:
+            # The idempotency key goes nowhere; without one the package would draw a random one each time.
+            options = FinalRequestOptions.construct(method="post", url=self._url + path, idempotency_key="-")
+            self._posts[path] = options
+        filled = options.model_copy(update={"content": body})
+        return await _answer(self._client.request(httpx2.Response, filled))
 
     async def upload(self, data: bytes, mime: str) -> Answer:
         """Send a picture to Files, under a name that says nothing."""
         name = f"picture.{mime.partition('/')[2]}"
-        sending = self._client.files.with_raw_response.create(
-            file=(name, data, mime),
-            purpose="vision",
-            expires_after={"anchor": "created_at", "seconds": 7 * 24 * 3600},
-        )
-        return await _answer(sending)
+
+        async def send() -> httpx2.Response:
+            raw = await self._client.files.with_raw_response.create(
+                file=(name, data, mime),
+                purpose="vision",
+                expires_after={"anchor": "created_at", "seconds": 7 * 24 * 3600},
+            )
+            return raw.http_response
+
+        return await _answer(send())
 
     async def get(self, path: str) -> Answer:
         """Fetch something small, such as the list of models."""
@@ -156,7 +187,7 @@ class OpenAIConnection:
         await self._client.close()
 
 
-async def _answer(sending: Any) -> Answer:
+async def _answer(sending: Awaitable[httpx2.Response]) -> Answer:
     try:
         response = await sending
     except openai.APIStatusError as error:
@@ -167,8 +198,8 @@ async def _answer(sending: Any) -> Answer:
         ) from None
     except openai.APIConnectionError as error:
         raise NoAnswer(_cause(error), reached=not isinstance(error.__cause__, httpx2.ConnectError)) from None
-    headers = {name.lower(): value for name, value in response.headers.items()}
-    return Answer(response.status_code, headers, response.content)
+    answer: Answer = response.extensions[ANSWER]
+    return answer
 
 
 def _cause(error: BaseException) -> str:

@@ -57,6 +57,9 @@ class Pace:
 
     async def admit(self, tokens: float, *, under_way: bool) -> float:
         """Wait for this question's turn; return the time at which it may be sent. Pair it with `leave`."""
+        if not self._waiting and self._may_go(tokens):
+            self._go(tokens)
+            return self._clock.now()
         self._count += 1
         waiting = _Waiting(
             (0 if under_way else 1, self._count), tokens, asyncio.get_running_loop().create_future()
@@ -109,18 +112,27 @@ class Pace:
             if head.go.done():
                 heapq.heappop(self._waiting)
                 continue
-            if not self._open:
-                if self._full():
-                    return
-                wait_s = self._wait_s(head.tokens)
-                if wait_s > 0:
-                    self._wake_in(wait_s)
-                    return
+            if not self._may_go(head.tokens):
+                return
             heapq.heappop(self._waiting)
-            self.in_flight += 1
-            for name, bucket in self._buckets.items():
-                bucket.take(head.tokens if name.endswith("tokens") else 1.0, self._clock.now())
+            self._go(head.tokens)
             head.go.set_result(None)
+
+    def _may_go(self, tokens: float) -> bool:
+        """Tell whether a question may be sent now; if it is only a matter of time, a timer is set."""
+        if self._open:
+            return True
+        if self._full():
+            return False
+        wait_s = self._wait_s(tokens)
+        if wait_s > 0:
+            self._wake_in(wait_s)
+        return wait_s <= 0
+
+    def _go(self, tokens: float) -> None:
+        self.in_flight += 1
+        for name, bucket in self._buckets.items():
+            bucket.take(tokens if name.endswith("tokens") else 1.0, self._clock.now())
 
     def _full(self) -> bool:
         window = self.in_flight + 1 if self._window is None else int(self._window)

@@ -56,7 +56,9 @@ class Bucket:
 
 def announced(headers: Mapping[str, str], wall_s: float) -> dict[str, Quota]:
     """Return the quotas in a response's headers, by `requests` and `tokens`. Header names are in lower case."""
-    found = {}
+    found: dict[str, Quota] = {}
+    if not any("ratelimit" in name for name in headers):
+        return found
     for what in ("requests", "tokens"):
         quota = _quota(headers, what, wall_s)
         if quota is not None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import ssl
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 from urllib.request import getproxies, proxy_bypass
 
@@ -11,14 +14,18 @@ import aiohttp
 import httpx2
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.payload import Payload
+from multidict import CIMultiDict
 from yarl import URL
 
+from lmmscore.judges.faults import Answer
 from lmmscore.judges.wire import Body
 
 CONNECT_TIMEOUT_S = 20.0
 KEEPALIVE_S = 60.0
-BODY, HEADERS = "lmmscore.body", "lmmscore.headers"
-"""Extensions of a request: its body and headers, not yet taken apart."""
+OUTGOING, ANSWER = "lmmscore.outgoing", "lmmscore.answer"
+"""Extensions of a request and of its response: what goes past httpx2."""
+_NOTHING = httpx2.ByteStream(b"")
+_MOST_AT_ONCE = 1024  # IOV_MAX of Linux and macOS
 _UNPACKED = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})
 
 
@@ -36,19 +43,65 @@ class Segments(Payload):
 
     async def write(self, writer: AbstractStreamWriter) -> None:
         """Write every segment."""
-        for part in self._parts:
-            # A view, so that what the socket did not take at once is cut off without copying it first.
-            await writer.write(memoryview(part))
+        # Views, so that what the socket does not take at once is cut off without copying it first.
+        first, *rest = [memoryview(part) for part in self._parts]
+        await writer.write(first)  # along with the headers
+        for part in _write_at_once(writer.transport, rest):
+            await writer.write(part)
 
     async def write_with_length(self, writer: AbstractStreamWriter, content_length: int | None) -> None:
         """Write every segment; their length is always the one announced."""
         await self.write(writer)
 
 
+def _write_at_once(transport: asyncio.WriteTransport | None, parts: list[memoryview]) -> list[memoryview]:
+    """Hand the socket as much as it takes in one system call, and return the rest.
+
+    asyncio has one call for each segment, and each wakes a server on this machine.
+    """
+    if not parts or transport is None or not _is_free(transport):
+        return parts
+    try:
+        taken = os.writev(transport.get_extra_info("socket").fileno(), parts[:_MOST_AT_ONCE])
+    except BlockingIOError:
+        return parts
+    for number, part in enumerate(parts):
+        if taken < len(part):
+            return [part[taken:], *parts[number + 1 :]]
+        taken -= len(part)
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A request as aiohttp takes it."""
+
+    url: URL
+    headers: CIMultiDict[str]
+    body: Segments | None
+
+
+class Form:
+    """A request that is sent over and over, each time with another body.
+
+    Its body goes past httpx2, which would unpack what aiohttp packs again.
+    """
+
+    def __init__(self, request: httpx2.Request) -> None:
+        self._method, self._url = request.method, request.url
+        self._sent = _outgoing(request, None)
+
+    def fill(self, body: Body) -> httpx2.Request:
+        """Return a request with this body."""
+        outgoing = Outgoing(self._sent.url, self._sent.headers, Segments(body.parts))
+        return httpx2.Request(self._method, self._url, stream=_NOTHING, extensions={OUTGOING: outgoing})
+
+
 class SegmentClient(httpx2.AsyncClient):
     """An http client for the openai package: one pool of connections, no redirects, no retries, no cookies.
 
-    It does what a judge needs and nothing else, because at a fast server the client's own work is what costs.
+    It does what a judge needs and nothing else, because at a fast server the client's own work is what costs. Every
+    response carries its Answer as an extension; a response to a filled form carries nothing else.
     """
 
     def __init__(self, url: str, timeout_s: float, stall_s: float | None = None) -> None:
@@ -59,30 +112,22 @@ class SegmentClient(httpx2.AsyncClient):
         )
         self._proxy = _proxy_for(URL(url))
         self._session: aiohttp.ClientSession | None = None
-        self._urls: dict[Any, httpx2.URL] = {}
 
     def build_request(self, method: str, url: Any, **options: Any) -> httpx2.Request:
         """Return the request as given, without defaults of ours."""
-        known = self._urls.get(url)
-        if known is None:
-            # A judge asks at two or three addresses, over and over; reading one takes longer than sending it.
-            known = self._urls[url] = httpx2.URL(url)
         options.pop("timeout", None)
-        if isinstance(options.get("content"), Body):
-            # What httpx2 would unpack and aiohttp pack again goes past it instead.
-            shortcut = {BODY: options["content"], HEADERS: options["headers"]}
-            return httpx2.Request(method, known, extensions=shortcut)
-        return httpx2.Request(method, known, **options)
+        return httpx2.Request(method, url, **options)
 
     async def send(self, request: httpx2.Request, **_: Any) -> httpx2.Response:
         """Send the request and return the whole response. Raises httpx2's own errors, as its caller expects."""
         session = self._session or self._open(request.url.scheme)
+        outgoing = request.extensions.get(OUTGOING) or _outgoing(request, await _body(request))
         try:
             async with session.request(
                 request.method,
-                URL(str(request.url), encoded=True),
-                headers=request.extensions.get(HEADERS) or request.headers.multi_items(),
-                data=await _payload(request),
+                outgoing.url,
+                headers=outgoing.headers,
+                data=outgoing.body,
                 allow_redirects=False,
                 timeout=self._limits,
                 proxy=self._proxy,
@@ -97,8 +142,14 @@ class SegmentClient(httpx2.AsyncClient):
             ) from None
         except (aiohttp.ClientError, OSError) as error:
             raise httpx2.ReadError(str(error) or type(error).__name__, request=request) from None
-        headers = _headers(response.raw_headers)
-        return httpx2.Response(response.status, headers=headers, content=content, request=request)
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        answer = {ANSWER: Answer(response.status, headers, content)}
+        if OUTGOING in request.extensions:
+            return httpx2.Response(response.status, stream=_NOTHING, request=request, extensions=answer)
+        raw = _headers(response.raw_headers)
+        return httpx2.Response(
+            response.status, headers=raw, content=content, request=request, extensions=answer
+        )
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -118,10 +169,14 @@ class SegmentClient(httpx2.AsyncClient):
         return self._session
 
 
-async def _payload(request: httpx2.Request) -> Segments | None:
-    body = request.extensions.get(BODY)
-    if isinstance(body, Body):
-        return Segments(body.parts)
+def _outgoing(request: httpx2.Request, body: Segments | None) -> Outgoing:
+    headers = CIMultiDict(request.headers.multi_items())
+    for name in ("Host", "Content-Length"):
+        headers.popall(name, None)  # aiohttp gives its own
+    return Outgoing(URL(str(request.url), encoded=True), headers, body)
+
+
+async def _body(request: httpx2.Request) -> Segments | None:
     assert isinstance(request.stream, httpx2.AsyncByteStream)
     parts = [part async for part in request.stream]
     return Segments(parts) if parts else None
@@ -142,3 +197,13 @@ def _timeout(error: TimeoutError, request: httpx2.Request) -> httpx2.TimeoutExce
 def _headers(raw: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     # aiohttp has already unpacked the body, so what described its packing no longer holds.
     return [(name, value) for name, value in raw if name.lower() not in _UNPACKED]
+
+
+def _is_free(transport: asyncio.WriteTransport) -> bool:
+    """Tell whether the socket may be written to directly: nothing waits before it, and nothing encrypts it."""
+    return (
+        hasattr(os, "writev")
+        and not transport.is_closing()
+        and not transport.get_write_buffer_size()
+        and transport.get_extra_info("sslcontext") is None
+    )

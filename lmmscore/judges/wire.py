@@ -7,7 +7,9 @@ pictures in base64, are the same objects in every body that shows them; nothing 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -19,6 +21,9 @@ from lmmscore.images import Picture
 
 SMALL_BYTES = 16_384
 """Neighbouring segments below this are joined: a copy of so little costs less than one more write."""
+
+PREPARERS = max(1, min(8, (os.cpu_count() or 1) - 1))
+"""Threads that prepare pictures. One core is left to the sending, and threads beyond the cores only get in its way."""
 
 Render = Callable[[Message, Sequence[bytes]], list[bytes]]
 
@@ -45,54 +50,61 @@ class EncodedPictures:
 
     def __init__(self) -> None:
         self._ready: WeakKeyDictionary[Picture, bytes] = WeakKeyDictionary()
-        self._coming: dict[Picture, asyncio.Task[bytes]] = {}
+        self._coming: dict[Picture, asyncio.Future[bytes]] = {}
+        self._pool: ThreadPoolExecutor | None = None
+
+    def begin(self, picture: Picture) -> None:
+        """Start preparing a picture that is not ready yet."""
+        if picture in self._ready or picture in self._coming:
+            return
+        self._pool = self._pool or ThreadPoolExecutor(PREPARERS)
+        coming = asyncio.get_running_loop().run_in_executor(self._pool, _base64_of, picture)
+        self._coming[picture] = coming
+        coming.add_done_callback(lambda done: self._settle(picture, done))
 
     async def get(self, picture: Picture) -> bytes:
         """Return the base64 of the encoded picture. Raises ImageProblem when it cannot be shown."""
+        self.begin(picture)
         ready = self._ready.get(picture)
-        if ready is not None:
-            return ready
-        task = self._coming.get(picture)
-        if task is None:
-            task = asyncio.create_task(asyncio.to_thread(_base64_of, picture))
-            self._coming[picture] = task
-            task.add_done_callback(lambda done: self._settle(picture, done))
         # Shielded: other sessions may be waiting for the same picture when one of them is stopped.
-        return await asyncio.shield(task)
+        return await asyncio.shield(self._coming[picture]) if ready is None else ready
 
-    def _settle(self, picture: Picture, task: asyncio.Task[bytes]) -> None:
+    def close(self) -> None:
+        """Let go of the threads."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False)
+            self._pool = None
+
+    def _settle(self, picture: Picture, done: asyncio.Future[bytes]) -> None:
         del self._coming[picture]
-        if not task.cancelled() and task.exception() is None:
-            self._ready[picture] = task.result()
+        if not done.cancelled() and done.exception() is None:
+            self._ready[picture] = done.result()
 
 
 class Transcript:
-    """The messages of conversations as JSON list elements, each rendered once."""
+    """The messages of conversations as JSON list elements. What was said before is not rendered again."""
 
     def __init__(self, render: Render, pictures: EncodedPictures) -> None:
         self._render = render
         self._pictures = pictures
         self._rendered: WeakKeyDictionary[Conversation, list[bytes]] = WeakKeyDictionary()
 
-    async def elements(self, conversation: Conversation, after: Conversation | None = None) -> list[bytes]:
-        """Return the segments of every message after `after` (default: of all), commas included."""
-        nodes = []
+    async def elements(self, conversation: Conversation) -> list[bytes]:
+        """Return the segments of all messages, commas included."""
+        new: list[Message] = []
         node: Conversation | None = conversation
-        while node is not None and node is not after and node.message is not None:
-            nodes.append(node)
+        while node is not None and node.message is not None and node not in self._rendered:
+            new.append(node.message)
             node = node.parent
-        parts: list[bytes] = []
-        for node in reversed(nodes):
-            if parts:
-                parts.append(b",")
-            parts += self._rendered.get(node) or await self._render_node(node)
-        return parts
-
-    async def _render_node(self, node: Conversation) -> list[bytes]:
-        message = node.message
-        assert message is not None
-        shown = await asyncio.gather(*map(self._pictures.get, message.images))
-        self._rendered[node] = parts = self._render(message, shown)
+        parts = [] if node is None else [*self._rendered.get(node, ())]
+        for message in reversed(new):
+            for picture in message.images:
+                self._pictures.begin(picture)
+            shown = [await self._pictures.get(picture) for picture in message.images]
+            parts += [b","] if parts else []
+            parts += self._render(message, shown)
+        if new:
+            self._rendered[conversation] = parts = _coalesce(parts)
         return parts
 
 
