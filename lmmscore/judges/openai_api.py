@@ -13,7 +13,6 @@ from urllib.parse import parse_qsl
 import httpx2
 import openai
 from openai._models import FinalRequestOptions
-from typing_extensions import override
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeError
@@ -124,7 +123,6 @@ class _Client(openai.AsyncOpenAI):
         super().__init__(**options)
         self._forms: dict[str, Form] = {}
 
-    @override
     def _build_request(self, options: FinalRequestOptions, *, retries_taken: int = 0) -> httpx2.Request:
         body = options.content
         if not isinstance(body, Body):
