@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from lmmscore.conversation import Conversation
-from lmmscore.errors import JudgeError, JudgeFileError, JudgeUnavailable
+from lmmscore.errors import JudgeError, JudgeFileError, JudgeUnavailable, NotTrusted
 from lmmscore.judges.budget import Budget, cost_usd
 from lmmscore.judges.clock import Clock
 from lmmscore.judges.estimate import Estimator
@@ -32,9 +32,11 @@ T = TypeVar("T")
 class NoAnswer(Exception):
     """Nothing came back: the server was not reached, or the answer was lost or late."""
 
-    def __init__(self, what: str, *, reached: bool) -> None:
+    def __init__(self, what: str, *, reached: bool, unsafe: bool = False) -> None:
         super().__init__(what)
         self.reached = reached
+        self.unsafe = unsafe
+        """No safe connection can be made: asking again would not help."""
 
 
 class Connection(Protocol):
@@ -219,6 +221,8 @@ class Asker:
         try:
             answer: Answer = await sending
         except NoAnswer as lost:
+            if lost.unsafe:
+                raise NotTrusted(f"{self._address.name}: {lost}") from None
             error = JudgeUnavailable(
                 f"{self._address.name}: no answer from {self._address.masked_url}, however often it was asked "
                 f"({lost}); is the server running? A question is {size / 1e6:.1f} MB"
