@@ -234,14 +234,9 @@ def _responses_findings(reply: Reply, names: tuple[str, str], word: str, meter: 
         sees = replace(
             sees, works=None, detail="cannot be told: nothing of the first turn was known in the second"
         )
-    no_files = next((notice for notice in meter.notices if "takes no files" in notice), "no file was sent")
-    files = Finding(
-        "Responses files",
-        meter.files_uploaded > 0,
-        f"{meter.files_uploaded} pictures uploaded, and named from then on"
-        if meter.files_uploaded
-        else no_files,
-    )
+    no_files = next((notice for notice in meter.notices if "files" in notice), "")
+    used = f"{meter.files_uploaded} pictures uploaded, and named from then on"
+    files = Finding("Responses files", bool(meter.files_uploaded) and not no_files, no_files or used)
     memory = replace(remembers, what="Responses memory")
     if lost:
         memory = replace(memory, works=False, detail=lost)
