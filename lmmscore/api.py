@@ -98,7 +98,7 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
             await runner.run(plan, folder.take)
             await _play_anchors(request, plan, runner, out)
             state = "finished" if runner.error is None else f"stopped: {runner.error}"
-            run = _finished(folder, runner, ledger, asker, state)
+            run = _finished(folder, runner, state)
         finally:
             folder.close()
             await bench.judge.close()
@@ -109,9 +109,9 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
     return run
 
 
-def _finished(folder: RunFolder, runner: Runner, ledger: Ledger, asker: Asker, state: str) -> Run:
+def _finished(folder: RunFolder, runner: Runner, state: str) -> Run:
     try:
-        return folder.finish(ledger, asker, state)
+        return folder.finish(state)
     except LmmscoreError:
         if runner.error is None:
             raise
