@@ -186,9 +186,11 @@ class Ledger:
         try:
             with _translated(self.path), connection:
                 standing = [entry.insert(connection) for entry in batch]
-        except LedgerError as error:
+        except Exception as error:
+            # Whatever it is, those who wait for the batch must hear of it, and the next batch must be written.
+            known = error if isinstance(error, LedgerError) else LedgerError(f"{self.path}: {error!r}")
             for entry in batch:
-                entry.done.set_exception(error)
+                entry.done.set_exception(known)
             return
         for entry, reply in zip(batch, standing, strict=True):
             entry.done.set_result(reply)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import itertools
 import json
 import random
 import ssl
@@ -64,6 +65,7 @@ class Server:
 
     def __post_init__(self) -> None:
         self.rng = random.Random(self.seed)
+        self.numbers = itertools.count(1)
 
     def paths(self) -> list[str]:
         """The paths asked for, in order."""
@@ -251,7 +253,7 @@ def _responses(server: Server, body: dict[str, Any]) -> Any:
         before = server.states[state]
     messages = [*before, *body["input"]]
     text = server.reply(messages)
-    name = f"resp_{len(server.served)}"
+    name = f"resp_{next(server.numbers)}"
     spoken = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
     server.states[name] = [*messages, spoken]
     if server.lose_state_after is not None and len(server.states) == server.lose_state_after:

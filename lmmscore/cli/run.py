@@ -88,10 +88,12 @@ def _say_drift(run: Run) -> Drift:
 def request_from(given: dict[str, Any]) -> Request:
     """Return the request that a command's arguments stand for."""
     from lmmscore.api import Request
+    from lmmscore.judges.options import mask
 
     judge_given = take_judge_options(given)
     given["settings"] = pairs(given["settings"], "--setting")
-    words = ["lmmscore", *sys.argv[1:]]
+    # The command is kept with the run and shown in its report; a password in an address is not.
+    words = ["lmmscore", *map(mask, sys.argv[1:])]
     return Request(**given, judge_options=judge_given, command=shlex.join(words))
 
 
