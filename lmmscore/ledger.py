@@ -148,12 +148,11 @@ class Ledger:
         )
         return [Asker(*row) for row in rows]
 
-    def models(self, asker: Asker) -> list[str]:
-        """Return the exact models that answered, in order of first appearance."""
-        sql = (
-            "SELECT model FROM exchange WHERE judge = ? AND parameters = ? GROUP BY model ORDER BY min(rowid)"
-        )
-        return [row[0] for row in self._all(sql, (asker.judge, asker.parameters))]
+    def last_repeat(self, asker: Asker) -> int:
+        """Return the highest repeat that has an answer, whatever was asked; 0 where nothing was."""
+        sql = "SELECT max(repeat) FROM exchange WHERE judge = ? AND parameters = ?"
+        row = self._one(sql, (asker.judge, asker.parameters))
+        return int(row[0] or 0) if row else 0
 
     def count(self) -> int:
         """Return how many exchanges are recorded."""

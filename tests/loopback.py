@@ -15,7 +15,7 @@ import random
 import ssl
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,7 +29,8 @@ class Served:
     """One request as it arrived."""
 
     path: str
-    headers: dict[str, str]
+    headers: Mapping[str, str]
+    """By name, in whatever case."""
     body: Any
     size: int
     arrived_s: float
@@ -151,7 +152,7 @@ async def _handle(request: web.Request) -> web.StreamResponse:
         body = raw
     now_s = asyncio.get_running_loop().time()
     server.served.append(
-        Served(request.path, dict(request.headers), body, len(raw), now_s, request.query_string)
+        Served(request.path, request.headers.copy(), body, len(raw), now_s, request.query_string)
     )
     server.in_flight += 1
     server.most_in_flight = max(server.most_in_flight, server.in_flight)

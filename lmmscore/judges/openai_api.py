@@ -15,6 +15,7 @@ import httpx2
 import openai
 from openai._models import FinalRequestOptions
 
+from lmmscore import __version__
 from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeError
 from lmmscore.judges.asking import Asker, NoAnswer, Question
@@ -218,6 +219,7 @@ def _cause(error: BaseException) -> str:
 
 def _headers(address: Address, options: OpenAIOptions, key: Key) -> dict[str, Any]:
     headers: dict[str, Any] = {f"X-Stainless-{name}": openai.Omit() for name in _UNSAID}
+    headers["User-Agent"] = f"lmmscore/{__version__}"
     if address.masked_url != OPENAI_URL:
         # The environment of the openai package speaks to OpenAI, and is no business of other servers.
         lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n")

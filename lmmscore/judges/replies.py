@@ -68,7 +68,7 @@ def responses_reply(data: Any, headers: Mapping[str, str]) -> Reply:
     """Read a Responses body. Raises Malformed when there is no reply in it."""
     if not isinstance(data, dict) or not isinstance(data.get("output"), list):
         raise Malformed("no output in the body")
-    status = data.get("status")
+    status = _text(data.get("status"))
     if status in {"failed", "cancelled", "queued", "in_progress"}:
         raise Malformed(f"the response is {status}")
     texts, refusals, thoughts, rest = [], [], [], []

@@ -66,7 +66,7 @@ class ResponsesRoute:
             seen.append(data)
             return reply
 
-        keeps = state is not None or self._shown.has_files
+        keeps = state is not None or self._shown.names_files(conversation)
         reply = await self._asker.ask(conversation, Question("/responses", body, read, fields, keeps))
         if state is not None and seen[-1].get("previous_response_id", state) != state:
             # It answered this question without what came before it: that is no answer to the conversation.
@@ -97,7 +97,7 @@ class ResponsesRoute:
         try:
             return await self._send(conversation, None, None)
         except StateLost:
-            if not self._shown.has_files:
+            if not self._shown.names_files(conversation):
                 raise
             self._shown.has_files = False
             self._asker.notice("the server loses the files it is sent; pictures travel inside the questions")
@@ -143,6 +143,10 @@ class ShownPictures:
             parts += [b","] if parts else []
             parts += _message(message, shown)
         return parts
+
+    def names_files(self, conversation: Conversation) -> bool:
+        """Whether this conversation, sent whole, names files that the server keeps."""
+        return self.has_files and any(message.images for message in conversation.messages)
 
     def forget(self, conversation: Conversation) -> None:
         """Upload the pictures of this conversation anew: the server may have lost them too."""
