@@ -42,7 +42,8 @@ def play(tmp_path: Path, scene: Callable[[Recorded, Gate], Awaitable[None]]) -> 
     async def main() -> None:
         gate = Gate()
         with Ledger(tmp_path / "l.sqlite") as ledger:
-            await scene(Recorded(gate, ledger), gate)
+            async with asyncio.timeout(10):
+                await scene(Recorded(gate, ledger), gate)
 
     asyncio.run(main())
 
