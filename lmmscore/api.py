@@ -6,6 +6,7 @@ import asyncio
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -92,11 +93,9 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
     if request.judge_options.get("budget_usd") is not None and ledger_path.is_file():
         bench = await _told_what_was_spent(request, bench, ledger_path)
     asker = Asker.of(bench.judge.name, bench.judge.parameters)
-    folder = RunFolder(
-        out, describe(plan, request.recipe, asker, bench.judge.caution, request.command), ledger_path
-    )
+    described = describe(plan, request.recipe, asker, bench.judge.caution, request.command)
     pictures = Pictures(request.recipe)
-    with Ledger(ledger_path) as ledger:
+    with closing(RunFolder(out, described, ledger_path)) as folder, Ledger(ledger_path) as ledger:
         runner = Runner(
             Recorded(bench.judge, ledger, bench.answers), pictures, request.concurrency, hooks.listeners
         )
@@ -110,7 +109,6 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
             state = "finished" if runner.error is None else f"stopped: {runner.error}"
             run = _finished(folder, runner, state)
         finally:
-            folder.close()
             await bench.judge.close()
             if bench.answers is not None:
                 bench.answers.close()
