@@ -7,10 +7,11 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
 from lmmscore.conversation import Conversation
-from lmmscore.errors import JudgeError, JudgeFileError, JudgeUnavailable
+from lmmscore.errors import JudgeError, JudgeFileError, JudgeUnavailable, ServerAway
 from lmmscore.judges.budget import Budget, cost_usd
 from lmmscore.judges.clock import Clock
 from lmmscore.judges.estimate import Estimator
@@ -22,6 +23,7 @@ from lmmscore.judges.options import Address, OpenAIOptions
 from lmmscore.judges.pace import Pace
 from lmmscore.judges.replies import Malformed, filtered_reply
 from lmmscore.judges.retry import Patience, Trouble, persist
+from lmmscore.judges.spending import Spending
 from lmmscore.judges.streams import assemble
 from lmmscore.judges.wire import Body
 from lmmscore.records import Reply, Usage
@@ -61,6 +63,14 @@ class Question:
     """The parameters sent with it, by the server's names."""
 
 
+@dataclass(slots=True)
+class _Sending:
+    """An attempt: what it is about, and whether the server may be answering it now."""
+
+    conversation: Conversation
+    in_flight: bool = False
+
+
 class Asker:
     """Asks questions of one server until there is an answer, or a reason why there is none."""
 
@@ -81,26 +91,23 @@ class Asker:
             )
         self._address, self._options, self._key, self._connection = address, options, key, connection
         self._clock, self._rng = clock, rng
-        self.meter = Meter(cost_usd=options.spent_usd)
-        self.budget = Budget(options.budget_usd, options.spent_usd)
+        self.meter = Meter()
+        self.budget = Budget(options.budget_usd)
         self.pace = Pace(clock, rpm=options.rpm, tpm=options.tpm, most=options.concurrency)
         self._stopping: JudgeError | None = None
         self._stopped = asyncio.Event()
         self._patience = Patience(attempts=options.attempts)
         self._estimator = Estimator(address.model, options)
+        self._first_of_its_kind = asyncio.Lock()
 
     async def ask(self, conversation: Conversation, question: Question) -> Reply:
         """Return the reply to a question about a conversation. Raises JudgeError when there is none."""
-        # Estimating opens pictures, so it is done only where something depends on it.
-        matters = self._options.budget_usd is not None or self.pace.counts_tokens
-        likely = Usage()
-        if matters:
-            likely = Usage(self._estimator.prompt(conversation), self._estimator.reply())
-        under_way = conversation.parent is not None and conversation.parent.message is not None
-        reply = await self._persist(lambda _: self._once(question, likely, under_way), question.path)
-        if matters or self._options.tpm is not None:
-            self._estimator.learn(conversation, reply.usage)
-        return reply
+        return await self._persist(lambda _: self._once(conversation, question), question.path)
+
+    def keep(self, book: Spending) -> None:
+        """Count from now on what a run has spent before, and write down what it spends."""
+        self.budget.keep(book)
+        self._show_spent()
 
     async def upload(self, data: bytes, mime: str) -> Answer:
         """Return the answer to a file sent; one that refuses it is returned too."""
@@ -143,14 +150,35 @@ class Asker:
             self.meter.retries += 1
             log(logging.INFO, "retry", path=path, attempt=number, wait_s=wait_s, trouble=what)
 
+        async def attempt_unless_away(number: int) -> T:
+            try:
+                return await attempt(number)
+            except Trouble as trouble:
+                if (trouble.wait_s or 0) > self._patience.longest_asked_s:
+                    trouble.error = self._away(trouble)
+                raise
+
         try:
             return await persist(
-                attempt, patience=self._patience, sleep=self._sleep, rng=self._rng, on_trouble=on_trouble
+                attempt_unless_away,
+                patience=self._patience,
+                sleep=self._sleep,
+                rng=self._rng,
+                on_trouble=on_trouble,
             )
         except JudgeError as error:
             if error is self._stopping:
                 raise
             raise type(error)(self._key.hide(str(error))) from None
+
+    def _away(self, trouble: Trouble) -> ServerAway:
+        wait_s = trouble.wait_s or 0.0
+        until = datetime.fromtimestamp(self._clock.wall() + wait_s)
+        when = f"{until:%H:%M}" if wait_s < 86_400 else f"{until:%Y-%m-%d %H:%M}"
+        return ServerAway(
+            f"{self._address.name}: the server asks to wait {wait_s:.0f} s, until {when} ({trouble.what}); "
+            f"everything paid for is saved: run the same command then"
+        )
 
     async def _sleep(self, seconds: float) -> None:
         """Wait before asking again, unless the run stops meanwhile."""
@@ -168,40 +196,71 @@ class Asker:
         if self._stopping is not None:
             raise self._stopping
 
-    async def _once(self, question: Question, likely: Usage, under_way: bool) -> Reply:
-        prices = self._options.prices
-        most_usd = cost_usd(prices, likely) if prices else None
-        reservation = await self.budget.reserve(most_usd or 0.0)
-        spent_usd = 0.0
+    async def _once(self, conversation: Conversation, question: Question) -> Reply:
+        if self.budget.cap_usd is None:
+            return await self._charged(conversation, question)
+        if not self._estimator.knows(conversation):
+            # A server may count far more than any formula says. One question finds out; the others wait for it.
+            async with self._first_of_its_kind:
+                if not self._estimator.knows(conversation):
+                    return await self._charged(conversation, question)
+        return await self._charged(conversation, question)
+
+    async def _charged(self, conversation: Conversation, question: Question) -> Reply:
+        """Send a question once, with the money for it set aside before and settled after, whatever happens."""
+        reservation = await self.budget.reserve(lambda: self._price(Usage(), conversation))
+        sending = _Sending(conversation)
+        spent_usd, assumed = 0.0, False
         try:
-            reply = await self._paced(question, likely, under_way)
-            spent_usd = self._price(reply.usage, likely)
-            return replace(reply, cost_usd=spent_usd) if prices and reply.usage != Usage() else reply
-        except Trouble as trouble:
-            if trouble.paid and most_usd:
-                spent_usd = most_usd
-                self.meter.lost_usd += most_usd
+            reply = await self._paced(question, sending)
+            counted = cost_usd(self._options.prices, reply.usage) if self._options.prices else None
+            assumed = counted is None
+            spent_usd = self._price(reply.usage, conversation) if counted is None else counted
+            if self._counts:
+                self._estimator.learn(conversation, reply.usage)
+            return replace(reply, cost_usd=counted)
+        except (Trouble, asyncio.CancelledError) as error:
+            if error.paid if isinstance(error, Trouble) else sending.in_flight:
+                spent_usd, assumed = reservation.usd or self._price(Usage(), conversation), True
             raise
         finally:
-            self.budget.settle(reservation, spent_usd)
-            self.meter.cost_usd = self.budget.spent_usd
+            self.budget.settle(reservation, spent_usd, assumed=assumed)
+            self._show_spent()
 
-    def _price(self, usage: Usage, likely: Usage) -> float:
-        """Return what a reply cost; where the server does not count, what it may have cost at most."""
+    @property
+    def _counts(self) -> bool:
+        # Estimating opens pictures, so it is done only where something depends on it.
+        return self.budget.cap_usd is not None or self.pace.counts_tokens
+
+    def _likely(self, conversation: Conversation) -> Usage:
+        return Usage(self._estimator.prompt(conversation), self._estimator.reply())
+
+    def _price(self, usage: Usage, conversation: Conversation) -> float:
+        """Return what an exchange may cost at most, by what the server counted and, where it did not, by estimate."""
         if self._options.prices is None:
             return 0.0
-        counted = cost_usd(self._options.prices, usage)
-        return (cost_usd(self._options.prices, likely) or 0.0) if counted is None else counted
+        likely = self._likely(conversation)
+        prompt = likely.prompt_tokens if usage.prompt_tokens is None else usage.prompt_tokens
+        reply = likely.completion_tokens if usage.completion_tokens is None else usage.completion_tokens
+        return cost_usd(self._options.prices, Usage(prompt, reply, usage.cached_tokens)) or 0.0
 
-    async def _paced(self, question: Question, likely: Usage, under_way: bool) -> Reply:
-        tokens = (likely.prompt_tokens or 0) + (likely.completion_tokens or 0)
-        sent_s = await self.pace.admit(tokens, under_way=under_way)
+    def _show_spent(self) -> None:
+        self.meter.cost_usd, self.meter.assumed_usd = self.budget.spent_usd, self.budget.assumed_usd
+
+    async def _paced(self, question: Question, sending: _Sending) -> Reply:
+        tokens = 0
+        if self._counts:
+            likely = self._likely(sending.conversation)
+            tokens = (likely.prompt_tokens or 0) + (likely.completion_tokens or 0)
+        sent_s = await self.pace.admit(tokens, session=_beginning(sending.conversation))
         self.meter.in_flight = self.pace.in_flight
         try:
             self._refuse_when_stopping()
-            sending = self._connection.post(question.path, question.body)
-            answer = await self._transfer(sending, sent_s, question.body.size)
-            reply = self._read(question, answer, sent_s)
+            sending.in_flight = True
+            posting = self._connection.post(question.path, question.body)
+            answer = await self._transfer(posting, sent_s, question.body.size)
+            sending.in_flight = False
+            reply = self._understood(question, answer, sent_s)
             used = reply.usage
             counted = (
                 None if used.prompt_tokens is None else used.prompt_tokens + (used.completion_tokens or 0)
@@ -212,6 +271,15 @@ class Asker:
             self.meter.in_flight = self.pace.in_flight
         self._account(reply, answer, self._clock.now() - sent_s)
         return reply
+
+    def _understood(self, question: Question, answer: Answer, sent_s: float) -> Reply:
+        try:
+            return self._read(question, answer, sent_s)
+        except Trouble as trouble:
+            if answer.status == 200:
+                # Some servers answer 200 and put the 429 in the body.
+                self._crowd(trouble, sent_s)
+            raise
 
     async def _transfer(self, sending: Any, sent_s: float, size: int) -> Answer:
         self.meter.requests += 1
@@ -232,12 +300,15 @@ class Asker:
         try:
             refuse(answer, complaint_in(answer), self._asked({}, 0), self._clock.wall())
         except Trouble as trouble:
-            if trouble.crowded:
-                self.pace.crowded(
-                    sent_s, self._patience.first_s * 2 if trouble.wait_s is None else trouble.wait_s
-                )
+            self._crowd(trouble, sent_s)
         except JudgeError:
             return
+
+    def _crowd(self, trouble: Trouble, sent_s: float) -> None:
+        """Slow everyone down, if there are too many; a wait that will stop the run is not waited for."""
+        wait_s = self._patience.first_s * 2 if trouble.wait_s is None else trouble.wait_s
+        if trouble.crowded and wait_s <= self._patience.longest_asked_s:
+            self.pace.crowded(sent_s, wait_s)
 
     def _read(self, question: Question, answer: Answer, sent_s: float) -> Reply:
         if answer.status == 200:
@@ -278,6 +349,13 @@ class Asker:
             cached_tokens=reply.usage.cached_tokens,
             completion_tokens=reply.usage.completion_tokens,
         )
+
+
+def _beginning(conversation: Conversation) -> Conversation:
+    node = conversation
+    while node.parent is not None and node.parent.message is not None:
+        node = node.parent
+    return node
 
 
 def _is_stream(answer: Answer) -> bool:
