@@ -7,13 +7,13 @@ import contextlib
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from lmmscore.anchors import anchor_units, append_round, next_round
-from lmmscore.benchmark import load_benchmark
-from lmmscore.errors import LmmscoreError
+from lmmscore.anchors import FIRST_REPEAT, anchor_units, append_round
+from lmmscore.benchmark import Benchmark, load_benchmark
+from lmmscore.errors import BenchmarkError, LmmscoreError
 from lmmscore.images import ImageFormat, Pictures, Recipe
 from lmmscore.judges import Bench, open_judge
 from lmmscore.judges.base import Judge
@@ -21,7 +21,8 @@ from lmmscore.judges.recorded import Recorded
 from lmmscore.judges.spending import Spending
 from lmmscore.ledger import Asker, Ledger
 from lmmscore.orders import Order
-from lmmscore.planning import Plan, load_protocol, make_plan
+from lmmscore.planning import Plan, Protocol, load_protocol, make_plan
+from lmmscore.records import Item
 from lmmscore.runner import Listeners, Result, Runner
 from lmmscore.runs import Run, RunFolder, describe
 
@@ -47,7 +48,7 @@ class Request:
     image_format: ImageFormat = "png"
     judge_options: Mapping[str, Any] = field(default_factory=dict)
     anchors: tuple[str, ...] = ()
-    """Items asked anew at each run, to see whether the judge drifts."""
+    """Items asked anew at each run, whichever are judged, to see whether the judge drifts."""
     command: str = ""
 
     @property
@@ -68,11 +69,20 @@ def plan_of(request: Request) -> Plan:
     """Return the sessions a request stands for. Raises where anything would stop the run."""
     whole = load_benchmark(request.benchmark)
     chosen = whole.select(request.tasks, request.items, request.methods)
-    whole.select(items=request.anchors)
     protocol = load_protocol(request.dialog, request.settings, bool(request.judge_options.get("structured")))
     if request.repeats < 1 or request.concurrency < 1 or request.max_side_px < 1:
         raise LmmscoreError("repeats, concurrency and the longest side of a picture must be at least 1")
-    return make_plan(whole, chosen, protocol, request.order, request.repeats, request.seed)
+    plan = make_plan(whole, chosen, protocol, request.order, request.repeats, request.seed)
+    return replace(plan, anchors=_anchors(request, whole, protocol)) if request.anchors else plan
+
+
+def _anchors(request: Request, whole: Benchmark, protocol: Protocol) -> tuple[Item, ...]:
+    """Return the anchors, from the whole benchmark; they are held to all that is asked of items that are judged."""
+    chosen = whole.select(items=request.anchors, methods=request.methods)
+    for item in chosen.items:
+        if not any(method in item.edits for method in chosen.methods):
+            raise BenchmarkError(f"anchor {item.id}: no method made an edit of this item; choose another")
+    return make_plan(whole, chosen, protocol).benchmark.items
 
 
 async def play_request(request: Request, hooks: Hooks) -> Run:
@@ -85,23 +95,23 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
     folder = RunFolder(
         out, describe(plan, request.recipe, asker, bench.judge.caution, request.command), ledger_path
     )
+    pictures = Pictures(request.recipe)
     with (
         contextlib.closing(_told_what_was_spent(bench, out, ledger_path)),
         Ledger(ledger_path) as ledger,
     ):
         runner = Runner(
-            Recorded(bench.judge, ledger, bench.answers),
-            Pictures(request.recipe),
-            request.concurrency,
-            hooks.listeners,
+            Recorded(bench.judge, ledger, bench.answers), pictures, request.concurrency, hooks.listeners
         )
         hooks.on_start(runner, plan, bench)
         try:
             folder.begin()
             await runner.run(plan, folder.take)
-            await _play_anchors(request, plan, runner, out)
+            anchored = await _play_anchors(plan, runner, ledger, asker)
+            if anchored:
+                append_round(out / "anchors.csv", anchored, asker, pictures)
             state = "finished" if runner.error is None else f"stopped: {runner.error}"
-            run = _finished(folder, runner, ledger, asker, state)
+            run = _finished(folder, runner, state)
         finally:
             folder.close()
             await bench.judge.close()
@@ -112,9 +122,9 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
     return run
 
 
-def _finished(folder: RunFolder, runner: Runner, ledger: Ledger, asker: Asker, state: str) -> Run:
+def _finished(folder: RunFolder, runner: Runner, state: str) -> Run:
     try:
-        return folder.finish(ledger, asker, state)
+        return folder.finish(state)
     except LmmscoreError:
         if runner.error is None:
             raise
@@ -136,18 +146,15 @@ def _told_what_was_spent(bench: Bench, out: Path, ledger_path: Path) -> Spending
     return spending
 
 
-async def _play_anchors(request: Request, plan: Plan, runner: Runner, out: Path) -> None:
-    if not request.anchors or runner.error is not None:
-        return
-    path = out / "anchors.csv"
-    number = next_round(path)
+async def _play_anchors(plan: Plan, runner: Runner, ledger: Ledger, asker: Asker) -> list[Result]:
+    """Ask the anchors anew; return nothing where the run was stopped, for a round is whole or it is none."""
+    if not plan.anchors or runner.error is not None:
+        return []
+    # Counted by the ledger, which may be shared: a round that another run has asked is no measure of today.
+    repeat = max(FIRST_REPEAT, 1 + ledger.last_repeat(asker))
     results: list[Result] = []
-    await runner.run(anchor_units(plan, request.anchors, number), results.append)
-    if runner.error is None:
-        models = {e.reply.model for result in results for played in result.played for e in played.exchanges}
-        append_round(
-            path, number, [row for result in results for row in result.scores], " ".join(sorted(models))
-        )
+    await runner.run(anchor_units(plan, repeat), results.append)
+    return results if runner.error is None else []
 
 
 def default_folder(plan: Plan, judge: str) -> Path:

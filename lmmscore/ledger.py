@@ -148,12 +148,11 @@ class Ledger:
         )
         return [Asker(*row) for row in rows]
 
-    def models(self, asker: Asker) -> list[str]:
-        """Return the exact models that answered, in order of first appearance."""
-        sql = (
-            "SELECT model FROM exchange WHERE judge = ? AND parameters = ? GROUP BY model ORDER BY min(rowid)"
-        )
-        return [row[0] for row in self._all(sql, (asker.judge, asker.parameters))]
+    def last_repeat(self, asker: Asker) -> int:
+        """Return the highest repeat that has an answer, whatever was asked; 0 where nothing was."""
+        sql = "SELECT max(repeat) FROM exchange WHERE judge = ? AND parameters = ?"
+        row = self._one(sql, (asker.judge, asker.parameters))
+        return int(row[0] or 0) if row else 0
 
     def count(self) -> int:
         """Return how many exchanges are recorded."""
@@ -187,9 +186,11 @@ class Ledger:
         try:
             with _translated(self.path), connection:
                 standing = [entry.insert(connection) for entry in batch]
-        except LedgerError as error:
+        except Exception as error:
+            # Whatever it is, those who wait for the batch must hear of it, and the next batch must be written.
+            known = error if isinstance(error, LedgerError) else LedgerError(f"{self.path}: {error!r}")
             for entry in batch:
-                entry.done.set_exception(error)
+                entry.done.set_exception(known)
             return
         for entry, reply in zip(batch, standing, strict=True):
             entry.done.set_result(reply)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from lmmscore.benchmark import Benchmark
@@ -81,15 +81,18 @@ class Plan:
     seed: int = 0
     numbers: Mapping[str, int] = field(default_factory=dict, repr=False)
     """Each item's place in the whole benchmark, so that judging a part does not change the orders."""
+    anchors: tuple[Item, ...] = ()
+    """Items asked anew at each run, whether or not they are among those judged."""
 
     @property
     def units(self) -> int:
-        """How many units of work there are."""
+        """How many units of work there are, those of the anchors included."""
+        return self.repeats * self._work(self.benchmark.items) + self._work(self.anchors)
+
+    def _work(self, items: Iterable[Item]) -> int:
         if not self.protocol.covers_edits:
-            return self.repeats * sum(
-                any(m in item.edits for m in self._methods) for item in self.benchmark.items
-            )
-        return self.repeats * sum(m in item.edits for item in self.benchmark.items for m in self._methods)
+            return sum(any(m in item.edits for m in self._methods) for item in items)
+        return sum(m in item.edits for item in items for m in self._methods)
 
     @property
     def _methods(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ import yaml
 from lmmscore import __version__
 from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.images import Recipe
-from lmmscore.ledger import Asker, Ledger
+from lmmscore.ledger import Asker
 from lmmscore.planning import Plan
 from lmmscore.runner import Result
 from lmmscore.scales import Factor, show
@@ -151,15 +151,15 @@ class RunFolder:
             self._rows = csv.writer(self._scores, lineterminator="\n")
             self._rows.writerow(SCORE_COLUMNS)
         self.unscored = self.slips = self.repairs = self._taken = 0
+        self._fingerprints: dict[str, dict[str, None]] = {}
 
     def _refuse_another_run(self) -> None:
-        if not (self.path / "run.yaml").is_file():
-            return
-        before = Run(self.path).settings
-        for key in _MUST_NOT_CHANGE:
-            if before.get(key) != self._described[key]:
+        self._before = Run(self.path).settings if (self.path / "run.yaml").is_file() else {}
+        for key in _MUST_NOT_CHANGE if self._before else ():
+            before = self._before.get(key)
+            if before != self._described[key]:
                 raise LmmscoreError(
-                    f"{self.path} holds a run with {key} {before.get(key)!r}, not {self._described[key]!r}; "
+                    f"{self.path} holds a run with {key} {before!r}, not {self._described[key]!r}; "
                     "give this one another --out"
                 )
 
@@ -178,11 +178,17 @@ class RunFolder:
                 line = _session_line(played, result)
                 self.slips += len(line["slips"])
                 self._sessions.write(json.dumps(line, ensure_ascii=False) + "\n")
+                self._note_models(played)
         self._taken += 1
         self.unscored += len({row.method for row in result.scores if row.score is None})
         self.repairs += sum(played.repairs for played in result.played)
 
-    def finish(self, ledger: Ledger, asker: Asker, state: str) -> Run:
+    def _note_models(self, played: Played) -> None:
+        # From the sessions, not from the ledger: that one may be shared, and holds the anchors too.
+        for reply in (exchange.reply for exchange in played.exchanges if exchange.reply.model):
+            self._fingerprints.setdefault(reply.model, {})[reply.fingerprint] = None
+
+    def finish(self, state: str) -> Run:
         """Put the derived files in place and say how the run ended."""
         nothing = state != "finished" and not self._taken
         if nothing:
@@ -193,20 +199,17 @@ class RunFolder:
                 file.flush()
                 file.close()
                 (self.path / f"{name}.part").replace(self.path / name)
-        models = [model for model in ledger.models(asker) if model]
-        if len(models) > 1:
-            changed = f"The judge's model changed during this run: {', '.join(models)}."
-            self._described["caution"] = " ".join(filter(None, [changed, self._described["caution"]]))
-        self._write_settings(
-            {
-                "state": state,
-                "models": models,
-                "unscored": self.unscored,
-                "slips": self.slips,
-                "repairs": self.repairs,
-                "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-            }
-        )
+        derived = {
+            "caution": _cautions(self._fingerprints, self._described["caution"]),
+            "models": list(self._fingerprints),
+            "unscored": self.unscored,
+            "slips": self.slips,
+            "repairs": self.repairs,
+        }
+        if nothing:
+            derived |= {key: self._before[key] for key in derived if key in self._before}
+        finished = datetime.now(UTC).isoformat(timespec="seconds")
+        self._write_settings({"state": state, **derived, "finished": finished})
         return Run(self.path)
 
     def _derived(self) -> tuple[tuple[TextIO, str], ...]:
@@ -234,6 +237,26 @@ class RunFolder:
     def _other_ledger(self) -> str | None:
         own = self.path / "ledger.sqlite"
         return None if self._ledger_path == own else str(self._ledger_path.absolute())
+
+
+def _cautions(answered: Mapping[str, Mapping[str, None]], own: str) -> str:
+    """Return what to be careful about: who answered, by model and fingerprint, and the judge's own caution."""
+    changed = (
+        f"The judge's model changed during this run: {', '.join(answered)}." if len(answered) > 1 else ""
+    )
+    told = {model: [name for name in names if name] for model, names in answered.items()}
+    several = ", ".join(f"{model} ({_first_few(names)})" for model, names in told.items() if len(names) > 1)
+    behind = (
+        f"Same model name, several system fingerprints: {several}; the provider may have changed its servers."
+        if several
+        else ""
+    )
+    return " ".join(filter(None, [changed, own, behind]))
+
+
+def _first_few(names: list[str]) -> str:
+    # A busy provider has many, and a table's heading is no place for all of them.
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
 @contextlib.contextmanager

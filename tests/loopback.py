@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import itertools
 import json
 import random
 import ssl
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,7 +29,8 @@ class Served:
     """One request as it arrived."""
 
     path: str
-    headers: dict[str, str]
+    headers: Mapping[str, str]
+    """By name, in whatever case."""
     body: Any
     size: int
     arrived_s: float
@@ -64,6 +66,7 @@ class Server:
 
     def __post_init__(self) -> None:
         self.rng = random.Random(self.seed)
+        self.numbers = itertools.count(1)
 
     def paths(self) -> list[str]:
         """The paths asked for, in order."""
@@ -149,7 +152,7 @@ async def _handle(request: web.Request) -> web.StreamResponse:
         body = raw
     now_s = asyncio.get_running_loop().time()
     server.served.append(
-        Served(request.path, dict(request.headers), body, len(raw), now_s, request.query_string)
+        Served(request.path, request.headers.copy(), body, len(raw), now_s, request.query_string)
     )
     server.in_flight += 1
     server.most_in_flight = max(server.most_in_flight, server.in_flight)
@@ -251,7 +254,7 @@ def _responses(server: Server, body: dict[str, Any]) -> Any:
         before = server.states[state]
     messages = [*before, *body["input"]]
     text = server.reply(messages)
-    name = f"resp_{len(server.served)}"
+    name = f"resp_{next(server.numbers)}"
     spoken = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
     server.states[name] = [*messages, spoken]
     if server.lose_state_after is not None and len(server.states) == server.lose_state_after:

@@ -14,6 +14,7 @@ from lmmscore.api import run
 from lmmscore.errors import BudgetExhausted, ServerAway
 from lmmscore.judges.options import Prices
 from lmmscore.ledger import Ledger
+from lmmscore.runs import Run
 from tests.loopback import Server, playing, serving
 
 PRICES = Prices(input=10.0, output=30.0)
@@ -39,7 +40,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def judge(bench: Path, server: Server, out: Path, budget_usd: float | None, **given: Any) -> None:
+def judge(bench: Path, server: Server, out: Path, budget_usd: float | None, **given: Any) -> Run:
     """Run, with every question priced."""
     options: dict[str, Any] = {
         "prices": PRICES,
@@ -48,7 +49,7 @@ def judge(bench: Path, server: Server, out: Path, budget_usd: float | None, **gi
         "image_tokens": "openai-tiles",
         "attempts": 3,
     }
-    run(bench, judge=f"openai/tiny@{server.url}", out=out, judge_options=options, **given)
+    return run(bench, judge=f"openai/tiny@{server.url}", out=out, judge_options=options, **given)
 
 
 def test_a_budget_covers_all_parts_of_a_run_though_the_server_never_counts(
@@ -129,7 +130,8 @@ def test_a_wait_without_end_is_no_wait(bench: Path, tmp_path: Path) -> None:
     """`Retry-After: inf` cannot be meant; the question is asked again as if nothing had been said."""
     with serving(Server(reply=playing)) as server:
         server.script += [(429, {"Retry-After": "inf"}, b"{}")]
-        judge(bench, server, tmp_path / "r", None, items=["i0"])
+        made = judge(bench, server, tmp_path / "r", None, items=["i0"])
+    assert made.settings["unscored"] == 0
 
 
 def test_turns_follow_back_to_back_when_few_questions_may_be_open(bench: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -82,8 +83,20 @@ def judge_options(command: Command) -> Command:
     return command
 
 
+class _Finite(click.FloatRange):
+    """A range of numbers that NaN and infinity are not in."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
+
+
+_NUMBER, _POSITIVE = _Finite(min=0), _Finite(min=0, min_open=True)
+
 _JUDGE_OPTIONS = [
-    click.option("--temperature", type=float, help="Sampling temperature."),
+    click.option("--temperature", type=_NUMBER, help="Sampling temperature."),
     click.option("--judge-seed", "seed_of_judge", type=int, help="Sampling seed of the judge."),
     click.option("--max-tokens", type=click.IntRange(1), help="Longest reply, in tokens."),
     click.option("--reasoning-effort", help="How long a reasoning model thinks, in the provider's words."),
@@ -91,10 +104,10 @@ _JUDGE_OPTIONS = [
     click.option(
         "--api", type=click.Choice(["chat", "responses"]), help="Chat Completions (default) or Responses."
     ),
-    click.option("--rpm", type=float, help="At most so many requests a minute."),
-    click.option("--tpm", type=float, help="At most so many tokens a minute."),
-    click.option("--timeout", "timeout_s", type=float, help="Seconds to wait for one reply."),
-    click.option("--budget", "budget_usd", type=float, help="Never spend more than so many US dollars."),
+    click.option("--rpm", type=_POSITIVE, help="At most so many requests a minute."),
+    click.option("--tpm", type=_POSITIVE, help="At most so many tokens a minute."),
+    click.option("--timeout", "timeout_s", type=_POSITIVE, help="Seconds to wait for one reply."),
+    click.option("--budget", "budget_usd", type=_NUMBER, help="Never spend more than so many US dollars."),
     click.option("--structured", is_flag=True, help="Ask for output that follows the dialog's JSON schema."),
 ]
 
@@ -107,7 +120,8 @@ def take_judge_options(given: dict[str, Any]) -> dict[str, Any]:
     """Remove the judge's options from a command's arguments and return those that were given."""
     taken = {name: given.pop(name, None) for name in _JUDGE_NAMES}
     taken["seed"] = taken.pop("seed_of_judge")
-    return {name: value for name, value in taken.items() if value not in (None, False)}
+    # Compared by identity: 0 equals False, and a temperature, a seed or a budget of 0 is a wish like any other.
+    return {name: value for name, value in taken.items() if value is not None and value is not False}
 
 
 def pairs(values: tuple[str, ...], option: str) -> Mapping[str, str]:

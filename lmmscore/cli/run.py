@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from lmmscore.cli.options import json_flag, judge_options, pairs, plan_options, 
 
 if TYPE_CHECKING:
     from lmmscore.api import Request
+    from lmmscore.drift import Drift
     from lmmscore.runs import Run
 
 
@@ -35,7 +37,10 @@ if TYPE_CHECKING:
 )
 @judge_options
 @click.option(
-    "--anchors", multiple=True, metavar="ITEM", help="Ask this item anew at each run, to measure drift."
+    "--anchors",
+    multiple=True,
+    metavar="ITEM",
+    help="Ask this item anew at each run, selected or not, to measure drift.",
 )
 @click.option(
     "--log-level",
@@ -56,31 +61,39 @@ def command(as_json: bool, log_level: str, **given: Any) -> None:
     request = request_from(given)
     run = play(request, log_level)
     unscored = int(run.settings["unscored"])
-    if request.anchors:
-        from lmmscore.anchors import drift
-
-        click.echo(str(drift(run.path / "anchors.csv")), err=True)
+    moved = _say_drift(run) if request.anchors else None
     if as_json:
-        keys = ("state", "judge", "dialog", "models", "unscored", "slips", "repairs")
-        click.echo(
-            json.dumps({"run": str(run.path), **{key: run.settings.get(key) for key in keys}}, indent=2)
-        )
+        keys = ("state", "judge", "dialog", "models", "caution", "unscored", "slips", "repairs")
+        found = {"run": str(run.path), **{key: run.settings.get(key) for key in keys}}
+        click.echo(json.dumps(found | ({"anchors": asdict(moved)} if moved else {}), indent=2))
     else:
         _print_result(run)
     if unscored:
         click.echo(
             f"{unscored} edits have no score; {run.path / 'scores.csv'} says why, edit by edit", err=True
         )
+    if unscored or (moved and moved.unscored):
         raise click.exceptions.Exit(3)
+
+
+def _say_drift(run: Run) -> Drift:
+    from lmmscore.drift import drift
+    from lmmscore.report.harmless import harmless
+
+    found = drift(run.path / "anchors.csv")
+    click.echo(harmless(str(found)), err=True)
+    return found
 
 
 def request_from(given: dict[str, Any]) -> Request:
     """Return the request that a command's arguments stand for."""
     from lmmscore.api import Request
+    from lmmscore.judges.options import mask
 
     judge_given = take_judge_options(given)
     given["settings"] = pairs(given["settings"], "--setting")
-    words = ["lmmscore", *sys.argv[1:]]
+    # The command is kept with the run and shown in its report; a password in an address is not.
+    words = ["lmmscore", *map(mask, sys.argv[1:])]
     return Request(**given, judge_options=judge_given, command=shlex.join(words))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from lmmscore.errors import LmmscoreError, nearest
 from lmmscore.judges.base import Judge
+from lmmscore.judges.options import mask
 from lmmscore.ledger import Ledger
 
 KINDS = ("pixels", "openai/", "replay:")
@@ -40,6 +41,6 @@ def open_judge(spec: str | Judge, options: Mapping[str, Any] | None = None) -> B
     if judge is not None:
         return Bench(judge)
     raise LmmscoreError(
-        f"no judge {spec!r}{nearest(spec, ['pixels', 'openai', 'replay'])}; a judge is pixels, openai/MODEL, "
+        f"no judge {mask(spec)!r}{nearest(spec, ['pixels', 'openai', 'replay'])}; a judge is pixels, openai/MODEL, "
         "openai/MODEL@http://127.0.0.1:8000/v1, replay:PATH, or a name from judges.yaml"
     )

@@ -8,14 +8,23 @@ import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeError, JudgeFileError, JudgeUnavailable, ServerAway
 from lmmscore.judges.budget import Budget, cost_usd
 from lmmscore.judges.clock import Clock
 from lmmscore.judges.estimate import Estimator
-from lmmscore.judges.faults import RETRIED, Answer, Asked, complaint_in, refuse
+from lmmscore.judges.faults import (
+    RETRIED,
+    Answer,
+    Asked,
+    Complaint,
+    complaint_in,
+    complaint_of,
+    error_in,
+    refuse,
+)
 from lmmscore.judges.keys import Key
 from lmmscore.judges.logs import log
 from lmmscore.judges.meter import Meter
@@ -61,6 +70,8 @@ class Question:
     read: Callable[[Any, Mapping[str, str]], Reply]
     fields: Mapping[str, Any]
     """The parameters sent with it, by the server's names."""
+    keeps: bool = False
+    """Whether it relies on something the server keeps."""
 
 
 @dataclass(slots=True)
@@ -117,8 +128,8 @@ class Asker:
             try:
                 self._refuse_when_stopping()
                 answer = await self._transfer(self._connection.upload(data, mime), sent_s, len(data))
-                if answer.status in RETRIED or answer.status >= 500:
-                    refuse(answer, complaint_in(answer), self._asked({}, len(data)), self._clock.wall())
+                if answer.status in RETRIED or (answer.status >= 500 and answer.status != 501):
+                    refuse(answer, self._complaint(answer), self._asked({}, len(data)), self._clock.wall())
                 return answer
             finally:
                 self.pace.leave()
@@ -298,7 +309,7 @@ class Asker:
 
     def _slow_down(self, answer: Answer, sent_s: float) -> None:
         try:
-            refuse(answer, complaint_in(answer), self._asked({}, 0), self._clock.wall())
+            refuse(answer, self._complaint(answer), self._asked({}, 0), self._clock.wall())
         except Trouble as trouble:
             self._crowd(trouble, sent_s)
         except JudgeError:
@@ -311,28 +322,34 @@ class Asker:
             self.pace.crowded(sent_s, wait_s)
 
     def _read(self, question: Question, answer: Answer, sent_s: float) -> Reply:
-        if answer.status == 200:
+        complaint = self._complaint(answer) if answer.status != 200 else None
+        if complaint is None:
             try:
                 data = assemble(answer.content) if _is_stream(answer) else answer.json()
-                if not (isinstance(data, dict) and data.get("error") and not data.get("choices")):
+                error = error_in(data)
+                if error is None:
                     return question.read(data, answer.headers)
-            except (Malformed, ValueError) as error:
-                self._malformed(str(error) if isinstance(error, Malformed) else "not JSON")
-        complaint = complaint_in(answer)
+                complaint = complaint_of(error, self._key.hide)
+            except (Malformed, ValueError) as unread:
+                self._malformed(str(unread) if isinstance(unread, Malformed) else "not JSON")
         if complaint.filtered:
-            return filtered_reply(self._key.hide(complaint.message), answer.headers)
-        return refuse(answer, complaint, self._asked(question.fields, question.body.size), self._clock.wall())
+            return filtered_reply(complaint.message, answer.headers)
+        asked = self._asked(question.fields, question.body.size, question.keeps)
+        return refuse(answer, complaint, asked, self._clock.wall())
 
-    def _malformed(self, why: str) -> None:
+    def _complaint(self, answer: Answer) -> Complaint:
+        return complaint_in(answer, self._key.hide)
+
+    def _malformed(self, why: str) -> NoReturn:
         error = JudgeUnavailable(
             f"{self._address.name}: the server's answers cannot be read ({why}); is {self._address.masked_url} "
             f"the base URL of an OpenAI-compatible API?"
         )
         raise Trouble(f"malformed body: {why}", error, paid=True)
 
-    def _asked(self, fields: Mapping[str, Any], size: int) -> Asked:
+    def _asked(self, fields: Mapping[str, Any], size: int, keeps: bool = False) -> Asked:
         address = self._address
-        return Asked(address.name, address.model, address.masked_url, self._key.source, fields, size)
+        return Asked(address.name, address.model, address.masked_url, self._key.source, fields, size, keeps)
 
     def _account(self, reply: Reply, answer: Answer, elapsed_s: float) -> None:
         self.meter.count(reply.usage)

@@ -10,12 +10,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from lmmscore.errors import JudgeFileError, LmmscoreError, nearest
 from lmmscore.judges.base import Judge
 from lmmscore.judges.image_tokens import formula_name
-from lmmscore.judges.options import OPENAI_URL, Address, OpenAIOptions, Prices, parse_address
+from lmmscore.judges.options import OPENAI_URL, Address, OpenAIOptions, Prices, mask, parse_address
 from lmmscore.yamlfile import complaints, load_yaml, parse_yaml
 
 FILE_NAME = "judges.yaml"
@@ -48,7 +48,9 @@ class ParametersEntry(_Strict):
     image_detail: Literal["low", "high", "auto"] | None = Field(
         None, description="How closely images are looked at."
     )
-    extra: dict[str, Any] = Field({}, description="Further fields of the request, as the server names them.")
+    extra: dict[str, JsonValue] = Field(
+        {}, description="Further fields of the request, as the server names them."
+    )
 
 
 class LimitsEntry(_Strict):
@@ -75,7 +77,9 @@ class JudgeEntry(_Strict):
     stream: bool = Field(False, description="For proxies that cut silent connections.")
     key_env: str = Field("", description="The environment variable that holds the key.")
     key_header: str = Field("", description="Send the key under this header instead of Authorization.")
-    headers: dict[str, str] = Field({}, description="Further headers.")
+    headers: dict[str, Annotated[str, Field(pattern=r"^[\x20-\x7e]*$")]] = Field(
+        {}, description="Further headers, in ASCII."
+    )
     max_tokens_field: Literal["", "max_tokens", "max_completion_tokens"] = Field(
         "", description="How the server calls the limit on a reply; found out if absent."
     )
@@ -124,7 +128,7 @@ def find_judge(name: str, path: Path | None = None, **overrides: Any) -> NamedJu
     spec = name.removeprefix("openai/")
     if entry is None and not name.startswith("openai/"):
         known = [*judges, "openai/MODEL[@BASE_URL]"]
-        raise JudgeFileError(f"no judge {name!r}{nearest(name, judges)}; known: {', '.join(known)}")
+        raise JudgeFileError(f"no judge {mask(name)!r}{nearest(name, judges)}; known: {', '.join(known)}")
     if entry is None:
         entry = _entry_at(parse_address(spec, os.environ.get("OPENAI_BASE_URL", "")), judges)
     else:

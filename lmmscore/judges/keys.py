@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from lmmscore.errors import NotAuthorised
@@ -16,6 +16,7 @@ _BY_HOST = {
     "api.anthropic.com": "ANTHROPIC_API_KEY",
     "openai.azure.com": "AZURE_OPENAI_API_KEY",
     "cognitiveservices.azure.com": "AZURE_OPENAI_API_KEY",
+    "services.ai.azure.com": "AZURE_OPENAI_API_KEY",
 }
 
 
@@ -25,26 +26,45 @@ class Key:
 
     secret: str = field(repr=False)
     source: str
+    others: tuple[str, ...] = field(default=(), repr=False)
+    """What else goes to this server and nowhere else: a password, a secret query."""
 
     def hide(self, text: str) -> str:
-        """Return the text with the secret, should a server repeat it, taken out."""
-        return text.replace(self.secret, "…") if len(self.secret) >= 6 else text
+        """Return the text with the secrets, should a server repeat them, taken out."""
+        for secret in sorted((self.secret, *self.others), key=len, reverse=True):
+            if len(secret) >= 6:
+                text = text.replace(secret, "…")
+        return text
 
 
-def find_key(address: Address, named: str = "", environ: Mapping[str, str] | None = None) -> Key:
-    """Return the key for a server. A server other than OpenAI's may need none; there, a stand-in is sent."""
+def find_key(
+    address: Address, named: str = "", environ: Mapping[str, str] | None = None, others: Iterable[str] = ()
+) -> Key:
+    """Return the key for a server. One that nobody knows may need none; there, a stand-in is sent.
+
+    A provider with a variable of its own gets that key and no other: OpenAI's is none of its business.
+    """
     environ = os.environ if environ is None else environ
-    names = [named] if named else [*_host_names(address.host), USUAL]
+    names = [named] if named else _host_names(address.host) or [USUAL]
+    hidden = (*address.secrets, *others)
     for name in names:
         if environ.get(name):
-            return Key(environ[name].strip(), name)
+            return _sound(Key(environ[name].strip(), name, hidden), address)
     for name in names:
         stored = _from_keyring(name)
         if stored:
-            return Key(stored, f"{name} in the keyring")
-    if named or address.masked_url == OPENAI_URL:
+            return _sound(Key(stored.strip(), f"{name} in the keyring", hidden), address)
+    if named or names != [USUAL] or address.masked_url == OPENAI_URL:
         raise NotAuthorised(f"{address.name}: no key; set the environment variable {names[0]}")
-    return Key("none", f"{USUAL}, which is not set")
+    return Key("none", f"{USUAL}, which is not set", hidden)
+
+
+def _sound(key: Key, address: Address) -> Key:
+    if not (key.secret.isascii() and key.secret.isprintable()):
+        raise NotAuthorised(
+            f"{address.name}: {key.source} holds a character that no key has; copy the key anew"
+        )
+    return key
 
 
 def _host_names(host: str) -> list[str]:

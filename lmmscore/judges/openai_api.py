@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import random
+import re
 from collections.abc import Awaitable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
@@ -14,6 +15,7 @@ import httpx2
 import openai
 from openai._models import FinalRequestOptions
 
+from lmmscore import __version__
 from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeError
 from lmmscore.judges.asking import Asker, NoAnswer, Question
@@ -31,6 +33,7 @@ from lmmscore.records import Reply
 
 __all__ = ["OpenAIJudge", "OpenAIOptions", "make"]
 
+_SECRET = re.compile(r"auth|key|token|secret|cookie|password", re.IGNORECASE)
 # What the openai package tells servers about the machine it runs on is nobody's business here, and costs time.
 _UNSAID = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async")
 
@@ -45,7 +48,8 @@ def make(
     """Return the judge `openai/SPEC`, where SPEC is `MODEL[@BASE_URL]`. The key is read from the environment."""
     options = options or OpenAIOptions()
     address = parse_address(spec, os.environ.get("OPENAI_BASE_URL", ""))
-    key = find_key(address, options.key_env)
+    hidden = [value for name, value in options.headers.items() if _SECRET.search(name)]
+    key = find_key(address, options.key_env, others=hidden)
     return OpenAIJudge(address, options, key, clock=clock or RealClock(), rng=rng or random.Random())
 
 
@@ -145,6 +149,9 @@ class OpenAIConnection:
 
     def __init__(self, address: Address, options: OpenAIOptions, key: Key) -> None:
         self._url = address.masked_url
+        # Left out with every request: the package does not take it from a default.
+        bare = bool(_key_header(address, options)) and address.credentials is None
+        self._unsent = {"Authorization": openai.Omit()} if bare else {}
         self._posts: dict[str, FinalRequestOptions] = {}
         self._client = _Client(
             api_key=key.secret,
@@ -162,7 +169,9 @@ class OpenAIConnection:
         options = self._posts.get(path)
         if options is None:
             # The idempotency key goes nowhere; without one the package would draw a random one each time.
-            options = FinalRequestOptions.construct(method="post", url=self._url + path, idempotency_key="-")
+            options = FinalRequestOptions.construct(
+                method="post", url=self._url + path, idempotency_key="-", headers=self._unsent
+            )
             self._posts[path] = options
         filled = options.model_copy(update={"content": body})
         return await _answer(self._client.request(httpx2.Response, filled))
@@ -176,6 +185,7 @@ class OpenAIConnection:
                 file=(name, data, mime),
                 purpose="vision",
                 expires_after={"anchor": "created_at", "seconds": 7 * 24 * 3600},
+                extra_headers=self._unsent,
             )
             return raw.http_response
 
@@ -183,7 +193,8 @@ class OpenAIConnection:
 
     async def get(self, path: str) -> Answer:
         """Fetch something small, such as the list of models."""
-        return await _answer(self._client.get(self._url + path, cast_to=httpx2.Response))
+        options: Any = {"headers": self._unsent}
+        return await _answer(self._client.get(self._url + path, cast_to=httpx2.Response, options=options))
 
     async def close(self) -> None:
         """Let go of the connections."""
@@ -211,12 +222,23 @@ def _cause(error: BaseException) -> str:
 
 def _headers(address: Address, options: OpenAIOptions, key: Key) -> dict[str, Any]:
     headers: dict[str, Any] = {f"X-Stainless-{name}": openai.Omit() for name in _UNSAID}
-    if options.key_header or _is_classic_azure(address):
-        headers |= {options.key_header or "api-key": key.secret, "Authorization": openai.Omit()}
-    elif address.credentials is not None:
+    headers["User-Agent"] = f"lmmscore/{__version__}"
+    if address.masked_url != OPENAI_URL:
+        # The environment of the openai package speaks to OpenAI, and is no business of other servers.
+        lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n")
+        names = ["OpenAI-Organization", "OpenAI-Project", *(line.partition(":")[0].strip() for line in lines)]
+        headers |= {name: openai.Omit() for name in names if name and name.lower() != "authorization"}
+    if header := _key_header(address, options):
+        headers[header] = key.secret
+    if address.credentials is not None:
         pair = base64.b64encode(":".join(address.credentials).encode()).decode()
         headers["Authorization"] = f"Basic {pair}"
     return {**headers, **options.headers}
+
+
+def _key_header(address: Address, options: OpenAIOptions) -> str:
+    """The header the key goes under, where it is not `Authorization: Bearer`."""
+    return options.key_header or ("api-key" if _is_classic_azure(address) else "")
 
 
 def _is_classic_azure(address: Address) -> bool:

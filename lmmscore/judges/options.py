@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Literal
-from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit, urlunsplit
 
 from lmmscore.errors import JudgeFileError
 
@@ -110,6 +111,15 @@ class Address:
         return unquote(self.url.username or ""), unquote(self.url.password or "")
 
     @property
+    def secrets(self) -> list[str]:
+        """What stands in the base URL and is nobody's business: the password and the query, in every form they take."""
+        found = [value for name, value in parse_qsl(self.query) if name not in {"api-version", "version"}]
+        if self.credentials is not None:
+            pair = ":".join(self.credentials)
+            found += [self.credentials[1], base64.b64encode(pair.encode()).decode()]
+        return [*found, *(quote(secret, safe="") for secret in found)]
+
+    @property
     def _netloc(self) -> str:
         return self.url.netloc.rpartition("@")[2]
 
@@ -119,11 +129,11 @@ def parse_address(spec: str, default_url: str = OPENAI_URL) -> Address:
     model, found, rest = spec.partition("@http")
     url = "http" + rest if found else default_url or OPENAI_URL
     if not model:
-        raise JudgeFileError(f"judge openai/{_mask(spec)}: no model named; write openai/MODEL[@BASE_URL]")
+        raise JudgeFileError(f"judge openai/{mask(spec)}: no model named; write openai/MODEL[@BASE_URL]")
     stray = re.search(r"@(\S*[:/]\S*)$", model)
     if stray and not found:
         raise JudgeFileError(
-            f"judge openai/{_mask(spec)}: the base URL must begin with http:// or https://, "
+            f"judge openai/{mask(spec)}: the base URL must begin with http:// or https://, "
             f"as in openai/MODEL@http://127.0.0.1:8000/v1"
         )
     try:
@@ -132,10 +142,16 @@ def parse_address(spec: str, default_url: str = OPENAI_URL) -> Address:
     except ValueError:
         parts, port_is_number = urlsplit(""), False
     if parts.scheme not in {"http", "https"} or not parts.hostname or not port_is_number:
-        raise JudgeFileError(f"judge openai/{_mask(spec)}: not a base URL; write http://HOST[:PORT]/v1")
+        raise JudgeFileError(f"judge openai/{mask(spec)}: not a base URL; write http://HOST[:PORT]/v1")
+    if "@" in parts.path:
+        # The password of https://user:12/3@host would become a part of the path, and be shown.
+        raise JudgeFileError(
+            f"judge openai/{mask(spec)}: an @ in the path; write / as %2F in a password, and @ as %40 elsewhere"
+        )
     return Address(model, parts)
 
 
-def _mask(spec: str) -> str:
-    # The text could not be read as a URL, so hide whatever stands between `//` and `@`, and every query.
-    return re.sub(r"\?.*$", "", re.sub(r"//[^/\s]*@", "//…@", spec))
+def mask(text: str) -> str:
+    """Return the text without what may be secret in an address: user and password, and the query."""
+    # It may be no valid URL, so everything up to the last @ goes, and everything behind the first question mark.
+    return re.sub(r"(?<=://)\S*@", "…@", re.sub(r"(://[^\s?]*)\?\S+", r"\1?…", text))

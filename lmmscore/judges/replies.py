@@ -10,7 +10,14 @@ import orjson
 
 from lmmscore.records import Reply, Usage
 
-_THINKING = re.compile(r"\s*<think>(.*?)(?:</think>\s*|\Z)", re.DOTALL)
+_THINKING = re.compile(
+    # Some templates put the opening tag into the prompt, so that a reply has the closing one only.
+    r"\A(?P<begun>(?:(?![<◁]think(?:ing)?[>▷]).)*?)[<◁]/think(?:ing)?[>▷]\s*"
+    r"|[<◁]think(?:ing)?[>▷](?P<inside>.*?)(?:[<◁]/think(?:ing)?[>▷]\s*|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
+_MOST = 2**63 - 1
+"""The largest number a ledger can hold; what counts more tokens counts nothing."""
 _FILTERS = re.compile(r"filter|safety|prohibited|blocklist|recitation", re.IGNORECASE)
 
 
@@ -61,16 +68,18 @@ def responses_reply(data: Any, headers: Mapping[str, str]) -> Reply:
     """Read a Responses body. Raises Malformed when there is no reply in it."""
     if not isinstance(data, dict) or not isinstance(data.get("output"), list):
         raise Malformed("no output in the body")
+    status = _text(data.get("status"))
+    if status in {"failed", "cancelled", "queued", "in_progress"}:
+        raise Malformed(f"the response is {status}")
     texts, refusals, thoughts, rest = [], [], [], []
-    for item in filter(lambda one: isinstance(one, dict), data["output"]):
+    for item in objects(data["output"]):
+        parts = objects(item.get("content"))
         if item.get("type") == "reasoning":
-            thoughts += [
-                part.get("text", "") for part in (item.get("summary") or []) + (item.get("content") or [])
-            ]
+            thoughts += [_text(part.get("text")) for part in [*objects(item.get("summary")), *parts]]
         elif item.get("type") == "message":
-            parts = item.get("content") or []
-            texts += [part.get("text", "") for part in parts if part.get("type") == "output_text"]
-            refusals += [part.get("refusal", "") for part in parts if part.get("type") == "refusal"]
+            texts += [_text(part.get("text")) for part in parts if part.get("type") == "output_text"]
+            refusals += [_text(part.get("refusal")) for part in parts if part.get("type") == "refusal"]
+            texts += [_text(item.get("content"))]
         else:
             rest.append(item)
     text, thinking = _content("".join(texts))
@@ -105,6 +114,7 @@ def filtered_reply(message: str, headers: Mapping[str, str]) -> Reply:
 
 def _finish(reason: Any, message: Mapping[str, Any]) -> str:
     if not reason:
+        # Several small servers never say why they ended; what they sent is then all there is.
         return "tool_calls" if message.get("tool_calls") and not message.get("content") else "stop"
     # Gemini's endpoint passes on its own words for the filter; everything reads one word.
     return "content_filter" if _FILTERS.search(str(reason)) else str(reason)
@@ -113,7 +123,7 @@ def _finish(reason: Any, message: Mapping[str, Any]) -> str:
 def _responses_finish(data: Mapping[str, Any], only_tools: bool) -> str:
     details = data.get("incomplete_details")
     reason = details.get("reason") if isinstance(details, dict) else None
-    if reason == "max_output_tokens":
+    if reason == "max_output_tokens" or (data.get("status") == "incomplete" and not reason):
         return "length"
     if reason:
         return "content_filter" if _FILTERS.search(str(reason)) else str(reason)
@@ -122,23 +132,29 @@ def _responses_finish(data: Mapping[str, Any], only_tools: bool) -> str:
 
 def _content(content: Any) -> tuple[str, str]:
     """Return the words and the thinking of a message's content, be it a string or a list of parts."""
+    thoughts = []
     if isinstance(content, list):
-        words = "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
-        thinking = [
-            _json_of(part["thinking"]) for part in content if isinstance(part, dict) and "thinking" in part
-        ]
-        return words, "\n".join(thinking)
+        thoughts = [_json_of(part["thinking"]) for part in objects(content) if "thinking" in part]
+        content = "".join(_text(part.get("text")) for part in objects(content))
+    # Servers without a reasoning parser leave the thinking in the text, as a rule at its head.
     text = _text(content)
-    # Servers without a reasoning parser leave the thinking at the head of the text.
-    match = _THINKING.match(text) if text.lstrip().startswith("<think>") else None
-    return (text[match.end() :], match[1].strip()) if match else (text, "")
+    if "think" in text:
+        found = [match["begun"] or match["inside"] or "" for match in _THINKING.finditer(text)]
+        thoughts += [thought.strip() for thought in found]
+        text = _THINKING.sub("", text)
+    return text, "\n".join(filter(None, thoughts))
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of what should be a list of objects."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def _count(usage: Mapping[str, Any], *path: str) -> int | None:
     value: Any = usage
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
-    return value if isinstance(value, int) and value >= 0 else None
+    return value if type(value) is int and 0 <= value <= _MOST else None
 
 
 def _text(value: Any) -> str:

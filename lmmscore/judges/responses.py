@@ -22,7 +22,8 @@ from lmmscore.judges.replies import responses_reply
 from lmmscore.judges.wire import EncodedPictures, body_with, dumps
 from lmmscore.records import Reply
 
-KEPT = 8192
+KEPT, LOSSES = 8192, 3
+"""How many conversations are remembered, and how often a server may lose one before it is not asked to keep any."""
 
 
 class ResponsesRoute:
@@ -58,16 +59,21 @@ class ResponsesRoute:
         fields = self._fields_for(conversation)
         head = {**fields, **({"previous_response_id": state} if state else {})}
         body = body_with("input", head, await self._shown.elements(conversation, known))
-        ids: list[str] = []
+        seen: list[Mapping[str, Any]] = []
 
         def read(data: Any, headers: Mapping[str, str]) -> Reply:
             reply = responses_reply(data, headers)
-            ids.append(str(data.get("id") or ""))
+            seen.append(data)
             return reply
 
-        reply = await self._asker.ask(conversation, Question("/responses", body, read, fields))
-        if ids and ids[-1]:
-            self._keep(conversation.hear(reply.text or reply.refusal).digest, ids[-1])
+        keeps = state is not None or self._shown.names_files(conversation)
+        reply = await self._asker.ask(conversation, Question("/responses", body, read, fields, keeps))
+        if state is not None and seen[-1].get("previous_response_id", state) != state:
+            # It answered this question without what came before it: that is no answer to the conversation.
+            self._losses = LOSSES
+            raise StateLost(f"{self._address.name}: the server keeps no conversation")
+        if seen[-1].get("id"):
+            self._keep(conversation.hear(reply.text or reply.refusal).digest, str(seen[-1]["id"]))
         return reply
 
     def _fields_for(self, conversation: Conversation) -> dict[str, Any]:
@@ -88,12 +94,19 @@ class ResponsesRoute:
         if known is not None:
             self._states.pop(known.digest, None)
         self._shown.forget(conversation)
-        return await self._send(conversation, None, None)
+        try:
+            return await self._send(conversation, None, None)
+        except StateLost:
+            if not self._shown.names_files(conversation):
+                raise
+            self._shown.has_files = False
+            self._asker.notice("the server loses the files it is sent; pictures travel inside the questions")
+            return await self._send(conversation, None, None)
 
     def _nearest_state(self, conversation: Conversation) -> tuple[Conversation | None, str | None]:
         """Return the longest earlier part of the conversation that the server still holds, and its name there."""
         # A server that loses what it keeps, time and again, is not asked to keep it.
-        node = conversation.parent if self._losses < 3 else None
+        node = conversation.parent if self._losses < LOSSES else None
         while node is not None and node.message is not None:
             state = self._states.get(node.digest)
             if state is not None:
@@ -115,7 +128,7 @@ class ShownPictures:
         self._pictures = pictures
         self._detail = f',"detail":{dumps(detail).decode()}'.encode() if detail else b',"detail":"auto"'
         self._files: WeakKeyDictionary[Picture, asyncio.Task[str]] = WeakKeyDictionary()
-        self._has_files = True
+        self.has_files = True
 
     async def elements(self, conversation: Conversation, after: Conversation | None) -> list[bytes]:
         """Return the segments of every message after `after`, commas included."""
@@ -131,6 +144,10 @@ class ShownPictures:
             parts += _message(message, shown)
         return parts
 
+    def names_files(self, conversation: Conversation) -> bool:
+        """Whether this conversation, sent whole, names files that the server keeps."""
+        return self.has_files and any(message.images for message in conversation.messages)
+
     def forget(self, conversation: Conversation) -> None:
         """Upload the pictures of this conversation anew: the server may have lost them too."""
         for message in conversation.messages:
@@ -138,7 +155,7 @@ class ShownPictures:
                 self._files.pop(picture, None)
 
     async def _element(self, picture: Picture) -> list[bytes]:
-        name = await self._file(picture) if self._has_files else ""
+        name = await self._file(picture) if self.has_files else ""
         if name:
             return [b'{"type":"input_image","file_id":', dumps(name), self._detail, b"},"]
         opening = f'{{"type":"input_image","image_url":"data:{picture.mime};base64,'.encode()
@@ -147,7 +164,7 @@ class ShownPictures:
     async def _file(self, picture: Picture) -> str:
         """Return the name of the uploaded picture, or nothing where the server takes no files."""
         task = self._files.get(picture)
-        if task is None:
+        if task is None or _failed(task):
             task = self._files[picture] = asyncio.create_task(self._upload(picture))
         return await asyncio.shield(task)
 
@@ -161,11 +178,15 @@ class ShownPictures:
         if name:
             self._asker.meter.files_uploaded += 1
         else:
-            self._has_files = False
+            self.has_files = False
             self._asker.notice(
                 f"the server takes no files ({answer.status}); pictures travel inside the questions"
             )
         return name
+
+
+def _failed(task: asyncio.Task[str]) -> bool:
+    return task.done() and (task.cancelled() or task.exception() is not None)
 
 
 def _message(message: Message, shown: Sequence[list[bytes]]) -> list[bytes]:

@@ -6,36 +6,36 @@ come one by one, and a silence can be told from a long answer.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-import orjson
-
-from lmmscore.judges.replies import Malformed
+from lmmscore.judges.faults import sound, tolerant_json
+from lmmscore.judges.replies import Malformed, objects
 
 _JOINED = ("content", "refusal", "reasoning_content", "reasoning")
 
 
 def assemble(content: bytes) -> dict[str, Any]:
-    """Return the Chat Completions body that these server-sent events amount to.
+    """Return the Chat Completions body that these server-sent events amount to, or the error they end with.
 
     Raises Malformed when an event cannot be read, or when the stream ended before the model did: part of an answer
     is no answer.
     """
-    chunks = [_chunk(data) for data in _events(content)]
     whole: dict[str, Any] = {}
-    message: dict[str, Any] = {"role": "assistant"}
-    finish = None
-    for chunk in chunks:
+    choices: dict[int, dict[str, Any]] = {}
+    for chunk in map(_chunk, _events(content)):
+        if chunk.get("error"):
+            return {"error": chunk["error"]}
         whole |= {
             name: chunk[name] for name in ("id", "model", "system_fingerprint", "usage") if chunk.get(name)
         }
-        for choice in chunk.get("choices") or []:
-            if choice.get("index", 0) == 0:
-                _add(message, choice.get("delta") or {})
-                finish = choice.get("finish_reason") or finish
-    if finish is None:
+        for part in objects(chunk.get("choices")):
+            _extend(choices, part)
+    if 0 not in choices or choices[0]["finish_reason"] is None:
         raise Malformed("the stream ended before the answer did")
-    return {**whole, "choices": [{"index": 0, "message": message, "finish_reason": finish}]}
+    whole["choices"] = [choices[index] for index in sorted(choices)]
+    # Only now: an emoji may have come in two halves.
+    return dict(sound(whole))
 
 
 def _events(content: bytes) -> list[bytes]:
@@ -46,17 +46,32 @@ def _events(content: bytes) -> list[bytes]:
 
 def _chunk(data: bytes) -> dict[str, Any]:
     try:
-        chunk = orjson.loads(data)
-    except orjson.JSONDecodeError:
+        chunk = tolerant_json(data)
+    except ValueError:
         raise Malformed("a part of the stream is not JSON") from None
-    if not isinstance(chunk, dict) or chunk.get("error"):
-        raise Malformed("the stream broke off with an error")
+    if not isinstance(chunk, dict):
+        raise Malformed("a part of the stream is no object")
     return chunk
 
 
-def _add(message: dict[str, Any], delta: dict[str, Any]) -> None:
+def _extend(choices: dict[int, dict[str, Any]], part: Mapping[str, Any]) -> None:
+    index = part.get("index")
+    index = index if isinstance(index, int) else 0
+    blank = {"index": index, "message": {"role": "assistant"}, "finish_reason": None}
+    choice = choices.setdefault(index, blank)
+    choice["finish_reason"] = part.get("finish_reason") or choice["finish_reason"]
+    if part.get("error"):
+        choice["error"] = part["error"]
+    delta, message = part.get("delta"), choice["message"]
+    if not isinstance(delta, dict):
+        return
     for name in _JOINED:
-        if isinstance(delta.get(name), str):
-            message[name] = message.get(name, "") + delta[name]
-    for call in delta.get("tool_calls") or []:
-        message.setdefault("tool_calls", []).append(call)
+        if name in delta:
+            message[name] = message.get(name, "") + _words(delta[name])
+    message["tool_calls"] = [*message.get("tool_calls", ()), *objects(delta.get("tool_calls"))]
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, list):
+        return "".join(part["text"] for part in objects(value) if isinstance(part.get("text"), str))
+    return value if isinstance(value, str) else ""

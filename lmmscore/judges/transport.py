@@ -17,7 +17,9 @@ from aiohttp.payload import Payload
 from multidict import CIMultiDict
 from yarl import URL
 
+from lmmscore.errors import JudgeFileError
 from lmmscore.judges.faults import Answer
+from lmmscore.judges.options import mask
 from lmmscore.judges.wire import Body
 
 CONNECT_TIMEOUT_S = 20.0
@@ -141,8 +143,8 @@ class SegmentClient(httpx2.AsyncClient):
                 f"cannot connect to {error.host}:{error.port}: {why}", request=request
             ) from None
         except (aiohttp.ClientError, OSError) as error:
-            raise httpx2.ReadError(str(error) or type(error).__name__, request=request) from None
-        headers = {name.lower(): value for name, value in response.headers.items()}
+            raise httpx2.ReadError(_words_of(error), request=request) from None
+        headers = {name.lower(): _sound(value) for name, value in response.headers.items()}
         answer = {ANSWER: Answer(response.status, headers, content)}
         if OUTGOING in request.extensions:
             return httpx2.Response(response.status, stream=_NOTHING, request=request, extensions=answer)
@@ -183,15 +185,37 @@ async def _body(request: httpx2.Request) -> Segments | None:
 
 
 def _proxy_for(url: URL) -> str | None:
-    """Return the proxy the environment names for this address, if any."""
+    """Return the proxy the environment names for this address, if any. Raises JudgeFileError for one not of HTTP."""
     host = url.host or ""
-    return None if proxy_bypass(host) else getproxies().get(url.scheme)
+    if proxy_bypass(host) or proxy_bypass(f"{host}:{url.port}"):
+        return None
+    proxies = getproxies()
+    proxy = proxies.get(url.scheme) or proxies.get("all")
+    if proxy and "://" not in proxy:
+        proxy = f"http://{proxy}"
+    if proxy and URL(proxy).scheme not in {"http", "https"}:
+        raise JudgeFileError(
+            f"the environment names the proxy {mask(proxy)}, which speaks another language than HTTP; "
+            f"name an http:// one, or add {host} to NO_PROXY"
+        )
+    return proxy
 
 
 def _timeout(error: TimeoutError, request: httpx2.Request) -> httpx2.TimeoutException:
     if isinstance(error, aiohttp.ConnectionTimeoutError):
         return httpx2.ConnectTimeout("no connection in time", request=request)
     return httpx2.ReadTimeout("no answer in time", request=request)
+
+
+def _words_of(error: Exception) -> str:
+    if isinstance(error, aiohttp.ClientResponseError):
+        return f"{error.status}, {error.message}"  # its full text names the address, and whatever is secret in it
+    return mask(str(error)) or type(error).__name__
+
+
+def _sound(value: str) -> str:
+    # aiohttp keeps bytes that are not UTF-8 as halves of surrogate pairs, which can be written down nowhere.
+    return value if value.isascii() else value.encode("utf-8", "replace").decode()
 
 
 def _headers(raw: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

@@ -25,12 +25,11 @@ def read_reply(reply: Reply, factors: Sequence[Factor], n: int) -> Reading:
         return _none("filtered", "the provider's content filter withheld the answer")
     if not reply.text.strip():
         return _wordless(reply)
-    reading = read_text(reply.text, factors, n)
-    if reply.finish == "length":
-        return _cut_by_limit(reading, reply.text)
-    if reply.refusal and not reading.scores:
+    if reply.refusal:
+        # Whatever numbers stand beside it: what was refused is no score.
         return _none("refused", f"the judge refused: {_short(reply.refusal)}")
-    return reading
+    reading = read_text(reply.text, factors, n)
+    return _cut_by_limit(reading, reply.text) if reply.finish == "length" else reading
 
 
 def _none(kind: FaultKind, says: str) -> Reading:

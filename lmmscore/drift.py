@@ -1,0 +1,141 @@
+"""How far the latest round of anchors is from an earlier one that was asked the same."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lmmscore.anchors import read_rounds
+from lmmscore.csvsafe import restore
+from lmmscore.records import OVERALL, Outcome
+
+Row = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """How the scores of the anchors have moved since the first round that was asked as the latest."""
+
+    rounds: int
+    """The number of the latest round."""
+    against: int | None = None
+    """The round it is compared with; None where there is none to compare with."""
+    factor: str = OVERALL
+    edits: int = 0
+    """How many edits are scored in both rounds."""
+    mean: float | None = None
+    """Mean of latest minus earlier, over those edits; None where there are none."""
+    half_width: float | None = None
+    """Half of the 95% interval of that mean; None for fewer than two edits."""
+    models: tuple[str, str] = ("", "")
+    """Who answered the earlier round, and who the latest."""
+    unscored: tuple[str, ...] = ()
+    """Which anchors of the latest round have no score, and why."""
+    apart: str = ""
+    """Why the latest round cannot be compared, though there are earlier ones."""
+
+    def __str__(self) -> str:
+        missing = f"; no score: {'; '.join(self.unscored)}" if self.unscored else ""
+        return f"anchors: {self._says()}{missing}"
+
+    def _says(self) -> str:
+        latest = f"round {self.rounds}"
+        if self.apart:
+            return f"{latest} {self.apart}"
+        if self.mean is None:
+            return f"{latest} is recorded; the next run will show any drift against it"
+        earlier = f"round {self.against}"
+        if self.models[0] != self.models[1]:
+            latest, earlier = f"{latest} ({self.models[1]})", f"{earlier} ({self.models[0]})"
+        interval = f" ± {self.half_width:.2f}" if self.half_width is not None else ""
+        whom = "the overall" if self.factor == OVERALL else self.factor
+        return (
+            f"{latest} against {earlier}: {self.mean:+.2f}{interval} on {whom} "
+            f"(mean and 95% interval over {self.edits} edits)"
+        )
+
+
+def drift(path: Path) -> Drift:
+    """Return how far the latest round is from the first that was asked the same, and what has no score in it."""
+    rows = read_rounds(path)
+    rounds: dict[int, list[Row]] = {}
+    factor = _standing(rows)
+    for row in rows:
+        if row["factor"] == factor:
+            rounds.setdefault(int(row["round"]), []).append(row)
+    if not rounds:
+        return Drift(0, apart="is still to be asked")
+    number = max(rounds)
+    latest = rounds.pop(number)
+    unscored = tuple(_unscored(latest))
+    for earlier in sorted(rounds):
+        pairs = _pairs(rounds[earlier], latest)
+        if pairs:
+            moved = [float(now["score"]) - float(then["score"]) for then, now in pairs]
+            models = (restore(rounds[earlier][0]["model"]), restore(latest[0]["model"]))
+            mean, half = statistics.fmean(moved), _half_width(moved)
+            return Drift(number, earlier, factor, len(moved), mean, half, models, unscored)
+    before = [row for each in rounds.values() for row in each]
+    return Drift(number, factor=factor, unscored=unscored, apart=_apart(before, latest))
+
+
+def _standing(rows: Sequence[Row]) -> str:
+    """Return the factor that stands for an edit: the overall, or the last where the dialog has none."""
+    # A method without an edit has a row for the overall under every dialog.
+    factors = [row["factor"] for row in rows if row["outcome"] != Outcome.MISSING]
+    return OVERALL if not factors or OVERALL in factors else factors[-1]
+
+
+def _pairs(earlier: Sequence[Row], latest: Sequence[Row]) -> list[tuple[Row, Row]]:
+    """Return the rows of edits that were asked about in the same way and scored both times."""
+    known = {_edit(row): row for row in earlier if row["score"]}
+    then_and_now = ((known.get(_edit(row)), row) for row in latest if row["score"])
+    # Other parameters, words, pictures or companions move scores without any drift of the judge.
+    return [(t, now) for t, now in then_and_now if t is not None and now["question"] == t.get("question")]
+
+
+def _edit(row: Row) -> tuple[str, str]:
+    return row["item"], row["method"]
+
+
+def _apart(before: Sequence[Row], latest: Sequence[Row]) -> str:
+    scored = {_edit(row) for row in latest if row["score"]}
+    if not scored:
+        return "has no score, so nothing can be said of drift"
+    known = {_edit(row) for row in before if row["score"]}
+    then = "the next run like this one will show any drift against it"
+    if scored & known:
+        return (
+            "was asked with other settings than the rounds before (the judge's parameters, the dialog, the pictures "
+            f"or their order), so they are not compared; {then}"
+        )
+    return (
+        f"has no scored edit in common with the rounds before, so they are not compared; {then}"
+        if known
+        else ""
+    )
+
+
+def _unscored(latest: Sequence[Row]) -> list[str]:
+    """Return a line for each reason why edits of an anchor have no score."""
+    reasons: dict[tuple[str, str, str], list[str]] = {}
+    for row in latest:
+        # That a method made no edit was known before the run began.
+        if not row["score"] and row["outcome"] != Outcome.MISSING:
+            why = (restore(row["item"]), row["outcome"], restore(row["reason"]))
+            reasons.setdefault(why, []).append(restore(row["method"]))
+    return [
+        f"{item} ({', '.join(methods) if len(methods) <= 3 else f'{len(methods)} edits'}): {outcome}: {reason}"
+        for (item, outcome, reason), methods in reasons.items()
+    ]
+
+
+def _half_width(moved: Sequence[float]) -> float | None:
+    if len(moved) < 2:
+        return None
+    from scipy.stats import t
+
+    return float(t.ppf(0.975, len(moved) - 1)) * statistics.stdev(moved) / math.sqrt(len(moved))
