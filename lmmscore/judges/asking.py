@@ -6,13 +6,13 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeError, JudgeFileError, JudgeUnavailable, ServerAway
-from lmmscore.judges.budget import Budget, cost_usd
+from lmmscore.judges.charging import Sending, Till
 from lmmscore.judges.clock import Clock
 from lmmscore.judges.estimate import Estimator
 from lmmscore.judges.faults import (
@@ -32,10 +32,9 @@ from lmmscore.judges.options import Address, OpenAIOptions
 from lmmscore.judges.pace import Pace
 from lmmscore.judges.replies import Malformed, filtered_reply
 from lmmscore.judges.retry import Patience, Trouble, persist
-from lmmscore.judges.spending import Spending
 from lmmscore.judges.streams import assemble
 from lmmscore.judges.wire import Body
-from lmmscore.records import Reply, Usage
+from lmmscore.records import Reply
 
 T = TypeVar("T")
 
@@ -74,14 +73,6 @@ class Question:
     """Whether it relies on something the server keeps."""
 
 
-@dataclass(slots=True)
-class _Sending:
-    """An attempt: what it is about, and whether the server may be answering it now."""
-
-    conversation: Conversation
-    in_flight: bool = False
-
-
 class Asker:
     """Asks questions of one server until there is an answer, or a reason why there is none."""
 
@@ -103,22 +94,20 @@ class Asker:
         self._address, self._options, self._key, self._connection = address, options, key, connection
         self._clock, self._rng = clock, rng
         self.meter = Meter()
-        self.budget = Budget(options.budget_usd)
         self.pace = Pace(clock, rpm=options.rpm, tpm=options.tpm, most=options.concurrency)
         self._stopping: JudgeError | None = None
         self._stopped = asyncio.Event()
         self._patience = Patience(attempts=options.attempts)
         self._estimator = Estimator(address.model, options)
-        self._first_of_its_kind = asyncio.Lock()
+        self.till = Till(options, self._estimator, self.meter)
 
     async def ask(self, conversation: Conversation, question: Question) -> Reply:
         """Return the reply to a question about a conversation. Raises JudgeError when there is none."""
-        return await self._persist(lambda _: self._once(conversation, question), question.path)
 
-    def keep(self, book: Spending) -> None:
-        """Count from now on what a run has spent before, and write down what it spends."""
-        self.budget.keep(book)
-        self._show_spent()
+        async def once(_: int) -> Reply:
+            return await self.till.charged(conversation, lambda sending: self._paced(question, sending))
+
+        return await self._persist(once, question.path)
 
     async def upload(self, data: bytes, mime: str) -> Answer:
         """Return the answer to a file sent; one that refuses it is returned too."""
@@ -207,62 +196,9 @@ class Asker:
         if self._stopping is not None:
             raise self._stopping
 
-    async def _once(self, conversation: Conversation, question: Question) -> Reply:
-        if self.budget.cap_usd is None:
-            return await self._charged(conversation, question)
-        if not self._estimator.knows(conversation):
-            # A server may count far more than any formula says. One question finds out; the others wait for it.
-            async with self._first_of_its_kind:
-                if not self._estimator.knows(conversation):
-                    return await self._charged(conversation, question)
-        return await self._charged(conversation, question)
-
-    async def _charged(self, conversation: Conversation, question: Question) -> Reply:
-        """Send a question once, with the money for it set aside before and settled after, whatever happens."""
-        reservation = await self.budget.reserve(lambda: self._price(Usage(), conversation))
-        sending = _Sending(conversation)
-        spent_usd, assumed = 0.0, False
-        try:
-            reply = await self._paced(question, sending)
-            counted = cost_usd(self._options.prices, reply.usage) if self._options.prices else None
-            assumed = counted is None
-            spent_usd = self._price(reply.usage, conversation) if counted is None else counted
-            if self._counts:
-                self._estimator.learn(conversation, reply.usage)
-            return replace(reply, cost_usd=counted)
-        except (Trouble, asyncio.CancelledError) as error:
-            if error.paid if isinstance(error, Trouble) else sending.in_flight:
-                spent_usd, assumed = reservation.usd or self._price(Usage(), conversation), True
-            raise
-        finally:
-            self.budget.settle(reservation, spent_usd, assumed=assumed)
-            self._show_spent()
-
-    @property
-    def _counts(self) -> bool:
+    async def _paced(self, question: Question, sending: Sending) -> Reply:
         # Estimating opens pictures, so it is done only where something depends on it.
-        return self.budget.cap_usd is not None or self.pace.counts_tokens
-
-    def _likely(self, conversation: Conversation) -> Usage:
-        return Usage(self._estimator.prompt(conversation), self._estimator.reply())
-
-    def _price(self, usage: Usage, conversation: Conversation) -> float:
-        """Return what an exchange may cost at most, by what the server counted and, where it did not, by estimate."""
-        if self._options.prices is None:
-            return 0.0
-        likely = self._likely(conversation)
-        prompt = likely.prompt_tokens if usage.prompt_tokens is None else usage.prompt_tokens
-        reply = likely.completion_tokens if usage.completion_tokens is None else usage.completion_tokens
-        return cost_usd(self._options.prices, Usage(prompt, reply, usage.cached_tokens)) or 0.0
-
-    def _show_spent(self) -> None:
-        self.meter.cost_usd, self.meter.assumed_usd = self.budget.spent_usd, self.budget.assumed_usd
-
-    async def _paced(self, question: Question, sending: _Sending) -> Reply:
-        tokens = 0
-        if self._counts:
-            likely = self._likely(sending.conversation)
-            tokens = (likely.prompt_tokens or 0) + (likely.completion_tokens or 0)
+        tokens = self._estimator.all_tokens(sending.conversation) if self.pace.counts_tokens else 0
         sent_s = await self.pace.admit(tokens, session=_beginning(sending.conversation))
         self.meter.in_flight = self.pace.in_flight
         try:
@@ -280,6 +216,8 @@ class Asker:
         finally:
             self.pace.leave()
             self.meter.in_flight = self.pace.in_flight
+        if self.pace.counts_tokens:
+            self._estimator.learn(sending.conversation, reply.usage)
         self._account(reply, answer, self._clock.now() - sent_s)
         return reply
 

@@ -76,6 +76,10 @@ class Estimator:
             return self._options.max_tokens
         return max(self._options.reply_tokens, 2 * self._longest_reply)
 
+    def all_tokens(self, conversation: Conversation) -> int:
+        """Return what question and reply may come to together."""
+        return self.prompt(conversation) + self.reply()
+
     def learn(self, conversation: Conversation, usage: Usage) -> None:
         """Keep what the server counted for a conversation; where it did not count, there is nothing to wait for."""
         if usage.completion_tokens is not None:

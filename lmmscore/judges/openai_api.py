@@ -113,7 +113,7 @@ class OpenAIJudge:
 
     def keep(self, book: Spending) -> None:
         """Count what a run has spent before, and write down what it spends."""
-        self._asker.keep(book)
+        self._asker.till.keep(book)
 
     def stop(self, error: JudgeError) -> None:
         """Send nothing from now on; questions that wait for their turn, or to be asked again, raise this error."""
