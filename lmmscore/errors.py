@@ -106,6 +106,12 @@ class StateLost(RequestRefused):
     """The server no longer has a conversation or a file it had kept; what it held must be sent again."""
 
 
+class NotTrusted(JudgeError):
+    """No safe connection to the server can be made: its certificate is not trusted, or it speaks no TLS."""
+
+    scope: Scope = "run"
+
+
 class QuotaExhausted(JudgeError):
     """The account has no money or no quota left; waiting a minute will not help."""
 

@@ -48,6 +48,8 @@ class Server:
     fault_share: float = 0.0
     seed: int = 1
     lose_state_after: int | None = None
+    keeps: bool = True
+    """Whether a `previous_response_id` means anything to it."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Fields that every chat completion carries besides its own."""
     answer_headers: dict[str, str] = field(default_factory=dict)
@@ -245,7 +247,7 @@ async def _upload(server: Server, raw: bytes) -> web.Response:
 
 def _responses(server: Server, body: dict[str, Any]) -> Any:
     before: list[dict[str, Any]] = []
-    state = body.get("previous_response_id")
+    state = body.get("previous_response_id") if server.keeps else None
     if state is not None:
         if state not in server.states:
             said = f"Previous response with id '{state}' not found."
@@ -262,6 +264,7 @@ def _responses(server: Server, body: dict[str, Any]) -> Any:
     return {
         "id": name,
         "object": "response",
+        "previous_response_id": state,
         "status": "completed",
         "model": "tiny-2025-01-01",
         "output": [{"type": "reasoning", "summary": []}, {**spoken, "id": "msg_1", "status": "completed"}],

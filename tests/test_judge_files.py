@@ -7,6 +7,7 @@ import pytest
 
 from lmmscore.errors import JudgeFileError, LmmscoreError
 from lmmscore.judges.judge_files import find_judge, load_judges
+from lmmscore.judges.options import parse_address
 
 OWN = """
 judges:
@@ -91,3 +92,13 @@ def test_the_bundled_prices_are_dated(tmp_path: Path, monkeypatch: pytest.Monkey
     judges = load_judges()
     assert {"gpt-4o", "gpt-5", "gemini-2.5-pro"} <= set(judges)
     assert all(entry.prices is not None and entry.prices.as_of.year >= 2025 for entry in judges.values())
+
+
+def test_a_named_judge_without_an_address_is_openais(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its prices are OpenAI's, so it does not follow OPENAI_BASE_URL elsewhere; openai/MODEL does."""
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
+    named = find_judge("gpt-4o")
+    assert named.options.prices is not None
+    assert parse_address(named.spec, "http://127.0.0.1:9/v1").name == "openai/gpt-4o"
+    assert find_judge("openai/gpt-4o").options.prices is None

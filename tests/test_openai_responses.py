@@ -83,6 +83,65 @@ def test_lost_state_is_made_good_once_and_said(
     assert "history was sent once more" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("status", "fields"),
+    [
+        (400, {"message": "No such File object: file-1"}),
+        (404, {"message": "No such File object: file-1"}),
+        (400, {"message": "The file with ID 'file-1' could not be found."}),
+        (400, {"message": "Gone", "code": "file_not_found"}),
+        (400, {"message": "Gone", "param": "input[0].content[0].file_id"}),
+    ],
+)
+def test_a_lost_file_is_sent_again_whatever_it_is_called(
+    shown: list[Picture], status: int, fields: Any
+) -> None:
+    """The picture is uploaded once more; the session goes on by Responses."""
+    with serving(Server(reply=lambda messages: str(len(messages)))) as server:
+        server.script += [{"id": "file-1"}, (status, {}, {"error": fields})]
+        _, replies = play(server, shown[:2], api="responses")
+    assert [reply.text for reply in replies] == ["1", "3"]
+    assert server.paths()[:4] == ["/v1/files", "/v1/responses"] * 2
+
+
+def test_a_server_that_loses_every_file_gets_pictures_inline(shown: list[Picture]) -> None:
+    """It is told twice, then the pictures travel inside the questions, visibly."""
+    lost = (404, {}, {"error": {"message": "No such File object"}})
+    with serving(Server(reply=lambda messages: str(len(messages)))) as server:
+        server.script += [{"id": "file-1"}, lost, {"id": "file-2"}, lost]
+        judge, replies = play(server, shown[:2], api="responses")
+    assert [reply.text for reply in replies] == ["1", "3"]
+    assert server.paths().count("/v1/files") == 2
+    assert any("loses the files" in notice for notice in judge.meter.notices)
+
+
+def test_a_server_that_ignores_what_came_before_is_sent_the_history(shown: list[Picture]) -> None:
+    """It answers the question alone, and says so by what it echoes: that is no answer to the conversation."""
+    with serving(Server(reply=lambda messages: str(len(messages)), keeps=False)) as server:
+        judge, replies = play(server, shown[:3], api="responses")
+    assert [reply.text for reply in replies] == ["1", "3", "5"]
+    turns = [one.body for one in server.served if one.path == "/v1/responses"]
+    assert [len(turn["input"]) for turn in turns] == [1, 1, 3, 5]
+    assert any("history" in notice for notice in judge.meter.notices)
+
+
+def test_an_upload_that_failed_is_tried_again_when_next_needed(shown: list[Picture]) -> None:
+    """One bad minute of the server does not spoil a picture for the rest of the run."""
+    bad = (500, {}, {"error": "busy"})
+
+    async def twice(judge: OpenAIJudge) -> str:
+        talk = Conversation().say("Look.", (shown[0],))
+        with pytest.raises(errors.JudgeUnavailable):
+            await judge.ask(talk)
+        text = (await judge.ask(talk)).text
+        await judge.close()
+        return text
+
+    with serving(Server(script=[bad, bad], reply=lambda messages: str(len(messages)))) as server:
+        options = OpenAIOptions(attempts=2, api="responses")
+        assert asyncio.run(twice(make(f"tiny@{server.url}", options=options))) == "1"
+
+
 def test_a_server_without_responses_is_asked_by_chat(shown: list[Picture]) -> None:
     """The answers are the same; the user is told once."""
     with serving(Server(apis=frozenset({"chat"}), reply=lambda messages: str(len(messages)))) as server:

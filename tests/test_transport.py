@@ -17,6 +17,7 @@ import pytest
 import trustme
 
 from lmmscore.conversation import Conversation
+from lmmscore.errors import NotTrusted
 from lmmscore.judges.openai_api import OpenAIOptions, make
 from lmmscore.judges.transport import Segments
 from lmmscore.judges.wire import SMALL_BYTES, Body
@@ -44,9 +45,9 @@ def talk_of(*sizes: int) -> Conversation:
     return talk.say("Which is best?")
 
 
-def ask(url: str, *talks: Conversation) -> list[Reply]:
+def ask(url: str, *talks: Conversation, attempts: int = 1) -> list[Reply]:
     async def play() -> list[Reply]:
-        judge = make(f"tiny@{url}", options=OpenAIOptions(attempts=1, key_env=""))
+        judge = make(f"tiny@{url}", options=OpenAIOptions(attempts=attempts, key_env=""))
         try:
             return [await judge.ask(talk) for talk in talks]
         finally:
@@ -89,6 +90,32 @@ def test_over_tls_everything_is_encrypted(tmp_path: Path, monkeypatch: pytest.Mo
     with serving(Server(), tls=context) as encrypted:
         assert ask(encrypted.url, talk_of(*SIZES), talk_of(*SIZES)) == plain * 2
     assert not written
+
+
+@pytest.mark.parametrize(
+    ("host", "said"), [("127.0.0.1", "set SSL_CERT_FILE"), ("elsewhere.test", "IP address mismatch")]
+)
+def test_a_certificate_that_is_not_trusted_is_named_at_once(
+    host: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asking again would not help, and the server is running: the message says what is wrong and what mends it."""
+    authority = trustme.CA()
+    if host != "127.0.0.1":
+        authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert(host).configure_cert(context)
+    with serving(Server(), tls=context) as server, pytest.raises(NotTrusted) as caught:
+        ask(server.url, talk_of(1), attempts=10)
+    assert "the certificate of 127.0.0.1:" in str(caught.value) and said in str(caught.value)
+    assert ("SSL_CERT_FILE" in str(caught.value)) == (host == "127.0.0.1")
+    assert caught.value.scope == "run" and not server.served
+
+
+def test_a_server_without_tls_is_not_asked_over_it_again() -> None:
+    """The address is wrong, and the message says in which way."""
+    with serving(Server()) as server, pytest.raises(NotTrusted, match="begin with http://"):
+        ask(server.url.replace("http:", "https:"), talk_of(1), attempts=10)
 
 
 @contextmanager

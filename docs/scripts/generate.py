@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from pydantic import BaseModel
+from pydantic import BaseModel, JsonValue
 
 from lmmscore.benchmark import BenchmarkFile, InlineItem
 from lmmscore.cli import COMMANDS, lmmscore
@@ -143,7 +143,7 @@ def _kind(annotation: Any) -> tuple[str, list[type[BaseModel]]]:
         bool: "yes or no",
         type(None): "",
     }
-    if annotation is Any:
+    if annotation is Any or annotation is JsonValue:
         return "anything", []
     if annotation in plain:
         return plain[annotation], []

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from lmmscore.conversation import Conversation
-from lmmscore.errors import JudgeError, JudgeFileError, JudgeUnavailable, ServerAway
+from lmmscore.errors import JudgeError, JudgeFileError, JudgeUnavailable, NotTrusted, ServerAway
 from lmmscore.judges.charging import Sending, Till
 from lmmscore.judges.clock import Clock
 from lmmscore.judges.estimate import Estimator
@@ -42,9 +42,11 @@ T = TypeVar("T")
 class NoAnswer(Exception):
     """Nothing came back: the server was not reached, or the answer was lost or late."""
 
-    def __init__(self, what: str, *, reached: bool) -> None:
+    def __init__(self, what: str, *, reached: bool, unsafe: bool = False) -> None:
         super().__init__(what)
         self.reached = reached
+        self.unsafe = unsafe
+        """No safe connection can be made: asking again would not help."""
 
 
 class Connection(Protocol):
@@ -236,6 +238,8 @@ class Asker:
         try:
             answer: Answer = await sending
         except NoAnswer as lost:
+            if lost.unsafe:
+                raise NotTrusted(f"{self._address.name}: {lost}") from None
             error = JudgeUnavailable(
                 f"{self._address.name}: no answer from {self._address.masked_url}, however often it was asked "
                 f"({lost}); is the server running? A question is {size / 1e6:.1f} MB"

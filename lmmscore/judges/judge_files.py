@@ -132,7 +132,8 @@ def find_judge(name: str, path: Path | None = None, **overrides: Any) -> NamedJu
     if entry is None:
         entry = _entry_at(parse_address(spec, os.environ.get("OPENAI_BASE_URL", "")), judges)
     else:
-        spec = f"{entry.model}@{entry.base_url}" if entry.base_url else entry.model
+        # An entry without an address is OpenAI's, with OpenAI's prices, wherever OPENAI_BASE_URL points.
+        spec = f"{entry.model}@{entry.base_url or OPENAI_URL}"
     options = _options(entry) if entry is not None else OpenAIOptions()
     given = {key: value for key, value in overrides.items() if value is not None}
     return NamedJudge(spec, replace(options, **given))

@@ -27,7 +27,7 @@ from lmmscore.judges.options import OPENAI_URL, Address, OpenAIOptions, parse_ad
 from lmmscore.judges.replies import chat_reply
 from lmmscore.judges.responses import ResponsesRoute
 from lmmscore.judges.spending import Spending
-from lmmscore.judges.transport import ANSWER, Form, SegmentClient
+from lmmscore.judges.transport import ANSWER, Form, SegmentClient, Unsafe
 from lmmscore.judges.wire import Body, EncodedPictures, Transcript, chat_body, chat_renderer
 from lmmscore.records import Reply
 
@@ -211,7 +211,9 @@ async def _answer(sending: Awaitable[httpx2.Response]) -> Answer:
             _cause(error), reached=not isinstance(error.__cause__, httpx2.ConnectTimeout)
         ) from None
     except openai.APIConnectionError as error:
-        raise NoAnswer(_cause(error), reached=not isinstance(error.__cause__, httpx2.ConnectError)) from None
+        cause = error.__cause__
+        reached, unsafe = not isinstance(cause, httpx2.ConnectError), isinstance(cause, Unsafe)
+        raise NoAnswer(_cause(error), reached=reached, unsafe=unsafe) from None
     answer: Answer = response.extensions[ANSWER]
     return answer
 

@@ -28,7 +28,14 @@ OUTGOING, ANSWER = "lmmscore.outgoing", "lmmscore.answer"
 """Extensions of a request and of its response: what goes past httpx2."""
 _NOTHING = httpx2.ByteStream(b"")
 _MOST_AT_ONCE = 1024  # IOV_MAX of Linux and macOS
+_UNKNOWN_ISSUER = frozenset(
+    {18, 19, 20, 21}
+)  # OpenSSL's codes: self-signed, or signed by someone unknown here
 _UNPACKED = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})
+
+
+class Unsafe(httpx2.ConnectError):
+    """The server was reached, but no safe connection to it can be made, now or later."""
 
 
 class Segments(Payload):
@@ -137,6 +144,8 @@ class SegmentClient(httpx2.AsyncClient):
                 content = await response.read()
         except TimeoutError as error:
             raise _timeout(error, request) from None
+        except aiohttp.ClientSSLError as error:
+            raise _unsafe(error, request) from None
         except aiohttp.ClientConnectorError as error:
             why = error.os_error.strerror or type(error.os_error).__name__
             raise httpx2.ConnectError(
@@ -199,6 +208,24 @@ def _proxy_for(url: URL) -> str | None:
             f"name an http:// one, or add {host} to NO_PROXY"
         )
     return proxy
+
+
+def _unsafe(error: aiohttp.ClientSSLError, request: httpx2.Request) -> httpx2.ConnectError:
+    why, where = error.os_error, f"{error.host}:{error.port}"
+    if isinstance(why, ssl.SSLCertVerificationError):
+        said = f"the certificate of {where} is not trusted ({why.verify_message})"
+        if why.verify_code in _UNKNOWN_ISSUER:
+            said += (
+                "; if it is one of your own, set SSL_CERT_FILE to the file of the authority that issued it"
+            )
+        return Unsafe(said, request=request)
+    reason = (why.reason if isinstance(why, ssl.SSLError) else None) or why.strerror or type(why).__name__
+    said = f"no TLS connection to {where} ({reason})"
+    if isinstance(why, ssl.SSLEOFError):  # hung up on: a busy server may do that, and take the next call
+        return httpx2.ConnectError(said, request=request)
+    return Unsafe(
+        f"{said}; does the server speak https, or should its address begin with http://?", request=request
+    )
 
 
 def _timeout(error: TimeoutError, request: httpx2.Request) -> httpx2.TimeoutException:
