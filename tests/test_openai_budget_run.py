@@ -132,17 +132,3 @@ def test_a_wait_without_end_is_no_wait(bench: Path, tmp_path: Path) -> None:
         server.script += [(429, {"Retry-After": "inf"}, b"{}")]
         made = judge(bench, server, tmp_path / "r", None, items=["i0"])
     assert made.settings["unscored"] == 0
-
-
-def test_turns_follow_back_to_back_when_few_questions_may_be_open(bench: Path, tmp_path: Path) -> None:
-    """Two open questions, six sessions that open alike: few take turns, so that each meets a warm prefix cache."""
-    options = {"concurrency": 2}
-    with serving(Server(reply=playing, delay_s=0.15)) as server:
-        run(
-            bench, judge=f"openai/tiny@{server.url}", out=tmp_path / "r", judge_options=options, concurrency=6
-        )
-    pictures = [re.search(r"base64,[^'\"]*", str(served.body["messages"])) for served in server.served]
-    sessions = [found.group() for found in pictures if found]
-    assert len(set(sessions)) == 6
-    at_once = [len(set(sessions[start : start + 6])) for start in range(len(sessions) - 6)]
-    assert sum(at_once) / len(at_once) < 4.7, at_once

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from lmmscore.conversation import Conversation
+from lmmscore.conversation import Conversation, Message
 from lmmscore.errors import BudgetExhausted, JudgeFileError
 from lmmscore.images import Pictures, Recipe
 from lmmscore.judges.image_tokens import image_tokens
@@ -134,6 +134,25 @@ def test_a_429_inside_a_200_slows_the_whole_pool_down() -> None:
         asyncio.run(play(server.url))
     first, *later = (served.arrived_s for served in server.served)
     assert len(later) == 2 and min(later) - first >= 0.5
+
+
+def test_the_next_turn_of_a_session_goes_before_sessions_that_have_not_begun() -> None:
+    """Neither a system message nor turns answered from the ledger make a session begun: nothing of it is cached."""
+    begun = Conversation().say("first")
+    system = Conversation().add(Message("system", "Be kind.")).say("system")
+    recalled = Conversation().say("first").hear("Yes.").say("recalled")
+
+    async def play(url: str) -> None:
+        judge = make(f"tiny@{url}", options=options(concurrency=1), rng=random.Random(1))
+        waiting = [begun, system, recalled, begun.hear("Yes.").say("next")]
+        await asyncio.gather(*(judge.ask(conversation) for conversation in waiting))
+        await judge.close()
+
+    with serving(Server(delay_s=0.2)) as server:
+        asyncio.run(play(server.url))
+    asked = [str(served.body["messages"][-1]["content"]) for served in server.served]
+    order = [next(word for word in ("first", "next", "system", "recalled") if word in text) for text in asked]
+    assert order == ["first", "next", "system", "recalled"]
 
 
 def test_a_budget_without_prices_is_refused() -> None:

@@ -23,9 +23,9 @@ class Reservation:
 class Budget:
     """What has been spent, what is set aside for questions in flight, and what may be spent in all."""
 
-    def __init__(self, cap_usd: float | None) -> None:
+    def __init__(self, cap_usd: float | None, spent_usd: float = 0.0) -> None:
         self.cap_usd = cap_usd
-        self.spent_usd = 0.0
+        self.spent_usd = spent_usd
         self.assumed_usd = 0.0
         """The part of what was spent that no server counted."""
         self.reserved_usd = 0.0
@@ -36,8 +36,8 @@ class Budget:
     def keep(self, book: Spending) -> None:
         """Go on from what a run has spent so far, and write down what it spends from now on."""
         self._book = book
-        self.spent_usd = book.total_usd
-        self.assumed_usd = max(0.0, book.total_usd - book.counted_usd)
+        self.spent_usd += book.total_usd
+        self.assumed_usd += max(0.0, book.total_usd - book.counted_usd)
 
     async def reserve(self, most_usd: Callable[[], float]) -> Reservation:
         """Set money aside for a question; without a cap there is no need to.

@@ -33,10 +33,11 @@ class Till:
 
     def __init__(self, options: OpenAIOptions, estimator: Estimator, meter: Meter) -> None:
         self._prices = options.prices
-        self._budget = Budget(options.budget_usd)
+        self._budget = Budget(options.budget_usd, options.spent_usd)
         self._estimator = estimator
         self._meter = meter
         self._first_of_its_kind = asyncio.Lock()
+        self._show()
 
     def keep(self, book: Spending) -> None:
         """Go on from what a run has spent before, and write down what it spends."""

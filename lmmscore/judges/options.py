@@ -66,6 +66,8 @@ class OpenAIOptions:
     # These say what it may cost.
     prices: Prices | None = None
     budget_usd: float | None = None
+    spent_usd: float = 0.0
+    """What the budget has already been charged, for something else that it is to cover as well."""
     image_tokens: str = ""
     """The image-token formula to estimate with; empty: the one known for the model, if any."""
     reply_tokens: int = 1024
