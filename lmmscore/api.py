@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -92,12 +92,11 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
     out = request.out or default_folder(plan, bench.judge.name)
     ledger_path = request.ledger or out / "ledger.sqlite"
     asker = Asker.of(bench.judge.name, bench.judge.parameters)
-    folder = RunFolder(
-        out, describe(plan, request.recipe, asker, bench.judge.caution, request.command), ledger_path
-    )
+    described = describe(plan, request.recipe, asker, bench.judge.caution, request.command)
     pictures = Pictures(request.recipe)
     with (
-        contextlib.closing(_told_what_was_spent(bench, out, ledger_path)),
+        closing(RunFolder(out, described, ledger_path)) as folder,
+        closing(_told_what_was_spent(bench, out, ledger_path)),
         Ledger(ledger_path) as ledger,
     ):
         runner = Runner(
@@ -113,7 +112,6 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
             state = "finished" if runner.error is None else f"stopped: {runner.error}"
             run = _finished(folder, runner, state)
         finally:
-            folder.close()
             await bench.judge.close()
             if bench.answers is not None:
                 bench.answers.close()

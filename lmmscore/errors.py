@@ -124,6 +124,12 @@ class BudgetExhausted(JudgeError):
     scope: Scope = "run"
 
 
+class LedgerUnreadable(JudgeError):
+    """The ledger cannot be looked into, so no one knows what was answered. Nothing may be asked that might be there."""
+
+    scope: Scope = "run"
+
+
 class NotRecorded(JudgeError):
     """A reply came but could not be written down. Nothing more may be asked: it would be paid for and lost."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from lmmscore.judges.image_tokens import ImageTokens, image_tokens
 from lmmscore.judges.options import OpenAIOptions, Prices
 from lmmscore.planning import Plan
 from lmmscore.records import Usage
-from lmmscore.session import Session, slots_for, steps
+from lmmscore.session import Session, schema_of, slots_for, steps
 from lmmscore.templates import fill
 
 REPLY_TOKENS = 300
@@ -35,6 +35,8 @@ class Question:
 
     text: str
     pictures: tuple[Path, ...]
+    schema: str = ""
+    """The JSON schema that its reply is held to, if any."""
 
 
 @dataclass(slots=True)
@@ -43,6 +45,7 @@ class Forecast:
 
     sessions: int = 0
     calls: int = 0
+    """What several sessions ask in the same words is one call."""
     pictures: set[Path] = field(default_factory=set)
     pictures_sent: int = 0
     """By Chat Completions, where every turn sends the history again."""
@@ -67,12 +70,14 @@ def forecast(plan: Plan, model: str, options: OpenAIOptions, recipe: Recipe) -> 
     """Work out a plan for a judge. Opens every picture's header, and encodes a few to learn their size."""
     size = cache(lambda path: _size(path, recipe))
     result = Forecast()
-    sessions = [questions(session) for unit in plan for session in unit.sessions]
-    result.pictures = {path for asked in sessions for question in asked for path in question.pictures}
+    sessions = [(session.repeat, questions(session)) for unit in plan for session in unit.sessions]
+    result.pictures = {path for _, asked in sessions for question in asked for path in question.pictures}
     bytes_per_pixel = _bytes_per_pixel(sorted(result.pictures), recipe, size)
     counts = cache(lambda path: _tokens(model, size(path), options))
-    for asked in sessions:
-        _add(result, asked, counts, lambda path: round(bytes_per_pixel * _area(size(path))), options)
+    known: _Known = {}
+    for repeat, asked in sessions:
+        shared = _shared(known, repeat, asked)
+        _add(result, asked, shared, counts, lambda path: round(bytes_per_pixel * _area(size(path))), options)
     kinds = [counts(path) for path in result.pictures]
     result.image_tokens_guessed = any(kind.guess for kind in kinds)
     result.image_formula = next((kind.formula for kind in kinds), "")
@@ -86,7 +91,7 @@ def questions(session: Session) -> list[Question]:
     if dialog.system and asked:
         # It travels with every turn but is no turn of its own.
         opening = fill(dialog.system, slots, f"dialog {dialog.name}, system")
-        asked[0] = Question(opening + asked[0].text, asked[0].pictures)
+        asked[0] = replace(asked[0], text=opening + asked[0].text)
     return asked
 
 
@@ -94,7 +99,8 @@ def _question(session: Session, slots: Mapping[str, str], turn: Turn, position: 
     place, where = position or 1, f"dialog {session.dialog.name}, turn {turn.name}"
     filled = {**slots, **position_slots(place)}
     words = fill(turn.words(place, len(session.order)), filled, where)
-    return Question(words, tuple(_paths(session, [fill(kind, filled, where) for kind in turn.show], place)))
+    shown = tuple(_paths(session, [fill(kind, filled, where) for kind in turn.show], place))
+    return Question(words, shown, schema_of(session, turn, slots))
 
 
 def _paths(session: Session, kinds: list[str], position: int) -> Iterator[Path]:
@@ -105,9 +111,26 @@ def _paths(session: Session, kinds: list[str], position: int) -> Iterator[Path]:
             yield session.item.images[kind]
 
 
+_Known = dict[tuple[int, Question], int]
+"""Every question met so far, by the number of what was asked before it; each has a number of its own."""
+
+
+def _shared(known: _Known, repeat: int, asked: list[Question]) -> int:
+    """Return how many of a session's first questions an earlier one asks too; from now on all of its are known.
+
+    The same words get the same reply, so two sessions are one until the first question in which they differ.
+    """
+    before, shared = -repeat, 0
+    for question in asked:
+        shared += (before, question) in known
+        before = known.setdefault((before, question), len(known))
+    return shared
+
+
 def _add(
     result: Forecast,
     asked: list[Question],
+    shared: int,
     tokens: Callable[[Path], ImageTokens],
     weight: Callable[[Path], int],
     options: OpenAIOptions,
@@ -115,7 +138,7 @@ def _add(
     reply = min(options.max_tokens or REPLY_TOKENS, REPLY_TOKENS)
     result.sessions += 1
     history_tokens = history_bytes = shown = 0
-    for question in asked:
+    for number, question in enumerate(asked):
         words = len(question.text.encode()) + 60
         pictures = sum(weight(path) * 4 // 3 + 80 for path in question.pictures)
         before = history_tokens
@@ -123,14 +146,15 @@ def _add(
         history_tokens += sum(tokens(path).tokens for path in question.pictures)
         history_bytes += words + pictures
         shown += len(question.pictures)
-        result.calls += 1
-        result.pictures_sent += shown
-        result.prompt_tokens += history_tokens
-        result.cached_tokens += before if before >= CACHE_FROM_TOKENS else 0
-        result.completion_tokens += reply
-        result.bytes_chat += history_bytes
-        # By Responses only what is new travels, and a picture as the file it is.
-        result.bytes_responses += words + sum(weight(path) + 600 for path in question.pictures)
+        if number >= shared:
+            result.calls += 1
+            result.pictures_sent += shown
+            result.prompt_tokens += history_tokens
+            result.cached_tokens += before if before >= CACHE_FROM_TOKENS else 0
+            result.completion_tokens += reply
+            result.bytes_chat += history_bytes
+            # By Responses only what is new travels, and a picture as the file it is.
+            result.bytes_responses += words + sum(weight(path) + 600 for path in question.pictures)
         history_tokens += reply + MESSAGE_TOKENS
         history_bytes += reply * 4 + 60
 

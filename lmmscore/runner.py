@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from lmmscore.errors import JudgeError
@@ -48,6 +48,12 @@ class StopRequested(JudgeError):
     scope = "run"
 
 
+class _BrokenOff(JudgeError):
+    """Something else went wrong, and is going to be raised: meanwhile nothing new is asked."""
+
+    scope = "run"
+
+
 class Runner:
     """Plays the units of a plan with one judge."""
 
@@ -67,32 +73,49 @@ class Runner:
             self._judge.stop(error)
 
     async def run(self, plan: Iterable[Unit], sink: Callable[[Result], None]) -> None:
-        """Play every unit and hand the results to `sink` in the order of the plan."""
-        window = max(64, 8 * self._concurrency)
-        waiting: deque[asyncio.Task[Result | None]] = deque()
+        """Play every unit and hand the results to `sink` in the order of the plan.
+
+        Whatever goes wrong, in `sink` or in one session, stops the run as `stop` does and is raised at the end.
+        """
         active: set[asyncio.Task[Result | None]] = set()
-        units = iter(plan)
-        exhausted = False
         try:
-            while not exhausted or waiting:
-                while not exhausted and len(active) < self._concurrency and len(waiting) < window:
-                    unit = next(units, None) if self.error is None else None
-                    if unit is None:
-                        exhausted = True
-                        break
-                    task = asyncio.create_task(self._play(unit))
-                    active.add(task)
-                    waiting.append(task)
-                if active:
-                    _, active = await asyncio.wait(active, return_when=asyncio.FIRST_COMPLETED)
-                while waiting and waiting[0].done():
-                    result = waiting.popleft().result()
-                    if result is not None:
-                        sink(result)
+            await self._play_all(iter(plan), sink, active)
+        except Exception as error:
+            self._break_off(error)
+            await asyncio.gather(*active, return_exceptions=True)
+            raise
         finally:
+            # There is something left only if the run itself was cancelled, and then now means now.
             for task in active:
                 task.cancel()
             await asyncio.gather(*active, return_exceptions=True)
+
+    async def _play_all(
+        self, units: Iterator[Unit], sink: Callable[[Result], None], active: set[asyncio.Task[Result | None]]
+    ) -> None:
+        window = max(64, 8 * self._concurrency)
+        waiting: deque[asyncio.Task[Result | None]] = deque()
+        exhausted = False
+        while not exhausted or waiting:
+            while not exhausted and len(active) < self._concurrency and len(waiting) < window:
+                unit = next(units, None) if self.error is None else None
+                if unit is None:
+                    exhausted = True
+                    break
+                task = asyncio.create_task(self._play(unit))
+                active.add(task)
+                waiting.append(task)
+            if active:
+                done, _ = await asyncio.wait(active, return_when=asyncio.FIRST_COMPLETED)
+                active -= done
+                _raise_first(done)
+            while waiting and waiting[0].done():
+                result = waiting.popleft().result()
+                if result is not None:
+                    sink(result)
+
+    def _break_off(self, error: Exception) -> None:
+        self.stop(_BrokenOff(f"the run was broken off by {type(error).__name__}: {error}"))
 
     async def _play(self, unit: Unit) -> Result | None:
         """Return the unit's result; None where the run was stopped before it was finished."""
@@ -105,6 +128,10 @@ class Runner:
         except JudgeError as error:
             self.stop(error)
             return None
+        except Exception as error:
+            # At once, before any other session can ask: those who wait for the same answer would ask in its place.
+            self._break_off(error)
+            raise
         result = Result(unit, tuple(played), tuple(_scores(unit, played)))
         self._break_on_alike_failures(played)
         self._listeners.on_result(result)
@@ -119,6 +146,13 @@ class Runner:
             self._failures.append(re.sub(r"\d+|'[^']*'|\S*/\S*", "#", each.failure.reason))
             if len(self._failures) == ALIKE_FAILURES and len(set(self._failures)) == 1:
                 self.stop(_AlikeFailures(each.failure.reason))
+
+
+def _raise_first(done: set[asyncio.Task[Result | None]]) -> None:
+    """Raise what went wrong in one of these tasks, if anything did."""
+    errors = [error for task in done if (error := task.exception()) is not None]
+    if errors:
+        raise errors[0]
 
 
 class _AlikeFailures(JudgeError):

@@ -19,6 +19,7 @@ from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.images import Recipe
 from lmmscore.ledger import Asker
 from lmmscore.planning import Plan
+from lmmscore.runlock import RunLock
 from lmmscore.runner import Result
 from lmmscore.scales import Factor, show
 from lmmscore.scores import SCORE_COLUMNS, as_cells, read_scores, slips
@@ -136,22 +137,31 @@ _MUST_NOT_CHANGE = ("benchmark", "dialog", "judge")
 
 
 class RunFolder:
-    """The folder of a run being written. Derived files appear whole or not at all."""
+    """The folder of a run being written, by one run at a time. Derived files appear whole or not at all."""
 
     def __init__(self, path: Path, described: Mapping[str, Any], ledger_path: Path) -> None:
         self.path = path
         self._described = dict(described)
         self._ledger_path = ledger_path
         self._started = datetime.now(UTC)
-        self._refuse_another_run()
+        self.unscored = self.slips = self.repairs = self._taken = 0
+        self._fingerprints: dict[str, dict[str, None]] = {}
         with _writing(path):
             path.mkdir(parents=True, exist_ok=True)
+            self._lock = RunLock(path)
+        try:
+            self._refuse_another_run()
+            self._open()
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def _open(self) -> None:
+        with _writing(self.path):
             self._scores = self._part("scores.csv")
             self._sessions = self._part("sessions.jsonl")
             self._rows = csv.writer(self._scores, lineterminator="\n")
             self._rows.writerow(SCORE_COLUMNS)
-        self.unscored = self.slips = self.repairs = self._taken = 0
-        self._fingerprints: dict[str, dict[str, None]] = {}
 
     def _refuse_another_run(self) -> None:
         self._before = Run(self.path).settings if (self.path / "run.yaml").is_file() else {}
@@ -193,7 +203,7 @@ class RunFolder:
         nothing = state != "finished" and not self._taken
         if nothing:
             # Stopped before anything was finished: what an earlier run derived is worth more than an empty table.
-            self.close()
+            self._discard()
         with _writing(self.path):
             for file, name in () if nothing else self._derived():
                 file.flush()
@@ -216,7 +226,11 @@ class RunFolder:
         return (self._scores, "scores.csv"), (self._sessions, "sessions.jsonl")
 
     def close(self) -> None:
-        """Let go of the files; what was not finished leaves no half-written table behind."""
+        """Let go of the folder; what was not finished leaves no half-written table behind."""
+        self._discard()
+        self._lock.close()
+
+    def _discard(self) -> None:
         for file, name in self._derived():
             if not file.closed:
                 with contextlib.suppress(

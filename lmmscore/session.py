@@ -172,7 +172,7 @@ class _Player:
         repair: int = 0,
     ) -> Reply:
         shown = tuple(self.pictures.get(path) for _, path in images)
-        self.conversation = self.conversation.say(text, shown, self._schema(turn))
+        self.conversation = self.conversation.say(text, shown, schema_of(self.session, turn, self.slots))
         heard = await self.judge.ask(self.conversation, self.session.repeat)
         exchange = Exchange(turn.name, position, text, images, heard.reply, heard.recalled, heard.key, repair)
         self.exchanges.append(exchange)
@@ -180,11 +180,6 @@ class _Player:
             self.listener(exchange)
         self._hear(turn, heard.reply)
         return heard.reply
-
-    def _schema(self, turn: Turn) -> str:
-        if not self.session.structured or turn.form is None:
-            return ""
-        return reply_schema(turn.form, self.dialog.factors_read_by(turn), self.slots)
 
     def _hear(self, turn: Turn, reply: Reply) -> None:
         if reply.finish == "content_filter":
@@ -240,6 +235,13 @@ def _each_edit(group: list[Turn], n: int) -> Iterator[tuple[Turn, int | None]]:
     # Neighbouring turns for each edit are said about one edit before the next is shown.
     if group:
         yield from ((turn, position) for position in range(1, n + 1) for turn in group)
+
+
+def schema_of(session: Session, turn: Turn, slots: Mapping[str, str]) -> str:
+    """Return the JSON schema that the reply to a turn is held to, or nothing."""
+    if not session.structured or turn.form is None:
+        return ""
+    return reply_schema(turn.form, session.dialog.factors_read_by(turn), slots)
 
 
 def slots_for(session: Session) -> dict[str, str]:

@@ -6,8 +6,11 @@ import io
 import os
 import pty
 import re
+import select
+import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +24,7 @@ from lmmscore.report.harmless import harmless
 from lmmscore.report.progress import Progress, duration, in_place, short
 from lmmscore.runner import Listeners, Result
 from lmmscore.session import Ending, Exchange
+from tests.loopback import Server, serving
 
 DEMO = Path(__file__).parents[1] / "media" / "demo"
 
@@ -180,6 +184,37 @@ def test_the_display_leaves_standard_output_alone(tmp_path: Path) -> None:
     os.close(near)
     assert done.stdout == b"data\n"
     assert "0/3 sessions" in drawn and "\x1b[" in drawn
+
+
+def test_a_second_ctrl_c_gives_the_terminal_its_cursor_back(tmp_path: Path) -> None:
+    """Stopping at once leaves a terminal as it was: the cursor hidden by the display is shown again."""
+    near, far = pty.openpty()
+    environment = {k: v for k, v in os.environ.items() if k != "CI"} | {"TERM": "xterm", "COLUMNS": "90"}
+    environment |= {"PYTHONPATH": str(Path(__file__).parents[1]), "OPENAI_API_KEY": "none"}
+    with serving(Server(delay_s=30)) as server:
+        words = ["run", str(DEMO), "--judge", f"openai/tiny@{server.url}", "--out", str(tmp_path / "r")]
+        process = subprocess.Popen([sys.executable, "-m", "lmmscore", *words], stderr=far, env=environment)
+        os.close(far)
+        drawn = _until(near, b"in flight")
+        process.send_signal(signal.SIGINT)
+        drawn += _until(near, b"Ctrl-C again")
+        process.send_signal(signal.SIGINT)
+        drawn += _until(near, b"sessions \xc2\xb7 took")
+        assert process.wait(10) == 130
+        os.close(near)
+    assert drawn.count(b"\x1b[?25l") == drawn.count(b"\x1b[?25h") == 1
+
+
+def _until(terminal: int, words: bytes) -> bytes:
+    """Return what a terminal shows up to these words, or up to its end."""
+    drawn, deadline_s = b"", time.monotonic() + 30
+    while words not in drawn and time.monotonic() < deadline_s:
+        if select.select([terminal], [], [], 0.1)[0]:
+            try:
+                drawn += os.read(terminal, 65536)
+            except OSError:  # what Linux says when the other end is gone
+                break
+    return drawn
 
 
 def test_figures_are_short() -> None:

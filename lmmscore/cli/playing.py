@@ -52,23 +52,27 @@ def _log_to_stderr(level: str) -> None:
 
 async def _play(request: Request) -> Run:
     with contextlib.ExitStack() as stack:
-        return await play_request(request, watching(stack, _begin))
+
+        def begin(runner: Runner, plan: Plan) -> None:
+            for problem in names_given_away(plan.benchmark):
+                click.echo(f"warning: {problem}", err=True)
+            _on_signals(runner, stack.close)
+
+        return await play_request(request, watching(stack, begin))
 
 
-def _begin(runner: Runner, plan: Plan) -> None:
-    for problem in names_given_away(plan.benchmark):
-        click.echo(f"warning: {problem}", err=True)
-    _on_signals(runner)
-
-
-def _on_signals(runner: Runner) -> None:
+def _on_signals(runner: Runner, close_display: Callable[[], None]) -> None:
     """Stop asking at the first Ctrl-C or SIGTERM; give up at once at the second."""
     asked: list[bool] = []
 
     def stop() -> None:
         if asked:
-            # Now means now: whatever is recorded is durable already, and nothing else is worth waiting for.
-            os._exit(130)
+            # Now means now: whatever is recorded is durable already, and nothing else is worth waiting for. But the
+            # terminal gets its cursor back, which only the display can do, whatever state that is in.
+            try:
+                close_display()
+            finally:
+                os._exit(130)
         asked.append(True)
         click.echo("stopping: finishing what is in flight (Ctrl-C again to stop at once)", err=True)
         runner.stop(

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from dataclasses import dataclass
 
 from lmmscore.conversation import Conversation
-from lmmscore.errors import JudgeError, LedgerError, NotRecorded
+from lmmscore.errors import JudgeError, LedgerError, LedgerUnreadable, NotRecorded
 from lmmscore.judges.base import Judge
 from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.records import Reply
@@ -35,8 +34,7 @@ class Recorded:
         """Once set, nothing new is asked: whoever wants to gets this error instead."""
         self._ledger = ledger
         self._also = also
-        self._locks: dict[str, asyncio.Lock] = {}
-        self._waiting: Counter[str] = Counter()
+        self._under_way: dict[str, _UnderWay] = {}
 
     def stop(self, error: JudgeError) -> None:
         """Ask nothing new from now on. A judge that can is told, so that what merely waits does not hold things up."""
@@ -48,26 +46,32 @@ class Recorded:
     async def ask(self, conversation: Conversation, repeat: int) -> Heard:
         """Return the recorded reply, or ask for one and record it first."""
         key = key_of(self.asker, conversation, repeat)
-        recorded = self._ledger.find(key)
-        if recorded is not None:
-            return Heard(recorded, recalled=True, key=key)
         # Every session opens with the same words: sessions that ask the same thing at the same time wait for
-        # one answer. If the first of them gets none, the next one asks.
-        lock = self._locks.setdefault(key, asyncio.Lock())
-        self._waiting[key] += 1
+        # one answer, or for the reason why there is none. If whoever asks is cancelled, the next one asks.
+        while (recorded := _find(self._ledger, key)) is None:
+            under_way = self._under_way.get(key)
+            if under_way is None:
+                return await self._ask_for_all(key, conversation, repeat)
+            await under_way.over.wait()
+            if under_way.failure is not None:
+                raise under_way.failure
+        return Heard(recorded, recalled=True, key=key)
+
+    async def _ask_for_all(self, key: str, conversation: Conversation, repeat: int) -> Heard:
+        mine = self._under_way[key] = _UnderWay()
         try:
-            async with lock:
-                return await self._ask_once(key, conversation, repeat)
+            return await self._ask_once(key, conversation, repeat)
+        except JudgeError as error:
+            # Whatever may pass was waited for already, attempt after attempt, and the question is the same to the
+            # letter: the others would only learn it later, one after the other.
+            mine.failure = error
+            raise
         finally:
-            self._waiting[key] -= 1
-            if not self._waiting[key]:
-                del self._waiting[key], self._locks[key]
+            del self._under_way[key]
+            mine.over.set()
 
     async def _ask_once(self, key: str, conversation: Conversation, repeat: int) -> Heard:
-        recorded = self._ledger.find(key)
-        if recorded is not None:
-            return Heard(recorded, recalled=True, key=key)
-        elsewhere = self._also.find(key) if self._also is not None else None
+        elsewhere = _find(self._also, key) if self._also is not None else None
         if elsewhere is None and self.stopping is not None:
             raise self.stopping
         reply = elsewhere or await self.judge.ask(conversation)
@@ -77,3 +81,18 @@ class Recorded:
             return Heard(await asyncio.shield(standing), recalled=elsewhere is not None, key=key)
         except LedgerError as error:
             raise NotRecorded(str(error)) from error
+
+
+class _UnderWay:
+    """A question that was asked and not answered yet."""
+
+    def __init__(self) -> None:
+        self.over = asyncio.Event()
+        self.failure: JudgeError | None = None
+
+
+def _find(ledger: Ledger, key: str) -> Reply | None:
+    try:
+        return ledger.find(key)
+    except LedgerError as error:
+        raise LedgerUnreadable(str(error)) from error
