@@ -18,6 +18,7 @@ from lmmscore.images import ImageFormat, Pictures, Recipe
 from lmmscore.judges import Bench, open_judge
 from lmmscore.judges.base import Judge
 from lmmscore.judges.recorded import Recorded
+from lmmscore.judges.spending import Spending
 from lmmscore.ledger import Asker, Ledger
 from lmmscore.orders import Order
 from lmmscore.planning import Plan, Protocol, load_protocol, make_plan
@@ -90,12 +91,14 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
     bench = open_judge(request.judge, request.judge_options)
     out = request.out or default_folder(plan, bench.judge.name)
     ledger_path = request.ledger or out / "ledger.sqlite"
-    if request.judge_options.get("budget_usd") is not None and ledger_path.is_file():
-        bench = await _told_what_was_spent(request, bench, ledger_path)
     asker = Asker.of(bench.judge.name, bench.judge.parameters)
     described = describe(plan, request.recipe, asker, bench.judge.caution, request.command)
     pictures = Pictures(request.recipe)
-    with closing(RunFolder(out, described, ledger_path)) as folder, Ledger(ledger_path) as ledger:
+    with (
+        closing(RunFolder(out, described, ledger_path)) as folder,
+        closing(_told_what_was_spent(bench, out, ledger_path)),
+        Ledger(ledger_path) as ledger,
+    ):
         runner = Runner(
             Recorded(bench.judge, ledger, bench.answers), pictures, request.concurrency, hooks.listeners
         )
@@ -127,12 +130,18 @@ def _finished(folder: RunFolder, runner: Runner, state: str) -> Run:
         raise runner.error from None
 
 
-async def _told_what_was_spent(request: Request, bench: Bench, ledger_path: Path) -> Bench:
-    """Return the judge anew: a budget covers the whole run, so it must know what earlier parts have spent."""
-    with Ledger(ledger_path, read_only=True) as earlier:
-        spent = earlier.cost_usd()
-    await bench.judge.close()
-    return open_judge(request.judge, {**request.judge_options, "spent_usd": spent})
+def _told_what_was_spent(bench: Bench, out: Path, ledger_path: Path) -> Spending:
+    """Tell a judge that counts money what this run has spent: a budget covers all parts of it, and no other run."""
+    path, before_usd = out / "spending.csv", 0.0
+    if not path.exists() and ledger_path == out / "ledger.sqlite" and ledger_path.is_file():
+        # A folder that never had, or has lost, its own account: what its ledger has priced is the least it spent.
+        with Ledger(ledger_path, read_only=True) as earlier:
+            before_usd = earlier.cost_usd()
+    spending = Spending(path, before_usd)
+    tell = getattr(bench.judge, "keep", None)
+    if tell is not None:
+        tell(spending)
+    return spending
 
 
 async def _play_anchors(plan: Plan, runner: Runner, ledger: Ledger, asker: Asker) -> list[Result]:

@@ -66,6 +66,12 @@ class JudgeUnavailable(JudgeError):
     """The server did not answer, however patiently it was asked."""
 
 
+class ServerAway(JudgeError):
+    """The server asks everyone to come back later than a run should wait."""
+
+    scope: Scope = "run"
+
+
 class RequestRefused(JudgeError):
     """The server will not answer this question as it stands: too long, too many images, malformed."""
 

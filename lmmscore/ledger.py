@@ -258,6 +258,8 @@ def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
     with _translated(path):
         if read_only and not path.is_file():
             raise LedgerError(f"{path}: no such ledger")
+        if read_only and path.stat().st_size == 0 and not path.with_name(path.name + "-wal").exists():
+            return _nothing()
         # A published ledger may lie in a folder that cannot be written, where WAL needs to be told that all is still.
         still = read_only and not path.with_name(path.name + "-wal").exists()
         location = (
@@ -270,6 +272,13 @@ def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
             connection.close()
             raise
         return connection
+
+
+def _nothing() -> sqlite3.Connection:
+    """Return a ledger without exchanges: what a process killed before its first write leaves is an empty file."""
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    connection.executescript(_SCHEMA)
+    return connection
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, read_only: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from lmmscore.conversation import Conversation
+from lmmscore.conversation import Conversation, Message
 from lmmscore.errors import BudgetExhausted, JudgeFileError
 from lmmscore.images import Pictures, Recipe
 from lmmscore.judges.image_tokens import image_tokens
@@ -64,8 +64,95 @@ def test_lost_answers_count_against_the_budget() -> None:
         server.script += [b'{"choices"', (500, {}, error("free")), completion("Yes.")]
         meter, reply = asyncio.run(play(server.url))
     assert reply.cost_usd == pytest.approx(0.015)
-    assert meter.lost_usd > 0.005
-    assert meter.cost_usd == pytest.approx(0.015 + meter.lost_usd)
+    assert meter.assumed_usd > 0.005
+    assert meter.cost_usd == pytest.approx(0.015 + meter.assumed_usd)
+
+
+def test_a_cap_holds_though_the_server_counts_more_than_any_formula_says(tmp_path: Path) -> None:
+    """Sixteen sessions show a picture at once; one finds out what it costs before the others are let go."""
+    Image.new("RGB", (64, 64)).save(tmp_path / "a.png")
+    picture = Pictures(Recipe()).get(tmp_path / "a.png")
+
+    async def play(url: str) -> float:
+        given = options(budget_usd=1.0, image_tokens="openai-tiles")
+        judge = make(f"tiny@{url}", options=given, rng=random.Random(1))
+        asking = (judge.ask(Conversation().say(f"{number}", (picture,))) for number in range(16))
+        await asyncio.gather(*asking, return_exceptions=True)
+        await judge.close()
+        return judge.meter.cost_usd
+
+    usage = {"prompt_tokens": 25_000, "completion_tokens": 50}
+    with serving(Server(delay_s=0.05, extra={"usage": usage})) as server:
+        assert asyncio.run(play(server.url)) == pytest.approx(3 * 0.255)
+
+
+def test_an_answer_without_a_count_does_not_hold_up_the_others(tmp_path: Path) -> None:
+    """Where the server never counts there is nothing to wait for: all go at once, at the price assumed."""
+
+    async def play(url: str) -> Any:
+        judge = make(f"tiny@{url}", options=options(budget_usd=5.0), rng=random.Random(1))
+        replies = await asyncio.gather(*(judge.ask(Conversation().say(f"{number}")) for number in range(16)))
+        await judge.close()
+        return judge.meter, replies
+
+    with serving(Server(delay_s=0.2, extra={"usage": None})) as server:
+        meter, replies = asyncio.run(play(server.url))
+    assert server.most_in_flight == 15
+    assert {reply.cost_usd for reply in replies} == {None}
+    assert meter.cost_usd == meter.assumed_usd > 16 * 0.005
+
+
+def test_a_question_given_up_while_the_server_answers_counts_as_paid() -> None:
+    """Ctrl-C does not undo what the server has begun."""
+
+    async def play(url: str) -> float:
+        judge = make(f"tiny@{url}", options=options(budget_usd=5.0), rng=random.Random(1))
+        asking = asyncio.ensure_future(judge.ask(Conversation().say("Hello")))
+        await asyncio.sleep(0.3)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        await judge.close()
+        return judge.meter.assumed_usd
+
+    with serving(Server(delay_s=1.0)) as server:
+        assert asyncio.run(play(server.url)) > 0.005
+
+
+def test_a_429_inside_a_200_slows_the_whole_pool_down() -> None:
+    """Some servers answer 200 and put the refusal in the body; it means the same."""
+
+    async def play(url: str) -> None:
+        judge = make(f"tiny@{url}", options=options(), rng=random.Random(1))
+        first = asyncio.ensure_future(judge.ask(Conversation().say("1")))
+        while not judge.meter.retries:
+            await asyncio.sleep(0.01)
+        await asyncio.gather(first, judge.ask(Conversation().say("2")))
+        await judge.close()
+
+    with serving(Server()) as server:
+        server.script.append((200, {"Retry-After": "0.5"}, error("slow down", code=429)))
+        asyncio.run(play(server.url))
+    first, *later = (served.arrived_s for served in server.served)
+    assert len(later) == 2 and min(later) - first >= 0.5
+
+
+def test_the_next_turn_of_a_session_goes_before_sessions_that_have_not_begun() -> None:
+    """Neither a system message nor turns answered from the ledger make a session begun: nothing of it is cached."""
+    begun = Conversation().say("first")
+    system = Conversation().add(Message("system", "Be kind.")).say("system")
+    recalled = Conversation().say("first").hear("Yes.").say("recalled")
+
+    async def play(url: str) -> None:
+        judge = make(f"tiny@{url}", options=options(concurrency=1), rng=random.Random(1))
+        waiting = [begun, system, recalled, begun.hear("Yes.").say("next")]
+        await asyncio.gather(*(judge.ask(conversation) for conversation in waiting))
+        await judge.close()
+
+    with serving(Server(delay_s=0.2)) as server:
+        asyncio.run(play(server.url))
+    asked = [str(served.body["messages"][-1]["content"]) for served in server.served]
+    order = [next(word for word in ("first", "next", "system", "recalled") if word in text) for text in asked]
+    assert order == ["first", "next", "system", "recalled"]
 
 
 def test_a_budget_without_prices_is_refused() -> None:

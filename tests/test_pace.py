@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lmmscore.conversation import Conversation
 from lmmscore.errors import BudgetExhausted, JudgeUnavailable
 from lmmscore.judges.budget import Budget, cost_usd
 from lmmscore.judges.options import Prices
@@ -126,21 +127,25 @@ def test_after_a_429_the_whole_pool_waits_then_one_goes_first_and_the_rest_follo
     assert len(sent) == 16 * 6
 
 
-def test_sessions_under_way_go_before_new_ones() -> None:
-    """Turns of one session follow back to back, so that the provider's prefix cache is still warm."""
+def test_the_session_that_began_first_goes_first_and_new_ones_last() -> None:
+    """A turn of a session under way overtakes sessions that have not begun, though all open with the same words."""
 
     async def work(clock: FakeClock) -> list[str]:
         pace, order = Pace(clock, rpm=60), []
-        await pace.admit(0, under_way=False)
+        first, second, third, fourth = (Conversation().say("Hello") for _ in range(4))
+        await pace.admit(0, session=first)
+        await pace.admit(0, session=second)
 
-        async def enter(name: str, under_way: bool) -> None:
-            await pace.admit(0, under_way=under_way)
+        async def enter(name: str, session: Conversation) -> None:
+            await pace.admit(0, session=session)
             order.append(name)
 
-        await asyncio.gather(enter("new 1", False), enter("new 2", False), enter("second turn", True))
+        await asyncio.gather(
+            enter("third", third), enter("fourth", fourth), enter("second", second), enter("first", first)
+        )
         return order
 
-    assert play(work) == ["second turn", "new 1", "new 2"]
+    assert play(work) == ["first", "second", "third", "fourth"]
 
 
 def test_what_the_server_says_is_left_is_respected() -> None:
@@ -187,6 +192,9 @@ def test_a_cancelled_session_leaves_no_gap() -> None:
         ({"retry-after": "1500ms"}, 1.5),
         ({"retry-after": "soon"}, None),
         ({"retry-after": "nan"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after-ms": "inf", "retry-after": "3"}, 3.0),
+        ({"retry-after": "1795000000"}, None),
         ({}, None),
     ],
 )
@@ -210,6 +218,14 @@ def test_quotas_by_the_day_are_told_from_quotas_by_the_minute() -> None:
     quota = announced({**day, "x-ratelimit-reset-requests": "1m0s"}, 0)["requests"]
     assert quota.rate == pytest.approx(10 / 60)
     assert span_s("6m0s", 0) == 360 and span_s("20ms", 0) == pytest.approx(0.02)
+
+
+@pytest.mark.parametrize("reset", ["-5", "1795000000", "nan", "inf", "soon"])
+def test_a_reset_that_makes_no_sense_does_not_bring_the_run_to_a_standstill(reset: str) -> None:
+    """A negative span or a time since 1970 says nothing of the rate, which is then by the minute."""
+    headers = {"x-ratelimit-limit-requests": "60", "x-ratelimit-remaining-requests": "10"}
+    assert announced({**headers, "x-ratelimit-reset-requests": reset}, 0)["requests"].rate == 1.0
+    assert not announced({**headers, "x-ratelimit-limit-requests": "inf"}, 0)
 
 
 def test_waits_grow_are_never_in_step_and_end() -> None:
@@ -249,10 +265,10 @@ def test_a_budget_is_never_exceeded_and_waits_for_questions_in_flight() -> None:
 
     async def work(clock: FakeClock) -> list[str]:
         budget, log = Budget(1.0), []
-        first = await budget.reserve(0.6)
+        first = await budget.reserve(lambda: 0.6)
 
         async def second() -> None:
-            reservation = await budget.reserve(0.6)
+            reservation = await budget.reserve(lambda: 0.6)
             log.append("second")
             budget.settle(reservation, 0.5)
 
@@ -262,10 +278,27 @@ def test_a_budget_is_never_exceeded_and_waits_for_questions_in_flight() -> None:
         budget.settle(first, 0.1)
         await task
         with pytest.raises(BudgetExhausted, match=r"0\.60 of 1\.00 USD"):
-            await budget.reserve(0.6)
+            await budget.reserve(lambda: 0.6)
         return log
 
     assert play(work) == ["waiting", "second"]
+
+
+def test_what_is_learnt_while_waiting_for_money_counts() -> None:
+    """A question that turns out dearer while it waits for others to be settled is not sent at the old price."""
+
+    async def work(clock: FakeClock) -> float:
+        budget, price = Budget(1.0), 0.6
+        first = await budget.reserve(lambda: price)
+        waiting = asyncio.ensure_future(budget.reserve(lambda: price))
+        await asyncio.sleep(0)
+        price = 0.9
+        budget.settle(first, 0.3)
+        with pytest.raises(BudgetExhausted, match=r"may cost 0\.900"):
+            await waiting
+        return budget.spent_usd
+
+    assert play(work) == pytest.approx(0.3)
 
 
 @given(st.lists(st.tuples(st.floats(0.01, 0.5), st.floats(0, 1)), max_size=30), st.floats(0.1, 3))
@@ -277,7 +310,7 @@ def test_whatever_is_asked_the_cap_holds(questions: list[tuple[float, float]], c
 
         async def ask(most: float, share: float) -> None:
             try:
-                reservation = await budget.reserve(most)
+                reservation = await budget.reserve(lambda: most)
             except BudgetExhausted:
                 return
             await clock.sleep(share)

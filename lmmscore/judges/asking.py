@@ -6,12 +6,13 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from lmmscore.conversation import Conversation
-from lmmscore.errors import JudgeError, JudgeFileError, JudgeUnavailable, NotTrusted
-from lmmscore.judges.budget import Budget, cost_usd
+from lmmscore.errors import JudgeError, JudgeFileError, JudgeUnavailable, NotTrusted, ServerAway
+from lmmscore.judges.charging import Sending, Till
 from lmmscore.judges.clock import Clock
 from lmmscore.judges.estimate import Estimator
 from lmmscore.judges.faults import (
@@ -33,7 +34,7 @@ from lmmscore.judges.replies import Malformed, filtered_reply
 from lmmscore.judges.retry import Patience, Trouble, persist
 from lmmscore.judges.streams import assemble
 from lmmscore.judges.wire import Body
-from lmmscore.records import Reply, Usage
+from lmmscore.records import Reply
 
 T = TypeVar("T")
 
@@ -94,26 +95,21 @@ class Asker:
             )
         self._address, self._options, self._key, self._connection = address, options, key, connection
         self._clock, self._rng = clock, rng
-        self.meter = Meter(cost_usd=options.spent_usd)
-        self.budget = Budget(options.budget_usd, options.spent_usd)
+        self.meter = Meter()
         self.pace = Pace(clock, rpm=options.rpm, tpm=options.tpm, most=options.concurrency)
         self._stopping: JudgeError | None = None
         self._stopped = asyncio.Event()
         self._patience = Patience(attempts=options.attempts)
         self._estimator = Estimator(address.model, options)
+        self.till = Till(options, self._estimator, self.meter)
 
     async def ask(self, conversation: Conversation, question: Question) -> Reply:
         """Return the reply to a question about a conversation. Raises JudgeError when there is none."""
-        # Estimating opens pictures, so it is done only where something depends on it.
-        matters = self._options.budget_usd is not None or self.pace.counts_tokens
-        likely = Usage()
-        if matters:
-            likely = Usage(self._estimator.prompt(conversation), self._estimator.reply())
-        under_way = conversation.parent is not None and conversation.parent.message is not None
-        reply = await self._persist(lambda _: self._once(question, likely, under_way), question.path)
-        if matters or self._options.tpm is not None:
-            self._estimator.learn(conversation, reply.usage)
-        return reply
+
+        async def once(_: int) -> Reply:
+            return await self.till.charged(conversation, lambda sending: self._paced(question, sending))
+
+        return await self._persist(once, question.path)
 
     async def upload(self, data: bytes, mime: str) -> Answer:
         """Return the answer to a file sent; one that refuses it is returned too."""
@@ -156,14 +152,35 @@ class Asker:
             self.meter.retries += 1
             log(logging.INFO, "retry", path=path, attempt=number, wait_s=wait_s, trouble=what)
 
+        async def attempt_unless_away(number: int) -> T:
+            try:
+                return await attempt(number)
+            except Trouble as trouble:
+                if (trouble.wait_s or 0) > self._patience.longest_asked_s:
+                    trouble.error = self._away(trouble)
+                raise
+
         try:
             return await persist(
-                attempt, patience=self._patience, sleep=self._sleep, rng=self._rng, on_trouble=on_trouble
+                attempt_unless_away,
+                patience=self._patience,
+                sleep=self._sleep,
+                rng=self._rng,
+                on_trouble=on_trouble,
             )
         except JudgeError as error:
             if error is self._stopping:
                 raise
             raise type(error)(self._key.hide(str(error))) from None
+
+    def _away(self, trouble: Trouble) -> ServerAway:
+        wait_s = trouble.wait_s or 0.0
+        until = datetime.fromtimestamp(self._clock.wall() + wait_s)
+        when = f"{until:%H:%M}" if wait_s < 86_400 else f"{until:%Y-%m-%d %H:%M}"
+        return ServerAway(
+            f"{self._address.name}: the server asks to wait {wait_s:.0f} s, until {when} ({trouble.what}); "
+            f"everything paid for is saved: run the same command then"
+        )
 
     async def _sleep(self, seconds: float) -> None:
         """Wait before asking again, unless the run stops meanwhile."""
@@ -181,40 +198,18 @@ class Asker:
         if self._stopping is not None:
             raise self._stopping
 
-    async def _once(self, question: Question, likely: Usage, under_way: bool) -> Reply:
-        prices = self._options.prices
-        most_usd = cost_usd(prices, likely) if prices else None
-        reservation = await self.budget.reserve(most_usd or 0.0)
-        spent_usd = 0.0
-        try:
-            reply = await self._paced(question, likely, under_way)
-            spent_usd = self._price(reply.usage, likely)
-            return replace(reply, cost_usd=spent_usd) if prices and reply.usage != Usage() else reply
-        except Trouble as trouble:
-            if trouble.paid and most_usd:
-                spent_usd = most_usd
-                self.meter.lost_usd += most_usd
-            raise
-        finally:
-            self.budget.settle(reservation, spent_usd)
-            self.meter.cost_usd = self.budget.spent_usd
-
-    def _price(self, usage: Usage, likely: Usage) -> float:
-        """Return what a reply cost; where the server does not count, what it may have cost at most."""
-        if self._options.prices is None:
-            return 0.0
-        counted = cost_usd(self._options.prices, usage)
-        return (cost_usd(self._options.prices, likely) or 0.0) if counted is None else counted
-
-    async def _paced(self, question: Question, likely: Usage, under_way: bool) -> Reply:
-        tokens = (likely.prompt_tokens or 0) + (likely.completion_tokens or 0)
-        sent_s = await self.pace.admit(tokens, under_way=under_way)
+    async def _paced(self, question: Question, sending: Sending) -> Reply:
+        # Estimating opens pictures, so it is done only where something depends on it.
+        tokens = self._estimator.all_tokens(sending.conversation) if self.pace.counts_tokens else 0
+        sent_s = await self.pace.admit(tokens, session=_beginning(sending.conversation))
         self.meter.in_flight = self.pace.in_flight
         try:
             self._refuse_when_stopping()
-            sending = self._connection.post(question.path, question.body)
-            answer = await self._transfer(sending, sent_s, question.body.size)
-            reply = self._read(question, answer, sent_s)
+            sending.in_flight = True
+            posting = self._connection.post(question.path, question.body)
+            answer = await self._transfer(posting, sent_s, question.body.size)
+            sending.in_flight = False
+            reply = self._understood(question, answer, sent_s)
             used = reply.usage
             counted = (
                 None if used.prompt_tokens is None else used.prompt_tokens + (used.completion_tokens or 0)
@@ -223,8 +218,19 @@ class Asker:
         finally:
             self.pace.leave()
             self.meter.in_flight = self.pace.in_flight
+        if self.pace.counts_tokens:
+            self._estimator.learn(sending.conversation, reply.usage)
         self._account(reply, answer, self._clock.now() - sent_s)
         return reply
+
+    def _understood(self, question: Question, answer: Answer, sent_s: float) -> Reply:
+        try:
+            return self._read(question, answer, sent_s)
+        except Trouble as trouble:
+            if answer.status == 200:
+                # Some servers answer 200 and put the 429 in the body.
+                self._crowd(trouble, sent_s)
+            raise
 
     async def _transfer(self, sending: Any, sent_s: float, size: int) -> Answer:
         self.meter.requests += 1
@@ -247,12 +253,15 @@ class Asker:
         try:
             refuse(answer, self._complaint(answer), self._asked({}, 0), self._clock.wall())
         except Trouble as trouble:
-            if trouble.crowded:
-                self.pace.crowded(
-                    sent_s, self._patience.first_s * 2 if trouble.wait_s is None else trouble.wait_s
-                )
+            self._crowd(trouble, sent_s)
         except JudgeError:
             return
+
+    def _crowd(self, trouble: Trouble, sent_s: float) -> None:
+        """Slow everyone down, if there are too many; a wait that will stop the run is not waited for."""
+        wait_s = self._patience.first_s * 2 if trouble.wait_s is None else trouble.wait_s
+        if trouble.crowded and wait_s <= self._patience.longest_asked_s:
+            self.pace.crowded(sent_s, wait_s)
 
     def _read(self, question: Question, answer: Answer, sent_s: float) -> Reply:
         complaint = self._complaint(answer) if answer.status != 200 else None
@@ -299,6 +308,13 @@ class Asker:
             cached_tokens=reply.usage.cached_tokens,
             completion_tokens=reply.usage.completion_tokens,
         )
+
+
+def _beginning(conversation: Conversation) -> Conversation:
+    node = conversation
+    while node.parent is not None and node.parent.message is not None:
+        node = node.parent
+    return node
 
 
 def _is_stream(answer: Answer) -> bool:

@@ -24,9 +24,9 @@ class Meter:
     """Bodies of all requests."""
     files_uploaded: int = 0
     cost_usd: float = 0.0
-    """By the price list, including what was presumably charged for answers that were lost on the way."""
-    lost_usd: float = 0.0
-    """The part of the cost that went on lost answers."""
+    """By the price list, over all parts of the run, including what is only assumed."""
+    assumed_usd: float = 0.0
+    """The part of the cost that no server counted: answers lost on the way, or without a count."""
     models: set[str] = field(default_factory=set)
     """Every exact model that answered."""
     notices: list[str] = field(default_factory=list)

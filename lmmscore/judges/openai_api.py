@@ -26,6 +26,7 @@ from lmmscore.judges.meter import Meter
 from lmmscore.judges.options import OPENAI_URL, Address, OpenAIOptions, parse_address
 from lmmscore.judges.replies import chat_reply
 from lmmscore.judges.responses import ResponsesRoute
+from lmmscore.judges.spending import Spending
 from lmmscore.judges.transport import ANSWER, Form, SegmentClient, Unsafe
 from lmmscore.judges.wire import Body, EncodedPictures, Transcript, chat_body, chat_renderer
 from lmmscore.records import Reply
@@ -109,6 +110,10 @@ class OpenAIJudge:
             fields = {**fields, "response_format": {"type": "json_schema", "json_schema": schema}}
         body = chat_body({**head, **fields}, await self._transcript.elements(conversation))
         return await self._asker.ask(conversation, Question("/chat/completions", body, chat_reply, fields))
+
+    def keep(self, book: Spending) -> None:
+        """Count what a run has spent before, and write down what it spends."""
+        self._asker.till.keep(book)
 
     def stop(self, error: JudgeError) -> None:
         """Send nothing from now on; questions that wait for their turn, or to be asked again, raise this error."""

@@ -67,7 +67,7 @@ class OpenAIOptions:
     prices: Prices | None = None
     budget_usd: float | None = None
     spent_usd: float = 0.0
-    """What the budget has already been charged, by an earlier part of the same run."""
+    """What the budget has already been charged, for something else that it is to cover as well."""
     image_tokens: str = ""
     """The image-token formula to estimate with; empty: the one known for the model, if any."""
     reply_tokens: int = 1024

@@ -1,16 +1,19 @@
 """How fast the whole pool asks: limits set or announced, and slowing down together when the server is crowded.
 
-Every session waits here before each question. Sessions under way go before new ones, so that their turns follow
-back to back and meet a warm prefix cache.
+Every session waits here before each question. The session that began first goes first, new ones last, so that the
+turns of few sessions follow back to back and meet a warm prefix cache.
 """
 
 from __future__ import annotations
 
 import asyncio
 import heapq
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
 
+from lmmscore.conversation import Conversation
 from lmmscore.judges.clock import Clock
 from lmmscore.judges.quota import Bucket, announced
 
@@ -18,6 +21,7 @@ from lmmscore.judges.quota import Bucket, announced
 @dataclass(order=True, slots=True)
 class _Waiting:
     rank: tuple[int, int]
+    session: Conversation | None = field(compare=False)
     tokens: float = field(compare=False)
     go: asyncio.Future[None] = field(compare=False)
 
@@ -46,7 +50,9 @@ class Pace:
         self._before_s = 0.0
         self._slowed_s = float("-inf")
         self._waiting: list[_Waiting] = []
-        self._count = 0
+        self._arrivals = itertools.count()
+        self._begun: WeakKeyDictionary[Conversation, int] = WeakKeyDictionary()
+        """When each session's first question was let through, by the first message of its conversation."""
         self._timer: asyncio.Task[None] | None = None
         self._wake_at_s = 0.0
 
@@ -55,24 +61,32 @@ class Pace:
         """Whether it matters how long a question is."""
         return any(name.endswith("tokens") for name in self._buckets)
 
-    async def admit(self, tokens: float, *, under_way: bool) -> float:
-        """Wait for this question's turn; return the time at which it may be sent. Pair it with `leave`."""
+    async def admit(
+        self, tokens: float, *, under_way: bool = False, session: Conversation | None = None
+    ) -> float:
+        """Wait for this question's turn; return the time at which it may be sent. Pair it with `leave`.
+
+        `session` is the beginning of the conversation, the object itself: sessions may open with the same words.
+        Something `under_way` that belongs to no session goes before all others.
+        """
         if not self._waiting and self._may_go(tokens):
-            self._go(tokens)
+            self._go(tokens, session)
             return self._clock.now()
-        self._count += 1
-        waiting = _Waiting(
-            (0 if under_way else 1, self._count), tokens, asyncio.get_running_loop().create_future()
-        )
-        heapq.heappush(self._waiting, waiting)
+        go = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._waiting, _Waiting(self._rank(under_way, session), session, tokens, go))
         self._let_through()
         try:
-            await waiting.go
+            await go
         except asyncio.CancelledError:
-            if waiting.go.done() and not waiting.go.cancelled():
+            if go.done() and not go.cancelled():
                 self.leave()
             raise
         return self._clock.now()
+
+    def _rank(self, under_way: bool, session: Conversation | None) -> tuple[int, int]:
+        if session is not None and session in self._begun:
+            return 1, self._begun[session]
+        return 0 if under_way else 2, next(self._arrivals)
 
     def leave(self) -> None:
         """Say that a question admitted before is no longer in flight."""
@@ -115,7 +129,7 @@ class Pace:
             if not self._may_go(head.tokens):
                 return
             heapq.heappop(self._waiting)
-            self._go(head.tokens)
+            self._go(head.tokens, head.session)
             head.go.set_result(None)
 
     def _may_go(self, tokens: float) -> bool:
@@ -129,8 +143,10 @@ class Pace:
             self._wake_in(wait_s)
         return wait_s <= 0
 
-    def _go(self, tokens: float) -> None:
+    def _go(self, tokens: float, session: Conversation | None) -> None:
         self.in_flight += 1
+        if session is not None and session not in self._begun:
+            self._begun[session] = next(self._arrivals)
         for name, bucket in self._buckets.items():
             bucket.take(tokens if name.endswith("tokens") else 1.0, self._clock.now())
 

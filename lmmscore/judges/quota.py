@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from datetime import datetime
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_LONGEST_RESET_S = 31 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +75,12 @@ def _quota(headers: Mapping[str, str], what: str, wall_s: float) -> Quota | None
             remaining = float(headers[pattern.format(field="remaining")])
         except (KeyError, ValueError):
             continue
-        if not limit > 0:
+        if not (0 < limit < math.inf and math.isfinite(remaining)):
             continue
         reset_s = span_s(headers.get(pattern.format(field="reset"), ""), wall_s)
+        if reset_s is not None and not 0 < reset_s <= _LONGEST_RESET_S:
+            # A negative span, or the time of day by somebody's clock: it does not say how fast the quota refills.
+            reset_s = None
         # A limit is per minute unless the time until it is full again says otherwise (some count by the day).
         rate = (limit - remaining) / reset_s if reset_s and limit > remaining else limit / 60
         return Quota(limit, max(0.0, remaining), max(rate, limit / 86_400))

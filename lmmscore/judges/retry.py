@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import TypeVar
 from lmmscore.errors import JudgeError
 
 T = TypeVar("T")
+_NO_WAIT_S = 365 * 86_400.0
 
 
 class Trouble(Exception):
@@ -85,12 +87,14 @@ async def persist(
 def asked_wait_s(headers: dict[str, str], wall_s: float) -> float | None:
     """Return the wait a response asks for: `retry-after-ms`, or `retry-after` in seconds or as a date.
 
-    Header names are in lower case. A date in the past means now; what cannot be read says nothing.
+    Header names are in lower case. A date in the past means now; what cannot be read, or is no wait, says nothing.
     """
     try:
-        return max(0.0, float(headers["retry-after-ms"]) / 1000)
+        in_ms = _sensible(float(headers["retry-after-ms"]) / 1000)
     except (KeyError, ValueError):
-        pass
+        in_ms = None
+    if in_ms is not None:
+        return in_ms
     value = headers.get("retry-after", "").strip()
     try:
         seconds = (
@@ -101,4 +105,9 @@ def asked_wait_s(headers: dict[str, str], wall_s: float) -> float | None:
             seconds = parsedate_to_datetime(value).timestamp() - wall_s
         except (ValueError, TypeError, IndexError):
             return None
-    return max(0.0, seconds) if seconds == seconds else None
+    return _sensible(seconds)
+
+
+def _sensible(seconds: float) -> float | None:
+    # `inf`, `nan` and the number of seconds since 1970 are no waits.
+    return max(0.0, seconds) if math.isfinite(seconds) and seconds < _NO_WAIT_S else None

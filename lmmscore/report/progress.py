@@ -130,8 +130,14 @@ def detail(tally: Tally) -> str:
         of_it = f" ({short(cached)} cached)" if cached else ""
         parts.append(f"{short(sent)} tokens in{of_it}, {short(tally.tokens('completion_tokens'))} out")
     if tally.cost_usd:
-        parts.append(f"${tally.cost_usd:,.2f}" if tally.cost_usd >= 0.1 else f"${tally.cost_usd:.4f}")
+        of_it = f" ({dollars(tally.assumed_usd)} of it assumed)" if tally.assumed_usd else ""
+        parts.append(dollars(tally.cost_usd) + of_it)
     return " · ".join(parts)
+
+
+def dollars(usd: float) -> str:
+    """Return a sum of money, small ones to the hundredth of a cent."""
+    return f"${usd:,.2f}" if usd >= 0.1 else f"${usd:.4f}"
 
 
 def short(number: int) -> str:

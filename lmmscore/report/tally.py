@@ -97,6 +97,11 @@ class Tally:
         """What was spent by the price list; None where no price is known."""
         return getattr(self.meter, "cost_usd", None) or self._cost_usd
 
+    @property
+    def assumed_usd(self) -> float:
+        """The part of it that no server counted."""
+        return float(getattr(self.meter, "assumed_usd", 0.0) or 0.0)
+
     def elapsed_s(self) -> float:
         """How long the run has been going."""
         return self.clock() - self.started_s
