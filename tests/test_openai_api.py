@@ -16,7 +16,7 @@ from PIL import Image
 from lmmscore import errors
 from lmmscore.conversation import Conversation
 from lmmscore.images import Pictures, Recipe
-from lmmscore.judges.openai_api import OpenAIJudge, OpenAIOptions, make
+from lmmscore.judges.openai_api import OpenAIJudge, OpenAIOptions, _opening, make
 from lmmscore.judges.options import Prices
 from lmmscore.records import Reply
 from tests.loopback import Server, completion, error, serving
@@ -432,3 +432,17 @@ def test_a_judge_can_be_held_to_few_questions_at_once(server: Server) -> None:
     server.delay_s = 0.02
     ask(judge_at(server, concurrency=2), *(Conversation().say(str(number)) for number in range(8)))
     assert server.most_in_flight == 2
+
+
+def test_the_turns_of_one_session_share_a_cache_and_sessions_do_not(
+    pictures: Pictures, tmp_path: Path
+) -> None:
+    """All sessions open with the same words; what tells them apart is the first picture."""
+    hello = Conversation().say("Hello.").hear("Hello.")
+    talks = [hello.say("Look.", (pictures.get(tmp_path / f"{number}.png"),)) for number in (1, 2)]
+    later = (
+        talks[0].hear("I see.").say("And this?", (pictures.get(tmp_path / "3.png"),)).hear("Yes.").say("So?")
+    )
+    assert _opening(later) is talks[0] and _opening(talks[0]) is talks[0]
+    assert _opening(talks[0]).digest != _opening(talks[1]).digest
+    assert _opening(HELLO) is HELLO

@@ -69,7 +69,7 @@ class Till:
         if self._budget.cap_usd is not None:
             self._estimator.learn(conversation, reply.usage)
         self._settle(reservation, usd, assumed=counted is None)
-        return replace(reply, cost_usd=counted)
+        return reply if counted is None else replace(reply, cost_usd=counted)
 
     def _settle_lost(self, reservation: Reservation, conversation: Conversation, *, paid: bool) -> None:
         usd = (reservation.usd or self._most_usd(conversation)) if paid else 0.0

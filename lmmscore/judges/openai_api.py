@@ -103,7 +103,7 @@ class OpenAIJudge:
         head = self._head
         if self._address.masked_url == OPENAI_URL:
             # Sends the turns of one session to the same cache; the answers do not depend on it.
-            head = {**head, "prompt_cache_key": _first(conversation).digest[:32]}
+            head = {**head, "prompt_cache_key": _opening(conversation).digest[:32]}
         fields = self._fields
         if self._structured and conversation.message is not None and conversation.message.schema:
             schema = {"name": "reply", "strict": True, "schema": json.loads(conversation.message.schema)}
@@ -270,8 +270,10 @@ def _chat_fields(address: Address, options: OpenAIOptions) -> dict[str, Any]:
     return {**{name: value for name, value in fields.items() if value is not None}, **options.extra}
 
 
-def _first(conversation: Conversation) -> Conversation:
-    node = conversation
+def _opening(conversation: Conversation) -> Conversation:
+    """Return the conversation up to its first picture: before it, all sessions say the same."""
+    opening = node = conversation
     while node.parent is not None and node.parent.message is not None:
         node = node.parent
-    return node
+        opening = node if node.message is not None and node.message.images else opening
+    return opening if opening.message is not None and opening.message.images else node
