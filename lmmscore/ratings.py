@@ -19,7 +19,7 @@ from lmmscore.tables import SUFFIXES, Table, number, read_tables, split_field, t
 if TYPE_CHECKING:
     import pandas as pd
 
-RATING_COLUMNS = ("item", "method", "rater", "factor", "score", "where")
+RATING_COLUMNS = ("item", "task", "method", "rater", "factor", "score", "where")
 
 ITEM_NAMES = ("item", "item_id", "image_id", "image", "sample_id", "sample", "id", "key", "task_id")
 METHOD_NAMES = ("method", "model", "system", "editor")
@@ -49,6 +49,8 @@ class Columns:
     rater: str = ""
     factor: str = ""
     score: str = ""
+    task: str = ""
+    """Taken where there is such a column: it may have been named for a score file alone."""
 
 
 USUAL = Columns()
@@ -124,7 +126,8 @@ def _rows(table: Table, columns: Columns, notes: list[str], *, stem: str) -> lis
         )
     method = table.find(columns.method, METHOD_NAMES)
     rater = table.find(columns.rater, RATER_NAMES)
-    names = {item, method, rater, table.find("", SKIP_NAMES), table.find("", TASK_NAMES)} - {None}
+    task = table.find(columns.task if columns.task in table.columns else "", TASK_NAMES)
+    names = {item, method, rater, table.find("", SKIP_NAMES), task} - {None}
     kept = _without_skipped(table, notes)
     found: list[tuple[object, ...]] = []
     for factor, place, cell in _cells(table, columns, names, kept, notes):
@@ -132,7 +135,7 @@ def _rows(table: Table, columns: Columns, notes: list[str], *, stem: str) -> lis
         value = _rating(table.plain(cell), f"{where}: {factor}")
         if value is not None:
             who = text(row[rater]) if rater else stem
-            what = text(row[item]), text(row[method]) if method else ""
+            what = (text(row[name]) if name else "" for name in (item, task, method))
             found.append((*what, who, factor, value, where))
     return found
 
@@ -172,7 +175,7 @@ def _rating(cell: object, where: str) -> float | None:
 
 def _refuse_duplicates(ratings: pd.DataFrame) -> None:
     """Raise where one rater rated one edit twice: which of the two counts is not ours to guess."""
-    key = ["item", "method", "rater", "factor"]
+    key = ["item", "method", "rater", "task", "factor"]
     twice = ratings[ratings.duplicated(key, keep=False)]
     if twice.empty:
         return
@@ -180,7 +183,7 @@ def _refuse_duplicates(ratings: pd.DataFrame) -> None:
     same = twice[(twice[key] == first[key]).all(axis=1)]
     edit = f"{first['item']!r}" + (f" by {first['method']}" if first["method"] else "")
     places = " and ".join(same["where"].unique()[:3])
-    edits = len(twice.drop_duplicates(key[:3]))
+    edits = len(twice.drop_duplicates(key[:4]))
     more = f" ({edits} such cases in all)" if edits > 1 else ""
     if not first["rater"]:
         raise FileProblem(

@@ -80,14 +80,13 @@ def _own(path: Path, renames: Mapping[str, str], *, plain: bool) -> list[Score]:
         raise FileProblem(f"{path}: already a scores.csv; only --rename and --out can be used on it")
     return [
         Score(
-            *(row.item, row.task, row.method, int(row.repeat)),
-            int(row.position) or None,
-            renames.get(row.factor, row.factor),
-            Fraction(repr(row.score)) if row.outcome == Outcome.SCORED else None,
-            Outcome(row.outcome),
-            row.reason,
+            *(row["item"], row["task"], row["method"], row["repeat"], row["position"] or None),
+            renames.get(row["factor"], row["factor"]),
+            Fraction(repr(row["score"])) if row["outcome"] == Outcome.SCORED else None,
+            Outcome(row["outcome"]),
+            row["reason"],
         )
-        for row in read_scores(path).fillna({"position": 0}).itertuples()
+        for row in read_scores(path).fillna({"position": 0}).to_dict("records")
     ]
 
 

@@ -163,7 +163,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     if twice:
         raise LmmscoreError(f"{twice} is given twice; name each judge once")
     columns = Columns(
-        **{name: options[f"{name}_column"] for name in ("item", "method", "rater", "factor", "score")}
+        **{name: options[f"{name}_column"] for name in ("item", "method", "rater", "factor", "score", "task")}
     )
     ratings = read_ratings(options["human"], columns)
     scales = {factor: ends for judge in judges for factor, ends in scales_of(judge.settings, None).items()}

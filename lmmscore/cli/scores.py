@@ -23,7 +23,7 @@ import click
 @click.option("--task-pattern", default="", metavar="REGEX",
               help="Find the task in the item's id: the first group in parentheses.")  # fmt: skip
 @click.option("--factor", "factors", multiple=True, metavar="NAME",
-              help="Read this factor and no other that is not named so.")  # fmt: skip
+              help="Read only the factors named so; may be given several times.")  # fmt: skip
 @click.option("--rename", "renames", multiple=True, metavar="OLD=NEW", help="Call a factor by another name.")
 def command(file: str, out: Path | None, dialog: str, renames: tuple[str, ...], **columns: Any) -> None:
     """Turn another tool's score file into a tidy scores.csv.
@@ -46,7 +46,8 @@ def command(file: str, out: Path | None, dialog: str, renames: tuple[str, ...], 
     unscored = [score for score in scores if score.score is None and score.factor != OVERALL]
     edits = len({(score.item, score.task, score.method, score.repeat) for score in scores})
     factors = list(dict.fromkeys(score.factor for score in scores if score.factor != OVERALL))
-    click.echo(f"{edits} edits, {len(factors)} factors ({', '.join(factors)}) and overall", err=True)
+    listed = f" ({', '.join(factors)})" if factors else ""
+    click.echo(f"{edits} edits, {len(factors)} factors{listed} and overall", err=True)
     if unscored:
         click.echo(f"{len(unscored)} scores are missing; the first: {unscored[0].reason}", err=True)
         sys.exit(3)
