@@ -197,7 +197,7 @@ def _faults(frame: pd.DataFrame) -> list[tuple[int, str]]:
         (
             ~scored & ~empty,
             "score",
-            "score {!r}, though the outcome says there is none; empty one of the two",
+            "score {!r}, though the outcome says there is none; mend one of the two",
         ),
         (~_mapped(frame["repeat"], _is_count), "repeat", "repeat {!r} is not a whole number from 1"),
         (
