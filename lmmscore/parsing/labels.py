@@ -155,6 +155,12 @@ def image_in(text: str, n: int) -> int | None:
         return int(text)
     if text.lower() in _ORDINALS or text.lower() in _WORDS:
         return _ORDINALS.get(text.lower()) or _WORDS[text.lower()]
+    return image_named(text, n)
+
+
+def image_named(text: str, n: int) -> int | None:
+    """Return the image that a text names by a noun: `Image 3`, `the third image`, `#3`, but not `3` or `third`."""
+    text = text.strip(":.()[]_ ")
     match = _NAMED.match(text)
     tail = text[match.end() :].strip(" _").lower() if match else ""
     whole = not tail or tail[0] in "(:-–—[" or tail in {"score", "scores", "ratings"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from lmmscore.parsing.said import Mark
+from lmmscore.parsing.said import TWO_NUMBERS, Mark
 from lmmscore.scales import Scale
 
 # At most six digits: what is longer is no score, and a reply of nothing but digits must not keep us busy.
@@ -119,7 +119,7 @@ def number_below(text: str, start: int, end: int, scale: Scale) -> Mark | None:
         mark = number_at(text, match.end(), end, scale, alone=True)
         found += [mark] if mark else []
     if len({mark.value for mark in found}) > 1:
-        return Mark(None, "it is given two different numbers", found[-1].span)
+        return Mark(None, TWO_NUMBERS, found[-1].span)
     return found[-1] if found else None
 
 

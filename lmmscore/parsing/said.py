@@ -8,6 +8,9 @@ from typing import Literal
 
 Layout = Literal["json", "table", "prose", "prose by factor"]
 
+TWO_NUMBERS = "it is given two different numbers"
+"""The fault of a mark that stands for several which contradict each other."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:
