@@ -25,6 +25,9 @@ _EXACTLY_SCORES = re.compile(
 )
 _NUMERIC = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?(?:\s*(?:/|out of)\s*[0-9]+|\s*%)?(?![\w.-])", re.IGNORECASE)
 
+_WIDEST = 60
+"""How many columns are looked at: a reply of nothing but bars must not keep us busy."""
+
 TWO_IMAGES = "its row names two different images"
 TWO_COLUMNS = "its row has two different columns of numbers"
 
@@ -50,7 +53,7 @@ def images_of_rows(
     Cells that say "Image 2" and columns headed so count before a column of bare numbers, which may number the rows;
     of those the ones headed `#` before the first, unless that ranks.
     """
-    free = [i for i, key in enumerate(columns) if key is None and i < len(head)]
+    free = [i for i, key in enumerate(columns[:_WIDEST]) if key is None and i < len(head)]
     free = [i for i in free if not _RANK_COLUMN.search(head[i].text)]
     spoken = [i for i in free if any(i < len(row) and image_named(row[i].text, n) for row in body)]
     headed = [i for i in free if _IMAGE_COLUMN.fullmatch(head[i].text)]
@@ -73,7 +76,7 @@ def _image_at(row: Row, column: int, n: int) -> int | None:
 
 def score_column(head: Row, rows: Sequence[Row], first: int) -> int | None:
     """Return the column, from the first on, that holds the scores; None where it cannot be told."""
-    width = max(map(len, rows), default=0)
+    width = min(max(map(len, rows), default=0), _WIDEST)
     numeric = [i for i in range(first, width) if any(_is_number(row, i) for row in rows)]
     scores = [i for i in numeric if i >= len(head) or not is_no_verdict(head[i].text)]
     if not numeric:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from lmmscore.parsing.reading import Fault, FaultKind, Reading
-from lmmscore.parsing.said import Mark, Said
+from lmmscore.parsing.said import UNKNOWN_IMAGE, Mark, Said
 from lmmscore.scales import Factor
 
 _TWICE = "is scored twice with different numbers"
@@ -24,8 +24,7 @@ def decide(said: Sequence[Said], factors: Sequence[Factor], n: int) -> Reading:
         said, strange = _of_the_only_image(said)
     if strange:
         # Whoever scores an image that was not shown may have numbered all of them otherwise.
-        shown = "1 was" if n == 1 else f"{n} were"
-        return Reading(faults=(Fault("contradiction", f"there is no image {strange[0]}; {shown} shown"),))
+        return Reading(faults=(Fault("contradiction", _strangeness(strange[0], n)),))
     said = _whole_objects(said, len(factors), n)
     size = n * len(factors)
     start = _last_complete(said, size)
@@ -35,6 +34,13 @@ def decide(said: Sequence[Said], factors: Sequence[Factor], n: int) -> Reading:
     faults = _contradictions(_merged(verdict), said[start + size :], _AGAIN)
     faults += _opened_twice(said, start, size, len(factors))
     return _reading(_merged(verdict), faults, verdict, factors, n)
+
+
+def _strangeness(position: int, n: int) -> str:
+    if position == UNKNOWN_IMAGE:
+        return "it does not say by number which image is which"
+    shown = "1 was" if n == 1 else f"{n} were"
+    return f"there is no image {position}; {shown} shown"
 
 
 def _of_the_only_image(said: Sequence[Said]) -> tuple[list[Said], list[int]]:
