@@ -30,14 +30,16 @@ _IMAGE = rf"""
 """
 _NAMED = re.compile(_IMAGE, re.VERBOSE | re.IGNORECASE)
 BULLET = r"[ ]{0,40}(?:>[ ]?){0,5}\|?[ ]{0,3}(?:\#{1,6}[ ]{0,3})?(?:[-•●▪◦+*–—][ ]{1,3})?(?:\(?[0-9]{1,3}[.)][ ]{1,3})?"
+_HEADS = r"(?=(?:['’]s)?(?:[ ]+(?:scores?|ratings?))?[ ]*(?:\([^()\n]{0,80}\)[ ]*)?(?::|[–—-][ ]|\n|\Z))"
 _HEADING = re.compile(
     rf"""
     (?:^{BULLET}|(?<=[;.])[ ]{{1,3}})
     (?:(?:as[ ])?for[ ]|(?P<preamble>(?:[A-Za-z]{{1,20}}[ ]){{1,4}}(?:for|of)[ ]))?
     [(\[]?
     (?P<image>{_IMAGE}
-      | (?P<source>(?:the[ ])?(?:source|original|reference|ground[ -]truth|input)(?:[ ]{_NOUN})?(?=[ ]*:))
-      | (?P<only>(?:the[ ])?edited[ ]image(?=[ ]*:)))
+      | (?P<source>(?:the[ ])?(?:source|original|reference|ground[ -]truth|input)(?:[ ]{_NOUN})?{_HEADS})
+      | (?P<only>(?:the[ ])?edited[ ]image{_HEADS})
+      | (?:the[ ])?(?:edited[ ])?image[ ](?P<letter>(?-i:[A-H])){_HEADS})
     [)\]]?
     (?P<more>[ ]*(?:[,&/–—-]|and|to|through|vs\.?)[ ]*(?:the[ ])?(?:{_NOUN}[ ]*)?\#?[0-9])?
     (?:['’]s)?(?:[ ]*(?:/|\bof\b)[ ]*[0-9]{{1,3}})?(?:[ ]+(?:scores?|ratings?|evaluation|assessment|analysis))?
@@ -138,6 +140,10 @@ def _image_labels(text: str, n: int, named: Sequence[FactorLabel]) -> Iterator[I
         elif match["only"]:
             if n == 1:
                 yield ImageLabel(1, match.start("image"), match.end())
+        elif match["letter"]:
+            # Which of several images is Image B was never said; of one image, there can be no second letter.
+            position = ord(match["letter"]) - ord("A") + 1 if n == 1 else None
+            yield ImageLabel(position, match.start("image"), match.end())
         else:
             yield ImageLabel(_position(match, n), match.start("image"), match.end())
 

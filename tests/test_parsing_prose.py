@@ -1,0 +1,102 @@
+"""Numbers in prose that are no scores, and numbers that are said of something else than the edit."""
+
+from __future__ import annotations
+
+import pytest
+from reply_layouts import FOUR
+
+from lmmscore.parsing import read_text
+
+KEYS = ("acc", "pre", "qua", "real")
+SCORES = "S_acc: 5\nS_pre: 4\nS_qua: 3\nS_real: 2\n"
+TENS = "S_acc: 10\nS_pre: 10\nS_qua: 10\nS_real: 10\n"
+TWO = f"Image 1:\nS_acc: 6\nS_pre: 7\nS_qua: 8\nS_real: 9\n\nImage 2:\n{SCORES}\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "S_pre (1 to 10): 1 is worst, 10 is best",
+        "S_pre: 1 worst, 10 best",
+        "S_pre: 1/10 is worst",
+        "S_pre: 1: bad 10: good",
+        "S_pre: 7 %",
+        "S_pre: 9 pct",
+        "S_pre: 7...8",
+        "S_pre: 7 up to 8",
+        "S_pre: 7, 8",
+        "S_pre: (7, 8)",
+        "S_pre: 7, maybe 8",
+        "S_pre: 7 (or 8)",
+        "S_pre: 7 but could be 8",
+        "S_pre: 7 minus 1 for artifacts",
+        "S_pre: 10, minus 2 for the seams, so 8",
+        "S_pre: 10 (minus 2)",
+        "S_pre: 8 is too generous, so 5",
+        "S_pre: 8 at first sight, but the tail is gone, so 5.",
+        "S_pre: 7 would be too high",
+        "S_pre: 9 → no, 4",
+        "S_pre: 1 point lower than Image 1",
+        "S_pre: 3 less",
+        "S_pre: 2 higher than image 1",
+        "S_pre: 2 above Image 1",
+        "The format is: S_acc: 6, S_pre: 7, S_qua: 8, S_real: 9. I cannot evaluate this.",
+        "For example, S_acc: 6, S_pre: 7, S_qua: 8, S_real: 9 would be a typical score.",
+    ],
+)
+def test_a_number_that_is_no_score_is_not_read_as_one(line):
+    """Ends of the scale, shares, ranges, differences, sums, second thoughts and examples are none."""
+    assert not read_text(f"{line}\n", FOUR, 1).scores
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "S_pre: 7, as 2 dogs are missing",
+        "S_pre: 7 so the fox is intact",
+        "S_pre: 7 less sharp than before",
+        "S_pre: 7. For example, 2 dogs are gone.",
+        "S_pre: 7, 2 dogs are missing.",
+        "Here are the scores in the required format: S_pre: 7",
+        "S_pre: 7 but 2 dogs are missing",
+        "S_pre: 7 the best of all",
+        "S_pre: 7 could be better",
+        "1) S_pre: 7, 2) S_qua: good",
+    ],
+)
+def test_an_explanation_does_not_hide_a_score(line):
+    """What merely resembles a range or a difference is still an explanation."""
+    assert read_text(f"{line}\n", FOUR, 1).scores == {(1, "pre"): 7}
+
+
+@pytest.mark.parametrize(
+    "other", ["Original image\n", "Source image:\n", "Original\n", "**Original image (for reference)**\n"]
+)
+def test_the_sources_numbers_do_not_replace_the_edits(other):
+    """Of one edit, what stands under the original is not said of the edit, with or without a colon."""
+    for text in (f"Edited image:\n{SCORES}\n{other}{TENS}", f"{other}{TENS}\nEdited image\n{SCORES}"):
+        reading = read_text(text, FOUR, 1)
+        assert [reading.scores[1, key] for key in KEYS] == [5, 4, 3, 2]
+
+
+def test_two_letters_are_two_images():
+    """Where one edit was shown, scores of an Image A and an Image B are not one verdict after another."""
+    inline = "S_acc: 6, S_pre: 7, S_qua: 8, S_real: {}"
+    reading = read_text(f"Image A: {inline.format(9)}\nImage B: {inline.format(2)}", FOUR, 1)
+    assert not reading.scores
+    assert [fault.kind for fault in reading.faults] == ["contradiction"]
+    assert read_text(f"Image A: {inline.format(9)}", FOUR, 1).complete
+
+
+def test_a_lettered_image_is_not_the_numbered_one_above_it():
+    """What stands under "Image B" is not put down to image 2."""
+    reading = read_text(f"{TWO}\nImage B:\n{TENS}", FOUR, 2)
+    assert reading.complete
+    assert reading.scores[2, "acc"] == 5
+
+
+def test_a_factor_given_twice_at_the_beginning_is_a_contradiction():
+    """`S_acc: 6` and then `S_acc: 9` leave that factor without a score, at either end of a verdict."""
+    for text in (f"S_acc: 9\n{SCORES}", f"{SCORES}S_acc: 9"):
+        reading = read_text(text, FOUR, 1)
+        assert [(fault.kind, fault.factor) for fault in reading.faults] == [("contradiction", "acc")]
