@@ -100,3 +100,51 @@ def test_a_factor_given_twice_at_the_beginning_is_a_contradiction():
     for text in (f"S_acc: 9\n{SCORES}", f"{SCORES}S_acc: 9"):
         reading = read_text(text, FOUR, 1)
         assert [(fault.kind, fault.factor) for fault in reading.faults] == [("contradiction", "acc")]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "On reflection, I change S_acc of image 2 to 7.",
+        "Correction: S_acc of Image 2 should be 7, not 5.",
+        "Correction - Image 2: S_acc: 7",
+        "Correction:\n- S_acc of image 2 → 7",
+        "Image 2: after a second look I lower S_acc to 3.",
+        "The Editing Accuracy of the second image should be 7 instead of 5.",
+        "I raised Editing Accuracy for Image 2 from 5 to 7 after that.",
+    ],
+)
+def test_a_correction_in_words_is_a_contradiction(words):
+    """A verdict that is changed afterwards does not stand, and what the change is is asked rather than guessed."""
+    reading = read_text(TWO + words, FOUR, 2)
+    assert [(fault.kind, fault.position, fault.factor) for fault in reading.faults] == [
+        ("contradiction", 2, "acc")
+    ]
+    assert len(reading.scores) == 7
+
+
+def test_a_correction_of_no_factor_in_particular_spoils_all_of_the_image():
+    """Which score is meant is not guessed, nor which image where none is named."""
+    assert {at[0] for at in read_text(TWO + "Image 2 should get 7 instead.", FOUR, 2).scores} == {1}
+    assert {at[1] for at in read_text(TWO + "I lower S_acc to 3.", FOUR, 2).scores} == {"pre", "qua", "real"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "I lowered S_acc of Image 2 from 7 to 5, because the tail is gone.",
+        "To raise the Visual Quality of image 2, the seams should be 2 pixels thinner.",
+        "Image 2 should be ranked second to 1.",
+        "The change of the sky in Image 1 is correct.",
+        "Updated sum for image 2: S_all = 0.4 × S_acc + 0.3 × S_pre + 0.2 × S_qua + 0.1 × S_real = 4",
+    ],
+)
+def test_words_that_change_nothing_leave_the_verdict(words):
+    """An explanation that agrees with the verdict, and advice, are no corrections."""
+    assert read_text(TWO + words, FOUR, 2).complete
+
+
+def test_an_explanation_on_the_line_of_the_scores_is_no_correction():
+    """The numbers of the verdict itself are not taken for those of a change."""
+    text = "Image 1: S_acc: 6, S_pre: 7, S_qua: 8, S_real: 9 – the sky should be warmer"
+    assert read_text(text, FOUR, 1).complete
