@@ -148,3 +148,8 @@ def test_an_explanation_on_the_line_of_the_scores_is_no_correction():
     """The numbers of the verdict itself are not taken for those of a change."""
     text = "Image 1: S_acc: 6, S_pre: 7, S_qua: 8, S_real: 9 – the sky should be warmer"
     assert read_text(text, FOUR, 1).complete
+
+
+def test_a_title_over_the_source_does_not_hide_the_scores_below():
+    """A description of the original, headed so, ends where the scores have a heading of their own."""
+    assert read_text(f"**Original image**\nA fox in the snow.\n\n**Scores**\n{SCORES}", FOUR, 1).complete

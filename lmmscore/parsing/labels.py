@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -51,6 +51,7 @@ _HEADING = re.compile(
 _BRACKETED = re.compile(r"([^()]*)\(([^()]*)\)[: ]*")
 _SCORE_OF = re.compile(r"(?:score|rating)$")
 _JOINT = re.compile(r"[,.; ]{0,3}")
+_UP_TO_WORDS = re.compile(r"[\s•●▪◦+>#|:.()0-9–—-]{0,60}")
 _NEITHER_LETTER_NOR_DIGIT = re.compile(r"[\W_]+")
 
 
@@ -135,6 +136,9 @@ def _image_labels(text: str, n: int, named: Sequence[FactorLabel]) -> Iterator[I
         before_factor = joint is not None and joint.end() in starts
         if match["stop"] is None and (match["preamble"] or not before_factor):
             continue
+        if match["source"] and match["stop"] != ":" and not _factor_follows(text, match.end(), starts):
+            # A title over a description, after which anything may come.
+            continue
         if match["source"] or match["more"]:
             yield ImageLabel(None, match.start("image"), match.end())
         elif match["only"]:
@@ -146,6 +150,11 @@ def _image_labels(text: str, n: int, named: Sequence[FactorLabel]) -> Iterator[I
             yield ImageLabel(position, match.start("image"), match.end())
         else:
             yield ImageLabel(_position(match, n), match.start("image"), match.end())
+
+
+def _factor_follows(text: str, place: int, starts: Container[int]) -> bool:
+    opening = _UP_TO_WORDS.match(text, place)
+    return opening is not None and opening.end() in starts
 
 
 def image_mentions(text: str, start: int, end: int, n: int) -> Iterator[ImageLabel]:
