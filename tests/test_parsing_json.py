@@ -269,8 +269,9 @@ def test_an_object_of_something_else_does_not_replace_the_verdict(text):
 @pytest.mark.parametrize("again", ['"acc": 9', '"S_acc": 9', '"Editing Accuracy": {"score": 9}'])
 def test_a_factor_given_twice_in_one_object_is_a_contradiction(again):
     """Neither the first nor the last of two different numbers wins."""
-    reading = read_text(f"{{{FIRST}, {again}}}", FOUR, 1)
-    assert [(fault.kind, fault.factor) for fault in reading.faults] == [("contradiction", "acc")]
+    for text in (f"{{{FIRST}, {again}}}", f"{{{again}, {FIRST}}}"):
+        reading = read_text(text, FOUR, 1)
+        assert [(fault.kind, fault.factor) for fault in reading.faults] == [("contradiction", "acc")]
     assert read_text(f'{{{FIRST}, "acc": 6}}', FOUR, 1).scores == EXPECTED
 
 
