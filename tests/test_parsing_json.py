@@ -206,3 +206,79 @@ def test_strings_in_json_are_not_read_as_prose():
     """A justification that quotes another score does not contradict the verdict."""
     text = '{"acc": {"score": 6, "reason": "S_pre: 2 at first.\\nImage 1: S_acc: 3"}, "pre": 7, "qua": 5, "real": 6}'
     assert read_text(text, FOUR, 1).scores == EXPECTED
+
+
+@pytest.mark.parametrize(
+    ("second", "first"),
+    [
+        ('"image": "image2.png"', '"image": "image1.png"'),
+        ('"image": "B"', '"image": "A"'),
+        ('"file": "image2.png"', '"file": "image1.png"'),
+        ('"label": "the fox"', '"label": "the dog"'),
+        ('"image": 1, "label": "Image 2"', '"image": 2, "label": "Image 1"'),
+    ],
+)
+def test_a_name_that_is_not_understood_is_not_replaced_by_the_order(second, first):
+    """Entries that name their image somehow are not taken in the order in which they stand."""
+    reading = read_text(f"[{{{second}, {SECOND}}}, {{{first}, {FIRST}}}]", FOUR, 2)
+    assert not reading.scores
+    assert [fault.kind for fault in reading.faults] == ["contradiction"]
+    by_factor = f'{{"acc": [{{{second}, "score": 6}}, {{{first}, "score": 7}}]}}'
+    assert not read_text(by_factor, FOUR, 2).scores
+
+
+@pytest.mark.parametrize(
+    ("second", "first"),
+    [
+        ('"label": "Image 2"', '"label": "Image 1"'),
+        ('"position": 1, "name": "Image 2"', '"position": 2, "name": "Image 1"'),
+        ('"id": 1, "label": "Image 2"', '"id": 2, "label": "Image 1"'),
+        ('"rank": 1, "image": "Image 2"', '"rank": 2, "image": "Image 1"'),
+        ('"id": "image_2"', '"id": "image_1"'),
+    ],
+)
+def test_an_images_name_counts_before_a_running_number(second, first):
+    """Entries sorted by rank and numbered anew belong to the images that they name."""
+    for text in ("[{}, {}]", '{{"ranking": [{}, {}]}}'):
+        reading = read_text(text.format(f"{{{second}, {SECOND}}}", f"{{{first}, {FIRST}}}"), FOUR, 2)
+        assert reading.complete
+        assert (reading.scores[1, "acc"], reading.scores[2, "acc"]) == (6, 8)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"scores": SCORES, "weights": OTHERS}',
+        '{"scores": SCORES, "max": OTHERS}',
+        '{"scores": SCORES, "max_scores": OTHERS}',
+        '{"edited": SCORES, "source": OTHERS}',
+        '{"edited_image": SCORES, "originalImage": OTHERS}',
+        '[{"type": "edited", "scores": SCORES}, {"type": "original", "scores": OTHERS}]',
+        "SCORES\n\nWeights:\n```json\nOTHERS\n```",
+        "SCORES\n\nOriginal image:\nOTHERS",
+    ],
+)
+def test_an_object_of_something_else_does_not_replace_the_verdict(text):
+    """Weights, maxima and the source's numbers are no verdict on the edit, though they come last."""
+    others = '{"acc": 4, "pre": 3, "qua": 2, "real": 1}'
+    reading = read_text(text.replace("SCORES", PLAIN).replace("OTHERS", others), FOUR, 1)
+    assert reading.complete
+    assert reading.scores == EXPECTED
+
+
+@pytest.mark.parametrize("again", ['"acc": 9', '"S_acc": 9', '"Editing Accuracy": {"score": 9}'])
+def test_a_factor_given_twice_in_one_object_is_a_contradiction(again):
+    """Neither the first nor the last of two different numbers wins."""
+    for text in (f"{{{FIRST}, {again}}}", f"{{{again}, {FIRST}}}"):
+        reading = read_text(text, FOUR, 1)
+        assert [(fault.kind, fault.factor) for fault in reading.faults] == [("contradiction", "acc")]
+    assert read_text(f'{{{FIRST}, "acc": 6}}', FOUR, 1).scores == EXPECTED
+
+
+@pytest.mark.parametrize(
+    "caption", ["Format: ", "The expected format is:\n", "Example:\n```json\n", "For example, "]
+)
+def test_an_example_of_the_format_is_not_a_verdict(caption):
+    """A reply that shows the form of an answer and gives none has no scores."""
+    assert not read_text(f"{caption}{PLAIN}\nAnswer: I cannot.", FOUR, 1).scores
+    assert read_text(f"Here are the scores in the required format: {PLAIN}", FOUR, 1).scores == EXPECTED

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from reply_layouts import BINARY, FOUR, TWELVE
 
-from lmmscore.parsing import read_reply, read_text
+from lmmscore.parsing import merged, read_reply, read_text
 from lmmscore.records import Outcome, Reply
 
 REFUSAL = "I'm sorry, but I can't evaluate this image."
@@ -92,3 +92,13 @@ def test_a_second_refusal_is_not_a_zero():
         reading = read_reply(Reply(text), BINARY, 1)
         assert reading.scores == {}
         assert reading.faults[0].kind == "refused"
+
+
+def test_a_repair_that_answers_only_what_was_missing_loses_nothing():
+    """Three factors were read, the fourth is asked again, and the answer gives that one: all four are kept."""
+    first = read_text(
+        "Image 1: S_acc: 6, S_pre: 7, S_qua: 5, S_real: 6\nImage 2: S_pre: 4, S_qua: 3, S_real: 2", FOUR, 2
+    )
+    both = merged(first, read_text("Image 2: S_acc: 7", FOUR, 2), FOUR, 2)
+    assert both.complete
+    assert [both.scores[2, key] for key in ("acc", "pre", "qua", "real")] == [7, 4, 3, 2]

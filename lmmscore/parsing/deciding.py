@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from lmmscore.parsing.reading import Fault, FaultKind, Reading
-from lmmscore.parsing.said import Mark, Said
+from lmmscore.parsing.said import UNKNOWN_IMAGE, Mark, Said
 from lmmscore.scales import Factor
 
 _TWICE = "is scored twice with different numbers"
@@ -24,17 +24,25 @@ def decide(said: Sequence[Said], factors: Sequence[Factor], n: int) -> Reading:
         said, strange = _of_the_only_image(said)
     if strange:
         # Whoever scores an image that was not shown may have numbered all of them otherwise.
-        shown = "1 was" if n == 1 else f"{n} were"
-        return Reading(faults=(Fault("contradiction", f"there is no image {strange[0]}; {shown} shown"),))
+        return Reading(faults=(Fault("contradiction", _strangeness(strange[0], n)),))
     said = _whole_objects(said, len(factors), n)
     size = n * len(factors)
-    start = _last_complete(said, size)
-    if start is None:
+    starts = _complete_verdicts(said, size)
+    if not starts:
         return _reading(_merged(said), _repeated(said), said, factors, n)
+    start = starts[-1]
     verdict = said[start : start + size]
     faults = _contradictions(_merged(verdict), said[start + size :], _AGAIN)
     faults += _opened_twice(said, start, size, len(factors))
+    faults += _begun_twice(said, starts, size)
     return _reading(_merged(verdict), faults, verdict, factors, n)
+
+
+def _strangeness(position: int, n: int) -> str:
+    if position == UNKNOWN_IMAGE:
+        return "it does not say by number which image is which"
+    shown = "1 was" if n == 1 else f"{n} were"
+    return f"there is no image {position}; {shown} shown"
 
 
 def _of_the_only_image(said: Sequence[Said]) -> tuple[list[Said], list[int]]:
@@ -57,17 +65,17 @@ def _whole_objects(said: Sequence[Said], size: int, n: int) -> Sequence[Said]:
     return [each for each in said if not whole or each.layout != "json" or each.unit in whole]
 
 
-def _last_complete(said: Sequence[Said], size: int) -> int | None:
-    """Return where the last verdict begins that gives every score once, or None.
+def _complete_verdicts(said: Sequence[Said], size: int) -> list[int]:
+    """Return where each verdict begins that gives every score once.
 
     Of two verdicts in the same order, so does any stretch between their beginnings: in 1 2 3 1 2 3 also 2 3 1.
     So they are told apart from the front, each beginning where the one before has ended.
     """
-    last: int | None = None
+    found: list[int] = []
     for start in _complete_stretches(said, size):
-        if last is None or start >= last + size:
-            last = start
-    return last
+        if not found or start >= found[-1] + size:
+            found.append(start)
+    return found
 
 
 def _complete_stretches(said: Sequence[Said], size: int) -> list[int]:
@@ -95,6 +103,17 @@ def _opened_twice(said: Sequence[Said], start: int, size: int, factors: int) -> 
     ):
         return []
     return _contradictions(_merged(said[start : start + size]), before, _TWICE) if size > factors else []
+
+
+def _begun_twice(said: Sequence[Said], starts: Sequence[int], size: int) -> list[Fault]:
+    """Return a fault where the first score of the verdict was given just before it, differently."""
+    start = starts[-1]
+    ended = starts[-2] + size if len(starts) > 1 else 0
+    before = said[start - 1] if start > ended else None
+    opener = said[start]
+    if before is None or before.cell != opener.cell or before.layout != opener.layout:
+        return []
+    return _contradictions(_merged([opener]), [before], _TWICE)
 
 
 def _merged(said: Iterable[Said]) -> Marks:

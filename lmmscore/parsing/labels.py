@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -30,14 +30,16 @@ _IMAGE = rf"""
 """
 _NAMED = re.compile(_IMAGE, re.VERBOSE | re.IGNORECASE)
 BULLET = r"[ ]{0,40}(?:>[ ]?){0,5}\|?[ ]{0,3}(?:\#{1,6}[ ]{0,3})?(?:[-•●▪◦+*–—][ ]{1,3})?(?:\(?[0-9]{1,3}[.)][ ]{1,3})?"
+_HEADS = r"(?=(?:['’]s)?(?:[ ]+(?:scores?|ratings?))?[ ]*(?:\([^()\n]{0,80}\)[ ]*)?(?::|[–—-][ ]|\n|\Z))"
 _HEADING = re.compile(
     rf"""
     (?:^{BULLET}|(?<=[;.])[ ]{{1,3}})
     (?:(?:as[ ])?for[ ]|(?P<preamble>(?:[A-Za-z]{{1,20}}[ ]){{1,4}}(?:for|of)[ ]))?
     [(\[]?
     (?P<image>{_IMAGE}
-      | (?P<source>(?:the[ ])?(?:source|original|reference|ground[ -]truth|input)(?:[ ]{_NOUN})?(?=[ ]*:))
-      | (?P<only>(?:the[ ])?edited[ ]image(?=[ ]*:)))
+      | (?P<source>(?:the[ ])?(?:source|original|reference|ground[ -]truth|input)(?:[ ]{_NOUN})?{_HEADS})
+      | (?P<only>(?:the[ ])?edited[ ]image{_HEADS})
+      | (?:the[ ])?(?:edited[ ])?image[ ](?P<letter>(?-i:[A-H])){_HEADS})
     [)\]]?
     (?P<more>[ ]*(?:[,&/–—-]|and|to|through|vs\.?)[ ]*(?:the[ ])?(?:{_NOUN}[ ]*)?\#?[0-9])?
     (?:['’]s)?(?:[ ]*(?:/|\bof\b)[ ]*[0-9]{{1,3}})?(?:[ ]+(?:scores?|ratings?|evaluation|assessment|analysis))?
@@ -49,6 +51,7 @@ _HEADING = re.compile(
 _BRACKETED = re.compile(r"([^()]*)\(([^()]*)\)[: ]*")
 _SCORE_OF = re.compile(r"(?:score|rating)$")
 _JOINT = re.compile(r"[,.; ]{0,3}")
+_UP_TO_WORDS = re.compile(r"[\s•●▪◦+>#|:.()0-9–—-]{0,60}")
 _NEITHER_LETTER_NOR_DIGIT = re.compile(r"[\W_]+")
 
 
@@ -133,13 +136,25 @@ def _image_labels(text: str, n: int, named: Sequence[FactorLabel]) -> Iterator[I
         before_factor = joint is not None and joint.end() in starts
         if match["stop"] is None and (match["preamble"] or not before_factor):
             continue
+        if match["source"] and match["stop"] != ":" and not _factor_follows(text, match.end(), starts):
+            # A title over a description, after which anything may come.
+            continue
         if match["source"] or match["more"]:
             yield ImageLabel(None, match.start("image"), match.end())
         elif match["only"]:
             if n == 1:
                 yield ImageLabel(1, match.start("image"), match.end())
+        elif match["letter"]:
+            # Which of several images is Image B was never said; of one image, there can be no second letter.
+            position = ord(match["letter"]) - ord("A") + 1 if n == 1 else None
+            yield ImageLabel(position, match.start("image"), match.end())
         else:
             yield ImageLabel(_position(match, n), match.start("image"), match.end())
+
+
+def _factor_follows(text: str, place: int, starts: Container[int]) -> bool:
+    opening = _UP_TO_WORDS.match(text, place)
+    return opening is not None and opening.end() in starts
 
 
 def image_mentions(text: str, start: int, end: int, n: int) -> Iterator[ImageLabel]:
@@ -155,6 +170,12 @@ def image_in(text: str, n: int) -> int | None:
         return int(text)
     if text.lower() in _ORDINALS or text.lower() in _WORDS:
         return _ORDINALS.get(text.lower()) or _WORDS[text.lower()]
+    return image_named(text, n)
+
+
+def image_named(text: str, n: int) -> int | None:
+    """Return the image that a text names by a noun: `Image 3`, `the third image`, `#3`, but not `3` or `third`."""
+    text = text.strip(":.()[]_ ")
     match = _NAMED.match(text)
     tail = text[match.end() :].strip(" _").lower() if match else ""
     whole = not tail or tail[0] in "(:-–—[" or tail in {"score", "scores", "ratings"}

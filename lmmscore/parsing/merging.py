@@ -7,16 +7,20 @@ from collections.abc import Sequence
 from lmmscore.parsing.reading import Fault, Reading
 from lmmscore.scales import Factor
 
+_SILENCE = ("missing-image", "missing-factor")
+"""Faults that only say that a reply does not speak of something."""
+
 
 def merged(earlier: Reading, later: Reading, factors: Sequence[Factor], n: int) -> Reading:
     """Return the later reading where it is complete; else the earlier one with what the later adds or replaces.
 
-    A number is never carried over into a contradiction: what the later reply faults stays faulted.
+    A number is never carried over into a contradiction: what the later reply faults stays faulted. What it merely
+    leaves out was not asked again, and is kept.
     """
     if not earlier.scores or (later.complete and _covers(later, factors, n)):
         return later
     scores = earlier.scores | later.scores
-    explained = {(fault.position, fault.factor) for fault in later.faults}
+    explained = {(fault.position, fault.factor) for fault in later.faults if fault.kind not in _SILENCE}
     open_places = [
         (position, factor.key)
         for position in range(1, n + 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from lmmscore.parsing.said import Mark
+from lmmscore.parsing.said import TWO_NUMBERS, Mark
 from lmmscore.scales import Scale
 
 # At most six digits: what is longer is no score, and a reply of nothing but digits must not keep us busy.
@@ -19,6 +19,10 @@ _NUMBER = re.compile(rf"[(\[<\"'“]?[ ]*{_VERDICT}(?:[ ]*[)\]>\"'”])?", re.VE
 _VALUE = re.compile(rf"[(\[]?\s*{_VERDICT}\s*[)\]]?", re.VERBOSE | re.IGNORECASE)
 
 _PLAIN_NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:/[0-9]+)?[.,;)]*"
+# A number with nothing more to say of it; but "2)" right before the next name numbers that.
+_ENDED = r"[0-9]{1,3}(?:\.[0-9]{1,3})?(?:[ ]*/[ ]*[0-9]{1,3})?(?=[ ]*(?:[.,;](?![0-9])|\)(?![ ]+\Z)|\n|\Z))"
+_MAYBE = r"(?:maybe|perhaps|possibly|rather|even|or|no|(?:could|may|might)(?:[ ]also)?[ ]be)"
+_WAVERING = rf"(?:(?:but|or|and)[ ]+)?(?:{_MAYBE}[ ,]+)"
 _NOT_A_SCORE_BEFORE = re.compile(
     rf"""
       [\w%‰°½¼¾⅓⅔]                    # 6th, 50%, 3D, 6½
@@ -26,9 +30,21 @@ _NOT_A_SCORE_BEFORE = re.compile(
     | [-–—/~+][0-9]                   # 1-10, 6–7, 6/7/8
     | \+ | \([0-9.]+\)                # 6+, 0.4(6)
     | [ ]*[=≠<>×·*^+/]                # 1 = poor, 0.4 × 6, 6 + 7, 6 / 7
-    | [ ]*(?:->|→|⇒)[ ]*[0-9]         # 6 → 7
+    | [ ]*(?:->|→|⇒)[^0-9\n]{{0,12}}[0-9]         # 6 → 7, 6 → no, 7
     | [ ]*(?:x|times|cdot)[ ]*[0-9]
-    | [ ]*(?:percent|per[ ]cent|means?)\b
+    | [ ]*(?:%|(?:percent|per[ ]cent|pct|means?)\b)
+    | [ ]*(?:\.{{2,3}}|…)[ ]*[0-9] | [ ]+up[ ]to[ ]+[0-9]     # 6...7, 6 up to 7
+    | [,;][ ]*{_WAVERING}?{_ENDED} | [ ]+\(?{_WAVERING}{_ENDED}     # 6, 7; 6, maybe 7; 6 but could be 7
+    | [ ,(]+(?:minus|plus)[ ]+(?:[0-9]|an?\b|one\b|two\b|half\b)     # 7 minus 1
+    | [ ]+(?:(?:is|being|as)[ ]+)?(?:the[ ]+)?(?:worst|best|lowest|highest|poorest)
+      (?=[ ]*(?:[,;.)\n]|\Z|(?:and|to|scores?|ratings?|possible)\b|[0-9]))     # 1 is worst
+    | :[ ]*[a-z]{{1,15}}[ ,;]+[0-9]+[ ]*:                      # 1: bad, 10: good
+    | [ ]+(?:is|was|seems|feels|looks)[ ]+(?:(?:a[ ]bit|a[ ]little|far|much|perhaps)[ ]+)?too\b     # 8 is too generous
+    | [ ]+(?:would[ ]+(?:be|have|mean|seem)|(?:could|might|may)[ ]+be[ ]+too)\b     # 7 would be too high
+    | [^.\n]{{0,80}}?[ ](?:so|thus|hence|therefore)[ ]+(?:an?[ ]+|it[ ]is[ ]+)?{_ENDED}     # 7 …, so 5
+    # One less, two above Image 1: a difference.
+    | [ ]+(?:lower|higher|more|less|fewer|better|worse)(?=[ ]+than\b|[ ]*(?:[,.;\n]|\Z))
+    | [ ]+(?:above|below|behind|ahead[ ]of)[ ]+(?:the[ ]+)?(?i:image|edit|picture|average|mean|other|previous|first)
     | [ ]*(?:\([^()\n]{{0,40}}\)[ ]*)?(?:to|or|and|through|vs\.?)[ ]+[0-9]       # 6 to 7, 1 (worst) to 10 (best)
     # Two numbers in a row, "6 7", "6 - 7/10", "1 - 10 scale"; but "6 - 2 dogs are missing" explains.
     | [ ]+(?:[-–—~][ ]*)?{_PLAIN_NUMBER}(?![^\s])(?![ ]+(?!(?:out|of|to|or|scale|points?)\b)[A-Za-z])
@@ -119,7 +135,7 @@ def number_below(text: str, start: int, end: int, scale: Scale) -> Mark | None:
         mark = number_at(text, match.end(), end, scale, alone=True)
         found += [mark] if mark else []
     if len({mark.value for mark in found}) > 1:
-        return Mark(None, "it is given two different numbers", found[-1].span)
+        return Mark(None, TWO_NUMBERS, found[-1].span)
     return found[-1] if found else None
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import groupby, zip_longest
 
+from lmmscore.parsing.captions import gives_an_example
 from lmmscore.parsing.labels import BULLET, FactorLabel, ImageLabel, Page, image_mentions
 from lmmscore.parsing.numbers import number_at, number_below
 from lmmscore.parsing.said import Layout, Mark, Said
@@ -34,6 +35,8 @@ _UP_TO_A_LIST = re.compile(
     rf"[ )]*(?:\((?![0-9./ ]+\))[^()\n]{{0,120}}\))?[ ]*(?:scores?)?[ ]*[:.–—-]?[ ]*(?:\n\s*^{BULLET})?[(\[]?",
     re.IGNORECASE | re.MULTILINE,
 )
+
+_SENTENCE = 240
 
 
 def prose_says(page: Page) -> Iterator[Said]:
@@ -71,6 +74,8 @@ def _said(page: Page, position: int | None, key: str, mark: Mark, layout: Layout
 
 def _mark_after(page: Page, label: FactorLabel, limit: int) -> tuple[Mark, bool] | None:
     """Return the verdict on a factor, and whether it stands below its name rather than right behind it."""
+    if gives_an_example(_line_before(page.text, label.start, _SENTENCE)):
+        return None
     opens = _opens_a_clause(page, label)
     if not opens and not _may_stand_in_a_sentence(page.text, label):
         return None
@@ -112,9 +117,9 @@ def _may_stand_in_a_sentence(text: str, label: FactorLabel) -> bool:
     return not _FACTOR_OF_A_SUM.search(before)
 
 
-def _line_before(text: str, place: int) -> str:
+def _line_before(text: str, place: int, length: int = 80) -> str:
     # A stretch of it will do: nothing that is looked for is longer.
-    start = max(0, place - 80)
+    start = max(0, place - length)
     return text[max(start, text.rfind("\n", start, place) + 1) : place]
 
 

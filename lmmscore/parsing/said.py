@@ -8,6 +8,12 @@ from typing import Literal
 
 Layout = Literal["json", "table", "prose", "prose by factor"]
 
+TWO_NUMBERS = "it is given two different numbers"
+"""The fault of a mark that stands for several which contradict each other."""
+
+UNKNOWN_IMAGE = -1
+"""The position of an image that is named in a way that is not understood."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:

@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
+from lmmscore.parsing.captions import captioned_otherwise, is_no_verdict
+from lmmscore.parsing.columns import TWO_COLUMNS, TWO_IMAGES, Cell, images_of_rows, score_column
 from lmmscore.parsing.labels import Page, image_in
 from lmmscore.parsing.numbers import number_at
-from lmmscore.parsing.said import Mark, Said
+from lmmscore.parsing.said import TWO_NUMBERS, Mark, Said
 
 _RULE = re.compile(r"[\s|:+=–—-]*[-–—][\s|:+=–—-]*")
-_IMAGE_COLUMN = re.compile(
-    r"(?:edited )?(?:image|picture|edit|img)s?(?: (?:no\.?|number|id|#))?|#|no\.?", re.IGNORECASE
-)
-_RANK_COLUMN = re.compile(r"\b(?:rank|ranking|place)\b", re.IGNORECASE)
 _NUMBERING = re.compile(r"^[0-9]{1,2}[.)] *")
-_SCORE_COLUMN = re.compile(r"\b(?:score|rating|points)s?\b", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """What stands between two bars, and where it begins in the plain text."""
-
-    text: str
-    start: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +34,25 @@ Entry = tuple[int | None, str, Cell]
 def table_says(page: Page) -> Iterator[Said]:
     """Yield what every table in the reply says."""
     for table in tables(page.text):
+        if captioned_otherwise(page.text, table.start):
+            continue
         unit = page.plain.span(table.start, table.end)
-        for position, key, cell in _entries(table, page):
-            mark = _mark(page, key, cell)
-            if mark is not None and (position is not None or page.n == 1):
-                yield Said(position, key, mark, "table", unit)
+        said = [
+            Said(position, key, mark, "table", unit)
+            for position, key, cell in _entries(table, page)
+            if (mark := _mark(page, key, cell)) is not None and (position is not None or page.n == 1)
+        ]
+        yield from _without_repetition(said)
+
+
+def _without_repetition(said: Sequence[Said]) -> Iterator[Said]:
+    """Yield what a table says; where it says two different things of one image and factor, that neither holds."""
+    values: defaultdict[tuple[int | None, str], set[Fraction | None]] = defaultdict(set)
+    for each in said:
+        values[each.cell].add(each.mark.value)
+    for each in said:
+        twice = len(values[each.cell]) > 1
+        yield replace(each, mark=Mark(None, TWO_NUMBERS, each.mark.span)) if twice else each
 
 
 def _entries(table: Table, page: Page) -> list[Entry]:
@@ -69,29 +74,20 @@ def _entries(table: Table, page: Page) -> list[Entry]:
 
 def _images_as_rows(table: Table, columns: Sequence[str | None], position: int | None, n: int) -> list[Entry]:
     head, *body = table.rows
-    column = _image_column(head, body, columns, n)
+    body = [row for row in body if not _is_labelled_otherwise(row, columns)]
+    images = images_of_rows(head, body, columns, n)
+    # Without a column that names images, a single row belongs to the image named above the table.
+    alone = {position} if position is not None and len(body) == 1 else set()
     found: list[Entry] = []
-    for row in body:
-        image = image_in(row[column].text, n) if column is not None and column < len(row) else None
-        # Without a column that names images, a single row belongs to the image named above the table.
-        image = position if column is None and len(body) == 1 else image
-        found += [(image, key, cell) for key, cell in zip(columns, row, strict=False) if key]
+    for row, named in zip(body, images or [alone] * len(body), strict=True):
+        fault = TWO_IMAGES if len(named) > 1 else ""
+        scored = [(key, replace(cell, fault=fault)) for key, cell in zip(columns, row, strict=False) if key]
+        found += [(image, key, cell) for image in (named or (None,)) for key, cell in scored]
     return found
 
 
-def _image_column(
-    head: list[Cell], body: list[list[Cell]], columns: Sequence[str | None], n: int
-) -> int | None:
-    """Return the column that names images: by its heading, else by its words, else the first unless that ranks."""
-    free = [i for i, key in enumerate(columns) if key is None]
-    headed = [i for i in free if _IMAGE_COLUMN.fullmatch(head[i].text)]
-    spoken = [
-        i
-        for i in free
-        if any(i < len(row) and not row[i].text.isdigit() and image_in(row[i].text, n) for row in body)
-    ]
-    first = [0] if 0 in free and not _RANK_COLUMN.search(head[0].text) else []
-    return next(iter(headed + spoken + first), None)
+def _is_labelled_otherwise(row: list[Cell], columns: Sequence[str | None]) -> bool:
+    return any(is_no_verdict(cell.text) for key, cell in zip(columns, row, strict=False) if key is None)
 
 
 def _images_as_columns(
@@ -107,30 +103,34 @@ def _images_as_columns(
 
 def _one_image(table: Table, first: Sequence[str | None], position: int | None) -> list[Entry]:
     """Read a table of factor and score: of the image named in its corner or above it."""
-    head = table.rows[0]
-    column = _score_column(head) or 1
-    return [
-        (position, key, row[column])
-        for key, row in zip(first, table.rows, strict=True)
-        if key and column < len(row)
-    ]
+    scored = [(key, row) for key, row in zip(first, table.rows, strict=True) if key]
+    # Where the first line is a score already, there is no heading.
+    head = [] if first[0] else table.rows[0]
+    column = score_column(head, [row for _, row in scored], 1)
+    return [(position, key, cell) for key, row in scored if (cell := _score_cell(row, column, 1)) is not None]
 
 
 def _a_line_a_score(body: list[list[Cell]], head: list[Cell], page: Page) -> list[Entry]:
     """Read `| Image 1 | S_acc | 6 |`; a blank image is the one above."""
-    column = _score_column(head) or 2
+    scored = [row for row in body if len(row) > 2 and _factor_in(row[1], page)]
+    column = score_column(head, scored, 2)
     found: list[Entry] = []
     image: int | None = None
     for row in body:
         image = image_in(row[0].text, page.n) if row[0].text else image
-        key = _factor_in(row[1], page) if len(row) > column else None
-        if key is not None:
-            found.append((image, key, row[column]))
+        key = _factor_in(row[1], page) if len(row) > 2 else None
+        cell = _score_cell(row, column, 2)
+        if key is not None and cell is not None:
+            found.append((image, key, cell))
     return found
 
 
-def _score_column(head: list[Cell]) -> int | None:
-    return next((i for i, cell in enumerate(head) if i and _SCORE_COLUMN.search(cell.text)), None)
+def _score_cell(row: list[Cell], column: int | None, first: int) -> Cell | None:
+    """Return the cell in the column of scores; where that is unknown, one that says so."""
+    place = first if column is None else column
+    if place >= len(row):
+        return None
+    return replace(row[place], fault="" if column is not None else TWO_COLUMNS)
 
 
 def _factor_in(cell: Cell, page: Page) -> str | None:
@@ -143,6 +143,8 @@ def _mark(page: Page, key: str, cell: Cell) -> Mark | None:
     if not cell.text.strip("-–— "):
         return None
     end = cell.start + len(cell.text)
+    if cell.fault:
+        return Mark(None, cell.fault, page.plain.span(cell.start, end))
     mark = number_at(page.text, cell.start, end, page.factor(key).scale, alone=True)
     if mark is None:
         return Mark(None, f"{cell.text[:40]} is not a number", page.plain.span(cell.start, end))

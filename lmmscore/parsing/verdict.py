@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
+from lmmscore.parsing.corrections import with_corrections
 from lmmscore.parsing.deciding import decide
 from lmmscore.parsing.jsonish import json_says
 from lmmscore.parsing.labels import Page, read_page
@@ -54,11 +55,12 @@ def _cut_by_limit(reading: Reading, text: str) -> Reading:
 
 def read_text(text: str, factors: Sequence[Factor], n: int) -> Reading:
     """Return what a text says of n images."""
-    said, cut = what_is_said(text, read_page(text, factors, n))
+    page = read_page(text, factors, n)
+    said, cut = what_is_said(text, page)
     if cut:
         return _none("truncated", "the answer ends in the middle of its JSON")
     if said:
-        return decide(said, factors, n)
+        return with_corrections(decide(said, factors, n), page)
     if refuses(text):
         return _none("refused", f"the judge refused: {_short(text)}")
     return _none("no-verdict", "no scores were found in the answer")
