@@ -323,3 +323,51 @@ def test_methods_are_ranked_over_the_tasks_named(form: str, bare: Path) -> None:
     assert "m2" in done.stdout
     assert {row["n"] for row in rows(bare, "--by", "method", "--task", "t1", "--missing", "worst")} == {3}
     assert "known: t0, t1" in str(call("leaderboard", bare, "--by", "method", "--task", "x").exception)
+
+
+@pytest.mark.parametrize("scale", ["1,inf", "-inf,10", "nan,10", "1,nan"])
+def test_a_scale_has_two_ends(scale: str, bare: Path) -> None:
+    """Without an end nothing could be said about what missing scores may change."""
+    assert "finite" in str(call("leaderboard", bare, "--scale", scale).exception)
+    assert "finite" in str(call("published", "check", "editeval_v1", "--scale", scale).exception)
+
+
+def test_levels_and_powers_are_numbers(bare: Path) -> None:
+    """NaN lies in no range."""
+    for option in ("--power", "--alpha"):
+        assert "not a finite number" in refused("power", bare, "m0", "m1", option, "nan")
+    assert "not a finite number" in refused("agree", bare, "--human", bare, "--epsilon", "nan")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["leaderboard", "RUN", "--by", ""],
+        ["leaderboard", "RUN", "--weights", ""],
+        ["leaderboard", "RUN", "--against", " "],
+        ["leaderboard", "RUN", "--scale", ""],
+        ["published", "check", "editeval_v1", "--scale", ""],
+        ["agree", "RUN", "--human", ""],
+        ["agree", "RUN", "--human", "RUN", "--scale", ""],
+        ["agree", "RUN", "--human", "RUN", "--item-column", ""],
+        ["agree", "RUN", "--human", "RUN", "--plots", ""],
+        ["agree", "--scores", "", "--human", "RUN"],
+        ["report", "RUN", "--human", ""],
+        ["report", "RUN", "--out", ""],
+        ["scores", "RUN", "--dialog", ""],
+        ["show", "RUN", "lamp", "--method", ""],
+        ["replay", "RUN", "--dialog", ""],
+        ["init", "RUN", "--name", ""],
+        ["init", "RUN", "--source-column", ""],
+        ["run", "RUN", "--out", ""],
+        ["check", ""],
+    ],
+)
+def test_an_empty_value_is_refused(words: list[str], bare: Path) -> None:
+    """What an unset shell variable gives is a usage error: it is neither none given nor the current folder."""
+    assert "it is empty" in refused(*(bare if word == "RUN" else word for word in words))
+
+
+def test_a_run_with_an_empty_name_is_refused() -> None:
+    """The folder one happens to be in is not what was named."""
+    assert "the name of a run is empty" in str(call("leaderboard", "").exception)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lmmscore.cli.options import filled
+
 if TYPE_CHECKING:
     from lmmscore.cli.inputs import Source
     from lmmscore.leaderboard import Leaderboard
@@ -22,7 +24,11 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option("--task", multiple=True, help="Only this task category; may be repeated.")
 @click.option(
-    "--factor", default="overall", show_default=True, help="What to compare them on; `all` for each in turn."
+    "--factor",
+    callback=filled,
+    default="overall",
+    show_default=True,
+    help="What to compare them on; `all` for each in turn.",
 )
 @click.option("--decimals", type=click.IntRange(0, 10), help="Decimals [2; all there are in JSON].")
 @click.option(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lmmscore.cli.options import filled
+
 if TYPE_CHECKING:
     from lmmscore.cli.inputs import Source
     from lmmscore.leaderboard import Leaderboard
@@ -34,19 +36,32 @@ SECTIONS = ("differences", "wins", "position", "repeats", "sensitivity", "habits
     "--factor", multiple=True, help="Rank by this factor instead of the overall; `all` for each in turn."
 )
 @click.option(
-    "--by", help="Group by these of task, method, factor, item: `task,method` sets tasks side by side."
+    "--by",
+    callback=filled,
+    help="Group by these of task, method, factor, item: `task,method` sets tasks side by side.",
 )
 @click.option("--decimals", type=click.IntRange(0, 10), help="Decimals [2; all there are in CSV and JSON].")
-@click.option("--weights", help="Derive the overall anew: acc=.5,pre=.2,… They are scaled to add up to 1.")
+@click.option(
+    "--weights",
+    callback=filled,
+    help="Derive the overall anew: acc=.5,pre=.2,… They are scaled to add up to 1.",
+)
 @click.option("--missing", type=click.Choice(["exclude", "worst"]), default="exclude", show_default=True,
               help="Leave unscored edits out, or count them as the lowest score.")  # fmt: skip
 @click.option("--average", type=click.Choice(["items", "tasks"]), default="items", show_default=True,
               help="What the mean over all categories gives the same weight to.")  # fmt: skip
-@click.option("--scale", help="Lowest and highest score, where the run does not record them: 1,10.")
+@click.option(
+    "--scale", callback=filled, help="Lowest and highest score, where the run does not record them: 1,10."
+)
 @click.option(
     "--show", multiple=True, type=click.Choice([*SECTIONS, "all"]), help="Add a section; may be repeated."
 )
-@click.option("--against", metavar="TABLE", help="Set beside a published table: editeval_v1, or a file.")
+@click.option(
+    "--against",
+    callback=filled,
+    metavar="TABLE",
+    help="Set beside a published table: editeval_v1, or a file.",
+)
 @click.option("--anyway", is_flag=True, help="Pool several runs although they are not comparable.")
 @click.option(
     "--resamples", type=click.IntRange(0), default=10_000, show_default=True, help="Bootstrap draws."
