@@ -11,8 +11,8 @@ import lmmscore
 PACKAGE = Path(lmmscore.__file__).parent
 
 ORDER = """
-errors records csvsafe whiskers images listing templates scales yamlfile bundled itemrows picturefiles benchmark
-inspection layouts dialogs transcripts conversation ledger judges parsing justifications importing schemas session
+errors arguments records csvsafe whiskers images listing templates scales yamlfile bundled itemrows picturefiles
+benchmark inspection layouts dialogs transcripts conversation ledger judges parsing justifications importing schemas session
 orders scores tables ratings scorefiles leaderboard planning runner anchors drift runlock runs replaying agreement
 forecast api report interactive cli
 """.split()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lmmscore.arguments import refuse_unless_scale, refuse_unless_whole
 from lmmscore.errors import LmmscoreError, nearest
 from lmmscore.leaderboard.cube import Cube, tabulate
 from lmmscore.leaderboard.position import PositionEffect, position_effect
@@ -42,7 +43,8 @@ def rank(
     """
     _refuse(missing, ("exclude", "worst"), "missing")
     _refuse(average, ("items", "tasks"), "average")
-    scores = reweigh(scores, weights) if weights else scores
+    _refuse_numbers(level, resamples, seed, scales or {})
+    scores = scores if weights is None else reweigh(scores, weights)
     cube = tabulate(scores)
     known = dict(scales or {})
     ends = scale_ends(cube, known)
@@ -60,7 +62,7 @@ def rank(
         "resamples": resamples,
         "seed": seed,
     }
-    if weights:
+    if weights is not None:
         settings["weights"] = normalised(weights, [name for name in cube.factors if name != OVERALL])
     if tables[0].factor != OVERALL and factor == OVERALL:
         settings["factors"] = [table.factor for table in tables]
@@ -72,6 +74,14 @@ def rank(
 def _refuse(value: str, known: tuple[str, ...], name: str) -> None:
     if value not in known:
         raise LmmscoreError(f"{name}={value!r}{nearest(value, known)}; known: {', '.join(known)}")
+
+
+def _refuse_numbers(level: float, resamples: int, seed: int, scales: Scales) -> None:
+    if not 0 < level < 1:
+        raise LmmscoreError(f"level={level!r}: it must lie between 0 and 1, as 0.95")
+    refuse_unless_whole(0, resamples=resamples, seed=seed)
+    for name, ends in scales.items():
+        refuse_unless_scale(f"scales[{name!r}]", ends)
 
 
 def scale_ends(cube: Cube, known: Scales) -> dict[str, tuple[float, float]]:

@@ -165,6 +165,8 @@ def against_grid(found: TaskAgainst, name: str, decimals: int) -> Grid:
         below.append(f"Only in this run: {', '.join(found.only_run)}.")
     if found.only_published:
         below.append(f"Only in {name}: {', '.join(found.only_published)}.")
+    if found.ambiguous:
+        below.append(f"Left out, for more than one name may be meant: {', '.join(found.ambiguous)}.")
     columns = (
         "Method",
         "Mean",
@@ -175,7 +177,8 @@ def against_grid(found: TaskAgainst, name: str, decimals: int) -> Grid:
         "Printed rank",
     )
     caption = f"{found.statement} Ranks are among the methods in both; the printed rank is among all."
-    return Grid(f"{found.task} against {name}", columns, rows, caption, (), tuple(below), frozenset({0}))
+    place = found.task if found.factor == OVERALL else f"{found.task}: {found.factor}"
+    return Grid(f"{place} against {name}", columns, rows, caption, (), tuple(below), frozenset({0}))
 
 
 def comparison_grids(found: Comparison, decimals: int) -> list[Grid]:
