@@ -139,7 +139,7 @@ def test_agreement_is_over_the_tasks_asked_for(tmp_path: Path) -> None:
         for frame in (first, second)
     ]
     assert two["edits"] == 32
-    assert two["rank_spearman"] == pytest.approx(stats.spearmanr(*means).statistic)
+    assert two["rank_spearman"] == pytest.approx(stats.spearmanr(means[0], means[1]).statistic)
     assert compared(*files)["agreement"][0]["edits"] == 48
 
 

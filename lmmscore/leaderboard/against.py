@@ -78,9 +78,8 @@ def _task(table: Table, theirs: Sequence[Entry]) -> TaskAgainst:
     spearman, kendall = correlations([r.mean for r in rows], [r.published_mean for r in rows])
     taken = {id(one) for pair in pairs for one in pair}
     shared = keys & {key_of(row.method) for row in table.rows}
-    left = [
-        one.method for one in (*table.rows, *theirs) if key_of(one.method) in shared and id(one) not in taken
-    ]
+    names = [(row.method, id(row)) for row in table.rows] + [(entry.method, id(entry)) for entry in theirs]
+    left = [name for name, line in names if key_of(name) in shared and line not in taken]
     return TaskAgainst(
         task=str(table.task),
         rows=rows,
