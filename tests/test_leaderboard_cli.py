@@ -322,6 +322,7 @@ def test_methods_are_ranked_over_the_tasks_named(form: str, bare: Path) -> None:
     assert done.exit_code == 0, repr(done.exception)
     assert "m2" in done.stdout
     assert {row["n"] for row in rows(bare, "--by", "method", "--task", "t1", "--missing", "worst")} == {3}
+    assert "All task categories" not in done.stdout
     assert "known: t0, t1" in str(call("leaderboard", bare, "--by", "method", "--task", "x").exception)
 
 

@@ -146,7 +146,8 @@ def _board(source: Source, options: dict[str, Any]) -> Leaderboard:
         seed=options["seed"],
     )
     wanted = [t for t in board.tables if options["by"] is None or (t.task is None) == over_all]
-    return replace(board, tables=tuple(wanted))
+    among = tuple(dict.fromkeys(tasks or ())) if over_all else ()
+    return replace(board, tables=tuple(replace(table, among=among) for table in wanted))
 
 
 def _of_tasks(source: Source, options: dict[str, Any]) -> Source:
