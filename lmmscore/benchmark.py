@@ -247,8 +247,9 @@ class _Reader:
 
     def _has_columns(self, place: str, row: Mapping[str, Any]) -> bool:
         for column in ("id", "instruction"):
-            if row.get(column) in (None, ""):
-                hint = nearest(column, row) if column not in row else ""
+            value = row.get(column)
+            if value is None or not str(value).strip():
+                hint = nearest(column, {str(name).lower(): None for name in row}) if column not in row else ""
                 self._problem(place, "missing-column", f"no {column}{hint}")
                 return False
         return True

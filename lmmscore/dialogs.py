@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from lmmscore.bundled import bundled
 from lmmscore.errors import DialogError, FileProblem, nearest
+from lmmscore.records import OVERALL
 from lmmscore.scales import Factor, OverallRule, weights_of
 from lmmscore.templates import fill, ordinal, slots_of
 from lmmscore.yamlfile import load_yaml, validate
@@ -211,8 +212,10 @@ def _incoherences(dialog: Dialog) -> Iterator[str]:
     keys = [factor.key for factor in dialog.factors]
     if len(set(keys)) < len(keys):
         yield "factors: two factors have the same key"
-    if dialog.overall == "weighted" and any(factor.weight is None for factor in dialog.factors):
-        yield "overall: weighted, but a factor has no weight"
+    if OVERALL in keys:
+        yield f"factors: the key {OVERALL} is taken; give this factor another"
+    if dialog.overall == "weighted":
+        yield from _weight_incoherences(dialog)
     read = [key for turn in dialog.turns if turn.read == "scores" for key in (turn.factors or keys)]
     for key in keys:
         if read.count(key) != 1:
@@ -221,12 +224,25 @@ def _incoherences(dialog: Dialog) -> Iterator[str]:
     for number, turn in enumerate(dialog.turns, 1):
         yield from _turn_incoherences(dialog, turn, f"turn {number} ({turn.name})")
     known = _known_slots(dialog)
-    for where, text in [("system", dialog.system), ("repair", dialog.repair.say)]:
-        yield from _unknown_slots(text, known, where)
+    yield from _unknown_slots(dialog.system, known - _ONLY_IN_REPAIRS, "system")
+    yield from _unknown_slots(dialog.repair.say, known, "repair")
+    if not any("edit" in turn.show or any(map(slots_of, turn.show)) for turn in dialog.turns):
+        yield "turns: no turn shows an edit; one must `show: [edit]`"
+
+
+def _weight_incoherences(dialog: Dialog) -> Iterator[str]:
+    weights = [factor.weight for factor in dialog.factors]
+    given = [weight for weight in weights if weight is not None]
+    if len(given) < len(weights):
+        yield "overall: weighted, but a factor has no weight"
+    elif any(not weight.is_finite() or weight < 0 for weight in given):
+        yield "factors: a weight must be 0 or more"
+    elif sum(given) != 1:
+        yield f"factors: the weights add up to {sum(given)}, not to 1"
 
 
 def _turn_incoherences(dialog: Dialog, turn: Turn, where: str) -> Iterator[str]:
-    known = _known_slots(dialog)
+    known = _known_slots(dialog) - _ONLY_IN_REPAIRS
     for text in turn.texts:
         yield from _unknown_slots(text, known, where)
     for kind in turn.show:
@@ -245,6 +261,9 @@ def _turn_incoherences(dialog: Dialog, turn: Turn, where: str) -> Iterator[str]:
 def _known_slots(dialog: Dialog) -> set[str]:
     settings = {f"{n}.{key}" for n, s in dialog.settings.items() for c in s.choices.values() for key in c}
     return {*SLOT_NAMES, *settings, *dialog.settings}
+
+
+_ONLY_IN_REPAIRS = {"problems"}
 
 
 def _unknown_slots(text: str, known: set[str], where: str) -> Iterator[str]:

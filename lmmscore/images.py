@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import io
+import struct
 import threading
 import warnings
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal
 from weakref import WeakValueDictionary
@@ -35,6 +37,9 @@ SUFFIXES = {
     "AVIF": {".avif"},
 }
 """The file names each format goes by. A file named otherwise is reported by `lmmscore check`."""
+
+_BROKEN = (OSError, SyntaxError, ValueError, TypeError, LookupError, RuntimeError, EOFError, struct.error)
+"""What Pillow's readers raise on damaged files, each its own."""
 
 IMAGE_SUFFIXES = frozenset().union(*SUFFIXES.values())
 
@@ -69,10 +74,19 @@ class Header:
 def read_header(path: Path) -> Header:
     """Return what the file says of itself. Raises ImageProblem saying what is wrong and what to do."""
     with _opened(path) as image:
-        width, height = image.size
-        if image.getexif().get(0x0112) in {5, 6, 7, 8}:
-            width, height = height, width
-        return Header(image.format or "", width, height, getattr(image, "n_frames", 1))
+        try:
+            width, height = image.size
+            if _lies_on_its_side(image):
+                width, height = height, width
+            return Header(image.format or "", width, height, getattr(image, "n_frames", 1))
+        except _BROKEN as error:
+            raise ImageProblem(f"{path}: broken picture ({error}); export it again") from error
+
+
+def _lies_on_its_side(image: Image.Image) -> bool:
+    """Tell whether displaying it swaps width and height. Recent Pillows have swapped those of a TIFF already."""
+    stored = getattr(image, "tag_v2", {}).get(256, image.width)
+    return image.getexif().get(0x0112) in {5, 6, 7, 8} and stored == image.width
 
 
 def load_rgb(path: Path) -> Image.Image:
@@ -81,8 +95,15 @@ def load_rgb(path: Path) -> Image.Image:
         try:
             image.load()
             return _to_rgb(ImageOps.exif_transpose(image))
-        except (OSError, SyntaxError, ValueError) as error:
+        except _BROKEN as error:
             raise ImageProblem(f"{path}: broken picture ({error}); export it again") from error
+
+
+@cache
+def _formats() -> list[str]:
+    """The formats that are read. Pillow knows more, and for some of them starts other programs."""
+    Image.init()
+    return [name for name in (*SUFFIXES, "MPO") if name in Image.OPEN]
 
 
 def _opened(path: Path) -> Image.Image:
@@ -92,14 +113,14 @@ def _opened(path: Path) -> Image.Image:
         with warnings.catch_warnings():
             # Pillow warns of large pictures at half its own limit; ours is checked just below.
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            image = Image.open(path)
+            image = Image.open(path, formats=_formats())
     except FileNotFoundError as error:
         raise ImageProblem(f"{path}: no such file") from error
     except UnidentifiedImageError as error:
         raise ImageProblem(f"{path}: not a picture that can be read; PNG, JPEG and WebP are") from error
     except Image.DecompressionBombError as error:
         raise ImageProblem(f"{path}: far too many pixels; scale it down") from error
-    except (OSError, SyntaxError, ValueError) as error:
+    except _BROKEN as error:
         raise ImageProblem(f"{path}: cannot be opened ({error})") from error
     if image.width * image.height > MAX_PIXELS:
         size = f"{image.width}×{image.height}"
@@ -136,7 +157,7 @@ def draw_over(source: Path, layer: Path, out: Path) -> None:
     with _opened(layer) as image:
         try:
             marks = ImageOps.exif_transpose(image).convert("RGBA")
-        except (OSError, SyntaxError, ValueError) as error:
+        except _BROKEN as error:
             raise ImageProblem(f"{layer}: broken picture ({error}); export it again") from error
     if marks.size != base.size:
         marks = marks.resize(base.size, Image.Resampling.BICUBIC)

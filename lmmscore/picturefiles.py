@@ -57,10 +57,10 @@ class PictureFiles:
         edits: dict[str, dict[str, Path]],
     ) -> None:
         """Find the methods from the files there are. A file that fits two ids belongs to the longer one."""
-        taken: set[Path] = set()
+        taken: dict[Path, str] = {}
         for place, row in rows:
             found = (self.file(other, row, place, absent_ok=True) for other in others.values())
-            taken.update(path for path in found if path is not None)
+            taken |= {path: "" for path in found if path is not None}
         for place, row in sorted(rows, key=lambda entry: -len(str(entry[1]["id"]))):
             pattern = self._fill(template, {**row, "method": "\0"}, place)
             if pattern is None:
@@ -69,9 +69,9 @@ class PictureFiles:
             for name in self._listing.candidates(pattern):
                 match = expression.fullmatch(Path(name).as_posix())
                 path = self.inside(name, place) if match and _is_image(name) else None
-                if match and path is not None and path not in taken:
+                # Items whose places are spelt alike share their edits.
+                if match and path is not None and taken.setdefault(path, pattern) == pattern:
                     edits[str(row["id"])].setdefault(match["method"], path)
-                    taken.add(path)
 
     def _fill(self, template: str, row: Mapping[str, Any], place: str) -> str | None:
         unknown = [name for name in re.findall(r"\{(\w+)\}", template) if name not in row]

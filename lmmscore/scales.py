@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -57,6 +58,10 @@ class Scale(_Strict):
             raise ValueError("give either min and max, or values")
         if ranged and self.low >= self.high:
             raise ValueError("min must be below max")
+        if ranged and self.integers and math.floor(self.high) < math.ceil(self.low):
+            raise ValueError("no whole number lies between min and max")
+        if self.values and len(set(self.values)) < len(self.values):
+            raise ValueError("a value is listed twice")
         return self
 
     @cached_property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -142,7 +143,7 @@ def import_(file: Path, name: str | None, out: Path | None, answers: tuple[str, 
     What the document does not say is left as a marked question in the YAML, and asked for here by name.
     """
     from lmmscore.errors import FileProblem
-    from lmmscore.importing import import_document
+    from lmmscore.importing import can_be_set, import_document
 
     draft = import_document(file, name or file.stem, pairs(answers, "--set"))
     target = out or Path("dialogs") / f"{draft.data['dialog']}.yaml"
@@ -155,5 +156,7 @@ def import_(file: Path, name: str | None, out: Path | None, answers: tuple[str, 
         raise FileProblem(f"{target}: cannot be written ({error.strerror})") from error
     click.echo(target)
     for key, text in draft.questions.items():
-        click.echo(f"open question, {key}: {text} (--set {key}=…, or edit the file)", err=True)
-    click.echo(f"next: lmmscore dialogs check {target} && lmmscore dialogs show {target}", err=True)
+        way = f"--set {key}=…, or edit the file" if can_be_set(key) else "edit the file"
+        click.echo(f"open question, {key}: {text} ({way})", err=True)
+    shown = shlex.quote(str(target))
+    click.echo(f"next: lmmscore dialogs check {shown} && lmmscore dialogs show {shown}", err=True)

@@ -6,15 +6,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import yaml
 
+from lmmscore.dialogs import IMAGE_KINDS
 from lmmscore.errors import DialogError, FileProblem, nearest
 from lmmscore.importing.chat import avoids_ties, turns_of
 from lmmscore.importing.inference import factors_of_chat, open_scales, parse_scale
 from lmmscore.importing.prompt import turn_of
-from lmmscore.scales import OPEN
+from lmmscore.scales import OPEN, OverallRule, Scale
 from lmmscore.transcripts import load_transcript
 from lmmscore.yamlfile import read_text
 
@@ -100,8 +101,9 @@ def _draft(
             f"scale.{factor['key']}", answers.get("scale", "") if factor["scale"] == OPEN else ""
         )
         if answer:
-            factor["scale"] = parse_scale(answer) or OPEN
+            factor["scale"] = _scale_typed(answer)
     rule = answers.get("overall", rule or "")
+    _refuse_misfits(answers, factors)
     questions = {**questions, **open_scales(factors), **({} if rule else {"overall": _OVERALL_QUESTION})}
     data = {
         **head,
@@ -112,6 +114,43 @@ def _draft(
         "questions": questions,
     }
     return Draft({key: value for key, value in data.items() if value not in ({}, False)}, questions)
+
+
+def _scale_typed(answer: str) -> dict[str, Any]:
+    scale = parse_scale(answer)
+    try:
+        Scale.model_validate(scale)
+    except ValueError:
+        raise DialogError(
+            f"--set scale: {answer!r} is no scale; write 1-10, integers 1-7 or 0,0.5,1"
+        ) from None
+    return scale or {}
+
+
+def _refuse_misfits(answers: Mapping[str, str], factors: list[dict[str, Any]]) -> None:
+    rule, rules = answers.get("overall", "none"), get_args(OverallRule)
+    if rule not in rules:
+        raise DialogError(f"--set overall: {rule!r} is none of {', '.join(rules)}{nearest(rule, rules)}")
+    if rule == "weighted" and not (factors and all("weight" in factor for factor in factors)):
+        raise DialogError("--set overall=weighted: the document gives no weights; add them in the file")
+    keys = [factor["key"] for factor in factors]
+    for name in answers:
+        key = name.removeprefix("scale.")
+        if key != name and key not in keys:
+            raise DialogError(
+                f"--set {name}: no factor {key}{nearest(key, keys)}; there are: {', '.join(keys) or 'none'}"
+            )
+    kinds = [kind.strip() for kind in answers.get("show", "").split(",") if kind.strip()]
+    for kind in kinds:
+        if kind not in IMAGE_KINDS:
+            raise DialogError(
+                f"--set show: no image {kind!r}{nearest(kind, IMAGE_KINDS)}; known: {', '.join(IMAGE_KINDS)}"
+            )
+
+
+def can_be_set(question: str) -> bool:
+    """Tell whether an answer given at import settles this question; the rest takes a change of the file."""
+    return question in {"overall", "scale", "show"} or question.startswith("scale.")
 
 
 def _refuse_unknown(answers: Mapping[str, str]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from lmmscore.errors import nearest
 from lmmscore.layouts.base import (
     DEFAULT_TASK,
     Choices,
@@ -64,6 +65,9 @@ def take(tree: Tree, choices: Choices) -> Found:
     parts = {task: part for task, part in parts.items() if part.methods}
     if not parts:
         raise _no_sources(tree)
+    if choices.source and all(part.roles["source"][0] != choices.source for part in parts.values()):
+        hint = nearest(choices.source, tree.tops)
+        raise LayoutError(f"{tree.root}: no folder {choices.source} with sources{hint}; see --source")
     items, left_out = [], []
     for task, part in parts.items():
         items += _items(tree, part, task if task_first else None, choices.task or DEFAULT_TASK)

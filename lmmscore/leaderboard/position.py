@@ -151,6 +151,9 @@ def slope_within(
     slope = float(x @ y) / spread
     pushes = np.bincount(item, weights=x * (y - slope * x))
     error = float(np.sqrt((pushes @ pushes) * clusters / (clusters - 1))) / spread
+    if clusters < 3 and error <= 1e-12 and abs(slope) >= TIE:
+        # Two items shown in two orders leave residuals that cancel: nothing is left to measure the error by.
+        return "Too few judgements to tell an effect of position from chance."
     half = float(stdtrit(clusters - 1, (1 + level) / 2)) * error
     p = float(2 * stdtr(clusters - 1, -abs(slope) / error)) if error > 1e-12 else float(abs(slope) < TIE)
     return slope, (slope - half, slope + half), p
