@@ -175,6 +175,8 @@ class _Reader:
         methods = self.file.methods or list(dict.fromkeys(m for item in items for m in item.edits))
         if items and not methods and not self.problems:
             self._problem(str(self.path), "no-edits", "no edit of any method was found; check images.edit")
+        for name in sorted({name for name in methods if methods.count(name) > 1}):
+            self._problem(f"{self.path}, methods", "duplicate", f"{name!r} is listed twice")
         for name in sorted({m for item in items for m in item.edits} - set(methods)):
             says = f"edits of {name!r} are given but it is not under methods{nearest(name, methods)}"
             self._problem(f"{self.path}, methods", "unknown-method", says)

@@ -306,6 +306,10 @@ def _translated(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise LedgerError(
-            f"{path}: {error}; check that the disk has room and the folder may be written, then run the same command"
-        ) from error
+        damaged = any(words in str(error) for words in ("malformed", "not a database", "no such table"))
+        remedy = (
+            "the file is damaged; put back a copy, or move it away and begin anew"
+            if damaged
+            else "check that the disk has room and the folder may be written, then run the same command"
+        )
+        raise LedgerError(f"{path}: {error}; {remedy}") from error

@@ -21,6 +21,7 @@ from lmmscore.importing.document import _scale_typed
 from lmmscore.inspection import inspect
 from lmmscore.layouts import Choices, choose, read, scan
 from lmmscore.leaderboard.position import position_effect
+from lmmscore.ledger import Ledger
 
 Maker = Callable[..., Path]
 
@@ -218,3 +219,19 @@ def test_only_what_can_be_set_is_offered() -> None:
     """`--set` is proposed for a question it can answer."""
     assert can_be_set("overall") and can_be_set("scale.a")
     assert not can_be_set("factors") and not can_be_set("instruction")
+
+
+def test_a_method_listed_twice_is_a_problem(make_benchmark: Maker) -> None:
+    """It would be shown twice and ranked against itself."""
+    root = make_benchmark(items=1)
+    text = (root / "benchmark.yaml").read_text().replace("[alpha, beta, gamma]", "[alpha, alpha, beta]")
+    (root / "benchmark.yaml").write_text(text)
+    with pytest.raises(LmmscoreError, match="'alpha' is listed twice"):
+        load_benchmark(root)
+
+
+def test_a_damaged_ledger_is_called_damaged(tmp_path: Path) -> None:
+    """Making room on the disk would not mend it."""
+    (tmp_path / "l.sqlite").write_bytes(b"certainly no database" * 400)
+    with pytest.raises(LmmscoreError, match="damaged"):
+        Ledger(tmp_path / "l.sqlite")

@@ -103,5 +103,6 @@ def _print_result(run: Run) -> None:
 
     print_board(write_leaderboards(run))
     click.echo(f"\nrun:  {run.path}", err=True)
-    click.echo(f"next: lmmscore leaderboard {run.path} --format tex", err=True)
-    click.echo(f"      lmmscore report {run.path}", err=True)
+    shown = shlex.quote(str(run.path))
+    click.echo(f"next: lmmscore leaderboard {shown} --format tex", err=True)
+    click.echo(f"      lmmscore report {shown}", err=True)

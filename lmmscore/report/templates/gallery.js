@@ -80,7 +80,7 @@ lmm.gallery = (() => {
     list.replaceChildren(...found.map(shell));
     for (const card of list.children) near.observe(card);
     count.textContent = found.length === all.length
-      ? all.length + " items" : found.length + " of " + all.length + " items" + (found.length ? "" : ": nothing matches");
+      ? all.length + (all.length === 1 ? " item" : " items") : found.length + " of " + all.length + " items" + (found.length ? "" : ": nothing matches");
   }
 
   function shell(item) {
