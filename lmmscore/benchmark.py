@@ -243,7 +243,9 @@ class _Reader:
             paths = {k: self.files.file(t, row, f"{place}, images.{k}") for k, t in templates.items()}
             known = {"id", "task", "instruction"}
             fields = {key: str(value) for key, value in row.items() if key not in known}
-            task, wish = str(row.get("task") or "all"), str(row["instruction"])
+            named = row.get("task")
+            # A task called 0 has a name.
+            task, wish = "all" if named in (None, "") else str(named), str(row["instruction"])
             items.append(Item(str(row["id"]), task, wish, _present(paths), edits[str(row["id"])], fields))
         return items
 

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lmmscore.errors import FileProblem
+from lmmscore.factorcolumns import factor_columns
 from lmmscore.records import OVERALL
-from lmmscore.tables import SUFFIXES, Table, is_number, number, read_tables, split_field, text
+from lmmscore.tables import SUFFIXES, Table, number, read_tables, split_field, text
 
 if TYPE_CHECKING:
     import pandas as pd
 
-RATING_COLUMNS = ("item", "method", "rater", "factor", "score", "where")
+RATING_COLUMNS = ("item", "task", "method", "rater", "factor", "score", "where")
 
 ITEM_NAMES = ("item", "item_id", "image_id", "image", "sample_id", "sample", "id", "key", "task_id")
 METHOD_NAMES = ("method", "model", "system", "editor")
@@ -48,6 +49,8 @@ class Columns:
     rater: str = ""
     factor: str = ""
     score: str = ""
+    task: str = ""
+    """Taken where there is such a column: it may have been named for a score file alone."""
 
 
 USUAL = Columns()
@@ -68,11 +71,14 @@ def read_ratings(paths: Sequence[str | Path], columns: Columns = USUAL) -> Human
     """
     import pandas as pd
 
-    tables = [table for path in paths for table in _tables_of(str(path))]
     notes: list[str] = []
+    tables = [table for path in paths for table in _tables_of(str(path), columns, notes)]
     rows: list[tuple[object, ...]] = []
     for table in tables:
-        rows += _rows(table, columns, notes, stem=_rater_name(table.where) if len(tables) > 1 else "")
+        found = _rows(table, columns, notes, stem=_rater_name(table.where) if len(tables) > 1 else "")
+        if not found:
+            notes.append(f"{table.where}: no ratings in it")
+        rows += found
     ratings = pd.DataFrame(rows, columns=list(RATING_COLUMNS))
     if ratings.empty:
         raise FileProblem(
@@ -82,14 +88,22 @@ def read_ratings(paths: Sequence[str | Path], columns: Columns = USUAL) -> Human
     return HumanRatings(ratings, notes)
 
 
-def _tables_of(spec: str) -> list[Table]:
+def _tables_of(spec: str, columns: Columns, notes: list[str]) -> list[Table]:
     path, sheet = split_field(spec)
     if not path.is_dir():
-        return read_tables(path, sheet)
+        return with_items(read_tables(path, sheet), columns.item, notes)
     files = sorted(file for file in path.iterdir() if file.suffix.lower() in SUFFIXES)
     if not files:
         raise FileProblem(f"{path}: no ratings in this folder; known are {', '.join(SUFFIXES)}")
-    return [table for file in files for table in read_tables(file)]
+    return [table for file in files for table in with_items(read_tables(file), columns.item, notes)]
+
+
+def with_items(sheets: list[Table], item: str, notes: list[str]) -> list[Table]:
+    """Return the sheets of a file that name items; the others, such as a legend, are left out with a note."""
+    found = [sheet for sheet in sheets if item in sheet.columns or sheet.find("", ITEM_NAMES)]
+    left = [sheet.where for sheet in sheets if sheet not in found]
+    notes += [f"{where}: this sheet names no item and is left out" for where in left if found]
+    return found or sheets
 
 
 def _rater_name(where: str) -> str:
@@ -112,15 +126,16 @@ def _rows(table: Table, columns: Columns, notes: list[str], *, stem: str) -> lis
         )
     method = table.find(columns.method, METHOD_NAMES)
     rater = table.find(columns.rater, RATER_NAMES)
-    names = {item, method, rater, table.find("", SKIP_NAMES), table.find("", TASK_NAMES)} - {None}
+    task = table.find(columns.task if columns.task in table.columns else "", TASK_NAMES)
+    names = {item, method, rater, table.find("", SKIP_NAMES), task} - {None}
     kept = _without_skipped(table, notes)
     found: list[tuple[object, ...]] = []
-    for factor, place, cell in _cells(table, columns, names, kept):
+    for factor, place, cell in _cells(table, columns, names, kept, notes):
         row, where = table.rows[place], f"{table.where}:{table.lines[place]}"
-        value = _rating(cell, f"{where}: {factor}")
+        value = _rating(table.plain(cell), f"{where}: {factor}")
         if value is not None:
             who = text(row[rater]) if rater else stem
-            what = text(row[item]), text(row[method]) if method else ""
+            what = (text(row[name]) if name else "" for name in (item, task, method))
             found.append((*what, who, factor, value, where))
     return found
 
@@ -136,23 +151,17 @@ def _without_skipped(table: Table, notes: list[str]) -> list[int]:
 
 
 def _cells(
-    table: Table, columns: Columns, names: set[str | None], kept: list[int]
+    table: Table, columns: Columns, names: set[str | None], kept: list[int], notes: list[str]
 ) -> list[tuple[str, int, object]]:
     """Return (factor, row, cell) for every cell that may hold a rating."""
     factor = table.find(columns.factor, FACTOR_NAMES)
     score = table.find(columns.score, SCORE_NAMES)
     if factor is not None and score is not None:
         return [(text(table.rows[place][factor]), place, table.rows[place][score]) for place in kept]
-    wide = [name for name in table.columns if name not in names and _holds_ratings(table, name, kept)]
+    wide = factor_columns(table, names, kept, notes)
     # A lone column called `score` rates the edit as a whole.
     called = {name: OVERALL if name == score and len(wide) == 1 else name for name in wide}
     return [(called[name], place, table.rows[place][name]) for name in wide for place in kept]
-
-
-def _holds_ratings(table: Table, column: str, kept: list[int]) -> bool:
-    """Return whether a column is a factor's: mostly numbers. An instruction or a comment is not."""
-    filled = [table.rows[place][column] for place in kept if text(table.rows[place][column])]
-    return bool(filled) and sum(map(is_number, filled)) * 2 > len(filled)
 
 
 def _rating(cell: object, where: str) -> float | None:
@@ -166,7 +175,7 @@ def _rating(cell: object, where: str) -> float | None:
 
 def _refuse_duplicates(ratings: pd.DataFrame) -> None:
     """Raise where one rater rated one edit twice: which of the two counts is not ours to guess."""
-    key = ["item", "method", "rater", "factor"]
+    key = ["item", "method", "rater", "task", "factor"]
     twice = ratings[ratings.duplicated(key, keep=False)]
     if twice.empty:
         return
@@ -174,7 +183,7 @@ def _refuse_duplicates(ratings: pd.DataFrame) -> None:
     same = twice[(twice[key] == first[key]).all(axis=1)]
     edit = f"{first['item']!r}" + (f" by {first['method']}" if first["method"] else "")
     places = " and ".join(same["where"].unique()[:3])
-    edits = len(twice.drop_duplicates(key[:3]))
+    edits = len(twice.drop_duplicates(key[:4]))
     more = f" ({edits} such cases in all)" if edits > 1 else ""
     if not first["rater"]:
         raise FileProblem(

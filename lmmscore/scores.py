@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import csv
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lmmscore.csvsafe import defuse, restore
 from lmmscore.dialogs import Dialog, Suite
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
 
 SCORE_COLUMNS = ("item", "task", "method", "repeat", "position", "factor", "score", "outcome", "reason")
 _TEXT_COLUMNS = ("item", "task", "method", "factor", "outcome", "reason")
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 SLIP_TOLERANCE = Fraction(1, 20)
 """A stated overall within this of the exact one is rounding, not a slip."""
@@ -123,30 +129,108 @@ def as_cells(row: Score) -> list[object]:
 
 
 def read_scores(path: Path) -> pd.DataFrame:
-    """Return a scores.csv as a tidy frame. Raises FileProblem where it is not one."""
+    """Return a scores.csv as a tidy frame. Raises FileProblem where it is not one, naming the line at fault.
+
+    A spreadsheet's own CSV, with semicolons and decimal commas, is read too.
+    """
+    delimiter = _delimiter(path)
+    frame = _read_cells(path, delimiter)
+    if delimiter == ";":
+        frame["score"] = frame["score"].str.replace(",", ".")
+    faults = _faults(frame)
+    if faults:
+        place, says = min(faults, key=itemgetter(0))
+        raise FileProblem(f"{path}:{_line_at(path, delimiter, place)}: {says}")
+    for name in _TEXT_COLUMNS:
+        texts = {text: restore(text) for text in frame[name].unique()}
+        if any(text != plain for text, plain in texts.items()):
+            frame[name] = frame[name].map(texts)
+    numbers = {name: _mapped(frame[name], _number) for name in ("score", "repeat", "position")}
+    return frame.assign(
+        score=numbers["score"].astype(float),
+        repeat=numbers["repeat"].astype(int),
+        position=numbers["position"].astype("Int64"),
+    )
+
+
+def _delimiter(path: Path) -> str:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            header = file.readline()
+    except FileNotFoundError as error:
+        raise FileProblem(f"{path}: no such file") from error
+    except (OSError, ValueError) as error:
+        raise FileProblem(f"{path}: not a scores.csv ({error})") from error
+    return ";" if header.count(";") > header.count(",") else ","
+
+
+def _read_cells(path: Path, delimiter: str) -> pd.DataFrame:
+    """Return the cells as they are written, every one a string."""
     import pandas as pd
 
     try:
-        frame = pd.read_csv(
-            path,
-            dtype=dict.fromkeys(_TEXT_COLUMNS, "str"),
-            keep_default_na=False,
-            na_values={"score": [""], "position": [""]},
-        )
-    except FileNotFoundError as error:
-        raise FileProblem(f"{path}: no such file") from error
+        frame = pd.read_csv(path, sep=delimiter, dtype="str", keep_default_na=False, encoding="utf-8-sig")
     except (OSError, ValueError, pd.errors.ParserError) as error:
-        raise FileProblem(f"{path}: not a scores.csv ({error})") from error
+        raise FileProblem(f"{path}: not a scores.csv ({str(error).strip()})") from error
     lacking = [name for name in SCORE_COLUMNS if name not in frame.columns]
     if lacking:
         raise FileProblem(
             f"{path}: not a scores.csv: no column {', '.join(lacking)}; `lmmscore scores` converts other files"
         )
-    for name in _TEXT_COLUMNS:
-        texts = {text: restore(text) for text in frame[name].unique()}
-        if any(text != plain for text, plain in texts.items()):
-            frame[name] = frame[name].map(texts)
-    return frame.assign(score=frame["score"].astype(float), position=frame["position"].astype("Int64"))
+    # pandas takes the first column for row names where every line has a cell more than the header.
+    if not isinstance(frame.index, pd.RangeIndex):
+        raise FileProblem(
+            f"{path}: lines have more cells than the header; quote text that has a {delimiter!r}"
+        )
+    return frame
+
+
+def _faults(frame: pd.DataFrame) -> list[tuple[int, str]]:
+    """Return (row, what is wrong), the first of each kind. A failure that carries a number is a fault."""
+    numbers = _mapped(frame["score"], _number)
+    scored, empty = frame["outcome"] == Outcome.SCORED, frame["score"] == ""
+    known = ", ".join(Outcome)
+    kinds = (
+        (~frame["outcome"].isin(list(Outcome)), "outcome", f"outcome {{!r}} is none of {known}"),
+        (numbers.isna() & ~empty, "score", "score {!r} is not a number; leave it empty where there is none"),
+        (scored & empty, "score", "outcome is scored, but there is no score"),
+        (
+            ~scored & ~empty,
+            "score",
+            "score {!r}, though the outcome says there is none; mend one of the two",
+        ),
+        (~_mapped(frame["repeat"], _is_count), "repeat", "repeat {!r} is not a whole number from 1"),
+        (
+            ~_mapped(frame["position"], lambda cell: cell == "" or _is_count(cell)),
+            *("position", "position {!r} is neither empty nor a whole number from 1"),
+        ),
+    )
+    first = [(int(wrong.to_numpy().argmax()), column, says) for wrong, column, says in kinds if wrong.any()]
+    return [(place, says.format(frame[column].iloc[place])) for place, column, says in first]
+
+
+def _mapped(cells: pd.Series, function: Callable[[Any], object]) -> pd.Series:
+    """Return what a function makes of each cell, called once for each distinct one: a large table has few."""
+    return cells.map({cell: function(cell) for cell in cells.unique()})
+
+
+def _number(cell: object) -> float:
+    """Return a cell's number, NaN for anything else: `True`, `inf` and `1_000` are no scores."""
+    value = float(cell) if isinstance(cell, str) and _DECIMAL.fullmatch(cell.strip()) else math.nan
+    return value if math.isfinite(value) else math.nan
+
+
+def _is_count(cell: object) -> bool:
+    value = _number(cell)
+    return value >= 1 and value.is_integer()
+
+
+def _line_at(path: Path, delimiter: str, place: int) -> int:
+    """Return the line at which a row of the table ends; one whose text has line breaks stands on several."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file, delimiter=delimiter)
+        lines = (reader.line_num for row in reader if row)
+        return next(itertools.islice(lines, place + 1, None), 0)
 
 
 def frame_of(rows: Iterable[Score]) -> pd.DataFrame:

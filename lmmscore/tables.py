@@ -6,8 +6,11 @@ Cells stay as written: "007" and "NA" are ids, not a number and a hole. Only `nu
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
+import re
+import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +21,7 @@ from lmmscore.errors import FileProblem, nearest
 SUFFIXES = (".csv", ".tsv", ".txt", ".xlsx", ".jsonl", ".ndjson", ".json")
 NOTHING = {"", "na", "n/a", "nan", "none", "null", "-", "–"}
 """What people write in the cell of a number that is not there."""
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,13 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[dict[str, Any], ...]
     lines: tuple[int, ...]
+    decimal_commas: bool = False
+    """Whether 5,5 is five and a half here, as in files with semicolons."""
+
+    def plain(self, cell: Any) -> Any:
+        """Return a cell that may be a number, with a point where this file writes a decimal comma."""
+        commas = self.decimal_commas and isinstance(cell, str) and _DECIMAL_COMMA.fullmatch(cell)
+        return cell.replace(",", ".") if commas else cell
 
     def find(self, wanted: str, guesses: Iterable[str]) -> str | None:
         """Return the column called `wanted`, or the first of the guesses it has; None without one.
@@ -54,35 +65,35 @@ def split_field(spec: str) -> tuple[Path, str]:
 
 
 def read_tables(path: Path, sheet: str = "") -> list[Table]:
-    """Return the table of a file; several for an Excel file with several sheets that have the same columns."""
+    """Return the table of a file; of an Excel file those of all its filled sheets, or of the one named."""
     if not path.exists():
         raise FileProblem(f"{path}: no such file")
     suffix = path.suffix.lower()
-    if suffix == ".xlsx":
-        return _read_excel(path, sheet)
-    if suffix in (".jsonl", ".ndjson", ".json"):
-        return [_read_json(path)]
-    if suffix in (".csv", ".tsv", ".txt"):
-        return [_read_text(path)]
-    raise FileProblem(
-        f"{path}: cannot read {suffix or 'a file without ending'}; known: {', '.join(SUFFIXES)}"
-    )
+    if suffix not in SUFFIXES:
+        raise FileProblem(
+            f"{path}: cannot read {suffix or 'a file without ending'}; known: {', '.join(SUFFIXES)}"
+        )
+    try:
+        if suffix == ".xlsx":
+            return _read_excel(path, sheet)
+        return [_read_json(path) if "json" in suffix or suffix == ".ndjson" else _read_text(path)]
+    except UnicodeDecodeError as error:
+        raise FileProblem(f"{path}: not UTF-8 (byte {error.start}); save it as UTF-8") from error
+    except (OSError, csv.Error) as error:
+        raise FileProblem(f"{path}: cannot be read ({error})") from error
 
 
 def _read_text(path: Path) -> Table:
-    try:
-        # utf-8-sig: Excel writes a mark before the first column's name, which would else become part of it.
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FileProblem(f"{path}: not UTF-8 (byte {error.start}); save it as CSV UTF-8") from error
+    # utf-8-sig: Excel writes a mark before the first column's name, which would else become part of it.
+    text = path.read_text(encoding="utf-8-sig")
     header = text.split("\n", 1)[0]
     delimiter = max(",;\t", key=header.count) if path.suffix.lower() != ".tsv" else "\t"
-    reader = csv.reader(text.splitlines(keepends=True), delimiter=delimiter)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     rows, lines = [], []
     for row in reader:
         rows.append([cell.strip() for cell in row])
         lines.append(reader.line_num)
-    return _table(str(path), rows, lines)
+    return _table(str(path), rows, lines, decimal_commas=delimiter == ";")
 
 
 def _read_excel(path: Path, sheet: str) -> list[Table]:
@@ -90,7 +101,10 @@ def _read_excel(path: Path, sheet: str) -> list[Table]:
         import openpyxl
     except ImportError as error:
         raise FileProblem(f"{path}: reading Excel needs openpyxl; pip install 'lmmscore[excel]'") from error
-    book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+        raise FileProblem(f"{path}: not an Excel file ({error}); save it anew, or as CSV UTF-8") from error
     try:
         if sheet and sheet not in book.sheetnames:
             listed = ", ".join(book.sheetnames)
@@ -105,7 +119,7 @@ def _read_excel(path: Path, sheet: str) -> list[Table]:
     tables = [_table(f"{path}:{name}", rows, range(1, len(rows) + 1)) for name, rows in filled]
     if not tables:
         raise FileProblem(f"{path}: no rows in it")
-    return [table for table in tables if table.columns == tables[0].columns]
+    return tables
 
 
 def _cell(value: Any) -> str:
@@ -117,7 +131,9 @@ def _cell(value: Any) -> str:
     return str(value).strip()
 
 
-def _table(where: str, rows: Sequence[Sequence[str]], lines: Sequence[int]) -> Table:
+def _table(
+    where: str, rows: Sequence[Sequence[str]], lines: Sequence[int], *, decimal_commas: bool = False
+) -> Table:
     if not rows:
         raise FileProblem(f"{where}: no rows in it")
     columns = [name for name in rows[0] if name]
@@ -125,12 +141,12 @@ def _table(where: str, rows: Sequence[Sequence[str]], lines: Sequence[int]) -> T
     if twice is not None:
         raise FileProblem(f"{where}: two columns are called {twice!r}; rename one")
     kept = [(row, line) for row, line in zip(rows[1:], lines[1:], strict=True) if any(row)]
-    for row, line in kept:
-        if len(row) < len(columns):
-            raise FileProblem(f"{where}:{line}: {len(row)} cells where the header has {len(columns)}")
     places = [place for place, name in enumerate(rows[0]) if name]
+    for row, line in kept:
+        if len(row) <= max(places, default=-1) or any(row[len(rows[0]) :]):
+            raise FileProblem(f"{where}:{line}: {len(row)} cells where the header has {len(rows[0])}")
     records = tuple({rows[0][place]: row[place] for place in places} for row, _ in kept)
-    return Table(where, tuple(columns), records, tuple(line for _, line in kept))
+    return Table(where, tuple(columns), records, tuple(line for _, line in kept), decimal_commas)
 
 
 def _read_json(path: Path) -> Table:
@@ -180,10 +196,14 @@ def number(cell: Any) -> float | None:
         return None
     if isinstance(cell, bool) or not isinstance(cell, str | int | float):
         raise ValueError(f"{cell!r} is not a number")
-    value = float(cell)
+    try:
+        value = float(cell)
+    except ValueError as error:
+        raise ValueError(f"{cell!r} is not a number") from error
     if math.isnan(value):
         return None
-    if math.isinf(value):
+    # Python reads 1_0 as ten; whoever wrote it in a table meant something else.
+    if math.isinf(value) or "_" in str(cell):
         raise ValueError(f"{cell!r} is not a number")
     return value
 

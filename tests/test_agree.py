@@ -416,3 +416,48 @@ def test_what_cannot_be_agreed_by_is_refused_in_a_line(wish: dict[str, Any], say
 
     with pytest.raises(LmmscoreError, match=says):
         compare(**{"judges": {"j": pd.DataFrame()}, "ratings": pd.DataFrame(), **wish})
+
+
+def in_two_tasks(folder: Path, people_columns: str) -> list[str]:
+    """Files in which items 1 to 4 occur in two tasks, and the judge is people's equal on every edit."""
+    edits = [(task, str(item), score + 4 * (task == "t2")) for task in ("t1", "t2")
+             for item, score in enumerate((2, 5, 3, 4), 1)]  # fmt: skip
+    judge = folder / "judge.csv"
+    lines = [f"{item},{task},A,{score}" for task, item, score in edits]
+    judge.write_text("\n".join(["item,task,method,overall", *lines]) + "\n", encoding="utf-8")
+    kept = people_columns.split(",")
+    rows = [{"item": item, "task": task, "method": "A", "rater": who, "overall": str(score)}
+            for task, item, score in edits for who in ("x", "y")]  # fmt: skip
+    people = folder / "people.csv"
+    body = [",".join(row[name] for name in kept) for row in rows if "task" in kept or row["task"] == "t1"]
+    people.write_text("\n".join([people_columns, *body]) + "\n", encoding="utf-8")
+    return ["--scores", str(judge), "--human", str(people)]
+
+
+def test_the_same_id_in_two_tasks_is_two_items(tmp_path: Path) -> None:
+    """Edits are paired by task and item where an id occurs in several tasks, not averaged as if repeated."""
+    result = agree(*in_two_tasks(tmp_path, "item,task,method,rater,overall"), "--json")
+    assert result.exit_code == 0, result.exception
+    rows = json.loads(result.stdout)["rows"]
+    row = pick(rows, factor="overall", level="item", statistic="mae")
+    assert (row["n"], row["value"]) == (8, 0)
+
+
+def test_ids_in_two_tasks_need_ratings_with_a_task(tmp_path: Path) -> None:
+    """Where the ratings do not say which task they are of, nothing is paired, and the line says what to do."""
+    result = agree(*in_two_tasks(tmp_path, "item,method,rater,overall"))
+    assert str(result.exception) == (
+        "judge: item '1' occurs in several tasks ('t1', 't2'), but people's ratings name no task; add a column "
+        "`task`, or give every item its own id"
+    )
+
+
+def test_ratings_in_two_tasks_need_a_judge_with_tasks(tmp_path: Path) -> None:
+    """The other way round too: people rated item 1 of two tasks, and the scores do not say which they are of."""
+    options = in_two_tasks(tmp_path, "item,task,method,rater,overall")
+    judge = Path(options[1])
+    judge.write_text("item,method,overall\n1,A,3\n2,A,4\n3,A,5\n", encoding="utf-8")
+    said = str(agree(*options).exception)
+    assert said.startswith(
+        "people's ratings: item '1' occurs in several tasks ('t1', 't2'), but judge names no task"
+    )

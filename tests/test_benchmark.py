@@ -52,6 +52,16 @@ def test_items_come_from_jsonl_yaml_and_tsv_too(make_benchmark: Maker, form: str
     assert (item.id, item.task, item.instruction) == ("i0", "t", "Do")
 
 
+@pytest.mark.parametrize(("task", "named"), [("0", "0"), ("null", "all"), ('""', "all")])
+def test_a_task_called_zero_keeps_its_name(make_benchmark: Maker, task: str, named: str) -> None:
+    """Only an item without a task belongs to all of them."""
+    root = make_benchmark(items=1)
+    (root / "items.yaml").write_text(f"- {{id: i0, task: {task}, instruction: Do}}\n", encoding="utf-8")
+    settings_file = root / "benchmark.yaml"
+    settings_file.write_text(settings_file.read_text().replace("items.csv", "items.yaml"))
+    assert read_benchmark(root).items[0].task == named
+
+
 def test_methods_are_found_from_the_files(make_benchmark: Maker) -> None:
     """Without a methods key the files say who took part; the source beside them is no method."""
     root = make_benchmark(items=2, methods=("alpha", "null_text"))

@@ -124,3 +124,32 @@ def test_what_cannot_be_read_is_said_with_its_place(
     assert said in str(caught.value)
     assert path in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_no_sheet_is_dropped_for_its_columns(tmp_path: Path) -> None:
+    """One sheet a rater: another order, or a comment more, loses no rater; a legend is left out with a note."""
+    path = tmp_path / "all.xlsx"
+    sheets = {
+        "ann": {"item": ["a"], "quality": [3]},
+        "bob": {"item": ["a"], "quality": [4], "comment": ["nice"]},
+        "cy": {"quality": [5], "item": ["a"]},
+        "legend": {"meaning": ["1 is bad"]},
+    }
+    with pd.ExcelWriter(path) as book:
+        for name, columns in sheets.items():
+            pd.DataFrame(columns).to_excel(book, sheet_name=name, index=False)
+    found = read_ratings([path])
+    assert dict(zip(found.table["rater"], found.table["score"], strict=True)) == {"ann": 3, "bob": 4, "cy": 5}
+    assert found.notes == [f"{path}:legend: this sheet names no item and is left out"]
+
+
+def test_decimal_commas_and_mostly_unreadable_factors(tmp_path: Path) -> None:
+    """5,5 is a rating where semicolons separate; elsewhere it is pointed at and its factor does not vanish."""
+    fine = write(tmp_path / "a.csv", "item;rater;acc;pre;seed\n1;x;5,5;6;1234\n2;x;7,5;8;1234\n")
+    found = read_ratings([fine])
+    assert found.table[found.table["factor"] == "acc"]["score"].tolist() == [5.5, 7.5]
+    assert set(found.table["factor"]) == {"acc", "pre"}
+    assert found.notes == [f"{fine}: column seed is left out; by its name it is no score"]
+    poor = write(tmp_path / "b.csv", 'item,rater,acc,pre\n1,x,"5,5",6\n2,x,"7,5",8\n3,x,7,8\n')
+    with pytest.raises(FileProblem, match=r"b\.csv:2: acc: '5,5' is not a number"):
+        read_ratings([poor])

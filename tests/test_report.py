@@ -415,3 +415,13 @@ def test_the_policy_names_each_script() -> None:
     """Code that is not ours has another digest, and so does not run."""
     said = policy(["a{}"], ["x()"], assets=False)
     assert digest_source("x()") in said and digest_source("y()") not in said
+
+
+@pytest.mark.parametrize("out", [".", "folder"])
+def test_a_folder_is_no_page(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str) -> None:
+    """Told to write to a folder, the report names the file that was probably meant, before it begins."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(FileProblem, match=r"is a folder; name the page, for example (folder/)?report\.html"):
+        write_report([Judged("demo", run)], Wish(out=Path(out), assets=True))
+    assert list(tmp_path.iterdir()) == [tmp_path / "folder"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
@@ -150,3 +151,136 @@ def test_the_published_judges_are_read_whole() -> None:
     assert len(table) == 357 * 13
     assert table["score"].notna().all()
     assert table["score"].between(1, 7).all()
+
+
+def csv_file(path: Path, text: str) -> str:
+    """Write a file and return its path."""
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def book(path: Path, **sheets: list[list[object]]) -> str:
+    """Write an Excel file of these sheets and return its path."""
+    with pd.ExcelWriter(path) as writer:
+        for name, rows in sheets.items():
+            pd.DataFrame(rows[1:], columns=rows[0]).to_excel(writer, sheet_name=name, index=False)
+    return str(path)
+
+
+def test_every_sheet_is_read_and_a_legend_is_noted(tmp_path: Path) -> None:
+    """A sheet a method: neither another order of columns nor one more column makes a method vanish."""
+    first, second = (
+        [["item", "method", "q"], ["1", "A", 5]],
+        [["q", "method", "item", "x"], [2, "B", "1", "y"]],
+    )
+    path = book(tmp_path / "s.xlsx", one=first, two=second, legend=[["what"], ["q is quality"]])
+    assert by_factor(path) == {("1", "A", "q"): 5, ("1", "A", "overall"): 5,
+                               ("1", "B", "q"): 2, ("1", "B", "overall"): 2}  # fmt: skip
+    notes: list[str] = []
+    assert {score.method for score in scores_in(f"{path}:two", notes=notes)} == {"B"} and not notes
+    scores_in(path, notes=notes)
+    assert notes == [f"{path}:legend: this sheet names no item and is left out"]
+
+
+def test_decimal_commas_are_decimals_in_a_file_with_semicolons(tmp_path: Path) -> None:
+    """A European spreadsheet's 5,5 is five and a half, and the factor does not vanish from the overall."""
+    path = csv_file(tmp_path / "s.csv", "item;method;acc;pre\n1,5;A;5,5;6\n2;A;7,5;8\n")
+    found = by_factor(path)
+    assert found["1,5", "A", "acc"] == 5.5 and found["1,5", "A", "overall"] == 5.75
+
+
+def test_a_factor_with_few_numbers_is_still_a_factor(tmp_path: Path) -> None:
+    """Cells that are no numbers are unreadable with a reason; the overall is not made from the other factors."""
+    path = csv_file(
+        tmp_path / "s.csv", 'item,acc,pre,comment\n1,"5,5",6,3\n2,refused,8,bad\n3,7,8,\n4,1_0,8,\n'
+    )
+    table = read_score_file(path).set_index(["item", "factor"])
+    assert set(table.index.get_level_values("factor")) == {"acc", "pre", "overall"}
+    assert table.loc[("1", "overall"), "outcome"] == "unreadable"
+    assert "s.csv:3: acc: 'refused' is not a number" in table.loc[("2", "overall"), "reason"]
+    assert table.loc[("4", "acc"), "outcome"] == "unreadable"
+    assert table.loc[("3", "overall"), "score"] == 7.5
+
+
+def test_a_seed_is_no_factor(tmp_path: Path) -> None:
+    """Columns that by their name are no scores, or are empty, are left out and said so; --factor decides otherwise."""
+    path = csv_file(tmp_path / "s.csv", "item,seed,acc,gone\n1,1234,5,\n2,99,7,\n")
+    result = CliRunner().invoke(command, [path])
+    assert result.exit_code == 0 and "1,,,1,,overall,5,scored," in result.stdout
+    assert f"note: {path}: column seed is left out; by its name it is no score" in result.stderr
+    assert f"note: {path}: column gone is empty and is left out" in result.stderr
+    assert "1 factors (acc)" in result.stderr
+    both = CliRunner().invoke(command, [path, "--factor", "acc", "--factor", "seed"])
+    assert "1,,,1,,overall,619.5,scored," in both.stdout
+    wrong = CliRunner().invoke(command, [path, "--factor", "ac"])
+    assert "no factor 'ac'; did you mean acc?" in str(wrong.exception)
+
+
+def test_a_number_off_every_scale_is_asked_about(tmp_path: Path) -> None:
+    """A column that was hardly meant as a factor does not drown the others in the overall."""
+    path = csv_file(tmp_path / "s.csv", "item,iterations,acc\n1,5000,5\n")
+    with pytest.raises(FileProblem, match=r"column iterations has 5000.*--factor NAME"):
+        read_score_file(path)
+
+
+@pytest.mark.parametrize("repeat", ["0", "1.5", "x", "-1", ""])
+def test_a_repeat_is_a_whole_number_from_one(tmp_path: Path, repeat: str) -> None:
+    """No repeat is quietly made the first."""
+    path = csv_file(tmp_path / "s.csv", f"item,repeat,q\n1,1,3\n1,{repeat},4\n")
+    with pytest.raises(FileProblem, match=rf"s\.csv:3: repeat '{repeat}' is not a whole number from 1"):
+        read_score_file(path)
+
+
+def test_an_id_may_occur_in_several_tasks(tmp_path: Path) -> None:
+    """Item 1 of one task and item 1 of another are two edits; twice in the same task is refused."""
+    path = csv_file(tmp_path / "s.csv", "item,task,q\n1,add,3\n1,remove,4\n")
+    result = CliRunner().invoke(command, [path])
+    assert result.exit_code == 0 and "2 edits" in result.stderr
+    with pytest.raises(FileProblem, match="'1' was scored before"):
+        read_score_file(csv_file(tmp_path / "t.csv", "item,task,q\n1,add,3\n1,add,4\n"))
+
+
+@pytest.mark.parametrize("what", ["item", "method", "task"])
+def test_a_column_that_is_not_there_is_refused(tmp_path: Path, what: str) -> None:
+    """A name the user typed is never ignored: the nearest column is suggested."""
+    path = csv_file(tmp_path / "s.csv", "item,method,task,q\n1,A,t,3\n")
+    result = CliRunner().invoke(command, [path, f"--{what}-column", f"{what}s"])
+    assert isinstance(result.exception, FileProblem)
+    assert f"no column '{what}s'; did you mean {what}?" in str(result.exception)
+
+
+def test_our_own_file_keeps_its_outcomes(tmp_path: Path) -> None:
+    """A scores.csv of ours goes through unchanged, whether a comma or a semicolon separates; options are refused."""
+    text = ",".join(SCORE_COLUMNS) + "\n1,t,A,2,3,q,5.5,scored,\n1,t,B,1,,q,,refused,no thanks\n"
+    ours = csv_file(tmp_path / "a.csv", text)
+    spread = csv_file(tmp_path / "b.csv", text.replace(",", ";").replace("5.5", "5,5"))
+    assert CliRunner().invoke(command, [ours]).stdout == text
+    assert CliRunner().invoke(command, [spread]).stdout == text
+    refused = CliRunner().invoke(command, [ours, "--task-column", "item"])
+    assert "already a scores.csv" in str(refused.exception)
+
+
+@pytest.mark.parametrize("out", [".", "missing/x.csv"])
+def test_an_output_that_cannot_be_written_is_named(tmp_path: Path, out: str) -> None:
+    """A folder, or a file in a folder that is not there, is one line and no traceback."""
+    path = csv_file(tmp_path / "s.csv", "item,q\n1,3\n")
+    result = CliRunner().invoke(command, [path, "-o", str(tmp_path / out)])
+    assert isinstance(result.exception, FileProblem) and "cannot be written" in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("s.xlsx", b"PK\x03\x04 broken", "not an Excel file"),
+        ("s.xlsx", b"no zip", "not an Excel file"),
+        ("s.jsonl", b'{"item": "\xe9", "r": {"q": 1}}', "not UTF-8 (byte 10)"),
+        ("s.csv", b"item,q\n\xe9,1\n", "not UTF-8 (byte 7)"),
+        ("s.csv", b"item,q,r\n1,5,5,6\n", ":2: 4 cells where the header has 3"),
+    ],
+)
+def test_a_file_that_is_broken_is_named(tmp_path: Path, name: str, data: bytes, said: str) -> None:
+    """A file that is not what its ending says, or has more cells than names, is one line."""
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(FileProblem) as caught:
+        read_score_file(str(tmp_path / name))
+    assert str(caught.value).startswith(str(tmp_path / name)) and said in str(caught.value)

@@ -58,7 +58,8 @@ def agree(
     factors = [factors] if isinstance(factors, str) else factors
     notes: list[str] = []
     names = list(judges)
-    ratings, *tables = matching.rename_factors([ratings, *judges.values()], renames or {})
+    tables, ratings = matching.tell_tasks_apart(judges, ratings)
+    ratings, *tables = matching.rename_factors([ratings, *tables], renames or {})
     tables = [_matched(name, table, ratings, notes) for name, table in zip(names, tables, strict=True)]
     check_scale(ratings, tables, notes, scales or {}, scale)
     known = {factor for table in tables for factor in table["factor"].unique()}

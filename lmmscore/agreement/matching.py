@@ -77,6 +77,39 @@ def _near(name: str, others: Sequence[str]) -> str:
     return (close or contained or [""])[0]
 
 
+def tell_tasks_apart(
+    judges: Mapping[str, pd.DataFrame], ratings: pd.DataFrame
+) -> tuple[list[pd.DataFrame], pd.DataFrame]:
+    """Return scores and ratings whose item ids mean one item each: TASK/ID where an id occurs in several tasks.
+
+    Raises where a side names no tasks to go by: pairing by the id alone would average different edits.
+    """
+    tables = list(judges.values())
+    sides = {**judges, "people's ratings": ratings if "task" in ratings else ratings.assign(task="")}
+    found = next(((name, *said) for name, side in sides.items() if (said := _in_several_tasks(side))), None)
+    if found is None:
+        return tables, ratings.drop(columns="task", errors="ignore")
+    who, item, tasks = found
+    for name, side in sides.items():
+        if side["task"].eq("").all():
+            raise FileProblem(
+                f"{who}: item {item!r} occurs in several tasks ({tasks}), but {name} "
+                f"{'names' if name in judges else 'name'} no task; add a column `task`, or give every item its own id"
+            )
+    *tables, ratings = (side.assign(item=side["task"] + "/" + side["item"]) for side in sides.values())
+    return tables, ratings.drop(columns="task")
+
+
+def _in_several_tasks(side: pd.DataFrame) -> tuple[str, str] | None:
+    """Return the first item that occurs in several tasks, and those tasks."""
+    known = side[["item", "task"]].drop_duplicates()
+    several = known[known.duplicated("item", keep=False)]
+    if several.empty:
+        return None
+    item = str(several["item"].iloc[0])
+    return item, _some(set(several[several["item"] == item]["task"]))
+
+
 def match_methods(judge: str, scores: pd.DataFrame, ratings: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     """Return the scores with the methods' names people used, where one side names none and it is plain."""
     ours, theirs = set(scores["method"]), set(ratings["method"])

@@ -129,12 +129,17 @@ def _files(specs: Sequence[str], options: dict[str, Any]) -> list[Source]:
         method=options["method_column"],
         task=options["task_column"],
         task_pattern=options["task_pattern"],
+        shared=True,
     )
     names = [judge_name(spec) for spec in specs]
     named = [name if names.count(name) == 1 else spec for name, spec in zip(names, specs, strict=True)]
+    notes: list[str] = []
+    tables = [read_score_file(spec, layout, dialog, notes) for spec in specs]
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
     return [
-        _with_scales(Source(name, Path(spec), read_score_file(spec, layout, dialog)), dialog)
-        for name, spec in zip(named, specs, strict=True)
+        _with_scales(Source(name, Path(spec), table), dialog)
+        for name, spec, table in zip(named, specs, tables, strict=True)
     ]
 
 
@@ -177,7 +182,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     if twice:
         raise LmmscoreError(f"{twice} is given twice; name each judge once")
     columns = Columns(
-        **{name: options[f"{name}_column"] for name in ("item", "method", "rater", "factor", "score")}
+        **{name: options[f"{name}_column"] for name in ("item", "method", "rater", "factor", "score", "task")}
     )
     ratings = read_ratings(options["human"], columns)
     scales = {factor: ends for judge in judges for factor, ends in scales_of(judge.settings, None).items()}

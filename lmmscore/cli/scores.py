@@ -26,6 +26,8 @@ from lmmscore.cli.options import FilePath, filled
 @click.option("--task-column", callback=filled, default="", help="The column that names the task category.")
 @click.option("--task-pattern", callback=filled, default="", metavar="REGEX",
               help="Find the task in the item's id: the first group in parentheses.")  # fmt: skip
+@click.option("--factor", "factors", multiple=True, metavar="NAME",
+              help="Read only the factors named so; may be given several times.")  # fmt: skip
 @click.option("--rename", "renames", multiple=True, metavar="OLD=NEW", help="Call a factor by another name.")
 def command(file: str, out: Path | None, dialog: str, renames: tuple[str, ...], **columns: Any) -> None:
     """Turn another tool's score file into a tidy scores.csv.
@@ -38,12 +40,18 @@ def command(file: str, out: Path | None, dialog: str, renames: tuple[str, ...], 
     from lmmscore.scorefiles import Layout, scores_in, write_scores
 
     layout = Layout(**{name: columns[f"{name}_column"] for name in ("item", "method", "task")},
-                    task_pattern=columns["task_pattern"])  # fmt: skip
-    scores = scores_in(file, layout, load_dialog(dialog) if dialog else None, _parse_renames(renames))
+                    task_pattern=columns["task_pattern"], factors=columns["factors"])  # fmt: skip
+    notes: list[str] = []
+    checked = load_dialog(dialog) if dialog else None
+    scores = scores_in(file, layout, checked, _parse_renames(renames), notes)
     write_scores(scores, sys.stdout if out is None else out)
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
     unscored = [score for score in scores if score.score is None and score.factor != OVERALL]
-    edits = len({(score.item, score.method, score.repeat) for score in scores})
-    click.echo(f"{edits} edits, {len({score.factor for score in scores}) - 1} factors and overall", err=True)
+    edits = len({(score.item, score.task, score.method, score.repeat) for score in scores})
+    factors = list(dict.fromkeys(score.factor for score in scores if score.factor != OVERALL))
+    listed = f" ({', '.join(factors)})" if factors else ""
+    click.echo(f"{edits} edits, {len(factors)} factors{listed} and overall", err=True)
     if unscored:
         click.echo(f"{len(unscored)} scores are missing; the first: {unscored[0].reason}", err=True)
         sys.exit(3)

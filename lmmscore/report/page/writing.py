@@ -53,6 +53,9 @@ class Wish:
 
 def write_report(runs: Sequence[Judged], wish: Wish) -> Path:
     """Write the page about one or several runs, and return its file. Raises FileProblem."""
+    # Before the work, not after it; and a bare `.` has no name to put the assets or the unfinished page beside.
+    if wish.out.is_dir():
+        raise FileProblem(f"{wish.out}: is a folder; name the page, for example {wish.out / 'report.html'}")
     album = Album()
     gathered = gather(runs, album, wish.agreement, wish.renames)
     thumb_px = wish.thumb_px or sensible_px(len(album))

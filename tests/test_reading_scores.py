@@ -1,0 +1,69 @@
+"""Reading a scores.csv: a line that contradicts itself is refused by its number, never ranked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lmmscore.errors import FileProblem
+from lmmscore.scores import SCORE_COLUMNS, read_scores
+
+GOOD = ["1", "t", "A", "1", "2", "overall", "9", "scored", ""]
+
+
+def scores_csv(path: Path, *lines: list[str], delimiter: str = ",") -> Path:
+    """Write a scores.csv of these lines."""
+    path.write_text(
+        "".join(delimiter.join(line) + "\n" for line in (SCORE_COLUMNS, *lines)), encoding="utf-8"
+    )
+    return path
+
+
+def changed(**cells: str) -> list[str]:
+    """A good line with some of its cells changed."""
+    return [cells.get(name, cell) for name, cell in zip(SCORE_COLUMNS, GOOD, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (changed(outcome="refused"), "score '9', though the outcome says there is none"),
+        (changed(outcome="unreadable"), "score '9', though the outcome says there is none"),
+        (changed(outcome="fine"), "outcome 'fine' is none of scored,"),
+        (changed(score=""), "outcome is scored, but there is no score"),
+        *((changed(score=score), f"score '{score}' is not a number")
+          for score in ("True", "nan", "inf", "1e999", "abc", "1_0", "5·5")),
+        *((changed(repeat=repeat), f"repeat '{repeat}' is not a whole number")
+          for repeat in ("1.5", "", "-1", "0", "x")),
+        *((changed(position=position), f"position '{position}' is neither empty nor")
+          for position in ("x", "1.5", "0")),
+        (GOOD[:5], "outcome '' is none of"),
+    ],
+)  # fmt: skip
+def test_a_line_that_cannot_be_meant_is_refused_by_its_number(
+    tmp_path: Path, line: list[str], said: str
+) -> None:
+    """A refusal with a number, a score that is no number, half a repeat: the file, the line, what is wrong."""
+    quoted = [*GOOD[:-1], '"two\nlines"']
+    path = scores_csv(tmp_path / "s.csv", quoted, line)
+    with pytest.raises(FileProblem) as caught:
+        read_scores(path)
+    assert str(caught.value).startswith(f"{path}:4: {said}")
+
+
+def test_a_line_with_more_cells_than_the_header_is_refused(tmp_path: Path) -> None:
+    """An unquoted comma in a reason must not move every cell by one column."""
+    with pytest.raises(FileProblem, match="more cells than the header"):
+        read_scores(scores_csv(tmp_path / "s.csv", [*GOOD, "more"]))
+
+
+def test_ours_saved_by_a_spreadsheet_is_read(tmp_path: Path) -> None:
+    """Semicolons, decimal commas and whole numbers written 1.0 change nothing; a failure keeps its reason."""
+    failed = changed(method="B", score="", outcome="refused", position="", reason="no, thanks")
+    path = scores_csv(tmp_path / "s.csv", changed(score="5,25", repeat="1.0"), failed, delimiter=";")
+    table = read_scores(path)
+    assert table["score"].tolist()[0] == 5.25 and table["score"].isna().tolist() == [False, True]
+    assert table["outcome"].tolist() == ["scored", "refused"] and table["reason"].tolist()[1] == "no, thanks"
+    assert table["repeat"].tolist() == [1, 1]
+    assert table["position"].dtype == "Int64" and table["position"].isna().tolist() == [False, True]
