@@ -191,7 +191,7 @@ def run(
         benchmark=Path(benchmark),
         dialog=dialog,
         judge=judge,
-        out=None if out is None else Path(out),
+        out=_named("out", out),
         order=order,
         repeats=repeats,
         seed=seed,
@@ -200,13 +200,20 @@ def run(
         items=tuple(items),
         methods=tuple(methods),
         settings=dict(settings or {}),
-        ledger=None if ledger is None else Path(ledger),
+        ledger=_named("ledger", ledger),
         max_side_px=max_side_px,
         image_format=image_format,
         judge_options=dict(judge_options or {}),
         anchors=tuple(anchors),
     )
     return _run_anywhere(request, hooks or Hooks())
+
+
+def _named(name: str, value: str | Path | None) -> Path | None:
+    """Return a path; raise for an empty one, which would be the folder one happens to be in."""
+    if value == "":
+        raise LmmscoreError(f"{name} is empty; name a path, or leave it out")
+    return None if value is None else Path(value)
 
 
 def _run_anywhere(request: Request, hooks: Hooks) -> Run:

@@ -396,6 +396,28 @@ def test_an_agreement_shows_in_a_notebook_and_as_a_frame(tmp_path: Path) -> None
     assert first["value"] == json.loads(found.to_json())["rows"][0]["value"] == 1.0
 
 
+@pytest.mark.parametrize(
+    ("wish", "says"),
+    [
+        ({"seed": -1}, "whole number from 0 on"),
+        ({"resamples": 0}, "whole number from 2 on"),
+        ({"minimum_edits": 1}, "whole number from 2 on"),
+        ({"epsilon": float("nan")}, "between 0 and 1"),
+        ({"scale": (1, float("inf"))}, "lowest and the highest"),
+        ({"judges": {}}, "no judge"),
+    ],
+)
+def test_what_cannot_be_agreed_by_is_refused_in_a_line(wish: dict[str, Any], says: str) -> None:
+    """A program that asks for what makes no sense is told so, as LmmscoreError."""
+    import pandas as pd
+
+    from lmmscore.agreement import agree as compare
+    from lmmscore.errors import LmmscoreError
+
+    with pytest.raises(LmmscoreError, match=says):
+        compare(**{"judges": {"j": pd.DataFrame()}, "ratings": pd.DataFrame(), **wish})
+
+
 def in_two_tasks(folder: Path, people_columns: str) -> list[str]:
     """Files in which items 1 to 4 occur in two tasks, and the judge is people's equal on every edit."""
     edits = [(task, str(item), score + 4 * (task == "t2")) for task in ("t1", "t2")

@@ -254,3 +254,10 @@ def test_killed_at_any_moment_it_goes_on_where_it_was(tmp_path: Path, make_bench
     ).read_bytes()
     # Only what was in flight at the moment of a kill, one question a worker, may have been asked twice.
     assert len(log.read_text().split()) <= len(calm.asked) + 4 * 3
+
+
+def test_an_empty_path_is_refused(make_benchmark: Maker) -> None:
+    """An empty `out` or `ledger` would be the folder one happens to be in."""
+    for name in ("out", "ledger"):
+        with pytest.raises(LmmscoreError, match=f"{name} is empty"):
+            lmmscore.run(make_benchmark(items=1), judge=judge(), **{name: ""})

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from scipy import stats
-from tidy_frames import judged, overall
+from tidy_frames import FACTORS, judged, overall, tidy
 
+from lmmscore.cli import lmmscore
 from lmmscore.errors import LmmscoreError
 from lmmscore.leaderboard import rank
 from lmmscore.leaderboard.compare import Comparison, compare, pool
@@ -106,3 +110,61 @@ def test_json_has_ranks_agreement_and_what_differs() -> None:
     assert set(found) == {"runs", "differing", "ranks", "agreement", "cautions"}
     assert {line["task"] for line in found["ranks"]} == {"t0", "t1", None}
     assert all(len(line["ranks"]) == len(line["means"]) == 2 for line in found["ranks"])
+
+
+def saved(tmp_path: Path, **frames: pd.DataFrame) -> list[str]:
+    for name, frame in frames.items():
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    return [str(tmp_path / f"{name}.csv") for name in frames]
+
+
+def compared(*words: str) -> dict[str, Any]:
+    done = CliRunner().invoke(lmmscore, ["compare", *words, "--json"])
+    assert done.exit_code == 0, repr(done.exception)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_agreement_is_over_the_tasks_asked_for(tmp_path: Path) -> None:
+    """--task narrows the agreement as it narrows the tables, and two tasks count both."""
+    first, second = judged(12, 4, tasks=3, seed=1), judged(12, 4, tasks=3, seed=2)
+    files = saved(tmp_path, first=first, second=second)
+    one = compared(*files, "--task", "t1")["agreement"][0]
+    assert one["edits"] == 16
+    two = compared(*files, "--task", "t1", "--task", "t2")["agreement"][0]
+    means = [
+        frame[(frame["factor"] == "overall") & frame["task"].isin(["t1", "t2"])]
+        .groupby("method")["score"]
+        .mean()
+        for frame in (first, second)
+    ]
+    assert two["edits"] == 32
+    assert two["rank_spearman"] == pytest.approx(stats.spearmanr(means[0], means[1]).statistic)
+    assert compared(*files)["agreement"][0]["edits"] == 48
+
+
+def test_without_an_overall_each_factor_is_compared_and_named(tmp_path: Path) -> None:
+    """A dialog without an overall gives a table and an agreement for every factor, and so does `all`."""
+    full = judged(6, 3, seed=1)
+    parts = full[full["factor"] != "overall"]
+    files = saved(tmp_path, first=parts, second=judged(6, 3, seed=2))
+    found = compared(*files)
+    assert {line["factor"] for line in found["ranks"]} == set(FACTORS)
+    assert [(pair["factor"], pair["edits"]) for pair in found["agreement"]] == [(f, 18) for f in FACTORS]
+    shown = CliRunner().invoke(lmmscore, ["compare", *files, "--format", "md"]).stdout
+    assert all(f"All task categories: {factor}" in shown for factor in FACTORS)
+    assert "Not every run has an overall" in shown
+    everything = saved(tmp_path, third=full, fourth=judged(6, 3, seed=2))
+    assert [pair["factor"] for pair in compared(*everything, "--factor", "all")["agreement"]] == [
+        "overall", *FACTORS,
+    ]  # fmt: skip
+
+
+def test_runs_without_a_common_factor_are_not_compared(tmp_path: Path) -> None:
+    """What cannot be compared is refused with what each run has; a misspelt factor names the run."""
+    files = saved(tmp_path, a=tidy([{"factor": "x", "score": 5.0}]), b=tidy([{"factor": "yy", "score": 5.0}]))
+    refused = CliRunner().invoke(lmmscore, ["compare", *files])
+    assert "no scored factor in common (a: x; b: yy)" in str(refused.exception)
+    assert "no factor 'x' in b" in str(
+        CliRunner().invoke(lmmscore, ["compare", *files, "--factor", "x"]).exception
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import statistics
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -374,3 +375,25 @@ def test_a_fixed_order_is_pointed_out() -> None:
     scores = overall({"A": [8.0, 7.0, 8.0], "B": [6.0, 5.0, 6.5]})
     scores["position"] = pd.array([1 if m == "A" else 2 for m in scores["method"]], dtype="Int64")
     assert any("always stood in the same place" in note for note in quick(scores).notes)
+
+
+@pytest.mark.parametrize(
+    ("wish", "says"),
+    [
+        ({"level": 1.5}, "between 0 and 1"),
+        ({"level": float("nan")}, "between 0 and 1"),
+        ({"resamples": -5}, "whole number from 0 on"),
+        ({"resamples": 10.5}, "whole number from 0 on"),
+        ({"seed": -1}, "whole number from 0 on"),
+        ({"task": []}, "task is empty; name one of: t0, t1"),
+        ({"factor": []}, "factor is empty; name one of: acc"),
+        ({"weights": {}}, "there are no weights"),
+        ({"weights": {"acc": float("inf")}}, "finite"),
+        ({"scales": {"overall": (1.0, float("inf"))}}, "lowest and the highest"),
+        ({"scales": {"overall": (10, 1)}}, "lowest and the highest"),
+    ],
+)
+def test_what_cannot_be_ranked_by_is_refused_in_a_line(wish: dict[str, Any], says: str) -> None:
+    """A program that asks for what makes no sense is told so, as LmmscoreError."""
+    with pytest.raises(LmmscoreError, match=says):
+        rank(judged(4, 2), **wish)

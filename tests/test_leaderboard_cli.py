@@ -224,3 +224,151 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
     """What is not there is said to be not there, in one line."""
     assert "no run here" in str(call("leaderboard", tmp_path).exception)
     assert "no such file" in str(call("leaderboard", tmp_path / "x.csv").exception)
+
+
+def rows(*words: str | Path) -> list[dict[str, object]]:
+    tables = data("leaderboard", *words, "--json")["tables"]
+    assert isinstance(tables, list)
+    return [row for table in tables for row in table["rows"]]
+
+
+def refused(*words: str | Path) -> str:
+    done = call(*words)
+    assert done.exit_code == 2, done.output
+    return done.stderr
+
+
+@pytest.fixture
+def holed(tmp_path: Path) -> Path:
+    """Two edits of which one has no score, on a file of its own."""
+    file = tmp_path / "holed.csv"
+    overall({"A": [8.0, None], "B": [6.0, 4.0]}).to_csv(file, index=False)
+    return file
+
+
+@pytest.fixture
+def factors_only(tmp_path: Path) -> Path:
+    """Scores of a dialog without an overall."""
+    file, scores = tmp_path / "parts.csv", judged(6, 3)
+    scores[scores["factor"] != "overall"].to_csv(file, index=False)
+    return file
+
+
+def test_plain_means_count_holes_as_told(holed: Path) -> None:
+    """--missing and --scale change the means of groups too, and the caption says which rule it was."""
+    assert rows(holed, "--by", "task")[0]["mean"] == 6.0
+    worst = rows(holed, "--by", "task", "--missing", "worst", "--scale", "2,10")
+    assert (worst[0]["mean"], worst[0]["n"]) == (5.0, 4)
+    shown = call(
+        "leaderboard", holed, "--by", "task", "--missing", "worst", "--scale", "2,10", "--format", "md"
+    )
+    assert "counted as 2, the lowest score (missing: worst)" in shown.stdout
+    assert (
+        "left out (missing: exclude)" in call("leaderboard", holed, "--by", "task", "--format", "md").stdout
+    )
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ["--average", "tasks"],
+        ["--show", "wins"],
+        ["--against", "editeval_v1"],
+        ["--resamples", "100"],
+        ["--seed", "1"],
+        ["--scale", "1,10"],
+    ],
+)
+def test_plain_means_refuse_what_only_a_ranking_has(option: list[str], bare: Path) -> None:
+    """An option that would change nothing is a usage error, not a silence."""
+    assert option[0] in refused("leaderboard", bare, "--by", "task", *option)
+
+
+def test_tables_refuse_what_they_have_no_place_for(bare: Path) -> None:
+    """Without tables by task nothing can stand against a published task; without one over all, nothing to weigh."""
+    assert "--against" in refused("leaderboard", bare, "--by", "method", "--against", "editeval_v1")
+    assert "--average" in refused("leaderboard", bare, "--task", "t0", "--average", "tasks")
+
+
+def test_plain_means_of_several_factors_name_each(bare: Path, factors_only: Path) -> None:
+    """Two factors, `all`, or no overall: a line for each factor and never one mean of all."""
+    assert {row["factor"] for row in rows(bare, "--by", "task", "--factor", "acc", "--factor", "pre")} == {
+        "acc", "pre",
+    }  # fmt: skip
+    assert len(rows(bare, "--by", "task", "--factor", "all")) == 10
+    assert {row["factor"] for row in rows(factors_only, "--by", "item")} == {"acc", "pre", "qua", "real"}
+    assert len(rows(bare, "--by", "task,factor", "--factor", "acc")) == 2
+
+
+def test_plain_means_of_an_unknown_task_name_the_known(bare: Path) -> None:
+    """A misspelt task is answered with those there are."""
+    said = str(call("leaderboard", bare, "--by", "item", "--task", "t00").exception)
+    assert "did you mean t0" in said
+    assert "known: t0, t1" in said
+
+
+def test_power_without_an_overall_says_what_to_name(factors_only: Path) -> None:
+    """One factor must be meant, and only the user knows which."""
+    assert "name a factor with --factor: acc, pre, qua, real" in str(
+        call("power", factors_only, "m0", "m1").exception
+    )
+    assert call("power", factors_only, "m0", "m1", "--factor", "acc").exit_code == 0
+
+
+@pytest.mark.parametrize("form", ["md", "csv", "tex", "json"])
+def test_methods_are_ranked_over_the_tasks_named(form: str, bare: Path) -> None:
+    """`--by method --task` is one table over those tasks, in every format and with its sections."""
+    done = call("leaderboard", bare, "--by", "method", "--task", "t1", "--format", form, "--show", "position")
+    assert done.exit_code == 0, repr(done.exception)
+    assert "m2" in done.stdout
+    assert {row["n"] for row in rows(bare, "--by", "method", "--task", "t1", "--missing", "worst")} == {3}
+    assert "All task categories" not in done.stdout
+    assert "known: t0, t1" in str(call("leaderboard", bare, "--by", "method", "--task", "x").exception)
+
+
+@pytest.mark.parametrize("scale", ["1,inf", "-inf,10", "nan,10", "1,nan"])
+def test_a_scale_has_two_ends(scale: str, bare: Path) -> None:
+    """Without an end nothing could be said about what missing scores may change."""
+    assert "finite" in str(call("leaderboard", bare, "--scale", scale).exception)
+    assert "finite" in str(call("published", "check", "editeval_v1", "--scale", scale).exception)
+
+
+def test_levels_and_powers_are_numbers(bare: Path) -> None:
+    """NaN lies in no range."""
+    for option in ("--power", "--alpha"):
+        assert "not a finite number" in refused("power", bare, "m0", "m1", option, "nan")
+    assert "not a finite number" in refused("agree", bare, "--human", bare, "--epsilon", "nan")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["leaderboard", "RUN", "--by", ""],
+        ["leaderboard", "RUN", "--weights", ""],
+        ["leaderboard", "RUN", "--against", " "],
+        ["leaderboard", "RUN", "--scale", ""],
+        ["published", "check", "editeval_v1", "--scale", ""],
+        ["agree", "RUN", "--human", ""],
+        ["agree", "RUN", "--human", "RUN", "--scale", ""],
+        ["agree", "RUN", "--human", "RUN", "--item-column", ""],
+        ["agree", "RUN", "--human", "RUN", "--plots", ""],
+        ["agree", "--scores", "", "--human", "RUN"],
+        ["report", "RUN", "--human", ""],
+        ["report", "RUN", "--out", ""],
+        ["scores", "RUN", "--dialog", ""],
+        ["show", "RUN", "lamp", "--method", ""],
+        ["replay", "RUN", "--dialog", ""],
+        ["init", "RUN", "--name", ""],
+        ["init", "RUN", "--source-column", ""],
+        ["run", "RUN", "--out", ""],
+        ["check", ""],
+    ],
+)
+def test_an_empty_value_is_refused(words: list[str], bare: Path) -> None:
+    """What an unset shell variable gives is a usage error: it is neither none given nor the current folder."""
+    assert "it is empty" in refused(*(bare if word == "RUN" else word for word in words))
+
+
+def test_a_run_with_an_empty_name_is_refused() -> None:
+    """The folder one happens to be in is not what was named."""
+    assert "the name of a run is empty" in str(call("leaderboard", "").exception)

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tidy_frames import overall
+from tidy_frames import judged, overall
 
 from lmmscore.errors import FileProblem
 from lmmscore.leaderboard import rank
 from lmmscore.leaderboard.against import against, correlations
 from lmmscore.leaderboard.published import Entry, check, find_published, key_of, largest_std, load_published
+from lmmscore.report.extra_grids import against_grid
 
 SHARED = Path(__file__).parents[1].parent / "shared"
 
@@ -177,3 +178,23 @@ def test_too_few_methods_have_no_correlation() -> None:
     scores = overall({"SINE": [6.0], "DDS": [8.0]}, task="background_change")
     found = against(rank(scores, resamples=0), load_published(find_published("editeval_v1")))
     assert "too few" in found[0].statement
+
+
+def test_a_name_that_fits_two_lines_is_matched_by_its_spelling_or_left_out() -> None:
+    """`a` and `A` are not one method counted twice, and of `v1.5` and `v15` none stands for the other."""
+    scores = overall({"A": [6.0], "B": [8.0], "v1.5": [5.0], "v15": [4.0]})
+    names = {"a": 7.0, "A": 5.0, "b": 3.0, "V 1.5": 2.0}
+    entries = [Entry("t", name, mean, None, None, line) for line, (name, mean) in enumerate(names.items(), 2)]
+    found = against(rank(scores, resamples=0), entries)[0]
+    assert [(row.method, row.published_method) for row in found.rows] == [("B", "b"), ("A", "A")]
+    assert set(found.ambiguous) == {"a", "v1.5", "v15", "V 1.5"}
+    assert (found.only_run, found.only_published) == ((), ())
+    assert "more than one name may be meant" in str(against_grid(found, "theirs", 2))
+
+
+def test_each_factor_against_a_published_table_is_named() -> None:
+    """Several factors beside one table are told apart."""
+    board = rank(judged(4, 3), factor="all", resamples=0)
+    found = against(board, [Entry("t0", "m0", 5.0, None, 1, 2)])
+    assert [task.factor for task in found] == ["overall", "acc", "pre", "qua", "real"]
+    assert against_grid(found[1], "theirs", 2).title == "t0: acc against theirs"

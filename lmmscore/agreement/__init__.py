@@ -18,6 +18,8 @@ from lmmscore.agreement.result import Agreement
 from lmmscore.agreement.rows import Row
 from lmmscore.agreement.scalecheck import check_scale
 from lmmscore.agreement.verdict import Verdict
+from lmmscore.arguments import refuse_unless_scale, refuse_unless_whole
+from lmmscore.errors import LmmscoreError
 from lmmscore.leaderboard.resampling import one_thread
 from lmmscore.records import OVERALL
 
@@ -50,6 +52,10 @@ def agree(
     alternative annotator test. `counting` takes the number of steps and gives a function to call after each, so that
     someone may be shown how far the work is.
     """
+    _refuse(judges, scale, epsilon)
+    refuse_unless_whole(0, seed=seed)
+    refuse_unless_whole(2, resamples=resamples, minimum_edits=minimum_edits)
+    factors = [factors] if isinstance(factors, str) else factors
     notes: list[str] = []
     names = list(judges)
     tables, ratings = matching.tell_tasks_apart(judges, ratings)
@@ -71,6 +77,15 @@ def agree(
             work.judge(name, table, ratings, some)
         work.compare_judges()
     return work.result()
+
+
+def _refuse(judges: Mapping[str, pd.DataFrame], scale: tuple[float, float] | None, epsilon: float) -> None:
+    if not judges:
+        raise LmmscoreError("there is no judge to compare with people; give at least one table of scores")
+    if scale is not None:
+        refuse_unless_scale("scale", scale)
+    if not 0 <= epsilon <= 1:
+        raise LmmscoreError(f"epsilon={epsilon!r}: it must lie between 0 and 1")
 
 
 def _uncounted(_: int) -> AbstractContextManager[Callable[[], None]]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lmmscore.cli.options import FilePath, Finite, filled
+
 if TYPE_CHECKING:
     from lmmscore.agreement import Agreement
     from lmmscore.cli.inputs import Source
@@ -22,29 +24,48 @@ SECTIONS = ("further", "tasks", "powered")
 
 @click.command("agree")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
-@click.option("--scores", "score_files", multiple=True, metavar="FILE[:FIELD]",
+@click.option("--scores", "score_files", callback=filled, multiple=True, metavar="FILE[:FIELD]",
               help="A score file of another tool; may be repeated.")  # fmt: skip
-@click.option("--human", "human", multiple=True, required=True, metavar="FILE",
+@click.option("--human", "human", callback=filled, multiple=True, required=True, metavar="FILE",
               help="Human ratings: a file, a folder with a file a rater, or repeated.")  # fmt: skip
-@click.option("--item-column", default="", help="The column that names the item.")
-@click.option("--rater-column", default="", help="The ratings' column that names the rater.")
-@click.option("--method-column", default="", help="The column that names the method.")
+@click.option("--item-column", callback=filled, default="", help="The column that names the item.")
+@click.option("--rater-column", callback=filled, default="", help="The ratings' column that names the rater.")
+@click.option("--method-column", callback=filled, default="", help="The column that names the method.")
 @click.option(
-    "--factor-column", default="", help="The ratings' column that names the factor, in a long table."
+    "--factor-column",
+    callback=filled,
+    default="",
+    help="The ratings' column that names the factor, in a long table.",
 )
-@click.option("--score-column", default="", help="The ratings' column with the number, in a long table.")
+@click.option(
+    "--score-column",
+    callback=filled,
+    default="",
+    help="The ratings' column with the number, in a long table.",
+)
 @click.option("--rename", "renames", multiple=True, metavar="OLD=NEW", help="Call a factor by another name.")
-@click.option("--factor", "factors", multiple=True, help="Only this factor; may be repeated.")
 @click.option(
-    "--dialog", default="", help="Check --scores against this dialog's scales; its rule makes the overall."
+    "--factor", "factors", callback=filled, multiple=True, help="Only this factor; may be repeated."
 )
 @click.option(
-    "--scale", default="", metavar="LOW,HIGH", help="The scale of the ratings, where none is on record."
+    "--dialog",
+    callback=filled,
+    default="",
+    help="Check --scores against this dialog's scales; its rule makes the overall.",
 )
-@click.option("--task-column", default="", help="The score file's column that names the task category.")
-@click.option("--task-pattern", default="", metavar="REGEX",
+@click.option(
+    "--scale",
+    callback=filled,
+    default="",
+    metavar="LOW,HIGH",
+    help="The scale of the ratings, where none is on record.",
+)
+@click.option(
+    "--task-column", callback=filled, default="", help="The score file's column that names the task category."
+)
+@click.option("--task-pattern", callback=filled, default="", metavar="REGEX",
               help="Find the task in the item's id: the first group in parentheses.")  # fmt: skip
-@click.option("--epsilon", type=click.FloatRange(0, 1), default=0.2, show_default=True,
+@click.option("--epsilon", type=Finite(0, 1), default=0.2, show_default=True,
               help="Advantage granted to people in the alternative annotator test.")  # fmt: skip
 @click.option("--min-edits", type=click.IntRange(2), default=30, show_default=True,
               help="Edits a rater needs in that test.")  # fmt: skip
@@ -54,9 +75,7 @@ SECTIONS = ("further", "tasks", "powered")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all random draws.")
 @click.option("--show", multiple=True, type=click.Choice([*SECTIONS, "all"]),
               help="Add a section to what the terminal shows; may be repeated.")  # fmt: skip
-@click.option(
-    "--plots", type=click.Path(path_type=Path), metavar="DIR", help="Write figures into this folder."
-)
+@click.option("--plots", type=FilePath(path_type=Path), metavar="DIR", help="Write figures into this folder.")
 @click.option("--plot-format", type=click.Choice(["pdf", "svg", "png"]), default="pdf", show_default=True)
 @click.option("--format", "form", type=click.Choice(["term", "md", "csv", "tex", "json"]), default="term",
               show_default=True)  # fmt: skip

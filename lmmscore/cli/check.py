@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from lmmscore.cli.options import json_flag
+from lmmscore.cli.options import FilePath, json_flag
 
 
 @click.command("check")
-@click.argument("benchmark", type=click.Path(path_type=Path))
+@click.argument("benchmark", type=FilePath(path_type=Path))
 @json_flag
 def command(benchmark: Path, as_json: bool) -> None:
     """List every problem of a benchmark, each with its place and remedy.

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from lmmscore.cli.options import FilePath
+
 if TYPE_CHECKING:
     from lmmscore.leaderboard import Leaderboard
 
@@ -15,14 +17,14 @@ if TYPE_CHECKING:
 @click.option(
     "--out",
     "-o",
-    type=click.Path(path_type=Path),
+    type=FilePath(path_type=Path),
     default=Path("results/demo"),
     show_default=True,
     help="Folder of the run.",
 )
 @click.option(
     "--copy",
-    type=click.Path(path_type=Path),
+    type=FilePath(path_type=Path),
     metavar="FOLDER",
     help="Copy the pictures and their instructions to FOLDER instead, to try the other commands on.",
 )

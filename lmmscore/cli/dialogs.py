@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import json_flag, pairs
+from lmmscore.cli.options import FilePath, filled, json_flag, pairs
 
 if TYPE_CHECKING:
     from lmmscore.dialogs import Dialog, Suite
@@ -124,10 +124,10 @@ def check(names: tuple[str, ...]) -> None:
 
 
 @command.command("import")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--name", help="Name of the dialog  [default: the file's name]")
+@click.argument("file", type=FilePath(path_type=Path))
+@click.option("--name", callback=filled, help="Name of the dialog  [default: the file's name]")
 @click.option(
-    "--out", "-o", type=click.Path(path_type=Path), help="Where to write it  [default: dialogs/NAME.yaml]"
+    "--out", "-o", type=FilePath(path_type=Path), help="Where to write it  [default: dialogs/NAME.yaml]"
 )
 @click.option(
     "--set",

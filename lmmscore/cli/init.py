@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lmmscore.cli.options import FilePath, filled
+
 if TYPE_CHECKING:
     from lmmscore.layouts import Choices, Found
     from lmmscore.layouts.writing import Written
@@ -21,33 +23,38 @@ _COLUMNS = ("id", "task", "instruction", "source", "reference", "marked", "metho
 def _column_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for what in reversed(_COLUMNS):
         kind = "image column" if what in {"source", "reference", "marked"} else "column"
-        option = click.option(f"--{what}-column", metavar="NAME", help=f"The {kind} that holds the {what}.")
+        option = click.option(
+            f"--{what}-column", callback=filled, metavar="NAME", help=f"The {kind} that holds the {what}."
+        )
         command = option(command)
     return command
 
 
 @click.command("init")
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=FilePath(path_type=Path))
 @click.option(
     "--layout", type=click.Choice(LAYOUT_NAMES), help="How the folder is laid out; recognised if not said."
 )
 @click.option(
-    "--out", "-o", type=click.Path(path_type=Path), help="File to write.  [default: FOLDER/benchmark.yaml]"
+    "--out", "-o", type=FilePath(path_type=Path), help="File to write.  [default: FOLDER/benchmark.yaml]"
 )
-@click.option("--name", help="What tables call the benchmark.  [default: the folder's name]")
+@click.option("--name", callback=filled, help="What tables call the benchmark.  [default: the folder's name]")
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
 @click.option(
     "--instructions",
-    type=click.Path(path_type=Path),
+    type=FilePath(path_type=Path),
     help="Table with id, instruction and perhaps task: .csv, .xlsx, .jsonl, .json, .parquet or a saved data set.",
 )
 @click.option("--instruction", metavar="TEXT", help="The instruction of every item that has none of its own.")
 @click.option(
-    "--source", metavar="FOLDER", help="The folder that holds the sources (for vibe: the data set)."
+    "--source",
+    callback=filled,
+    metavar="FOLDER",
+    help="The folder that holds the sources (for vibe: the data set).",
 )
 @click.option("--task", metavar="NAME", help="The task category of items that are in no task folder.")
-@click.option("--language", metavar="LANG", help="gedit: en or cn.")
-@click.option("--split", metavar="NAME", help="dataset: which split to take.")
+@click.option("--language", callback=filled, metavar="LANG", help="gedit: en or cn.")
+@click.option("--split", callback=filled, metavar="NAME", help="dataset: which split to take.")
 @_column_options
 @click.option(
     "--edit-column",

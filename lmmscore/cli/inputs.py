@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -57,6 +58,8 @@ def open_source(text: str) -> Source:
     from lmmscore.runs import open_run
     from lmmscore.scores import read_scores
 
+    if not text:
+        raise LmmscoreError("the name of a run is empty; give its folder, or a scores.csv")
     path = Path(text)
     if path.is_dir():
         run = open_run(path)
@@ -96,6 +99,8 @@ def parse_scale(text: str) -> tuple[float, float]:
         raise LmmscoreError(
             f"--scale: cannot read {text!r}; write the lowest and highest score, as 1,10"
         ) from None
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise LmmscoreError(f"--scale: both ends of {text!r} must be finite numbers, as 1,10")
     if not low < high:
         raise LmmscoreError(f"--scale: {low:g} is not below {high:g}")
     return low, high

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lmmscore.cli.options import filled
+
 if TYPE_CHECKING:
     from lmmscore.cli.inputs import Source
     from lmmscore.leaderboard import Leaderboard
@@ -34,19 +36,32 @@ SECTIONS = ("differences", "wins", "position", "repeats", "sensitivity", "habits
     "--factor", multiple=True, help="Rank by this factor instead of the overall; `all` for each in turn."
 )
 @click.option(
-    "--by", help="Group by these of task, method, factor, item: `task,method` sets tasks side by side."
+    "--by",
+    callback=filled,
+    help="Group by these of task, method, factor, item: `task,method` sets tasks side by side.",
 )
 @click.option("--decimals", type=click.IntRange(0, 10), help="Decimals [2; all there are in CSV and JSON].")
-@click.option("--weights", help="Derive the overall anew: acc=.5,pre=.2,… They are scaled to add up to 1.")
+@click.option(
+    "--weights",
+    callback=filled,
+    help="Derive the overall anew: acc=.5,pre=.2,… They are scaled to add up to 1.",
+)
 @click.option("--missing", type=click.Choice(["exclude", "worst"]), default="exclude", show_default=True,
               help="Leave unscored edits out, or count them as the lowest score.")  # fmt: skip
 @click.option("--average", type=click.Choice(["items", "tasks"]), default="items", show_default=True,
               help="What the mean over all categories gives the same weight to.")  # fmt: skip
-@click.option("--scale", help="Lowest and highest score, where the run does not record them: 1,10.")
+@click.option(
+    "--scale", callback=filled, help="Lowest and highest score, where the run does not record them: 1,10."
+)
 @click.option(
     "--show", multiple=True, type=click.Choice([*SECTIONS, "all"]), help="Add a section; may be repeated."
 )
-@click.option("--against", metavar="TABLE", help="Set beside a published table: editeval_v1, or a file.")
+@click.option(
+    "--against",
+    callback=filled,
+    metavar="TABLE",
+    help="Set beside a published table: editeval_v1, or a file.",
+)
 @click.option("--anyway", is_flag=True, help="Pool several runs although they are not comparable.")
 @click.option(
     "--resamples", type=click.IntRange(0), default=10_000, show_default=True, help="Bootstrap draws."
@@ -58,12 +73,13 @@ def command(runs: tuple[str, ...], form: Format, as_json: bool, **options: Any) 
     RUN is a run's folder, or a scores.csv. Several comparable runs are pooled, their repeats counted on. An
     edit's repeats are averaged first, then items. Nothing is asked of a judge.
     """
+    from lmmscore.cli.grouping import grouped, plain_groups
     from lmmscore.cli.inputs import open_sources
 
     form = "json" if as_json else form
     source = _pooled(open_sources(runs), anyway=options["anyway"])
-    if options["by"] and _plain_groups(options["by"]):
-        click.echo(_groups(source, form, options), nl=False)
+    if options["by"] is not None and plain_groups(options["by"]):
+        click.echo(grouped(source, form, options, _scales(source, options)), nl=False)
         return
     board = _board(source, options)
     click.echo(_rendered(board, source, form, options), nl=False)
@@ -86,62 +102,74 @@ def _pooled(sources: list[Source], *, anyway: bool) -> Source:
     return Source(" + ".join(names), sources[0].path, scores, known)
 
 
-def _plain_groups(by: str) -> bool:
-    """Tell whether `--by` asks for plain means: anything but methods ranked, within tasks or over all."""
-    from lmmscore.leaderboard.groups import parse_by
-
-    return parse_by(by) not in (
-        ["task", "method"],
-        ["method"],
-        ["factor", "method"],
-        ["task", "factor", "method"],
-    )
-
-
 def _factors(options: dict[str, Any]) -> list[str]:
     by = options["by"] or ""
     return list(options["factor"]) or (["all"] if "factor" in by else ["overall"])
 
 
+def _weights(options: dict[str, Any]) -> dict[str, float] | None:
+    from lmmscore.leaderboard.weights import parse_weights
+
+    return None if options["weights"] is None else parse_weights(options["weights"])
+
+
+def _scales(source: Source, options: dict[str, Any]) -> dict[str, tuple[float, float]]:
+    from lmmscore.cli.inputs import parse_scale
+    from lmmscore.leaderboard.weights import scales_of
+
+    if options["scale"] is None:
+        return scales_of(source.settings, _weights(options))
+    return dict.fromkeys([*source.scores["factor"].unique(), "overall"], parse_scale(options["scale"]))
+
+
 def _board(source: Source, options: dict[str, Any]) -> Leaderboard:
     from dataclasses import replace
 
-    from lmmscore.cli.inputs import parse_scale
     from lmmscore.leaderboard import rank
-    from lmmscore.leaderboard.weights import parse_weights, scales_of
 
-    weights = parse_weights(options["weights"]) if options["weights"] else None
-    scales = scales_of(source.settings, weights)
-    if options["scale"]:
-        scales = dict.fromkeys(source.scores["factor"].unique(), parse_scale(options["scale"])) | {
-            "overall": parse_scale(options["scale"])
-        }
-    factors = _factors(options)
+    factors, tasks = _factors(options), options["task"] or None
+    over_all = options["by"] is not None and "task" not in options["by"]
+    if over_all and options["against"] is not None:
+        raise click.UsageError(f"--against goes with tables by task; --by {options['by']} has none")
+    if options["average"] == "tasks" and not over_all and (tasks or options["by"] is not None):
+        raise click.UsageError("--average tasks goes with a table over all categories; this asks for none")
     board = rank(
-        source.scores,
-        task=options["task"] or None,
+        _of_tasks(source, options).scores if over_all else source.scores,
+        task=None if over_all else tasks,
         factor=factors[0] if len(factors) == 1 else factors,
-        weights=weights,
+        weights=_weights(options),
         missing=options["missing"],
         average=options["average"],
-        scales=scales,
+        scales=_scales(source, options),
         caution=source.caution,
         resamples=options["resamples"],
         seed=options["seed"],
     )
-    by = [name.strip() for name in (options["by"] or "").split(",")]
-    wanted = [t for t in board.tables if by == [""] or (t.task is not None) == ("task" in by)]
-    return replace(board, tables=tuple(wanted))
+    wanted = [t for t in board.tables if options["by"] is None or (t.task is None) == over_all]
+    among = tuple(dict.fromkeys(tasks or ())) if over_all else ()
+    return replace(board, tables=tuple(replace(table, among=among) for table in wanted))
+
+
+def _of_tasks(source: Source, options: dict[str, Any]) -> Source:
+    """Return the source with only the scores of the tasks named; all of them where none is."""
+    from dataclasses import replace
+
+    from lmmscore.leaderboard.board import chosen_tasks
+
+    if not options["task"]:
+        return source
+    tasks = chosen_tasks([str(task) for task in source.scores["task"].unique()], options["task"])
+    return replace(source, scores=source.scores[source.scores["task"].isin(tasks)])
 
 
 def _rendered(board: Leaderboard, source: Source, form: Format, options: dict[str, Any]) -> str:
     from lmmscore.report.leaderboard import render
 
-    matched = _against(board, options["against"]) if options["against"] else []
+    matched = [] if options["against"] is None else _against(board, options["against"])
     decimals = options["decimals"]
     if form == "json":
         more: dict[str, Any] = _extras(board, source, options).as_dict(decimals)
-        if options["against"]:
+        if options["against"] is not None:
             more["against"] = {"table": options["against"], "tasks": [t.as_dict(decimals) for t in matched]}
         return render(board, "json", decimals=decimals, extra={"run": source.name, **more})
     further = _sections(board, source, options)
@@ -154,11 +182,12 @@ def _rendered(board: Leaderboard, source: Source, form: Format, options: dict[st
 
 def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extras:
     from lmmscore.leaderboard.extras import extras
-    from lmmscore.leaderboard.weights import parse_weights, reweigh, weights_of
+    from lmmscore.leaderboard.weights import reweigh, weights_of
 
-    weights = parse_weights(options["weights"]) if options["weights"] else weights_of(source.settings)
-    scores = reweigh(source.scores, weights) if options["weights"] and weights else source.scores
-    scores = scores[scores["task"].isin(options["task"])] if options["task"] else scores
+    given = _weights(options)
+    weights = weights_of(source.settings) if given is None else given
+    scores = _of_tasks(source, options).scores
+    scores = scores if given is None else reweigh(scores, given)
     return extras(
         scores,
         factor=board.tables[0].factor,
@@ -203,24 +232,8 @@ def _against_grids(matched: list[TaskAgainst], options: dict[str, Any]) -> list[
     from lmmscore.report.extra_grids import against_grid
     from lmmscore.report.grids import Grid
 
-    if options["against"] and not matched:
+    if options["against"] is not None and not matched:
         name = options["against"]
         return [Grid(f"Against {name}", ("Task",), (), f"No task category of this run is in {name}.")]
     decimals = 2 if options["decimals"] is None else options["decimals"]
     return [against_grid(task, Path(options["against"]).stem, decimals) for task in matched]
-
-
-def _groups(source: Source, form: Format, options: dict[str, Any]) -> str:
-    from lmmscore.leaderboard.groups import group_means, parse_by
-    from lmmscore.leaderboard.weights import parse_weights, reweigh
-    from lmmscore.report.group_tables import render_groups
-
-    scores = (
-        reweigh(source.scores, parse_weights(options["weights"])) if options["weights"] else source.scores
-    )
-    if options["task"]:
-        scores = scores[scores["task"].isin(options["task"])]
-    by = parse_by(options["by"])
-    factor = options["factor"][0] if options["factor"] else "overall"
-    found = group_means(scores, by, factor=factor)
-    return render_groups(found, by, form, factor=factor, caution=source.caution, decimals=options["decimals"])

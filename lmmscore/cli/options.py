@@ -8,8 +8,40 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Finite(click.FloatRange):
+    """A range of numbers that NaN and infinity are not in."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number; fail for what is none, or is not in the range."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
+
+
+class FilePath(click.Path):
+    """A path that is not empty: an empty one, as an unset variable gives, would mean the folder one is in."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path; fail for an empty one."""
+        if isinstance(value, str) and not value:
+            self.fail("it is empty; name a file or folder, or leave it out.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def filled(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    """Refuse an empty text that was given, as an unset variable gives: it would be taken for none given."""
+    given = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+    if given and any(
+        isinstance(text, str) and not text.strip() for text in (value if param.multiple else [value])
+    ):
+        raise click.BadParameter("it is empty; give a value, or leave it out.", ctx, param)
+    return value
 
 
 def plan_options(command: Command) -> Command:
@@ -20,7 +52,7 @@ def plan_options(command: Command) -> Command:
 
 
 _PLAN_OPTIONS = [
-    click.argument("benchmark", type=click.Path(path_type=Path)),
+    click.argument("benchmark", type=FilePath(path_type=Path)),
     click.option(
         "--dialog", "-d", default="lmm-score", show_default=True, help="Dialog or suite: a name or a file."
     ),
@@ -83,17 +115,7 @@ def judge_options(command: Command) -> Command:
     return command
 
 
-class _Finite(click.FloatRange):
-    """A range of numbers that NaN and infinity are not in."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        number = super().convert(value, param, ctx)
-        if not math.isfinite(number):
-            self.fail(f"{value} is not a finite number.", param, ctx)
-        return number
-
-
-_NUMBER, _POSITIVE = _Finite(min=0), _Finite(min=0, min_open=True)
+_NUMBER, _POSITIVE = Finite(min=0), Finite(min=0, min_open=True)
 
 _JUDGE_OPTIONS = [
     click.option("--temperature", type=_NUMBER, help="Sampling temperature."),

@@ -6,19 +6,19 @@ import json
 
 import click
 
+from lmmscore.cli.options import Finite, filled
+
 
 @click.command("power")
 @click.argument("run")
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
 @click.option("--task", help="Only this task category.")
-@click.option("--factor", default="overall", show_default=True, help="What to compare them on.")
 @click.option(
-    "--power", type=click.FloatRange(0.05, 0.999), default=0.8, show_default=True, help="Chance to find it."
+    "--factor", callback=filled, default="overall", show_default=True, help="What to compare them on."
 )
-@click.option(
-    "--alpha", type=click.FloatRange(0.0001, 0.5), default=0.05, show_default=True, help="Level of the test."
-)
+@click.option("--power", type=Finite(0.05, 0.999), default=0.8, show_default=True, help="Chance to find it.")
+@click.option("--alpha", type=Finite(0.0001, 0.5), default=0.05, show_default=True, help="Level of the test.")
 @click.option("--json", "as_json", is_flag=True, help="For a program.")
 def command(
     run: str,

@@ -6,6 +6,8 @@ import json
 
 import click
 
+from lmmscore.cli.options import filled
+
 
 @click.group("published")
 def command() -> None:
@@ -25,7 +27,13 @@ def list_tables(as_json: bool) -> None:
 @command.command("check")
 @click.argument("file")
 @click.option("--json", "as_json", is_flag=True, help="For a program.")
-@click.option("--scale", default="1,10", show_default=True, help="Lowest and highest score of the table.")
+@click.option(
+    "--scale",
+    callback=filled,
+    default="1,10",
+    show_default=True,
+    help="Lowest and highest score of the table.",
+)
 def check(file: str, as_json: bool, scale: str) -> None:
     """Find printed ranks that contradict printed means, and figures that cannot be.
 

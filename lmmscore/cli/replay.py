@@ -7,13 +7,16 @@ from pathlib import Path
 
 import click
 
-from lmmscore.cli.options import json_flag
+from lmmscore.cli.options import FilePath, filled, json_flag
 
 
 @click.command("replay")
-@click.argument("transcript", type=click.Path(path_type=Path))
+@click.argument("transcript", type=FilePath(path_type=Path))
 @click.option(
-    "--dialog", "-d", help="Take factors, scales and weights from this dialog, not from the transcript."
+    "--dialog",
+    "-d",
+    callback=filled,
+    help="Take factors, scales and weights from this dialog, not from the transcript.",
 )
 @json_flag
 def command(transcript: Path, dialog: str | None, as_json: bool) -> None:

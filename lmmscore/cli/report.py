@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lmmscore.cli.options import FilePath, filled
+
 if TYPE_CHECKING:
     from lmmscore.agreement import Agreement
     from lmmscore.report.page.judged import Judged
@@ -16,8 +18,14 @@ if TYPE_CHECKING:
 
 @click.command("report")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option("--human", multiple=True, metavar="FILE", help="Human ratings, as `lmmscore agree` takes them.")
-@click.option("--out", "-o", type=click.Path(path_type=Path), help="The page  [default: RUN/report.html]")
+@click.option(
+    "--human",
+    callback=filled,
+    multiple=True,
+    metavar="FILE",
+    help="Human ratings, as `lmmscore agree` takes them.",
+)
+@click.option("--out", "-o", type=FilePath(path_type=Path), help="The page  [default: RUN/report.html]")
 @click.option("--assets", is_flag=True, help="Put the pictures in a folder beside the page, not inside it.")
 @click.option(
     "--thumb-px",
@@ -26,15 +34,21 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--images",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=FilePath(path_type=Path, exists=True, file_okay=False),
     help="Where the benchmark's pictures are, if not where they were.",
 )
-@click.option("--item-column", default="", help="The ratings' column that names the item.")
-@click.option("--rater-column", default="", help="The ratings' column that names the rater.")
-@click.option("--method-column", default="", help="The ratings' column that names the method.")
+@click.option("--item-column", callback=filled, default="", help="The ratings' column that names the item.")
+@click.option("--rater-column", callback=filled, default="", help="The ratings' column that names the rater.")
+@click.option(
+    "--method-column", callback=filled, default="", help="The ratings' column that names the method."
+)
 @click.option("--rename", "renames", multiple=True, metavar="OLD=NEW", help="Call a factor by another name.")
 @click.option(
-    "--scale", default="", metavar="LOW,HIGH", help="The scale of the ratings, where none is on record."
+    "--scale",
+    callback=filled,
+    default="",
+    metavar="LOW,HIGH",
+    help="The scale of the ratings, where none is on record.",
 )
 @click.option(
     "--resamples",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import json_flag, judge_options, pairs, plan_options, take_judge_options
+from lmmscore.cli.options import FilePath, json_flag, judge_options, pairs, plan_options, take_judge_options
 
 if TYPE_CHECKING:
     from lmmscore.api import Request
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 @click.option(
     "--out",
     "-o",
-    type=click.Path(path_type=Path),
+    type=FilePath(path_type=Path),
     help="Folder of the run  [default: results/BENCH-DIALOG-JUDGE]",
 )
 @click.option(
     "--ledger",
-    type=click.Path(path_type=Path),
+    type=FilePath(path_type=Path),
     help="Ledger to share between runs  [default: in the run's folder]",
 )
 @click.option(

@@ -8,19 +8,23 @@ from typing import Any
 
 import click
 
+from lmmscore.cli.options import FilePath, filled
+
 
 @click.command("scores")
 @click.argument("file", metavar="FILE[:FIELD]")
+@click.option("--out", "-o", type=FilePath(path_type=Path), help="Write here instead of to standard output.")
 @click.option(
-    "--out", "-o", type=click.Path(path_type=Path), help="Write here instead of to standard output."
+    "--dialog",
+    "-d",
+    callback=filled,
+    default="",
+    help="Check against this dialog's scales; its rule makes the overall.",
 )
-@click.option(
-    "--dialog", "-d", default="", help="Check against this dialog's scales; its rule makes the overall."
-)
-@click.option("--item-column", default="", help="The column that names the item.")
-@click.option("--method-column", default="", help="The column that names the method.")
-@click.option("--task-column", default="", help="The column that names the task category.")
-@click.option("--task-pattern", default="", metavar="REGEX",
+@click.option("--item-column", callback=filled, default="", help="The column that names the item.")
+@click.option("--method-column", callback=filled, default="", help="The column that names the method.")
+@click.option("--task-column", callback=filled, default="", help="The column that names the task category.")
+@click.option("--task-pattern", callback=filled, default="", metavar="REGEX",
               help="Find the task in the item's id: the first group in parentheses.")  # fmt: skip
 @click.option("--factor", "factors", multiple=True, metavar="NAME",
               help="Read only the factors named so; may be given several times.")  # fmt: skip

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import json_flag
+from lmmscore.cli.options import FilePath, filled, json_flag
 
 if TYPE_CHECKING:
     from lmmscore.report.conversation import Talk
@@ -16,11 +16,16 @@ if TYPE_CHECKING:
 
 
 @click.command("show")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=FilePath(path_type=Path))
 @click.argument("item")
 @click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Which repeat.")
-@click.option("--method", default="", help="Only this method, where each edit has its own conversation.")
-@click.option("--dialog", default="", help="Only this dialog, where a suite was played.")
+@click.option(
+    "--method",
+    callback=filled,
+    default="",
+    help="Only this method, where each edit has its own conversation.",
+)
+@click.option("--dialog", callback=filled, default="", help="Only this dialog, where a suite was played.")
 @json_flag
 def command(run: Path, item: str, repeat: int, method: str, dialog: str, as_json: bool) -> None:
     """Print one conversation of RUN: the one about ITEM, turn by turn.

@@ -11,6 +11,7 @@ import numpy as np
 from lmmscore.leaderboard.published import Entry, key_of
 from lmmscore.leaderboard.resampling import ranks
 from lmmscore.leaderboard.tables import Leaderboard, Row, Table, rounded
+from lmmscore.records import OVERALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,10 @@ class TaskAgainst:
     only_run: tuple[str, ...]
     only_published: tuple[str, ...]
     statement: str
+    factor: str = OVERALL
+    """What the run's means are of."""
+    ambiguous: tuple[str, ...] = ()
+    """Names left out: they differ from another of their table only in case or punctuation, and match both."""
 
     def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
         """Return the comparison for JSON."""
@@ -66,20 +71,39 @@ def against(board: Leaderboard, entries: Sequence[Entry]) -> list[TaskAgainst]:
 
 
 def _task(table: Table, theirs: Sequence[Entry]) -> TaskAgainst:
-    ours = {key_of(row.method): row for row in table.rows if row.mean is not None}
-    pairs = [(ours[key_of(entry.method)], entry) for entry in theirs if key_of(entry.method) in ours]
-    rows = _matched(pairs)
+    ours = {key_of(row.method) for row in table.rows if row.mean is not None}
     keys = {key_of(entry.method) for entry in theirs}
+    pairs = [(row, entry) for row in table.rows for entry in theirs if _same(row, entry, table.rows, theirs)]
+    rows = _matched([(row, entry) for row, entry in pairs if row.mean is not None])
     spearman, kendall = correlations([r.mean for r in rows], [r.published_mean for r in rows])
+    taken = {id(one) for pair in pairs for one in pair}
+    shared = keys & {key_of(row.method) for row in table.rows}
+    names = [(row.method, id(row)) for row in table.rows] + [(entry.method, id(entry)) for entry in theirs]
+    left = [name for name, line in names if key_of(name) in shared and line not in taken]
     return TaskAgainst(
         task=str(table.task),
         rows=rows,
         spearman=spearman,
         kendall=kendall,
         only_run=tuple(row.method for row in table.rows if key_of(row.method) not in keys),
-        only_published=tuple(entry.method for entry in theirs if key_of(entry.method) not in ours),
+        only_published=tuple(
+            entry.method for entry in theirs if key_of(entry.method) not in ours and entry.method not in left
+        ),
         statement=_statement(len(rows), spearman, kendall),
+        factor=table.factor,
+        ambiguous=tuple(dict.fromkeys(left)),
     )
+
+
+def _same(row: Row, entry: Entry, ours: Sequence[Row], theirs: Sequence[Entry]) -> bool:
+    """Tell whether two lines are one method's: by key where that is nobody else's, else by the very name."""
+    if key_of(row.method) != key_of(entry.method):
+        return False
+    names = [other.method for other in theirs if key_of(other.method) == key_of(entry.method)]
+    rivals = [other for other in ours if key_of(other.method) == key_of(row.method)]
+    if len(names) == len(rivals) == 1:
+        return True
+    return row.method == entry.method and names.count(entry.method) == 1
 
 
 def _matched(pairs: Sequence[tuple[Row, Entry]]) -> tuple[Matched, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lmmscore.arguments import refuse_unless_scale, refuse_unless_whole
 from lmmscore.errors import LmmscoreError, nearest
 from lmmscore.leaderboard.cube import Cube, tabulate
 from lmmscore.leaderboard.position import PositionEffect, position_effect
@@ -42,15 +43,16 @@ def rank(
     """
     _refuse(missing, ("exclude", "worst"), "missing")
     _refuse(average, ("items", "tasks"), "average")
-    scores = reweigh(scores, weights) if weights else scores
+    _refuse_numbers(level, resamples, seed, scales or {})
+    scores = scores if weights is None else reweigh(scores, weights)
     cube = tabulate(scores)
     known = dict(scales or {})
-    ends = {name: known.get(name) or _seen(cube, name) for name in cube.factors}
+    ends = scale_ends(cube, known)
     rules = Rules(missing, average, ends, frozenset(known), level, resamples, seed)
     outcomes = _outcomes(scores)
     tables = [
         make_table(cube if name is None else cube.select(name), name, key, rules, outcomes)
-        for key in _factors(cube, factor)
+        for key in chosen_factors(cube, factor)
         for name in _tasks(cube, task)
     ]
     settings: dict[str, Any] = {
@@ -60,7 +62,7 @@ def rank(
         "resamples": resamples,
         "seed": seed,
     }
-    if weights:
+    if weights is not None:
         settings["weights"] = normalised(weights, [name for name in cube.factors if name != OVERALL])
     if tables[0].factor != OVERALL and factor == OVERALL:
         settings["factors"] = [table.factor for table in tables]
@@ -74,6 +76,19 @@ def _refuse(value: str, known: tuple[str, ...], name: str) -> None:
         raise LmmscoreError(f"{name}={value!r}{nearest(value, known)}; known: {', '.join(known)}")
 
 
+def _refuse_numbers(level: float, resamples: int, seed: int, scales: Scales) -> None:
+    if not 0 < level < 1:
+        raise LmmscoreError(f"level={level!r}: it must lie between 0 and 1, as 0.95")
+    refuse_unless_whole(0, resamples=resamples, seed=seed)
+    for name, ends in scales.items():
+        refuse_unless_scale(f"scales[{name!r}]", ends)
+
+
+def scale_ends(cube: Cube, known: Scales) -> dict[str, tuple[float, float]]:
+    """Return the lowest and highest score of every factor: as known, or as seen where that is all there is."""
+    return {name: known.get(name) or _seen(cube, name) for name in cube.factors}
+
+
 def _seen(cube: Cube, factor: str) -> tuple[float, float]:
     """Return the lowest and highest edit of a factor: all there is to go by without its scale."""
     values = cube.mean[:, :, cube.factor(factor)]
@@ -81,8 +96,11 @@ def _seen(cube: Cube, factor: str) -> tuple[float, float]:
     return (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
 
 
-def _factors(cube: Cube, wanted: str | Sequence[str]) -> list[str]:
+def chosen_factors(cube: Cube, wanted: str | Sequence[str]) -> list[str]:
+    """Return the factors to rank by: each in turn for `all`, and where the overall wanted was never scored."""
     names = [wanted] if isinstance(wanted, str) else list(wanted)
+    if not names:
+        raise LmmscoreError(f"factor is empty; name one of: {', '.join(cube.factors)}")
     if "all" in names:
         names = sorted(cube.factors, key=lambda name: name != OVERALL)
     elif names == [OVERALL] and not _scored(cube, OVERALL):
@@ -98,16 +116,19 @@ def _scored(cube: Cube, factor: str) -> bool:
 
 
 def _tasks(cube: Cube, wanted: str | Sequence[str] | None) -> list[str | None]:
-    if wanted is None:
-        return [*cube.tasks, None]
+    return [*cube.tasks, None] if wanted is None else list(chosen_tasks(cube.tasks, wanted))
+
+
+def chosen_tasks(known: Sequence[str], wanted: str | Sequence[str]) -> list[str]:
+    """Return the tasks named; raise for none, and for one that is not known."""
     names = [wanted] if isinstance(wanted, str) else list(wanted)
+    if not names:
+        raise LmmscoreError(f"task is empty; name one of: {', '.join(known)}")
     for name in names:
-        if name not in cube.tasks:
-            known = ", ".join(cube.tasks)
-            raise LmmscoreError(
-                f"no task {name!r} in these scores{nearest(name, cube.tasks)}; known: {known}"
-            )
-    return list(names)
+        if name not in known:
+            hint = f"{nearest(name, known)}; known: {', '.join(known)}"
+            raise LmmscoreError(f"no task {name!r} in these scores{hint}")
+    return names
 
 
 def _board_notes(settings: Mapping[str, object]) -> tuple[str, ...]:

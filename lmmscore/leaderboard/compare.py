@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lmmscore.errors import LmmscoreError
+from lmmscore.errors import LmmscoreError, nearest
 from lmmscore.leaderboard.against import correlations
 from lmmscore.leaderboard.tables import Leaderboard, rounded
+from lmmscore.records import OVERALL
 
 SAME = {
     "judge": "judge",
@@ -28,8 +29,9 @@ SAME = {
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far two runs agree on the edits both have scored."""
+    """How far two runs agree on the edits both have scored, in one factor."""
 
+    factor: str
     first: str
     second: str
     edits: int
@@ -45,8 +47,9 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class RankChange:
-    """One method's ranks and means in every run, in one task category or over all."""
+    """One method's ranks and means in every run, on one factor, in one task category or over all."""
 
+    factor: str
     task: str | None
     method: str
     ranks: tuple[int | None, ...]
@@ -70,6 +73,11 @@ class Comparison:
     agreements: tuple[Agreement, ...]
     cautions: tuple[str, ...] = ()
 
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """What they are compared on."""
+        return tuple(dict.fromkeys(pair.factor for pair in self.agreements))
+
     def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
         """Return the comparison for JSON."""
         return {
@@ -77,6 +85,7 @@ class Comparison:
             "differing": list(self.differing),
             "ranks": [
                 {
+                    "factor": line.factor,
                     "task": line.task,
                     "method": line.method,
                     "ranks": list(line.ranks),
@@ -101,18 +110,42 @@ def compare(
     scores: Sequence[pd.DataFrame],
     settings: Sequence[Mapping[str, Any]],
     *,
-    factor: str,
+    factor: str | Sequence[str],
 ) -> Comparison:
-    """Set runs side by side on one factor. Agreement is over edits both have, their repeats averaged."""
-    edits = [edit_means(frame, factor) for frame in scores]
-    pairs = combinations(range(len(names)), 2)
+    """Set runs side by side on each factor. Agreement is over edits both have, their repeats averaged."""
+    factors = [factor] if isinstance(factor, str) else list(factor)
+    edits = {name: [edit_means(frame, name) for frame in scores] for name in factors}
+    pairs = list(combinations(range(len(names)), 2))
     return Comparison(
         names=tuple(names),
-        differing=tuple(differing(names, settings, edits)),
-        changes=tuple(_changes(boards)),
-        agreements=tuple(_agreement(names, boards, edits, a, b) for a, b in pairs),
+        differing=tuple(differing(names, settings, edits[factors[0]])),
+        changes=tuple(line for name in factors for line in _changes(boards, name)),
+        agreements=tuple(_agreement(names, name, edits[name], a, b) for name in factors for a, b in pairs),
         cautions=tuple(dict.fromkeys(board.caution for board in boards if board.caution)),
     )
+
+
+def factors_of(names: Sequence[str], scores: Sequence[pd.DataFrame], wanted: str) -> list[str]:
+    """Return what runs can be compared on: `wanted`; where that is `all`, or an overall that a run lacks, each factor
+    that every run has scored. Raises where there is none.
+    """
+    scored = [list(dict.fromkeys(frame.loc[frame["score"].notna(), "factor"])) for frame in scores]
+    common = [str(name) for name in scored[0] if all(name in other for other in scored)]
+    if wanted == "all" or (wanted == OVERALL and OVERALL not in common):
+        if not common:
+            told = "; ".join(
+                f"{name}: {', '.join(own) or 'none'}" for name, own in zip(names, scored, strict=True)
+            )
+            raise LmmscoreError(
+                f"these runs have no scored factor in common ({told}); they cannot be compared"
+            )
+        return sorted(common, key=lambda name: name != OVERALL)
+    for name, frame in zip(names, scores, strict=True):
+        known = [str(key) for key in frame["factor"].unique()]
+        if wanted not in known:
+            hint = f"{nearest(wanted, known)}; known: {', '.join(known)}"
+            raise LmmscoreError(f"no factor {wanted!r} in {name}{hint}")
+    return [wanted]
 
 
 def edit_means(scores: pd.DataFrame, factor: str) -> pd.Series:
@@ -158,16 +191,17 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
-def _changes(boards: Sequence[Leaderboard]) -> list[RankChange]:
-    tasks = list(dict.fromkeys(table.task for board in boards for table in board.tables))
+def _changes(boards: Sequence[Leaderboard], factor: str) -> list[RankChange]:
+    by_task = [{table.task: table for table in board.tables if table.factor == factor} for board in boards]
     found = []
-    for task in tasks:
-        tables = [{t.task: t for t in board.tables}.get(task) for board in boards]
+    for task in dict.fromkeys(task for tables in by_task for task in tables):
+        tables = [own.get(task) for own in by_task]
         rows = [{row.method: row for row in table.rows} if table else {} for table in tables]
         for method in dict.fromkeys(name for group in rows for name in group):
             lines = [group.get(method) for group in rows]
             found.append(
                 RankChange(
+                    factor=factor,
                     task=task,
                     method=method,
                     ranks=tuple(line.rank if line else None for line in lines),
@@ -177,16 +211,16 @@ def _changes(boards: Sequence[Leaderboard]) -> list[RankChange]:
     return found
 
 
-def _agreement(
-    names: Sequence[str], boards: Sequence[Leaderboard], edits: Sequence[pd.Series], a: int, b: int
-) -> Agreement:
+def _agreement(names: Sequence[str], factor: str, edits: Sequence[pd.Series], a: int, b: int) -> Agreement:
     both = pd.concat([edits[a], edits[b]], axis=1, join="inner", keys=["a", "b"])
     x, y = both["a"].to_numpy(dtype=np.float64), both["b"].to_numpy(dtype=np.float64)
     spearman, _ = correlations(list(x), list(y))
-    rows_a, rows_b = ({r.method: r.mean for r in board.tables[-1].rows} for board in (boards[a], boards[b]))
-    shared = [m for m in rows_a if rows_a[m] is not None and rows_b.get(m) is not None]
-    rho, tau = correlations([rows_a[m] or 0.0 for m in shared], [rows_b[m] or 0.0 for m in shared])
+    # Over every task that is compared: the last table of a board may be that of one task alone.
+    means = [edits[k].groupby(level="method", sort=False).mean() for k in (a, b)]
+    methods = pd.concat(means, axis=1, join="inner", keys=["a", "b"])
+    rho, tau = correlations(list(methods["a"]), list(methods["b"]))
     return Agreement(
+        factor=factor,
         first=names[a],
         second=names[b],
         edits=len(x),
@@ -194,7 +228,7 @@ def _agreement(
         spearman=spearman,
         mean_difference=float((y - x).mean()) if len(x) else None,
         mean_distance=float(np.abs(y - x).mean()) if len(x) else None,
-        methods=len(shared),
+        methods=len(methods),
         rank_spearman=rho,
         rank_kendall=tau,
     )

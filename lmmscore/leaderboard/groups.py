@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.errors import LmmscoreError, nearest
+from lmmscore.leaderboard.board import chosen_factors, chosen_tasks, scale_ends
 from lmmscore.leaderboard.cube import Cube, tabulate
-from lmmscore.leaderboard.ranking import spread
+from lmmscore.leaderboard.ranking import Missing, Scales, spread
 from lmmscore.leaderboard.tables import rounded
 
 KEYS = ("task", "method", "factor", "item")
@@ -25,13 +26,22 @@ class Group:
     mean: float | None
     std: float | None
     n: int
-    """Edits with a score."""
+    """Edits the mean is over."""
     coverage: float
 
     def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
         """Return the group for JSON."""
         figures = {"mean": self.mean, "std": self.std, "coverage": self.coverage}
         return {**self.keys, **{k: rounded(v, decimals) for k, v in figures.items()}, "n": self.n}
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """A table of groups: its keys, its lines, and which mean it shows."""
+
+    keys: tuple[str, ...]
+    rows: tuple[Group, ...]
+    caption: str
 
 
 def parse_by(text: str) -> list[str]:
@@ -45,32 +55,60 @@ def parse_by(text: str) -> list[str]:
     return names
 
 
-def group_means(scores: pd.DataFrame, by: Sequence[str], *, factor: str) -> list[Group]:
+def group_means(
+    scores: pd.DataFrame,
+    by: Sequence[str],
+    *,
+    factor: str | Sequence[str],
+    task: Sequence[str] | None = None,
+    missing: Missing = "exclude",
+    scales: Scales | None = None,
+) -> Groups:
     """Return mean, spread and coverage over the edits of each group, in the order they first occur.
 
-    An edit's repeats are averaged first. Without `factor` among the keys, only `factor` counts.
+    An edit's repeats are averaged first. Only the factors named count; several of them are never averaged together:
+    the factor becomes a key, if it is none. Unscored edits are treated as `rank` treats them.
     """
     cube = tabulate(scores)
-    wanted = list(cube.factors) if "factor" in by else [factor]
+    wanted = chosen_factors(cube, factor)
+    tasks = cube.tasks if task is None else chosen_tasks(cube.tasks, task)
+    keys = list(by) if "factor" in by or len(wanted) == 1 else ["factor", *by]
+    ends = scale_ends(cube, scales or {})
     found = []
     for name in wanted:
-        index = cube.factor(name)
-        edits = _edits(cube, index)
-        for key, part in edits.groupby([k for k in by if k != "factor"] or (lambda _: 0), sort=False):
+        edits = _edits(cube, cube.factor(name), ends[name][0] if missing == "worst" else None)
+        others = [key for key in keys if key != "factor"]
+        chosen = edits[edits["task"].isin(tasks)]
+        for key, part in chosen.groupby(others or (lambda _: 0), sort=False):
             values = key if isinstance(key, tuple) else (key,)
-            keys = dict(zip([k for k in by if k != "factor"], map(str, values), strict=False))
-            found.append(_group({k: keys.get(k, name) for k in by}, part))
-    return found
+            own = dict(zip(others, map(str, values), strict=False))
+            found.append(_group({k: own.get(k, name) for k in keys}, part))
+    return Groups(tuple(keys), tuple(found), _caption(keys, wanted, missing, ends))
 
 
-def _edits(cube: Cube, factor: int) -> pd.DataFrame:
+def _caption(keys: Sequence[str], factors: Sequence[str], missing: Missing, ends: Scales) -> str:
+    what = "the factor named" if "factor" in keys else factors[0]
+    holes = "left out"
+    if missing == "worst":
+        lowest = {ends[name][0] for name in factors}
+        holes = (
+            f"counted as {lowest.pop():g}, the lowest score"
+            if len(lowest) == 1
+            else ("counted as the lowest score of the factor")
+        )
+    first = f"Mean of {what} over edits, their repeats averaged first"
+    return f"{first}; std over edits; unscored edits {holes} (missing: {missing})."
+
+
+def _edits(cube: Cube, factor: int, hole: float | None) -> pd.DataFrame:
+    means = cube.mean[:, :, factor] if hole is None else cube.filled(factor, hole)
     item, method = np.nonzero(cube.asked)
     return pd.DataFrame(
         {
             "task": np.array(cube.tasks, dtype=object)[cube.task_of[item]],
             "item": np.array(cube.items, dtype=object)[item],
             "method": np.array(cube.methods, dtype=object)[method],
-            "value": cube.mean[item, method, factor],
+            "value": means[item, method],
             "scored": cube.scored[item, method, factor],
             "asked": cube.asked[item, method],
         }

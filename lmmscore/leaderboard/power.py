@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.errors import LmmscoreError, nearest
-from lmmscore.leaderboard.cube import tabulate
+from lmmscore.leaderboard.cube import Cube, tabulate
 from lmmscore.leaderboard.repeats import components
 from lmmscore.leaderboard.tables import rounded
+from lmmscore.records import OVERALL
 
 _MOST_ITEMS = 1_000_000
 _MOST_REPEATS = 10_000
@@ -96,6 +97,7 @@ def _gaps(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the differences of both methods' scores in the same session, and the item of each."""
     cube = tabulate(scores)
+    _refuse_no_overall(cube, factor)
     cube.factor(factor)
     for what, name, known in (
         ("method", first, cube.methods),
@@ -117,6 +119,13 @@ def _gaps(
     both = wide[[first, second]].dropna()
     item = both.groupby(level=["task", "item"], sort=False).ngroup().to_numpy()
     return (both[first] - both[second]).to_numpy(dtype=np.float64), item
+
+
+def _refuse_no_overall(cube: Cube, factor: str) -> None:
+    """Say which factor to name where a dialog has no overall: one of them must be meant."""
+    scored = [name for k, name in enumerate(cube.factors) if cube.scored[:, :, k].any()]
+    if factor == OVERALL and scored and OVERALL not in scored:
+        raise LmmscoreError(f"no edit has an overall score; name a factor with --factor: {', '.join(scored)}")
 
 
 def t_power(effect: float, variance: float, n: int, alpha: float) -> float:

@@ -63,6 +63,8 @@ class Table:
     differences: Differences | None = None
     holes: int = 0
     """Judgements without a score."""
+    among: tuple[str, ...] = ()
+    """The task categories a table without a task is over, where it is not all of them."""
 
     def row(self, method: str) -> Row:
         """Return the line of `method`."""
@@ -156,6 +158,7 @@ def _table_dict(table: Table, decimals: int | None) -> dict[str, Any]:
     return {
         "task": table.task,
         "factor": table.factor,
+        **({"among": list(table.among)} if table.among else {}),
         "caption": table.caption,
         "warnings": list(table.warnings),
         "notes": list(table.notes),

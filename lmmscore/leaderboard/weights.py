@@ -40,9 +40,12 @@ def normalised(weights: Mapping[str, float], factors: list[str]) -> dict[str, fl
             raise LmmscoreError(f"no factor {name!r} to weigh{nearest(name, factors)}; known: {known}")
         if weight < 0:
             raise LmmscoreError(f"the weight of {name} is {weight:g}; weights cannot be negative")
+        if not np.isfinite(weight):
+            raise LmmscoreError(f"the weight of {name} is {weight:g}; weights are finite numbers")
     total = sum(weights.values())
     if total <= 0:
-        raise LmmscoreError("every weight is 0; give at least one factor a weight")
+        none = "every weight is 0" if weights else "there are no weights"
+        raise LmmscoreError(f"{none}; give at least one factor a weight")
     return {name: weights.get(name, 0.0) / total for name in factors}
 
 

@@ -35,7 +35,8 @@ def table_grid(table: Table, *, decimals: int) -> Grid:
 
 def title(table: Table) -> str:
     """Return the heading of a table."""
-    place = "All task categories" if table.task is None else table.task
+    everywhere = ", ".join(table.among) or "All task categories"
+    place = everywhere if table.task is None else table.task
     return place if table.factor == OVERALL else f"{place}: {table.factor}"
 
 

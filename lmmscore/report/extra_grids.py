@@ -11,6 +11,7 @@ from lmmscore.leaderboard.against import TaskAgainst
 from lmmscore.leaderboard.compare import Comparison
 from lmmscore.leaderboard.position import PositionEffect
 from lmmscore.leaderboard.tables import Table
+from lmmscore.records import OVERALL
 from lmmscore.report.board_grids import title
 from lmmscore.report.grids import NONE, Grid, number, p_value, percent, plain, span
 
@@ -164,6 +165,8 @@ def against_grid(found: TaskAgainst, name: str, decimals: int) -> Grid:
         below.append(f"Only in this run: {', '.join(found.only_run)}.")
     if found.only_published:
         below.append(f"Only in {name}: {', '.join(found.only_published)}.")
+    if found.ambiguous:
+        below.append(f"Left out, for more than one name may be meant: {', '.join(found.ambiguous)}.")
     columns = (
         "Method",
         "Mean",
@@ -174,13 +177,14 @@ def against_grid(found: TaskAgainst, name: str, decimals: int) -> Grid:
         "Printed rank",
     )
     caption = f"{found.statement} Ranks are among the methods in both; the printed rank is among all."
-    return Grid(f"{found.task} against {name}", columns, rows, caption, (), tuple(below), frozenset({0}))
+    place = found.task if found.factor == OVERALL else f"{found.task}: {found.factor}"
+    return Grid(f"{place} against {name}", columns, rows, caption, (), tuple(below), frozenset({0}))
 
 
 def comparison_grids(found: Comparison, decimals: int) -> list[Grid]:
-    """Return the ranks in every run for each task category, then how far the runs agree."""
+    """Return the ranks in every run for each factor and task category, then how far the runs agree."""
     grids = []
-    for task in dict.fromkeys(line.task for line in found.changes):
+    for factor, task in dict.fromkeys((line.factor, line.task) for line in found.changes):
         rows = tuple(
             plain(
                 line.method,
@@ -191,18 +195,21 @@ def comparison_grids(found: Comparison, decimals: int) -> list[Grid]:
                 NONE if line.change is None else f"{line.change:+d}" if line.change else "0",
             )
             for line in found.changes
-            if line.task == task
+            if (line.factor, line.task) == (factor, task)
         )
         heading = "All task categories" if task is None else task
+        heading += "" if factor == OVERALL else f": {factor}"
         columns = ("Method", *found.names, "Change of rank")
-        caption = "Rank (mean) in each run; the change is from the first run to the last."
+        caption = f"Rank (mean {factor}) in each run; the change is from the first run to the last."
         grids.append(Grid(heading, columns, rows, caption, text_columns=frozenset({0})))
     return [*grids, _agreement_grid(found, decimals)]
 
 
 def _agreement_grid(found: Comparison, decimals: int) -> Grid:
+    several = found.factors != (OVERALL,)
     rows = tuple(
         plain(
+            *([pair.factor] if several else []),
             pair.first,
             pair.second,
             str(pair.edits),
@@ -216,8 +223,9 @@ def _agreement_grid(found: Comparison, decimals: int) -> Grid:
         for pair in found.agreements
     )
     columns = (
+        *(["Factor"] if several else []),
         "First", "Second", "Edits", "Pearson", "Spearman", "Mean difference", "Mean distance",
         "Spearman of methods", "Kendall of methods",
     )  # fmt: skip
     caption = "Agreement over the edits both runs scored (repeats averaged), and over the methods' means."
-    return Grid("Agreement", columns, rows, caption, text_columns=frozenset({0, 1}))
+    return Grid("Agreement", columns, rows, caption, text_columns=frozenset(range(3 if several else 2)))
