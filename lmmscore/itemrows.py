@@ -43,7 +43,7 @@ def _jsonl_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
             continue
         try:
             row = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise FileProblem(f"{path}, line {number}: not JSON ({error})") from error
         if not isinstance(row, dict):
             raise FileProblem(f"{path}, line {number}: expected an object with id, task and instruction")

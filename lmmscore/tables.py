@@ -79,7 +79,7 @@ def read_tables(path: Path, sheet: str = "") -> list[Table]:
         return [_read_json(path) if "json" in suffix or suffix == ".ndjson" else _read_text(path)]
     except UnicodeDecodeError as error:
         raise FileProblem(f"{path}: not UTF-8 (byte {error.start}); save it as UTF-8") from error
-    except (OSError, csv.Error) as error:
+    except (OSError, csv.Error, RecursionError) as error:
         raise FileProblem(f"{path}: cannot be read ({error})") from error
 
 

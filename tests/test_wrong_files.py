@@ -235,3 +235,16 @@ def test_a_damaged_ledger_is_called_damaged(tmp_path: Path) -> None:
     (tmp_path / "l.sqlite").write_bytes(b"certainly no database" * 400)
     with pytest.raises(LmmscoreError, match="damaged"):
         Ledger(tmp_path / "l.sqlite")
+
+
+@pytest.mark.parametrize("name", ["deep.json", "deep.jsonl"])
+def test_json_nested_beyond_reason_is_said(name: str, tmp_path: Path) -> None:
+    """Whoever reads a table of people's making says so."""
+    from lmmscore.layouts.tables import read_table
+    from lmmscore.tables import read_tables
+
+    path = tmp_path / name
+    path.write_text("[" * 100_000)
+    for look in (read_tables, read_table):
+        with pytest.raises(LmmscoreError, match=name):
+            look(path)

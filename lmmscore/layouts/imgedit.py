@@ -78,7 +78,7 @@ def _entries(path: Path) -> Entries | None:
         return None
     try:
         data = json.loads(read_text(path))
-    except (ValueError, FileProblem):
+    except (ValueError, RecursionError, FileProblem):
         return None
     if not isinstance(data, dict) or not data:
         return None

@@ -71,7 +71,7 @@ def _as_text(row: Mapping[str, Any]) -> Row:
 def _json_rows(path: Path) -> list[dict[str, Any]]:
     try:
         data = json.loads(read_text(path))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FileProblem(f"{path}: not JSON ({error})") from error
     if isinstance(data, dict) and data and all(isinstance(value, dict) for value in data.values()):
         # {"1082": {"prompt": …}}: the key names the item, whatever the entry calls its source.

@@ -108,7 +108,7 @@ def _is_results(path: Path) -> bool:
 def _entries(path: Path) -> list[dict[str, Any]]:
     try:
         data = json.loads(read_text(path))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FileProblem(f"{path}: not JSON ({error})") from error
     if not isinstance(data, list) or not all(isinstance(entry, dict) for entry in data):
         raise FileProblem(f"{path}: expected a list of entries with id and saved_image_path")

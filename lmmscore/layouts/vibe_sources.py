@@ -53,7 +53,7 @@ def _dataset(tree: Tree, choices: Choices) -> Path | None:
 def _entries(path: Path) -> list[dict[str, Any]]:
     try:
         data = json.loads(read_text(path))
-    except (ValueError, FileProblem):
+    except (ValueError, RecursionError, FileProblem):
         return []
     rows = data if isinstance(data, list) else []
     return [
