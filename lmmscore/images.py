@@ -22,6 +22,9 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from lmmscore.errors import ImageProblem
 
+# Pillow remarks on odd metadata of files it reads all the same.
+warnings.filterwarnings("ignore", category=UserWarning, module=r"PIL\.")
+
 ImageFormat = Literal["png", "jpeg", "webp"]
 
 MAX_PIXELS = 64_000_000

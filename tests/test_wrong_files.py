@@ -35,6 +35,7 @@ def picture_bytes(kind: str) -> bytes:
     return out.getvalue()
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF", "TIFF", "AVIF"])
 def test_a_damaged_picture_is_a_problem_never_a_crash(kind: str, tmp_path: Path) -> None:
     """Cut short or changed anywhere, a file is read or named; nothing else happens."""
