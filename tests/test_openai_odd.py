@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lmmscore import errors
@@ -324,6 +324,7 @@ json_values = st.recursive(
 
 
 @given(json_values)
+@example({"output": [{"choices": -(2**63) - 1}]})
 @settings(max_examples=300, deadline=None)
 def test_whatever_json_comes_it_is_a_reply_or_malformed(value: Any) -> None:
     """No body of any shape crashes a run."""
@@ -341,8 +342,11 @@ def test_whatever_json_comes_it_is_a_reply_or_malformed(value: Any) -> None:
 
 def test_json_nested_beyond_reason_is_not_json() -> None:
     """The reader says so, rather than running out of stack."""
+    for depth in (200_000, 1_000):
+        with pytest.raises(ValueError):
+            Answer(200, {}, b"[" * depth).json()
     with pytest.raises(ValueError):
-        Answer(200, {}, b"[" * 200_000).json()
+        Answer(200, {}, b"[" * 1_000 + b"]" * 1_000).json()
 
 
 @pytest.mark.parametrize(

@@ -77,15 +77,25 @@ def tolerant_json(content: bytes) -> Any:
 
 
 def sound(value: Any) -> Any:
-    """Return parsed JSON whose text can be written down: half a surrogate pair becomes U+FFFD."""
+    """Return parsed JSON whose text can be written down: half a surrogate pair becomes U+FFFD.
+
+    Raises ValueError when it is nested too deeply.
+    """
+    try:
+        return _sound(value)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _sound(value: Any) -> Any:
     if isinstance(value, str):
         return (
             value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         )
     if isinstance(value, list):
-        return [sound(each) for each in value]
+        return [_sound(each) for each in value]
     if isinstance(value, dict):
-        return {sound(key): sound(each) for key, each in value.items()}
+        return {_sound(key): _sound(each) for key, each in value.items()}
     return value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -162,4 +163,10 @@ def _text(value: Any) -> str:
 
 
 def _json_of(value: Any) -> str:
-    return (value if isinstance(value, str) else orjson.dumps(value).decode()) if value else ""
+    if isinstance(value, str) or not value:
+        return value or ""
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:
+        # Numbers beyond 64 bits, and nesting that orjson gives up on, are evidence like any other.
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
