@@ -51,12 +51,19 @@ class Conversation:
     @property
     def messages(self) -> list[Message]:
         """All messages, first to last."""
-        return list(self._backwards())[::-1]
+        return [message for _, message in self.backwards()][::-1]
 
-    def _backwards(self) -> Iterator[Message]:
+    @property
+    def beginning(self) -> Conversation:
+        """The conversation when its first message had been said."""
+        nodes = [node for node, _ in self.backwards()]
+        return nodes[-1] if nodes else self
+
+    def backwards(self) -> Iterator[tuple[Conversation, Message]]:
+        """Yield the conversation as it was after each message, last to first, and that message."""
         node: Conversation | None = self
         while node is not None and node.message is not None:
-            yield node.message
+            yield node, node.message
             node = node.parent
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import FilePath, Finite, filled
+from lmmscore.cli.options import FilePath, Finite, filled, ratings_scale
 
 if TYPE_CHECKING:
     from lmmscore.agreement import Agreement
@@ -53,13 +53,7 @@ SECTIONS = ("further", "tasks", "powered")
     default="",
     help="Check --scores against this dialog's scales; its rule makes the overall.",
 )
-@click.option(
-    "--scale",
-    callback=filled,
-    default="",
-    metavar="LOW,HIGH",
-    help="The scale of the ratings, where none is on record.",
-)
+@ratings_scale
 @click.option(
     "--task-column", callback=filled, default="", help="The score file's column that names the task category."
 )

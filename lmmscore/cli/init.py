@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -175,10 +176,4 @@ def _say_next(found: Found, written: Written) -> None:
             "--force and --instructions FILE or --instruction TEXT",
             err=True,
         )
-    click.echo(f"next: lmmscore check {_quoted(written.benchmark)}", err=True)
-
-
-def _quoted(path: Path) -> str:
-    import shlex
-
-    return shlex.quote(str(path))
+    click.echo(f"next: lmmscore check {shlex.quote(str(written.benchmark))}", err=True)

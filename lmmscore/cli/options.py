@@ -158,3 +158,11 @@ def pairs(values: tuple[str, ...], option: str) -> Mapping[str, str]:
 
 
 json_flag = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for programs.")
+
+ratings_scale = click.option(
+    "--scale",
+    callback=filled,
+    default="",
+    metavar="LOW,HIGH",
+    help="The scale of the ratings, where none is on record.",
+)

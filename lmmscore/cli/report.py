@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import FilePath, filled
+from lmmscore.cli.options import FilePath, filled, ratings_scale
 
 if TYPE_CHECKING:
     from lmmscore.agreement import Agreement
@@ -43,13 +43,7 @@ if TYPE_CHECKING:
     "--method-column", callback=filled, default="", help="The ratings' column that names the method."
 )
 @click.option("--rename", "renames", multiple=True, metavar="OLD=NEW", help="Call a factor by another name.")
-@click.option(
-    "--scale",
-    callback=filled,
-    default="",
-    metavar="LOW,HIGH",
-    help="The scale of the ratings, where none is on record.",
-)
+@ratings_scale
 @click.option(
     "--resamples",
     type=click.IntRange(100),

@@ -118,9 +118,10 @@ class Asker:
             sent_s = await self.pace.admit(0, under_way=True)
             try:
                 self._refuse_when_stopping()
-                answer = await self._transfer(self._connection.upload(data, mime), sent_s, len(data))
+                answer = await self._transfer(self._connection.upload(data, mime), len(data))
                 if answer.status in RETRIED or (answer.status >= 500 and answer.status != 501):
-                    refuse(answer, self._complaint(answer), self._asked({}, len(data)), self._clock.wall())
+                    complaint = complaint_in(answer, self._key.hide)
+                    self._refuse(answer, complaint, self._asked({}, len(data)), sent_s)
                 return answer
             finally:
                 self.pace.leave()
@@ -146,27 +147,17 @@ class Asker:
     async def _persist(self, attempt: Callable[[int], Awaitable[T]], path: str) -> T:
         def on_trouble(number: int, trouble: Trouble, wait_s: float | None) -> None:
             what = self._key.hide(trouble.what)
+            if not self._patience.bears(trouble.wait_s):
+                trouble.error = self._away(trouble)
             if wait_s is None:
                 log(logging.ERROR, "gave_up", path=path, attempt=number, trouble=what)
                 return
             self.meter.retries += 1
             log(logging.INFO, "retry", path=path, attempt=number, wait_s=wait_s, trouble=what)
 
-        async def attempt_unless_away(number: int) -> T:
-            try:
-                return await attempt(number)
-            except Trouble as trouble:
-                if (trouble.wait_s or 0) > self._patience.longest_asked_s:
-                    trouble.error = self._away(trouble)
-                raise
-
         try:
             return await persist(
-                attempt_unless_away,
-                patience=self._patience,
-                sleep=self._sleep,
-                rng=self._rng,
-                on_trouble=on_trouble,
+                attempt, patience=self._patience, sleep=self._sleep, rng=self._rng, on_trouble=on_trouble
             )
         except JudgeError as error:
             if error is self._stopping:
@@ -201,15 +192,15 @@ class Asker:
     async def _paced(self, question: Question, sending: Sending) -> Reply:
         # Estimating opens pictures, so it is done only where something depends on it.
         tokens = self._estimator.all_tokens(sending.conversation) if self.pace.counts_tokens else 0
-        sent_s = await self.pace.admit(tokens, session=_beginning(sending.conversation))
+        sent_s = await self.pace.admit(tokens, session=sending.conversation.beginning)
         self.meter.in_flight = self.pace.in_flight
         try:
             self._refuse_when_stopping()
             sending.in_flight = True
             posting = self._connection.post(question.path, question.body)
-            answer = await self._transfer(posting, sent_s, question.body.size)
+            answer = await self._transfer(posting, question.body.size)
             sending.in_flight = False
-            reply = self._understood(question, answer, sent_s)
+            reply = self._read(question, answer, sent_s)
             used = reply.usage
             counted = (
                 None if used.prompt_tokens is None else used.prompt_tokens + (used.completion_tokens or 0)
@@ -223,20 +214,11 @@ class Asker:
         self._account(reply, answer, self._clock.now() - sent_s)
         return reply
 
-    def _understood(self, question: Question, answer: Answer, sent_s: float) -> Reply:
-        try:
-            return self._read(question, answer, sent_s)
-        except Trouble as trouble:
-            if answer.status == 200:
-                # Some servers answer 200 and put the 429 in the body.
-                self._crowd(trouble, sent_s)
-            raise
-
-    async def _transfer(self, sending: Any, sent_s: float, size: int) -> Answer:
+    async def _transfer(self, sending: Awaitable[Answer], size: int) -> Answer:
         self.meter.requests += 1
         self.meter.bytes_sent += size
         try:
-            answer: Answer = await sending
+            return await sending
         except NoAnswer as lost:
             if lost.unsafe:
                 raise NotTrusted(f"{self._address.name}: {lost}") from None
@@ -245,26 +227,20 @@ class Asker:
                 f"({lost}); is the server running? A question is {size / 1e6:.1f} MB"
             )
             raise Trouble(str(lost), error, paid=lost.reached) from None
-        if answer.status == 429 or answer.status in {503, 529}:
-            self._slow_down(answer, sent_s)
-        return answer
 
-    def _slow_down(self, answer: Answer, sent_s: float) -> None:
+    def _refuse(self, answer: Answer, complaint: Complaint, asked: Asked, sent_s: float) -> NoReturn:
+        """Raise what an answer means, and slow everyone down if it means that there are too many."""
         try:
-            refuse(answer, self._complaint(answer), self._asked({}, 0), self._clock.wall())
+            refuse(answer, complaint, asked, self._clock.wall())
         except Trouble as trouble:
-            self._crowd(trouble, sent_s)
-        except JudgeError:
-            return
-
-    def _crowd(self, trouble: Trouble, sent_s: float) -> None:
-        """Slow everyone down, if there are too many; a wait that will stop the run is not waited for."""
-        wait_s = self._patience.first_s * 2 if trouble.wait_s is None else trouble.wait_s
-        if trouble.crowded and wait_s <= self._patience.longest_asked_s:
-            self.pace.crowded(sent_s, wait_s)
+            # A wait that will stop the run is not waited for.
+            if trouble.crowded and self._patience.bears(trouble.wait_s):
+                first_s = self._patience.first_s * 2
+                self.pace.crowded(sent_s, first_s if trouble.wait_s is None else trouble.wait_s)
+            raise
 
     def _read(self, question: Question, answer: Answer, sent_s: float) -> Reply:
-        complaint = self._complaint(answer) if answer.status != 200 else None
+        complaint = complaint_in(answer, self._key.hide) if answer.status != 200 else None
         if complaint is None:
             try:
                 data = assemble(answer.content) if _is_stream(answer) else answer.json()
@@ -277,10 +253,7 @@ class Asker:
         if complaint.filtered:
             return filtered_reply(complaint.message, answer.headers)
         asked = self._asked(question.fields, question.body.size, question.keeps)
-        return refuse(answer, complaint, asked, self._clock.wall())
-
-    def _complaint(self, answer: Answer) -> Complaint:
-        return complaint_in(answer, self._key.hide)
+        return self._refuse(answer, complaint, asked, sent_s)
 
     def _malformed(self, why: str) -> NoReturn:
         error = JudgeUnavailable(
@@ -308,13 +281,6 @@ class Asker:
             cached_tokens=reply.usage.cached_tokens,
             completion_tokens=reply.usage.completion_tokens,
         )
-
-
-def _beginning(conversation: Conversation) -> Conversation:
-    node = conversation
-    while node.parent is not None and node.parent.message is not None:
-        node = node.parent
-    return node
 
 
 def _is_stream(answer: Answer) -> bool:

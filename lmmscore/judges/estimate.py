@@ -109,12 +109,10 @@ class Estimator:
     def _added(self, conversation: Conversation) -> tuple[list[Message], int]:
         """Return the messages since the last count, and that count."""
         added: list[Message] = []
-        node: Conversation | None = conversation
-        while node is not None and node.message is not None:
+        for node, message in conversation.backwards():
             if node.digest in self._counted:
                 return added, self._counted[node.digest]
-            added.append(node.message)
-            node = node.parent
+            added.append(message)
         return added, 0
 
     def _message(self, message: Message) -> int:

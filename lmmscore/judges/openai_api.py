@@ -272,8 +272,5 @@ def _chat_fields(address: Address, options: OpenAIOptions) -> dict[str, Any]:
 
 def _opening(conversation: Conversation) -> Conversation:
     """Return the conversation up to its first picture: before it, all sessions say the same."""
-    opening = node = conversation
-    while node.parent is not None and node.parent.message is not None:
-        node = node.parent
-        opening = node if node.message is not None and node.message.images else opening
-    return opening if opening.message is not None and opening.message.images else node
+    shown = [node for node, message in conversation.backwards() if message.images]
+    return shown[-1] if shown else conversation.beginning

@@ -7,6 +7,7 @@ what it kept, the history is sent once more, and the user is told.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -106,12 +107,11 @@ class ResponsesRoute:
     def _nearest_state(self, conversation: Conversation) -> tuple[Conversation | None, str | None]:
         """Return the longest earlier part of the conversation that the server still holds, and its name there."""
         # A server that loses what it keeps, time and again, is not asked to keep it.
-        node = conversation.parent if self._losses < LOSSES else None
-        while node is not None and node.message is not None:
-            state = self._states.get(node.digest)
-            if state is not None:
-                return node, state
-            node = node.parent
+        if self._losses < LOSSES and conversation.parent is not None:
+            for node, _ in conversation.parent.backwards():
+                state = self._states.get(node.digest)
+                if state is not None:
+                    return node, state
         return None, None
 
     def _keep(self, digest: str, state: str) -> None:
@@ -132,13 +132,9 @@ class ShownPictures:
 
     async def elements(self, conversation: Conversation, after: Conversation | None) -> list[bytes]:
         """Return the segments of every message after `after`, commas included."""
-        messages = []
-        node: Conversation | None = conversation
-        while node is not None and node is not after and node.message is not None:
-            messages.append(node.message)
-            node = node.parent
+        new = itertools.takewhile(lambda pair: pair[0] is not after, conversation.backwards())
         parts: list[bytes] = []
-        for message in reversed(messages):
+        for _, message in reversed([*new]):
             shown = await asyncio.gather(*map(self._element, message.images))
             parts += [b","] if parts else []
             parts += _message(message, shown)

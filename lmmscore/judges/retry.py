@@ -56,6 +56,10 @@ class Patience:
             return backoff * rng.uniform(0.5, 1.0)
         return asked_s + min(1.0, backoff) * rng.uniform(0.05, 0.25)
 
+    def bears(self, asked_s: float | None) -> bool:
+        """Tell whether a wait that the server asks for is short enough to be waited."""
+        return asked_s is None or asked_s <= self.longest_asked_s
+
 
 async def persist(
     attempt: Callable[[int], Awaitable[T]],
@@ -75,7 +79,7 @@ async def persist(
             return await attempt(number)
         except Trouble as trouble:
             asked_s = trouble.wait_s
-            if number == patience.attempts or (asked_s or 0) > patience.longest_asked_s:
+            if number == patience.attempts or not patience.bears(asked_s):
                 on_trouble(number, trouble, None)
                 raise trouble.error from None
             wait_s = patience.wait_s(number, asked_s, rng)

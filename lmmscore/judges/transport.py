@@ -18,7 +18,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from lmmscore.errors import JudgeFileError
-from lmmscore.judges.faults import Answer
+from lmmscore.judges.faults import Answer, sound
 from lmmscore.judges.options import mask
 from lmmscore.judges.wire import Body
 
@@ -153,7 +153,8 @@ class SegmentClient(httpx2.AsyncClient):
             ) from None
         except (aiohttp.ClientError, OSError) as error:
             raise httpx2.ReadError(_words_of(error), request=request) from None
-        headers = {name.lower(): _sound(value) for name, value in response.headers.items()}
+        # aiohttp keeps bytes that are not UTF-8 as halves of surrogate pairs, which can be written down nowhere.
+        headers = {name.lower(): sound(value) for name, value in response.headers.items()}
         answer = {ANSWER: Answer(response.status, headers, content)}
         if OUTGOING in request.extensions:
             return httpx2.Response(response.status, stream=_NOTHING, request=request, extensions=answer)
@@ -238,11 +239,6 @@ def _words_of(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientResponseError):
         return f"{error.status}, {error.message}"  # its full text names the address, and whatever is secret in it
     return mask(str(error)) or type(error).__name__
-
-
-def _sound(value: str) -> str:
-    # aiohttp keeps bytes that are not UTF-8 as halves of surrogate pairs, which can be written down nowhere.
-    return value if value.isascii() else value.encode("utf-8", "replace").decode()
 
 
 def _headers(raw: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

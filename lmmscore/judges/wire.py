@@ -18,6 +18,7 @@ import pybase64
 
 from lmmscore.conversation import Conversation, Message
 from lmmscore.images import Picture
+from lmmscore.judges.faults import sound
 
 SMALL_BYTES = 16_384
 """Neighbouring segments below this are joined: a copy of so little costs less than one more write."""
@@ -92,11 +93,12 @@ class Transcript:
     async def elements(self, conversation: Conversation) -> list[bytes]:
         """Return the segments of all messages, commas included."""
         new: list[Message] = []
-        node: Conversation | None = conversation
-        while node is not None and node.message is not None and node not in self._rendered:
-            new.append(node.message)
-            node = node.parent
-        parts = [] if node is None else [*self._rendered.get(node, ())]
+        parts: list[bytes] = []
+        for node, message in conversation.backwards():
+            if node in self._rendered:
+                parts = [*self._rendered[node]]
+                break
+            new.append(message)
         for message in reversed(new):
             for picture in message.images:
                 self._pictures.begin(picture)
@@ -143,9 +145,7 @@ def dumps(value: Any) -> bytes:
     try:
         return orjson.dumps(value)
     except orjson.JSONEncodeError:
-        if not isinstance(value, str):
-            raise
-        return orjson.dumps(value.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+        return orjson.dumps(sound(value))
 
 
 def _base64_of(picture: Picture) -> bytes:
