@@ -282,10 +282,11 @@ def _nothing() -> sqlite3.Connection:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path, read_only: bool) -> None:
+    # In this order: another run that is just making the file writes its id before its tables.
+    empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
     application, version = (
         connection.execute(f"PRAGMA {p}").fetchone()[0] for p in ("application_id", "user_version")
     )
-    empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
     if not empty and application != APPLICATION_ID:
         raise LedgerError(f"{path}: an SQLite file, but not a ledger of lmmscore")
     if version > VERSION:
