@@ -51,7 +51,9 @@ def ours(x: Floats, y: Floats) -> bootstrap.Interval:
     """Return our percentile and BCa intervals."""
     judge, people, multiplicity = counted.collapse(x, y)
     of = counted.spearman(judge, people, np.arange(len(judge)))
-    return bootstrap.intervals({"": of}, multiplicity, resamples=RESAMPLES, rng=np.random.default_rng(0))[""]
+    return bootstrap.intervals(
+        {"": of}, multiplicity, resamples=RESAMPLES, rng=np.random.default_rng(0)
+    )[""]
 
 
 def spearmanr(x: Floats, y: Floats) -> float:
@@ -73,10 +75,18 @@ def seconds_scipy(x: Floats, y: Floats, *, full: bool) -> float:
     """Return the time of scipy's BCa bootstrap: all of it, or scaled up from a part."""
     start = time.perf_counter()
     if full:
-        stats.bootstrap((x, y), spearmanr, paired=True, vectorized=False, n_resamples=RESAMPLES, rng=0)
+        stats.bootstrap(
+            (x, y), spearmanr, paired=True, vectorized=False, n_resamples=RESAMPLES, rng=0
+        )
         return time.perf_counter() - start
     stats.bootstrap(
-        (x, y), spearmanr, paired=True, vectorized=False, n_resamples=SAMPLED, method="percentile", rng=0
+        (x, y),
+        spearmanr,
+        paired=True,
+        vectorized=False,
+        n_resamples=SAMPLED,
+        method="percentile",
+        rng=0,
     )
     # BCa evaluates the statistic once more for every observation left out.
     return (time.perf_counter() - start) / SAMPLED * (RESAMPLES + len(x))
@@ -86,7 +96,12 @@ def largest_difference(x: Floats, y: Floats) -> float:
     """Return how far our replicates and limits are from scipy's on identical resamples."""
     n, resamples = len(x), 499
     theirs = stats.bootstrap(
-        (x, y), spearmanr, paired=True, vectorized=False, n_resamples=resamples, rng=np.random.default_rng(1)
+        (x, y),
+        spearmanr,
+        paired=True,
+        vectorized=False,
+        n_resamples=resamples,
+        rng=np.random.default_rng(1),
     )
     indices = np.random.default_rng(1).integers(0, n, (resamples, n))
     of = counted.spearman(x, y, np.arange(n))
@@ -105,7 +120,8 @@ def run(*, full: bool = True) -> list[Row]:
         ("continuous scores, n = 5,000", continuous(5_000, rng), 10),
     )
     return [
-        Row(what, seconds_ours(*data), seconds_scipy(*data, full=full), least) for what, data, least in cases
+        Row(what, seconds_ours(*data), seconds_scipy(*data, full=full), least)
+        for what, data, least in cases
     ]
 
 

@@ -69,7 +69,9 @@ def start_up() -> None:
     """Print what `lmmscore --help` costs over Python itself."""
     help_s = seconds([sys.executable, "-m", "lmmscore", "--help"])
     pass_s = seconds([sys.executable, "-c", "pass"])
-    print(f"start-up of lmmscore --help over python -c pass: {help_s / pass_s:.1f}  ({help_s * 1e3:.0f} ms)")
+    print(
+        f"start-up of lmmscore --help over python -c pass: {help_s / pass_s:.1f}  ({help_s * 1e3:.0f} ms)"
+    )
 
 
 def resumed() -> None:

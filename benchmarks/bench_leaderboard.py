@@ -9,7 +9,13 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
-from lmmscore.leaderboard.resampling import cut_of, interval_of, rank_interval, ranks, resampled_means
+from lmmscore.leaderboard.resampling import (
+    cut_of,
+    interval_of,
+    rank_interval,
+    ranks,
+    resampled_means,
+)
 
 METHODS, ITEMS, DRAWS = 20, 1_000, 10_000
 
@@ -65,9 +71,13 @@ def working_memory(values: np.ndarray) -> tuple[float, float]:
     return (peak - 2 * means.nbytes) / 1e6, values.nbytes * DRAWS / 1e6
 
 
-def coverage(items: int, *, trials: int, skewed: bool, rng: np.random.Generator) -> tuple[float, float]:
+def coverage(
+    items: int, *, trials: int, skewed: bool, rng: np.random.Generator
+) -> tuple[float, float]:
     """Return how often the 95% intervals of the mean and of the rank hold the true ones."""
-    shape = 2.0 / 7.0 if skewed else 0.5  # the mean of the beta distribution below, in the same place for all
+    shape = (
+        2.0 / 7.0 if skewed else 0.5
+    )  # the mean of the beta distribution below, in the same place for all
     truth = np.array([5.0, 5.6, 6.5, 7.0])
     held = np.zeros(2)
     for _ in range(trials):
@@ -77,7 +87,9 @@ def coverage(items: int, *, trials: int, skewed: bool, rng: np.random.Generator)
         places = ranks(draws)
         for k in range(4):
             low, high = interval_of(values[:, k], None, draws[:, k], level=0.95) or (np.nan, np.nan)
-            best, worst = rank_interval(places[:, k], cut=cut_of(values[:, k], None, level=0.95) or 0.0)
+            best, worst = rank_interval(
+                places[:, k], cut=cut_of(values[:, k], None, level=0.95) or 0.0
+            )
             held += (low - 1e-9 <= truth[k] <= high + 1e-9, best <= 4 - k <= worst)
     mean, rank = held / trials / 4
     return float(mean), float(rank)
@@ -88,8 +100,12 @@ def main() -> None:
     values = scores(np.random.default_rng(0), ITEMS, METHODS)
     fast, slow = seconds(lambda: ours(values), 9), seconds(lambda: plain_scipy(values), 1)
     held, whole = working_memory(values)
-    print(f"leaderboard: {DRAWS:,} resamples of means and ranks, {METHODS} methods x {ITEMS:,} items")
-    print(f"  plain scipy.stats.bootstrap / ours     {slow / fast:8.0f} x (at least 50; ours {fast:.3f} s)")
+    print(
+        f"leaderboard: {DRAWS:,} resamples of means and ranks, {METHODS} methods x {ITEMS:,} items"
+    )
+    print(
+        f"  plain scipy.stats.bootstrap / ours     {slow / fast:8.0f} x (at least 50; ours {fast:.3f} s)"
+    )
     print(
         f"  working memory / all resamples at once {held / whole:8.5f}   ({held:.1f} MB, whatever the draws)"
     )
@@ -98,7 +114,9 @@ def main() -> None:
         for skewed in (False, True):
             mean, rank = coverage(items, trials=500, skewed=skewed, rng=rng)
             kind = f"{items} items, {'skewed' if skewed else 'even'}"
-            print(f"  95% interval holds the truth, {kind}: mean {mean:.1%} (93% to 97%), rank {rank:.1%}")
+            print(
+                f"  95% interval holds the truth, {kind}: mean {mean:.1%} (93% to 97%), rank {rank:.1%}"
+            )
 
 
 if __name__ == "__main__":

@@ -50,12 +50,14 @@ class Dice:
         if message is not None and "give your scores" in message.text:
             names = ("S_acc", "S_pre", "S_qua", "S_real")
             images = [
-                f"Image {k}:\n" + "\n".join(f"- {name}: {self._rng.randint(10, 100) / 10}" for name in names)
+                f"Image {k}:\n"
+                + "\n".join(f"- {name}: {self._rng.randint(10, 100) / 10}" for name in names)
                 for k in range(1, METHODS + 1)
             ]
             return Reply("\n\n".join(images))
         return Reply(
-            "The edit keeps most of the scene and changes what was asked for, with a few traces. " * 8
+            "The edit keeps most of the scene and changes what was asked for, with a few traces. "
+            * 8
         )
 
     async def close(self) -> None:
@@ -152,7 +154,9 @@ def main() -> None:
             return
         opened = open_page(page)
         share = opened.first_s / OPENS_WITHIN_S
-        print(f"  open, first card  {opened.first_s:6.2f} s, {share:.2f} of the {OPENS_WITHIN_S:g} s allowed")
+        print(
+            f"  open, first card  {opened.first_s:6.2f} s, {share:.2f} of the {OPENS_WITHIN_S:g} s allowed"
+        )
         print(f"  scroll, longest   {opened.longest_frame_s:6.3f} s between frames")
 
 

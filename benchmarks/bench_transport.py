@@ -73,7 +73,8 @@ def plain(url: str) -> tuple[Play, Callable[[], Awaitable[None]]]:
             if turn < PICTURES:
                 encoded = base64.b64encode(pictures[turn].data()).decode()
                 content.insert(
-                    0, {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{encoded}"}}
+                    0,
+                    {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{encoded}"}},
                 )
             messages.append({"role": "user", "content": content})
             reply = await client.chat.completions.create(model="tiny", messages=messages)
@@ -146,7 +147,9 @@ def floor(url: str) -> tuple[Play, Callable[[], Awaitable[None]]]:
                 if turn < PICTURES:
                     parts.append(pybase64.b64encode(pictures[turn].data()))
                 size = sum(map(len, parts))
-                await loop.sock_sendall(sock, b"POST / HTTP/1.1\r\ncontent-length: %d\r\n\r\n" % size)
+                await loop.sock_sendall(
+                    sock, b"POST / HTTP/1.1\r\ncontent-length: %d\r\n\r\n" % size
+                )
                 for part in parts:
                     await loop.sock_sendall(sock, part)
                 await loop.sock_recv(sock, 65536)
@@ -207,11 +210,17 @@ def main() -> None:
     rounds = [{way: in_own_process(way, small) for way in WAYS} for _ in range(ROUNDS)]
     measured = {(way, large): in_own_process(way, large) for way in WAYS}
     for way in WAYS:
-        measured[way, small] = {name: min(one[way][name] for one in rounds) for name in rounds[0][way]}
+        measured[way, small] = {
+            name: min(one[way][name] for one in rounds) for name in rounds[0][way]
+        }
     print("one session: 14 turns about 8 PNGs; ratios in one run\n")
     print(f"{'':<38}" + "".join(f"{way:>14}" for way in WAYS) + f"{'to reach':>12}")
     base = measured["plain", small]["cpu_s"]
-    _line("CPU a session, over plain", [f"1/{base / measured[w, small]['cpu_s']:.1f}" for w in WAYS], "≤ 1/7")
+    _line(
+        "CPU a session, over plain",
+        [f"1/{base / measured[w, small]['cpu_s']:.1f}" for w in WAYS],
+        "≤ 1/7",
+    )
     for setting, goal in ((small, "≥ 0.65"), (large, "≥ 0.80")):
         ideal_s = TURNS * setting.delay_s
         shares = [f"{ideal_s / measured[way, setting]['wall_s']:.2f}" for way in WAYS]

@@ -40,7 +40,9 @@ def append_round(path: Path, results: Sequence[Result], asker: Asker, pictures: 
     """Add a round's scores to the file, numbered after those that are there."""
     before = read_rounds(path)
     number = 1 + max((int(row["round"]) for row in before), default=0)
-    models = {e.reply.model for result in results for played in result.played for e in played.exchanges}
+    models = {
+        e.reply.model for result in results for played in result.played for e in played.exchanges
+    }
     answered = ", ".join(sorted(filter(None, models)))
     about = (number, datetime.now(UTC).isoformat(timespec="seconds"), defuse(answered))
     part = path.with_name(path.name + ".part")
@@ -71,14 +73,19 @@ def question_of(unit: Unit, asker: Asker, pictures: Pictures) -> str:
     The judge's own words are no part of it: rounds with equal digests differ by the judge alone.
     """
     sessions = [_told_and_shown(session, pictures) for session in unit.sessions]
-    parts = json.dumps([asker.judge, asker.parameters, sessions], sort_keys=True, ensure_ascii=False)
+    parts = json.dumps(
+        [asker.judge, asker.parameters, sessions], sort_keys=True, ensure_ascii=False
+    )
     return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 
 def _told_and_shown(session: Session, pictures: Pictures) -> list[object]:
     dialog, item = session.dialog, session.item
     kinds = sorted(set(dialog.images_shown(session.settings)) - {"edit"})
-    paths = [*(item.images[kind] for kind in kinds), *(item.edits[method] for method in session.order)]
+    paths = [
+        *(item.images[kind] for kind in kinds),
+        *(item.edits[method] for method in session.order),
+    ]
     shown = [_digest(pictures, path) for path in paths]
     return [dialog.digest, slots_for(session), session.structured, shown]
 

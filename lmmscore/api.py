@@ -69,9 +69,13 @@ def plan_of(request: Request) -> Plan:
     """Return the sessions a request stands for. Raises where anything would stop the run."""
     whole = load_benchmark(request.benchmark)
     chosen = whole.select(request.tasks, request.items, request.methods)
-    protocol = load_protocol(request.dialog, request.settings, bool(request.judge_options.get("structured")))
+    protocol = load_protocol(
+        request.dialog, request.settings, bool(request.judge_options.get("structured"))
+    )
     if request.repeats < 1 or request.concurrency < 1 or request.max_side_px < 1:
-        raise LmmscoreError("repeats, concurrency and the longest side of a picture must be at least 1")
+        raise LmmscoreError(
+            "repeats, concurrency and the longest side of a picture must be at least 1"
+        )
     plan = make_plan(whole, chosen, protocol, request.order, request.repeats, request.seed)
     return replace(plan, anchors=_anchors(request, whole, protocol)) if request.anchors else plan
 
@@ -81,7 +85,9 @@ def _anchors(request: Request, whole: Benchmark, protocol: Protocol) -> tuple[It
     chosen = whole.select(items=request.anchors, methods=request.methods)
     for item in chosen.items:
         if not any(method in item.edits for method in chosen.methods):
-            raise BenchmarkError(f"anchor {item.id}: no method made an edit of this item; choose another")
+            raise BenchmarkError(
+                f"anchor {item.id}: no method made an edit of this item; choose another"
+            )
     return make_plan(whole, chosen, protocol).benchmark.items
 
 
@@ -100,7 +106,10 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
         Ledger(ledger_path) as ledger,
     ):
         runner = Runner(
-            Recorded(bench.judge, ledger, bench.answers), pictures, request.concurrency, hooks.listeners
+            Recorded(bench.judge, ledger, bench.answers),
+            pictures,
+            request.concurrency,
+            hooks.listeners,
         )
         hooks.on_start(runner, plan, bench)
         try:
@@ -157,7 +166,9 @@ async def _play_anchors(plan: Plan, runner: Runner, ledger: Ledger, asker: Asker
 
 def default_folder(plan: Plan, judge: str) -> Path:
     """Return results/BENCHMARK-DIALOG-JUDGE, in letters every file system takes."""
-    name = f"{plan.benchmark.name}-{plan.protocol.name}-{judge.removeprefix('openai/').split('@')[0]}"
+    name = (
+        f"{plan.benchmark.name}-{plan.protocol.name}-{judge.removeprefix('openai/').split('@')[0]}"
+    )
     return Path("results") / (re.sub(r"[^\w.-]+", "-", name).strip("-.") or "run")
 
 

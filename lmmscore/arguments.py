@@ -23,4 +23,6 @@ def refuse_unless_scale(name: str, ends: Any) -> None:
     except (TypeError, ValueError):
         low, high = math.nan, math.nan
     if not (math.isfinite(low) and math.isfinite(high) and low <= high):
-        raise LmmscoreError(f"{name}={ends!r}: it must be the lowest and the highest score, as (1, 10)")
+        raise LmmscoreError(
+            f"{name}={ends!r}: it must be the lowest and the highest score, as (1, 10)"
+        )

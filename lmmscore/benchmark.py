@@ -59,7 +59,9 @@ class BenchmarkFile(_Strict):
     items: str | list[dict[str, Any]] = Field(
         description="A .csv, .tsv, .jsonl or .yaml file with the columns id, task and instruction; or the items."
     )
-    images: ImageTemplates | None = Field(None, description="Path templates; needed when items is a file.")
+    images: ImageTemplates | None = Field(
+        None, description="Path templates; needed when items is a file."
+    )
     methods: list[str] | None = Field(
         None, description="The methods, in order; found from the files if absent."
     )
@@ -103,7 +105,9 @@ class Benchmark:
         tasks = _chosen("task", tasks, self.tasks)
         ids = _chosen("item", items, [item.id for item in self.items])
         kept = _chosen("method", methods, self.methods)
-        chosen = tuple(item for item in self.items if item.task in set(tasks) and item.id in set(ids))
+        chosen = tuple(
+            item for item in self.items if item.task in set(tasks) and item.id in set(ids)
+        )
         if not chosen:
             raise BenchmarkError(f"{self.path}: no item is both of these tasks and of these ids")
         # Methods keep the order they were asked for in: `--order given` shows them so.
@@ -156,7 +160,13 @@ def read_benchmark(path: Path) -> Benchmark:
 
 
 def _kind_of(says: str) -> str:
-    return "unknown-key" if "unknown key" in says else "missing-key" if "missing" in says else "bad-value"
+    return (
+        "unknown-key"
+        if "unknown key" in says
+        else "missing-key"
+        if "missing" in says
+        else "bad-value"
+    )
 
 
 class _Reader:
@@ -171,17 +181,28 @@ class _Reader:
     def benchmark(self) -> Benchmark:
         rows = list(self._rows())
         self._refuse_duplicates(rows)
-        items = self._inline(rows) if isinstance(self.file.items, list) else self._from_templates(rows)
+        items = (
+            self._inline(rows) if isinstance(self.file.items, list) else self._from_templates(rows)
+        )
         methods = self.file.methods or list(dict.fromkeys(m for item in items for m in item.edits))
         if items and not methods and not self.problems:
-            self._problem(str(self.path), "no-edits", "no edit of any method was found; check images.edit")
+            self._problem(
+                str(self.path), "no-edits", "no edit of any method was found; check images.edit"
+            )
         for name in sorted({name for name in methods if methods.count(name) > 1}):
             self._problem(f"{self.path}, methods", "duplicate", f"{name!r} is listed twice")
         for name in sorted({m for item in items for m in item.edits} - set(methods)):
-            says = f"edits of {name!r} are given but it is not under methods{nearest(name, methods)}"
+            says = (
+                f"edits of {name!r} are given but it is not under methods{nearest(name, methods)}"
+            )
             self._problem(f"{self.path}, methods", "unknown-method", says)
         return Benchmark(
-            self.file.name, self.path, self.files.root, tuple(methods), tuple(items), tuple(self.problems)
+            self.file.name,
+            self.path,
+            self.files.root,
+            tuple(methods),
+            tuple(items),
+            tuple(self.problems),
         )
 
     def _problem(self, place: str, kind: str, says: str) -> None:
@@ -193,7 +214,9 @@ class _Reader:
             for number, row in enumerate(self.file.items, 1):
                 yield f"{self.path}, item {number}", row
             return
-        path = self.files.inside(self.file.items, f"{self.path}, items", base=self.path.parent.resolve())
+        path = self.files.inside(
+            self.file.items, f"{self.path}, items", base=self.path.parent.resolve()
+        )
         if path is None:
             return
         try:
@@ -224,10 +247,19 @@ class _Reader:
             if not parsed.instruction.strip():
                 self._problem(place, "missing-column", "no instruction")
                 continue
-            images = {kind: getattr(parsed, kind) for kind in KINDS if getattr(parsed, kind) is not None}
-            paths = {kind: self.files.inside(value, f"{place}, {kind}") for kind, value in images.items()}
-            edits = {m: self.files.inside(value, f"{place}, edits.{m}") for m, value in parsed.edits.items()}
-            items.append(Item(parsed.id, parsed.task, parsed.instruction, _present(paths), _present(edits)))
+            images = {
+                kind: getattr(parsed, kind) for kind in KINDS if getattr(parsed, kind) is not None
+            }
+            paths = {
+                kind: self.files.inside(value, f"{place}, {kind}") for kind, value in images.items()
+            }
+            edits = {
+                m: self.files.inside(value, f"{place}, edits.{m}")
+                for m, value in parsed.edits.items()
+            }
+            items.append(
+                Item(parsed.id, parsed.task, parsed.instruction, _present(paths), _present(edits))
+            )
         return items
 
     def _from_templates(self, rows: list[tuple[str, dict[str, Any]]]) -> list[Item]:
@@ -240,20 +272,28 @@ class _Reader:
         edits = self.files.edits(self.file.images.edit, self.file.methods, rows, templates)
         items = []
         for place, row in rows:
-            paths = {k: self.files.file(t, row, f"{place}, images.{k}") for k, t in templates.items()}
+            paths = {
+                k: self.files.file(t, row, f"{place}, images.{k}") for k, t in templates.items()
+            }
             known = {"id", "task", "instruction"}
             fields = {key: str(value) for key, value in row.items() if key not in known}
             named = row.get("task")
             # A task called 0 has a name.
             task, wish = "all" if named in (None, "") else str(named), str(row["instruction"])
-            items.append(Item(str(row["id"]), task, wish, _present(paths), edits[str(row["id"])], fields))
+            items.append(
+                Item(str(row["id"]), task, wish, _present(paths), edits[str(row["id"])], fields)
+            )
         return items
 
     def _has_columns(self, place: str, row: Mapping[str, Any]) -> bool:
         for column in ("id", "instruction"):
             value = row.get(column)
             if value is None or not str(value).strip():
-                hint = nearest(column, {str(name).lower(): None for name in row}) if column not in row else ""
+                hint = (
+                    nearest(column, {str(name).lower(): None for name in row})
+                    if column not in row
+                    else ""
+                )
                 self._problem(place, "missing-column", f"no {column}{hint}")
                 return False
         return True

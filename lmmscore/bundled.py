@@ -14,7 +14,9 @@ def bundled(kind: str) -> Path:
     """Return the folder of bundled `dialogs`, `media` or `published` figures. Raises FileProblem if gone."""
     if kind not in _IN_CHECKOUT:
         known = ", ".join(_IN_CHECKOUT)
-        raise FileProblem(f"nothing bundled is called {kind!r}{nearest(kind, _IN_CHECKOUT)}; known: {known}")
+        raise FileProblem(
+            f"nothing bundled is called {kind!r}{nearest(kind, _IN_CHECKOUT)}; known: {known}"
+        )
     # The wheel's copy first: a folder that happens to be called `media` next to site-packages is not ours.
     for folder in (_PACKAGE / "_data" / kind, _PACKAGE.parent / _IN_CHECKOUT[kind]):
         if folder.is_dir():

@@ -71,7 +71,12 @@ def _chain(before: str, message: Message) -> str:
     # Lengths keep the fields apart: no two different messages can hash the same bytes.
     digest = hashlib.sha256(bytes.fromhex(before))
     schema = (f"schema {message.schema}",) if message.schema else ()
-    for part in (message.role, message.text, *(picture.digest for picture in message.images), *schema):
+    for part in (
+        message.role,
+        message.text,
+        *(picture.digest for picture in message.images),
+        *schema,
+    ):
         encoded = part.encode()
         digest.update(len(encoded).to_bytes(8, "big") + encoded)
     return digest.hexdigest()

@@ -10,7 +10,9 @@ def defuse(cell: str) -> str:
 
     For text only: a number keeps its minus sign. `restore` undoes it.
     """
-    if cell.startswith(_STARTERS) or (cell.startswith("'") and cell[1:].startswith((*_STARTERS, "'"))):
+    if cell.startswith(_STARTERS) or (
+        cell.startswith("'") and cell[1:].startswith((*_STARTERS, "'"))
+    ):
         return "'" + cell
     return cell
 

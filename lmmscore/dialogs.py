@@ -46,19 +46,29 @@ class JsonForm(_Strict):
     under: str = Field("", description="The key the factors stand under, if any. May use slots.")
     number: str = Field("score", description="The key of the number inside a factor.")
     text: str = Field("", description="The key of the justification inside a factor.")
-    words: tuple[int, int] | None = Field(None, description="How long a justification should be; noted only.")
+    words: tuple[int, int] | None = Field(
+        None, description="How long a justification should be; noted only."
+    )
 
 
 class Turn(_Strict):
     """A single step of a dialog: words, pictures to go with them, and what the answer is read for."""
 
-    name: str = Field(pattern=r"^[a-z][a-z0-9_-]*$", description="How messages and links refer to this turn.")
-    each: Literal["edit"] | None = Field(None, description="`edit`: say this once for every edit, in order.")
-    show: tuple[str, ...] = Field((), description="Images shown, in order: source, reference, marked, edit.")
+    name: str = Field(
+        pattern=r"^[a-z][a-z0-9_-]*$", description="How messages and links refer to this turn."
+    )
+    each: Literal["edit"] | None = Field(
+        None, description="`edit`: say this once for every edit, in order."
+    )
+    show: tuple[str, ...] = Field(
+        (), description="Images shown, in order: source, reference, marked, edit."
+    )
     say: str = Field(description="The words, with slots.")
     say_first: str | None = Field(None, description="With each: the words for the first edit.")
     say_last: str | None = Field(None, description="With each: the words for the last edit.")
-    say_only: str | None = Field(None, description="With each: the words where there is just one edit.")
+    say_only: str | None = Field(
+        None, description="With each: the words where there is just one edit."
+    )
     say_at: dict[int, str] = Field(
         default_factory=dict,
         description="With each: the words for edits in certain places, before all other forms.",
@@ -134,14 +144,17 @@ class Dialog(_Strict):
         default_factory=dict, description="Choices it offers; made with --setting NAME=CHOICE."
     )
     factors: tuple[Factor, ...] = Field(min_length=1, description="What is scored.")
-    overall: OverallRule = Field("none", description="How the overall score comes from the factors.")
+    overall: OverallRule = Field(
+        "none", description="How the overall score comes from the factors."
+    )
     overall_symbol: str = Field("S_all", description="What replies call the overall score.")
     avoid_ties: bool = Field(False, description="The words ask the judge to avoid equal scores.")
     system: str = Field("", description="A system message, where the protocol has one.")
     turns: tuple[Turn, ...] = Field(min_length=1, description="What is said, in order.")
     repair: Repair = Field(description="What is said when scores could not be read.")
     questions: dict[str, str] = Field(
-        default_factory=dict, description="What an import could not infer, by the key that answers it."
+        default_factory=dict,
+        description="What an import could not infer, by the key that answers it.",
     )
 
     @model_validator(mode="after")
@@ -163,7 +176,9 @@ class Dialog(_Strict):
     @cached_property
     def digest(self) -> str:
         """Identifies what is said and read, whatever the layout of the file."""
-        return hashlib.sha256(json.dumps(self.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(
+            json.dumps(self.model_dump(mode="json"), sort_keys=True).encode()
+        ).hexdigest()
 
     def factor(self, key: str) -> Factor:
         """Return the factor of that key."""
@@ -171,7 +186,11 @@ class Dialog(_Strict):
 
     def factors_read_by(self, turn: Turn) -> tuple[Factor, ...]:
         """Return the factors read from the reply to this turn."""
-        return self.factors if turn.factors is None else tuple(self.factor(key) for key in turn.factors)
+        return (
+            self.factors
+            if turn.factors is None
+            else tuple(self.factor(key) for key in turn.factors)
+        )
 
     def setting_values(self, chosen: Mapping[str, str]) -> dict[str, str]:
         """Return the slots that the chosen settings give, defaults for the rest."""
@@ -196,7 +215,9 @@ class Dialog(_Strict):
     def images_shown(self, chosen: Mapping[str, str]) -> tuple[str, ...]:
         """Return the kinds of image this dialog shows under these settings, each once, `edit` included."""
         values = self.setting_values(chosen)
-        shown = (fill(kind, values, f"dialog {self.name}") for turn in self.turns for kind in turn.show)
+        shown = (
+            fill(kind, values, f"dialog {self.name}") for turn in self.turns for kind in turn.show
+        )
         return tuple(dict.fromkeys(shown))
 
     def calls(self, n: int) -> int:
@@ -259,7 +280,9 @@ def _turn_incoherences(dialog: Dialog, turn: Turn, where: str) -> Iterator[str]:
 
 
 def _known_slots(dialog: Dialog) -> set[str]:
-    settings = {f"{n}.{key}" for n, s in dialog.settings.items() for c in s.choices.values() for key in c}
+    settings = {
+        f"{n}.{key}" for n, s in dialog.settings.items() for c in s.choices.values() for key in c
+    }
     return {*SLOT_NAMES, *settings, *dialog.settings}
 
 
@@ -280,9 +303,15 @@ class Suite(_Strict):
     version: int = Field(ge=1, description="Raised whenever the members or the rules change.")
     title: str = Field(description="What it is, in a line.")
     about: str = Field("", description="What it does, in a few sentences.")
-    members: tuple[str, ...] = Field(min_length=1, description="Dialogs, in the order they are played.")
-    combine: Literal["mean", "geometric"] = Field(description="How the members' overalls become one.")
-    gate: bool = Field(False, description="Where a member's overall is 0, later members are not asked.")
+    members: tuple[str, ...] = Field(
+        min_length=1, description="Dialogs, in the order they are played."
+    )
+    combine: Literal["mean", "geometric"] = Field(
+        description="How the members' overalls become one."
+    )
+    gate: bool = Field(
+        False, description="Where a member's overall is 0, later members are not asked."
+    )
 
     @property
     def name(self) -> str:
@@ -329,7 +358,9 @@ def load_dialog(name: str) -> Dialog:
     """Return the dialog given by name or path; a suite is refused."""
     loaded = load(name)
     if isinstance(loaded, Suite):
-        raise DialogError(f"{name} is a suite of {', '.join(loaded.members)}; name one of these here")
+        raise DialogError(
+            f"{name} is a suite of {', '.join(loaded.members)}; name one of these here"
+        )
     return loaded
 
 

@@ -94,7 +94,11 @@ def _pairs(earlier: Sequence[Row], latest: Sequence[Row]) -> list[tuple[Row, Row
     known = {_edit(row): row for row in earlier if row["score"]}
     then_and_now = ((known.get(_edit(row)), row) for row in latest if row["score"])
     # Other parameters, words, pictures or companions move scores without any drift of the judge.
-    return [(t, now) for t, now in then_and_now if t is not None and now["question"] == t.get("question")]
+    return [
+        (t, now)
+        for t, now in then_and_now
+        if t is not None and now["question"] == t.get("question")
+    ]
 
 
 def _edit(row: Row) -> tuple[str, str]:

@@ -34,7 +34,9 @@ def factor_columns(
         plain = name.strip().lower()
         if not said:
             notes.append(f"{table.where}: column {name} is empty and is left out")
-        elif numbers and (plain in NOT_SCORES or plain.endswith("_id") or plain.startswith("unnamed:")):
+        elif numbers and (
+            plain in NOT_SCORES or plain.endswith("_id") or plain.startswith("unnamed:")
+        ):
             notes.append(f"{table.where}: column {name} is left out; by its name it is no score")
         elif numbers == len(said) or (numbers and plain not in PROSE):
             found.append(name)

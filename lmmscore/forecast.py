@@ -71,13 +71,22 @@ def forecast(plan: Plan, model: str, options: OpenAIOptions, recipe: Recipe) -> 
     size = cache(lambda path: _size(path, recipe))
     result = Forecast()
     sessions = [(session.repeat, questions(session)) for unit in plan for session in unit.sessions]
-    result.pictures = {path for _, asked in sessions for question in asked for path in question.pictures}
+    result.pictures = {
+        path for _, asked in sessions for question in asked for path in question.pictures
+    }
     bytes_per_pixel = _bytes_per_pixel(sorted(result.pictures), recipe, size)
     counts = cache(lambda path: _tokens(model, size(path), options))
     known: _Known = {}
     for repeat, asked in sessions:
         shared = _shared(known, repeat, asked)
-        _add(result, asked, shared, counts, lambda path: round(bytes_per_pixel * _area(size(path))), options)
+        _add(
+            result,
+            asked,
+            shared,
+            counts,
+            lambda path: round(bytes_per_pixel * _area(size(path))),
+            options,
+        )
     kinds = [counts(path) for path in result.pictures]
     result.image_tokens_guessed = any(kind.guess for kind in kinds)
     result.image_formula = next((kind.formula for kind in kinds), "")
@@ -95,7 +104,9 @@ def questions(session: Session) -> list[Question]:
     return asked
 
 
-def _question(session: Session, slots: Mapping[str, str], turn: Turn, position: int | None) -> Question:
+def _question(
+    session: Session, slots: Mapping[str, str], turn: Turn, position: int | None
+) -> Question:
     place, where = position or 1, f"dialog {session.dialog.name}, turn {turn.name}"
     filled = {**slots, **position_slots(place)}
     words = fill(turn.words(place, len(session.order)), filled, where)

@@ -41,7 +41,16 @@ SUFFIXES = {
 }
 """The file names each format goes by. A file named otherwise is reported by `lmmscore check`."""
 
-_BROKEN = (OSError, SyntaxError, ValueError, TypeError, LookupError, RuntimeError, EOFError, struct.error)
+_BROKEN = (
+    OSError,
+    SyntaxError,
+    ValueError,
+    TypeError,
+    LookupError,
+    RuntimeError,
+    EOFError,
+    struct.error,
+)
 """What Pillow's readers raise on damaged files, each its own."""
 
 IMAGE_SUFFIXES = frozenset().union(*SUFFIXES.values())
@@ -120,7 +129,9 @@ def _opened(path: Path) -> Image.Image:
     except FileNotFoundError as error:
         raise ImageProblem(f"{path}: no such file") from error
     except UnidentifiedImageError as error:
-        raise ImageProblem(f"{path}: not a picture that can be read; PNG, JPEG and WebP are") from error
+        raise ImageProblem(
+            f"{path}: not a picture that can be read; PNG, JPEG and WebP are"
+        ) from error
     except Image.DecompressionBombError as error:
         raise ImageProblem(f"{path}: far too many pixels; scale it down") from error
     except _BROKEN as error:
@@ -128,14 +139,20 @@ def _opened(path: Path) -> Image.Image:
     if image.width * image.height > MAX_PIXELS:
         size = f"{image.width}×{image.height}"
         image.close()
-        raise ImageProblem(f"{path}: {size} is more than {MAX_PIXELS // 1_000_000} megapixels; scale it down")
+        raise ImageProblem(
+            f"{path}: {size} is more than {MAX_PIXELS // 1_000_000} megapixels; scale it down"
+        )
     return image
 
 
 def _to_rgb(image: Image.Image) -> Image.Image:
     if image.mode in {"I;16", "I;16B", "I;16L", "I"}:
         # 16-bit greys: Pillow would clip at 255 instead of scaling.
-        image = image.point(lambda value: value / 257, "L") if image.mode == "I" else _scaled_16_bit(image)
+        image = (
+            image.point(lambda value: value / 257, "L")
+            if image.mode == "I"
+            else _scaled_16_bit(image)
+        )
     if image.mode in {"RGBA", "LA", "PA", "La", "RGBa"} or "transparency" in image.info:
         rgba = image.convert("RGBA")
         canvas = Image.new("RGBA", rgba.size, "white")

@@ -36,9 +36,7 @@ def names_given_away(benchmark: Benchmark) -> list[Problem]:
     for item in benchmark.items:
         words = _words(item.instruction)
         for name in (name for name in names if len(name) > 2 and f" {name} " in words):
-            says = (
-                f"the instruction contains the method name {names[name]!r}, which the judge should not learn"
-            )
+            says = f"the instruction contains the method name {names[name]!r}, which the judge should not learn"
             problems.append(Problem(f"item {item.id!r}", "names-a-method", says, fatal=False))
     return problems
 
@@ -58,7 +56,9 @@ def _inspect_item(item: Item) -> list[Problem]:
             load_rgb(path)
         except ImageProblem as error:
             problems.append(
-                Problem(place, "missing-image" if not path.exists() else "unreadable-image", str(error))
+                Problem(
+                    place, "missing-image" if not path.exists() else "unreadable-image", str(error)
+                )
             )
             continue
         problems.extend(_of_file(place, path, headers[what]))

@@ -21,7 +21,9 @@ def read_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     elif path.suffix in {".yaml", ".yml", ".json"}:
         rows = _json(path, text) if path.suffix == ".json" else load_yaml(path)
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            raise FileProblem(f"{path}: expected a list of items, each with id, task and instruction")
+            raise FileProblem(
+                f"{path}: expected a list of items, each with id, task and instruction"
+            )
         for number, row in enumerate(rows, 1):
             yield f"{path}, item {number}", row
     elif path.suffix in {".csv", ".tsv", ".txt"}:
@@ -46,7 +48,9 @@ def _jsonl_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
         except (ValueError, RecursionError) as error:
             raise FileProblem(f"{path}, line {number}: not JSON ({error})") from error
         if not isinstance(row, dict):
-            raise FileProblem(f"{path}, line {number}: expected an object with id, task and instruction")
+            raise FileProblem(
+                f"{path}, line {number}: expected an object with id, task and instruction"
+            )
         yield f"{path}, line {number}", row
 
 
@@ -60,6 +64,9 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
                 raise FileProblem(
                     f"{path}, line {reader.line_num}: more cells than the header has; quote commas"
                 )
-            yield f"{path}, line {reader.line_num}", {k.strip(): v for k, v in row.items() if k is not None}
+            yield (
+                f"{path}, line {reader.line_num}",
+                {k.strip(): v for k, v in row.items() if k is not None},
+            )
     except csv.Error as error:
         raise FileProblem(f"{path}, line {reader.line_num}: not valid CSV ({error})") from error

@@ -18,7 +18,9 @@ def length_notes(reply: str, form: JsonForm | None, factors: Sequence[Factor]) -
     least, most = form.words
     texts: dict[str, str] = {}
     for value in json_values(reply):
-        texts |= dict(_texts(value, form.text, {normal(factor.key): factor.key for factor in factors}))
+        texts |= dict(
+            _texts(value, form.text, {normal(factor.key): factor.key for factor in factors})
+        )
     counts = {key: len(text.split()) for key, text in texts.items()}
     return tuple(
         f"the {form.text} of {key} has {count} words; {least} to {most} were asked for"
@@ -36,7 +38,10 @@ def _texts(value: Any, text_key: str, factors: dict[str, str]) -> Iterator[tuple
     for key, inner in value.items():
         factor = factors.get(normal(str(key)))
         if factor is not None and isinstance(inner, dict):
-            said = next((text for name, text in inner.items() if normal(str(name)) == normal(text_key)), None)
+            said = next(
+                (text for name, text in inner.items() if normal(str(name)) == normal(text_key)),
+                None,
+            )
             if isinstance(said, str):
                 yield factor, said
         else:

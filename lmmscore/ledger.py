@@ -86,7 +86,9 @@ class Entry:
 
 def key_of(asker: Asker, conversation: Conversation, repeat: int) -> str:
     """Return the digest of exactly what is asked. Neither the way it travels nor the time of day is in it."""
-    parts = json.dumps([asker.judge, asker.parameters, conversation.digest, repeat], ensure_ascii=False)
+    parts = json.dumps(
+        [asker.judge, asker.parameters, conversation.digest, repeat], ensure_ascii=False
+    )
     return hashlib.sha256(parts.encode()).hexdigest()
 
 
@@ -127,7 +129,9 @@ class Ledger:
 
     def entry(self, key: str) -> Entry | None:
         """Return the whole exchange known by a key, or None."""
-        row = self._one(f"SELECT question, recorded_at, {_REPLY_COLUMNS} FROM exchange WHERE key = ?", (key,))
+        row = self._one(
+            f"SELECT question, recorded_at, {_REPLY_COLUMNS} FROM exchange WHERE key = ?", (key,)
+        )
         return None if row is None else Entry(row[0], _reply(row[2:]), row[1])
 
     def pictures(self, key: str) -> list[str]:
@@ -135,7 +139,9 @@ class Ledger:
         row = self._one("SELECT images FROM exchange WHERE key = ?", (key,))
         return [] if row is None else list(json.loads(row[0]))
 
-    def record(self, asker: Asker, conversation: Conversation, repeat: int, reply: Reply) -> Future[Reply]:
+    def record(
+        self, asker: Asker, conversation: Conversation, repeat: int, reply: Reply
+    ) -> Future[Reply]:
         """Append an exchange. The future's result is the reply that stands: the first one recorded for this key."""
         entry = _Entry(asker, conversation, repeat, reply)
         self._pending.put(entry)
@@ -188,7 +194,9 @@ class Ledger:
                 standing = [entry.insert(connection) for entry in batch]
         except Exception as error:
             # Whatever it is, those who wait for the batch must hear of it, and the next batch must be written.
-            known = error if isinstance(error, LedgerError) else LedgerError(f"{self.path}: {error!r}")
+            known = (
+                error if isinstance(error, LedgerError) else LedgerError(f"{self.path}: {error!r}")
+            )
             for entry in batch:
                 entry.done.set_exception(known)
             return
@@ -217,14 +225,21 @@ class _Entry:
             *(message.text, json.dumps([picture.digest for picture in message.images])),
             *(reply.text, reply.finish, reply.refusal, reply.reasoning),
             *(reply.model, reply.fingerprint, reply.request_id, reply.also),
-            *(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.reasoning_tokens),
+            *(
+                usage.prompt_tokens,
+                usage.completion_tokens,
+                usage.cached_tokens,
+                usage.reasoning_tokens,
+            ),
             *(reply.cost_usd, datetime.now(UTC).isoformat(timespec="seconds")),
         )
 
     def insert(self, connection: sqlite3.Connection) -> Reply:
         """Insert the row unless the question has its answer already; return the answer that stands."""
         marks = ", ".join("?" * len(self._row))
-        done = connection.execute(f"INSERT INTO exchange VALUES ({marks}) ON CONFLICT DO NOTHING", self._row)
+        done = connection.execute(
+            f"INSERT INTO exchange VALUES ({marks}) ON CONFLICT DO NOTHING", self._row
+        )
         if done.rowcount == 1:
             return self._reply
         row = connection.execute(
@@ -258,13 +273,15 @@ def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
     with _translated(path):
         if read_only and not path.is_file():
             raise LedgerError(f"{path}: no such ledger")
-        if read_only and path.stat().st_size == 0 and not path.with_name(path.name + "-wal").exists():
+        if (
+            read_only
+            and path.stat().st_size == 0
+            and not path.with_name(path.name + "-wal").exists()
+        ):
             return _nothing()
         # A published ledger may lie in a folder that cannot be written, where WAL needs to be told that all is still.
         still = read_only and not path.with_name(path.name + "-wal").exists()
-        location = (
-            f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}{'&immutable=1' if still else ''}"
-        )
+        location = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}{'&immutable=1' if still else ''}"
         connection = sqlite3.connect(location, uri=True, check_same_thread=False, timeout=60)
         try:
             _prepare(connection, path, read_only)
@@ -290,7 +307,9 @@ def _prepare(connection: sqlite3.Connection, path: Path, read_only: bool) -> Non
     if not empty and application != APPLICATION_ID:
         raise LedgerError(f"{path}: an SQLite file, but not a ledger of lmmscore")
     if version > VERSION:
-        raise LedgerError(f"{path}: written by a newer lmmscore (format {version}); update lmmscore")
+        raise LedgerError(
+            f"{path}: written by a newer lmmscore (format {version}); update lmmscore"
+        )
     if read_only:
         return
     # WAL lets readers read while one writes; FULL makes a commit survive the machine, not only the process.
@@ -307,7 +326,9 @@ def _translated(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        damaged = any(words in str(error) for words in ("malformed", "not a database", "no such table"))
+        damaged = any(
+            words in str(error) for words in ("malformed", "not a database", "no such table")
+        )
         remedy = (
             "the file is damaged; put back a copy, or move it away and begin anew"
             if damaged

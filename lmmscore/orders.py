@@ -10,7 +10,14 @@ Order = Literal["given", "shuffled", "balanced"]
 
 
 def order_of(
-    kind: Order, methods: Sequence[str], *, item: str, item_number: int, repeat: int, repeats: int, seed: int
+    kind: Order,
+    methods: Sequence[str],
+    *,
+    item: str,
+    item_number: int,
+    repeat: int,
+    repeats: int,
+    seed: int,
 ) -> tuple[str, ...]:
     """Return the methods in the order their edits are shown.
 

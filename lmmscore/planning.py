@@ -58,7 +58,9 @@ def load_protocol(name: str, settings: Mapping[str, str], structured: bool = Fal
     for dialog in dialogs:
         _refuse_open_questions(dialog)
         if structured and any(turn.read == "scores" and turn.form is None for turn in dialog.turns):
-            raise DialogError(f"dialog {dialog.name} asks for prose, so --structured has no place here")
+            raise DialogError(
+                f"dialog {dialog.name} asks for prose, so --structured has no place here"
+            )
     protocol = Protocol(tuple(dialogs), suite, dict(settings), structured)
     protocol.images_shown()
     return protocol
@@ -125,7 +127,14 @@ class Plan:
 
     def _sessions(self, item: Item, repeat: int, shown: tuple[str, ...]) -> tuple[Session, ...]:
         return tuple(
-            Session(dialog, item, repeat, shown, self.protocol.settings_for(dialog), self.protocol.structured)
+            Session(
+                dialog,
+                item,
+                repeat,
+                shown,
+                self.protocol.settings_for(dialog),
+                self.protocol.structured,
+            )
             for dialog in self.protocol.dialogs
         )
 
@@ -159,10 +168,14 @@ def make_plan(
 def _refuse_lacking(benchmark: Benchmark, protocol: Protocol) -> None:
     for kind in sorted(protocol.images_shown()):
         lacking = [
-            item.id for item in benchmark.items if kind not in item.images or not item.images[kind].is_file()
+            item.id
+            for item in benchmark.items
+            if kind not in item.images or not item.images[kind].is_file()
         ]
         if lacking:
-            listed = ", ".join(lacking[:8]) + (f" and {len(lacking) - 8} more" if len(lacking) > 8 else "")
+            listed = ", ".join(lacking[:8]) + (
+                f" and {len(lacking) - 8} more" if len(lacking) > 8 else ""
+            )
             remedy = f"give `{kind}` in {benchmark.path}" + _other_setting(protocol, kind)
             raise BenchmarkError(
                 f"{protocol.name} shows the {kind} image, which {len(lacking)} of {len(benchmark.items)} items lack: "

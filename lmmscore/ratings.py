@@ -75,7 +75,9 @@ def read_ratings(paths: Sequence[str | Path], columns: Columns = USUAL) -> Human
     tables = [table for path in paths for table in _tables_of(str(path), columns, notes)]
     rows: list[tuple[object, ...]] = []
     for table in tables:
-        found = _rows(table, columns, notes, stem=_rater_name(table.where) if len(tables) > 1 else "")
+        found = _rows(
+            table, columns, notes, stem=_rater_name(table.where) if len(tables) > 1 else ""
+        )
         if not found:
             notes.append(f"{table.where}: no ratings in it")
         rows += found
@@ -116,7 +118,9 @@ def _named(tables: Sequence[Table]) -> str:
     return ", ".join(table.where for table in tables)
 
 
-def _rows(table: Table, columns: Columns, notes: list[str], *, stem: str) -> list[tuple[object, ...]]:
+def _rows(
+    table: Table, columns: Columns, notes: list[str], *, stem: str
+) -> list[tuple[object, ...]]:
     """Return the rating rows of one table, long or wide."""
     item = table.find(columns.item, ITEM_NAMES)
     if item is None:
@@ -157,7 +161,9 @@ def _cells(
     factor = table.find(columns.factor, FACTOR_NAMES)
     score = table.find(columns.score, SCORE_NAMES)
     if factor is not None and score is not None:
-        return [(text(table.rows[place][factor]), place, table.rows[place][score]) for place in kept]
+        return [
+            (text(table.rows[place][factor]), place, table.rows[place][score]) for place in kept
+        ]
     wide = factor_columns(table, names, kept, notes)
     # A lone column called `score` rates the edit as a whole.
     called = {name: OVERALL if name == score and len(wide) == 1 else name for name in wide}

@@ -17,7 +17,11 @@ from lmmscore.scores import SLIP_TOLERANCE
 from lmmscore.transcripts import Transcript, load_transcript
 
 _STATED = Factor(
-    key="overall", symbol="S_all", name="Overall Score", aliases=("Overall",), scale=Scale(min=0, max=100)
+    key="overall",
+    symbol="S_all",
+    name="Overall Score",
+    aliases=("Overall",),
+    scale=Scale(min=0, max=100),
 )
 
 
@@ -119,7 +123,9 @@ def read_transcript(path: Path, dialog: str | None = None) -> Replayed:
     edits = []
     for position, method in enumerate(transcript.methods, 1):
         scores = {
-            f.key: reading.scores[position, f.key] for f in factors if (position, f.key) in reading.scores
+            f.key: reading.scores[position, f.key]
+            for f in factors
+            if (position, f.key) in reading.scores
         }
         total = overall(rule, factors, scores, weights_of(factors))
         faults = [str(fault) for fault in reading.faults_of(position)]
@@ -151,7 +157,9 @@ def _scoring(transcript: Transcript, factors: Sequence[Factor], n: int) -> tuple
         if number >= after and turn.reply
     ]
     if not readings:
-        raise FileProblem(f"{transcript.path}: no reply after the last edited image, so nothing is scored")
+        raise FileProblem(
+            f"{transcript.path}: no reply after the last edited image, so nothing is scored"
+        )
     complete = [found for found in readings if found[1].complete]
     return complete[-1] if complete else max(readings, key=lambda found: len(found[1].scores))
 

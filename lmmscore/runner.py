@@ -57,7 +57,9 @@ class _BrokenOff(JudgeError):
 class Runner:
     """Plays the units of a plan with one judge."""
 
-    def __init__(self, judge: Recorded, pictures: Pictures, concurrency: int, listeners: Listeners) -> None:
+    def __init__(
+        self, judge: Recorded, pictures: Pictures, concurrency: int, listeners: Listeners
+    ) -> None:
         self._judge = judge
         self._pictures = pictures
         self._concurrency = concurrency
@@ -91,7 +93,10 @@ class Runner:
             await asyncio.gather(*active, return_exceptions=True)
 
     async def _play_all(
-        self, units: Iterator[Unit], sink: Callable[[Result], None], active: set[asyncio.Task[Result | None]]
+        self,
+        units: Iterator[Unit],
+        sink: Callable[[Result], None],
+        active: set[asyncio.Task[Result | None]],
     ) -> None:
         window = max(64, 8 * self._concurrency)
         waiting: deque[asyncio.Task[Result | None]] = deque()
@@ -122,7 +127,9 @@ class Runner:
         played: list[Played] = []
         try:
             for session in unit.sessions:
-                played.append(await play(session, self._judge, self._pictures, self._listeners.on_exchange))
+                played.append(
+                    await play(session, self._judge, self._pictures, self._listeners.on_exchange)
+                )
                 if _gated(unit, played[-1]):
                     break
         except JudgeError as error:

@@ -95,14 +95,18 @@ def factor_table(factors: Iterator[Factor] | tuple[Factor, ...]) -> list[dict[st
             "min": float(factor.scale.low),
             "max": float(factor.scale.high),
             "integers": factor.scale.integers,
-            "values": [float(value) for value in factor.scale.values] if factor.scale.values else None,
+            "values": [float(value) for value in factor.scale.values]
+            if factor.scale.values
+            else None,
             "weight": None if factor.weight is None else float(factor.weight),
         }
         for factor in factors
     ]
 
 
-def describe(plan: Plan, recipe: Recipe, asker: Asker, caution: str, command: str) -> dict[str, Any]:
+def describe(
+    plan: Plan, recipe: Recipe, asker: Asker, caution: str, command: str
+) -> dict[str, Any]:
     """Return what run.yaml says before the first question."""
     benchmark, protocol = plan.benchmark, plan.protocol
     return {
@@ -129,7 +133,9 @@ def describe(plan: Plan, recipe: Recipe, asker: Asker, caution: str, command: st
         "overall": protocol.suite.combine if protocol.suite else protocol.dialogs[0].overall,
         "factors": factor_table(tuple(f for dialog in protocol.dialogs for f in dialog.factors)),
         "suite": protocol.suite.model_dump(mode="json") if protocol.suite else None,
-        "dialogs": [dialog.model_dump(mode="json", exclude_defaults=True) for dialog in protocol.dialogs],
+        "dialogs": [
+            dialog.model_dump(mode="json", exclude_defaults=True) for dialog in protocol.dialogs
+        ],
     }
 
 
@@ -241,8 +247,13 @@ class RunFolder:
                     (self.path / f"{name}.part").unlink()
 
     def _write_settings(self, more: Mapping[str, Any]) -> None:
-        started = {"started": self._started.isoformat(timespec="seconds"), "ledger": self._other_ledger()}
-        text = yaml.safe_dump({**self._described, **started, **more}, sort_keys=False, allow_unicode=True)
+        started = {
+            "started": self._started.isoformat(timespec="seconds"),
+            "ledger": self._other_ledger(),
+        }
+        text = yaml.safe_dump(
+            {**self._described, **started, **more}, sort_keys=False, allow_unicode=True
+        )
         with _writing(self.path):
             part = self.path / "run.yaml.part"
             part.write_text(text, encoding="utf-8")
@@ -256,10 +267,14 @@ class RunFolder:
 def _cautions(answered: Mapping[str, Mapping[str, None]], own: str) -> str:
     """Return what to be careful about: who answered, by model and fingerprint, and the judge's own caution."""
     changed = (
-        f"The judge's model changed during this run: {', '.join(answered)}." if len(answered) > 1 else ""
+        f"The judge's model changed during this run: {', '.join(answered)}."
+        if len(answered) > 1
+        else ""
     )
     told = {model: [name for name in names if name] for model, names in answered.items()}
-    several = ", ".join(f"{model} ({_first_few(names)})" for model, names in told.items() if len(names) > 1)
+    several = ", ".join(
+        f"{model} ({_first_few(names)})" for model, names in told.items() if len(names) > 1
+    )
     behind = (
         f"Same model name, several system fingerprints: {several}; the provider may have changed its servers."
         if several
@@ -301,7 +316,9 @@ def _session_line(played: Played, result: Result) -> dict[str, Any]:
         "failure": played.failure.reason if played.failure else "",
         "repairs": played.repairs,
         "stated": {str(position): show(stated) for position, stated in played.stated.items()},
-        "slips": [[position, show(exact), show(stated)] for position, exact, stated in slips(played)],
+        "slips": [
+            [position, show(exact), show(stated)] for position, exact, stated in slips(played)
+        ],
         "images": _all_images(played, root),
         "usage": _usage(played),
     }
@@ -311,7 +328,9 @@ def _usage(played: Played) -> dict[str, float | None]:
     """Return the session's tokens and price, those of recalled answers included; None where nobody counted."""
     replies = [exchange.reply for exchange in played.exchanges]
     names = ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
-    counted: dict[str, float | None] = {n: _total([getattr(r.usage, n) for r in replies]) for n in names}
+    counted: dict[str, float | None] = {
+        n: _total([getattr(r.usage, n) for r in replies]) for n in names
+    }
     return {**counted, "cost_usd": _total([reply.cost_usd for reply in replies])}
 
 

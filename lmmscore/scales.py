@@ -93,7 +93,9 @@ class Scale(_Strict):
 class Factor(_Strict):
     """One thing a judge scores."""
 
-    key: str = Field(pattern=r"^[A-Za-z]\w*$", description="The name in tables, files and JSON replies.")
+    key: str = Field(
+        pattern=r"^[A-Za-z]\w*$", description="The name in tables, files and JSON replies."
+    )
     name: str = Field("", description="The name in words.")
     symbol: str = Field("", description="The name in a formula, for example S_acc.")
     aliases: tuple[str, ...] = Field((), description="Other names a judge may use for it.")
@@ -110,7 +112,9 @@ class Factor(_Strict):
     @property
     def names(self) -> tuple[str, ...]:
         """Every name it goes by, the key first."""
-        return tuple(dict.fromkeys(n for n in (self.key, self.symbol, self.name, *self.aliases) if n))
+        return tuple(
+            dict.fromkeys(n for n in (self.key, self.symbol, self.name, *self.aliases) if n)
+        )
 
 
 def overall(
@@ -139,7 +143,9 @@ def geometric_mean(scores: Sequence[Fraction]) -> Fraction:
     return rounded if rounded ** len(scores) == product else Fraction(root)
 
 
-def weights_of(factors: Sequence[Factor], given: Mapping[str, Fraction] | None = None) -> dict[str, Fraction]:
+def weights_of(
+    factors: Sequence[Factor], given: Mapping[str, Fraction] | None = None
+) -> dict[str, Fraction]:
     """Return the weight of every factor: those given instead of the dialog's own, the rest 0."""
     if given is None:
         return {factor.key: Fraction(factor.weight or 0) for factor in factors}

@@ -77,7 +77,9 @@ def scores_in(
 def _own(path: Path, renames: Mapping[str, str], *, plain: bool) -> list[Score]:
     """Return the scores of our own scores.csv, every outcome and reason kept."""
     if not plain:
-        raise FileProblem(f"{path}: already a scores.csv; only --rename and --out can be used on it")
+        raise FileProblem(
+            f"{path}: already a scores.csv; only --rename and --out can be used on it"
+        )
     return [
         Score(
             *(row["item"], row["task"], row["method"], row["repeat"], row["position"] or None),
@@ -139,7 +141,9 @@ def _scores_of(edit: Edit, factors: list[str], dialog: Dialog | None) -> Iterato
         read[OVERALL] = _overall(read, dialog)
     for factor, (score, reason) in read.items():
         outcome = Outcome.SCORED if score is not None else Outcome.UNREADABLE
-        yield Score(edit.item, edit.task, edit.method, edit.repeat, None, factor, score, outcome, reason)
+        yield Score(
+            edit.item, edit.task, edit.method, edit.repeat, None, factor, score, outcome, reason
+        )
 
 
 def _read(edit: Edit, factor: str, dialog: Dialog | None) -> tuple[Fraction | None, str]:
@@ -155,7 +159,9 @@ def _read(edit: Edit, factor: str, dialog: Dialog | None) -> tuple[Fraction | No
         return None, f"{edit.where}: no score for {factor}"
     # The decimal as written: 0.1 in the file is a tenth, not the float nearest to it.
     score = Fraction(repr(value))
-    fault = dialog.factor(factor).scale.fault(score) if dialog is not None and factor != OVERALL else ""
+    fault = (
+        dialog.factor(factor).scale.fault(score) if dialog is not None and factor != OVERALL else ""
+    )
     return (None, f"{edit.where}: {factor}: {fault}") if fault else (score, "")
 
 

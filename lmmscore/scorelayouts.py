@@ -9,7 +9,14 @@ from typing import Any
 
 from lmmscore.errors import FileProblem, nearest
 from lmmscore.factorcolumns import factor_columns
-from lmmscore.ratings import FACTOR_NAMES, ITEM_NAMES, METHOD_NAMES, REPEAT_NAMES, SCORE_NAMES, TASK_NAMES
+from lmmscore.ratings import (
+    FACTOR_NAMES,
+    ITEM_NAMES,
+    METHOD_NAMES,
+    REPEAT_NAMES,
+    SCORE_NAMES,
+    TASK_NAMES,
+)
 from lmmscore.tables import Table, is_number, number, text
 
 FARTHEST = 1000
@@ -61,7 +68,10 @@ class Reader:
 
     def edits(self, table: Table) -> Iterator[Edit]:
         """Yield the edits of a table in whichever of the layouts it is."""
-        item, method = self._find(table, "item", ITEM_NAMES), self._find(table, "method", METHOD_NAMES)
+        item, method = (
+            self._find(table, "item", ITEM_NAMES),
+            self._find(table, "method", METHOD_NAMES),
+        )
         if item is None:
             listed = ", ".join(table.columns)
             raise FileProblem(
@@ -74,7 +84,14 @@ class Reader:
             times = _repeat(table.plain(row[repeat]), where) if repeat else 1
             name = text(row[method]) if method else ""
             self.seen |= dict.fromkeys(cells)
-            yield Edit(text(row[item]), find_task(row, item), name, times, self._wanted(table, cells), where)
+            yield Edit(
+                text(row[item]),
+                find_task(row, item),
+                name,
+                times,
+                self._wanted(table, cells),
+                where,
+            )
 
     def refuse_unknown(self, where: str) -> None:
         """Raise for a wanted factor that no table had."""
@@ -92,7 +109,9 @@ class Reader:
 
     def _wanted(self, table: Table, cells: Mapping[str, Any]) -> dict[str, Any]:
         chosen = self.layout.factors
-        return {name: table.plain(cell) for name, cell in cells.items() if not chosen or name in chosen}
+        return {
+            name: table.plain(cell) for name, cell in cells.items() if not chosen or name in chosen
+        }
 
     def _cells(self, table: Table, names: set[str | None]) -> _Cells:
         """Yield for each edit the place of its row and its cells by factor."""
@@ -113,12 +132,15 @@ class Reader:
     def _wide(self, table: Table, names: set[str | None]) -> list[str]:
         """Return the columns that are factors. Raises where one holds what no scale has."""
         if self.layout.factors:
-            return [name for name in table.columns if name in self.layout.factors or name not in names]
+            return [
+                name for name in table.columns if name in self.layout.factors or name not in names
+            ]
         wide = factor_columns(table, names, range(len(table.rows)), self.notes)
         for name in wide:
             cells = [table.plain(row[name]) for row in table.rows]
             far = next(
-                (cell for cell in cells if is_number(cell) and abs(number(cell) or 0) > FARTHEST), None
+                (cell for cell in cells if is_number(cell) and abs(number(cell) or 0) > FARTHEST),
+                None,
             )
             if far is not None:
                 raise FileProblem(
@@ -143,7 +165,9 @@ def _task_finder(pattern: str, column: str | None) -> Any:
     try:
         compiled = re.compile(pattern)
     except re.error as error:
-        raise FileProblem(f"--task-pattern {pattern!r} is not a regular expression: {error}") from error
+        raise FileProblem(
+            f"--task-pattern {pattern!r} is not a regular expression: {error}"
+        ) from error
     if compiled.groups < 1:
         raise FileProblem(
             f"--task-pattern {pattern!r} needs a group in parentheses: that part of the id is the task"

@@ -23,7 +23,17 @@ from lmmscore.session import Played
 if TYPE_CHECKING:
     import pandas as pd
 
-SCORE_COLUMNS = ("item", "task", "method", "repeat", "position", "factor", "score", "outcome", "reason")
+SCORE_COLUMNS = (
+    "item",
+    "task",
+    "method",
+    "repeat",
+    "position",
+    "factor",
+    "score",
+    "outcome",
+    "reason",
+)
 _TEXT_COLUMNS = ("item", "task", "method", "factor", "outcome", "reason")
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
@@ -42,7 +52,9 @@ def scores_of(played: Played) -> list[Score]:
 def _scores_of_edit(played: Played, position: int, method: str) -> list[Score]:
     dialog, item, reading = played.session.dialog, played.session.item, played.reading
     numbers = {
-        f.key: reading.scores[position, f.key] for f in dialog.factors if (position, f.key) in reading.scores
+        f.key: reading.scores[position, f.key]
+        for f in dialog.factors
+        if (position, f.key) in reading.scores
     }
     place = (item.id, item.task, method, played.session.repeat, position)
     rows = []
@@ -58,7 +70,10 @@ def _scores_of_edit(played: Played, position: int, method: str) -> list[Score]:
     if total is None:
         # Never a mean over the factors that happened to be readable.
         worst = next(row for row in rows if row.score is None)
-        return [*rows, Score(*place, OVERALL, None, worst.outcome, f"{worst.factor}: {worst.reason}")]
+        return [
+            *rows,
+            Score(*place, OVERALL, None, worst.outcome, f"{worst.factor}: {worst.reason}"),
+        ]
     return [*rows, Score(*place, OVERALL, total, Outcome.SCORED)]
 
 
@@ -83,23 +98,43 @@ def missing_scores(item: Item, method: str, repeat: int, dialogs: Sequence[Dialo
     return [Score(*place, key, None, Outcome.MISSING, reason) for key in [*keys, OVERALL]]
 
 
-def combined(suite: Suite, dialogs: Sequence[Dialog], members: Sequence[list[Score]]) -> list[Score]:
+def combined(
+    suite: Suite, dialogs: Sequence[Dialog], members: Sequence[list[Score]]
+) -> list[Score]:
     """Return the rows of one edit under a suite: factors, each member's overall by its name, the combination."""
     rows = [row for member in members for row in member if row.factor != OVERALL]
     overalls = [row for member in members for row in member if row.factor == OVERALL]
     named = [
-        Score(r.item, r.task, r.method, r.repeat, r.position, dialog.name, r.score, r.outcome, r.reason)
+        Score(
+            r.item,
+            r.task,
+            r.method,
+            r.repeat,
+            r.position,
+            dialog.name,
+            r.score,
+            r.outcome,
+            r.reason,
+        )
         for dialog, r in zip(dialogs, overalls, strict=False)
     ]
     first = overalls[0]
     place = (first.item, first.task, first.method, first.repeat, first.position)
     for row in named:
         if row.score is None:
-            return [*rows, *named, Score(*place, OVERALL, None, row.outcome, f"{row.factor}: {row.reason}")]
+            return [
+                *rows,
+                *named,
+                Score(*place, OVERALL, None, row.outcome, f"{row.factor}: {row.reason}"),
+            ]
     numbers = [row.score for row in named if row.score is not None]
-    gated = f"{named[-1].factor} is 0, so the rest was not asked" if len(named) < len(dialogs) else ""
+    gated = (
+        f"{named[-1].factor} is 0, so the rest was not asked" if len(named) < len(dialogs) else ""
+    )
     total = (
-        geometric_mean(numbers) if suite.combine == "geometric" else sum(numbers, Fraction(0)) / len(numbers)
+        geometric_mean(numbers)
+        if suite.combine == "geometric"
+        else sum(numbers, Fraction(0)) / len(numbers)
     )
     if gated and suite.combine == "mean":
         total = sum(numbers, Fraction(0)) / len(dialogs)
@@ -111,7 +146,9 @@ def slips(played: Played) -> list[tuple[int, Fraction, Fraction]]:
     dialog = played.session.dialog
     found = []
     for position, stated in sorted(played.stated.items()):
-        numbers = {key: score for (at, key), score in played.reading.scores.items() if at == position}
+        numbers = {
+            key: score for (at, key), score in played.reading.scores.items() if at == position
+        }
         exact = overall(dialog.overall, dialog.factors, numbers, dialog.weights)
         if exact is not None and abs(exact - stated) > SLIP_TOLERANCE:
             found.append((position, exact, stated))
@@ -169,7 +206,9 @@ def _read_cells(path: Path, delimiter: str) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        frame = pd.read_csv(path, sep=delimiter, dtype="str", keep_default_na=False, encoding="utf-8-sig")
+        frame = pd.read_csv(
+            path, sep=delimiter, dtype="str", keep_default_na=False, encoding="utf-8-sig"
+        )
     except (OSError, ValueError, pd.errors.ParserError) as error:
         raise FileProblem(f"{path}: not a scores.csv ({str(error).strip()})") from error
     lacking = [name for name in SCORE_COLUMNS if name not in frame.columns]
@@ -192,20 +231,32 @@ def _faults(frame: pd.DataFrame) -> list[tuple[int, str]]:
     known = ", ".join(Outcome)
     kinds = (
         (~frame["outcome"].isin(list(Outcome)), "outcome", f"outcome {{!r}} is none of {known}"),
-        (numbers.isna() & ~empty, "score", "score {!r} is not a number; leave it empty where there is none"),
+        (
+            numbers.isna() & ~empty,
+            "score",
+            "score {!r} is not a number; leave it empty where there is none",
+        ),
         (scored & empty, "score", "outcome is scored, but there is no score"),
         (
             ~scored & ~empty,
             "score",
             "score {!r}, though the outcome says there is none; mend one of the two",
         ),
-        (~_mapped(frame["repeat"], _is_count), "repeat", "repeat {!r} is not a whole number from 1"),
+        (
+            ~_mapped(frame["repeat"], _is_count),
+            "repeat",
+            "repeat {!r} is not a whole number from 1",
+        ),
         (
             ~_mapped(frame["position"], lambda cell: cell == "" or _is_count(cell)),
             *("position", "position {!r} is neither empty nor a whole number from 1"),
         ),
     )
-    first = [(int(wrong.to_numpy().argmax()), column, says) for wrong, column, says in kinds if wrong.any()]
+    first = [
+        (int(wrong.to_numpy().argmax()), column, says)
+        for wrong, column, says in kinds
+        if wrong.any()
+    ]
     return [(place, says.format(frame[column].iloc[place])) for place, column, says in first]
 
 
@@ -238,7 +289,17 @@ def frame_of(rows: Iterable[Score]) -> pd.DataFrame:
     import pandas as pd
 
     cells = [
-        (r.item, r.task, r.method, r.repeat, r.position, r.factor, _float(r.score), str(r.outcome), r.reason)
+        (
+            r.item,
+            r.task,
+            r.method,
+            r.repeat,
+            r.position,
+            r.factor,
+            _float(r.score),
+            str(r.outcome),
+            r.reason,
+        )
         for r in rows
     ]
     frame = pd.DataFrame(cells, columns=list(SCORE_COLUMNS))

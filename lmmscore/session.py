@@ -91,7 +91,10 @@ class Played:
 
 
 async def play(
-    session: Session, judge: Asked, pictures: Pictures, listener: Callable[[Exchange], None] | None = None
+    session: Session,
+    judge: Asked,
+    pictures: Pictures,
+    listener: Callable[[Exchange], None] | None = None,
 ) -> Played:
     """Play the dialog to its end. Raises JudgeError only for what must stop the whole run."""
     player = _Player(session, judge, pictures, listener)
@@ -124,7 +127,11 @@ class _Player:
     """The conversation so far, and what was read from it."""
 
     def __init__(
-        self, session: Session, judge: Asked, pictures: Pictures, listener: Callable[[Exchange], None] | None
+        self,
+        session: Session,
+        judge: Asked,
+        pictures: Pictures,
+        listener: Callable[[Exchange], None] | None,
     ) -> None:
         self.session = session
         self.dialog = session.dialog
@@ -172,9 +179,13 @@ class _Player:
         repair: int = 0,
     ) -> Reply:
         shown = tuple(self.pictures.get(path) for _, path in images)
-        self.conversation = self.conversation.say(text, shown, schema_of(self.session, turn, self.slots))
+        self.conversation = self.conversation.say(
+            text, shown, schema_of(self.session, turn, self.slots)
+        )
         heard = await self.judge.ask(self.conversation, self.session.repeat)
-        exchange = Exchange(turn.name, position, text, images, heard.reply, heard.recalled, heard.key, repair)
+        exchange = Exchange(
+            turn.name, position, text, images, heard.reply, heard.recalled, heard.key, repair
+        )
         self.exchanges.append(exchange)
         if self.listener is not None:
             self.listener(exchange)
@@ -184,7 +195,8 @@ class _Player:
     def _hear(self, turn: Turn, reply: Reply) -> None:
         if reply.finish == "content_filter":
             raise _Ended(
-                Outcome.FILTERED, f"turn {turn.name}: the provider's content filter withheld the answer"
+                Outcome.FILTERED,
+                f"turn {turn.name}: the provider's content filter withheld the answer",
             )
         heard = reply.text or reply.refusal
         if not heard.strip() and turn.read != "scores":
@@ -208,11 +220,15 @@ class _Player:
             reply = await self._ask(turn, None, text, repair=repair)
             reading = merged(reading, read_reply(reply, factors, n), factors, n)
         self.notes += length_notes(reply.text, turn.form, factors)
-        self.reading = merged(self.reading, reading, self.dialog.factors, n) if turn.factors else reading
+        self.reading = (
+            merged(self.reading, reading, self.dialog.factors, n) if turn.factors else reading
+        )
 
     def _in_words(self, fault: Fault) -> str:
         """Return a fault in the dialog's own words for the factor."""
-        image = f"Image {fault.position}, " if fault.position and len(self.session.order) > 1 else ""
+        image = (
+            f"Image {fault.position}, " if fault.position and len(self.session.order) > 1 else ""
+        )
         factor = self.dialog.factor(fault.factor) if fault.factor else None
         name = (factor.symbol or factor.key) + ": " if factor else ""
         return f"{image}{name}{fault.says}"
@@ -264,7 +280,9 @@ def slots_for(session: Session) -> dict[str, str]:
 def _opening(dialog: Dialog, slots: Mapping[str, str]) -> Conversation:
     if not dialog.system:
         return Conversation()
-    return Conversation().add(Message("system", fill(dialog.system, slots, f"dialog {dialog.name}, system")))
+    return Conversation().add(
+        Message("system", fill(dialog.system, slots, f"dialog {dialog.name}, system"))
+    )
 
 
 def script(

@@ -100,11 +100,15 @@ def _read_excel(path: Path, sheet: str) -> list[Table]:
     try:
         import openpyxl
     except ImportError as error:
-        raise FileProblem(f"{path}: reading Excel needs openpyxl; pip install 'lmmscore[excel]'") from error
+        raise FileProblem(
+            f"{path}: reading Excel needs openpyxl; pip install 'lmmscore[excel]'"
+        ) from error
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
-        raise FileProblem(f"{path}: not an Excel file ({error}); save it anew, or as CSV UTF-8") from error
+        raise FileProblem(
+            f"{path}: not an Excel file ({error}); save it anew, or as CSV UTF-8"
+        ) from error
     try:
         if sheet and sheet not in book.sheetnames:
             listed = ", ".join(book.sheetnames)
@@ -112,7 +116,9 @@ def _read_excel(path: Path, sheet: str) -> list[Table]:
                 f"{path}: no sheet {sheet!r}{nearest(sheet, book.sheetnames)} (it has: {listed})"
             )
         names = [sheet] if sheet else book.sheetnames
-        found = [(name, [[_cell(value) for value in row] for row in book[name].values]) for name in names]
+        found = [
+            (name, [[_cell(value) for value in row] for row in book[name].values]) for name in names
+        ]
     finally:
         book.close()
     filled = [(name, rows) for name, rows in found if any(any(row) for row in rows)]
@@ -144,17 +150,23 @@ def _table(
     places = [place for place, name in enumerate(rows[0]) if name]
     for row, line in kept:
         if len(row) <= max(places, default=-1) or any(row[len(rows[0]) :]):
-            raise FileProblem(f"{where}:{line}: {len(row)} cells where the header has {len(rows[0])}")
+            raise FileProblem(
+                f"{where}:{line}: {len(row)} cells where the header has {len(rows[0])}"
+            )
     records = tuple({rows[0][place]: row[place] for place in places} for row, _ in kept)
     return Table(where, tuple(columns), records, tuple(line for _, line in kept), decimal_commas)
 
 
 def _read_json(path: Path) -> Table:
     text = path.read_text(encoding="utf-8-sig")
-    numbered = _whole_json(path, text) if path.suffix.lower() == ".json" else _json_lines(path, text)
+    numbered = (
+        _whole_json(path, text) if path.suffix.lower() == ".json" else _json_lines(path, text)
+    )
     for line, record in numbered:
         if not isinstance(record, dict):
-            raise FileProblem(f"{path}:{line}: a JSON object is expected here, not a {type(record).__name__}")
+            raise FileProblem(
+                f"{path}:{line}: a JSON object is expected here, not a {type(record).__name__}"
+            )
     columns = tuple(dict.fromkeys(key for _, record in numbered for key in record))
     if not columns:
         raise FileProblem(f"{path}: no rows in it")
@@ -169,7 +181,9 @@ def _json_lines(path: Path, text: str) -> list[tuple[int, Any]]:
             try:
                 found.append((line, json.loads(piece)))
             except json.JSONDecodeError as error:
-                raise FileProblem(f"{path}:{line}: not JSON ({error.msg}, column {error.colno})") from error
+                raise FileProblem(
+                    f"{path}:{line}: not JSON ({error.msg}, column {error.colno})"
+                ) from error
     return found
 
 

@@ -24,7 +24,9 @@ def ordinal(number: int) -> str:
     """Return `first`, `second`, … `twentieth`, `21st`, …"""
     if 1 <= number <= len(_ORDINALS):
         return _ORDINALS[number - 1]
-    suffix = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    suffix = (
+        "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    )
     return f"{number}{suffix}"
 
 

@@ -14,9 +14,7 @@ from lmmscore.templates import ordinal
 from lmmscore.yamlfile import read_text
 
 _USER = r"prompt|user|human|question|me|you"
-_JUDGE = (
-    r"chatgpt|gpt[\w. -]*|assistant|ai|bot|claude[\w. -]*|gemini[\w. -]*|model|judge|response|answer|reply"
-)
+_JUDGE = r"chatgpt|gpt[\w. -]*|assistant|ai|bot|claude[\w. -]*|gemini[\w. -]*|model|judge|response|answer|reply"
 _HEADING = re.compile(
     rf"^[ \t]*(?:\#{{1,6}}[ \t]*|\*\*|__)(?:\*\*|__)?(?P<who>(?P<user>{_USER})|(?P<judge>{_JUDGE}))"
     r"(?:[ \t]*\(?\d{1,3}\)?)?[ \t]*:?[ \t]*(?:\*\*|__)?[ \t]*:?[ \t]*(?:\#+[ \t]*)?$",
@@ -105,18 +103,24 @@ def load_transcript(path: Path) -> Transcript:
 
 
 def _turn(prompt: str, reply: str) -> TranscriptTurn:
-    images = tuple(PurePosixPath((m["src"] or m["link"]).split("?")[0]) for m in _IMAGE.finditer(prompt))
+    images = tuple(
+        PurePosixPath((m["src"] or m["link"]).split("?")[0]) for m in _IMAGE.finditer(prompt)
+    )
     return TranscriptTurn(_IMAGE.sub("", prompt).strip(), images, reply)
 
 
-def method_names(images: list[PurePosixPath | None], source: PurePosixPath | None) -> tuple[str | None, ...]:
+def method_names(
+    images: list[PurePosixPath | None], source: PurePosixPath | None
+) -> tuple[str | None, ...]:
     """Return the method behind each file: `6_SINE.png` beside `6_src.jpg` is SINE, `SINE/6.png` too."""
     stems = [image.stem for image in images if image is not None]
     if len(set(stems)) < len(stems):
         # The same name in several folders: a folder a method.
         return tuple(None if image is None else image.parent.name or image.stem for image in images)
     prefix = _common_prefix(stems, source.stem if source else "")
-    return tuple(None if image is None else image.stem.removeprefix(prefix) or image.stem for image in images)
+    return tuple(
+        None if image is None else image.stem.removeprefix(prefix) or image.stem for image in images
+    )
 
 
 def _common_prefix(stems: list[str], source: str) -> str:

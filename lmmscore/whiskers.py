@@ -24,7 +24,10 @@ class Whisker:
 def draw(whiskers: Sequence[Whisker], title: str) -> str:
     """Return the drawing, or nothing where no value can be drawn."""
     ends = [
-        end for w in whiskers for end in (w.value, w.low, w.high) if end is not None and math.isfinite(end)
+        end
+        for w in whiskers
+        for end in (w.value, w.low, w.high)
+        if end is not None and math.isfinite(end)
     ]
     if not ends:
         return ""

@@ -26,10 +26,14 @@ def read_text(path: Path) -> str:
     """Return the file's text. Raises FileProblem where it is absent, unreadable, too large or not UTF-8."""
     try:
         if path.stat().st_size > MAX_BYTES:
-            raise FileProblem(f"{path}: more than {MAX_BYTES // 2**20} MiB; that is no file of ours")
+            raise FileProblem(
+                f"{path}: more than {MAX_BYTES // 2**20} MiB; that is no file of ours"
+            )
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FileProblem(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
+        raise FileProblem(
+            f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8"
+        ) from error
     except OSError as error:
         raise FileProblem(f"{path}: {error.strerror or error}") from error
 
@@ -68,7 +72,9 @@ def _refuse_what_unfolds(text: str, where: str) -> None:
             raise FileProblem(
                 f"{where}, line {_line(event)}: YAML aliases (*name) are not allowed; write it out"
             )
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
+            event, yaml.CollectionEndEvent
+        )
         if depth > MAX_DEPTH:
             raise FileProblem(f"{where}, line {_line(event)}: nested more than {MAX_DEPTH} deep")
 
@@ -86,7 +92,9 @@ def _refuse_duplicates(root: yaml.Node, where: str) -> None:
             if len(set(keys)) < len(keys):
                 double = next(key for key in keys if keys.count(key) > 1)
                 line = node.start_mark.line + 1
-                raise FileProblem(f"{where}, line {line}: the key {double!r} stands twice; keep one")
+                raise FileProblem(
+                    f"{where}, line {line}: the key {double!r} stands twice; keep one"
+                )
             waiting.extend(child for pair in node.value for child in pair)
         elif isinstance(node, yaml.SequenceNode):
             waiting.extend(node.value)
@@ -120,7 +128,9 @@ def _one_complaint(model: type[BaseModel], problem: dict[str, Any]) -> str:
         return f"{place}: unknown key{hint}"
     if problem["type"] == "missing":
         return f"{place}: missing"
-    return f"{place}: {problem['msg'].removeprefix('Value error, ')}" if place else str(problem["msg"])
+    return (
+        f"{place}: {problem['msg'].removeprefix('Value error, ')}" if place else str(problem["msg"])
+    )
 
 
 def _known_keys(model: type[BaseModel], location: list[Any]) -> list[str]:

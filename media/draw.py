@@ -29,7 +29,9 @@ class Scene(NamedTuple):
 
 
 SCENES = (
-    Scene("boat", "background_change", "Change the midday sky and sea to a sunset", backgrounds.boat),
+    Scene(
+        "boat", "background_change", "Change the midday sky and sea to a sunset", backgrounds.boat
+    ),
     Scene(
         "cottage",
         "background_change",
@@ -37,15 +39,22 @@ SCENES = (
         backgrounds.cottage,
     ),
     Scene(
-        "balloon", "background_change", "Put the balloon in front of a starry night sky", backgrounds.balloon
+        "balloon",
+        "background_change",
+        "Put the balloon in front of a starry night sky",
+        backgrounds.balloon,
     ),
-    Scene("vase", "background_change", "Change the plain wall to striped wallpaper", backgrounds.vase),
+    Scene(
+        "vase", "background_change", "Change the plain wall to striped wallpaper", backgrounds.vase
+    ),
     Scene("lamp", "object_removal", "Remove the street lamp", removals.lamp),
     Scene("fruit", "object_removal", "Remove the lemon beside the bowl", removals.fruit),
     Scene("lake", "object_removal", "Remove the rowing boat from the lake", removals.lake),
     Scene("moon", "object_removal", "Remove the moon from the sky", removals.moon),
     Scene("car", "color_change", "Make the red car blue", colours.car),
-    Scene("umbrella", "color_change", "Change the red of the beach umbrella to teal", colours.umbrella),
+    Scene(
+        "umbrella", "color_change", "Change the red of the beach umbrella to teal", colours.umbrella
+    ),
     Scene("street", "color_change", "Paint the middle house pink", colours.street),
     Scene("fish", "color_change", "Turn the orange fish violet", colours.fish),
 )

@@ -65,7 +65,10 @@ def make_benchmark(tmp_path: Path) -> Callable[..., Path]:
                 picture(root / kind / f"i{number}.png", (10 * shade, number % 250, 5))
             for shade, method in enumerate(methods):
                 if (number, method) not in absent:
-                    picture(root / "edits" / f"i{number}_{method}.png", (number % 250, 20 * shade + 5, 200))
+                    picture(
+                        root / "edits" / f"i{number}_{method}.png",
+                        (number % 250, 20 * shade + 5, 200),
+                    )
         with (root / "items.csv").open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows([["id", "task", "instruction"], *rows])
         images = "".join(f'  {kind}: "{kind}/{{id}}.png"\n' for kind in kinds)

@@ -22,7 +22,11 @@ ATTACKS = (
     "{{ 7 * 7 }} {% raw %} <!-- <script>",
     "\u2028window.broken='line'\u2029 \x1b[31m \u202e",
 )
-ITEMS = {"one": ATTACKS[0] + ATTACKS[3], "b <&\"'> </script>": ATTACKS[1] + ATTACKS[2], "refused": ATTACKS[4]}
+ITEMS = {
+    "one": ATTACKS[0] + ATTACKS[3],
+    "b <&\"'> </script>": ATTACKS[1] + ATTACKS[2],
+    "refused": ATTACKS[4],
+}
 METHODS = ("Plain", "<b onclick=alert(1)>&amp;")
 
 
@@ -36,7 +40,11 @@ def benchmark(folder: Path) -> Path:
         for kind, name in zip(("source", "edit0", "edit1"), names, strict=True):
             shutil.copy(MEDIA / name, pictures / f"{number}_{kind}.jpg")
         lines.append(
-            {"id": item, "task": "<i>task</i>", "instruction": instruction + ATTACKS[5] + ATTACKS[6]}
+            {
+                "id": item,
+                "task": "<i>task</i>",
+                "instruction": instruction + ATTACKS[5] + ATTACKS[6],
+            }
         )
     import yaml
 
@@ -49,7 +57,9 @@ def benchmark(folder: Path) -> Path:
         for number, line in enumerate(lines)
     ]
     file = folder / "benchmark.yaml"
-    file.write_text(yaml.safe_dump({"name": "<script>hostile</script>", "items": items}), encoding="utf-8")
+    file.write_text(
+        yaml.safe_dump({"name": "<script>hostile</script>", "items": items}), encoding="utf-8"
+    )
     return file
 
 
@@ -64,14 +74,20 @@ class HostileJudge:
         """Answer with attacks, and with scores where they are asked for."""
         text = conversation.message.text if conversation.message else ""
         usage = Usage(100, 20)
-        asked = " ".join(message.text for message in conversation.messages if message.role == "user")
+        asked = " ".join(
+            message.text for message in conversation.messages if message.role == "user"
+        )
         scores = "give your scores" in text or "could not read" in text
         if scores and ATTACKS[4] in asked:
-            return Reply("", refusal="I'm sorry, I can't help. " + ATTACKS[3], usage=usage, cost_usd=0.01)
+            return Reply(
+                "", refusal="I'm sorry, I can't help. " + ATTACKS[3], usage=usage, cost_usd=0.01
+            )
         if "give your scores" in text and ATTACKS[1] in asked:
             return Reply("Image 1:\n- S_acc: 9\n" + ATTACKS[2], usage=usage, cost_usd=0.01)
         if scores:
-            return Reply(ATTACKS[3] + "\n\n" + _scores() + "\n" + ATTACKS[0], usage=usage, cost_usd=0.01)
+            return Reply(
+                ATTACKS[3] + "\n\n" + _scores() + "\n" + ATTACKS[0], usage=usage, cost_usd=0.01
+            )
         return Reply(" ".join(ATTACKS), usage=usage, cost_usd=0.01, reasoning=ATTACKS[1], model="m")
 
     async def close(self) -> None:
@@ -95,6 +111,11 @@ def ratings(path: Path, items: list[str], methods: list[str]) -> Path:
             for m, method in enumerate(methods):
                 for rater in range(3):
                     writer.writerow(
-                        [item, method, f"r{rater}", *(1 + (i + 2 * m + rater + f) % 9 for f in range(4))]
+                        [
+                            item,
+                            method,
+                            f"r{rater}",
+                            *(1 + (i + 2 * m + rater + f) % 9 for f in range(4)),
+                        ]
                     )
     return path

@@ -109,7 +109,13 @@ def completion(text: str, **message: Any) -> dict[str, Any]:
 def error(message: str, **fields: Any) -> dict[str, Any]:
     """An error body the way OpenAI writes it."""
     return {
-        "error": {"message": message, "type": "invalid_request_error", "param": None, "code": None, **fields}
+        "error": {
+            "message": message,
+            "type": "invalid_request_error",
+            "param": None,
+            "code": None,
+            **fields,
+        }
     }
 
 
@@ -213,7 +219,9 @@ async def _early_fault(server: Server, request: web.Request) -> web.StreamRespon
     return None
 
 
-async def _late_fault(server: Server, request: web.Request, answer: Any, key: str) -> web.StreamResponse:
+async def _late_fault(
+    server: Server, request: web.Request, answer: Any, key: str
+) -> web.StreamResponse:
     server.destroyed[key] += 1
     data = json.dumps(answer).encode()
     kind = server.rng.choice(["dropped", "cut", "garbage", "no choices"])
@@ -251,13 +259,19 @@ def _responses(server: Server, body: dict[str, Any]) -> Any:
     if state is not None:
         if state not in server.states:
             said = f"Previous response with id '{state}' not found."
-            complaint = error(said, param="previous_response_id", code="previous_response_not_found")
+            complaint = error(
+                said, param="previous_response_id", code="previous_response_not_found"
+            )
             return web.json_response(complaint, status=400)
         before = server.states[state]
     messages = [*before, *body["input"]]
     text = server.reply(messages)
     name = f"resp_{next(server.numbers)}"
-    spoken = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+    spoken = {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": text}],
+    }
     server.states[name] = [*messages, spoken]
     if server.lose_state_after is not None and len(server.states) == server.lose_state_after:
         server.states.clear()
@@ -267,8 +281,15 @@ def _responses(server: Server, body: dict[str, Any]) -> Any:
         "previous_response_id": state,
         "status": "completed",
         "model": "tiny-2025-01-01",
-        "output": [{"type": "reasoning", "summary": []}, {**spoken, "id": "msg_1", "status": "completed"}],
-        "usage": {"input_tokens": 900, "output_tokens": 40, "input_tokens_details": {"cached_tokens": 300}},
+        "output": [
+            {"type": "reasoning", "summary": []},
+            {**spoken, "id": "msg_1", "status": "completed"},
+        ],
+        "usage": {
+            "input_tokens": 900,
+            "output_tokens": 40,
+            "input_tokens_details": {"cached_tokens": 300},
+        },
     }
 
 

@@ -56,7 +56,9 @@ EXPLANATIONS = (
 JOINTS = (" ", ". ", " - ", " – ", ": ", ", ", "; ", " (", "\n  ")
 
 
-def scores_of(factors: Sequence[Factor], n: int) -> st.SearchStrategy[dict[tuple[int, str], Fraction]]:
+def scores_of(
+    factors: Sequence[Factor], n: int
+) -> st.SearchStrategy[dict[tuple[int, str], Fraction]]:
     """Any scores of n images on these factors."""
     return st.fixed_dictionaries(
         {
@@ -143,7 +145,9 @@ IMAGE_HEADINGS = (
 
 def heading_of(heading: str, i: int, n: int) -> str:
     """The heading of image i of n."""
-    return heading.format(i=i, n=n, ordinal=ordinal(i), ordinal_or_last="last" if i == n else ordinal(i))
+    return heading.format(
+        i=i, n=n, ordinal=ordinal(i), ordinal_or_last="last" if i == n else ordinal(i)
+    )
 
 
 @st.composite
@@ -180,7 +184,13 @@ def inline(draw: st.DrawFn, scores: Scores, factors: Sequence[Factor], n: int) -
     joint = draw(st.sampled_from([", ", "; ", " | ", ",  "]))
     heading = draw(
         st.sampled_from(
-            ["Image {i}: ", "**Image {i}** – ", "- Image {i}: ", "* **Image {i}:** ", "{i}. Image {i} - "]
+            [
+                "Image {i}: ",
+                "**Image {i}** – ",
+                "- Image {i}: ",
+                "* **Image {i}:** ",
+                "{i}. Image {i} - ",
+            ]
         )
     )
     lines = []
@@ -218,7 +228,9 @@ def table(draw: st.DrawFn, scores: Scores, factors: Sequence[Factor], n: int) ->
     """A Markdown table with images as rows or as columns, a line for each score, or a table for each image."""
     name, form = draw(st.sampled_from(NAMES)), draw(st.sampled_from(NUMBER_FORMS))
     label = draw(
-        st.sampled_from(["Image {i}", "**Image {i}**", "{i}", "Edit {i}", "#{i}", "Image {i} (unknown)"])
+        st.sampled_from(
+            ["Image {i}", "**Image {i}**", "{i}", "Edit {i}", "#{i}", "Image {i} (unknown)"]
+        )
     )
     shape = draw(st.sampled_from(["rows", "columns", "lines", "each"]))
 
@@ -234,11 +246,16 @@ def table(draw: st.DrawFn, scores: Scores, factors: Sequence[Factor], n: int) ->
         rows += [[name(f), *(number(i, f) for i in images)] for f in factors]
     elif shape == "lines":
         rows = [["Image", "Factor", "Score", "Why"]]
-        rows += [[label.format(i=i), name(f), number(i, f), "2 dogs"] for i in images for f in factors]
+        rows += [
+            [label.format(i=i), name(f), number(i, f), "2 dogs"] for i in images for f in factors
+        ]
     else:
         parts = []
         for i in images:
-            rows = [["Factor", "Score", "Reason"], *([name(f), number(i, f), "2 of 3 dogs"] for f in factors)]
+            rows = [
+                ["Factor", "Score", "Reason"],
+                *([name(f), number(i, f), "2 of 3 dogs"] for f in factors),
+            ]
             parts.append(f"**Image {i}**\n\n{_markdown(draw, rows)}")
         return "\n\n".join(parts)
     return "Here is the table:\n\n" + _markdown(draw, rows) + _closing(draw)
@@ -271,7 +288,11 @@ def json_reply(draw: st.DrawFn, scores: Scores, factors: Sequence[Factor], n: in
         [of(i) for i in images],
         {key(f): {image.format(i=i): leaf(scores[i, f.key], f) for i in images} for f in factors},
         {key(f): [leaf(scores[i, f.key], f) for i in images] for f in factors},
-        [{"image": i, "factor": key(f), "score": leaf(scores[i, f.key], f)} for i in images for f in factors],
+        [
+            {"image": i, "factor": key(f), "score": leaf(scores[i, f.key], f)}
+            for i in images
+            for f in factors
+        ],
         [{"index": i - 1, **of(i)} for i in images],
     ]
     if n == 1:
@@ -285,11 +306,13 @@ def json_reply(draw: st.DrawFn, scores: Scores, factors: Sequence[Factor], n: in
         draw(st.sampled_from(shapes)), indent=draw(st.sampled_from([None, 2])), ensure_ascii=False
     )
     text = re.sub(r'"<([-0-9.]+)>"', r"\1", text)
-    text = draw(st.sampled_from(["{}", "```json\n{}\n```", "```\n{}\n```", "```JSON5\n{}\n```"])).replace(
-        "{}", text
-    )
+    text = draw(
+        st.sampled_from(["{}", "```json\n{}\n```", "```\n{}\n```", "```JSON5\n{}\n```"])
+    ).replace("{}", text)
     before = draw(
-        st.sampled_from(["", "Let me think. In Image 3 there are 2 dogs {sic} [1].\n\n", "Final answer:\n"])
+        st.sampled_from(
+            ["", "Let me think. In Image 3 there are 2 dogs {sic} [1].\n\n", "Final answer:\n"]
+        )
     )
     after = draw(
         st.sampled_from(

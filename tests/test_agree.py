@@ -16,10 +16,17 @@ from click.testing import CliRunner, Result
 from lmmscore.cli.agree import command
 
 DATA = Path(__file__).parents[1].parent / "shared" / "data" / "mllm-judge"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the human ratings are not beside the repository")
+needs_data = pytest.mark.skipif(
+    not DATA.is_dir(), reason="the human ratings are not beside the repository"
+)
 
 COLUMNS = ["--item-column", "task_id", "--rater-column", "annotator_id"]
-RENAMES = ["--rename", "texture_detail=texture_and_detail", "--rename", "color_lighting=color_and_lighting"]
+RENAMES = [
+    "--rename",
+    "texture_detail=texture_and_detail",
+    "--rename",
+    "color_lighting=color_and_lighting",
+]
 TWO = ["--factor", "alignment", "--factor", "overall"]
 FEW = ["--resamples", "200"]
 
@@ -31,7 +38,11 @@ def agree(*arguments: str) -> Result:
 
 def published(*names: str) -> list[str]:
     """The options for the published data, as one types them."""
-    judges = [part for name in names for part in ("--scores", f"{DATA / name}.jsonl:online_factor_results")]
+    judges = [
+        part
+        for name in names
+        for part in ("--scores", f"{DATA / name}.jsonl:online_factor_results")
+    ]
     return [*judges, "--human", str(DATA / "human_ratings.csv"), *COLUMNS, *RENAMES]
 
 
@@ -40,7 +51,9 @@ def both() -> dict[str, Any]:
     """Both published judges against the ratings."""
     if not DATA.is_dir():
         pytest.skip("the human ratings are not beside the repository")
-    result = agree(*published("judge_main", "judge_rubrics"), "--json", "--task-pattern", "^[^_]+_([^_]+)_")
+    result = agree(
+        *published("judge_main", "judge_rubrics"), "--json", "--task-pattern", "^[^_]+_([^_]+)_"
+    )
     assert result.exit_code == 0, result.exception
     found: dict[str, Any] = json.loads(result.stdout)
     return found
@@ -72,7 +85,9 @@ def test_judges_reach_the_published_figures(
 ) -> None:
     """Each figure at the item level, over the 75 rated images, inside its own interval."""
     row = pick(both["rows"], judge=judge, factor=factor, level="item", statistic=statistic)
-    assert row["value"] == pytest.approx(value, abs=6e-7 if statistic == "rater_spearman" else 6e-10)
+    assert row["value"] == pytest.approx(
+        value, abs=6e-7 if statistic == "rater_spearman" else 6e-10
+    )
     assert row["low"] < row["value"] < row["high"]
     if statistic != "rater_spearman":
         assert row["n"] == 75
@@ -118,7 +133,9 @@ def test_a_constant_rater_is_counted_not_averaged(both: dict[str, Any]) -> None:
 def test_levels_without_methods_are_undefined_with_a_reason(both: dict[str, Any]) -> None:
     """One edit an image: within-item and method levels are null, because there are no methods to rank."""
     for level in ("within-item", "method"):
-        row = pick(both["rows"], judge="judge_main", factor="overall", level=level, statistic="spearman")
+        row = pick(
+            both["rows"], judge="judge_main", factor="overall", level=level, statistic="spearman"
+        )
         assert row["value"] is None and row["low"] is None
         assert "no methods to rank" in row["why"]
 
@@ -138,7 +155,11 @@ def test_the_alternative_test_says_why_it_cannot_be_made(both: dict[str, Any]) -
 
 def test_prediction_powered_means_are_by_task_and_narrower(both: dict[str, Any]) -> None:
     """With tasks found in the ids there is a mean for each and one over them, narrower than people alone."""
-    rows = [r for r in both["prediction_powered"] if (r["judge"], r["factor"]) == ("judge_main", "overall")]
+    rows = [
+        r
+        for r in both["prediction_powered"]
+        if (r["judge"], r["factor"]) == ("judge_main", "overall")
+    ]
     assert {row["stratum"] for row in rows} >= {"Remove", "Action", "all, by task", "all"}
     over = pick(rows, stratum="all, by task")
     assert over["n"] == 75 and over["n_judge"] == 357
@@ -182,10 +203,14 @@ def test_unmatched_factors_are_named_with_the_rename_to_type() -> None:
 MADE_UP = {"a": 1, "b": 2, "c": 4, "d": 6, "e": 7}
 
 
-def files(tmp_path: Path, human: str, judge: dict[str, int] = MADE_UP, factor: str = "quality") -> list[str]:
+def files(
+    tmp_path: Path, human: str, judge: dict[str, int] = MADE_UP, factor: str = "quality"
+) -> list[str]:
     """A small judge file and a ratings file, as options."""
     scores = tmp_path / "judge.csv"
-    scores.write_text(f"item,{factor}\n" + "".join(f"{k},{v}\n" for k, v in judge.items()), encoding="utf-8")
+    scores.write_text(
+        f"item,{factor}\n" + "".join(f"{k},{v}\n" for k, v in judge.items()), encoding="utf-8"
+    )
     ratings = tmp_path / "human.csv"
     ratings.write_text(human, encoding="utf-8")
     return ["--scores", str(scores), "--human", str(ratings)]
@@ -246,7 +271,8 @@ def test_the_scale_of_known_factors_is_known(tmp_path: Path) -> None:
     changed = tmp_path / "human.csv"
     changed.write_text(text.replace(",3,2,7,7,7,2,4,", ",3,9,7,7,7,2,4,", 1), encoding="utf-8")
     options = [
-        str(changed) if option.endswith("human_ratings.csv") else option for option in published("judge_main")
+        str(changed) if option.endswith("human_ratings.csv") else option
+        for option in published("judge_main")
     ]
     said = str(agree(*options).exception)
     assert f"{changed}:2: global_consistency 9 is off the scale of 1 to 7" in said
@@ -265,7 +291,9 @@ def test_a_constant_judge_is_undefined_and_said_so(tmp_path: Path) -> None:
     rows = json.loads(result.stdout)["rows"]
     row = pick(rows, factor="quality", level="item", statistic="spearman")
     assert row["value"] is None and row["why"] == "the judge gave every edit 6"
-    assert pick(rows, factor="quality", level="item", statistic="mae")["value"] == pytest.approx(2.4)
+    assert pick(rows, factor="quality", level="item", statistic="mae")["value"] == pytest.approx(
+        2.4
+    )
     assert "correlations undefined, because the judge gave every edit 6" in result.stderr
 
 
@@ -292,7 +320,11 @@ def test_a_judge_at_odds_with_the_crowd_is_below_any_rater(tmp_path: Path) -> No
 
 def test_methods_are_ranked_inside_items(tmp_path: Path) -> None:
     """With methods in both files the within-item and method levels are defined, tasks apart, holes counted."""
-    rows = [(f"i{i}", m, 1 + (3 * i + s) % 5 + s) for i in range(8) for s, m in enumerate(("A", "B", "C"))]
+    rows = [
+        (f"i{i}", m, 1 + (3 * i + s) % 5 + s)
+        for i in range(8)
+        for s, m in enumerate(("A", "B", "C"))
+    ]
     scores, human = tmp_path / "judge.csv", tmp_path / "human.csv"
     tasks = {item: ("add", "remove")[place % 2] for place, (item, _, _) in enumerate(rows[::3])}
     scores.write_text(
@@ -308,7 +340,9 @@ def test_methods_are_ranked_inside_items(tmp_path: Path) -> None:
     found = json.loads(result.stdout)
     within = pick(found["rows"], factor="quality", level="within-item", statistic="spearman")
     assert within["value"] == 1 and within["n"] + sum(within["left_out"].values()) == 8
-    method = pick(found["rows"], factor="quality", level="method", statistic="soft_pairwise_accuracy")
+    method = pick(
+        found["rows"], factor="quality", level="method", statistic="soft_pairwise_accuracy"
+    )
     assert method["value"] == 1 and method["n"] == 3 and method["exact"]
     assert {row["task"] for row in found["tasks"]} == {"add", "remove"}
     bias = pick(found["rows"], factor="quality", level="item", statistic="bias")
@@ -334,7 +368,9 @@ def test_a_scores_csv_of_ours_is_taken_as_a_run(tmp_path: Path) -> None:
     )
     out.write_text(text, encoding="utf-8")
     result = agree(str(out), *options[2:], "--json")
-    row = pick(json.loads(result.stdout)["rows"], factor="quality", level="item", statistic="spearman")
+    row = pick(
+        json.loads(result.stdout)["rows"], factor="quality", level="item", statistic="spearman"
+    )
     assert row["judge"] == "scores"
     assert row["n"] == 4 and row["left_out"] == {"rated edits the judge left refused": 1}
 
@@ -345,11 +381,23 @@ def test_plots_are_written_as_vectors(tmp_path: Path, ending: str) -> None:
     pytest.importorskip("matplotlib")
     options = files(tmp_path, rated(MADE_UP))
     for folder in ("one", "two"):
-        chosen = [*options, "--factor", "quality", "--plots", str(tmp_path / folder), "--plot-format", ending]
+        chosen = [
+            *options,
+            "--factor",
+            "quality",
+            "--plots",
+            str(tmp_path / folder),
+            "--plot-format",
+            ending,
+        ]
         result = agree(*chosen)
         assert result.exit_code == 0, result.exception
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
-    assert names == [f"judge-bland-altman.{ending}", f"judge-factors.{ending}", f"judge-scatter.{ending}"]
+    assert names == [
+        f"judge-bland-altman.{ending}",
+        f"judge-factors.{ending}",
+        f"judge-scatter.{ending}",
+    ]
     for name in names:
         first = (tmp_path / "one" / name).read_bytes()
         assert first.startswith(b"%PDF" if ending == "pdf" else b"<?xml")
@@ -389,7 +437,9 @@ def test_an_agreement_shows_in_a_notebook_and_as_a_frame(tmp_path: Path) -> None
     from lmmscore.scorefiles import read_score_file
 
     options = files(tmp_path, rated(MADE_UP))
-    found = compare({"mine": read_score_file(options[1])}, read_ratings([options[3]]).table, resamples=100)
+    found = compare(
+        {"mine": read_score_file(options[1])}, read_ratings([options[3]]).table, resamples=100
+    )
     assert "<table" in found._repr_html_() and "mine" in found._repr_html_()
     frame = found.to_frame()
     first = frame[(frame["statistic"] == "spearman") & (frame["level"] == "item")].iloc[0]
@@ -429,7 +479,11 @@ def in_two_tasks(folder: Path, people_columns: str) -> list[str]:
     rows = [{"item": item, "task": task, "method": "A", "rater": who, "overall": str(score)}
             for task, item, score in edits for who in ("x", "y")]  # fmt: skip
     people = folder / "people.csv"
-    body = [",".join(row[name] for name in kept) for row in rows if "task" in kept or row["task"] == "t1"]
+    body = [
+        ",".join(row[name] for name in kept)
+        for row in rows
+        if "task" in kept or row["task"] == "t1"
+    ]
     people.write_text("\n".join([people_columns, *body]) + "\n", encoding="utf-8")
     return ["--scores", str(judge), "--human", str(people)]
 

@@ -29,7 +29,9 @@ from lmmscore.agreement.raterranks import RaterRanks
 from lmmscore.agreement.within import Within
 
 
-def made_up(seed: int, items: int = 7, methods: int = 4, steps: int = 5) -> tuple[Floats, Floats, Ints]:
+def made_up(
+    seed: int, items: int = 7, methods: int = 4, steps: int = 5
+) -> tuple[Floats, Floats, Ints]:
     """Scores with ties of items with unequal numbers of edits."""
     rng = np.random.default_rng(seed)
     item = np.repeat(np.arange(items), rng.integers(1, methods + 1, items))
@@ -40,10 +42,16 @@ def made_up(seed: int, items: int = 7, methods: int = 4, steps: int = 5) -> tupl
 def draw(item: Ints, seed: int, rows: int = 8) -> Floats:
     """Counts of items in some resamples."""
     items = int(item.max()) + 1
-    return np.random.default_rng(seed).multinomial(items, np.full(items, 1 / items), rows).astype(float)
+    return (
+        np.random.default_rng(seed)
+        .multinomial(items, np.full(items, 1 / items), rows)
+        .astype(float)
+    )
 
 
-def slow_pairs(judge: Floats, mean: Floats, item: Ints, counts: Floats, threshold: float) -> list[float]:
+def slow_pairs(
+    judge: Floats, mean: Floats, item: Ints, counts: Floats, threshold: float
+) -> list[float]:
     """τ-b and both accuracies of one resample that is built, edit by edit, and compared pair by pair."""
     edits = np.repeat(np.arange(len(item)), counts[item].astype(int))
     right = {0.0: [], threshold: []} if threshold else {0.0: []}  # type: dict[float, list[bool]]
@@ -100,9 +108,13 @@ def test_within_items_the_best_threshold_is_found(seed: int) -> None:
     groups = [(judge[item == one], mean[item == one]) for one in range(6)]
     paired = Paired(_edits(judge, mean, item), {}, pd.DataFrame())
     threshold = pairs.best_threshold(*Within(paired.grid("judge"), paired.grid("people")).gains())
-    tried = {limit: np.nanmean([pairs.accuracy(*one, limit) for one in groups] or [0]) for limit in STEPS}
+    tried = {
+        limit: np.nanmean([pairs.accuracy(*one, limit) for one in groups] or [0]) for limit in STEPS
+    }
     assert tried[threshold] == pytest.approx(max(tried.values()), abs=1e-12)
-    assert all(value < tried[threshold] - 1e-12 for limit, value in tried.items() if limit < threshold)
+    assert all(
+        value < tried[threshold] - 1e-12 for limit, value in tried.items() if limit < threshold
+    )
 
 
 STEPS = (0.0, 0.5, 1.0, 1.5, 2.0)
@@ -115,7 +127,9 @@ def _edits(judge: Floats, mean: Floats, item: Ints) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("block", [1, 50, 10_000])
-def test_raters_ranked_together_are_raters_ranked_alone(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_raters_ranked_together_are_raters_ranked_alone(
+    block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """However raters are put into blocks, each one's ρ in each resample is that of the rater alone."""
     monkeypatch.setattr("lmmscore.agreement.raterranks.BLOCK_EDITS", block)
     monkeypatch.setattr("lmmscore.agreement.raterranks.AT_ONCE", 400)
@@ -142,11 +156,15 @@ def test_short_and_long_scales_give_the_same(short: bool, monkeypatch: pytest.Mo
     assert again == pytest.approx(whole, abs=1e-12)
 
 
-def test_alpha_is_the_same_without_the_table_of_coincidences(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_alpha_is_the_same_without_the_table_of_coincidences(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """On fine scales α comes from sums of squares, and is the package's."""
     rng = np.random.default_rng(0)
     edit = np.repeat(np.arange(20), 3)
-    ratings = Ratings(rng.integers(1, 8, 60).astype(float), edit, edit // 2, np.tile(np.arange(3), 20))
+    ratings = Ratings(
+        rng.integers(1, 8, 60).astype(float), edit, edit // 2, np.tile(np.arange(3), 20)
+    )
     package = people.alpha_interval(ratings)
     monkeypatch.setattr(people, "MOST_COINCIDENCES", 0)
     assert people.alpha_interval(ratings) == pytest.approx(package, abs=1e-12)

@@ -33,10 +33,20 @@ def test_permutation_tells_a_good_judge_from_noise(statistic: str) -> None:
     """A judge near to people beats a random one; two noises of the same kind are not told apart."""
     rng = np.random.default_rng(0)
     people = rng.normal(size=80)
-    good, noise, other = people + 0.3 * rng.normal(size=80), rng.normal(size=80), rng.normal(size=80)
+    good, noise, other = (
+        people + 0.3 * rng.normal(size=80),
+        rng.normal(size=80),
+        rng.normal(size=80),
+    )
     item = np.arange(80)
-    assert comparison.permute(good, noise, people, item, statistic=statistic, draws=Draws(9_999, rng)) < 0.001
-    assert comparison.permute(noise, other, people, item, statistic=statistic, draws=Draws(9_999, rng)) > 0.05
+    assert (
+        comparison.permute(good, noise, people, item, statistic=statistic, draws=Draws(9_999, rng))
+        < 0.001
+    )
+    assert (
+        comparison.permute(noise, other, people, item, statistic=statistic, draws=Draws(9_999, rng))
+        > 0.05
+    )
 
 
 def test_permutation_swaps_items_whole() -> None:
@@ -146,4 +156,6 @@ def test_strata_weigh_as_many_edits_as_they_have() -> None:
 
 def test_two_ratings_are_too_few_to_power() -> None:
     """There is a reason instead of a number."""
-    assert "at least 3" in str(powered_mean(np.array([1.0, 2]), np.array([1.0, 2]), np.array([1.0])))
+    assert "at least 3" in str(
+        powered_mean(np.array([1.0, 2]), np.array([1.0, 2]), np.array([1.0]))
+    )

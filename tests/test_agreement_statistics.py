@@ -47,7 +47,9 @@ def test_levels_give_the_figures_of_the_synthetic_check() -> None:
     """The same numbers give 0.194, 0.175 or 0.941, depending on the level: each is right, and each is named."""
     paired = synthetic()
     pooled, within = levels.item_level(paired), levels.within_item(paired)
-    by_method = levels.method_level(paired, lambda items: soft.sign_flips(items, np.random.default_rng(0)))
+    by_method = levels.method_level(
+        paired, lambda items: soft.sign_flips(items, np.random.default_rng(0))
+    )
     assert value(within, "pearson") == pytest.approx(0.194398238, abs=1e-9)
     assert value(pooled, "pearson") == pytest.approx(0.174890068, abs=1e-9)
     assert value(by_method, "pearson") == pytest.approx(0.940543381, abs=1e-9)
@@ -74,7 +76,9 @@ def test_correlations_are_scipys(columns: tuple[list[int], list[int]]) -> None:
 
 @given(GRIDS, st.integers(0, 1000))
 @settings(max_examples=40, deadline=None)
-def test_counts_give_what_a_built_resample_gives(columns: tuple[list[int], list[int]], seed: int) -> None:
+def test_counts_give_what_a_built_resample_gives(
+    columns: tuple[list[int], list[int]], seed: int
+) -> None:
     """Every statistic of counts equals the plain statistic of the resample those counts describe."""
     x, y = (np.array(column, dtype=float) for column in columns)
     item = np.random.default_rng(seed).integers(0, 4, len(x))
@@ -93,14 +97,20 @@ def test_intervals_are_scipys_on_identical_resamples(whole_numbers: bool) -> Non
     """Replicates, percentile and BCa limits agree with scipy.stats.bootstrap when both use the same draws."""
     rng = np.random.default_rng(3)
     x = rng.integers(1, 8, 50).astype(float) if whole_numbers else rng.normal(size=50)
-    y = np.clip(np.round(x + rng.normal(size=50)), 1, 7) if whole_numbers else x + rng.normal(size=50)
+    y = (
+        np.clip(np.round(x + rng.normal(size=50)), 1, 7)
+        if whole_numbers
+        else x + rng.normal(size=50)
+    )
 
     def spearman(a: Floats, b: Floats) -> float:
         return float(stats.spearmanr(a, b).statistic)
 
     indices = np.random.default_rng(8).integers(0, 50, (300, 50))
     of = counted.spearman(x, y, np.arange(50))
-    ours = intervals_from({"": of}, np.ones(50, dtype=np.int64), [lambda: count_indices(indices)])[""]
+    ours = intervals_from({"": of}, np.ones(50, dtype=np.int64), [lambda: count_indices(indices)])[
+        ""
+    ]
     for method in ("BCa", "percentile"):
         theirs = stats.bootstrap(
             (x, y), spearman, paired=True, vectorized=False, n_resamples=300, method=method,
@@ -124,12 +134,16 @@ def test_the_contingency_table_has_the_jackknife_of_single_edits() -> None:
     )[""]
     cell = np.array([np.flatnonzero((a == x[k]) & (b == y[k]))[0] for k in range(60)])
     table = np.stack([np.bincount(cell[row], minlength=len(a)) for row in draws]).astype(float)
-    cells = intervals_from({"": counted.spearman(a, b, np.arange(len(a)))}, multiplicity, [lambda: table])[""]
+    cells = intervals_from(
+        {"": counted.spearman(a, b, np.arange(len(a)))}, multiplicity, [lambda: table]
+    )[""]
     assert cells.bca == pytest.approx(singles.bca, abs=1e-12)
     assert cells.value == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-12)
 
 
-def test_an_interval_does_not_depend_on_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interval_does_not_depend_on_the_number_of_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The same seed gives the same interval on any machine."""
     monkeypatch.setattr("lmmscore.agreement.bootstrap.MANY_CHUNKS", 0)
     x, y = np.random.default_rng(0).normal(size=(2, 300))
@@ -149,7 +163,10 @@ def test_a_cluster_is_drawn_whole() -> None:
         {"": counted.pearson(x, y, item)}, np.ones(20, dtype=np.int64), resamples=800, rng=rng
     )[""]
     loose = intervals(
-        {"": counted.pearson(x, y, np.arange(160))}, np.ones(160, dtype=np.int64), resamples=800, rng=rng
+        {"": counted.pearson(x, y, np.arange(160))},
+        np.ones(160, dtype=np.int64),
+        resamples=800,
+        rng=rng,
     )[""]
     width = [high - low for low, high in (clustered.percentile, loose.percentile)]
     assert width[0] > 2 * width[1]
@@ -195,7 +212,9 @@ def test_soft_accuracy_leaves_a_pair_without_shared_items_out() -> None:
     flips = soft.sign_flips(4, np.random.default_rng(0))
     assert soft.soft_pairwise_accuracy(judge, judge, flips) == 1
     alone = np.array([[1.0, np.nan], [np.nan, 2.0]])
-    assert np.isnan(soft.soft_pairwise_accuracy(alone, alone, soft.sign_flips(2, np.random.default_rng(0))))
+    assert np.isnan(
+        soft.soft_pairwise_accuracy(alone, alone, soft.sign_flips(2, np.random.default_rng(0)))
+    )
 
 
 def some_ratings(seed: int) -> Ratings:
@@ -230,7 +249,9 @@ def test_icc_is_the_one_way_analysis_of_variance() -> None:
     ratings = Ratings(table.ravel(), edit, edit, np.tile(np.arange(4), 12))
     f = stats.f_oneway(*table).statistic
     whole = np.ones((1, 12))
-    assert people.icc_of_counts(ratings, 12, averaged=False)(whole)[0] == pytest.approx((f - 1) / (f + 3))
+    assert people.icc_of_counts(ratings, 12, averaged=False)(whole)[0] == pytest.approx(
+        (f - 1) / (f + 3)
+    )
     assert people.icc_of_counts(ratings, 12, averaged=True)(whole)[0] == pytest.approx((f - 1) / f)
 
 

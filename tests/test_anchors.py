@@ -42,7 +42,9 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def refusing(messages: list[dict[str, Any]]) -> str:
-    return "I'm sorry, but I can't help with scoring these images." if len(messages) > 12 else "I see."
+    return (
+        "I'm sorry, but I can't help with scoring these images." if len(messages) > 12 else "I see."
+    )
 
 
 def scores(value: float) -> ScriptedJudge:
@@ -53,7 +55,9 @@ def scores(value: float) -> ScriptedJudge:
     return ScriptedJudge(answer)
 
 
-def test_anchors_are_asked_anew_at_each_run_and_show_drift(tmp_path: Path, make_benchmark: Maker) -> None:
+def test_anchors_are_asked_anew_at_each_run_and_show_drift(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
     """A judge that has become kinder by two points is found out, though the run itself asks nothing again."""
     root = make_benchmark(items=2)
     first, second = scores(5), scores(7)
@@ -73,7 +77,9 @@ def test_one_round_shows_no_drift_yet(tmp_path: Path, make_benchmark: Maker) -> 
     assert "next run" in str(drift(tmp_path / "r" / "anchors.csv"))
 
 
-def test_an_unknown_anchor_is_refused_before_anything_is_asked(tmp_path: Path, make_benchmark: Maker) -> None:
+def test_an_unknown_anchor_is_refused_before_anything_is_asked(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
     """A mistyped item costs nothing."""
     judge = scores(5)
     with pytest.raises(BenchmarkError, match="no item 'x0'"):
@@ -117,7 +123,9 @@ def test_an_anchor_is_shown_alike_whatever_else_is_selected(
     assert "round 2 against round 1: +0.00" in done.stderr
 
 
-def test_an_anchor_that_lacks_what_the_dialog_shows_is_refused(tmp_path: Path, make_benchmark: Maker) -> None:
+def test_an_anchor_that_lacks_what_the_dialog_shows_is_refused(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
     """An anchor outside the selection is looked at before anything is asked, as the selection is."""
     root = make_benchmark(items=3, absent=((1, "alpha"), (1, "beta"), (1, "gamma")))
     judge = scores(5)
@@ -179,7 +187,8 @@ def test_anchors_scored_in_part_are_compared_in_part(tmp_path: Path, make_benchm
 
 
 @pytest.mark.parametrize(
-    "changed", [["--temperature", "0.9"], ["--max-side", "16"], ["--method", "alpha", "--method", "beta"]]
+    "changed",
+    [["--temperature", "0.9"], ["--max-side", "16"], ["--method", "alpha", "--method", "beta"]],
 )
 def test_rounds_asked_otherwise_are_not_compared(
     tmp_path: Path, make_benchmark: Maker, server: Server, changed: list[str]
@@ -195,7 +204,9 @@ def test_rounds_asked_otherwise_are_not_compared(
     assert "round 3 against round 1" in done.stderr
 
 
-def test_rounds_of_an_edited_picture_are_not_compared(tmp_path: Path, make_benchmark: Maker) -> None:
+def test_rounds_of_an_edited_picture_are_not_compared(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
     """A picture that was exchanged is another question, though its name is the same."""
     root = make_benchmark(items=1)
     lmmscore.run(root, judge=scores(5), out=tmp_path / "r", anchors=["i0"])
@@ -204,7 +215,9 @@ def test_rounds_of_an_edited_picture_are_not_compared(tmp_path: Path, make_bench
     assert "other settings" in str(drift(tmp_path / "r" / "anchors.csv"))
 
 
-def test_drift_is_measured_where_a_dialog_has_no_overall(tmp_path: Path, make_benchmark: Maker) -> None:
+def test_drift_is_measured_where_a_dialog_has_no_overall(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
     """The last factor stands for an edit then, and is named."""
     text = (bundled("dialogs") / "lmm-score.yaml").read_text(encoding="utf-8")
     assert "overall: weighted" in text
@@ -212,7 +225,9 @@ def test_drift_is_measured_where_a_dialog_has_no_overall(tmp_path: Path, make_be
     dialog.write_text(text.replace("overall: weighted", "overall: none"), encoding="utf-8")
     root = make_benchmark(items=1)
     for value in (5, 7):
-        lmmscore.run(root, dialog=str(dialog), judge=scores(value), out=tmp_path / "r", anchors=["i0"])
+        lmmscore.run(
+            root, dialog=str(dialog), judge=scores(value), out=tmp_path / "r", anchors=["i0"]
+        )
     assert "+2.00 ± 0.00 on real" in str(drift(tmp_path / "r" / "anchors.csv"))
 
 
@@ -220,7 +235,10 @@ def test_another_snapshot_in_the_ledger_is_no_change_in_this_run(
     tmp_path: Path, make_benchmark: Maker, server: Server
 ) -> None:
     """Only the models whose answers this run used are its models."""
-    root, shared = make_benchmark(items=1, kinds=("source", "reference")), tmp_path / "shared.sqlite"
+    root, shared = (
+        make_benchmark(items=1, kinds=("source", "reference")),
+        tmp_path / "shared.sqlite",
+    )
     server.extra = {"model": "snap-A"}
     run(server, root, tmp_path / "a", "--ledger", shared, "--dialog", "preservation-3")
     server.extra = {"model": "snap-B"}
@@ -276,7 +294,9 @@ def test_programs_are_told_of_drift(tmp_path: Path, make_benchmark: Maker, serve
     """What the line about anchors says is in the JSON as well."""
     root = make_benchmark(items=1)
     run(server, root, tmp_path / "r", "--anchors", "i0")
-    found = json.loads(run(server, root, tmp_path / "r", "--anchors", "i0", "--json").stdout)["anchors"]
+    found = json.loads(run(server, root, tmp_path / "r", "--anchors", "i0", "--json").stdout)[
+        "anchors"
+    ]
     assert (found["rounds"], found["against"], found["edits"], found["mean"]) == (2, 1, 3, 0.0)
 
 

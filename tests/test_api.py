@@ -28,7 +28,10 @@ def test_a_run_gives_scores_and_a_leaderboard(tmp_path: Path, make_benchmark: Ma
     """From Python: one call, a tidy DataFrame, a leaderboard."""
     run = lmmscore.run(make_benchmark(items=2), judge=judge(), out=tmp_path / "r")
     scores = run.scores()
-    assert list(scores.columns) == "item task method repeat position factor score outcome reason".split()
+    assert (
+        list(scores.columns)
+        == "item task method repeat position factor score outcome reason".split()
+    )
     assert len(scores) == 2 * 3 * 5
     assert set(scores["position"]) == {1, 2, 3}
     assert {row.method for row in run.leaderboard().tables[0].rows} == {"alpha", "beta", "gamma"}
@@ -54,7 +57,9 @@ def test_an_unrelated_option_asks_nothing_new(tmp_path: Path, make_benchmark: Ma
     assert silent.asked == []
 
 
-@pytest.mark.parametrize("change", [{"max_side_px": 8}, {"repeats": 2}, {"seed": 5}, {"order": "given"}])
+@pytest.mark.parametrize(
+    "change", [{"max_side_px": 8}, {"repeats": 2}, {"seed": 5}, {"order": "given"}]
+)
 def test_a_changed_question_is_asked(
     tmp_path: Path, make_benchmark: Maker, change: dict[str, object]
 ) -> None:
@@ -77,7 +82,9 @@ def test_the_same_words_are_asked_once_for_all_items(tmp_path: Path, make_benchm
 
 def test_a_missing_edit_is_an_outcome(tmp_path: Path, make_benchmark: Maker) -> None:
     """A method without an edit has rows that say so, and no number."""
-    run = lmmscore.run(make_benchmark(items=2, absent=((0, "beta"),)), judge=judge(), out=tmp_path / "r")
+    run = lmmscore.run(
+        make_benchmark(items=2, absent=((0, "beta"),)), judge=judge(), out=tmp_path / "r"
+    )
     scores = run.scores()
     gone = scores[(scores["item"] == "i0") & (scores["method"] == "beta")]
     assert set(gone["outcome"]) == {"missing"}
@@ -137,7 +144,9 @@ def test_a_run_error_keeps_what_was_finished(tmp_path: Path, make_benchmark: Mak
     assert len(second.asked) == 2 + 4 * 7 - 12
 
 
-def test_a_run_stopped_at_once_keeps_the_tables_there_were(tmp_path: Path, make_benchmark: Maker) -> None:
+def test_a_run_stopped_at_once_keeps_the_tables_there_were(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
     """A key that has expired since does not cost the scores of yesterday."""
     root = make_benchmark(items=2)
     lmmscore.run(root, judge=judge(), out=tmp_path / "r")
@@ -175,12 +184,16 @@ def test_a_replayed_ledger_needs_no_judge(tmp_path: Path, make_benchmark: Maker)
     root = make_benchmark(items=2)
     lmmscore.run(root, judge=judge(), out=tmp_path / "a")
     lmmscore.run(root, judge=f"replay:{tmp_path / 'a'}", out=tmp_path / "b")
-    assert (tmp_path / "a" / "scores.csv").read_bytes() == (tmp_path / "b" / "scores.csv").read_bytes()
+    assert (tmp_path / "a" / "scores.csv").read_bytes() == (
+        tmp_path / "b" / "scores.csv"
+    ).read_bytes()
     with pytest.raises(JudgeError, match=r"no answer to turn \d+ \(“"):
         lmmscore.run(root, judge=f"replay:{tmp_path / 'a'}", out=tmp_path / "c", repeats=2)
 
 
-def test_a_lacking_image_is_named_before_anything_is_asked(tmp_path: Path, make_benchmark: Maker) -> None:
+def test_a_lacking_image_is_named_before_anything_is_asked(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
     """A dialog that shows a ground truth says which items have none, and the setting that does without."""
     asked = judge()
     with pytest.raises(
@@ -232,12 +245,17 @@ lmmscore.run({root!r}, judge=Slow(fair_answer), out={out!r}, concurrency=4)
 """
 
 
-def test_killed_at_any_moment_it_goes_on_where_it_was(tmp_path: Path, make_benchmark: Maker) -> None:
+def test_killed_at_any_moment_it_goes_on_where_it_was(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
     """kill -9 again and again: nothing recorded is asked again, and scores.csv comes out as if undisturbed."""
     root = make_benchmark(items=12)
     log = tmp_path / "asked.log"
     code = SLOW_RUN.format(
-        tests=str(Path(__file__).parents[1]), log=str(log), root=str(root), out=str(tmp_path / "killed")
+        tests=str(Path(__file__).parents[1]),
+        log=str(log),
+        root=str(root),
+        out=str(tmp_path / "killed"),
     )
     for asked in (8, 30, 55):
         process = subprocess.Popen([sys.executable, "-c", code])

@@ -23,7 +23,8 @@ def kinds(path: Path) -> list[str]:
 def inline(root: Path, *items: dict[str, object], **more: object) -> Path:
     root.mkdir(parents=True, exist_ok=True)
     (root / "benchmark.yaml").write_text(
-        json.dumps({"name": "b", "items": list(items), **more}, ensure_ascii=False), encoding="utf-8"
+        json.dumps({"name": "b", "items": list(items), **more}, ensure_ascii=False),
+        encoding="utf-8",
     )
     return root
 
@@ -56,7 +57,9 @@ def test_items_come_from_jsonl_yaml_and_tsv_too(make_benchmark: Maker, form: str
 def test_a_task_called_zero_keeps_its_name(make_benchmark: Maker, task: str, named: str) -> None:
     """Only an item without a task belongs to all of them."""
     root = make_benchmark(items=1)
-    (root / "items.yaml").write_text(f"- {{id: i0, task: {task}, instruction: Do}}\n", encoding="utf-8")
+    (root / "items.yaml").write_text(
+        f"- {{id: i0, task: {task}, instruction: Do}}\n", encoding="utf-8"
+    )
     settings_file = root / "benchmark.yaml"
     settings_file.write_text(settings_file.read_text().replace("items.csv", "items.yaml"))
     assert read_benchmark(root).items[0].task == named
@@ -137,7 +140,9 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
 
 def test_absolute_paths_are_refused(tmp_path: Path) -> None:
     """A path from the root of the file system leaves the folder, too."""
-    root = inline(tmp_path / "b", {"id": "a", "instruction": "Do", "source": "/etc/hostname", "edits": {}})
+    root = inline(
+        tmp_path / "b", {"id": "a", "instruction": "Do", "source": "/etc/hostname", "edits": {}}
+    )
     assert "path-outside" in kinds(root)
 
 
@@ -163,7 +168,9 @@ def test_absolute_paths_are_refused(tmp_path: Path) -> None:
 def test_wild_ids_are_taken_as_they_are(tmp_path: Path, name: str) -> None:
     """Spaces, slashes, quotes, commas, emoji, 300 characters: an id is just a name."""
     picture(tmp_path / "s.png")
-    root = inline(tmp_path, {"id": name, "instruction": "Do", "source": "s.png", "edits": {"m": "s.png"}})
+    root = inline(
+        tmp_path, {"id": name, "instruction": "Do", "source": "s.png", "edits": {"m": "s.png"}}
+    )
     assert load_benchmark(root).items[0].id == name
 
 
@@ -177,7 +184,9 @@ def test_an_id_too_long_for_a_file_name_is_just_missing(tmp_path: Path) -> None:
     assert load_benchmark(tmp_path).items[0].edits == {}
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None
+)
 @given(st.text(alphabet=st.sampled_from("ab./\\~ \0"), min_size=1, max_size=20))
 def test_no_path_leaves_the_folder(tmp_path: Path, name: str) -> None:
     """Whatever a path is made of, a file outside the folder is never taken."""

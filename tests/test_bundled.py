@@ -16,7 +16,9 @@ def test_media_are_found_in_a_checkout() -> None:
     assert (bundled("media") / "demo" / "benchmark.yaml").is_file()
 
 
-def test_an_installed_package_uses_its_own_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installed_package_uses_its_own_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The copy inside the package wins over a folder of the same name beside it."""
     for folder in ("lmmscore/_data/dialogs", "dialogs"):
         (tmp_path / folder).mkdir(parents=True)

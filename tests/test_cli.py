@@ -96,7 +96,9 @@ def test_every_output_of_pixels_says_what_it_is(make_benchmark: Maker, tmp_path:
     assert "cannot read" in (tmp_path / "r" / "leaderboard.md").read_text()
 
 
-def test_cells_that_a_spreadsheet_would_run_are_defused(make_benchmark: Maker, tmp_path: Path) -> None:
+def test_cells_that_a_spreadsheet_would_run_are_defused(
+    make_benchmark: Maker, tmp_path: Path
+) -> None:
     """A method called =cmd() stays text in scores.csv, and is itself again when read back."""
     import lmmscore
     from tests.conftest import ScriptedJudge, fair_answer
@@ -180,7 +182,9 @@ def _exchanges(ledger: Path) -> int:
         return 0
 
 
-def test_a_full_disk_is_one_line_and_the_next_run_goes_on(make_benchmark: Maker, tmp_path: Path) -> None:
+def test_a_full_disk_is_one_line_and_the_next_run_goes_on(
+    make_benchmark: Maker, tmp_path: Path
+) -> None:
     """When nothing more can be written the run stops with a remedy; with room again it finishes."""
     resource = pytest.importorskip("resource", reason="limits on file size are POSIX")
     root, out = make_benchmark(items=6), tmp_path / "r"

@@ -52,7 +52,9 @@ def test_doctor_names_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch)
     """What is not installed comes with the command that installs it."""
     from lmmscore.cli import doctor
 
-    monkeypatch.setattr(doctor, "_distribution", lambda: (["nosuchpackage"], {"excel": ["nosuchpackage"]}))
+    monkeypatch.setattr(
+        doctor, "_distribution", lambda: (["nosuchpackage"], {"excel": ["nosuchpackage"]})
+    )
     found = doctor.examine()
     assert found["extras"]["excel"] == "not installed: pip install 'lmmscore[excel]'"
     assert found["dependencies"]["nosuchpackage"].startswith("missing")
@@ -85,7 +87,11 @@ def test_a_mendable_error_is_one_line() -> None:
 def test_shell_completion_is_there(shell: str) -> None:
     """The shells click knows get their script from the program itself."""
     done = subprocess.run(
-        [sys.executable, "-c", "import sys; sys.argv[0] = 'lmmscore'; from lmmscore.cli import main; main()"],
+        [
+            sys.executable,
+            "-c",
+            "import sys; sys.argv[0] = 'lmmscore'; from lmmscore.cli import main; main()",
+        ],
         capture_output=True,
         env={**os.environ, "_LMMSCORE_COMPLETE": f"{shell}_source"},
         check=False,
@@ -106,7 +112,9 @@ def test_completion_offers_the_commands() -> None:
         "COMP_WORDS": "lmmscore do",
         "COMP_CWORD": "1",
     }
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False
+    )
     assert "plain,doctor" in done.stdout
     assert "LIGHT" in done.stdout
 
@@ -124,7 +132,12 @@ def test_redirected_output_is_utf8(tmp_path: Path) -> None:
     """In a pipe the data are UTF-8 whatever the locale, as programs expect of JSON and CSV."""
     load = "import sys; from lmmscore.cli.streams import never_fail_to_print as ready"
     code = f"{load}; ready(sys.stdout); print('\\xd7 \\u2013')"
-    env = {**os.environ, "PYTHONUTF8": "0", "LC_ALL": "en_US.ISO-8859-1", "PYTHONCOERCECLOCALE": "0"}
+    env = {
+        **os.environ,
+        "PYTHONUTF8": "0",
+        "LC_ALL": "en_US.ISO-8859-1",
+        "PYTHONCOERCECLOCALE": "0",
+    }
     env.pop("PYTHONIOENCODING", None)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=env, check=True)
     assert done.stdout.decode().strip() == "× –"
@@ -188,7 +201,13 @@ def test_text_files_are_never_read_in_the_encoding_of_the_country() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call):
                 continue
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            name = (
+                node.func.attr
+                if isinstance(node.func, ast.Attribute)
+                else getattr(node.func, "id", "")
+            )
             if name in {"read_text", "write_text"} and isinstance(node.func, ast.Attribute):
                 says = any(keyword.arg == "encoding" for keyword in node.keywords)
-                assert says or len(node.args) > (name == "write_text"), f"{path}, line {node.lineno}"
+                assert says or len(node.args) > (name == "write_text"), (
+                    f"{path}, line {node.lineno}"
+                )

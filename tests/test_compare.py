@@ -38,7 +38,9 @@ def test_ranks_in_every_run_and_their_change() -> None:
         overall({"A": [9.0, 9.0], "B": [8.0, 8.0], "C": [7.0, 7.0]}),
         overall({"A": [6.0, 6.0], "B": [8.0, 8.0], "C": [7.0, 7.0]}),
     )
-    changes = {line.method: (line.ranks, line.change) for line in found.changes if line.task is None}
+    changes = {
+        line.method: (line.ranks, line.change) for line in found.changes if line.task is None
+    }
     assert changes == {"A": ((1, 3), 2), "B": ((2, 1), -1), "C": ((3, 2), -1)}
 
 
@@ -59,7 +61,12 @@ def test_agreement_is_over_the_edits_both_have() -> None:
 def test_runs_without_common_edits_have_no_agreement() -> None:
     """Nothing in common gives no number, and no crash."""
     pair = side_by_side(overall({"A": [5.0]}), overall({"B": [6.0]}, task="u")).agreements[0]
-    assert (pair.edits, pair.pearson, pair.mean_difference, pair.rank_spearman) == (0, None, None, None)
+    assert (pair.edits, pair.pearson, pair.mean_difference, pair.rank_spearman) == (
+        0,
+        None,
+        None,
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,7 +78,9 @@ def test_runs_without_common_edits_have_no_agreement() -> None:
         ("images_digest", "y", "image set"),
     ],
 )
-def test_what_is_not_comparable_is_not_pooled_unless_told(key: str, value: object, says: str) -> None:
+def test_what_is_not_comparable_is_not_pooled_unless_told(
+    key: str, value: object, says: str
+) -> None:
     """Another snapshot, dialog version or image set stops pooling, and the message names it."""
     scores = [overall({"A": [5.0]}), overall({"A": [7.0]})]
     settings = [SAME, {**SAME, key: value}]
@@ -92,13 +101,21 @@ def test_without_digests_the_names_of_the_edits_decide() -> None:
     """Runs over other items are other image sets, also where no digest is on record."""
     plain = {key: value for key, value in SAME.items() if key != "images_digest"}
     with pytest.raises(LmmscoreError, match="share 1 of 2 edits"):
-        pool(["a", "b"], [overall({"A": [5.0]}), overall({"A": [7.0, 8.0]})], [plain, plain], anyway=False)
+        pool(
+            ["a", "b"],
+            [overall({"A": [5.0]}), overall({"A": [7.0, 8.0]})],
+            [plain, plain],
+            anyway=False,
+        )
 
 
 def test_pooled_runs_are_further_repeats() -> None:
     """The same item in two runs is one item judged twice, not two items."""
     pooled = pool(
-        ["a", "b"], [overall({"A": [5.0, 5.0]}), overall({"A": [7.0, 7.0]})], [SAME, SAME], anyway=False
+        ["a", "b"],
+        [overall({"A": [5.0, 5.0]}), overall({"A": [7.0, 7.0]})],
+        [SAME, SAME],
+        anyway=False,
     )
     row = rank(pooled, resamples=0).table().row("A")
     assert (row.mean, row.n, row.coverage) == (6.0, 2, 1.0)
@@ -150,7 +167,9 @@ def test_without_an_overall_each_factor_is_compared_and_named(tmp_path: Path) ->
     files = saved(tmp_path, first=parts, second=judged(6, 3, seed=2))
     found = compared(*files)
     assert {line["factor"] for line in found["ranks"]} == set(FACTORS)
-    assert [(pair["factor"], pair["edits"]) for pair in found["agreement"]] == [(f, 18) for f in FACTORS]
+    assert [(pair["factor"], pair["edits"]) for pair in found["agreement"]] == [
+        (f, 18) for f in FACTORS
+    ]
     shown = CliRunner().invoke(lmmscore, ["compare", *files, "--format", "md"]).stdout
     assert all(f"All task categories: {factor}" in shown for factor in FACTORS)
     assert "Not every run has an overall" in shown
@@ -162,7 +181,9 @@ def test_without_an_overall_each_factor_is_compared_and_named(tmp_path: Path) ->
 
 def test_runs_without_a_common_factor_are_not_compared(tmp_path: Path) -> None:
     """What cannot be compared is refused with what each run has; a misspelt factor names the run."""
-    files = saved(tmp_path, a=tidy([{"factor": "x", "score": 5.0}]), b=tidy([{"factor": "yy", "score": 5.0}]))
+    files = saved(
+        tmp_path, a=tidy([{"factor": "x", "score": 5.0}]), b=tidy([{"factor": "yy", "score": 5.0}])
+    )
     refused = CliRunner().invoke(lmmscore, ["compare", *files])
     assert "no scored factor in common (a: x; b: yy)" in str(refused.exception)
     assert "no factor 'x' in b" in str(

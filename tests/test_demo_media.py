@@ -57,7 +57,9 @@ def test_the_order_is_said_to_be_constructed(demo: Benchmark) -> None:
 
 def test_the_best_method_is_nearest_to_the_reference(demo: Benchmark) -> None:
     """By construction the first method comes closer to the perfect edit than any other, for every item."""
-    best = yaml.safe_load((MEDIA / "demo" / "constructed.yaml").read_text(encoding="utf-8"))["order"][0]
+    best = yaml.safe_load((MEDIA / "demo" / "constructed.yaml").read_text(encoding="utf-8"))[
+        "order"
+    ][0]
     for item in demo.items:
         truth = pixels(item.images["reference"])
         miss = {method: np.abs(pixels(path) - truth).mean() for method, path in item.edits.items()}
@@ -66,13 +68,18 @@ def test_the_best_method_is_nearest_to_the_reference(demo: Benchmark) -> None:
 
 def test_it_stays_small() -> None:
     """The whole benchmark weighs less than four megabytes, since every installation carries it."""
-    assert sum(path.stat().st_size for path in (MEDIA / "demo").rglob("*") if path.is_file()) < 4_000_000
+    assert (
+        sum(path.stat().st_size for path in (MEDIA / "demo").rglob("*") if path.is_file())
+        < 4_000_000
+    )
 
 
 def test_the_script_draws_the_same_again(tmp_path: Path) -> None:
     """Running the script anew gives the same files with the same pixels."""
     subprocess.run([sys.executable, MEDIA / "draw.py", tmp_path], check=True)
-    kept = {path.relative_to(MEDIA / "demo") for path in (MEDIA / "demo").rglob("*") if path.is_file()}
+    kept = {
+        path.relative_to(MEDIA / "demo") for path in (MEDIA / "demo").rglob("*") if path.is_file()
+    }
     assert {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()} == kept
     for path in sorted(kept):
         if path.suffix == ".jpg":
@@ -80,7 +87,9 @@ def test_the_script_draws_the_same_again(tmp_path: Path) -> None:
             difference = np.abs(pixels(tmp_path / path) - pixels(MEDIA / "demo" / path))
             assert difference.mean() < 0.05, path
         else:
-            assert (tmp_path / path).read_text("utf-8") == (MEDIA / "demo" / path).read_text("utf-8")
+            assert (tmp_path / path).read_text("utf-8") == (MEDIA / "demo" / path).read_text(
+                "utf-8"
+            )
 
 
 def pixels(path: Path) -> np.ndarray:

@@ -19,7 +19,9 @@ MINIMAL: dict[str, Any] = {
     "title": "Mine",
     "covers": "edit",
     "factors": [{"key": "look", "scale": {"min": 1, "max": 5}}],
-    "turns": [{"name": "judge", "show": ["edit"], "say": "Look: {{instruction}}", "read": "scores"}],
+    "turns": [
+        {"name": "judge", "show": ["edit"], "say": "Look: {{instruction}}", "read": "scores"}
+    ],
     "repair": {"say": "{{problems}}"},
 }
 
@@ -32,7 +34,14 @@ def written(tmp_path: Path, **changes: Any) -> str:
 
 def test_the_bundled_protocols_are_all_there() -> None:
     """Five protocols and the suite, each loads strictly."""
-    expected = {"lmm-score", "factors-12", "preservation-3", "visual-context", "visual-adherence", "visual"}
+    expected = {
+        "lmm-score",
+        "factors-12",
+        "preservation-3",
+        "visual-context",
+        "visual-adherence",
+        "visual",
+    }
     assert expected <= set(dialog_names())
     for name in expected:
         assert load(name).name == name
@@ -68,7 +77,9 @@ def test_the_weights_said_are_the_weights_used() -> None:
         ("visual-adherence", ("source", "marked", "edit"), ["0 / 1", "0 / 0.5 / 1", "0 / 1"]),
     ],
 )
-def test_what_each_protocol_shows_and_reads(name: str, shows: tuple[str, ...], scales: list[str]) -> None:
+def test_what_each_protocol_shows_and_reads(
+    name: str, shows: tuple[str, ...], scales: list[str]
+) -> None:
     """Images in the published order; exact scales."""
     dialog = load_dialog(name)
     assert dialog.images_shown({}) == shows
@@ -108,7 +119,13 @@ FACTS = {
         "Equal scores should be avoided",
         "one per message",
     ],
-    "factors-12": ["10 to 25 words", "Decimals", "not permitted", "integers between 1 and 7", "image_id"],
+    "factors-12": [
+        "10 to 25 words",
+        "Decimals",
+        "not permitted",
+        "integers between 1 and 7",
+        "image_id",
+    ],
     "preservation-3": [
         "15 to 30 words",
         "light, shadows",

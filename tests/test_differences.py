@@ -33,7 +33,13 @@ def slow_holm(p: list[float]) -> list[float]:
 
 def compared(values: np.ndarray, **options: object) -> d.Differences:
     names = [f"m{k}" for k in range(values.shape[1])]
-    settings_ = {"strata": None, "level": 0.95, "draws": 2_000, "rng": np.random.default_rng(0), **options}
+    settings_ = {
+        "strata": None,
+        "level": 0.95,
+        "draws": 2_000,
+        "rng": np.random.default_rng(0),
+        **options,
+    }
     return d.differences(values, names, **settings_)  # type: ignore[arg-type]
 
 
@@ -92,7 +98,13 @@ def test_the_win_matrix_counts_items_won() -> None:
 def test_without_items_in_common_there_is_no_p() -> None:
     """Two methods that share no item are not compared, and nothing is made up."""
     pair = compared(np.array([[5.0, np.nan], [np.nan, 4.0]])).pairs[0]
-    assert (pair.n, pair.difference, pair.interval, pair.p, pair.p_holm) == (0, None, None, None, None)
+    assert (pair.n, pair.difference, pair.interval, pair.p, pair.p_holm) == (
+        0,
+        None,
+        None,
+        None,
+        None,
+    )
 
 
 def test_letters_are_shared_exactly_by_those_not_apart() -> None:
@@ -130,7 +142,9 @@ def test_relabelling_methods_changes_only_labels() -> None:
         rng=np.random.default_rng(0),
     )
     for pair in turned.pairs:
-        assert abs(pair.difference or 0) == pytest.approx(ours[frozenset((pair.first, pair.second))])
+        assert abs(pair.difference or 0) == pytest.approx(
+            ours[frozenset((pair.first, pair.second))]
+        )
 
 
 def test_means_over_tasks_weigh_tasks_alike() -> None:

@@ -36,7 +36,9 @@ def script(name: str) -> ModuleType:
 shown = script("shown")
 PAGES = shown.pages()
 WITH_COMMANDS = [
-    page for page in PAGES if any(not b.not_run for b in shown.blocks(page.read_text(encoding="utf-8")))
+    page
+    for page in PAGES
+    if any(not b.not_run for b in shown.blocks(page.read_text(encoding="utf-8")))
 ]
 
 
@@ -91,7 +93,9 @@ def test_commands_that_cannot_run_say_why() -> None:
 def test_no_command_hides_in_a_block_that_is_not_run() -> None:
     """A fenced block with an lmmscore command is `console` or `sh`, so that the tests see it."""
     for page in PAGES:
-        for kind, body in re.findall(r"```(\w*)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+        for kind, body in re.findall(
+            r"```(\w*)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL
+        ):
             if kind not in {"console", "sh", "text", "yaml", "python"}:
                 assert "lmmscore " not in body, f"{page.name}: a block of commands without `sh`"
 
@@ -129,7 +133,9 @@ def test_every_link_and_picture_is_there(page: Path) -> None:
 def test_every_page_is_in_the_navigation() -> None:
     """The site shows every page there is, and no page that is not."""
     listed = set(
-        re.findall(r": ([\w-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+        re.findall(
+            r": ([\w-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE
+        )
     )
     assert listed == {page.name for page in DOCS.glob("*.md")}
 
@@ -138,7 +144,9 @@ def test_every_command_and_option_is_documented() -> None:
     """docs/commands.md has every command with every option; `make docs-output` writes it."""
     text = (DOCS / "commands.md").read_text(encoding="utf-8")
     fresh = script("generate").commands()
-    assert re.findall(r"^#+ (.*)$", text, re.MULTILINE) == re.findall(r"^#+ (.*)$", fresh, re.MULTILINE)
+    assert re.findall(r"^#+ (.*)$", text, re.MULTILINE) == re.findall(
+        r"^#+ (.*)$", fresh, re.MULTILINE
+    )
     assert set(re.findall(r"--[a-z][\w-]+", fresh)) <= set(re.findall(r"--[a-z][\w-]+", text))
     assert all(f"## lmmscore {name}\n" in text for name in COMMANDS)
 
@@ -171,7 +179,9 @@ def test_the_schemas_for_editors_are_current(name: str) -> None:
 
 
 def schema(name: str) -> dict[str, Any]:
-    loaded: dict[str, Any] = json.loads((DOCS / "schema" / f"{name}.json").read_text(encoding="utf-8"))
+    loaded: dict[str, Any] = json.loads(
+        (DOCS / "schema" / f"{name}.json").read_text(encoding="utf-8")
+    )
     return loaded
 
 
@@ -179,7 +189,9 @@ def test_the_schemas_accept_what_comes_with_lmmscore() -> None:
     """An editor finds no fault with the bundled dialogs, the demo's benchmark and the bundled judges."""
     for path in (ROOT / "dialogs").glob("*.yaml"):
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
-        jsonschema.validate(json.loads(json.dumps(data)), schema("suite" if "suite" in data else "dialog"))
+        jsonschema.validate(
+            json.loads(json.dumps(data)), schema("suite" if "suite" in data else "dialog")
+        )
     data = yaml.safe_load((ROOT / "media/demo/benchmark.yaml").read_text(encoding="utf-8"))
     jsonschema.validate(data, schema("benchmark"))
 
@@ -198,7 +210,9 @@ def test_the_drawings_are_current() -> None:
 
 def test_the_example_transcript_is_a_real_conversation() -> None:
     """docs/examples/transcript.md is what the embedded judge says, word for word."""
-    assert (DOCS / "examples/transcript.md").read_text(encoding="utf-8") == script("transcript").text()
+    assert (DOCS / "examples/transcript.md").read_text(encoding="utf-8") == script(
+        "transcript"
+    ).text()
 
 
 # The notebook
@@ -213,7 +227,9 @@ def test_the_example_notebook_runs_and_shows_tables(monkeypatch: pytest.MonkeyPa
     done = module.tidied(done)
     outputs = [output for cell in done.cells for output in cell.get("outputs", [])]
     assert not [output for output in outputs if output["output_type"] == "error"]
-    tables = [output["data"]["text/html"] for output in outputs if "text/html" in output.get("data", {})]
+    tables = [
+        output["data"]["text/html"] for output in outputs if "text/html" in output.get("data", {})
+    ]
     assert len(tables) == 4 and all("<table" in table for table in tables)
     assert sum("<svg" in table for table in tables) == 3
     assert any(output.get("data", {}).get("text/plain") == "True" for output in outputs)

@@ -43,7 +43,8 @@ def test_the_use_of_the_scale_is_described() -> None:
 def test_outcomes_count_edits_not_factors() -> None:
     """An edit refused with all its factors is one refusal; one unread factor spoils its edit once."""
     rows = [
-        {"item": "1", "factor": f, "score": None, "outcome": "refused"} for f in ("acc", "pre", "overall")
+        {"item": "1", "factor": f, "score": None, "outcome": "refused"}
+        for f in ("acc", "pre", "overall")
     ]
     rows += [
         {"item": "2", "factor": "acc", "score": 5.0},
@@ -60,7 +61,12 @@ def test_sessions_add_repairs_slips_and_names() -> None:
         {"repairs": 0, "slips": [], "names": []},
     ]
     found = habits(overall({"A": [5.0]}), sessions)
-    assert (found.sessions, found.repairs, found.slips, dict(found.names or {})) == (2, 2, 1, {"A": 1})
+    assert (found.sessions, found.repairs, found.slips, dict(found.names or {})) == (
+        2,
+        2,
+        1,
+        {"A": 1},
+    )
     assert any("Method names found" in text for text in statements(found, asks_to_avoid_ties=True))
     assert habits(overall({"A": [5.0]}), None).repairs is None
 

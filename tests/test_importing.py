@@ -19,7 +19,9 @@ def imported(path: Path, **answers: str) -> Dialog:
     return validate(Dialog, parse_yaml(text, "x.yaml"), "x.yaml")
 
 
-def test_playing_the_imported_transcript_says_its_words_to_the_letter(published_transcript: Path) -> None:
+def test_playing_the_imported_transcript_says_its_words_to_the_letter(
+    published_transcript: Path,
+) -> None:
     """The same item and the same N give every user turn back exactly."""
     dialog = imported(published_transcript)
     lines = script(dialog, 8, "background_change", "Change the snowland to a beach", {})
@@ -62,13 +64,20 @@ def test_single_prompts_are_imported_exactly(
     assert dialog.images_shown({}) == shows
     assert [str(factor.scale) for factor in dialog.factors] == scales
     said = str(script(dialog, 1, "t", "@@", {})[0]["say"])
-    original = path.read_text().strip("\n").replace("[text instruction]", "@@").replace("{prompt}", "@@")
+    original = (
+        path.read_text().strip("\n").replace("[text instruction]", "@@").replace("{prompt}", "@@")
+    )
     assert said == original
 
 
 def test_the_bundled_dialogs_read_what_the_published_ones_read(shared: Path) -> None:
     """Our words, their keys and scales."""
-    pairs = {"000": "preservation-3", "001": "factors-12", "002": "visual-context", "003": "visual-adherence"}
+    pairs = {
+        "000": "preservation-3",
+        "001": "factors-12",
+        "002": "visual-context",
+        "003": "visual-adherence",
+    }
     for number, name in pairs.items():
         theirs = imported(next((shared / "seeds").glob(f"{number}_*.txt")))
         ours = load_dialog(name)
@@ -92,7 +101,9 @@ def test_what_is_not_said_is_asked_not_guessed(tmp_path: Path) -> None:
     assert "OPEN QUESTION scale.beauty" in draft.as_yaml()
     with pytest.raises(Exception, match="open question"):
         imported(path)
-    answered = imported(path, **{"scale": "1-5", "scale.fit": "0,1", "show": "edit", "overall": "mean"})
+    answered = imported(
+        path, **{"scale": "1-5", "scale.fit": "0,1", "show": "edit", "overall": "mean"}
+    )
     assert [str(factor.scale) for factor in answered.factors] == ["1–5", "0 / 1"]
     assert answered.overall == "mean"
 
@@ -127,10 +138,14 @@ def test_import_and_check_from_the_command_line(published_transcript: Path, tmp_
     """`dialogs import` writes a file that `dialogs check` passes; it is not written over unasked."""
     runner = CliRunner()
     out = str(tmp_path / "d.yaml")
-    made = runner.invoke(command_line, ["dialogs", "import", str(published_transcript), "--out", out])
+    made = runner.invoke(
+        command_line, ["dialogs", "import", str(published_transcript), "--out", out]
+    )
     assert made.exit_code == 0
     assert made.stdout.strip() == out
     assert runner.invoke(command_line, ["dialogs", "check", out]).exit_code == 0
-    again = runner.invoke(command_line, ["dialogs", "import", str(published_transcript), "--out", out])
+    again = runner.invoke(
+        command_line, ["dialogs", "import", str(published_transcript), "--out", out]
+    )
     assert isinstance(again.exception, Exception)
     assert "--force" in str(again.exception)

@@ -78,5 +78,16 @@ def test_help_imports_nothing_heavy() -> None:
     code += "try: main()\nexcept SystemExit: pass\nprint('LOADED', *sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split("LOADED")[1].split())
-    heavy = {"numpy", "pandas", "scipy", "PIL", "rich", "pydantic", "openai", "yaml", "skimage", "asyncio"}
+    heavy = {
+        "numpy",
+        "pandas",
+        "scipy",
+        "PIL",
+        "rich",
+        "pydantic",
+        "openai",
+        "yaml",
+        "skimage",
+        "asyncio",
+    }
     assert loaded & heavy == set()

@@ -23,7 +23,9 @@ def bomb(path: Path, side: int = 20_000) -> None:
     """Write a PNG of a few KB that unpacks to a gigabyte."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
 
     packer = zlib.compressobj(9)
     row = b"\0" + bytes(side // 8)

@@ -48,7 +48,9 @@ def seeing(messages: Messages, files: dict[str, bytes] | None = None) -> str:
     """A judge that really looks, remembers, and writes JSON when asked to."""
     said = [one["content"] for one in messages if one["role"] == "user"]
     parts = [part for content in said if isinstance(content, list) for part in content]
-    colours = [colour_of(picture_in(part, files or {})) for part in parts if "image" in part["type"]]
+    colours = [
+        colour_of(picture_in(part, files or {})) for part in parts if "image" in part["type"]
+    ]
     word = re.search("|".join(WORDS), json.dumps(said))
     last = said[-1][-1]["text"] if isinstance(said[-1], list) else said[-1]
     if "the word ready" in last:
@@ -92,7 +94,9 @@ def test_a_judge_that_sees_and_remembers_passes() -> None:
     assert "1000 in, 50 out" in lines["reports usage"]
     assert " yes " in lines["structured output"]
     assert lines["Responses API"].split(maxsplit=2)[2] == "NO   the server has none"
-    assert re.search(r"^asking for the colours of two pictures … \d+\.\d s$", result.stderr, re.MULTILINE)
+    assert re.search(
+        r"^asking for the colours of two pictures … \d+\.\d s$", result.stderr, re.MULTILINE
+    )
     assert "sk-hidden" not in result.output
 
 
@@ -112,7 +116,11 @@ def test_responses_keep_what_was_shown_and_said() -> None:
     with serving(server_with()) as server:
         result = check(f"openai/tiny@{server.url}", "--json")
     assert result.exit_code == 0, result.output
-    found = {what: row["works"] for what, row in findings_of(result).items() if what.startswith("Responses")}
+    found = {
+        what: row["works"]
+        for what, row in findings_of(result).items()
+        if what.startswith("Responses")
+    }
     assert found == {
         "Responses API": True,
         "Responses images": True,
@@ -120,7 +128,11 @@ def test_responses_keep_what_was_shown_and_said() -> None:
         "Responses files": True,
     }
     last = server.served[-1].body
-    assert last["previous_response_id"] and len(last["input"]) == 1 and "input_image" not in json.dumps(last)
+    assert (
+        last["previous_response_id"]
+        and len(last["input"]) == 1
+        and "input_image" not in json.dumps(last)
+    )
 
 
 def forgetful(messages: Messages, files: dict[str, bytes]) -> str:
@@ -150,7 +162,10 @@ def test_responses_that_would_spoil_a_run_do_not_pass(
         relied_on = check(f"openai/tiny@{server.url}", "--api", "responses", "--json")
     found = findings_of(asked)
     assert found["Responses API"]["works"] is False and said in found["Responses API"]["detail"]
-    assert found["Responses images"]["works"] is images and found["Responses memory"]["works"] is memory
+    assert (
+        found["Responses images"]["works"] is images
+        and found["Responses memory"]["works"] is memory
+    )
     assert asked.exit_code == 0, "Chat Completions work, and are what a run would use"
     assert relied_on.exit_code == 1
 
@@ -159,8 +174,13 @@ def test_a_server_that_loses_conversations_saves_nothing() -> None:
     """The history is sent again, so a run would be judged rightly; the finding says what is not gained."""
     with serving(server_with(lose_state_after=1)) as server:
         found = findings_of(check(f"openai/tiny@{server.url}", "--json"))
-    assert found["Responses API"]["works"] is True and "nothing is saved" in found["Responses API"]["detail"]
-    assert found["Responses memory"]["works"] is False and found["Responses images"]["works"] is True
+    assert (
+        found["Responses API"]["works"] is True
+        and "nothing is saved" in found["Responses API"]["detail"]
+    )
+    assert (
+        found["Responses memory"]["works"] is False and found["Responses images"]["works"] is True
+    )
 
 
 def test_responses_without_files_say_so() -> None:
@@ -169,7 +189,8 @@ def test_responses_without_files_say_so() -> None:
         found = findings_of(check(f"openai/tiny@{server.url}", "--json"))
     assert found["Responses API"]["works"] is True
     assert (
-        found["Responses files"]["works"] is False and "no files (404)" in found["Responses files"]["detail"]
+        found["Responses files"]["works"] is False
+        and "no files (404)" in found["Responses files"]["detail"]
     )
 
 
@@ -276,12 +297,19 @@ def test_a_certificate_that_is_not_trusted_is_named() -> None:
 
 def test_a_check_is_short_of_patience_unless_told_otherwise() -> None:
     """A run may wait long for a reply; whoever tries a judge out watches."""
-    assert hurried(OpenAIOptions(), None).timeout_s == 60 and hurried(OpenAIOptions(), None).attempts == 2
-    assert hurried(OpenAIOptions(timeout_s=5, attempts=1), None) == OpenAIOptions(timeout_s=5, attempts=1)
+    assert (
+        hurried(OpenAIOptions(), None).timeout_s == 60
+        and hurried(OpenAIOptions(), None).attempts == 2
+    )
+    assert hurried(OpenAIOptions(timeout_s=5, attempts=1), None) == OpenAIOptions(
+        timeout_s=5, attempts=1
+    )
     assert hurried(OpenAIOptions(), 500).timeout_s == 500
 
 
-def test_the_server_is_part_of_the_name_wherever_it_was_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_server_is_part_of_the_name_wherever_it_was_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Another server is another judge, also when OPENAI_BASE_URL names it."""
     with serving(server_with()) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -290,7 +318,9 @@ def test_the_server_is_part_of_the_name_wherever_it_was_named(monkeypatch: pytes
     assert result.stderr.startswith(f"openai/tiny@{server.url}, ")
 
 
-def test_one_budget_holds_for_the_whole_check(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+def test_one_budget_holds_for_the_whole_check(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
     """The questions are asked by several judges in turn, and none starts counting anew."""
     monkeypatch.chdir(tmp_path)
     with serving(server_with()) as server:
@@ -302,4 +332,6 @@ def test_one_budget_holds_for_the_whole_check(monkeypatch: pytest.MonkeyPatch, t
     # Each answer counts 1000 tokens, so 1 USD; a question about two pictures is reckoned to cost about 4.
     last = result.stdout.splitlines()[-1]
     assert last.startswith("Responses API      NO") and "3.00 of 7.00 USD spent" in last
-    assert server.paths().count("/v1/chat/completions") == 3 and "/v1/responses" not in server.paths()
+    assert (
+        server.paths().count("/v1/chat/completions") == 3 and "/v1/responses" not in server.paths()
+    )

@@ -41,7 +41,12 @@ def test_a_name_stands_for_address_parameters_limits_and_prices(own: Path) -> No
     assert (judge.spec, judge.options.concurrency) == ("llava@http://127.0.0.1:8000/v1", 4)
     options = judge.options
     assert (options.temperature, options.max_tokens, options.image_detail) == (0, 800, "high")
-    assert (options.rpm, options.tpm, options.timeout_s, options.key_env) == (60, 90000, 60, "MY_KEY")
+    assert (options.rpm, options.tpm, options.timeout_s, options.key_env) == (
+        60,
+        90000,
+        60,
+        "MY_KEY",
+    )
     assert options.prices is not None and options.prices.as_of == date(2026, 1, 31)
 
 
@@ -91,7 +96,9 @@ def test_the_bundled_prices_are_dated(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     judges = load_judges()
     assert {"gpt-4o", "gpt-5", "gemini-2.5-pro"} <= set(judges)
-    assert all(entry.prices is not None and entry.prices.as_of.year >= 2025 for entry in judges.values())
+    assert all(
+        entry.prices is not None and entry.prices.as_of.year >= 2025 for entry in judges.values()
+    )
 
 
 def test_a_named_judge_without_an_address_is_openais(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,9 @@ def test_the_command_line_knows_every_layout() -> None:
 
 def test_a_folder_a_method(tmp_path: Path) -> None:
     """Folders that repeat the sources' names are methods, whatever the image types."""
-    paint(tmp_path, "source/1.jpg", "source/2.jpg", "A/1.png", "A/2.png", "B b/1.webp", "B b/2.webp")
+    paint(
+        tmp_path, "source/1.jpg", "source/2.jpg", "A/1.png", "A/2.png", "B b/1.webp", "B b/2.webp"
+    )
     benchmark = made(tmp_path)
     assert benchmark.methods == ("A", "B b")
     assert edits(benchmark) == {"1": {"A", "B b"}, "2": {"A", "B b"}}
@@ -95,7 +97,12 @@ def test_tasks_are_folders_inside(tmp_path: Path) -> None:
     """METHOD/TASK/ID.png with the same numbers in two tasks gives ids TASK/ID and keeps templates."""
     paint(
         tmp_path,
-        *(f"{top}/{task}/{n}.png" for top in ("source", "A") for task in ("sky", "sea") for n in (1, 2)),
+        *(
+            f"{top}/{task}/{n}.png"
+            for top in ("source", "A")
+            for task in ("sky", "sea")
+            for n in (1, 2)
+        ),
     )
     benchmark = made(tmp_path)
     assert edits(benchmark) == {f"{task}/{n}": {"A"} for task in ("sea", "sky") for n in (1, 2)}
@@ -107,7 +114,12 @@ def test_tasks_may_be_the_outer_folders(tmp_path: Path) -> None:
     """TASK/METHOD/ID.png with TASK/source/ID.png is read the same way."""
     paint(
         tmp_path,
-        *(f"{task}/{who}/{n}.png" for who in ("source", "A", "B") for task in ("sky", "sea") for n in (1, 2)),
+        *(
+            f"{task}/{who}/{n}.png"
+            for who in ("source", "A", "B")
+            for task in ("sky", "sea")
+            for n in (1, 2)
+        ),
     )
     benchmark = made(tmp_path)
     assert benchmark.tasks == ("sea", "sky")
@@ -130,12 +142,20 @@ def test_without_a_source_folder_it_asks(tmp_path: Path) -> None:
 def test_suffixes_with_underscores_in_ids_and_methods(tmp_path: Path) -> None:
     """A name that fits two ids belongs to the longer one; the rest is the method."""
     paint(
-        tmp_path, "a_src.jpg", "a_b_src.jpg", "a_X.png", "a_b_X.png", "a_b_null_text.png", "a_null_text.png"
+        tmp_path,
+        "a_src.jpg",
+        "a_b_src.jpg",
+        "a_X.png",
+        "a_b_X.png",
+        "a_b_null_text.png",
+        "a_null_text.png",
     )
     assert edits(made(tmp_path)) == {"a": {"X", "null_text"}, "a_b": {"X", "null_text"}}
 
 
-@pytest.mark.parametrize("suffix", ["_src", "_source", "_input", "_original", "_SRC", "-src", "_orig"])
+@pytest.mark.parametrize(
+    "suffix", ["_src", "_source", "_input", "_original", "_SRC", "-src", "_orig"]
+)
 def test_sources_go_by_many_suffixes(tmp_path: Path, suffix: str) -> None:
     """The source is known by what follows its id."""
     paint(tmp_path, f"6{suffix}.jpg", "6_A.png", "6_B.png")
@@ -151,7 +171,13 @@ def test_a_source_may_have_no_suffix(tmp_path: Path) -> None:
 def test_references_beside(tmp_path: Path) -> None:
     """ID_gt and ID_ground_truth are references, not methods."""
     paint(
-        tmp_path, "1_src.png", "1_ground_truth.png", "1_A.png", "2_src.png", "2_ground_truth.png", "2_A.png"
+        tmp_path,
+        "1_src.png",
+        "1_ground_truth.png",
+        "1_A.png",
+        "2_src.png",
+        "2_ground_truth.png",
+        "2_A.png",
     )
     benchmark = made(tmp_path)
     assert benchmark.methods == ("A",)
@@ -162,7 +188,12 @@ def test_suffixes_in_task_folders(tmp_path: Path) -> None:
     """A folder a task with the same numbers inside: ids become TASK/ID."""
     paint(
         tmp_path,
-        *(f"{task}/{n}_{who}.png" for task in ("x", "y") for n in (1, 2, 10) for who in ("src", "A")),
+        *(
+            f"{task}/{n}_{who}.png"
+            for task in ("x", "y")
+            for n in (1, 2, 10)
+            for who in ("src", "A")
+        ),
     )
     benchmark = made(tmp_path)
     assert [item.id for item in benchmark.items] == ["x/1", "x/2", "x/10", "y/1", "y/2", "y/10"]
@@ -200,7 +231,11 @@ def test_what_is_found_is_what_is_loaded(
 ) -> None:
     """Whatever the ids, the loader finds each source with the edits that begin with its whole id."""
     folder = tmp_path_factory.mktemp("any")
-    paint(folder, *(f"{name}_src.png" for name in ids), *(f"{name}_{m}.png" for name in ids for m in methods))
+    paint(
+        folder,
+        *(f"{name}_src.png" for name in ids),
+        *(f"{name}_{m}.png" for name in ids for m in methods),
+    )
     benchmark = made(folder)
     assert {item.id for item in benchmark.items} == ids
     assert sum(len(item.edits) for item in benchmark.items) == len(ids) * len(methods)
@@ -278,7 +313,13 @@ def test_instructions_from_a_file_named(tmp_path: Path) -> None:
     assert "name the columns with --id-column" in str(refused.exception)
     assert (
         run(
-            tmp_path / "f", "--instructions", table, "--id-column", "nr", "--instruction-column", "what"
+            tmp_path / "f",
+            "--instructions",
+            table,
+            "--id-column",
+            "nr",
+            "--instruction-column",
+            "what",
         ).exit_code
         == 0
     )
@@ -312,7 +353,9 @@ def test_a_cell_that_a_spreadsheet_would_run_goes_to_json_lines(tmp_path: Path) 
 def test_written_elsewhere_it_points_back(tmp_path: Path) -> None:
     """--out writes into another folder, with root leading to the pictures."""
     paint(tmp_path / "pictures", "1_src.jpg", "1_A.png")
-    benchmark = made(tmp_path / "pictures", "--out", tmp_path / "new" / "mine.yaml", "--name", "Mine")
+    benchmark = made(
+        tmp_path / "pictures", "--out", tmp_path / "new" / "mine.yaml", "--name", "Mine"
+    )
     assert benchmark.name == "Mine"
     assert benchmark.items[0].edits["A"].read_bytes()
     assert sorted(p.name for p in (tmp_path / "pictures").iterdir()) == ["1_A.png", "1_src.jpg"]
@@ -330,7 +373,10 @@ def test_nothing_known_lists_what_is_expected(tmp_path: Path) -> None:
 
 def test_two_layouts_that_fit_equally_are_named(tmp_path: Path) -> None:
     """Nothing is taken by chance: the user chooses."""
-    paint(tmp_path, *(f"{folder}/1{suffix}.png" for folder in ("source", "A") for suffix in ("_src", "_B")))
+    paint(
+        tmp_path,
+        *(f"{folder}/1{suffix}.png" for folder in ("source", "A") for suffix in ("_src", "_B")),
+    )
     message = str(run(tmp_path).exception)
     assert "several layouts fit equally" in message
     assert "--layout folders" in message and "--layout suffixes" in message
@@ -365,7 +411,9 @@ def test_plain_images_beside_methods_are_the_sources(tmp_path: Path) -> None:
 
 def test_many_pictures_are_looked_at_once(tmp_path: Path) -> None:
     """Two thousand edits of mixed types are a matter of a second, not of listing a folder two thousand times."""
-    names = [f"{who}/{n}{'.png' if n % 2 else '.jpg'}" for who in ("source", "A") for n in range(1000)]
+    names = [
+        f"{who}/{n}{'.png' if n % 2 else '.jpg'}" for who in ("source", "A") for n in range(1000)
+    ]
     for name in names:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"not looked into")

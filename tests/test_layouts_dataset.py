@@ -26,10 +26,14 @@ def image(name: str, suffix: str = ".png") -> dict[str, Any]:
 
 def table(**columns: list[Any]) -> pa.Table:
     """Return a table in which lists of dicts are image columns, with the note `datasets` leaves in the schema."""
-    arrays = {n: pa.array(c, IMAGE) if isinstance(c[0], dict) else pa.array(c) for n, c in columns.items()}
+    arrays = {
+        n: pa.array(c, IMAGE) if isinstance(c[0], dict) else pa.array(c) for n, c in columns.items()
+    }
     made = pa.table(arrays)
     features = {n: {"_type": "Image"} for n, c in columns.items() if isinstance(c[0], dict)}
-    return made.replace_schema_metadata({"huggingface": json.dumps({"info": {"features": features}})})
+    return made.replace_schema_metadata(
+        {"huggingface": json.dumps({"info": {"features": features}})}
+    )
 
 
 def wide() -> pa.Table:
@@ -58,7 +62,10 @@ def test_parquet_with_a_column_a_method(tmp_path: Path) -> None:
     assert "recognised the layout dataset" in result.stderr
     benchmark = load_benchmark(tmp_path)
     assert edits(benchmark) == {"cat": {"SINE", "null_text"}, "dog/2": {"SINE"}}
-    assert [(i.task, i.instruction) for i in benchmark.items] == [("add", "Add a hat"), ("add", "Add a tie")]
+    assert [(i.task, i.instruction) for i in benchmark.items] == [
+        ("add", "Add a hat"),
+        ("add", "Add a tie"),
+    ]
     assert benchmark.items[0].images["source"].read_bytes() == picture("s1", ".jpg")
     assert not inspect(benchmark)
 
@@ -127,17 +134,23 @@ def test_pictures_are_written_once(tmp_path: Path) -> None:
 def test_ids_that_no_file_can_be_called(tmp_path: Path) -> None:
     """Slashes, dots and long ids get file names of their own; two ids never share one."""
     ids = ["a/b", "a\\b", "../..", "A_B", "x" * 300]
-    made = table(id=ids, text=["t"] * 5, source=[image(n) for n in ids], M=[image("e" + n) for n in ids])
+    made = table(
+        id=ids, text=["t"] * 5, source=[image(n) for n in ids], M=[image("e" + n) for n in ids]
+    )
     pq.write_table(made, tmp_path / "x.parquet")
     assert run(tmp_path).exit_code == 0
     benchmark = load_benchmark(tmp_path)
     assert [item.id for item in benchmark.items] == ids
-    assert [item.images["source"].read_bytes() for item in benchmark.items] == [picture(n) for n in ids]
+    assert [item.images["source"].read_bytes() for item in benchmark.items] == [
+        picture(n) for n in ids
+    ]
 
 
 def test_a_data_set_of_sources_says_where_edits_go(tmp_path: Path) -> None:
     """Without a column of edits the benchmark waits for pictures in edits/METHOD/."""
-    made = table(key=["k1"], instruction=["Go"], input_image=[image("a")], input_image_raw=[image("b")])
+    made = table(
+        key=["k1"], instruction=["Go"], input_image=[image("a")], input_image_raw=[image("b")]
+    )
     pq.write_table(made, tmp_path / "x.parquet")
     result = run(tmp_path)
     assert "benchmark-images/edits/METHOD/" in result.stderr
@@ -150,7 +163,9 @@ def test_a_broken_file_is_named(tmp_path: Path) -> None:
     assert "x.parquet: cannot be read" in str(run(tmp_path).exception)
 
 
-def test_without_pyarrow_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pyarrow_it_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The extra is named."""
     (tmp_path / "x.parquet").write_bytes(b"")
     monkeypatch.setitem(sys.modules, "pyarrow", None)

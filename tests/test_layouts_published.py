@@ -144,7 +144,9 @@ def test_editeval_edits_are_found_where_people_put_them(tmp_path: Path, edit: st
     tasks = {"object_addition": "object_addition", "object_removal": "object_removel"}
     for task, spelt in tasks.items():
         names = [
-            edit.format(folder=spelt, task=task, n=n, method=m) for n in (1, 2) for m in ("SINE", "null_text")
+            edit.format(folder=spelt, task=task, n=n, method=m)
+            for n in (1, 2)
+            for m in ("SINE", "null_text")
         ]
         paint(folder, *names)
     spreadsheet(folder / "p.xlsx", TABLES["a sheet a task"])
@@ -169,7 +171,10 @@ def test_editeval_prompts_of_the_real_table(tmp_path: Path) -> None:
         pytest.skip("the shared research data are not here")
     with table.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    paint(tmp_path, *(f"{row['task']}/{row['id']}{end}" for row in rows for end in (".jpg", "_SINE.png")))
+    paint(
+        tmp_path,
+        *(f"{row['task']}/{row['id']}{end}" for row in rows for end in (".jpg", "_SINE.png")),
+    )
     benchmark = made(tmp_path, "--instructions", table)
     assert {item.id: item.instruction for item in benchmark.items} == {
         f"{row['task']}/{row['id']}": row["instruction"] for row in rows
@@ -185,7 +190,12 @@ def vibe(folder: Path, model: str, entries: list[dict[str, Any]], task: str = "A
     place.mkdir(parents=True)
     (place / f"{task}_results.json").write_text(json.dumps(entries))
     paint(
-        place, *(e["saved_image_path"] for e in entries if str(e.get("saved_image_path")).startswith("imgs/"))
+        place,
+        *(
+            e["saved_image_path"]
+            for e in entries
+            if str(e.get("saved_image_path")).startswith("imgs/")
+        ),
     )
     return folder
 
@@ -198,7 +208,9 @@ def entry(name: str, status: str | None = "success", **more: Any) -> dict[str, A
 def test_vibe_entries_that_failed_are_missing_edits(tmp_path: Path) -> None:
     """What did not succeed counts against the model: the item stays, the edit is missing, even if a file lies about."""
     vibe(
-        tmp_path, "gpt", [entry("A_1"), entry("A_2", "failed"), entry("A_3", "error", saved_image_path=None)]
+        tmp_path,
+        "gpt",
+        [entry("A_1"), entry("A_2", "failed"), entry("A_3", "error", saved_image_path=None)],
     )
     vibe(tmp_path, "banana", [entry("A_1"), entry("A_2"), entry("A_3", None)])
     result = run(tmp_path)
@@ -262,8 +274,15 @@ def test_vibe_sources_come_from_the_data_set(tmp_path: Path) -> None:
     layer.putpixel((3, 3), (255, 0, 0, 255))
     (task / "marks").mkdir()
     layer.save(task / "marks" / "1.png")
-    first = {"source": "Common_Corpus/a.png", "visual_instruction": "marks/1.png", "target": "target/1.png"}
-    rows = [{"id": "1", "file_paths": first}, {"id": "2", "file_paths": {"source": "Common_Corpus/b.png"}}]
+    first = {
+        "source": "Common_Corpus/a.png",
+        "visual_instruction": "marks/1.png",
+        "target": "target/1.png",
+    }
+    rows = [
+        {"id": "1", "file_paths": first},
+        {"id": "2", "file_paths": {"source": "Common_Corpus/b.png"}},
+    ]
     (task / "Addition.json").write_text(json.dumps(rows))
     benchmark = made(
         tmp_path / "results", "--source", tmp_path / "VIBE", "--out", tmp_path / "out" / "b.yaml"
@@ -279,7 +298,9 @@ def test_vibe_sources_come_from_the_data_set(tmp_path: Path) -> None:
 # GEdit-Bench
 
 
-def gedit(folder: Path, methods: tuple[str, ...] = ("Step1X", "Other"), source: bool = True) -> Path:
+def gedit(
+    folder: Path, methods: tuple[str, ...] = ("Step1X", "Other"), source: bool = True
+) -> Path:
     for method in methods:
         for language, key in (("en", "k1"), ("en", "k2"), ("cn", "k3")):
             base = f"{method}/fullset/background_change/{language}/{key}"
@@ -302,8 +323,18 @@ def test_gedit_instructions_from_the_data_set(tmp_path: Path) -> None:
     """A table with GEdit-Bench's column names gives the instructions, by key."""
     gedit(tmp_path)
     rows = [
-        {"key": "k1", "task_type": "background_change", "instruction": "One", "instruction_language": "en"},
-        {"key": "k2", "task_type": "background_change", "instruction": "Two", "instruction_language": "en"},
+        {
+            "key": "k1",
+            "task_type": "background_change",
+            "instruction": "One",
+            "instruction_language": "en",
+        },
+        {
+            "key": "k2",
+            "task_type": "background_change",
+            "instruction": "Two",
+            "instruction_language": "en",
+        },
     ]
     (tmp_path / "gedit.jsonl").write_text("\n".join(map(json.dumps, rows)))
     assert [item.instruction for item in made(tmp_path).items] == ["One", "Two"]
@@ -359,7 +390,9 @@ def test_imgedit_with_everything_elsewhere(tmp_path: Path) -> None:
     paint(tmp_path, "out/flux/1082.png", "out/flux/673.png")
     listing = tmp_path / "bench" / "basic_edit.json"
     listing.write_text(json.dumps(ENTRIES))
-    result = run(tmp_path / "out", "--instructions", listing, "--source", tmp_path / "bench/singleturn")
+    result = run(
+        tmp_path / "out", "--instructions", listing, "--source", tmp_path / "bench/singleturn"
+    )
     assert result.exit_code == 0, result.exception
     benchmark = load_benchmark(tmp_path / "out")
     assert edits(benchmark) == {"673": {"flux"}, "1082": {"flux"}}

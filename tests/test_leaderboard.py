@@ -34,7 +34,9 @@ def no_nan(value: object) -> bool:
 
 def test_rows_hold_mean_std_n_and_coverage() -> None:
     """A row's figures are the plain ones: mean, sample standard deviation, number of items, share scored."""
-    row = quick(overall({"A": [6.1, 7.3, 8.0, None], "B": [5.0, 5.5, 5.2, 5.1]})).table("t").row("A")
+    row = (
+        quick(overall({"A": [6.1, 7.3, 8.0, None], "B": [5.0, 5.5, 5.2, 5.1]})).table("t").row("A")
+    )
     assert row.mean == pytest.approx(statistics.mean([6.1, 7.3, 8.0]))
     assert row.std == pytest.approx(statistics.stdev([6.1, 7.3, 8.0]))
     assert (row.n, row.coverage, row.rank) == (3, 0.75, 1)
@@ -61,7 +63,12 @@ def test_one_item_gives_its_scores_and_no_std() -> None:
     )
     table = quick(scores).as_dict()["tables"][0]
     first = table["rows"][0]
-    assert (first["method"], first["mean"], first["std"], first["mean_interval"]) == ("A", 8.5, None, None)
+    assert (first["method"], first["mean"], first["std"], first["mean_interval"]) == (
+        "A",
+        8.5,
+        None,
+        None,
+    )
     assert first["factors"] == {"acc": 8.5}
     assert any("One item" in note for note in table["notes"])
 
@@ -69,7 +76,12 @@ def test_one_item_gives_its_scores_and_no_std() -> None:
 def test_ties_share_a_rank() -> None:
     """Equal means have equal ranks, and the next rank is skipped, whatever the floats say."""
     board = quick(overall({"A": [0.1, 0.2], "B": [0.2, 0.1], "C": [0.3, 0.0], "D": [0.0, 0.1]}))
-    assert [(r.rank, r.method) for r in board.table().rows] == [(1, "A"), (1, "B"), (1, "C"), (4, "D")]
+    assert [(r.rank, r.method) for r in board.table().rows] == [
+        (1, "A"),
+        (1, "B"),
+        (1, "C"),
+        (4, "D"),
+    ]
 
 
 def test_repeats_are_averaged_before_items() -> None:
@@ -91,7 +103,9 @@ def test_the_same_id_in_two_tasks_is_two_items() -> None:
 
 def test_means_over_items_and_over_tasks_differ_and_are_named() -> None:
     """Three easy items of one task and a hard one of another: which mean is meant stands in the caption."""
-    scores = pd.concat([overall({"A": [9.0, 9.0, 9.0]}, task="easy"), overall({"A": [1.0]}, task="hard")])
+    scores = pd.concat(
+        [overall({"A": [9.0, 9.0, 9.0]}, task="easy"), overall({"A": [1.0]}, task="hard")]
+    )
     by_items, by_tasks = quick(scores).table(), quick(scores, average="tasks").table()
     assert (by_items.row("A").mean, by_tasks.row("A").mean) == (7.0, 5.0)
     assert "over 4 items" in by_items.caption
@@ -116,7 +130,9 @@ def test_rank_ranges_match_trying_every_filling() -> None:
         shown = values.astype(object)
         for i, m in holes:
             shown[i, m] = None
-        columns = {f"m{m}": [None if v is None else float(v) for v in shown[:, m]] for m in range(3)}
+        columns = {
+            f"m{m}": [None if v is None else float(v) for v in shown[:, m]] for m in range(3)
+        }
         found = quick(overall(columns), scales={"overall": (1.0, 10.0)}, resamples=0).table("t")
         seen: dict[str, set[int]] = {f"m{m}": set() for m in range(3)}
         for mask in range(1 << len(holes)):
@@ -151,7 +167,9 @@ def test_a_method_without_a_line_has_a_hole() -> None:
 
 def test_a_method_not_entered_for_a_task_is_no_hole() -> None:
     """Surveys enter methods for some tasks only: such a method is absent there, and the whole table warns."""
-    scores = pd.concat([overall({"A": [8.0], "B": [7.0]}, task="x"), overall({"A": [6.0]}, task="y")])
+    scores = pd.concat(
+        [overall({"A": [8.0], "B": [7.0]}, task="x"), overall({"A": [6.0]}, task="y")]
+    )
     board = quick(scores)
     assert [row.method for row in board.table("y").rows] == ["A"]
     assert board.table().row("B").coverage == 1.0
@@ -171,7 +189,9 @@ def test_the_dialogs_own_weights_give_its_own_overall() -> None:
     """Deriving with the weights in use changes nothing, not even a tie."""
     scores = judged(8, 4, repeats=2, holes=0.1)
     ours = quick(scores, weights=WEIGHTS)
-    assert ours.to_frame()["mean"].tolist() == pytest.approx(quick(scores).to_frame()["mean"].tolist())
+    assert ours.to_frame()["mean"].tolist() == pytest.approx(
+        quick(scores).to_frame()["mean"].tolist()
+    )
 
 
 def test_an_edit_that_lacks_a_weighed_factor_has_no_overall() -> None:
@@ -195,7 +215,11 @@ def test_weights_that_cannot_be_read_are_refused(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("weights", "says"),
-    [({"ac": 1.0}, "did you mean acc"), ({"acc": -1.0}, "negative"), ({"acc": 0.0}, "every weight is 0")],
+    [
+        ({"ac": 1.0}, "did you mean acc"),
+        ({"acc": -1.0}, "negative"),
+        ({"acc": 0.0}, "every weight is 0"),
+    ],
 )
 def test_weights_that_mean_nothing_are_refused(weights: dict[str, float], says: str) -> None:
     """Unknown, negative or all-zero weights are refused with the reason."""
@@ -236,8 +260,12 @@ ODD = {
 
 
 @pytest.mark.parametrize("case", ODD)
-@pytest.mark.parametrize("options", [{}, {"missing": "worst"}, {"average": "tasks"}, {"resamples": 0}])
-def test_thin_data_gives_a_table_with_a_plain_statement(case: str, options: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "options", [{}, {"missing": "worst"}, {"average": "tasks"}, {"resamples": 0}]
+)
+def test_thin_data_gives_a_table_with_a_plain_statement(
+    case: str, options: dict[str, object]
+) -> None:
     """However little there is, there is a table, a sentence that says so, and no number that is none."""
     board = quick(overall(ODD[case]), **options)
     table = board.table("t")
@@ -291,7 +319,9 @@ def test_the_same_seed_gives_the_same_intervals() -> None:
 
 @settings(max_examples=20, deadline=None)
 @given(st.permutations(range(5)), st.integers(0, 50))
-def test_relabelling_methods_and_permuting_items_changes_no_rank(order: list[int], seed: int) -> None:
+def test_relabelling_methods_and_permuting_items_changes_no_rank(
+    order: list[int], seed: int
+) -> None:
     """Names and the order of lines carry no information."""
     scores = judged(6, 5, seed=seed)
     before = {row.method: row for row in quick(scores, resamples=0).table().rows}
@@ -364,7 +394,9 @@ def test_the_frame_is_tidy_and_the_notebook_shows_the_caution() -> None:
     board = quick(judged(6, 3, holes=0.2), caution="only a <baseline>")
     frame = board.to_frame()
     assert len(frame) == 9
-    assert {"task", "factor", "rank", "method", "mean", "mean_low", "rank_high", "acc"} <= set(frame.columns)
+    assert {"task", "factor", "rank", "method", "mean", "mean_low", "rank_high", "acc"} <= set(
+        frame.columns
+    )
     html = board._repr_html_()
     assert "only a &lt;baseline&gt;" in html
     assert "gave no score" in html

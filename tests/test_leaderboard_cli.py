@@ -36,7 +36,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of a part of the bundled benchmark with the embedded judge."""
     out = tmp_path_factory.mktemp("runs") / "demo"
     methods = ("CleanEdit", "SoftBrush", "FaintTouch")
-    run(bundled("media") / "demo", out=out, items=ITEMS, methods=methods, repeats=2, max_side_px=256)
+    run(
+        bundled("media") / "demo", out=out, items=ITEMS, methods=methods, repeats=2, max_side_px=256
+    )
     return out
 
 
@@ -130,7 +132,11 @@ def test_the_published_table_is_checked() -> None:
     found = data("published", "check", bundled("published") / "editeval_v1.csv", "--json")
     problems = found["problems"]
     assert isinstance(problems, list)
-    assert {problem["task"] for problem in problems} == {"background_change", "style_change", "action_change"}
+    assert {problem["task"] for problem in problems} == {
+        "background_change",
+        "style_change",
+        "action_change",
+    }
     assert {"task", "method", "kind", "says"} == set(problems[0])
     assert "10 of 49 lines" in call("published", "check", "editeval_v1").stderr
     assert call("published", "list").stdout.split() == ["editeval_v1"]
@@ -148,7 +154,8 @@ def test_a_run_is_set_against_a_published_table(tmp_path: Path) -> None:
     }  # fmt: skip
     assert found["tasks"][0]["spearman"] == pytest.approx(1.0)
     assert (
-        "InstructionPix2Pix = InstructPix2Pix" in call("leaderboard", file, "--against", "editeval_v1").stdout
+        "InstructionPix2Pix = InstructPix2Pix"
+        in call("leaderboard", file, "--against", "editeval_v1").stdout
     )
 
 
@@ -185,14 +192,18 @@ def test_the_very_pictures_decide_whether_image_sets_are_the_same(tmp_path: Path
 
     def judged_again(name: str, seed: int) -> Path:
         methods = ("CleanEdit", "SoftBrush")
-        run(bench, out=tmp_path / name, seed=seed, items=ITEMS[:1], methods=methods, max_side_px=256)
+        run(
+            bench, out=tmp_path / name, seed=seed, items=ITEMS[:1], methods=methods, max_side_px=256
+        )
         return tmp_path / name
 
     first, again = judged_again("first", 1), judged_again("again", 2)
     assert data("compare", first, again, "--json")["differing"] == []
     for picture in (bench / "edits" / "CleanEdit").iterdir():
         shutil.copy(bench / "edits" / "SoftBrush" / picture.name, picture)
-    assert "image set" in str(data("compare", first, judged_again("changed", 1), "--json")["differing"])
+    assert "image set" in str(
+        data("compare", first, judged_again("changed", 1), "--json")["differing"]
+    )
 
 
 def test_a_real_item_is_ranked_against_the_survey(tmp_path: Path) -> None:
@@ -260,11 +271,21 @@ def test_plain_means_count_holes_as_told(holed: Path) -> None:
     worst = rows(holed, "--by", "task", "--missing", "worst", "--scale", "2,10")
     assert (worst[0]["mean"], worst[0]["n"]) == (5.0, 4)
     shown = call(
-        "leaderboard", holed, "--by", "task", "--missing", "worst", "--scale", "2,10", "--format", "md"
+        "leaderboard",
+        holed,
+        "--by",
+        "task",
+        "--missing",
+        "worst",
+        "--scale",
+        "2,10",
+        "--format",
+        "md",
     )
     assert "counted as 2, the lowest score (missing: worst)" in shown.stdout
     assert (
-        "left out (missing: exclude)" in call("leaderboard", holed, "--by", "task", "--format", "md").stdout
+        "left out (missing: exclude)"
+        in call("leaderboard", holed, "--by", "task", "--format", "md").stdout
     )
 
 
@@ -296,7 +317,12 @@ def test_plain_means_of_several_factors_name_each(bare: Path, factors_only: Path
         "acc", "pre",
     }  # fmt: skip
     assert len(rows(bare, "--by", "task", "--factor", "all")) == 10
-    assert {row["factor"] for row in rows(factors_only, "--by", "item")} == {"acc", "pre", "qua", "real"}
+    assert {row["factor"] for row in rows(factors_only, "--by", "item")} == {
+        "acc",
+        "pre",
+        "qua",
+        "real",
+    }
     assert len(rows(bare, "--by", "task,factor", "--factor", "acc")) == 2
 
 
@@ -318,12 +344,27 @@ def test_power_without_an_overall_says_what_to_name(factors_only: Path) -> None:
 @pytest.mark.parametrize("form", ["md", "csv", "tex", "json"])
 def test_methods_are_ranked_over_the_tasks_named(form: str, bare: Path) -> None:
     """`--by method --task` is one table over those tasks, in every format and with its sections."""
-    done = call("leaderboard", bare, "--by", "method", "--task", "t1", "--format", form, "--show", "position")
+    done = call(
+        "leaderboard",
+        bare,
+        "--by",
+        "method",
+        "--task",
+        "t1",
+        "--format",
+        form,
+        "--show",
+        "position",
+    )
     assert done.exit_code == 0, repr(done.exception)
     assert "m2" in done.stdout
-    assert {row["n"] for row in rows(bare, "--by", "method", "--task", "t1", "--missing", "worst")} == {3}
+    assert {
+        row["n"] for row in rows(bare, "--by", "method", "--task", "t1", "--missing", "worst")
+    } == {3}
     assert "All task categories" not in done.stdout
-    assert "known: t0, t1" in str(call("leaderboard", bare, "--by", "method", "--task", "x").exception)
+    assert "known: t0, t1" in str(
+        call("leaderboard", bare, "--by", "method", "--task", "x").exception
+    )
 
 
 @pytest.mark.parametrize("scale", ["1,inf", "-inf,10", "nan,10", "1,nan"])

@@ -82,7 +82,16 @@ def test_csv_reads_back_with_its_names() -> None:
     assert [line["method"] for line in lines[:2]] == ["'=cmd()", "B"]
     assert [line["task"] for line in lines] == ["t", "t", "", ""]
     assert float(lines[0]["mean"]) == 5.5
-    assert list(lines[0])[:8] == ["task", "factor", "rank", "method", "mean", "std", "n", "coverage"]
+    assert list(lines[0])[:8] == [
+        "task",
+        "factor",
+        "rank",
+        "method",
+        "mean",
+        "std",
+        "n",
+        "coverage",
+    ]
 
 
 def test_best_is_bold_and_second_underlined() -> None:
@@ -151,8 +160,17 @@ def test_terminal_text_takes_names_literally() -> None:
 def test_figures_that_do_not_exist_are_dashes() -> None:
     """No nan, no zero in place of nothing, no minus before zero; nearly all is not 100%."""
     assert (number(None, 2), number(float("nan"), 2), number(-0.0001, 2)) == ("–", "–", "0.00")
-    assert (span(None, 2), span((1.0, 2.0), 1), span((-1.0, 2.0), 1)) == ("–", "1.0–2.0", "-1.0 to 2.0")
-    assert (percent(1.0), percent(0.9999), percent(0.5), percent(None)) == ("100%", "99.9%", "50%", "–")
+    assert (span(None, 2), span((1.0, 2.0), 1), span((-1.0, 2.0), 1)) == (
+        "–",
+        "1.0–2.0",
+        "-1.0 to 2.0",
+    )
+    assert (percent(1.0), percent(0.9999), percent(0.5), percent(None)) == (
+        "100%",
+        "99.9%",
+        "50%",
+        "–",
+    )
 
 
 def test_a_narrow_terminal_leaves_columns_out_and_cuts_no_figure() -> None:
@@ -170,4 +188,6 @@ def test_rendering_is_at_hand_from_python() -> None:
 
     made = board()
     assert lmmscore.render(made, "md").startswith("> **Caution.**")
-    assert json.loads(made.to_json())["tables"] == json.loads(lmmscore.render(made, "json"))["tables"]
+    assert (
+        json.loads(made.to_json())["tables"] == json.loads(lmmscore.render(made, "json"))["tables"]
+    )

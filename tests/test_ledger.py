@@ -24,7 +24,16 @@ HELLO = Conversation().say("Hello")
 def test_what_is_recorded_is_found_again(tmp_path: Path) -> None:
     """A reply comes back with everything known about it."""
     reply = Reply(
-        "Hi", "stop", "", "thought", "m-1", "fp", "req", usage=Usage(10, 2, 5, 1), cost_usd=0.01, also="[]"
+        "Hi",
+        "stop",
+        "",
+        "thought",
+        "m-1",
+        "fp",
+        "req",
+        usage=Usage(10, 2, 5, 1),
+        cost_usd=0.01,
+        also="[]",
     )
     with Ledger(tmp_path / "l.sqlite") as ledger:
         ledger.record(ME, HELLO, 1, reply).result()

@@ -34,7 +34,9 @@ def test_accents_are_found_however_they_are_stored(tmp_path: Path) -> None:
         ("out/m-\0/x/\0-1.png", ["out/m-C/x/C-1.png"]),
     ],
 )
-def test_methods_are_found_in_folders_and_in_names(tmp_path: Path, pattern: str, found: list[str]) -> None:
+def test_methods_are_found_in_folders_and_in_names(
+    tmp_path: Path, pattern: str, found: list[str]
+) -> None:
     """Wherever a template puts the method, every file it may mean is offered; hidden folders are none."""
     paint(
         tmp_path,

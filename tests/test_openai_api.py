@@ -105,7 +105,11 @@ def test_a_reply_carries_model_fingerprint_usage_and_price(server: Server) -> No
     prices = Prices(input=2.0, output=10.0, cached_input=1.0)
     (reply,) = ask(judge_at(server, prices=prices), HELLO)
     assert (reply.text, reply.finish) == ("Edit 2.", "stop")
-    assert (reply.model, reply.fingerprint, reply.request_id) == ("tiny-2025-01-01", "fp_1", "chatcmpl-1")
+    assert (reply.model, reply.fingerprint, reply.request_id) == (
+        "tiny-2025-01-01",
+        "fp_1",
+        "chatcmpl-1",
+    )
     usage = reply.usage
     assert (usage.prompt_tokens, usage.completion_tokens) == (1000, 50)
     assert (usage.cached_tokens, usage.reasoning_tokens) == (400, 7)
@@ -118,7 +122,9 @@ def test_reasoning_is_kept_apart_from_the_reply(server: Server) -> None:
         completion("8/10", reasoning_content="Maybe 3/10?"),
         completion("8/10", reasoning="Maybe 3/10?"),
         completion("<think>\nMaybe 3/10?\n</think>\n8/10"),
-        completion([{"type": "thinking", "thinking": "Maybe 3/10?"}, {"type": "text", "text": "8/10"}]),  # type: ignore[arg-type]
+        completion(
+            [{"type": "thinking", "thinking": "Maybe 3/10?"}, {"type": "text", "text": "8/10"}]
+        ),  # type: ignore[arg-type]
     ]
     for _ in range(4):
         (reply,) = ask(judge_at(server), HELLO)
@@ -138,7 +144,9 @@ def test_outcomes_are_recorded_as_they_came(server: Server) -> None:
         completion(None, finish_reason="tool_calls", tool_calls=[call]),  # type: ignore[arg-type]
         two,
     ]
-    filtered, refused, cut, silent, called, several = [ask(judge_at(server), HELLO)[0] for _ in range(6)]
+    filtered, refused, cut, silent, called, several = [
+        ask(judge_at(server), HELLO)[0] for _ in range(6)
+    ]
     assert (filtered.text, filtered.finish) == ("", "content_filter")
     assert refused.refusal == "I cannot judge this."
     assert (cut.text, cut.finish) == ("The first edit is", "length")
@@ -212,15 +220,33 @@ def test_retries_end(server: Server) -> None:
     ("status", "body", "kind", "scope", "words"),
     [
         (400, error("bad image"), errors.RequestRefused, "session", "bad image"),
-        (422, {"detail": [{"msg": "field required"}]}, errors.RequestRefused, "session", "field required"),
+        (
+            422,
+            {"detail": [{"msg": "field required"}]},
+            errors.RequestRefused,
+            "session",
+            "field required",
+        ),
         (401, error("wrong key"), errors.NotAuthorised, "run", "OPENAI_API_KEY"),
         (403, error("no access"), errors.NotAuthorised, "run", "no access"),
         (404, error("no such model", code="model_not_found"), errors.ModelNotFound, "run", "tiny"),
         (404, {"detail": "Not Found"}, errors.AddressNotFound, "run", "/v1"),
         (402, error("no credits"), errors.QuotaExhausted, "run", "no credits"),
-        (429, error("no money", code="insufficient_quota"), errors.QuotaExhausted, "run", "no money"),
+        (
+            429,
+            error("no money", code="insufficient_quota"),
+            errors.QuotaExhausted,
+            "run",
+            "no money",
+        ),
         (413, b"too big", errors.PayloadTooLarge, "session", "0.0 MB.*--max-side"),
-        (400, error("x", code="context_length_exceeded"), errors.RequestRefused, "session", "too long"),
+        (
+            400,
+            error("x", code="context_length_exceeded"),
+            errors.RequestRefused,
+            "session",
+            "too long",
+        ),
         (307, b"", errors.AddressNotFound, "run", "redirects"),
     ],
 )
@@ -254,14 +280,18 @@ def test_a_refused_parameter_is_named(server: Server, complaint: Any) -> None:
     assert caught.value.scope == "run"
 
 
-def test_a_413_sent_before_the_body_was_read_is_still_understood(pictures: Pictures, tmp_path: Path) -> None:
+def test_a_413_sent_before_the_body_was_read_is_still_understood(
+    pictures: Pictures, tmp_path: Path
+) -> None:
     """Gateways answer a large body early and hang up; the size is named all the same."""
     Image.effect_noise((1024, 1024), 90).convert("RGB").save(tmp_path / "big.png")
     talk = Conversation().say("Look.", (pictures.get(tmp_path / "big.png"),) * 8)
 
     async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 413 Payload Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        writer.write(
+            b"HTTP/1.1 413 Payload Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+        )
         await writer.drain()
         await asyncio.sleep(0.05)
         writer.transport.abort()
@@ -294,11 +324,19 @@ def test_the_key_is_shown_nowhere(server: Server, caplog: pytest.LogCaptureFixtu
     """Neither repr, nor log, nor message, nor traceback holds the key, even when the server repeats it."""
     import traceback
 
-    server.script += [(500, {}, error(f"key {KEY} crashed")), (401, {}, error(f"Incorrect API key: {KEY}"))]
+    server.script += [
+        (500, {}, error(f"key {KEY} crashed")),
+        (401, {}, error(f"Incorrect API key: {KEY}")),
+    ]
     judge = judge_at(server, temperature=1.0)
     with caplog.at_level(logging.DEBUG), pytest.raises(errors.NotAuthorised) as caught:
         ask(judge, HELLO)
-    shown = "".join(traceback.format_exception(caught.value)) + caplog.text + repr(judge) + repr(vars(judge))
+    shown = (
+        "".join(traceback.format_exception(caught.value))
+        + caplog.text
+        + repr(judge)
+        + repr(vars(judge))
+    )
     assert KEY not in shown + judge.name + repr(judge.parameters)
     assert "Incorrect API key: …" in str(caught.value)
 
@@ -361,7 +399,9 @@ def test_a_judge_that_cannot_be_reached_as_written_is_refused(spec: str) -> None
 
 def test_parameters_hold_what_changes_answers_and_nothing_else() -> None:
     """How a question travels must not change its key in the ledger."""
-    options = OpenAIOptions(temperature=0.0, max_tokens=9, api="responses", rpm=5, timeout_s=1, key_env="")
+    options = OpenAIOptions(
+        temperature=0.0, max_tokens=9, api="responses", rpm=5, timeout_s=1, key_env=""
+    )
     judge = make("gpt-4o", options=options)
     assert judge.parameters == {"temperature": 0.0, "max_tokens": 9}
 
@@ -378,7 +418,9 @@ def test_the_log_names_requests_and_holds_no_picture(
     assert "base64" not in caplog.text and max(map(len, caplog.text.splitlines())) < 400
 
 
-def test_faults_on_a_third_of_all_requests_change_no_reply(pictures: Pictures, tmp_path: Path) -> None:
+def test_faults_on_a_third_of_all_requests_change_no_reply(
+    pictures: Pictures, tmp_path: Path
+) -> None:
     """Every session ends with the replies of a calm run; nothing is paid for again but what the faults destroyed."""
     shown = [pictures.get(tmp_path / f"{number}.png") for number in range(4)]
 
@@ -403,7 +445,9 @@ def test_faults_on_a_third_of_all_requests_change_no_reply(pictures: Pictures, t
     assert len(stormy.faults) == 10, "every kind of fault was met"
     assert set(stormy.answered.values()) == {1}
     assert sum(stormy.answered.values()) == 24 * 8
-    assert len(stormy.served) == 24 * 8 + sum(stormy.faults[kind] for kind in stormy.faults if kind != "late")
+    assert len(stormy.served) == 24 * 8 + sum(
+        stormy.faults[kind] for kind in stormy.faults if kind != "late"
+    )
 
 
 def test_stopping_does_not_wait_for_what_only_waits(server: Server) -> None:
@@ -441,7 +485,11 @@ def test_the_turns_of_one_session_share_a_cache_and_sessions_do_not(
     hello = Conversation().say("Hello.").hear("Hello.")
     talks = [hello.say("Look.", (pictures.get(tmp_path / f"{number}.png"),)) for number in (1, 2)]
     later = (
-        talks[0].hear("I see.").say("And this?", (pictures.get(tmp_path / "3.png"),)).hear("Yes.").say("So?")
+        talks[0]
+        .hear("I see.")
+        .say("And this?", (pictures.get(tmp_path / "3.png"),))
+        .hear("Yes.")
+        .say("So?")
     )
     assert _opening(later) is talks[0] and _opening(talks[0]) is talks[0]
     assert _opening(talks[0]).digest != _opening(talks[1]).digest

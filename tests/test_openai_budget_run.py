@@ -32,7 +32,9 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for number in range(6):
         rows.append(f"i{number},a_task,Make it number {number}")
         for kind in ("src", "plain", "noisy"):
-            Image.new("RGB", (24, 24), (number, len(kind), 7)).save(folder / f"i{number}_{kind}.png")
+            Image.new("RGB", (24, 24), (number, len(kind), 7)).save(
+                folder / f"i{number}_{kind}.png"
+            )
     (folder / "items.csv").write_text("\n".join(rows) + "\n")
     (folder / "benchmark.yaml").write_text(
         'name: six\nitems: items.csv\nimages:\n  source: "{id}_src.png"\n  edit: "{id}_{method}.png"\n'

@@ -22,7 +22,9 @@ def ask(count: int = 1, model: str = "gpt-4o", **options: Any) -> list[Reply]:
 
     async def play() -> list[Reply]:
         try:
-            asked = [judge.ask(Conversation().say(f"Describe edit {number}.")) for number in range(count)]
+            asked = [
+                judge.ask(Conversation().say(f"Describe edit {number}.")) for number in range(count)
+            ]
             return list(await asyncio.gather(*asked))
         finally:
             await judge.close()
@@ -100,7 +102,11 @@ def test_a_stream_that_falls_silent_is_left(llmock: Any) -> None:
 def test_a_stream_says_the_same_as_a_whole_answer(llmock: Any) -> None:
     """How an answer travels does not change it."""
     (whole,), (streamed,) = ask(), ask(stream=True)
-    assert (streamed.text, streamed.finish, streamed.model) == (whole.text, whole.finish, whole.model)
+    assert (streamed.text, streamed.finish, streamed.model) == (
+        whole.text,
+        whole.finish,
+        whole.model,
+    )
 
 
 def test_a_real_quota_is_kept_to_without_storms(llmock: Any) -> None:

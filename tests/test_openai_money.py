@@ -91,7 +91,9 @@ def test_an_answer_without_a_count_does_not_hold_up_the_others(tmp_path: Path) -
 
     async def play(url: str) -> Any:
         judge = make(f"tiny@{url}", options=options(budget_usd=5.0), rng=random.Random(1))
-        replies = await asyncio.gather(*(judge.ask(Conversation().say(f"{number}")) for number in range(16)))
+        replies = await asyncio.gather(
+            *(judge.ask(Conversation().say(f"{number}")) for number in range(16))
+        )
         await judge.close()
         return judge.meter, replies
 
@@ -151,7 +153,10 @@ def test_the_next_turn_of_a_session_goes_before_sessions_that_have_not_begun() -
     with serving(Server(delay_s=0.2)) as server:
         asyncio.run(play(server.url))
     asked = [str(served.body["messages"][-1]["content"]) for served in server.served]
-    order = [next(word for word in ("first", "next", "system", "recalled") if word in text) for text in asked]
+    order = [
+        next(word for word in ("first", "next", "system", "recalled") if word in text)
+        for text in asked
+    ]
     assert order == ["first", "next", "system", "recalled"]
 
 

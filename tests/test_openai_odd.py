@@ -140,7 +140,9 @@ def test_a_key_under_a_header_of_its_own_goes_there_and_nowhere_else(server: Ser
     assert sent["X-Key"] == "sk-secret-0123456789" and "Authorization" not in sent
 
 
-def test_classic_azure_gets_its_key_path_and_version(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_classic_azure_gets_its_key_path_and_version(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The recipe of the documentation, through a proxy that stands in for Azure."""
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", "azure-0123456789")
     monkeypatch.setenv("http_proxy", server.url.removesuffix("/v1"))
@@ -149,8 +151,13 @@ def test_classic_azure_gets_its_key_path_and_version(server: Server, monkeypatch
     assert ask(judge_at(server, url)).text == "Fine."
     arrived = server.served[0]
     assert arrived.path == "/openai/deployments/dep/chat/completions"
-    assert (arrived.query, arrived.headers["Host"]) == ("api-version=2024-10-21", "res.openai.azure.com")
-    assert arrived.headers["api-key"] == "azure-0123456789" and "Authorization" not in arrived.headers
+    assert (arrived.query, arrived.headers["Host"]) == (
+        "api-version=2024-10-21",
+        "res.openai.azure.com",
+    )
+    assert (
+        arrived.headers["api-key"] == "azure-0123456789" and "Authorization" not in arrived.headers
+    )
 
 
 def test_a_password_and_a_key_header_go_together(server: Server) -> None:
@@ -178,7 +185,9 @@ def test_one_providers_key_is_not_handed_to_another(
 
 
 @pytest.mark.parametrize("key", ["sk-…", "sk-one\nsk-two", "sk-\x7f"])
-def test_a_key_that_cannot_be_sent_is_said_and_not_shown(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_cannot_be_sent_is_said_and_not_shown(
+    key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Copied with its ellipsis, or two at once: no traceback."""
     monkeypatch.setenv("OPENAI_API_KEY", key)
     with pytest.raises(errors.NotAuthorised, match="OPENAI_API_KEY") as caught:
@@ -201,7 +210,9 @@ def test_what_is_set_for_openai_is_not_told_to_others(
     "echo", ["hunter22", "bWU6aHVudGVyMjI=", "QSECRET9", "sk-secret-0123456789", "tok-987654"]
 )
 @pytest.mark.parametrize("padding", [0, 395])
-def test_a_secret_that_a_server_repeats_is_taken_out(server: Server, echo: str, padding: int) -> None:
+def test_a_secret_that_a_server_repeats_is_taken_out(
+    server: Server, echo: str, padding: int
+) -> None:
     """Password, basic header, query, key, secret header: also where the message is cut in the middle of it."""
     server.script.append((400, {}, error("x" * padding + echo)))
     url = server.url.replace("//", "//me:hunter22@") + "?code=QSECRET9"
@@ -234,7 +245,9 @@ def test_no_file_of_a_run_holds_a_password(make_benchmark: Maker, tmp_path: Path
         page = lmm("report", out)
     assert (done.returncode, page.returncode) == (0, 0), done.stderr + page.stderr
     for file in filter(Path.is_file, out.rglob("*")):
-        assert b"hunter22" not in file.read_bytes() and b"QSECRET9" not in file.read_bytes(), file.name
+        assert b"hunter22" not in file.read_bytes() and b"QSECRET9" not in file.read_bytes(), (
+            file.name
+        )
     assert "hunter22" not in done.stdout + done.stderr
 
 
@@ -271,7 +284,9 @@ ODD = [
 
 
 @pytest.mark.parametrize("body", ODD)
-def test_an_odd_answer_is_recorded_like_any_other(server: Server, body: Any, tmp_path: Path) -> None:
+def test_an_odd_answer_is_recorded_like_any_other(
+    server: Server, body: Any, tmp_path: Path
+) -> None:
     """Half an emoji or a count beyond all bounds neither hangs the ledger nor is lost."""
     server.script.append(body)
     reply = ask(judge_at(server))
@@ -279,7 +294,9 @@ def test_an_odd_answer_is_recorded_like_any_other(server: Server, body: Any, tmp
     with Ledger(tmp_path / "l.sqlite") as ledger:
         asker = Asker("openai/tiny", "{}")
         assert ledger.record(asker, HELLO, 1, reply).result(timeout=10) == reply
-        assert ledger.record(asker, HELLO.hear("x").say("And?"), 1, reply).result(timeout=10) == reply
+        assert (
+            ledger.record(asker, HELLO.hear("x").say("And?"), 1, reply).result(timeout=10) == reply
+        )
 
 
 def test_the_writer_of_a_ledger_outlives_what_it_cannot_write(tmp_path: Path) -> None:
@@ -297,7 +314,9 @@ def test_a_header_that_is_not_text_is_no_reason_to_hang(server: Server) -> None:
     async def answer(request: web.Request) -> web.StreamResponse:
         data = json.dumps(completion("Fine.")).encode()
         assert request.transport is not None
-        head = b"HTTP/1.1 200 OK\r\nx-request-id: a\xff\xfeb\r\nContent-Length: %d\r\n\r\n" % len(data)
+        head = b"HTTP/1.1 200 OK\r\nx-request-id: a\xff\xfeb\r\nContent-Length: %d\r\n\r\n" % len(
+            data
+        )
         request.transport.write(head + data)  # type: ignore[attr-defined]
         await asyncio.sleep(0.2)
         return web.Response()
@@ -352,7 +371,10 @@ def test_json_nested_beyond_reason_is_not_json() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        {**completion(""), "choices": [{"message": {"content": ""}, "error": {"code": 502, "message": "x"}}]},
+        {
+            **completion(""),
+            "choices": [{"message": {"content": ""}, "error": {"code": 502, "message": "x"}}],
+        },
         completion("S_acc: 7", finish_reason="error"),
         {"id": "r", "status": "failed", "output": []},
     ],
@@ -408,7 +430,12 @@ def test_a_refusal_beside_numbers_is_a_refusal() -> None:
                 }
             },
         ),
-        (400, error("Invalid prompt: your prompt was flagged as potentially violating our usage policy.")),
+        (
+            400,
+            error(
+                "Invalid prompt: your prompt was flagged as potentially violating our usage policy."
+            ),
+        ),
         (400, error("The response was filtered", code="content_filter")),
     ],
 )
@@ -438,7 +465,9 @@ def test_a_stream_is_put_together_whole() -> None:
         {"index": 1, "delta": {"content": "Bad"}},
         {"index": 0, "delta": {"content": "\ude00"}, "finish_reason": "stop"},
     ]
-    events = b"".join(b"data: " + json.dumps({"choices": [one]}).encode() + b"\n\n" for one in deltas)
+    events = b"".join(
+        b"data: " + json.dumps({"choices": [one]}).encode() + b"\n\n" for one in deltas
+    )
     reply = chat_reply(assemble(events), {})
     assert reply.text == "Good 😀" and "Bad" in reply.also
 
@@ -459,7 +488,11 @@ def test_a_stream_is_put_together_whole() -> None:
             error("Unsupported parameter", param="reasoning.effort"),
             "parameter reasoning_effort",
         ),
-        ({"api": "responses"}, error("Unknown parameter: 'store'.", param="store"), "set api: chat"),
+        (
+            {"api": "responses"},
+            error("Unknown parameter: 'store'.", param="store"),
+            "set api: chat",
+        ),
         (
             {"image_detail": "high"},
             error("Invalid", param="messages[1].content[0].image_url.detail"),
@@ -472,7 +505,9 @@ def test_a_stream_is_put_together_whole() -> None:
         ),
     ],
 )
-def test_a_refused_parameter_goes_by_our_name(server: Server, given: Any, body: Any, words: str) -> None:
+def test_a_refused_parameter_goes_by_our_name(
+    server: Server, given: Any, body: Any, words: str
+) -> None:
     """The remedy is something the user can do."""
     server.script.append((400, {}, body))
     with pytest.raises(errors.ParameterRefused, match=words):
@@ -496,11 +531,16 @@ def test_a_picture_that_one_model_cannot_read_stops_its_session_only(server: Ser
         (405, {"detail": "Method Not Allowed"}),
     ],
 )
-def test_a_server_without_responses_is_asked_by_chat(server: Server, status: int, body: Any) -> None:
+def test_a_server_without_responses_is_asked_by_chat(
+    server: Server, status: int, body: Any
+) -> None:
     """Whatever words it has for that."""
     server.script.append((status, {}, body))
     assert ask(judge_at(server, api="responses")).text
-    assert [path.rpartition("/v1")[2] for path in server.paths()] == ["/responses", "/chat/completions"]
+    assert [path.rpartition("/v1")[2] for path in server.paths()] == [
+        "/responses",
+        "/chat/completions",
+    ]
 
 
 def test_a_wrong_base_url_is_no_lost_file(server: Server) -> None:
@@ -518,7 +558,9 @@ def test_a_proxy_is_used_or_refused_by_name(
     server: Server, proxy: str, works: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With or without its scheme; one of another kind is named rather than misunderstood."""
-    monkeypatch.setenv("ALL_PROXY", proxy.format(server.url.removeprefix("http://").removesuffix("/v1")))
+    monkeypatch.setenv(
+        "ALL_PROXY", proxy.format(server.url.removeprefix("http://").removesuffix("/v1"))
+    )
     if works:
         assert ask(judge_at(server, "http://judge.example/v1")).text
         assert server.served[0].headers["Host"] == "judge.example"

@@ -28,7 +28,9 @@ def shown(tmp_path: Path) -> list[Picture]:
 
 def play(server: Server, shown: list[Picture], **given: Any) -> tuple[OpenAIJudge, list[Reply]]:
     """Show one picture a turn, and return the judge and what it said."""
-    judge = make(f"tiny@{server.url}", options=OpenAIOptions(attempts=2, **given), rng=random.Random(1))
+    judge = make(
+        f"tiny@{server.url}", options=OpenAIOptions(attempts=2, **given), rng=random.Random(1)
+    )
 
     async def session() -> list[Reply]:
         talk, replies = Conversation(), []
@@ -42,7 +44,9 @@ def play(server: Server, shown: list[Picture], **given: Any) -> tuple[OpenAIJudg
     return judge, asyncio.run(session())
 
 
-def test_each_picture_is_uploaded_once_and_each_turn_sends_only_what_is_new(shown: list[Picture]) -> None:
+def test_each_picture_is_uploaded_once_and_each_turn_sends_only_what_is_new(
+    shown: list[Picture],
+) -> None:
     """N pictures travel N times, not N²/2 times, and the server answers as if it had seen the whole history."""
     with serving(Server(reply=lambda messages: str(len(messages)))) as server:
         judge, replies = play(server, shown, api="responses", temperature=0.0, max_tokens=90)
@@ -54,7 +58,11 @@ def test_each_picture_is_uploaded_once_and_each_turn_sends_only_what_is_new(show
     content = turns[3]["input"][0]["content"]
     assert (content[0]["type"], content[0]["file_id"]) == ("input_image", "file-4")
     assert content[1] == {"type": "input_text", "text": "Edit 3"}
-    assert (turns[0]["temperature"], turns[0]["max_output_tokens"], turns[0]["store"]) == (0.0, 90, True)
+    assert (turns[0]["temperature"], turns[0]["max_output_tokens"], turns[0]["store"]) == (
+        0.0,
+        90,
+        True,
+    )
     assert judge.meter.files_uploaded == 6
     assert (replies[0].usage.prompt_tokens, replies[0].usage.cached_tokens) == (900, 300)
 
@@ -144,7 +152,9 @@ def test_an_upload_that_failed_is_tried_again_when_next_needed(shown: list[Pictu
 
 def test_a_server_without_responses_is_asked_by_chat(shown: list[Picture]) -> None:
     """The answers are the same; the user is told once."""
-    with serving(Server(apis=frozenset({"chat"}), reply=lambda messages: str(len(messages)))) as server:
+    with serving(
+        Server(apis=frozenset({"chat"}), reply=lambda messages: str(len(messages)))
+    ) as server:
         judge, replies = play(server, shown[:3], api="responses")
     assert [reply.text for reply in replies] == ["1", "3", "5"]
     assert server.paths().count("/v1/responses") == 1
@@ -157,7 +167,9 @@ def test_a_server_without_files_gets_pictures_inline(shown: list[Picture]) -> No
     with serving(Server(apis=frozenset({"responses"}))) as server:
         play(server, shown[:3], api="responses")
     turns = [one.body for one in server.served if one.path == "/v1/responses"]
-    assert all(turn["input"][0]["content"][0]["image_url"].startswith("data:image/png") for turn in turns)
+    assert all(
+        turn["input"][0]["content"][0]["image_url"].startswith("data:image/png") for turn in turns
+    )
     assert [len(turn["input"]) for turn in turns] == [1, 1, 1]
     assert server.paths().count("/v1/files") == 1
 
@@ -186,14 +198,24 @@ def test_outcomes_of_responses_are_recorded_as_they_came() -> None:
     message = {"type": "message", "role": "assistant"}
 
     def body(*output: Any, **fields: Any) -> dict[str, Any]:
-        return {"id": "resp_1", "model": "m", "status": "completed", "output": list(output), **fields}
+        return {
+            "id": "resp_1",
+            "model": "m",
+            "status": "completed",
+            "output": list(output),
+            **fields,
+        }
 
     def said(text: str) -> dict[str, Any]:
         return {**message, "content": [{"type": "output_text", "text": text}]}
 
     thought = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]}
     script = [
-        body(said("The first"), status="incomplete", incomplete_details={"reason": "max_output_tokens"}),
+        body(
+            said("The first"),
+            status="incomplete",
+            incomplete_details={"reason": "max_output_tokens"},
+        ),
         body(status="incomplete", incomplete_details={"reason": "content_filter"}),
         body({**message, "content": [{"type": "refusal", "refusal": "No."}]}),
         body(thought, said("8/10")),

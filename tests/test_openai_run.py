@@ -75,13 +75,22 @@ def test_a_run_full_of_faults_ends_with_the_scores_of_a_calm_one(
     assert sum(server.destroyed.values()) > 30
 
 
-def test_killed_ten_times_it_ends_as_if_nothing_had_happened(bench: Path, tmp_path: Path, calm: str) -> None:
+def test_killed_ten_times_it_ends_as_if_nothing_had_happened(
+    bench: Path, tmp_path: Path, calm: str
+) -> None:
     """kill -9 amid 64 sessions loses at most what was in flight; the last run finishes the scores."""
     rng, lost_at_most = random.Random(2), 0
     with serving(Server(reply=playing, delay_s=0.02)) as server:
         call = "import sys; from lmmscore.api import run; "
         call += "run(sys.argv[1], judge=sys.argv[2], out=sys.argv[3], concurrency=64)"
-        words = [sys.executable, "-c", call, str(bench), f"openai/tiny@{server.url}", str(tmp_path / "run")]
+        words = [
+            sys.executable,
+            "-c",
+            call,
+            str(bench),
+            f"openai/tiny@{server.url}",
+            str(tmp_path / "run"),
+        ]
         for _ in range(10):
             asked = len(server.served)
             process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -105,7 +114,9 @@ def test_the_forecast_is_what_then_happens(bench: Path, tmp_path: Path, api: str
     """Calls are exact, and bytes within a fifth, by either API, when replies are as long as assumed."""
     items = tuple(f"i{number:02}" for number in range(6))
     made = forecast(plan_of(Request(bench, items=items)), "tiny", OpenAIOptions(), Recipe())
-    with serving(Server(reply=lambda messages: playing(messages) + "\n\n" + "Well. " * 190)) as server:
+    with serving(
+        Server(reply=lambda messages: playing(messages) + "\n\n" + "Well. " * 190)
+    ) as server:
         run(
             bench,
             judge=f"openai/tiny@{server.url}",

@@ -43,7 +43,10 @@ def test_shuffled_depends_on_seed_item_and_repeat_alone() -> None:
     """The order of an item does not change when other items are judged first."""
     assert order("shuffled", 8, item=3) == order("shuffled", 8, item=3)
     variants = {
-        order("shuffled", 8, item, repeat, 5, seed) for item in (1, 2) for repeat in (1, 2) for seed in (1, 2)
+        order("shuffled", 8, item, repeat, 5, seed)
+        for item in (1, 2)
+        for repeat in (1, 2)
+        for seed in (1, 2)
     }
     assert len(variants) == 8
 

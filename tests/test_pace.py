@@ -141,7 +141,10 @@ def test_the_session_that_began_first_goes_first_and_new_ones_last() -> None:
             order.append(name)
 
         await asyncio.gather(
-            enter("third", third), enter("fourth", fourth), enter("second", second), enter("first", first)
+            enter("third", third),
+            enter("fourth", fourth),
+            enter("second", second),
+            enter("first", first),
         )
         return order
 
@@ -198,7 +201,9 @@ def test_a_cancelled_session_leaves_no_gap() -> None:
         ({}, None),
     ],
 )
-def test_every_form_of_retry_after_is_understood(headers: dict[str, str], seconds: float | None) -> None:
+def test_every_form_of_retry_after_is_understood(
+    headers: dict[str, str], seconds: float | None
+) -> None:
     """Seconds, a date, or milliseconds; what cannot be read says nothing."""
     assert asked_wait_s(headers, 1000.0) == seconds
 
@@ -326,5 +331,7 @@ def test_cached_tokens_cost_what_the_list_says() -> None:
     """With no price for cached tokens there is no discount; with no count there is no price."""
     usage = Usage(1000, 100, cached_tokens=600)
     assert cost_usd(Prices(2, 10), usage) == pytest.approx(3000e-6)
-    assert cost_usd(Prices(2, 10, cached_input=1), usage) == pytest.approx((800 + 600 + 1000) * 1e-6)
+    assert cost_usd(Prices(2, 10, cached_input=1), usage) == pytest.approx(
+        (800 + 600 + 1000) * 1e-6
+    )
     assert cost_usd(Prices(2, 10), Usage()) is None

@@ -36,11 +36,22 @@ def test_the_published_transcript_is_read():
     files = sorted(SEEDS.glob("004_*.txt"))
     if not files:
         pytest.skip("the published transcript is not at hand")
-    replies = [part.split("## Prompt:")[0] for part in files[0].read_text().split("## ChatGPT:")[1:]]
+    replies = [
+        part.split("## Prompt:")[0] for part in files[0].read_text().split("## ChatGPT:")[1:]
+    ]
     readings = [read_text(reply, FOUR, 8) for reply in replies]
     assert [len(reading.scores) for reading in readings] == [0] * 12 + [32, 0]
     assert rows(readings[12], 8)[4:6] == [[6, 10, 7, 6], [1, 2, 1, 1]]
-    assert list(map(float, read_overall(replies[13], 8).values())) == [6.1, 6.8, 8.5, 7.0, 7.4, 1.3, 7.2, 8.2]
+    assert list(map(float, read_overall(replies[13], 8).values())) == [
+        6.1,
+        6.8,
+        8.5,
+        7.0,
+        7.4,
+        1.3,
+        7.2,
+        8.2,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -130,9 +141,7 @@ def test_images_may_be_rows_or_columns_of_a_table():
     """A table is read along its rows or along its columns, bold and fractions included, its last column aside."""
     by_row = "| # | S_acc | S_pre | S_qua | S_real | S_all |\n|---|:-:|---|---|---|--:|\n"
     by_row += "| 1 | **6** | 7/10 | 5 | 6 | 6.1 |\n| 2 | 8 | 9 | 9 | 8.5 | 8.5 |"
-    by_column = (
-        "Factor | Image 1 | Image 2\n---|---|---\nEditing Accuracy | 6 | 8\nContextual Preservation | 7 | 9\n"
-    )
+    by_column = "Factor | Image 1 | Image 2\n---|---|---\nEditing Accuracy | 6 | 8\nContextual Preservation | 7 | 9\n"
     by_column += "Visual Quality | 5 | 9\nLogical Realism | 6 | 8.5\nOverall | 6.1 | 8.5"
     for text in (by_row, by_column):
         assert rows(read_text(text, FOUR, 2), 2) == [[6, 7, 5, 6], [8, 9, 9, 8.5]]
@@ -149,7 +158,9 @@ def test_a_table_without_a_column_of_images_belongs_to_the_image_above():
 def test_a_rank_is_not_an_images_number(first):
     """In a table sorted by rank, the column that names images is found by its heading or its words."""
     for heading in ("Image", "Which"):
-        text = f"| {first} | {heading} | S_acc | S_pre | S_qua | S_real |\n|---|---|---|---|---|---|\n"
+        text = (
+            f"| {first} | {heading} | S_acc | S_pre | S_qua | S_real |\n|---|---|---|---|---|---|\n"
+        )
         text += "| 1 | Image 2 | 8 | 9 | 9 | 8 |\n| 2 | Image 1 | 6 | 7 | 5 | 6 |"
         assert rows(read_text(text, FOUR, 2), 2) == [[6, 7, 5, 6], [8, 9, 9, 8]]
     text = "| Rank | S_acc | S_pre | S_qua | S_real |\n|---|---|---|---|---|\n"
@@ -184,7 +195,10 @@ def test_the_last_complete_verdict_counts():
     """A judge that thinks again and scores everything once more is taken at its last word."""
     draft = image(1, 1, 1, 1, 1) + image(2, 2, 2, 2, 2)
     final = image(1, 6, 7, 5, 6) + image(2, 8, 9, 9, 8)
-    assert rows(read_text(draft + "On reflection:\n\n" + final, FOUR, 2), 2) == [[6, 7, 5, 6], [8, 9, 9, 8]]
+    assert rows(read_text(draft + "On reflection:\n\n" + final, FOUR, 2), 2) == [
+        [6, 7, 5, 6],
+        [8, 9, 9, 8],
+    ]
     assert rows(read_text(final + draft, FOUR, 2), 2) == [[1, 1, 1, 1], [2, 2, 2, 2]]
 
 
@@ -272,7 +286,9 @@ def test_an_image_that_was_not_shown_spoils_the_numbering():
 
 def test_the_only_image_may_have_any_number():
     """With one edit, a judge may call it Image 2, for it saw the source first."""
-    assert rows(read_text("Image 2:\n" + FOUR_LINES.format(6, 7, 5, 6), FOUR, 1), 1) == [[6, 7, 5, 6]]
+    assert rows(read_text("Image 2:\n" + FOUR_LINES.format(6, 7, 5, 6), FOUR, 1), 1) == [
+        [6, 7, 5, 6]
+    ]
 
 
 def test_scores_of_the_source_are_nobodys():
@@ -280,7 +296,9 @@ def test_scores_of_the_source_are_nobodys():
     source = "Source image:\n" + FOUR_LINES.format(10, 10, 10, 10)
     several = "Images 1 and 2:\n" + FOUR_LINES.format(10, 10, 10, 10)
     for extra in (source, several):
-        assert rows(read_text(image(1, 6, 7, 5, 6) + image(2, 8, 9, 9, 8) + extra, FOUR, 2), 2)[1] == [
+        assert rows(read_text(image(1, 6, 7, 5, 6) + image(2, 8, 9, 9, 8) + extra, FOUR, 2), 2)[
+            1
+        ] == [
             8,
             9,
             9,
@@ -311,7 +329,11 @@ def test_a_refusal_is_a_refusal(text):
 
 @pytest.mark.parametrize(
     "text",
-    ["I cannot see any seams in Image 3.", "The scores can wait until the last of the 8.", "Ready!"],
+    [
+        "I cannot see any seams in Image 3.",
+        "The scores can wait until the last of the 8.",
+        "Ready!",
+    ],
 )
 def test_no_verdict_is_not_a_refusal(text):
     """A reply that merely lacks scores is unreadable, not refused."""
@@ -375,9 +397,15 @@ def test_a_reply_cut_off_after_its_verdict_is_read():
         ("| Image | Overall |\n|---|---|\n| Image 1 | 6.1 |\n| Image 2 | 6.8/10 |", [6.1, 6.8]),
         ("| Image | Score |\n|---|---|\n| Image 1 | 6.1 |\n| Image 2 | 6.8 |", [6.1, 6.8]),
         ("| | Image 1 | Image 2 |\n|---|---|---|\n| Overall score | 6.1 | 6.8 |", [6.1, 6.8]),
-        ('{"Image 1": {"acc": 6, "S_all": 6.1}, "Image 2": {"acc": 6, "overall": "6.8"}}', [6.1, 6.8]),
+        (
+            '{"Image 1": {"acc": 6, "S_all": 6.1}, "Image 2": {"acc": 6, "overall": "6.8"}}',
+            [6.1, 6.8],
+        ),
         ('{"Image 1": 6.1, "Image 2": 6.8}', [6.1, 6.8]),
-        ("Image 1: S_acc: 6, S_pre: 7, S_all: 6.1\nImage 2: S_acc: 6, S_pre: 7, Overall: 6.8", [6.1, 6.8]),
+        (
+            "Image 1: S_acc: 6, S_pre: 7, S_all: 6.1\nImage 2: S_acc: 6, S_pre: 7, Overall: 6.8",
+            [6.1, 6.8],
+        ),
         ("Image 1: S_acc: 6, S_pre: 7\nImage 2: 6, 8, 7, 6", [None, None]),
         ("Image 3 is best, with 2 dogs. Thank you!", [None, None]),
     ],
@@ -419,4 +447,6 @@ def test_a_hostile_reply_does_not_keep_us(piece):
     text = piece * (200_000 // len(piece))
     began = time.process_time()
     read_reply(Reply(text), FOUR, 8)
-    assert time.process_time() - began < 6  # a slow machine is given room; what is quadratic takes minutes
+    assert (
+        time.process_time() - began < 6
+    )  # a slow machine is given room; what is quadratic takes minutes

@@ -25,11 +25,21 @@ def by_factor(head: str, *cells: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "head", ["# | Edit", "No. | Candidate", "Nr | Which", "Place | Image", "Position | Edit", "Rank | Method"]
+    "head",
+    [
+        "# | Edit",
+        "No. | Candidate",
+        "Nr | Which",
+        "Place | Image",
+        "Position | Edit",
+        "Rank | Method",
+    ],
 )
 def test_a_row_that_says_which_image_it_is_of_is_not_numbered_otherwise(head):
     """Beside a column of running numbers, "Image 2" is image 2."""
-    text = table(f"{head} | {FACTORS}", "1 | Image 2 | 6 | 7 | 8 | 9", "2 | Image 1 | 5 | 4 | 3 | 2")
+    text = table(
+        f"{head} | {FACTORS}", "1 | Image 2 | 6 | 7 | 8 | 9", "2 | Image 1 | 5 | 4 | 3 | 2"
+    )
     assert rows(read_text(text, FOUR, 2), 2) == [[5, 4, 3, 2], [6, 7, 8, 9]]
 
 
@@ -68,7 +78,9 @@ def test_two_columns_of_bare_numbers_are_a_contradiction():
 )
 def test_the_score_is_in_the_column_headed_so(head, others):
     """Weights, maxima and the source's numbers beside the scores are not read as scores."""
-    cells = [f"{other} | {score}" for other, score in zip(others.split(), (6, 7, 8, 9), strict=True)]
+    cells = [
+        f"{other} | {score}" for other, score in zip(others.split(), (6, 7, 8, 9), strict=True)
+    ]
     assert rows(read_text(by_factor(head, *cells), FOUR, 1), 1) == [[6, 7, 8, 9]]
 
 
@@ -113,17 +125,30 @@ def test_a_row_of_something_else_does_not_replace_the_verdict(score, other):
 
 def test_two_rows_with_different_numbers_for_the_only_image_are_a_contradiction():
     """In one table, the last row is not better than the first."""
-    reading = read_text(table(f"What | {FACTORS}", "Foo | 6 | 7 | 8 | 9", "Bar | 6 | 7 | 8 | 2"), FOUR, 1)
+    reading = read_text(
+        table(f"What | {FACTORS}", "Foo | 6 | 7 | 8 | 9", "Bar | 6 | 7 | 8 | 2"), FOUR, 1
+    )
     assert [(fault.kind, fault.factor) for fault in reading.faults] == [("contradiction", "real")]
 
 
 @pytest.mark.parametrize(
     "caption",
-    ["Ranks for each factor:", "**Weighted contributions**", "Here is the ranking per factor:", "Weights"],
+    [
+        "Ranks for each factor:",
+        "**Weighted contributions**",
+        "Here is the ranking per factor:",
+        "Weights",
+    ],
 )
 def test_a_table_of_ranks_does_not_replace_the_scores(caption):
     """What the line above a table announces as ranks or weights is none of scores."""
     scores = table(f"Image | {FACTORS}", "1 | 6 | 7 | 8 | 9", "2 | 5 | 4 | 3 | 2")
     ranks = table(f"Image | {FACTORS}", "1 | 1 | 1 | 1 | 1", "2 | 2 | 2 | 2 | 2")
-    assert rows(read_text(f"{scores}\n\n{caption}\n\n{ranks}", FOUR, 2), 2) == [[6, 7, 8, 9], [5, 4, 3, 2]]
-    assert rows(read_text(f"Ranking and scores:\n\n{scores}", FOUR, 2), 2) == [[6, 7, 8, 9], [5, 4, 3, 2]]
+    assert rows(read_text(f"{scores}\n\n{caption}\n\n{ranks}", FOUR, 2), 2) == [
+        [6, 7, 8, 9],
+        [5, 4, 3, 2],
+    ]
+    assert rows(read_text(f"Ranking and scores:\n\n{scores}", FOUR, 2), 2) == [
+        [6, 7, 8, 9],
+        [5, 4, 3, 2],
+    ]

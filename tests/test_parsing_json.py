@@ -39,7 +39,10 @@ EXPECTED = {(1, "acc"): 6, (1, "pre"): 7, (1, "qua"): 5, (1, "real"): 6}
             "a value that is neither a number nor in quotation marks",
         ),
         ('{"ACC": 6, "Pre": "7", "Visual Quality": 5.0, "s_real": "6/10"}', ""),
-        ('{"editing_accuracy": 6, "Contextual Preservation": 7, "visual-quality": 5, "$S_{real}$": 6}', ""),
+        (
+            '{"editing_accuracy": 6, "Contextual Preservation": 7, "visual-quality": 5, "$S_{real}$": 6}',
+            "",
+        ),
         ('{"Editing Accuracy (S_acc)": 6, "pre_score": 7, "Quality Rating": 5, "realism": 6}', ""),
         ('{"result": {"scores": {"acc": 6, "pre": 7, "qua": 5, "real": 6}}}', ""),
         (f"[{PLAIN}]", ""),
@@ -104,7 +107,9 @@ def test_a_key_given_twice_differently_is_a_contradiction():
     assert [(fault.kind, fault.factor) for fault in reading.faults] == [("contradiction", "acc")]
 
 
-@pytest.mark.parametrize("after", ["", '\n\n{"note": "done"}', '\n\nFor example {"acc": 3} would be low.'])
+@pytest.mark.parametrize(
+    "after", ["", '\n\n{"note": "done"}', '\n\nFor example {"acc": 3} would be low.']
+)
 def test_the_last_complete_object_counts(after):
     """Of several objects the last that scores everything is the verdict."""
     first = '{"acc": 1, "pre": 1, "qua": 1, "real": 1}'
@@ -115,15 +120,21 @@ def test_the_last_complete_object_counts(after):
 def test_an_object_that_is_cut_off_is_truncated(length):
     """Wherever an object is cut, there is no half a score."""
     for finish in ("length", "stop"):
-        reading = read_reply(Reply("Here you are:\n```json\n" + PLAIN[:length], finish=finish), FOUR, 1)
+        reading = read_reply(
+            Reply("Here you are:\n```json\n" + PLAIN[:length], finish=finish), FOUR, 1
+        )
         assert reading.scores == {}
-        assert reading.faults[0].kind == "truncated" or (finish == "stop" and '"acc":' not in PLAIN[:length])
+        assert reading.faults[0].kind == "truncated" or (
+            finish == "stop" and '"acc":' not in PLAIN[:length]
+        )
 
 
 def test_an_object_cut_off_after_a_complete_one_is_truncated():
     """A judge that was about to revise its verdict has not given its last word."""
     reading = read_text(PLAIN + '\nOn reflection:\n{"acc": 9, "pre": ', FOUR, 1)
-    assert [(fault.kind, fault.outcome) for fault in reading.faults] == [("truncated", Outcome.TRUNCATED)]
+    assert [(fault.kind, fault.outcome) for fault in reading.faults] == [
+        ("truncated", Outcome.TRUNCATED)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -145,8 +156,13 @@ def test_several_images_in_json_are_told_apart(text):
     """By key, by number, by order or by the heading above, each number with its place."""
     reading = read_text(text, FOUR, 2)
     assert reading.complete
-    assert [[reading.scores[i, f.key] for f in FOUR] for i in (1, 2)] == [[6, 7, 5, 6], [8, 9, 9, 8]]
-    assert all(Fraction(text[slice(*reading.spans[at])]) == score for at, score in reading.scores.items())
+    assert [[reading.scores[i, f.key] for f in FOUR] for i in (1, 2)] == [
+        [6, 7, 5, 6],
+        [8, 9, 9, 8],
+    ]
+    assert all(
+        Fraction(text[slice(*reading.spans[at])]) == score for at, score in reading.scores.items()
+    )
 
 
 def test_images_counted_from_zero_are_noted():
@@ -184,11 +200,15 @@ def test_the_published_forms_are_read():
     ]
     analysis = "## Differences\n- IMAGE 2: 1 lamp is gone.\n## Decision\n"
     analysis += "No OUT_OF_TARGET difference: score = 1 if unsure\n\n"
-    text = analysis + '{\n  "Contextual_Preservation": {\n    "reason": "x",\n    "score": 1\n  }\n}'
+    text = (
+        analysis + '{\n  "Contextual_Preservation": {\n    "reason": "x",\n    "score": 1\n  }\n}'
+    )
     assert read_text(text, BINARY, 1).scores == {(1, "Contextual_Preservation"): 1}
     text = (
         "{"
-        + ", ".join(f'"{f.key.replace("_", " ")}": {{"reason": "x", "score": 0.5}}' for f in ADHERENCE)
+        + ", ".join(
+            f'"{f.key.replace("_", " ")}": {{"reason": "x", "score": 0.5}}' for f in ADHERENCE
+        )
         + "}"
     )
     reading = read_text(text, ADHERENCE, 1)
@@ -240,7 +260,9 @@ def test_a_name_that_is_not_understood_is_not_replaced_by_the_order(second, firs
 def test_an_images_name_counts_before_a_running_number(second, first):
     """Entries sorted by rank and numbered anew belong to the images that they name."""
     for text in ("[{}, {}]", '{{"ranking": [{}, {}]}}'):
-        reading = read_text(text.format(f"{{{second}, {SECOND}}}", f"{{{first}, {FIRST}}}"), FOUR, 2)
+        reading = read_text(
+            text.format(f"{{{second}, {SECOND}}}", f"{{{first}, {FIRST}}}"), FOUR, 2
+        )
         assert reading.complete
         assert (reading.scores[1, "acc"], reading.scores[2, "acc"]) == (6, 8)
 
@@ -271,7 +293,9 @@ def test_a_factor_given_twice_in_one_object_is_a_contradiction(again):
     """Neither the first nor the last of two different numbers wins."""
     for text in (f"{{{FIRST}, {again}}}", f"{{{again}, {FIRST}}}"):
         reading = read_text(text, FOUR, 1)
-        assert [(fault.kind, fault.factor) for fault in reading.faults] == [("contradiction", "acc")]
+        assert [(fault.kind, fault.factor) for fault in reading.faults] == [
+            ("contradiction", "acc")
+        ]
     assert read_text(f'{{{FIRST}, "acc": 6}}', FOUR, 1).scores == EXPECTED
 
 
@@ -281,4 +305,7 @@ def test_a_factor_given_twice_in_one_object_is_a_contradiction(again):
 def test_an_example_of_the_format_is_not_a_verdict(caption):
     """A reply that shows the form of an answer and gives none has no scores."""
     assert not read_text(f"{caption}{PLAIN}\nAnswer: I cannot.", FOUR, 1).scores
-    assert read_text(f"Here are the scores in the required format: {PLAIN}", FOUR, 1).scores == EXPECTED
+    assert (
+        read_text(f"Here are the scores in the required format: {PLAIN}", FOUR, 1).scores
+        == EXPECTED
+    )

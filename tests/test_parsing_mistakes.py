@@ -14,7 +14,10 @@ REFUSAL = "I'm sorry, but I can't evaluate this image."
 def test_no_random_number_on_refusal():
     """A refusal read a hundred times gives a hundred times nothing."""
     readings = [read_reply(Reply(REFUSAL), FOUR, 1) for _ in range(100)]
-    assert all(reading.scores == {} and reading.faults[0].outcome is Outcome.REFUSED for reading in readings)
+    assert all(
+        reading.scores == {} and reading.faults[0].outcome is Outcome.REFUSED
+        for reading in readings
+    )
 
 
 def test_ten_is_more_than_eight():
@@ -37,7 +40,9 @@ def test_factors_that_did_not_parse_are_not_left_out():
     """Three factors out of four are not averaged: the fourth is a fault of its edit."""
     reading = read_text("S_acc: 6\nS_pre: 7\nS_qua: good\nS_real: 6", FOUR, 1)
     assert not reading.complete
-    assert [(fault.kind, fault.factor) for fault in reading.faults_of(1)] == [("missing-factor", "qua")]
+    assert [(fault.kind, fault.factor) for fault in reading.faults_of(1)] == [
+        ("missing-factor", "qua")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +59,9 @@ def test_the_first_digit_in_the_text_is_not_the_score(text):
     assert read_text(text, FOUR, 1).scores == {(1, "acc"): 6}
 
 
-@pytest.mark.parametrize("text", ["", "???", "The edit is average.", "S_acc: medium", '{"acc": "medium"}'])
+@pytest.mark.parametrize(
+    "text", ["", "???", "The edit is average.", "S_acc: medium", '{"acc": "medium"}']
+)
 def test_no_score_in_the_middle_of_the_scale_on_failure(text):
     """What cannot be read has no score: neither the middle of the scale nor its lower end."""
     reading = read_reply(Reply(text), FOUR, 1)
@@ -79,7 +86,8 @@ def test_an_error_message_is_not_an_answer(text):
 def test_two_objects_are_read_at_once():
     """Two JSON objects in one reply need no second question: the last one is the verdict."""
     text = "\n".join(
-        f'{{"Contextual_Preservation": {{"reason": "2 lamps", "score": {score}}}}}' for score in (0, 1)
+        f'{{"Contextual_Preservation": {{"reason": "2 lamps", "score": {score}}}}}'
+        for score in (0, 1)
     )
     reading = read_text(text, BINARY, 1)
     assert reading.complete
@@ -97,7 +105,9 @@ def test_a_second_refusal_is_not_a_zero():
 def test_a_repair_that_answers_only_what_was_missing_loses_nothing():
     """Three factors were read, the fourth is asked again, and the answer gives that one: all four are kept."""
     first = read_text(
-        "Image 1: S_acc: 6, S_pre: 7, S_qua: 5, S_real: 6\nImage 2: S_pre: 4, S_qua: 3, S_real: 2", FOUR, 2
+        "Image 1: S_acc: 6, S_pre: 7, S_qua: 5, S_real: 6\nImage 2: S_pre: 4, S_qua: 3, S_real: 2",
+        FOUR,
+        2,
     )
     both = merged(first, read_text("Image 2: S_acc: 7", FOUR, 2), FOUR, 2)
     assert both.complete

@@ -41,7 +41,9 @@ def assert_read_back(
     assert reading.spans.keys() == scores.keys()
 
 
-@pytest.mark.parametrize("layout", [bulleted, inline, by_factor, table], ids=lambda layout: layout.__name__)
+@pytest.mark.parametrize(
+    "layout", [bulleted, inline, by_factor, table], ids=lambda layout: layout.__name__
+)
 @given(data=st.data(), n=st.integers(1, 20))
 @EXAMPLES
 def test_scores_written_for_people_are_read_back_exactly(layout, data, n):

@@ -70,11 +70,15 @@ def test_an_explanation_does_not_hide_a_score(line):
 
 
 @pytest.mark.parametrize(
-    "other", ["Original image\n", "Source image:\n", "Original\n", "**Original image (for reference)**\n"]
+    "other",
+    ["Original image\n", "Source image:\n", "Original\n", "**Original image (for reference)**\n"],
 )
 def test_the_sources_numbers_do_not_replace_the_edits(other):
     """Of one edit, what stands under the original is not said of the edit, with or without a colon."""
-    for text in (f"Edited image:\n{SCORES}\n{other}{TENS}", f"{other}{TENS}\nEdited image\n{SCORES}"):
+    for text in (
+        f"Edited image:\n{SCORES}\n{other}{TENS}",
+        f"{other}{TENS}\nEdited image\n{SCORES}",
+    ):
         reading = read_text(text, FOUR, 1)
         assert [reading.scores[1, key] for key in KEYS] == [5, 4, 3, 2]
 
@@ -99,7 +103,9 @@ def test_a_factor_given_twice_at_the_beginning_is_a_contradiction():
     """`S_acc: 6` and then `S_acc: 9` leave that factor without a score, at either end of a verdict."""
     for text in (f"S_acc: 9\n{SCORES}", f"{SCORES}S_acc: 9"):
         reading = read_text(text, FOUR, 1)
-        assert [(fault.kind, fault.factor) for fault in reading.faults] == [("contradiction", "acc")]
+        assert [(fault.kind, fault.factor) for fault in reading.faults] == [
+            ("contradiction", "acc")
+        ]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +132,11 @@ def test_a_correction_in_words_is_a_contradiction(words):
 def test_a_correction_of_no_factor_in_particular_spoils_all_of_the_image():
     """Which score is meant is not guessed, nor which image where none is named."""
     assert {at[0] for at in read_text(TWO + "Image 2 should get 7 instead.", FOUR, 2).scores} == {1}
-    assert {at[1] for at in read_text(TWO + "I lower S_acc to 3.", FOUR, 2).scores} == {"pre", "qua", "real"}
+    assert {at[1] for at in read_text(TWO + "I lower S_acc to 3.", FOUR, 2).scores} == {
+        "pre",
+        "qua",
+        "real",
+    }
 
 
 @pytest.mark.parametrize(
@@ -152,4 +162,6 @@ def test_an_explanation_on_the_line_of_the_scores_is_no_correction():
 
 def test_a_title_over_the_source_does_not_hide_the_scores_below():
     """A description of the original, headed so, ends where the scores have a heading of their own."""
-    assert read_text(f"**Original image**\nA fox in the snow.\n\n**Scores**\n{SCORES}", FOUR, 1).complete
+    assert read_text(
+        f"**Original image**\nA fox in the snow.\n\n**Scores**\n{SCORES}", FOUR, 1
+    ).complete

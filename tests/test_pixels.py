@@ -99,7 +99,12 @@ def test_it_speaks_at_every_turn(tmp_path: Path) -> None:
     by_turn = dict(replies)
     assert all(text.strip() for _, text in replies)
     assert "160 by 160 pixels" in by_turn["source"]
-    for heading in ("Editing Accuracy", "Contextual Preservation", "Visual Quality", "Logical Realism"):
+    for heading in (
+        "Editing Accuracy",
+        "Contextual Preservation",
+        "Visual Quality",
+        "Logical Realism",
+    ):
         assert heading in by_turn["step-2"]
         assert heading in by_turn["edit"]
     assert [text.split(",")[0] for name, text in replies if name == "edit"] == [
@@ -114,10 +119,14 @@ def test_it_speaks_at_every_turn(tmp_path: Path) -> None:
 def test_its_sums_agree_with_its_scores(tmp_path: Path, n: int) -> None:
     """For any number of edits there are four scores each, and the stated sums are exactly theirs."""
     source = shot(tmp_path, "source", scene())
-    weak = [shot(tmp_path, f"edit{k}", scene() + (edited() - scene()) * (k + 1) / n) for k in range(n)]
+    weak = [
+        shot(tmp_path, f"edit{k}", scene() + (edited() - scene()) * (k + 1) / n) for k in range(n)
+    ]
     replies = dict(play(Pixels(), source, weak))
     found = scores_of(replies["scores"], n)
-    weights = {factor.key: Fraction(str(factor.weight)) for factor in load_dialog("lmm-score").factors}
+    weights = {
+        factor.key: Fraction(str(factor.weight)) for factor in load_dialog("lmm-score").factors
+    }
     sums = {k: sum(weights[key] * found[k, key] for key in weights) for k in range(1, n + 1)}
     assert read_overall(replies["overall"], n) == sums
     assert all(1 <= score <= 10 for score in found.values())
@@ -219,7 +228,9 @@ def test_json_is_filled_in_as_asked(tmp_path: Path) -> None:
     """A JSON form comes back with exactly its keys, whole numbers on its scale and a justification each."""
     answer = json.loads(
         ask(
-            FORM.format(other="original"), shot(tmp_path, "source", scene()), shot(tmp_path, "edit", edited())
+            FORM.format(other="original"),
+            shot(tmp_path, "source", scene()),
+            shot(tmp_path, "edit", edited()),
         )
     )
     assert list(answer) == ["results"]
@@ -235,7 +246,9 @@ def test_beside_the_wanted_result_nearness_counts(tmp_path: Path) -> None:
     """Compared with a ground truth, the edit that equals it is aligned and the untouched source is not."""
     source, truth = shot(tmp_path, "source", scene()), shot(tmp_path, "truth", edited())
     same, other = (
-        json.loads(ask(FORM.format(other="ground truth"), truth, picture))["results"]["alignment"]["score"]
+        json.loads(ask(FORM.format(other="ground truth"), truth, picture))["results"]["alignment"][
+            "score"
+        ]
         for picture in (truth, source)
     )
     assert same == 7
@@ -273,7 +286,9 @@ def test_an_edit_outside_the_marks_is_in_the_wrong_place(tmp_path: Path) -> None
     framed[5:40, 5:40] = (1, 0, 0)
     framed[8:37, 8:37] = scene()[8:37, 8:37]
     elsewhere[110:150, 110:150] = (0.9, 0.9, 0.1)
-    pictures = [shot(tmp_path, name, p) for name, p in (("s", scene()), ("m", framed), ("e", elsewhere))]
+    pictures = [
+        shot(tmp_path, name, p) for name, p in (("s", scene()), ("m", framed), ("e", elsewhere))
+    ]
     answer = json.loads(ask(MARKS, *pictures))
     assert answer["Place_Correctness_of_Localization"]["score"] == 0
 
@@ -314,7 +329,9 @@ def test_every_picture_is_measured_once_and_never_on_the_event_loop(tmp_path: Pa
     pictures = [Watched(shot(tmp_path, f"p{k}", faint(k / 4))) for k in range(4)]
     play(Pixels(), pictures[0], pictures[1:])
     assert [len(picture.threads) for picture in pictures] == [1, 1, 1, 1]
-    assert threading.get_ident() not in {thread for picture in pictures for thread in picture.threads}
+    assert threading.get_ident() not in {
+        thread for picture in pictures for thread in picture.threads
+    }
 
 
 def test_it_says_what_it_is() -> None:
@@ -337,16 +354,25 @@ def demo_means() -> tuple[list[str], dict[str, float], str]:
         words += [text for _, text in replies]
         for position, overall in read_overall(replies[-1][1], len(order)).items():
             overalls[order[position - 1]].append(overall)
-    return order, {method: float(sum(v) / len(v)) for method, v in overalls.items()}, "\n".join(words)
+    return (
+        order,
+        {method: float(sum(v) / len(v)) for method, v in overalls.items()},
+        "\n".join(words),
+    )
 
 
-def test_it_mostly_ranks_the_demo_as_constructed(demo_means: tuple[list[str], dict[str, float], str]) -> None:
+def test_it_mostly_ranks_the_demo_as_constructed(
+    demo_means: tuple[list[str], dict[str, float], str],
+) -> None:
     """Best and worst of the drawn benchmark come out as constructed, and the order between mostly does."""
     order, means, _ = demo_means
     assert len(means) == 6
     assert max(means, key=lambda method: means[method]) == order[0]
     assert min(means, key=lambda method: means[method]) == order[-1]
-    assert stats.spearmanr([means[method] for method in order], range(len(order), 0, -1)).statistic >= 0.8
+    assert (
+        stats.spearmanr([means[method] for method in order], range(len(order), 0, -1)).statistic
+        >= 0.8
+    )
 
 
 def test_it_never_names_a_method(demo_means: tuple[list[str], dict[str, float], str]) -> None:
@@ -361,7 +387,9 @@ def test_real_edits_are_seen_as_edits() -> None:
     """On a real photograph every method's edit shows as a change, and none as a perfect copy outside it."""
     edits = [PICTURES.get(path) for path in sorted(FOX.glob("*.png"))]
     found = scores(PICTURES.get(FOX / "6_src.jpg"), edits)
-    assert len({tuple(found[k, f] for f in ("acc", "pre", "qua", "real")) for k in range(1, 9)}) == 8
+    assert (
+        len({tuple(found[k, f] for f in ("acc", "pre", "qua", "real")) for k in range(1, 9)}) == 8
+    )
     assert all(found[k, "acc"] > 4 and 3 < found[k, "pre"] < 9 for k in range(1, 9))
 
 
@@ -376,7 +404,10 @@ def test_pictures_of_one_colour_and_of_a_few_pixels_are_judged(
         Image.new("RGB", size, colour).save(tmp_path / f"{number}.png")
         shown.append(PICTURES.get(tmp_path / f"{number}.png"))
     judge, talk = Pixels(), Conversation()
-    for line, images in [("Here is the source image.", shown[:1]), ("The only edited image.", shown[1:])]:
+    for line, images in [
+        ("Here is the source image.", shown[:1]),
+        ("The only edited image.", shown[1:]),
+    ]:
         talk = talk.say(line, tuple(images))
         talk = talk.hear(asyncio.run(judge.ask(talk)).text)
     reply = asyncio.run(

@@ -62,7 +62,9 @@ def test_adjusted_means_take_the_place_out() -> None:
     rows = []
     for i, (first, second) in enumerate([("A", "B")] * 6 + [("B", "A")] * 2):
         for place, method in enumerate((first, second), 1):
-            rows.append({"item": str(i), "method": method, "position": place, "score": 5.0 - 1.0 * place})
+            rows.append(
+                {"item": str(i), "method": method, "position": place, "score": 5.0 - 1.0 * place}
+            )
     effect = fitted(tidy(rows))
     assert effect.slope == pytest.approx(-1.0)
     assert effect.means["A"] > effect.means["B"]

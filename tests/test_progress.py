@@ -71,7 +71,9 @@ def unscored(result: Result, reason: str) -> Result:
     """The same unit with every edit refused."""
     from dataclasses import replace
 
-    scores = tuple(replace(row, score=None, outcome=Outcome.REFUSED, reason=reason) for row in result.scores)
+    scores = tuple(
+        replace(row, score=None, outcome=Outcome.REFUSED, reason=reason) for row in result.scores
+    )
     played = tuple(replace(each, failure=Ending(Outcome.REFUSED, reason)) for each in result.played)
     return Result(result.unit, played, scores)
 
@@ -102,7 +104,9 @@ def test_a_long_silence_is_broken(results: list[Result]) -> None:
         assert out.getvalue().startswith("0/10 sessions")
 
 
-def test_what_came_from_the_ledger_is_neither_counted_as_a_call_nor_as_cost(results: list[Result]) -> None:
+def test_what_came_from_the_ledger_is_neither_counted_as_a_call_nor_as_cost(
+    results: list[Result],
+) -> None:
     """Resuming shows what was recalled apart from what was asked."""
     out = io.StringIO()
     with Progress(1, None, file=out, clock=Clock()) as shown:
@@ -174,10 +178,17 @@ def test_the_display_leaves_standard_output_alone(tmp_path: Path) -> None:
     """On a real terminal, `lmmscore run > file` draws on the terminal and leaves only data in the file."""
     code = "from lmmscore.report.progress import Progress\nwith Progress(3) as shown:\n    print('data')\n"
     near, far = pty.openpty()
-    environment = {k: v for k, v in os.environ.items() if k != "CI"} | {"TERM": "xterm", "COLUMNS": "90"}
+    environment = {k: v for k, v in os.environ.items() if k != "CI"} | {
+        "TERM": "xterm",
+        "COLUMNS": "90",
+    }
     environment["PYTHONPATH"] = str(Path(__file__).parents[1])
     done = subprocess.run(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=far, env=environment, check=True
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=far,
+        env=environment,
+        check=True,
     )
     os.close(far)
     drawn = os.read(near, 65536).decode()
@@ -189,11 +200,23 @@ def test_the_display_leaves_standard_output_alone(tmp_path: Path) -> None:
 def test_a_second_ctrl_c_gives_the_terminal_its_cursor_back(tmp_path: Path) -> None:
     """Stopping at once leaves a terminal as it was: the cursor hidden by the display is shown again."""
     near, far = pty.openpty()
-    environment = {k: v for k, v in os.environ.items() if k != "CI"} | {"TERM": "xterm", "COLUMNS": "90"}
+    environment = {k: v for k, v in os.environ.items() if k != "CI"} | {
+        "TERM": "xterm",
+        "COLUMNS": "90",
+    }
     environment |= {"PYTHONPATH": str(Path(__file__).parents[1]), "OPENAI_API_KEY": "none"}
     with serving(Server(delay_s=30)) as server:
-        words = ["run", str(DEMO), "--judge", f"openai/tiny@{server.url}", "--out", str(tmp_path / "r")]
-        process = subprocess.Popen([sys.executable, "-m", "lmmscore", *words], stderr=far, env=environment)
+        words = [
+            "run",
+            str(DEMO),
+            "--judge",
+            f"openai/tiny@{server.url}",
+            "--out",
+            str(tmp_path / "r"),
+        ]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "lmmscore", *words], stderr=far, env=environment
+        )
         os.close(far)
         drawn = _until(near, b"in flight")
         process.send_signal(signal.SIGINT)

@@ -13,14 +13,24 @@ from tidy_frames import judged, overall
 from lmmscore.errors import FileProblem
 from lmmscore.leaderboard import rank
 from lmmscore.leaderboard.against import against, correlations
-from lmmscore.leaderboard.published import Entry, check, find_published, key_of, largest_std, load_published
+from lmmscore.leaderboard.published import (
+    Entry,
+    check,
+    find_published,
+    key_of,
+    largest_std,
+    load_published,
+)
 from lmmscore.report.extra_grids import against_grid
 
 SHARED = Path(__file__).parents[1].parent / "shared"
 
 
 def table(*lines: tuple[str, float, float | None, int | None]) -> list[Entry]:
-    return [Entry("t", method, mean, std, place, k + 2) for k, (method, mean, std, place) in enumerate(lines)]
+    return [
+        Entry("t", method, mean, std, place, k + 2)
+        for k, (method, mean, std, place) in enumerate(lines)
+    ]
 
 
 def kinds(entries: list[Entry], scale: tuple[float, float] = (1, 10)) -> list[tuple[str, str]]:
@@ -31,7 +41,10 @@ def test_the_editeval_table_contradicts_itself_in_three_tasks() -> None:
     """The rows whose printed rank and mean cannot both be right are found, and no others."""
     problems = check(load_published(find_published("editeval_v1")), scale=(1, 10))
     assert {(p.task, p.method) for p in problems} == {
-        *(("background_change", m) for m in ("InstructPix2Pix", "ProxEdit", "DDS", "AIDI", "EDICT", "SINE")),
+        *(
+            ("background_change", m)
+            for m in ("InstructPix2Pix", "ProxEdit", "DDS", "AIDI", "EDICT", "SINE")
+        ),
         *(("style_change", m) for m in ("LEDITS++", "ProxEdit")),
         *(("action_change", m) for m in ("Forgedit", "MasaCtrl")),
     }
@@ -51,7 +64,10 @@ def test_the_bundled_figures_are_the_published_ones() -> None:
             (r["task"], r["method"], float(r["mean"]), float(r["std"]), int(r["rank"]))
             for r in csv.DictReader(file)
         ]
-    found = [(e.task, e.method, e.mean, e.std, e.rank) for e in load_published(find_published("editeval_v1"))]
+    found = [
+        (e.task, e.method, e.mean, e.std, e.rank)
+        for e in load_published(find_published("editeval_v1"))
+    ]
     assert found == wanted
 
 
@@ -141,7 +157,9 @@ def test_different_methods_do_not_match() -> None:
         ("", "no column"),
     ],
 )
-def test_a_file_that_is_no_table_is_refused_with_its_line(text: str, says: str, tmp_path: Path) -> None:
+def test_a_file_that_is_no_table_is_refused_with_its_line(
+    text: str, says: str, tmp_path: Path
+) -> None:
     """What is wrong, and where."""
     file = tmp_path / "x.csv"
     file.write_text(text)
@@ -158,7 +176,8 @@ def test_an_unknown_table_is_answered_with_those_there_are() -> None:
 def test_a_run_is_set_beside_the_published_table() -> None:
     """Methods are matched by name, ranks are among those in both, and what is not in both is listed."""
     scores = overall(
-        {"SINE": [6.0], "null_text": [8.0], "LEDITS_PLUSPLUS": [7.0], "Mine": [9.0]}, task="background_change"
+        {"SINE": [6.0], "null_text": [8.0], "LEDITS_PLUSPLUS": [7.0], "Mine": [9.0]},
+        task="background_change",
     )
     found = against(rank(scores, resamples=0), load_published(find_published("editeval_v1")))
     assert [task.task for task in found] == ["background_change"]
@@ -184,7 +203,10 @@ def test_a_name_that_fits_two_lines_is_matched_by_its_spelling_or_left_out() -> 
     """`a` and `A` are not one method counted twice, and of `v1.5` and `v15` none stands for the other."""
     scores = overall({"A": [6.0], "B": [8.0], "v1.5": [5.0], "v15": [4.0]})
     names = {"a": 7.0, "A": 5.0, "b": 3.0, "V 1.5": 2.0}
-    entries = [Entry("t", name, mean, None, None, line) for line, (name, mean) in enumerate(names.items(), 2)]
+    entries = [
+        Entry("t", name, mean, None, None, line)
+        for line, (name, mean) in enumerate(names.items(), 2)
+    ]
     found = against(rank(scores, resamples=0), entries)[0]
     assert [(row.method, row.published_method) for row in found.rows] == [("B", "b"), ("A", "A")]
     assert set(found.ambiguous) == {"a", "v1.5", "v15", "V 1.5"}

@@ -34,7 +34,8 @@ def write(path: Path, text: str) -> str:
 def tidy(table: pd.DataFrame) -> set[tuple[str, str, str, str, float]]:
     """The ratings without their order and place."""
     return {
-        tuple(row) for row in table[["item", "method", "rater", "factor", "score"]].itertuples(index=False)
+        tuple(row)
+        for row in table[["item", "method", "rater", "factor", "score"]].itertuples(index=False)
     }
 
 
@@ -80,7 +81,9 @@ def test_one_file_a_rater_from_a_folder_or_one_by_one(tmp_path: Path) -> None:
     folder = tmp_path / "ratings"
     folder.mkdir()
     given = (("ann", 3), ("bob", 4))
-    files = [write(folder / f"{name}.csv", f"item,quality\na,{score}\nb,2\n") for name, score in given]
+    files = [
+        write(folder / f"{name}.csv", f"item,quality\na,{score}\nb,2\n") for name, score in given
+    ]
     by_folder, by_file = read_ratings([folder]).table, read_ratings(files).table
     assert tidy(by_folder) == tidy(by_file)
     assert set(by_folder["rater"]) == {"ann", "bob"}
@@ -91,7 +94,9 @@ def test_one_sheet_a_rater(tmp_path: Path) -> None:
     path = tmp_path / "all.xlsx"
     with pd.ExcelWriter(path) as book:
         for name, score in (("ann", 3), ("bob", 4)):
-            pd.DataFrame({"item": ["a"], "quality": [score]}).to_excel(book, sheet_name=name, index=False)
+            pd.DataFrame({"item": ["a"], "quality": [score]}).to_excel(
+                book, sheet_name=name, index=False
+            )
     assert set(read_ratings([path]).table["rater"]) == {"ann", "bob"}
     assert read_ratings([f"{path}:bob"]).table["score"].tolist() == [4.0]
 
@@ -139,7 +144,11 @@ def test_no_sheet_is_dropped_for_its_columns(tmp_path: Path) -> None:
         for name, columns in sheets.items():
             pd.DataFrame(columns).to_excel(book, sheet_name=name, index=False)
     found = read_ratings([path])
-    assert dict(zip(found.table["rater"], found.table["score"], strict=True)) == {"ann": 3, "bob": 4, "cy": 5}
+    assert dict(zip(found.table["rater"], found.table["score"], strict=True)) == {
+        "ann": 3,
+        "bob": 4,
+        "cy": 5,
+    }
     assert found.notes == [f"{path}:legend: this sheet names no item and is left out"]
 
 

@@ -61,9 +61,14 @@ def test_a_line_with_more_cells_than_the_header_is_refused(tmp_path: Path) -> No
 def test_ours_saved_by_a_spreadsheet_is_read(tmp_path: Path) -> None:
     """Semicolons, decimal commas and whole numbers written 1.0 change nothing; a failure keeps its reason."""
     failed = changed(method="B", score="", outcome="refused", position="", reason="no, thanks")
-    path = scores_csv(tmp_path / "s.csv", changed(score="5,25", repeat="1.0"), failed, delimiter=";")
+    path = scores_csv(
+        tmp_path / "s.csv", changed(score="5,25", repeat="1.0"), failed, delimiter=";"
+    )
     table = read_scores(path)
     assert table["score"].tolist()[0] == 5.25 and table["score"].isna().tolist() == [False, True]
-    assert table["outcome"].tolist() == ["scored", "refused"] and table["reason"].tolist()[1] == "no, thanks"
+    assert (
+        table["outcome"].tolist() == ["scored", "refused"]
+        and table["reason"].tolist()[1] == "no, thanks"
+    )
     assert table["repeat"].tolist() == [1, 1]
     assert table["position"].dtype == "Int64" and table["position"].isna().tolist() == [False, True]

@@ -20,7 +20,10 @@ def transcript(
     path: Path, edits: list[str], scores: str, sums: str = "", image: str = '<img src="m/{}">'
 ) -> Path:
     """Write a chat in the published form."""
-    turns = [("Ready?", "Yes."), (image.format("6_src.jpg") + "\nThis is the source image.", "A fox.")]
+    turns = [
+        ("Ready?", "Yes."),
+        (image.format("6_src.jpg") + "\nThis is the source image.", "A fox."),
+    ]
     words = ["first", "second", "third", "fourth", "fifth"]
     for number, name in enumerate(edits):
         shown = image.format(name) + "\n\n" if name else ""
@@ -36,11 +39,29 @@ def test_the_published_dialogue_gives_its_published_scores(published_transcript:
     """Every sub-score, overall and stated overall of the recorded example."""
     replayed = read_transcript(published_transcript)
     assert [edit.method for edit in replayed.edits] == [
-        *("SINE", "proxedit", "null_text", "LEDITS_PLUSPLUS", "InstructionPix2Pix", "edict", "DDS", "AIDI"),
+        *(
+            "SINE",
+            "proxedit",
+            "null_text",
+            "LEDITS_PLUSPLUS",
+            "InstructionPix2Pix",
+            "edict",
+            "DDS",
+            "AIDI",
+        ),
     ]
     made = replayed.as_dict()
     assert [edit["overall"] for edit in made["edits"]] == [6.1, 6.8, 8.5, 7, 7.4, 1.3, 7.2, 8.2]
-    assert [edit["stated_overall"] for edit in made["edits"]] == [6.1, 6.8, 8.5, 7, 7.4, 1.3, 7.2, 8.2]
+    assert [edit["stated_overall"] for edit in made["edits"]] == [
+        6.1,
+        6.8,
+        8.5,
+        7,
+        7.4,
+        1.3,
+        7.2,
+        8.2,
+    ]
     assert made["edits"][0]["scores"] == {"acc": 6, "pre": 7, "qua": 5, "real": 6}
     assert made["slips"] == []
     assert made["ranking"][:2] == ["null_text", "AIDI"]
@@ -52,16 +73,24 @@ def test_the_published_dialogue_gives_its_published_scores(published_transcript:
 def test_other_chats_are_read_too(tmp_path: Path, image: str) -> None:
     """Another number of edits, other image tags."""
     path = transcript(
-        tmp_path / "t.md", ["6_a.png", "6_b_c.png"], bulleted([(1, 2, 3, 4), (9, 8, 7, 6)]), image=image
+        tmp_path / "t.md",
+        ["6_a.png", "6_b_c.png"],
+        bulleted([(1, 2, 3, 4), (9, 8, 7, 6)]),
+        image=image,
     )
     replayed = read_transcript(path)
-    assert [(edit.method, float(edit.overall or 0)) for edit in replayed.edits] == [("a", 2.0), ("b_c", 8.0)]
+    assert [(edit.method, float(edit.overall or 0)) for edit in replayed.edits] == [
+        ("a", 2.0),
+        ("b_c", 8.0),
+    ]
 
 
 def test_wrong_sums_are_slips(tmp_path: Path) -> None:
     """The computed overall stands; the judge's wrong one is listed."""
     scores = bulleted([(1, 2, 3, 4), (9, 8, 7, 6)])
-    path = transcript(tmp_path / "t.md", ["6_a.png", "6_b.png"], scores, "- Image 1: 2.0\n- Image 2: 8.5")
+    path = transcript(
+        tmp_path / "t.md", ["6_a.png", "6_b.png"], scores, "- Image 1: 2.0\n- Image 2: 8.5"
+    )
     made = read_transcript(path).as_dict()
     assert made["slips"] == [{"position": 2, "method": "b", "overall": 8, "stated_overall": 8.5}]
     assert [edit["overall"] for edit in made["edits"]] == [2, 8]
@@ -81,15 +110,23 @@ def test_an_image_without_scores_is_unscored(tmp_path: Path) -> None:
 def test_a_turn_whose_image_is_gone_still_counts(tmp_path: Path) -> None:
     """The second edit was shown though its image is lost: the third image's scores stay the third's."""
     path = transcript(
-        tmp_path / "t.md", ["6_a.png", "", "6_c.png"], bulleted([(1, 1, 1, 1), (5, 5, 5, 5), (9, 9, 9, 9)])
+        tmp_path / "t.md",
+        ["6_a.png", "", "6_c.png"],
+        bulleted([(1, 1, 1, 1), (5, 5, 5, 5), (9, 9, 9, 9)]),
     )
     replayed = read_transcript(path)
-    assert [(edit.method, edit.overall) for edit in replayed.edits] == [("a", 1), (None, 5), ("c", 9)]
+    assert [(edit.method, edit.overall) for edit in replayed.edits] == [
+        ("a", 1),
+        (None, 5),
+        ("c", 9),
+    ]
 
 
 def test_a_folder_a_method_names_the_method(tmp_path: Path) -> None:
     """`SINE/6.png` and `DDS/6.png` are SINE's and DDS's."""
-    path = transcript(tmp_path / "t.md", ["SINE/6.png", "DDS/6.png"], bulleted([(1, 1, 1, 1), (2, 2, 2, 2)]))
+    path = transcript(
+        tmp_path / "t.md", ["SINE/6.png", "DDS/6.png"], bulleted([(1, 1, 1, 1), (2, 2, 2, 2)])
+    )
     assert [edit.method for edit in read_transcript(path).edits] == ["SINE", "DDS"]
 
 
@@ -124,6 +161,8 @@ def test_a_transcript_answers_the_dialog_imported_from_it(tmp_path: Path) -> Non
     scores = run.scores()
     assert scores[scores["factor"] == "overall"]["score"].tolist() == [2.0, 8.0]
     with pytest.raises(JudgeError, match="--order given --method a --method b"):
-        lmmscore.run(root, dialog, f"replay:{path}", out=tmp_path / "r2", order="given", methods=["b", "a"])
+        lmmscore.run(
+            root, dialog, f"replay:{path}", out=tmp_path / "r2", order="given", methods=["b", "a"]
+        )
     with pytest.raises(JudgeError, match="no answer to turn 1"):
         lmmscore.run(root, "lmm-score", f"replay:{path}", out=tmp_path / "r3")

@@ -20,7 +20,15 @@ from lmmscore.errors import FileProblem
 from lmmscore.leaderboard.tables import Row
 from lmmscore.report.page import Wish, write_report
 from lmmscore.report.page.album import Album, embedded, sensible_px
-from lmmscore.report.page.drawing import Axis, axis_over, bar, dots, means_axis, rank_strip, round_step
+from lmmscore.report.page.drawing import (
+    Axis,
+    axis_over,
+    bar,
+    dots,
+    means_axis,
+    rank_strip,
+    round_step,
+)
 from lmmscore.report.page.inert import digest_source, inert_json, policy
 from lmmscore.report.page.judged import Judged
 from lmmscore.report.page.names import APART, slug
@@ -42,14 +50,18 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A run in which every text is an attack."""
     folder = tmp_path_factory.mktemp("hostile")
-    return lmmscore.run(hostile.benchmark(folder / "bench"), judge=hostile.HostileJudge(), out=folder / "run")
+    return lmmscore.run(
+        hostile.benchmark(folder / "bench"), judge=hostile.HostileJudge(), out=folder / "run"
+    )
 
 
 @pytest.fixture(scope="module")
 def page(run: Run, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The page about the real run, with ratings."""
     human = hostile.ratings(
-        tmp_path_factory.mktemp("human") / "human.csv", ["boat", "car", "lake"], run.settings["methods"]
+        tmp_path_factory.mktemp("human") / "human.csv",
+        ["boat", "car", "lake"],
+        run.settings["methods"],
     )
     done = CliRunner().invoke(
         program,
@@ -75,7 +87,11 @@ class Reader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
         self._inside = (
-            dict(attrs).get("id") or "script" if tag == "script" else "style" if tag == "style" else ""
+            dict(attrs).get("id") or "script"
+            if tag == "script"
+            else "style"
+            if tag == "style"
+            else ""
         )
 
     def handle_endtag(self, tag: str) -> None:
@@ -116,16 +132,25 @@ def test_every_section_is_there_with_real_headings(page: str) -> None:
     assert sum(tag == "h1" for tag, _ in reader.tags) == 1
 
 
-def test_every_task_and_factor_has_a_table_with_drawn_intervals_and_ranks(page: str, run: Run) -> None:
+def test_every_task_and_factor_has_a_table_with_drawn_intervals_and_ranks(
+    page: str, run: Run
+) -> None:
     """There is a table for each category and factor; means, intervals and ranks are the leaderboard's."""
     reader = Reader(page)
-    tables = [attrs for tag, attrs in reader.tags if tag == "section" and attrs.get("class") == "board"]
+    tables = [
+        attrs for tag, attrs in reader.tags if tag == "section" and attrs.get("class") == "board"
+    ]
     assert len(tables) == 4 * 5
-    labels = [attrs["aria-label"] for tag, attrs in reader.tags if tag == "svg" and "aria-label" in attrs]
+    labels = [
+        attrs["aria-label"] for tag, attrs in reader.tags if tag == "svg" and "aria-label" in attrs
+    ]
     for row in run.leaderboard().table(None).rows:
         low, high = row.mean_interval or (0, 0)
         assert f"{row.method}: mean {row.mean:.2f}, 95% interval {low:.2f}–{high:.2f}" in labels
-        assert any(str(label).startswith(f"{row.method}: rank {row.rank}, 95% interval") for label in labels)
+        assert any(
+            str(label).startswith(f"{row.method}: rank {row.rank}, 95% interval")
+            for label in labels
+        )
 
 
 def test_tables_can_be_copied_as_latex_and_markdown(page: str) -> None:
@@ -137,7 +162,9 @@ def test_tables_can_be_copied_as_latex_and_markdown(page: str) -> None:
     assert "| CleanEdit |" in whole["markdown"] and "cannot read instructions" in whole["markdown"]
 
 
-def test_the_gallery_has_every_edit_with_its_scores_and_what_people_said(page: str, run: Run) -> None:
+def test_the_gallery_has_every_edit_with_its_scores_and_what_people_said(
+    page: str, run: Run
+) -> None:
     """Scores are the run's own, averaged over repeats; the gap to people and between repeats is there."""
     core = Reader(page).data["data-core"]
     items = core["items"][0]  # type: ignore[index]
@@ -170,7 +197,12 @@ def test_every_turn_of_every_conversation_is_on_the_page(page: str, run: Run) ->
                 assert entry is not None
                 said = "".join(part if isinstance(part, str) else part[0] for part in turn["reply"])
                 assert (words[turn["question"]], said) == (entry.question, entry.reply.text)  # type: ignore[index]
-            marked = [part for turn in talk["turns"] for part in turn["reply"] if not isinstance(part, str)]
+            marked = [
+                part
+                for turn in talk["turns"]
+                for part in turn["reply"]
+                if not isinstance(part, str)
+            ]
             assert len(marked) == 6 * 4
             assert all(float(text) == float(read.split("= ")[1]) for text, read in marked)
 
@@ -197,7 +229,9 @@ def test_agreement_is_shown_factor_by_factor(page: str) -> None:
     reader = Reader(page)
     labels = [str(attrs.get("aria-label")) for tag, attrs in reader.tags if tag == "svg"]
     for factor in ("acc", "pre", "qua", "real", "overall"):
-        assert any(label.startswith(f"{factor}: demo's score over people's mean") for label in labels)
+        assert any(
+            label.startswith(f"{factor}: demo's score over people's mean") for label in labels
+        )
         assert any(label.startswith(f"{factor}: demo minus people") for label in labels)
     assert "demo against people" in reader.text
 
@@ -215,7 +249,9 @@ def test_the_policy_allows_nothing_but_the_page_itself(page: str) -> None:
     """No address is allowed but data:, code only by digest, and nothing in the page names a host to fetch from."""
     reader = Reader(page)
     said = next(
-        attrs["content"] for tag, attrs in reader.tags if attrs.get("http-equiv") == "Content-Security-Policy"
+        attrs["content"]
+        for tag, attrs in reader.tags
+        if attrs.get("http-equiv") == "Content-Security-Policy"
     )
     assert said is not None and said.startswith("default-src 'none'; img-src data:; ")
     assert "unsafe" not in said and "http" not in said
@@ -230,7 +266,9 @@ def test_the_policy_allows_nothing_but_the_page_itself(page: str) -> None:
 
 def test_hostile_texts_stay_texts(hostile_run: Run) -> None:
     """No element, attribute or script comes from an instruction, a reply, a name or a parameter."""
-    out = write_report([Judged("<b>run</b>", hostile_run)], Wish(out=hostile_run.path / "report.html"))
+    out = write_report(
+        [Judged("<b>run</b>", hostile_run)], Wish(out=hostile_run.path / "report.html")
+    )
     text = out.read_text(encoding="utf-8")
     reader = Reader(text)
     own = {"broken", "evil.example"}
@@ -244,14 +282,18 @@ def test_hostile_texts_stay_texts(hostile_run: Run) -> None:
     inert = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', text, re.DOTALL)
     assert inert and not any(set("<>&\u2028\u2029") & set(body) for body in inert)
     talks = reader.data["data-talks-0"]
-    said = "".join(part if isinstance(part, str) else part[0] for part in talks[0]["turns"][0]["reply"])  # type: ignore[index]
+    said = "".join(
+        part if isinstance(part, str) else part[0] for part in talks[0]["turns"][0]["reply"]
+    )  # type: ignore[index]
     assert said == " ".join(hostile.ATTACKS)
 
 
 def test_repairs_refusals_and_replaced_scores_are_marked(hostile_run: Run) -> None:
     """A repair turn says so, a refusal is shown as one, and an outcome other than scored carries its reason."""
     judged = Judged("run", hostile_run)
-    marks = {talk.item: [mark for turn in talk.turns for mark in turn.marks] for talk in judged.talks}
+    marks = {
+        talk.item: [mark for turn in talk.turns for mark in turn.marks] for talk in judged.talks
+    }
     assert "refused" in marks["refused"]
     (repaired,) = (talk for talk in judged.talks if talk.item.startswith("b "))
     assert "repair 1" in marks[repaired.item]
@@ -283,10 +325,14 @@ def test_pictures_can_lie_beside_the_page(run: Run, tmp_path: Path) -> None:
     from lmmscore.images import read_header
 
     headers = [read_header(file) for file in files]
-    assert all(header.format == "WEBP" and max(header.width, header.height) <= 64 for header in headers)
+    assert all(
+        header.format == "WEBP" and max(header.width, header.height) <= 64 for header in headers
+    )
 
 
-def test_a_page_without_its_pictures_or_its_ledger_still_says_what_it_can(run: Run, tmp_path: Path) -> None:
+def test_a_page_without_its_pictures_or_its_ledger_still_says_what_it_can(
+    run: Run, tmp_path: Path
+) -> None:
     """A run that was mailed without pictures and ledger gives tables, and says what is missing."""
     mailed = tmp_path / "mailed"
     shutil.copytree(run.path, mailed)
@@ -326,7 +372,9 @@ def test_two_runs_stand_side_by_side(run: Run, hostile_run: Run, tmp_path: Path)
 def test_the_same_run_gives_the_same_figures(run: Run, tmp_path: Path) -> None:
     """Two pages of one run differ in nothing but the time they were made."""
     first, second = (
-        write_report([Judged("demo", run)], Wish(out=tmp_path / "page.html")).read_text(encoding="utf-8")
+        write_report([Judged("demo", run)], Wish(out=tmp_path / "page.html")).read_text(
+            encoding="utf-8"
+        )
         for _ in range(2)
     )
     made = re.compile(r"Made by lmmscore on [^.]*\.")
@@ -385,7 +433,12 @@ def test_drawn_intervals_keep_their_order() -> None:
     assert 0 < drawn.low < drawn.x < drawn.high < 170
     strip = rank_strip(row, 5)
     assert strip is not None and strip.band is not None and strip.allowed is not None
-    assert strip.band[0] < strip.x < strip.band[0] + strip.band[1] < strip.allowed[0] + strip.allowed[1]
+    assert (
+        strip.band[0]
+        < strip.x
+        < strip.band[0] + strip.band[1]
+        < strip.allowed[0] + strip.allowed[1]
+    )
     assert bar(Row(None, "B", None, None, 0, 0.0, {}), axis) is None
     assert rank_strip(Row(None, "B", None, None, 0, 0.0, {}), 5) is None
 
@@ -418,10 +471,14 @@ def test_the_policy_names_each_script() -> None:
 
 
 @pytest.mark.parametrize("out", [".", "folder"])
-def test_a_folder_is_no_page(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str) -> None:
+def test_a_folder_is_no_page(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str
+) -> None:
     """Told to write to a folder, the report names the file that was probably meant, before it begins."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
-    with pytest.raises(FileProblem, match=r"is a folder; name the page, for example (folder/)?report\.html"):
+    with pytest.raises(
+        FileProblem, match=r"is a folder; name the page, for example (folder/)?report\.html"
+    ):
         write_report([Judged("demo", run)], Wish(out=Path(out), assets=True))
     assert list(tmp_path.iterdir()) == [tmp_path / "folder"]

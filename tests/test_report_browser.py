@@ -16,7 +16,9 @@ from tests import hostile
 
 pytestmark = pytest.mark.browser
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
@@ -56,7 +58,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def hostile_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of a run in which every text is an attack."""
     folder = tmp_path_factory.mktemp("hostile")
-    run = lmmscore.run(hostile.benchmark(folder / "bench"), judge=hostile.HostileJudge(), out=folder / "run")
+    run = lmmscore.run(
+        hostile.benchmark(folder / "bench"), judge=hostile.HostileJudge(), out=folder / "run"
+    )
     return write_report([Judged("<script>run</script>", run)], Wish(out=folder / "report.html"))
 
 
@@ -64,7 +68,9 @@ class Tab:
     """A page in the browser, with everything it complained of or asked for."""
 
     def __init__(self, browser: Any, address: str, **context: Any) -> None:
-        self.context = browser.new_context(**{"viewport": {"width": 1300, "height": 900}, **context})
+        self.context = browser.new_context(
+            **{"viewport": {"width": 1300, "height": 900}, **context}
+        )
         self.page = self.context.new_page()
         self.address = address.partition("#")[0]
         self.said: list[str] = []
@@ -73,7 +79,8 @@ class Tab:
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.page.on(
-            "dialog", lambda dialog: (self.said.append(f"dialog {dialog.message}"), dialog.dismiss())
+            "dialog",
+            lambda dialog: (self.said.append(f"dialog {dialog.message}"), dialog.dismiss()),
         )
         self.page.goto(address)
         self.page.wait_for_selector("html.scripted")
@@ -108,10 +115,13 @@ def test_it_opens_without_an_error_or_a_request(tab: Tab) -> None:
 def test_what_is_off_screen_is_not_drawn(tab: Tab) -> None:
     """Before one scrolls down, cards far below hold no pictures; conversations lie packed."""
     assert (
-        tab.page.locator(".item").last.locator("img").count() == 0 or tab.page.evaluate("innerHeight") > 3000
+        tab.page.locator(".item").last.locator("img").count() == 0
+        or tab.page.evaluate("innerHeight") > 3000
     )
     tab.page.locator(".item").last.scroll_into_view_if_needed()
-    tab.page.wait_for_function("() => document.querySelector('.item:last-child').dataset.filled === 'yes'")
+    tab.page.wait_for_function(
+        "() => document.querySelector('.item:last-child').dataset.filled === 'yes'"
+    )
     assert tab.page.locator(".item").last.locator(".edits img").count() == 6
 
 
@@ -127,7 +137,10 @@ def test_the_leaderboard_sorts_by_any_column(tab: Tab) -> None:
     head.locator("button").click()
     assert _methods(tab) == sorted(before) and head.get_attribute("aria-sort") == "ascending"
     head.locator("button").press("Enter")
-    assert _methods(tab) == sorted(before, reverse=True) and head.get_attribute("aria-sort") == "descending"
+    assert (
+        _methods(tab) == sorted(before, reverse=True)
+        and head.get_attribute("aria-sort") == "descending"
+    )
     tab.page.locator(".board:not([hidden]) th[data-sort=rank] button").click()
     assert _methods(tab) == before
 
@@ -177,14 +190,20 @@ def test_edits_stand_best_to_worst_on_the_factor_chosen(tab: Tab) -> None:
         tab.page.select_option("#gallery-tools [name=factor]", label=factor)
         tab.page.locator("#gallery-list").scroll_into_view_if_needed()
         tab.page.wait_for_selector(".item[data-filled] .score")
-        scores = [float(text) for text in tab.page.locator(".item").first.locator(".score").all_inner_texts()]
+        scores = [
+            float(text)
+            for text in tab.page.locator(".item").first.locator(".score").all_inner_texts()
+        ]
         assert len(scores) == 6 and scores == sorted(scores, reverse=True)
 
 
 def test_the_gallery_sorts_by_disagreement(tab: Tab) -> None:
     """With ratings and repeats, items can be put in the order in which judge and people, or repeats, differ."""
     choices = tab.page.locator("#gallery-tools [name=sort] option").all_inner_texts()
-    assert "disagreement between judge and people" in choices and "disagreement between repeats" in choices
+    assert (
+        "disagreement between judge and people" in choices
+        and "disagreement between repeats" in choices
+    )
     tab.page.select_option("#gallery-tools [name=sort]", "people")
     expected = tab.page.evaluate(
         """() => lmm.core.items[0].map((i) => [i.id, Math.max(...i.edits.map((e) => Math.abs(e.gap[0])))])
@@ -221,7 +240,9 @@ def test_the_slider_wipes_between_edit_and_source(tab: Tab) -> None:
     assert tab.page.locator("#compare").is_visible()
     tab.page.keyboard.press("Home")
     assert (
-        tab.page.evaluate("getComputedStyle(document.querySelector('.stage')).getPropertyValue('--wipe')")
+        tab.page.evaluate(
+            "getComputedStyle(document.querySelector('.stage')).getPropertyValue('--wipe')"
+        )
         == "0%"
     )
     tab.page.select_option("#compare-other", label="reference")
@@ -290,7 +311,12 @@ def test_hostile_texts_neither_run_nor_fetch(browser: Any, hostile_report: Path)
     assert opened.fetched == [] and opened.said == []
     assert hostile.ATTACKS[0] in page.inner_text("#gallery-list")
     assert hostile.ATTACKS[1] in page.inner_text("#talk")
-    assert page.locator("#talk a[href^='javascript'], #talk iframe, #talk script, .item script").count() == 0
+    assert (
+        page.locator(
+            "#talk a[href^='javascript'], #talk iframe, #talk script, .item script"
+        ).count()
+        == 0
+    )
     opened.context.close()
 
 
@@ -332,14 +358,22 @@ def test_refusals_and_repairs_can_be_found(browser: Any, hostile_report: Path) -
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1300), ("dark", 390)])
 def test_no_serious_barrier_for_anyone(browser: Any, report: Path, scheme: str, width: int) -> None:
     """axe-core finds no serious or critical violation, light and dark, wide and narrow, and nothing overflows."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="pip install 'lmmscore[dev]'")
-    opened = Tab(browser, report.as_uri(), color_scheme=scheme, viewport={"width": width, "height": 900})
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="pip install 'lmmscore[dev]'"
+    )
+    opened = Tab(
+        browser, report.as_uri(), color_scheme=scheme, viewport={"width": width, "height": 900}
+    )
     opened.page.locator(".item").first.scroll_into_view_if_needed()
     opened.page.wait_for_selector(".item[data-filled] img")
     for details in opened.page.locator("details.behind").all():
         details.evaluate("(d) => { d.open = true; }")
     found = axe.Axe().run(opened.page).response["violations"]
-    grave = [(v["id"], v["nodes"][0]["html"][:120]) for v in found if v["impact"] in ("serious", "critical")]
+    grave = [
+        (v["id"], v["nodes"][0]["html"][:120])
+        for v in found
+        if v["impact"] in ("serious", "critical")
+    ]
     assert grave == []
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
     opened.context.close()
@@ -361,7 +395,9 @@ def test_pictures_beside_the_page_are_shown(browser: Any, tmp_path: Path) -> Non
     page = write_report([Judged("demo", run)], Wish(out=tmp_path / "a page.html", assets=True))
     opened = Tab(browser, page.as_uri())
     opened.page.locator(".item").scroll_into_view_if_needed()
-    opened.page.wait_for_function("() => (document.querySelector('.item .edits img') || {}).naturalWidth > 0")
+    opened.page.wait_for_function(
+        "() => (document.querySelector('.item .edits img') || {}).naturalWidth > 0"
+    )
     assert opened.said == []
     assert all(url.startswith((tmp_path / "a page_assets").as_uri()) for url in opened.fetched)
     opened.context.close()

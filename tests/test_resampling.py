@@ -28,7 +28,9 @@ def test_resampled_means_have_the_spread_scipy_finds() -> None:
     """Mean and standard error of the draws agree with scipy.stats.bootstrap."""
     values = np.random.default_rng(0).gamma(2, 1, (40, 1))
     ours = r.resampled_means(values, draws=20_000, rng=np.random.default_rng(1))
-    theirs = stats.bootstrap((values[:, 0],), np.mean, n_resamples=20_000, rng=np.random.default_rng(2))
+    theirs = stats.bootstrap(
+        (values[:, 0],), np.mean, n_resamples=20_000, rng=np.random.default_rng(2)
+    )
     assert ours.mean() == pytest.approx(values.mean(), abs=0.01)
     assert ours.std(ddof=1) == pytest.approx(theirs.standard_error, rel=0.03)
 
@@ -55,7 +57,9 @@ def test_a_hole_leaves_only_its_method() -> None:
 def test_tasks_are_drawn_within_and_weigh_the_same() -> None:
     """With the mean over tasks, a task of one item always counts half of two."""
     values = np.array([[0.0], [10.0], [100.0]])
-    draws = r.resampled_task_means(values, np.array([0, 0, 1]), draws=300, rng=np.random.default_rng(0))
+    draws = r.resampled_task_means(
+        values, np.array([0, 0, 1]), draws=300, rng=np.random.default_rng(0)
+    )
     assert set(draws[:, 0]) == {50.0, 52.5, 55.0}
 
 
@@ -76,7 +80,9 @@ def test_few_items_cut_off_less_than_many() -> None:
     cuts = [r.tail([n], level=0.95) for n in (3, 10, 100, 100_000)]
     assert cuts == sorted(cuts)
     assert cuts[-1] == pytest.approx(0.025, abs=1e-4)
-    assert r.tail([10], level=0.95) == pytest.approx(stats.norm.cdf(-stats.t.ppf(0.975, 9) * (10 / 9) ** 0.5))
+    assert r.tail([10], level=0.95) == pytest.approx(
+        stats.norm.cdf(-stats.t.ppf(0.975, 9) * (10 / 9) ** 0.5)
+    )
 
 
 def test_one_value_has_no_interval() -> None:

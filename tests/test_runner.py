@@ -36,7 +36,9 @@ def recorded(path: Path) -> int:
         return int(connection.execute("SELECT count(*) FROM exchange").fetchone()[0])
 
 
-def test_a_full_disk_for_the_scores_costs_no_answer_in_flight(tmp_path: Path, make_benchmark: Maker) -> None:
+def test_a_full_disk_for_the_scores_costs_no_answer_in_flight(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
     """When scores.csv cannot be written, what was asked is still answered and recorded before the run ends."""
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full here")
@@ -44,12 +46,16 @@ def test_a_full_disk_for_the_scores_costs_no_answer_in_flight(tmp_path: Path, ma
     (tmp_path / "r").mkdir()
     (tmp_path / "r" / "scores.csv.part").symlink_to("/dev/full")
     with pytest.raises(LmmscoreError, match=r"No space left.*every reply so far is in the ledger"):
-        lmmscore.run(root, judge=judge, out=tmp_path / "r", ledger=tmp_path / "l.sqlite", concurrency=8)
+        lmmscore.run(
+            root, judge=judge, out=tmp_path / "r", ledger=tmp_path / "l.sqlite", concurrency=8
+        )
     assert 0 < judge.charged < 60 * 7, "the run was stopped"
     assert recorded(tmp_path / "l.sqlite") == judge.charged
 
 
-def test_a_bug_in_one_session_costs_no_answer_of_another(tmp_path: Path, make_benchmark: Maker) -> None:
+def test_a_bug_in_one_session_costs_no_answer_of_another(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
     """A judge that breaks is raised, after what the other sessions had asked is recorded; nothing new is asked."""
     root = make_benchmark(items=40)
 
@@ -121,7 +127,9 @@ def test_a_cancelled_run_does_not_wait(tmp_path: Path, make_benchmark: Maker) ->
     asyncio.run(cancelled())
 
 
-def test_what_was_broken_off_says_why_to_those_who_wait(tmp_path: Path, make_benchmark: Maker) -> None:
+def test_what_was_broken_off_says_why_to_those_who_wait(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
     """After a break the runner's error names the cause, for whoever holds the runner."""
     runners: list[Runner] = []
     judge = ScriptedJudge(lambda _: 1 // 0)  # type: ignore[arg-type, return-value]

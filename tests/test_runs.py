@@ -56,7 +56,8 @@ def test_a_folder_being_written_by_another_process_is_refused_at_once(
     other, asked = holder(out), ScriptedJudge(fair_answer)
     try:
         with pytest.raises(
-            FileProblem, match=rf"r: another run is writing it \(process {other.pid}\); wait .*--out"
+            FileProblem,
+            match=rf"r: another run is writing it \(process {other.pid}\); wait .*--out",
         ):
             lmmscore.run(root, judge=asked, out=out, repeats=2)
         assert asked.asked == []
@@ -75,7 +76,9 @@ def test_a_killed_run_holds_nothing_up(tmp_path: Path, make_benchmark: Maker) ->
     assert names == ["ledger.sqlite", "run.yaml", "scores.csv", "sessions.jsonl"]
 
 
-def test_a_run_that_was_refused_or_failed_holds_nothing_up(tmp_path: Path, make_benchmark: Maker) -> None:
+def test_a_run_that_was_refused_or_failed_holds_nothing_up(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
     """In a notebook a run that could not start leaves its folder free for the next cell."""
     root, out = make_benchmark(items=1), tmp_path / "r"
     (tmp_path / "text").write_text("this is no ledger, nor was it ever one; " * 100)

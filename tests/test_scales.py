@@ -38,12 +38,20 @@ def test_equal_sums_tie() -> None:
     factors = load_dialog("lmm-score").factors
     weights = weights_of(factors)
     totals = {
-        overall("weighted", factors, dict(zip(weights, map(Fraction, scores), strict=True)), weights)
+        overall(
+            "weighted", factors, dict(zip(weights, map(Fraction, scores), strict=True)), weights
+        )
         for scores in product(range(1, 11), repeat=4)
     }
     assert len(totals) == 91
     assert (
-        len({0.4 * a + 0.3 * p + 0.2 * q + 0.1 * r for a, p, q, r in product(range(1, 11), repeat=4)}) == 256
+        len(
+            {
+                0.4 * a + 0.3 * p + 0.2 * q + 0.1 * r
+                for a, p, q, r in product(range(1, 11), repeat=4)
+            }
+        )
+        == 256
     )
 
 

@@ -16,8 +16,14 @@ def test_the_schema_admits_exactly_the_scale() -> None:
     dialog = load_dialog("factors-12")
     form = dialog.turns[0].form
     assert form is not None
-    schema = json.loads(reply_schema(form, dialog.factors, dialog.setting_values({"against": "source"})))
-    good = {"online_factor_results": {f.key: {"score": 7, "justification": "Clear."} for f in dialog.factors}}
+    schema = json.loads(
+        reply_schema(form, dialog.factors, dialog.setting_values({"against": "source"}))
+    )
+    good = {
+        "online_factor_results": {
+            f.key: {"score": 7, "justification": "Clear."} for f in dialog.factors
+        }
+    }
     jsonschema.validate(good, schema)
     for wrong in (8, 6.5, "7"):
         good["online_factor_results"]["alignment"]["score"] = wrong
@@ -31,7 +37,9 @@ def test_values_are_enumerated() -> None:
     form = dialog.turns[0].form
     assert form is not None
     schema = json.loads(reply_schema(form, dialog.factors, {}))
-    enums = [schema["properties"][factor.key]["properties"]["score"]["enum"] for factor in dialog.factors]
+    enums = [
+        schema["properties"][factor.key]["properties"]["score"]["enum"] for factor in dialog.factors
+    ]
     assert enums == [[0, 1], [0, 0.5, 1], [0, 1]]
 
 

@@ -18,7 +18,9 @@ from lmmscore.scorefiles import Layout, read_score_file, scores_in
 from lmmscore.scores import SCORE_COLUMNS, read_scores
 
 JUDGES = Path(__file__).parents[1].parent / "shared" / "data" / "mllm-judge"
-needs_data = pytest.mark.skipif(not JUDGES.is_dir(), reason="the judges' files are not beside the repository")
+needs_data = pytest.mark.skipif(
+    not JUDGES.is_dir(), reason="the judges' files are not beside the repository"
+)
 
 
 def nested(path: Path, lines: list[dict[str, object]]) -> str:
@@ -42,7 +44,10 @@ def test_all_layouts_give_the_same_scores(tmp_path: Path) -> None:
     rich = nested(tmp_path / "rich.jsonl", [{"image_id": k, "results": v} for k, v in full.items()])
     plain = nested(
         tmp_path / "plain.jsonl",
-        [{"image_id": k, "results": {f: int(s["score"]) for f, s in v.items()}} for k, v in full.items()],
+        [
+            {"image_id": k, "results": {f: int(s["score"]) for f, s in v.items()}}
+            for k, v in full.items()
+        ],
     )
     long, wide = tmp_path / "long.csv", tmp_path / "wide.csv"
     long.write_text("item,factor,score\na,q,5\na,r,6\nb,q,2\nb,r,3\n", encoding="utf-8")
@@ -52,14 +57,18 @@ def test_all_layouts_give_the_same_scores(tmp_path: Path) -> None:
     assert all(by_factor(str(path)) == expected for path in (plain, long, wide))
 
 
-@given(st.dictionaries(st.sampled_from("abcdef"), st.integers(-9, 9).map(lambda n: n / 4), min_size=1))
+@given(
+    st.dictionaries(st.sampled_from("abcdef"), st.integers(-9, 9).map(lambda n: n / 4), min_size=1)
+)
 @settings(max_examples=40, deadline=None)
 def test_whatever_is_written_is_read_back(
     tmp_path_factory: pytest.TempPathFactory, scores: dict[str, float]
 ) -> None:
     """Any scores of any factors survive the way through a file of another tool and our own scores.csv."""
     folder = tmp_path_factory.mktemp("s")
-    spec = nested(folder / "j.jsonl", [{"id": "x", "r": {k: {"score": v} for k, v in scores.items()}}])
+    spec = nested(
+        folder / "j.jsonl", [{"id": "x", "r": {k: {"score": v} for k, v in scores.items()}}]
+    )
     out = folder / "scores.csv"
     assert CliRunner().invoke(command, [spec, "--out", str(out)]).exit_code == 0
     table = read_scores(out)
@@ -105,7 +114,9 @@ def test_a_factor_the_dialog_does_not_know_is_named(tmp_path: Path) -> None:
 def test_methods_tasks_and_repeats_are_kept(tmp_path: Path) -> None:
     """A column each for method, task and repeat; or the task found in the id by a pattern."""
     path = tmp_path / "wide.csv"
-    path.write_text("item,model,category,repeat,q\na_add_1,X,add,1,3\na_add_1,X,add,2,4\n", encoding="utf-8")
+    path.write_text(
+        "item,model,category,repeat,q\na_add_1,X,add,1,3\na_add_1,X,add,2,4\n", encoding="utf-8"
+    )
     table = read_score_file(str(path))
     assert table[["method", "task", "repeat"]].drop_duplicates().values.tolist() == [
         ["X", "add", 1],
@@ -227,7 +238,9 @@ def test_a_number_off_every_scale_is_asked_about(tmp_path: Path) -> None:
 def test_a_repeat_is_a_whole_number_from_one(tmp_path: Path, repeat: str) -> None:
     """No repeat is quietly made the first."""
     path = csv_file(tmp_path / "s.csv", f"item,repeat,q\n1,1,3\n1,{repeat},4\n")
-    with pytest.raises(FileProblem, match=rf"s\.csv:3: repeat '{repeat}' is not a whole number from 1"):
+    with pytest.raises(
+        FileProblem, match=rf"s\.csv:3: repeat '{repeat}' is not a whole number from 1"
+    ):
         read_score_file(path)
 
 
@@ -265,7 +278,9 @@ def test_an_output_that_cannot_be_written_is_named(tmp_path: Path, out: str) -> 
     """A folder, or a file in a folder that is not there, is one line and no traceback."""
     path = csv_file(tmp_path / "s.csv", "item,q\n1,3\n")
     result = CliRunner().invoke(command, [path, "-o", str(tmp_path / out)])
-    assert isinstance(result.exception, FileProblem) and "cannot be written" in str(result.exception)
+    assert isinstance(result.exception, FileProblem) and "cannot be written" in str(
+        result.exception
+    )
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,10 @@ def weighed(means: dict[str, tuple[float, float]], sample: int = 4_000) -> Sensi
 def test_a_method_better_in_every_factor_is_always_first() -> None:
     """No weights can put it second, and the statement says that nothing depends on them."""
     found = weighed({"A": (9.0, 8.0), "B": (7.0, 7.0)})
-    assert [(s.method, s.first, s.depends) for s in found.standings] == [("A", 1.0, False), ("B", 0.0, False)]
+    assert [(s.method, s.first, s.depends) for s in found.standings] == [
+        ("A", 1.0, False),
+        ("B", 0.0, False),
+    ]
     assert found.reversible == ()
     assert "No rank depends" in statement(found)
 
@@ -60,12 +63,19 @@ def test_only_ranks_that_can_change_are_said_to_depend() -> None:
 def test_equal_methods_always_share_their_rank() -> None:
     """Twins are first together under all weights."""
     found = weighed({"A": (5.0, 6.0), "B": (5.0, 6.0)})
-    assert [(s.rank, s.first, s.depends) for s in found.standings] == [(1, 1.0, False), (1, 1.0, False)]
+    assert [(s.rank, s.first, s.depends) for s in found.standings] == [
+        (1, 1.0, False),
+        (1, 1.0, False),
+    ]
 
 
 def test_one_factor_leaves_nothing_to_weigh() -> None:
     """With one factor there are no weights to vary, and that is said."""
     with pytest.raises(LmmscoreError, match="no weights to vary"):
         sensitivity(
-            tidy([{"factor": "acc", "score": 5.0}]), None, task=None, sample=9, rng=np.random.default_rng(0)
+            tidy([{"factor": "acc", "score": 5.0}]),
+            None,
+            task=None,
+            sample=9,
+            rng=np.random.default_rng(0),
         )

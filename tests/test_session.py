@@ -39,7 +39,11 @@ def scoring(*replies: str | Reply) -> Answer:
     def answer(conversation: Conversation) -> str | Reply:
         assert conversation.message is not None
         text = conversation.message.text
-        return waiting.pop(0) if "Now give your scores" in text or "could not read" in text else "I see."
+        return (
+            waiting.pop(0)
+            if "Now give your scores" in text or "could not read" in text
+            else "I see."
+        )
 
     return answer
 
@@ -96,7 +100,9 @@ def test_the_judge_never_learns_a_methods_name(tmp_path: Path, make_benchmark: M
     for message in judge.asked[-1].messages:
         assert "SecretSauce" not in message.text
         assert all(b"SecretSauce" not in image.data() for image in message.images)
-    assert b"SecretSauce" not in b"".join(path.read_bytes() for path in tmp_path.glob("session.sqlite*"))
+    assert b"SecretSauce" not in b"".join(
+        path.read_bytes() for path in tmp_path.glob("session.sqlite*")
+    )
 
 
 def test_a_missing_factor_is_asked_for_exactly(tmp_path: Path, make_benchmark: Maker) -> None:
@@ -177,7 +183,9 @@ def test_a_filtered_question_is_filtered_not_failed(tmp_path: Path, make_benchma
     assert outcomes(result) == ["filtered", "filtered"]
 
 
-def test_slips_of_arithmetic_are_counted_and_not_used(tmp_path: Path, make_benchmark: Maker) -> None:
+def test_slips_of_arithmetic_are_counted_and_not_used(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
     """The judge's own overall is compared with ours, never taken."""
 
     def answer(conversation: Conversation) -> str:
@@ -189,13 +197,15 @@ def test_slips_of_arithmetic_are_counted_and_not_used(tmp_path: Path, make_bench
         return "I see."
 
     result, _ = played(tmp_path, make_benchmark(), answer)
-    assert [(position, float(exact), float(stated)) for position, exact, stated in slips(result)] == [
-        (2, 6.8, 9.9)
-    ]
+    assert [
+        (position, float(exact), float(stated)) for position, exact, stated in slips(result)
+    ] == [(2, 6.8, 9.9)]
     assert [float(row.score or 0) for row in overalls(result)] == [6.1, 6.8]
 
 
-def test_a_broken_picture_fails_its_session_with_the_path(tmp_path: Path, make_benchmark: Maker) -> None:
+def test_a_broken_picture_fails_its_session_with_the_path(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
     """A picture that cannot be shown is named."""
     root = make_benchmark()
 
@@ -222,7 +232,13 @@ def test_scores_may_be_read_from_several_turns(tmp_path: Path, make_benchmark: M
             "overall": "mean",
             "factors": [{"key": k, "scale": {"min": 1, "max": 5}} for k in ("look", "fit")],
             "turns": [
-                {"name": "one", "show": ["edit"], "say": "Look?", "read": "scores", "factors": ["look"]},
+                {
+                    "name": "one",
+                    "show": ["edit"],
+                    "say": "Look?",
+                    "read": "scores",
+                    "factors": ["look"],
+                },
                 {"name": "two", "say": "Fit?", "read": "scores", "factors": ["fit"]},
             ],
             "repair": {"say": "{{problems}}"},
@@ -233,5 +249,9 @@ def test_scores_may_be_read_from_several_turns(tmp_path: Path, make_benchmark: M
     with Ledger(tmp_path / "l.sqlite") as ledger:
         judge = Recorded(ScriptedJudge(lambda _: next(replies)), ledger)
         result = asyncio.run(play(Session(dialog, item, 1, ("alpha",)), judge, Pictures(Recipe())))
-    assert {row.factor: row.score for row in scores_of(result)} == {"look": 4, "fit": 3, OVERALL: 3.5}
+    assert {row.factor: row.score for row in scores_of(result)} == {
+        "look": 4,
+        "fit": 3,
+        OVERALL: 3.5,
+    }
     assert all(row.outcome == Outcome.SCORED for row in scores_of(result))

@@ -24,14 +24,18 @@ DEMO = Path(__file__).parents[1] / "media" / "demo"
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A real run of one item, judged twice."""
-    return lmmscore.run(DEMO, out=tmp_path_factory.mktemp("show") / "run", items=["boat"], repeats=2)
+    return lmmscore.run(
+        DEMO, out=tmp_path_factory.mktemp("show") / "run", items=["boat"], repeats=2
+    )
 
 
 @pytest.fixture(scope="module")
 def per_edit(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A real run in which each edit has a conversation of its own."""
     out = tmp_path_factory.mktemp("show") / "edits"
-    return lmmscore.run(DEMO, "factors-12", out=out, items=["boat"], methods=["CleanEdit", "TintLeak"])
+    return lmmscore.run(
+        DEMO, "factors-12", out=out, items=["boat"], methods=["CleanEdit", "TintLeak"]
+    )
 
 
 def show(*words: str) -> Result:
@@ -45,14 +49,20 @@ def test_it_prints_every_turn_and_what_was_read(run: Run) -> None:
     assert done.exit_code == 0
     text = done.stdout
     assert "Change the midday sky and sea to a sunset" in text
-    assert text.index("1 greeting") < text.index("5 edit · Image 1 (method: ") < text.index("Read from it")
+    assert (
+        text.index("1 greeting")
+        < text.index("5 edit · Image 1 (method: ")
+        < text.index("Read from it")
+    )
     assert "\x1b" not in text
     assert not any(line != line.rstrip() for line in text.splitlines())
     shown = run.scores()
     first = shown[(shown["repeat"] == 1) & (shown["factor"] == "overall")]
     for method, score in zip(first["method"], first["score"], strict=True):
         line = next(
-            line for line in text.splitlines() if line.split()[1:2] == [method] and len(line.split()) == 8
+            line
+            for line in text.splitlines()
+            if line.split()[1:2] == [method] and len(line.split()) == 8
         )
         assert float(line.split()[-2]) == pytest.approx(score)
 
@@ -60,7 +70,11 @@ def test_it_prints_every_turn_and_what_was_read(run: Run) -> None:
 def test_numbers_read_as_scores_stand_out(run: Run) -> None:
     """On a terminal the numbers that became scores are highlighted in the judge's own words, and only those."""
     console = Console(
-        file=io.StringIO(), force_terminal=True, width=100, color_system="standard", legacy_windows=False
+        file=io.StringIO(),
+        force_terminal=True,
+        width=100,
+        color_system="standard",
+        legacy_windows=False,
     )
     print_talks(find(run, "boat", 1, "", ""), run.scores(), console)
     text = console.file.getvalue()  # type: ignore[attr-defined]
@@ -69,7 +83,9 @@ def test_numbers_read_as_scores_stand_out(run: Run) -> None:
 
 def test_a_repeat_is_chosen(run: Run) -> None:
     """--repeat 2 shows the second conversation, with its own order."""
-    first, second = (json.loads(show(str(run.path), "boat", "--repeat", n, "--json").stdout) for n in "12")
+    first, second = (
+        json.loads(show(str(run.path), "boat", "--repeat", n, "--json").stdout) for n in "12"
+    )
     assert [talk["repeat"] for talk in second["conversations"]] == [2]
     assert first["conversations"][0]["order"] != second["conversations"][0]["order"]
 

@@ -27,7 +27,9 @@ def visual(adherence: tuple[float, float, float], context: float) -> ScriptedJud
         assert conversation.message is not None
         if "THREE metrics" in conversation.message.text:
             scores = zip(METRICS, adherence, strict=True)
-            return "Sure.\n" + json.dumps({key: {"reason": "Seen.", "score": score} for key, score in scores})
+            return "Sure.\n" + json.dumps(
+                {key: {"reason": "Seen.", "score": score} for key, score in scores}
+            )
         return "## Decision\nFine.\n" + json.dumps(
             {"Contextual_Preservation": {"reason": "Seen.", "score": context}}
         )
@@ -40,7 +42,9 @@ def overall(run: lmmscore.Run, factor: str = "overall") -> float:
     return float(scores[scores["factor"] == factor]["score"].iloc[0])
 
 
-def test_the_suite_is_the_geometric_mean_of_its_members(tmp_path: Path, make_benchmark: Maker) -> None:
+def test_the_suite_is_the_geometric_mean_of_its_members(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
     """Adherence (mean of three) and preservation, combined; each member's overall stands under its name."""
     root = make_benchmark(items=1, methods=("a",), kinds=KINDS)
     run = lmmscore.run(root, "visual", visual((1, 0.5, 0), 1), out=tmp_path / "r")
@@ -55,7 +59,9 @@ def test_any_zero_gives_zero(tmp_path: Path, make_benchmark: Maker) -> None:
     assert overall(lmmscore.run(root, "visual", visual((1, 1, 1), 0), out=tmp_path / "r")) == 0
 
 
-def test_where_adherence_is_zero_preservation_is_not_asked(tmp_path: Path, make_benchmark: Maker) -> None:
+def test_where_adherence_is_zero_preservation_is_not_asked(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
     """The gate saves the second call; the overall is 0 and says why; nothing counts as unscored."""
     root = make_benchmark(items=1, methods=("a", "b"), kinds=KINDS)
     judge = visual((0, 0, 0), 1)
@@ -79,16 +85,24 @@ def test_an_unreadable_member_leaves_no_overall(tmp_path: Path, make_benchmark: 
 def test_a_suite_of_unlike_members_is_refused(tmp_path: Path, make_benchmark: Maker) -> None:
     """Conversations about an item and about an edit cannot be combined edit by edit."""
     path = tmp_path / "s.yaml"
-    path.write_text("suite: s\nversion: 1\ntitle: S\nmembers: [lmm-score, visual-context]\ncombine: mean\n")
+    path.write_text(
+        "suite: s\nversion: 1\ntitle: S\nmembers: [lmm-score, visual-context]\ncombine: mean\n"
+    )
     with pytest.raises(DialogError, match="all members must cover"):
-        lmmscore.run(make_benchmark(kinds=KINDS), str(path), visual((1, 1, 1), 1), out=tmp_path / "r")
+        lmmscore.run(
+            make_benchmark(kinds=KINDS), str(path), visual((1, 1, 1), 1), out=tmp_path / "r"
+        )
 
 
 def test_justifications_of_another_length_are_noted(tmp_path: Path, make_benchmark: Maker) -> None:
     """15 to 30 words were asked for: three words are a note, not a failure."""
     keys = ("unchanged_regions", "global_consistency", "identity_preservation")
     reply = json.dumps(
-        {"online_factor_results": {k: {"score": 5, "justification": "Looks quite fine."} for k in keys}}
+        {
+            "online_factor_results": {
+                k: {"score": 5, "justification": "Looks quite fine."} for k in keys
+            }
+        }
     )
     root = make_benchmark(items=1, methods=("a",))
     run = lmmscore.run(

@@ -36,7 +36,8 @@ def test_escaped_text_fills_to_itself(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "word"), [(1, "first"), (8, "eighth"), (20, "twentieth"), (21, "21st"), (112, "112th")]
+    ("number", "word"),
+    [(1, "first"), (8, "eighth"), (20, "twentieth"), (21, "21st"), (112, "112th")],
 )
 def test_ordinals(number: int, word: str) -> None:
     """Places are said in words up to twenty, in figures beyond."""

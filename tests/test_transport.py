@@ -65,7 +65,10 @@ def test_large_bodies_arrive_as_written_again_and_again() -> None:
         replies = ask(server.url, talk_of(*SIZES), talk_of(1), talk_of(*SIZES))
     assert replies[0].text == replies[2].text != replies[1].text
     assert len({one.size for one in server.served}) == 2
-    assert [part["type"] for part in server.served[0].body["messages"][4]["content"]] == ["image_url", "text"]
+    assert [part["type"] for part in server.served[0].body["messages"][4]["content"]] == [
+        "image_url",
+        "text",
+    ]
 
 
 def test_over_tls_everything_is_encrypted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +96,8 @@ def test_over_tls_everything_is_encrypted(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    ("host", "said"), [("127.0.0.1", "set SSL_CERT_FILE"), ("elsewhere.test", "IP address mismatch")]
+    ("host", "said"),
+    [("127.0.0.1", "set SSL_CERT_FILE"), ("elsewhere.test", "IP address mismatch")],
 )
 def test_a_certificate_that_is_not_trusted_is_named_at_once(
     host: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -139,7 +143,9 @@ def slow_reader(taken: list[bytes]) -> Iterator[str]:
                     parts.append(sock.recv(random.Random(len(parts)).randrange(1, 200_000)))
                 taken.append(b"".join(parts))
                 answer = b'{"choices": [{"message": {"content": "Seen."}}]}'
-                sock.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(answer), answer))
+                sock.sendall(
+                    b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(answer), answer)
+                )
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()

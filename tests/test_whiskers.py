@@ -15,7 +15,9 @@ numbers = st.floats(-1e6, 1e6)
 
 @given(
     st.lists(
-        st.tuples(st.text(st.characters(codec="utf-8", exclude_categories=["C"]), max_size=40), numbers),
+        st.tuples(
+            st.text(st.characters(codec="utf-8", exclude_categories=["C"]), max_size=40), numbers
+        ),
         min_size=1,
     )
 )

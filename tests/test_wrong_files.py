@@ -63,7 +63,9 @@ def test_check_lists_a_truncated_picture_among_the_others(make_benchmark: Maker)
     good.write_bytes(good.read_bytes()[:60])
     (root / "edits" / "i1_beta.png").write_bytes(b"")
     problems = [f"{problem}" for problem in inspect(load_benchmark(root))]
-    assert any("i0_alpha" in text for text in problems) and any("i1_beta" in text for text in problems)
+    assert any("i0_alpha" in text for text in problems) and any(
+        "i1_beta" in text for text in problems
+    )
 
 
 def test_a_file_in_another_language_starts_no_program(
@@ -77,7 +79,9 @@ def test_a_file_in_another_language_starts_no_program(
 
     monkeypatch.setattr(subprocess, "Popen", never)
     path = tmp_path / "edit.png"
-    path.write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n")
+    path.write_bytes(
+        b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n"
+    )
     for look in (read_header, load_rgb):
         with pytest.raises(ImageProblem, match="not a picture"):
             look(path)
@@ -156,7 +160,13 @@ turns:
 - {name: one, show: [SHOW], say: "SAY", read: scores}
 repair: {say: "{{problems}}"}
 """
-SOUND = {"WEIGHT": "0.4", "SCALE": "{min: 1, max: 10}", "KEY": "b", "SHOW": "edit", "SAY": "Judge it."}
+SOUND = {
+    "WEIGHT": "0.4",
+    "SCALE": "{min: 1, max: 10}",
+    "KEY": "b",
+    "SHOW": "edit",
+    "SAY": "Judge it.",
+}
 
 
 @pytest.mark.parametrize(
@@ -225,7 +235,11 @@ def test_only_what_can_be_set_is_offered() -> None:
 def test_a_method_listed_twice_is_a_problem(make_benchmark: Maker) -> None:
     """It would be shown twice and ranked against itself."""
     root = make_benchmark(items=1)
-    text = (root / "benchmark.yaml").read_text().replace("[alpha, beta, gamma]", "[alpha, alpha, beta]")
+    text = (
+        (root / "benchmark.yaml")
+        .read_text()
+        .replace("[alpha, beta, gamma]", "[alpha, alpha, beta]")
+    )
     (root / "benchmark.yaml").write_text(text)
     with pytest.raises(LmmscoreError, match="'alpha' is listed twice"):
         load_benchmark(root)

@@ -29,7 +29,8 @@ def test_broken_yaml_names_file_line_and_column() -> None:
 def test_alias_bomb_is_refused_at_once() -> None:
     """A few bytes of YAML cannot unfold to gigabytes: aliases are not allowed at all."""
     bomb = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "\n".join(
-        f"{chr(98 + i)}: &{chr(98 + i)} [{','.join('*' + chr(97 + i) for _ in range(9))}]" for i in range(12)
+        f"{chr(98 + i)}: &{chr(98 + i)} [{','.join('*' + chr(97 + i) for _ in range(9))}]"
+        for i in range(12)
     )
     with pytest.raises(FileProblem, match="aliases"):
         parse_yaml(bomb, "bomb.yaml")

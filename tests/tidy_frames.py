@@ -56,7 +56,9 @@ def judged(
             places = rng.permutation(methods) + 1
             for m in range(methods):
                 numbers = {f: int(rng.integers(20, 80)) + 4 * m for f in FACTORS}
-                total = 4 * numbers["acc"] + 3 * numbers["pre"] + 2 * numbers["qua"] + numbers["real"]
+                total = (
+                    4 * numbers["acc"] + 3 * numbers["pre"] + 2 * numbers["qua"] + numbers["real"]
+                )
                 bad = rng.random() < holes
                 for factor, tenths in {**numbers, "overall": total / 10}.items():
                     rows.append(

@@ -100,13 +100,19 @@ def reference() -> str:
 def _section(title: str, model: type[BaseModel], level: int, seen: set[type]) -> list[str]:
     """Return a model's keys as a table, followed by the models inside it."""
     seen.add(model)
-    text = [f"{'#' * level} {title}\n\n", f"{_first_line(model)}\n\n", "| key | | meaning |\n|---|---|---|\n"]
+    text = [
+        f"{'#' * level} {title}\n\n",
+        f"{_first_line(model)}\n\n",
+        "| key | | meaning |\n|---|---|---|\n",
+    ]
     inner: dict[type[BaseModel], str] = {}
     for name, field in model.model_fields.items():
         kind, models = _kind(field.annotation)
         inner |= dict.fromkeys(models, name)
         default = (
-            "**needed**" if field.is_required() else _default(field.get_default(call_default_factory=True))
+            "**needed**"
+            if field.is_required()
+            else _default(field.get_default(call_default_factory=True))
         )
         text.append(f"| `{name}` | {kind}, {default} | {_cell(field.description or '')} |\n")
     text.append("\n")
@@ -185,7 +191,11 @@ def _command(command: click.Command, path: str, level: int) -> list[str]:
 
 
 def _help(command: click.Command, path: str) -> str:
-    settings = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "terminal_width": 100}
+    settings = {
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "terminal_width": 100,
+    }
     context = click.Context(command, info_name=path, **settings)  # type: ignore[arg-type]
     return command.get_help(context) + "\n"
 

@@ -24,7 +24,10 @@ CELLS: list[tuple[str, str]] = [
         "demo = bundled('media') / 'demo'\n"
         "run = lmmscore.run(demo, judge='pixels', tasks=['color_change'], out='results/tour')\nrun",
     ),
-    ("markdown", "Every score, tidy: one row an edit, repeat and factor. Only `scored` carries a number."),
+    (
+        "markdown",
+        "Every score, tidy: one row an edit, repeat and factor. Only `scored` carries a number.",
+    ),
     ("code", "run.scores().head()"),
     (
         "markdown",
@@ -65,7 +68,9 @@ def notebook() -> nbformat.NotebookNode:
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"  # random ids would change the file at every writing
     book = nbformat.v4.new_notebook(cells=cells)
-    book["metadata"] = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    book["metadata"] = {
+        "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}
+    }
     return book
 
 

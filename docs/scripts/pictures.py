@@ -36,7 +36,9 @@ class Drawing:
             f'stroke="{colour}" stroke-width="{width}"{extra}/>'
         )
 
-    def dot(self, x: float, y: float, colour: str = BLUE, radius: float = 5, hollow: bool = False) -> None:
+    def dot(
+        self, x: float, y: float, colour: str = BLUE, radius: float = 5, hollow: bool = False
+    ) -> None:
         """Draw a dot."""
         fill = "white" if hollow else colour
         self.marks.append(
@@ -50,7 +52,13 @@ class Drawing:
         )
 
     def text(
-        self, x: float, y: float, words: str, colour: str = "#111827", size: int = 13, anchor: str = "start"
+        self,
+        x: float,
+        y: float,
+        words: str,
+        colour: str = "#111827",
+        size: int = 13,
+        anchor: str = "start",
     ) -> None:
         """Write a few words."""
         self.marks.append(
@@ -132,7 +140,9 @@ def ceiling() -> Drawing:
     for column, (name, bars) in enumerate(counts.items()):
         left = 60 + column * 310
         for step, count in enumerate(bars):
-            d.bar(left + step * 34, 190 - count * 11, 26, count * 11, BLUE if name == "A" else ORANGE)
+            d.bar(
+                left + step * 34, 190 - count * 11, 26, count * 11, BLUE if name == "A" else ORANGE
+            )
             d.text(left + step * 34 + 13, 208, str(step + 1), GREY, 11, "middle")
         d.text(left, 40, f"method {name}: most edits get the highest score", size=13)
     return d

@@ -21,7 +21,10 @@ def main() -> None:
         run = Path(folder) / "demo"
         for words in (["demo", "--out", str(run)], ["report", str(run)]):
             subprocess.run(
-                [sys.executable, "-m", "lmmscore", *words], check=True, cwd=ROOT, capture_output=True
+                [sys.executable, "-m", "lmmscore", *words],
+                check=True,
+                cwd=ROOT,
+                capture_output=True,
             )
         picture = Path(folder) / "report.png"
         with sync_playwright() as playwright:
@@ -29,7 +32,9 @@ def main() -> None:
                 executable_path=shutil.which("chromium"), args=["--no-sandbox"]
             )
             page = browser.new_page(
-                viewport={"width": 1400, "height": 900}, device_scale_factor=1.3, color_scheme="light"
+                viewport={"width": 1400, "height": 900},
+                device_scale_factor=1.3,
+                color_scheme="light",
             )
             page.goto((run / "report.html").as_uri())
             page.wait_for_load_state("networkidle")
@@ -38,7 +43,9 @@ def main() -> None:
             ).scroll_into_view_if_needed()  # pictures are loaded when they come into view
             page.wait_for_timeout(500)
             page.evaluate("scrollTo(0, 0)")
-            top, boat = (page.locator(name).bounding_box() for name in ("#leaderboard", "#item-boat"))
+            top, boat = (
+                page.locator(name).bounding_box() for name in ("#leaderboard", "#item-boat")
+            )
             assert top and boat
             area = {
                 "x": 0,

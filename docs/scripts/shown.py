@@ -76,7 +76,9 @@ def _commands(kind: str, body: str) -> Iterator[Command]:
     if kind == "sh":
         joined = re.sub(r"\\\n\s*", "", body)
         yield from (
-            Command(line, ()) for line in joined.splitlines() if line.strip() and not line.startswith("#")
+            Command(line, ())
+            for line in joined.splitlines()
+            if line.strip() and not line.startswith("#")
         )
         return
     starts = [number for number, line in enumerate(lines) if line.startswith("$ ")]
@@ -84,9 +86,9 @@ def _commands(kind: str, body: str) -> Iterator[Command]:
         last = start
         while lines[last].endswith("\\"):
             last += 1
-        text = " ".join(line.removesuffix("\\").strip() for line in lines[start : last + 1]).removeprefix(
-            "$ "
-        )
+        text = " ".join(
+            line.removesuffix("\\").strip() for line in lines[start : last + 1]
+        ).removeprefix("$ ")
         yield Command(text, tuple(lines[last + 1 : end]))
 
 
@@ -185,7 +187,9 @@ def _played(shell: Shell, block: Block) -> Iterator[str]:
     for command in block.commands:
         real, code = shell.run(command.text)
         if code != (block.exit if command is block.commands[-1] else 0):
-            print(f"warning: {command.text!r} ended with {code}:\n" + "\n".join(real), file=sys.stderr)
+            print(
+                f"warning: {command.text!r} ended with {code}:\n" + "\n".join(real), file=sys.stderr
+            )
         shown = "\n".join(command.shown).rstrip().splitlines()
         lines = elided(tuple(shown), real)
         yield "\n".join([f"$ {command.text}", *lines]) + "\n"

@@ -60,7 +60,9 @@ def agree(
     names = list(judges)
     tables, ratings = matching.tell_tasks_apart(judges, ratings)
     ratings, *tables = matching.rename_factors([ratings, *tables], renames or {})
-    tables = [_matched(name, table, ratings, notes) for name, table in zip(names, tables, strict=True)]
+    tables = [
+        _matched(name, table, ratings, notes) for name, table in zip(names, tables, strict=True)
+    ]
     check_scale(ratings, tables, notes, scales or {}, scale)
     known = {factor for table in tables for factor in table["factor"].unique()}
     ratings = matching.add_overall(
@@ -79,9 +81,13 @@ def agree(
     return work.result()
 
 
-def _refuse(judges: Mapping[str, pd.DataFrame], scale: tuple[float, float] | None, epsilon: float) -> None:
+def _refuse(
+    judges: Mapping[str, pd.DataFrame], scale: tuple[float, float] | None, epsilon: float
+) -> None:
     if not judges:
-        raise LmmscoreError("there is no judge to compare with people; give at least one table of scores")
+        raise LmmscoreError(
+            "there is no judge to compare with people; give at least one table of scores"
+        )
     if scale is not None:
         refuse_unless_scale("scale", scale)
     if not 0 <= epsilon <= 1:
@@ -92,7 +98,9 @@ def _uncounted(_: int) -> AbstractContextManager[Callable[[], None]]:
     return nullcontext(lambda: None)
 
 
-def _matched(name: str, table: pd.DataFrame, ratings: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+def _matched(
+    name: str, table: pd.DataFrame, ratings: pd.DataFrame, notes: list[str]
+) -> pd.DataFrame:
     table = matching.match_methods(name, table, ratings, notes)
     matching.check_items(name, table, ratings, notes)
     return table
@@ -116,7 +124,9 @@ class _Work:
         self.rated: dict[str, RatedEdits] = {}
         self.people: dict[str, list[Row]] = {}
 
-    def judge(self, name: str, table: pd.DataFrame, ratings: pd.DataFrame, factors: list[str]) -> None:
+    def judge(
+        self, name: str, table: pd.DataFrame, ratings: pd.DataFrame, factors: list[str]
+    ) -> None:
         """Add everything about one judge."""
         scores, rated = dict(list(table.groupby("factor"))), dict(list(ratings.groupby("factor")))
         heads = []
@@ -125,7 +135,11 @@ class _Work:
                 self.rated[factor] = rated_edits(rated[factor])
             heads.append(self._factor(name, factor, scores[factor]))
         for place, statistic in enumerate(("spearman", "pearson", "kendall_b")):
-            rows = [head[place] for head, factor in zip(heads, factors, strict=True) if factor != OVERALL]
+            rows = [
+                head[place]
+                for head, factor in zip(heads, factors, strict=True)
+                if factor != OVERALL
+            ]
             self.factor_means.append(building.factor_mean(name, rows, statistic))
 
     def _people(self, factor: str, ceiling: Interval | None) -> None:
@@ -152,7 +166,9 @@ class _Work:
         if len(paired.methods) > 1:
             self.tasks += building.task_rows(name, factor, paired, **how)
         self.alternative.append(
-            judging.alternative(name, factor, rated, by_edit, epsilon=self.epsilon, minimum=self.minimum)
+            judging.alternative(
+                name, factor, rated, by_edit, epsilon=self.epsilon, minimum=self.minimum
+            )
         )
         self.powered += judging.powered(name, factor, paired)
         self._note_undefined(rows[0])

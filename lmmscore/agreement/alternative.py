@@ -47,7 +47,9 @@ def alternative_test(
     left_out = len(duels) - len(enough)
     if not enough:
         most = max((len(duel) for duel in duels), default=0)
-        why = f"no rater shares {minimum} edits with the judge and another rater; the most is {most}"
+        why = (
+            f"no rater shares {minimum} edits with the judge and another rater; the most is {most}"
+        )
         return AltTest(None, None, (), 0, left_out, why)
     p_values = [_p_value(duel, epsilon) for duel in enough]
     wins = int(rejected(np.array(p_values), FALSE_DISCOVERY_RATE).sum())

@@ -103,7 +103,10 @@ def count_indices(indices: NDArray[np.integer]) -> Floats:
 def jackknife_counts(multiplicity: Ints) -> list[Draw]:
     """Return chunks of counts in which one item of each kind is left out: once a kind, not once an item."""
     rows = _chunk_rows(len(multiplicity))
-    return [partial(_leave_out, multiplicity, start, rows) for start in range(0, len(multiplicity), rows)]
+    return [
+        partial(_leave_out, multiplicity, start, rows)
+        for start in range(0, len(multiplicity), rows)
+    ]
 
 
 def _leave_out(multiplicity: Ints, start: int, rows: int) -> Floats:
@@ -138,7 +141,9 @@ def intervals_from(
     knives = _evaluate(statistics, jackknife_counts(multiplicity))
     whole = multiplicity[None, :].astype(float)
     return {
-        name: summarise(float(of(whole)[0]), replicates[name], knives[name], multiplicity, confidence)
+        name: summarise(
+            float(of(whole)[0]), replicates[name], knives[name], multiplicity, confidence
+        )
         for name, of in statistics.items()
     }
 
@@ -151,7 +156,8 @@ def _evaluate(statistics: Mapping[str, CountStatistic], draws: Sequence[Draw]) -
         counts = draw()
         joint = {joint: joint(counts) for joint in together}
         return [
-            joint[of.joint][of.place] if isinstance(of, Part) else of(counts) for of in statistics.values()
+            joint[of.joint][of.place] if isinstance(of, Part) else of(counts)
+            for of in statistics.values()
         ]
 
     # numpy lets go of the interpreter while it draws and sums, so threads suffice; the products inside stay on one.
@@ -177,7 +183,9 @@ def summarise(
     return Interval(value, (float(low), float(high)), bca, len(known), len(replicates))
 
 
-def _bca(value: float, known: Floats, knives: Floats, multiplicity: Ints, tail: float) -> tuple[float, float]:
+def _bca(
+    value: float, known: Floats, knives: Floats, multiplicity: Ints, tail: float
+) -> tuple[float, float]:
     """Return the bias-corrected, accelerated limits, NaN where they are undefined (Efron 1987)."""
     below, not_above = (
         np.searchsorted(known, [value, value], side="left"),
@@ -186,7 +194,11 @@ def _bca(value: float, known: Floats, knives: Floats, multiplicity: Ints, tail: 
     z0 = special.ndtri((below[0] + not_above) / 2 / len(known))
     usable = ~np.isnan(knives)
     weights = multiplicity[usable].astype(float)
-    left = np.average(knives[usable], weights=weights) - knives[usable] if weights.sum() else np.zeros(0)
+    left = (
+        np.average(knives[usable], weights=weights) - knives[usable]
+        if weights.sum()
+        else np.zeros(0)
+    )
     spread = float(weights @ left**2)
     if not np.isfinite(z0) or spread == 0:
         return NO_LIMITS

@@ -40,7 +40,8 @@ def task_rows(judge: str, factor: str, paired: Paired, *, resamples: int, seed: 
         measures = levels.method_level(part, partial(sign_flips, seed))
         found = with_intervals(measures, part.items, resamples=resamples, seed=seed)
         rows += [
-            Row(judge, factor, measure, found[place], task=task) for place, measure in enumerate(measures)
+            Row(judge, factor, measure, found[place], task=task)
+            for place, measure in enumerate(measures)
         ]
     return rows
 
@@ -95,13 +96,16 @@ def people_rows(
         reliability("alpha_interval", exact_alpha, alpha),
         reliability("icc1", nan if lone else float(single(whole)[0]), single),
         reliability("icc1k", nan if lone else float(averaged(whole)[0]), averaged),
-        rater_measure(beside, own, judge=False, of=None if ceiling else people.own_of_counts(beside, items)),
+        rater_measure(
+            beside, own, judge=False, of=None if ceiling else people.own_of_counts(beside, items)
+        ),
         *_human_means(rated),
     ]
     found = with_intervals(measures, items, resamples=resamples, seed=seed)
     rows = [Row("", factor, measure, found[place]) for place, measure in enumerate(measures)]
     return [
-        replace(row, interval=row.interval or ceiling) if row.measure.of == "raters" else row for row in rows
+        replace(row, interval=row.interval or ceiling) if row.measure.of == "raters" else row
+        for row in rows
     ]
 
 
@@ -127,7 +131,9 @@ def _human_means(rated: RatedEdits) -> list[Measure]:
         of = counted.mean_of(values, item, rated.items)
         unit = name.removeprefix("mean_over_")
         found.append(
-            Measure("item", name, float(values.mean()), len(values), unit, f"over {unit}", counted=of)
+            Measure(
+                "item", name, float(values.mean()), len(values), unit, f"over {unit}", counted=of
+            )
         )
     return found
 
@@ -136,7 +142,11 @@ def factor_mean(judge: str, rows: Sequence[Row], statistic: str) -> dict[str, ob
     """Return the mean over factors of a statistic at the item level, saying how many are left out."""
     values = [row.value for row in rows]
     known = [value for value in values if value is not None]
-    left_out = {"factors where it is undefined": len(values) - len(known)} if len(known) < len(values) else {}
+    left_out = (
+        {"factors where it is undefined": len(values) - len(known)}
+        if len(known) < len(values)
+        else {}
+    )
     mean = sum(known) / len(known) if known else None
     why = {} if known else {"why": "it is defined for no factor"}
     return {

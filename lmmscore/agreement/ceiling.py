@@ -26,7 +26,10 @@ def rater_measure(
     known = ~np.isnan(each)
     lone = sum(len(one.own) < 2 for one in beside)
     constant = int((~known).sum()) - lone
-    left_out = {"raters with fewer than two edits that others rated": lone, _constant(judge): constant}
+    left_out = {
+        "raters with fewer than two edits that others rated": lone,
+        _constant(judge): constant,
+    }
     left_out = {reason: count for reason, count in left_out.items() if count}
     told = ", ".join(f"{reason} ({count})" for reason, count in left_out.items())
     return Measure(
@@ -63,7 +66,9 @@ class Ceiling:
     """The raters' own interval, which falls off on the way."""
 
 
-def ceiling(headline: Row, beside: list[Beside], items: int, *, resamples: int, seed: int) -> Ceiling:
+def ceiling(
+    headline: Row, beside: list[Beside], items: int, *, resamples: int, seed: int
+) -> Ceiling:
     """Return the judge's own row of the rater procedure, and the verdict on it beside the raters.
 
     `headline` is the judge's correlation with people. Everything is on the edits the judge scored.

@@ -24,7 +24,10 @@ class Draws:
 
     def batches(self) -> list[int]:
         """Return the sizes in which they are drawn."""
-        return [min(AT_ONCE, self.permutations - start) for start in range(0, self.permutations, AT_ONCE)]
+        return [
+            min(AT_ONCE, self.permutations - start)
+            for start in range(0, self.permutations, AT_ONCE)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,9 @@ def permute(
     of = make(both, np.tile(people, 2), np.arange(2 * len(people)))
     observed = float(_difference(of, np.ones((1, len(people))))[0])
     items = int(item.max()) + 1
-    swaps = (draws.rng.integers(0, 2, (rows, items)).astype(float)[:, item] for rows in draws.batches())
+    swaps = (
+        draws.rng.integers(0, 2, (rows, items)).astype(float)[:, item] for rows in draws.batches()
+    )
     return _p_value(observed, np.concatenate([_difference(of, keep) for keep in swaps]))
 
 

@@ -43,10 +43,13 @@ def kendall_b(judge: Floats, people: Floats) -> float:
     judge, people = snap(judge), snap(people)
     if pairs.short_scales(judge, people):
         untied = [
-            len(side) ** 2 - (np.unique(side, return_counts=True)[1] ** 2).sum() for side in (judge, people)
+            len(side) ** 2 - (np.unique(side, return_counts=True)[1] ** 2).sum()
+            for side in (judge, people)
         ]
         return float(
-            2 * pairs.agreeing_less_opposed(judge, people) / np.sqrt(float(untied[0]) * float(untied[1]))
+            2
+            * pairs.agreeing_less_opposed(judge, people)
+            / np.sqrt(float(untied[0]) * float(untied[1]))
         )
     from scipy import stats  # about a second to import, so only where it is needed
 

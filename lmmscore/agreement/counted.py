@@ -76,7 +76,9 @@ class _Midranks:
 def pearson(judge: Floats, people: Floats, item: Ints) -> CountStatistic:
     """Return Pearson's r of counts, from sums per item."""
     left, right = judge - judge.mean(), people - people.mean()
-    sums = _item_sums(item, np.ones_like(left), left, right, left * left, right * right, left * right)
+    sums = _item_sums(
+        item, np.ones_like(left), left, right, left * left, right * right, left * right
+    )
 
     def of(counts: Floats) -> Floats:
         n, a, b, aa, bb, ab = (counts @ sums).T
@@ -122,7 +124,9 @@ class Cells:
 def _item_sums(item: Ints, *columns: Floats, items: int | None = None) -> Floats:
     """Return the sums of columns by item, a row an item."""
     size = int(item.max()) + 1 if items is None else items
-    return np.stack([np.bincount(item, weights=column, minlength=size) for column in columns], axis=1)
+    return np.stack(
+        [np.bincount(item, weights=column, minlength=size) for column in columns], axis=1
+    )
 
 
 def _to_edits(item: Ints) -> CountStatistic:

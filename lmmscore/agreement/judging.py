@@ -32,7 +32,9 @@ def compare(
         yield _within(names, factor, shared, Paired(both.assign(judge=b), {}, first.unrated), draws)
 
 
-def _pooled(names: tuple[str, str], factor: str, statistic: str, data: Any, draws: comparison.Draws) -> Entry:
+def _pooled(
+    names: tuple[str, str], factor: str, statistic: str, data: Any, draws: comparison.Draws
+) -> Entry:
     a, b, people, item = data
     correlate = correlation.STATISTICS[statistic]
     why = correlation.reason_undefined(a, people) or correlation.reason_undefined(b, people)
@@ -73,7 +75,9 @@ def _per_item(paired: Paired) -> Floats:
     return Within(paired.grid("judge"), paired.grid("people")).correlations()["spearman"]
 
 
-def _entry(names: tuple[str, str], factor: str, level: str, statistic: str, n: int, of: str) -> Entry:
+def _entry(
+    names: tuple[str, str], factor: str, level: str, statistic: str, n: int, of: str
+) -> Entry:
     return {
         "judges": list(names), "factor": factor, "level": level, "statistic": statistic, "n": n, "of": of,
     }  # fmt: skip
@@ -90,10 +94,17 @@ def alternative(
         "winning_rate": test.winning_rate,
         "passed": test.passed,
     }
-    entry |= {"advantage": test.advantage, "n": test.raters, "of": "raters", "p_values": list(test.p_values)}
+    entry |= {
+        "advantage": test.advantage,
+        "n": test.raters,
+        "of": "raters",
+        "p_values": list(test.p_values),
+    }
     entry |= {"epsilon": epsilon, "minimum_edits": minimum, "correction": "Benjamini–Yekutieli"}
     entry |= {"false_discovery_rate": FALSE_DISCOVERY_RATE}
-    entry["left_out"] = {f"raters with fewer than {minimum} edits": test.left_out} if test.left_out else {}
+    entry["left_out"] = (
+        {f"raters with fewer than {minimum} edits": test.left_out} if test.left_out else {}
+    )
     return entry | ({"why": test.why} if test.why else {})
 
 
@@ -118,7 +129,9 @@ def _estimate(rows: pd.DataFrame) -> Powered | str:
 
 
 def _over(parts: Mapping[str, Powered | str]) -> Powered | str:
-    missing = [f"{task or 'no task'}: {part}" for task, part in parts.items() if isinstance(part, str)]
+    missing = [
+        f"{task or 'no task'}: {part}" for task, part in parts.items() if isinstance(part, str)
+    ]
     if missing:
         return "a task has too few ratings (" + "; ".join(missing) + ")"
     return stratified([part for part in parts.values() if isinstance(part, Powered)])

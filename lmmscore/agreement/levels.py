@@ -69,7 +69,11 @@ def _spearman(paired: Paired) -> CountStatistic:
 
 
 def _pooled_pairs(
-    judge: Floats, people: Floats, threshold: float | None, of: dict[str, Any], common: dict[str, Any]
+    judge: Floats,
+    people: Floats,
+    threshold: float | None,
+    of: dict[str, Any],
+    common: dict[str, Any],
 ) -> list[Measure]:
     """Return pairwise accuracy over all pairs of edits, plain and tie-calibrated."""
     lone = "a pair needs two edits" if len(judge) < 2 else ""
@@ -79,8 +83,14 @@ def _pooled_pairs(
     name = "pairwise_accuracy_calibrated"
     if threshold is None:
         return [plain, Measure(statistic=name, value=float("nan"), why=TOO_MANY_SCORES, **common)]
-    value, extra = pairs.accuracy(judge, people, threshold), {} if lone else {"threshold": threshold}
-    return [plain, Measure(statistic=name, value=value, why=lone, extra=extra, **of[name], **common)]
+    value, extra = (
+        pairs.accuracy(judge, people, threshold),
+        {} if lone else {"threshold": threshold},
+    )
+    return [
+        plain,
+        Measure(statistic=name, value=value, why=lone, extra=extra, **of[name], **common),
+    ]
 
 
 def _pair_intervals(paired: Paired, threshold: float | None) -> dict[str, dict[str, Any]]:
@@ -141,7 +151,9 @@ def _averaged(
         averaging=BY_ITEM,
         left_out=left_out,
         why="" if known.any() else _why_none(left_out),
-        counted=counted.mean_of(values, np.arange(len(values)), len(values)) if known.any() else None,
+        counted=counted.mean_of(values, np.arange(len(values)), len(values))
+        if known.any()
+        else None,
         extra=extra or {},
     )
 
@@ -157,17 +169,28 @@ def method_level(paired: Paired, flips_of: Callable[[int], soft.Flips]) -> list[
     judge, people = paired.grid("judge"), paired.grid("people")
     methods = judge.shape[1]
     one_each = paired.edits["method"].eq("").all() if methods == 1 else False
-    lone = NO_METHODS if one_each else f"a ranking needs two methods, and there is {methods or 'none'}"
+    lone = (
+        NO_METHODS if one_each else f"a ranking needs two methods, and there is {methods or 'none'}"
+    )
     x, y = _means(judge), _means(people)
-    common: dict[str, Any] = {"level": "method", "n": methods, "of": "methods", "averaging": BY_METHOD}
+    common: dict[str, Any] = {
+        "level": "method",
+        "n": methods,
+        "of": "methods",
+        "averaging": BY_METHOD,
+    }
     ranked = lone if methods < 2 else ""
     values = across(x[None, :], y[None, :])[:, 0] if not ranked else np.full(len(ACROSS), np.nan)
     constant = ranked or correlation.reason_undefined(x, y, of="method")
     found = []
-    for (name, of), value in zip(parts(across_counts(judge, people), ACROSS).items(), values, strict=True):
+    for (name, of), value in zip(
+        parts(across_counts(judge, people), ACROSS).items(), values, strict=True
+    ):
         why = constant if name in correlation.CORRELATIONS else ranked
         known = float("nan") if why else float(value)
-        found.append(Measure(statistic=name, value=known, why=why, counted=None if why else of, **common))
+        found.append(
+            Measure(statistic=name, value=known, why=why, counted=None if why else of, **common)
+        )
     return [*found, _soft(judge, people, flips_of, common, lone)]
 
 
@@ -181,7 +204,9 @@ def _soft(
     """Return soft pairwise accuracy, exact for few items."""
     methods, items = judge.shape[1], len(judge)
     if methods < 3:
-        why = lone if methods < 2 else "a ranking of three or more methods is needed, and there are 2"
+        why = (
+            lone if methods < 2 else "a ranking of three or more methods is needed, and there are 2"
+        )
         return Measure(statistic="soft_pairwise_accuracy", value=float("nan"), why=why, **common)
     flips = flips_of(items)
     exact = items <= soft.ENUMERATED_ITEMS

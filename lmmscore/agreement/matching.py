@@ -17,7 +17,9 @@ from lmmscore.records import OVERALL
 EXAMPLES = 3
 
 
-def rename_factors(tables: Sequence[pd.DataFrame], renames: Mapping[str, str]) -> list[pd.DataFrame]:
+def rename_factors(
+    tables: Sequence[pd.DataFrame], renames: Mapping[str, str]
+) -> list[pd.DataFrame]:
     """Return the tables with factors renamed in whichever has the old name. Raises where none has it."""
     known = sorted({factor for table in tables for factor in table["factor"].unique()})
     for old in renames:
@@ -43,15 +45,22 @@ def shared_factors(
     only_theirs = [factor for factor in theirs if factor not in ours]
     near = {name: _near(name, only_ours) for name in only_theirs}
     if any(near.values()):
-        told = "; ".join(f"people's {name} ~ the judge's {other}" for name, other in near.items() if other)
+        told = "; ".join(
+            f"people's {name} ~ the judge's {other}" for name, other in near.items() if other
+        )
         typed = " ".join(f"--rename {name}={other}" for name, other in near.items() if other)
-        raise FileProblem(f"{judge}: factors do not match ({told}); if they are the same, add {typed}")
+        raise FileProblem(
+            f"{judge}: factors do not match ({told}); if they are the same, add {typed}"
+        )
     if not set(both) - {OVERALL} and only_theirs and only_ours:
         raise FileProblem(
             f"{judge}: no factor matches; the judge has {', '.join(only_ours)}, people {', '.join(only_theirs)}; "
             f"for example --rename {only_theirs[0]}={only_ours[0]}"
         )
-    for names, where in ((only_ours, "people did not rate"), (only_theirs, f"{judge} has no scores for")):
+    for names, where in (
+        (only_ours, "people did not rate"),
+        (only_theirs, f"{judge} has no scores for"),
+    ):
         if names:
             notes.append(
                 f"left out, because {where} {'it' if len(names) == 1 else 'them'}: {', '.join(names)}"
@@ -66,14 +75,18 @@ def _chosen(wanted: Sequence[str], shared: list[str]) -> list[str]:
             raise FileProblem(
                 f"--factor {factor}: not both scored and rated{nearest(factor, shared)} {listed}"
             )
-    return sorted((factor for factor in shared if factor in wanted), key=lambda factor: factor == OVERALL)
+    return sorted(
+        (factor for factor in shared if factor in wanted), key=lambda factor: factor == OVERALL
+    )
 
 
 def _near(name: str, others: Sequence[str]) -> str:
     """Return the name that means the same, judging by its letters or its words; nothing if none does."""
     close = get_close_matches(name, others, n=1, cutoff=0.7)
     words = set(name.lower().replace("-", "_").split("_"))
-    contained = [other for other in others if words <= set(other.lower().replace("-", "_").split("_"))]
+    contained = [
+        other for other in others if words <= set(other.lower().replace("-", "_").split("_"))
+    ]
     return (close or contained or [""])[0]
 
 
@@ -85,8 +98,13 @@ def tell_tasks_apart(
     Raises where a side names no tasks to go by: pairing by the id alone would average different edits.
     """
     tables = list(judges.values())
-    sides = {**judges, "people's ratings": ratings if "task" in ratings else ratings.assign(task="")}
-    found = next(((name, *said) for name, side in sides.items() if (said := _in_several_tasks(side))), None)
+    sides = {
+        **judges,
+        "people's ratings": ratings if "task" in ratings else ratings.assign(task=""),
+    }
+    found = next(
+        ((name, *said) for name, side in sides.items() if (said := _in_several_tasks(side))), None
+    )
     if found is None:
         return tables, ratings.drop(columns="task", errors="ignore")
     who, item, tasks = found
@@ -96,7 +114,9 @@ def tell_tasks_apart(
                 f"{who}: item {item!r} occurs in several tasks ({tasks}), but {name} "
                 f"{'names' if name in judges else 'name'} no task; add a column `task`, or give every item its own id"
             )
-    *tables, ratings = (side.assign(item=side["task"] + "/" + side["item"]) for side in sides.values())
+    *tables, ratings = (
+        side.assign(item=side["task"] + "/" + side["item"]) for side in sides.values()
+    )
     return tables, ratings.drop(columns="task")
 
 
@@ -110,7 +130,9 @@ def _in_several_tasks(side: pd.DataFrame) -> tuple[str, str] | None:
     return item, _some(set(several[several["item"] == item]["task"]))
 
 
-def match_methods(judge: str, scores: pd.DataFrame, ratings: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
+def match_methods(
+    judge: str, scores: pd.DataFrame, ratings: pd.DataFrame, notes: list[str]
+) -> pd.DataFrame:
     """Return the scores with the methods' names people used, where one side names none and it is plain."""
     ours, theirs = set(scores["method"]), set(ratings["method"])
     if ours & theirs:
@@ -154,7 +176,8 @@ def check_items(judge: str, scores: pd.DataFrame, ratings: pd.DataFrame, notes: 
 def _hint(ours: set[str], theirs: set[str]) -> str:
     """Return what would make ids match, where it is as plain as a file ending or a folder."""
     plain = {
-        item: item.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0].lower() for item in ours | theirs
+        item: item.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0].lower()
+        for item in ours | theirs
     }
     same = {plain[item] for item in ours} & {plain[item] for item in theirs}
     return " (they match without folder, file ending and case: make them alike)" if same else ""
@@ -162,11 +185,16 @@ def _hint(ours: set[str], theirs: set[str]) -> str:
 
 def _some(names: set[str]) -> str:
     listed = sorted(names)
-    return ", ".join(repr(name) for name in listed[:EXAMPLES]) + (", …" if len(listed) > EXAMPLES else "")
+    return ", ".join(repr(name) for name in listed[:EXAMPLES]) + (
+        ", …" if len(listed) > EXAMPLES else ""
+    )
 
 
 def add_overall(
-    ratings: pd.DataFrame, factors: Sequence[str], weights: Mapping[str, float] | None, notes: list[str]
+    ratings: pd.DataFrame,
+    factors: Sequence[str],
+    weights: Mapping[str, float] | None,
+    notes: list[str],
 ) -> pd.DataFrame:
     """Return the ratings with an overall for each rating: people's own, else as the judge's is made.
 
@@ -178,7 +206,9 @@ def add_overall(
         return ratings
     shares = pd.Series(weights or dict.fromkeys(wanted, 1.0), dtype=float)
     rows = ratings[ratings["factor"].isin(wanted)]
-    wide = rows.pivot(index=["item", "method", "rater"], columns="factor", values="score")[list(shares.index)]
+    wide = rows.pivot(index=["item", "method", "rater"], columns="factor", values="score")[
+        list(shares.index)
+    ]
     whole = wide.dropna()
     scores = (whole * shares).sum(axis=1) / shares.sum()
     lacking = len(wide) - len(whole)

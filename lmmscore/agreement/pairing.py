@@ -58,7 +58,9 @@ class Paired:
 
     def of_task(self, task: str) -> Paired:
         """Return the same for one task category."""
-        return Paired(self.edits[self.edits["task"] == task].reset_index(drop=True), {}, self.unrated)
+        return Paired(
+            self.edits[self.edits["task"] == task].reset_index(drop=True), {}, self.unrated
+        )
 
 
 def judge_means(scores: pd.DataFrame) -> pd.DataFrame:
@@ -86,9 +88,13 @@ def _why_unscored(scores: pd.DataFrame, unscored: pd.DataFrame) -> dict[str, int
     if unscored.empty:
         return {}
     outcomes = scores.drop_duplicates(EDIT)[[*EDIT, "outcome"]]
-    counts = unscored[EDIT].merge(outcomes, on=EDIT, how="left")["outcome"].fillna("").value_counts()
+    counts = (
+        unscored[EDIT].merge(outcomes, on=EDIT, how="left")["outcome"].fillna("").value_counts()
+    )
     return {
-        f"rated edits the judge left {outcome}" if outcome else "rated edits the judge never saw": int(count)
+        f"rated edits the judge left {outcome}"
+        if outcome
+        else "rated edits the judge never saw": int(count)
         for outcome, count in counts.items()
     }
 
@@ -116,4 +122,6 @@ def rated_edits(ratings: pd.DataFrame) -> RatedEdits:
     edits = rows[EDIT].drop_duplicates().reset_index(drop=True).assign(people=means)
     item, items = pd.factorize(rows["item"])
     rater = pd.factorize(rows["rater"], sort=True)[0]
-    return RatedEdits(Ratings(value, edit, item.astype(np.int64), rater.astype(np.int64)), edits, len(items))
+    return RatedEdits(
+        Ratings(value, edit, item.astype(np.int64), rater.astype(np.int64)), edits, len(items)
+    )

@@ -61,7 +61,9 @@ def alpha_of_counts(ratings: Ratings, items: int) -> CountStatistic:
     pairable = n > 1
     within = np.where(pairable, n * (squares - total**2 / n) / np.maximum(n - 1, 1), 0.0)
     columns = [n * pairable, within, total * pairable, squares * pairable]
-    sums = np.stack([np.bincount(item, weights=column, minlength=items) for column in columns], axis=1)
+    sums = np.stack(
+        [np.bincount(item, weights=column, minlength=items) for column in columns], axis=1
+    )
 
     def of(counts: Floats) -> Floats:
         size, inside, s, ss = (counts @ sums).T
@@ -77,7 +79,9 @@ def icc_of_counts(ratings: Ratings, items: int, *, averaged: bool) -> CountStati
     """
     n, total, squares, item = _edit_sums(ratings)
     columns = [np.ones_like(n), n, n**2, total**2 / n, total, squares]
-    sums = np.stack([np.bincount(item, weights=column, minlength=items) for column in columns], axis=1)
+    sums = np.stack(
+        [np.bincount(item, weights=column, minlength=items) for column in columns], axis=1
+    )
 
     def of(counts: Floats) -> Floats:
         edits, size, size2, between, s, ss = (counts @ sums).T
@@ -125,7 +129,9 @@ def beside_others(ratings: Ratings, judge_by_edit: Floats | None) -> list[Beside
     for rater in np.unique(ratings.rater):
         mine = usable & (ratings.rater == rater)
         found.append(
-            Beside(int(rater), ratings.value[mine], snap(others[mine]), judge[mine], ratings.item[mine])
+            Beside(
+                int(rater), ratings.value[mine], snap(others[mine]), judge[mine], ratings.item[mine]
+            )
         )
     return found
 
@@ -135,7 +141,9 @@ def rater_spearmans(beside: list[Beside], *, judge: bool) -> Floats:
 
     Never pooled over raters: a lenient rater lowers the mean of the others on exactly the edits they rate high.
     """
-    return np.array([correlation.spearman(one.judge if judge else one.own, one.others) for one in beside])
+    return np.array(
+        [correlation.spearman(one.judge if judge else one.own, one.others) for one in beside]
+    )
 
 
 def own_of_counts(beside: list[Beside], items: int) -> CountStatistic:

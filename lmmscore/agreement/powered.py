@@ -45,13 +45,19 @@ def powered_mean(people: Floats, judge: Floats, judge_unrated: Floats) -> Powere
         return f"{n} rated edits, and at least {FEWEST_RATED} are needed"
     plain = float(people.var(ddof=1) / n)
     if more < 2:
-        return Powered(float(people.mean()), plain**0.5, 0.0, float(people.mean()), plain**0.5, n, more)
+        return Powered(
+            float(people.mean()), plain**0.5, 0.0, float(people.mean()), plain**0.5, n, more
+        )
     spread = float(np.concatenate([judge, judge_unrated]).var(ddof=1))
     shared = float(np.cov(people, judge)[0, 1])
     trust = float(np.clip(shared / ((1 + n / more) * spread), 0, 1)) if spread > 0 else 0.0
     value = people.mean() + trust * (judge_unrated.mean() - judge.mean())
-    variance = (people - trust * judge).var(ddof=1) / n + trust**2 * judge_unrated.var(ddof=1) / more
-    return Powered(float(value), float(variance) ** 0.5, trust, float(people.mean()), plain**0.5, n, more)
+    variance = (people - trust * judge).var(ddof=1) / n + trust**2 * judge_unrated.var(
+        ddof=1
+    ) / more
+    return Powered(
+        float(value), float(variance) ** 0.5, trust, float(people.mean()), plain**0.5, n, more
+    )
 
 
 def stratified(parts: Sequence[Powered]) -> Powered:

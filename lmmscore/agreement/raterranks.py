@@ -22,7 +22,11 @@ class RaterRanks:
     """Some raters' edits, with the mean of the others and any number of columns to correlate with it."""
 
     def __init__(
-        self, others: Sequence[Floats], sides: Sequence[Sequence[Floats]], item: Sequence[Ints], items: int
+        self,
+        others: Sequence[Floats],
+        sides: Sequence[Sequence[Floats]],
+        item: Sequence[Ints],
+        items: int,
     ) -> None:
         """Take for each rater their edits: the others' mean, the sides' scores and the items."""
         self.blocks = [
@@ -41,7 +45,10 @@ class RaterRanks:
 
 def _in_slices(block: _Block, counts: Floats) -> Floats:
     step = max(8, AT_ONCE // len(block.item))
-    slices = [np.ascontiguousarray(counts[start : start + step].T) for start in range(0, len(counts), step)]
+    slices = [
+        np.ascontiguousarray(counts[start : start + step].T)
+        for start in range(0, len(counts), step)
+    ]
     return np.concatenate([block.of(columns) for columns in slices], axis=2)
 
 
@@ -94,7 +101,9 @@ class _Block:
         cross = np.stack([self.by_rater @ _times(ranks, code, weighted) for code in self.code[1:]])
         cross -= n * middle[0] * middle[1:]
         below = 4 * np.sqrt(np.maximum(spread[0] * spread[1:] / 144, 0))
-        return np.asarray(np.divide(cross, below, out=np.full_like(cross, np.nan), where=below > TINY))
+        return np.asarray(
+            np.divide(cross, below, out=np.full_like(cross, np.nan), where=below > TINY)
+        )
 
     def _ranks(self, columns: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Return twice each level's midrank, counted on through the groups, and of the groups, by side and rater:

@@ -50,12 +50,18 @@ class Agreement:
     def row(self, judge: str, factor: str, level: str, statistic: str) -> Row | None:
         """Return one row, or None where there is no such."""
         wanted = (judge, factor, level, statistic)
-        rows = (r for r in self.rows if (r.judge, r.factor, r.measure.level, r.measure.statistic) == wanted)
+        rows = (
+            r
+            for r in self.rows
+            if (r.judge, r.factor, r.measure.level, r.measure.statistic) == wanted
+        )
         return next(rows, None)
 
     def people_row(self, factor: str, statistic: str) -> Row | None:
         """Return one row about the people, or None."""
-        rows = (row for row in self.people if (row.factor, row.measure.statistic) == (factor, statistic))
+        rows = (
+            row for row in self.people if (row.factor, row.measure.statistic) == (factor, statistic)
+        )
         return next(rows, None)
 
     def verdict(self, judge: str, factor: str) -> Verdict | None:
@@ -98,8 +104,12 @@ class Agreement:
         from lmmscore.agreement.summary import summary
 
         heads = [
-            row for row in self.rows if (row.measure.level, row.measure.statistic) == ("item", "spearman")
+            row
+            for row in self.rows
+            if (row.measure.level, row.measure.statistic) == ("item", "spearman")
         ]
         marks = [Whisker(f"{row.judge}: {row.factor}", row.value, *row.limits) for row in heads]
         table = str(summary(self).to_html(index=False, na_rep="undefined", border=0))
-        return table + draw(marks, "Spearman correlation with people over edits, with 95% intervals")
+        return table + draw(
+            marks, "Spearman correlation with people over edits, with 95% intervals"
+        )

@@ -52,7 +52,9 @@ class Row:
         """The 95% interval: BCa, or percentile where BCa is undefined; nothing where both are."""
         if self.interval is None or self.value is None:
             return None, None
-        chosen = self.interval.bca if not math.isnan(self.interval.bca[0]) else self.interval.percentile
+        chosen = (
+            self.interval.bca if not math.isnan(self.interval.bca[0]) else self.interval.percentile
+        )
         return known(chosen[0]), known(chosen[1])
 
     def to_json(self) -> dict[str, Any]:

@@ -24,8 +24,16 @@ def check_scale(
     """
     seen = _seen(judges)
     known = {factor: stated or scales.get(factor) for factor in ratings["factor"].unique()}
-    low = ratings["factor"].map({factor: (ends or seen)[0] for factor, ends in known.items()}).astype(float)
-    high = ratings["factor"].map({factor: (ends or seen)[1] for factor, ends in known.items()}).astype(float)
+    low = (
+        ratings["factor"]
+        .map({factor: (ends or seen)[0] for factor, ends in known.items()})
+        .astype(float)
+    )
+    high = (
+        ratings["factor"]
+        .map({factor: (ends or seen)[1] for factor, ends in known.items()})
+        .astype(float)
+    )
     off = ratings.assign(low=low, high=high)[(ratings["score"] < low) | (ratings["score"] > high)]
     guessed = off["factor"].map(lambda factor: known[factor] is None).astype(bool)
     if not off[~guessed].empty:
@@ -45,7 +53,9 @@ def check_scale(
 
 def _seen(judges: Sequence[pd.DataFrame]) -> tuple[float, float]:
     scores = pd.concat([table[table["outcome"] == Outcome.SCORED]["score"] for table in judges])
-    return (float(scores.min()), float(scores.max())) if len(scores) else (float("-inf"), float("inf"))
+    return (
+        (float(scores.min()), float(scores.max())) if len(scores) else (float("-inf"), float("inf"))
+    )
 
 
 def _told(off: pd.DataFrame, how: str) -> str:

@@ -75,9 +75,14 @@ def soft_of_counts(judge: Floats, people: Floats) -> CountStatistic:
     table = np.hstack([usable, *sides, *(gaps**2 for gaps in sides)])
 
     def of(counts: Floats) -> Floats:
-        n, judge_sum, people_sum, judge_squares, people_squares = np.split(counts @ table, 5, axis=1)
+        n, judge_sum, people_sum, judge_squares, people_squares = np.split(
+            counts @ table, 5, axis=1
+        )
         shared = n > 0
-        p_judge, p_people = _normal_p(judge_sum, judge_squares), _normal_p(people_sum, people_squares)
+        p_judge, p_people = (
+            _normal_p(judge_sum, judge_squares),
+            _normal_p(people_sum, people_squares),
+        )
         alike = np.where(shared, 1 - np.abs(p_judge - p_people), 0.0)
         return divide(alike.sum(axis=1), shared.sum(axis=1).astype(float))
 

@@ -19,7 +19,8 @@ def summary(agreement: Agreement, level: str = "item") -> pd.DataFrame:
             head = agreement.row(judge, factor, level, "spearman")
             if head is not None:
                 lines.append(
-                    {"judge": judge, "factor": factor} | _cells(agreement, judge, factor, level, head)
+                    {"judge": judge, "factor": factor}
+                    | _cells(agreement, judge, factor, level, head)
                 )
     return pd.DataFrame(lines)
 

@@ -73,7 +73,11 @@ class Within:
         for start in range(0, len(self.size), rows):
             some = slice(start, start + rows)
             judge, people = self.judge[some], self.people[some]
-            yield some, judge[:, first] - judge[:, second], np.sign(people[:, first] - people[:, second])
+            yield (
+                some,
+                judge[:, first] - judge[:, second],
+                np.sign(people[:, first] - people[:, second]),
+            )
 
 
 def pearson_rows(x: Floats, y: Floats) -> Floats:

@@ -29,8 +29,12 @@ SECTIONS = ("further", "tasks", "powered")
 @click.option("--human", "human", callback=filled, multiple=True, required=True, metavar="FILE",
               help="Human ratings: a file, a folder with a file a rater, or repeated.")  # fmt: skip
 @click.option("--item-column", callback=filled, default="", help="The column that names the item.")
-@click.option("--rater-column", callback=filled, default="", help="The ratings' column that names the rater.")
-@click.option("--method-column", callback=filled, default="", help="The column that names the method.")
+@click.option(
+    "--rater-column", callback=filled, default="", help="The ratings' column that names the rater."
+)
+@click.option(
+    "--method-column", callback=filled, default="", help="The column that names the method."
+)
 @click.option(
     "--factor-column",
     callback=filled,
@@ -43,7 +47,9 @@ SECTIONS = ("further", "tasks", "powered")
     default="",
     help="The ratings' column with the number, in a long table.",
 )
-@click.option("--rename", "renames", multiple=True, metavar="OLD=NEW", help="Call a factor by another name.")
+@click.option(
+    "--rename", "renames", multiple=True, metavar="OLD=NEW", help="Call a factor by another name."
+)
 @click.option(
     "--factor", "factors", callback=filled, multiple=True, help="Only this factor; may be repeated."
 )
@@ -55,7 +61,10 @@ SECTIONS = ("further", "tasks", "powered")
 )
 @ratings_scale
 @click.option(
-    "--task-column", callback=filled, default="", help="The score file's column that names the task category."
+    "--task-column",
+    callback=filled,
+    default="",
+    help="The score file's column that names the task category.",
 )
 @click.option("--task-pattern", callback=filled, default="", metavar="REGEX",
               help="Find the task in the item's id: the first group in parentheses.")  # fmt: skip
@@ -64,13 +73,23 @@ SECTIONS = ("further", "tasks", "powered")
 @click.option("--min-edits", type=click.IntRange(2), default=30, show_default=True,
               help="Edits a rater needs in that test.")  # fmt: skip
 @click.option(
-    "--resamples", type=click.IntRange(100), default=9_999, show_default=True, help="Bootstrap draws."
+    "--resamples",
+    type=click.IntRange(100),
+    default=9_999,
+    show_default=True,
+    help="Bootstrap draws.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all random draws.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all random draws."
+)
 @click.option("--show", multiple=True, type=click.Choice([*SECTIONS, "all"]),
               help="Add a section to what the terminal shows; may be repeated.")  # fmt: skip
-@click.option("--plots", type=FilePath(path_type=Path), metavar="DIR", help="Write figures into this folder.")
-@click.option("--plot-format", type=click.Choice(["pdf", "svg", "png"]), default="pdf", show_default=True)
+@click.option(
+    "--plots", type=FilePath(path_type=Path), metavar="DIR", help="Write figures into this folder."
+)
+@click.option(
+    "--plot-format", type=click.Choice(["pdf", "svg", "png"]), default="pdf", show_default=True
+)
 @click.option("--format", "form", type=click.Choice(["term", "md", "csv", "tex", "json"]), default="term",
               show_default=True)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
@@ -126,7 +145,9 @@ def _files(specs: Sequence[str], options: dict[str, Any]) -> list[Source]:
         shared=True,
     )
     names = [judge_name(spec) for spec in specs]
-    named = [name if names.count(name) == 1 else spec for name, spec in zip(names, specs, strict=True)]
+    named = [
+        name if names.count(name) == 1 else spec for name, spec in zip(names, specs, strict=True)
+    ]
     notes: list[str] = []
     tables = [read_score_file(spec, layout, dialog, notes) for spec in specs]
     for note in notes:
@@ -176,10 +197,15 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     if twice:
         raise LmmscoreError(f"{twice} is given twice; name each judge once")
     columns = Columns(
-        **{name: options[f"{name}_column"] for name in ("item", "method", "rater", "factor", "score", "task")}
+        **{
+            name: options[f"{name}_column"]
+            for name in ("item", "method", "rater", "factor", "score", "task")
+        }
     )
     ratings = read_ratings(options["human"], columns)
-    scales = {factor: ends for judge in judges for factor, ends in scales_of(judge.settings, None).items()}
+    scales = {
+        factor: ends for judge in judges for factor, ends in scales_of(judge.settings, None).items()
+    }
     found = agree(
         {judge.name: judge.scores for judge in judges},
         ratings.table,

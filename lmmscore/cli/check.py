@@ -27,8 +27,12 @@ def command(benchmark: Path, as_json: bool) -> None:
     with counting("checking items", len(loaded.items)) as step:
         problems = inspect(loaded, on_item=step)
     if as_json:
-        rows = [{"place": p.place, "kind": p.kind, "says": p.says, "fatal": p.fatal} for p in problems]
-        click.echo(json.dumps({"benchmark": loaded.name, "problems": rows}, ensure_ascii=False, indent=2))
+        rows = [
+            {"place": p.place, "kind": p.kind, "says": p.says, "fatal": p.fatal} for p in problems
+        ]
+        click.echo(
+            json.dumps({"benchmark": loaded.name, "problems": rows}, ensure_ascii=False, indent=2)
+        )
     else:
         for problem in problems:
             click.echo(f"{'problem' if problem.fatal else 'warning'}: {problem}")
@@ -44,4 +48,8 @@ def command(benchmark: Path, as_json: bool) -> None:
 
 
 def _count(problems: Sequence[object]) -> str:
-    return "no problems" if not problems else f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
+    return (
+        "no problems"
+        if not problems
+        else f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
+    )

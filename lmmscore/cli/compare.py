@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 @click.command("compare")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...")
 @click.option(
-    "--format", "form", type=click.Choice(["term", "md", "tex", "json"]), default="term", show_default=True
+    "--format",
+    "form",
+    type=click.Choice(["term", "md", "tex", "json"]),
+    default="term",
+    show_default=True,
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option("--task", multiple=True, help="Only this task category; may be repeated.")
@@ -32,9 +36,14 @@ if TYPE_CHECKING:
 )
 @click.option("--decimals", type=click.IntRange(0, 10), help="Decimals [2; all there are in JSON].")
 @click.option(
-    "--pool", "pooled", is_flag=True, help="Add a table over all runs together, if they are comparable."
+    "--pool",
+    "pooled",
+    is_flag=True,
+    help="Add a table over all runs together, if they are comparable.",
 )
-@click.option("--anyway", is_flag=True, help="With --pool: pool them although they are not comparable.")
+@click.option(
+    "--anyway", is_flag=True, help="With --pool: pool them although they are not comparable."
+)
 def command(
     runs: tuple[str, ...], form: Format, as_json: bool, pooled: bool, anyway: bool, **options: Any
 ) -> None:
@@ -53,7 +62,9 @@ def command(
     factors = factors_of(names, [source.scores for source in sources], options["factor"])
     boards = [_board(source, options["task"], factors) for source in sources]
     chosen = [_of_tasks(source, options["task"]).scores for source in sources]
-    found = compare(names, boards, chosen, [source.comparable() for source in sources], factor=factors)
+    found = compare(
+        names, boards, chosen, [source.comparable() for source in sources], factor=factors
+    )
     together = _together(sources, options["task"], factors, anyway=anyway) if pooled else None
     decimals = options["decimals"]
     if as_json or form == "json":
@@ -86,7 +97,9 @@ def _board(source: Source, tasks: tuple[str, ...], factors: list[str]) -> Leader
 
     # Ranks and means are all that is set side by side; intervals stand in each run's own leaderboard.
     chosen = [task for task in tasks if task in set(source.scores["task"])] or tasks
-    return rank(source.scores, task=chosen or None, factor=factors, caution=source.caution, resamples=0)
+    return rank(
+        source.scores, task=chosen or None, factor=factors, caution=source.caution, resamples=0
+    )
 
 
 def _together(

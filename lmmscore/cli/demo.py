@@ -52,7 +52,8 @@ def command(out: Path, copy: Path | None) -> None:
         click.echo(f"problem: {problem}", err=True)
     items, tasks, methods = len(benchmark.items), len(benchmark.tasks), len(benchmark.methods)
     click.echo(
-        f"{benchmark.name}: {items} drawn items in {tasks} task categories, {methods} methods", err=True
+        f"{benchmark.name}: {items} drawn items in {tasks} task categories, {methods} methods",
+        err=True,
     )
     run = play(Request(folder, "lmm-score", "pixels", out, command=f"lmmscore demo --out {out}"))
     board = write_leaderboards(run)
@@ -92,7 +93,9 @@ def _print_match(board: Leaderboard, constructed: Path) -> None:
         rho = spearmanr(
             [-order.index(method) for method in known], [means[method] for method in known]
         ).statistic
-        click.echo(f"  {table.task or 'all categories':<20} Spearman {rho:+.2f}  (n = {len(known)} methods)")
+        click.echo(
+            f"  {table.task or 'all categories':<20} Spearman {rho:+.2f}  (n = {len(known)} methods)"
+        )
     click.echo(
         "  (This shows that everything works. It says nothing of how well pixels would judge real edits.)"
     )

@@ -44,15 +44,25 @@ def command(ctx: click.Context, n: int, as_json: bool) -> None:
 def _row(loaded: Dialog | Suite, n: int) -> dict[str, Any]:
     from lmmscore.dialogs import Dialog, load_dialog
 
-    members = [loaded] if isinstance(loaded, Dialog) else [load_dialog(member) for member in loaded.members]
+    members = (
+        [loaded]
+        if isinstance(loaded, Dialog)
+        else [load_dialog(member) for member in loaded.members]
+    )
     return {
         "name": loaded.name,
         "title": loaded.title,
         "version": loaded.version,
-        "shows": list(dict.fromkeys(kind for member in members for kind in member.images_shown({}))),
-        "factors": {factor.key: str(factor.scale) for member in members for factor in member.factors},
+        "shows": list(
+            dict.fromkeys(kind for member in members for kind in member.images_shown({}))
+        ),
+        "factors": {
+            factor.key: str(factor.scale) for member in members for factor in member.factors
+        },
         "settings": {
-            name: list(setting.choices) for member in members for name, setting in member.settings.items()
+            name: list(setting.choices)
+            for member in members
+            for name, setting in member.settings.items()
         },
         "calls": sum(member.calls(n) for member in members),
         "methods": n,
@@ -61,9 +71,15 @@ def _row(loaded: Dialog | Suite, n: int) -> dict[str, Any]:
 
 @command.command("show")
 @click.argument("name")
-@click.option("-n", "n", type=click.IntRange(1), default=3, show_default=True, help="With so many edits.")
-@click.option("--setting", "settings", multiple=True, metavar="NAME=CHOICE", help="A setting of the dialog.")
-@click.option("--task", default="background_change", show_default=True, help="Task category of the example.")
+@click.option(
+    "-n", "n", type=click.IntRange(1), default=3, show_default=True, help="With so many edits."
+)
+@click.option(
+    "--setting", "settings", multiple=True, metavar="NAME=CHOICE", help="A setting of the dialog."
+)
+@click.option(
+    "--task", default="background_change", show_default=True, help="Task category of the example."
+)
 @click.option(
     "--instruction",
     default="Turn the lawn into a lake",
@@ -71,7 +87,9 @@ def _row(loaded: Dialog | Suite, n: int) -> dict[str, Any]:
     help="Instruction of the example.",
 )
 @json_flag
-def show(name: str, n: int, settings: tuple[str, ...], task: str, instruction: str, as_json: bool) -> None:
+def show(
+    name: str, n: int, settings: tuple[str, ...], task: str, instruction: str, as_json: bool
+) -> None:
     """Print the whole dialogue as it would be played."""
     from lmmscore.dialogs import load_members
     from lmmscore.report.dialogs import print_script
@@ -127,7 +145,10 @@ def check(names: tuple[str, ...]) -> None:
 @click.argument("file", type=FilePath(path_type=Path))
 @click.option("--name", callback=filled, help="Name of the dialog  [default: the file's name]")
 @click.option(
-    "--out", "-o", type=FilePath(path_type=Path), help="Where to write it  [default: dialogs/NAME.yaml]"
+    "--out",
+    "-o",
+    type=FilePath(path_type=Path),
+    help="Where to write it  [default: dialogs/NAME.yaml]",
 )
 @click.option(
     "--set",
@@ -137,7 +158,9 @@ def check(names: tuple[str, ...]) -> None:
     help="Answer an open question: overall=mean, scale=1-10, scale.FACTOR=0,1, show=reference,edit, …",
 )
 @click.option("--force", is_flag=True, help="Write over an existing file.")
-def import_(file: Path, name: str | None, out: Path | None, answers: tuple[str, ...], force: bool) -> None:
+def import_(
+    file: Path, name: str | None, out: Path | None, answers: tuple[str, ...], force: bool
+) -> None:
     """Turn a published prompt or chat transcript into a dialog that plays its exact words.
 
     What the document does not say is left as a marked question in the YAML, and asked for here by name.

@@ -53,7 +53,9 @@ def examine() -> dict[str, Any]:
         "python": f"{platform.python_version()} ({platform.python_implementation()})",
         "platform": f"{platform.platform()} ({platform.machine()}, {os.cpu_count()} cores)",
         "sqlite": sqlite3.sqlite_version,
-        "dependencies": {name: _version(name) or "missing: pip install lmmscore again" for name in required},
+        "dependencies": {
+            name: _version(name) or "missing: pip install lmmscore again" for name in required
+        },
         "extras": {extra: _extra(extra, names) for extra, names in extras.items()},
         "programs": {name: _program(*spec) for name, spec in _PROGRAMS.items()},
         "console": _console(),

@@ -25,7 +25,10 @@ def _column_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for what in reversed(_COLUMNS):
         kind = "image column" if what in {"source", "reference", "marked"} else "column"
         option = click.option(
-            f"--{what}-column", callback=filled, metavar="NAME", help=f"The {kind} that holds the {what}."
+            f"--{what}-column",
+            callback=filled,
+            metavar="NAME",
+            help=f"The {kind} that holds the {what}.",
         )
         command = option(command)
     return command
@@ -34,26 +37,37 @@ def _column_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command("init")
 @click.argument("folder", type=FilePath(path_type=Path))
 @click.option(
-    "--layout", type=click.Choice(LAYOUT_NAMES), help="How the folder is laid out; recognised if not said."
+    "--layout",
+    type=click.Choice(LAYOUT_NAMES),
+    help="How the folder is laid out; recognised if not said.",
 )
 @click.option(
-    "--out", "-o", type=FilePath(path_type=Path), help="File to write.  [default: FOLDER/benchmark.yaml]"
+    "--out",
+    "-o",
+    type=FilePath(path_type=Path),
+    help="File to write.  [default: FOLDER/benchmark.yaml]",
 )
-@click.option("--name", callback=filled, help="What tables call the benchmark.  [default: the folder's name]")
+@click.option(
+    "--name", callback=filled, help="What tables call the benchmark.  [default: the folder's name]"
+)
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
 @click.option(
     "--instructions",
     type=FilePath(path_type=Path),
     help="Table with id, instruction and perhaps task: .csv, .xlsx, .jsonl, .json, .parquet or a saved data set.",
 )
-@click.option("--instruction", metavar="TEXT", help="The instruction of every item that has none of its own.")
+@click.option(
+    "--instruction", metavar="TEXT", help="The instruction of every item that has none of its own."
+)
 @click.option(
     "--source",
     callback=filled,
     metavar="FOLDER",
     help="The folder that holds the sources (for vibe: the data set).",
 )
-@click.option("--task", metavar="NAME", help="The task category of items that are in no task folder.")
+@click.option(
+    "--task", metavar="NAME", help="The task category of items that are in no task folder."
+)
 @click.option("--language", callback=filled, metavar="LANG", help="gedit: en or cn.")
 @click.option("--split", callback=filled, metavar="NAME", help="dataset: which split to take.")
 @_column_options
@@ -84,7 +98,11 @@ def command(
     out = _target(folder if folder.is_dir() else folder.parent, out).absolute()
     # Pictures that an earlier init took out of a data set are no reason to take it for a folder of pictures.
     tree = scan(folder, without=_pictures(out))
-    name = name or (folder.resolve().stem if folder.is_file() else folder.resolve().name) or "benchmark"
+    name = (
+        name
+        or (folder.resolve().stem if folder.is_file() else folder.resolve().name)
+        or "benchmark"
+    )
     _refuse_to_overwrite(out, force)
     choices = _choices(given, out)
     chosen, guess = choose(tree, choices, layout)
@@ -150,7 +168,9 @@ def _progress() -> Callable[[str, int, int], None]:
 
 def _advice(found: Found) -> list[str]:
     missing = sum(not item.instruction for item in found.items)
-    lines = [f"Instructions still to be filled in: {missing} of {len(found.items)}."] if missing else []
+    lines = (
+        [f"Instructions still to be filled in: {missing} of {len(found.items)}."] if missing else []
+    )
     if found.templates and found.methods:
         lines.append("Without the list of methods they are found from the files.")
     return lines
@@ -163,10 +183,15 @@ def _say_next(found: Found, written: Written) -> None:
     edits = sum(len(item.edits) for item in found.items)
     lacking = len(found.items) * len(found.methods) - edits
     items, methods = counted(len(found.items), "item"), counted(len(found.methods), "method")
-    kinds = [kind for kind in ("source", "reference", "marked") if any(kind in i.images for i in found.items)]
+    kinds = [
+        kind
+        for kind in ("source", "reference", "marked")
+        if any(kind in i.images for i in found.items)
+    ]
     beside = f"; beside the edits: {', '.join(kinds) or 'no other pictures'}"
     click.echo(
-        f"{items} in {tasks}, {methods}, {counted(edits, 'edit')}, {lacking} missing{beside}", err=True
+        f"{items} in {tasks}, {methods}, {counted(edits, 'edit')}, {lacking} missing{beside}",
+        err=True,
     )
     empty = sum(not item.instruction for item in found.items)
     if empty:

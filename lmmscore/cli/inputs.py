@@ -141,5 +141,7 @@ def images_digest(run: Run) -> str | None:
                     return None
                 method = record["order"][exchange["position"] - 1] if exchange["position"] else ""
                 where = (record["task"], record["item"], method)
-                shown |= {(*where, kind, digest) for kind, digest in zip(kinds, digests, strict=True)}
+                shown |= {
+                    (*where, kind, digest) for kind, digest in zip(kinds, digests, strict=True)
+                }
     return hashlib.sha256(repr(sorted(shown)).encode()).hexdigest()

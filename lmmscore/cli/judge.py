@@ -40,7 +40,9 @@ def check(judge: str, as_json: bool, **given: Any) -> None:
         _look(named, told)
     finally:
         if as_json and told.findings:
-            click.echo(json.dumps({"judge": name, "findings": told.rows()}, ensure_ascii=False, indent=2))
+            click.echo(
+                json.dumps({"judge": name, "findings": told.rows()}, ensure_ascii=False, indent=2)
+            )
     lacking = [finding.what for finding in told.findings if finding.needed and not finding.works]
     if lacking:
         click.echo(f"{name}: not fit to judge images: {', '.join(lacking)} failed", err=True)
@@ -112,5 +114,7 @@ def _look(named: NamedJudge, told: _Told) -> None:
     # Without a handler, Python would write what is logged into the middle of the progress; the findings say it too.
     logging.getLogger("lmmscore").addHandler(logging.NullHandler())
     asyncio.run(
-        check_up(lambda options: make(named.spec, options=options), named.options, random.Random(), told)
+        check_up(
+            lambda options: make(named.spec, options=options), named.options, random.Random(), told
+        )
     )

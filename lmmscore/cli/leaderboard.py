@@ -33,14 +33,18 @@ SECTIONS = ("differences", "wins", "position", "repeats", "sensitivity", "habits
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option("--task", multiple=True, help="Only this task category; may be repeated.")
 @click.option(
-    "--factor", multiple=True, help="Rank by this factor instead of the overall; `all` for each in turn."
+    "--factor",
+    multiple=True,
+    help="Rank by this factor instead of the overall; `all` for each in turn.",
 )
 @click.option(
     "--by",
     callback=filled,
     help="Group by these of task, method, factor, item: `task,method` sets tasks side by side.",
 )
-@click.option("--decimals", type=click.IntRange(0, 10), help="Decimals [2; all there are in CSV and JSON].")
+@click.option(
+    "--decimals", type=click.IntRange(0, 10), help="Decimals [2; all there are in CSV and JSON]."
+)
 @click.option(
     "--weights",
     callback=filled,
@@ -51,10 +55,15 @@ SECTIONS = ("differences", "wins", "position", "repeats", "sensitivity", "habits
 @click.option("--average", type=click.Choice(["items", "tasks"]), default="items", show_default=True,
               help="What the mean over all categories gives the same weight to.")  # fmt: skip
 @click.option(
-    "--scale", callback=filled, help="Lowest and highest score, where the run does not record them: 1,10."
+    "--scale",
+    callback=filled,
+    help="Lowest and highest score, where the run does not record them: 1,10.",
 )
 @click.option(
-    "--show", multiple=True, type=click.Choice([*SECTIONS, "all"]), help="Add a section; may be repeated."
+    "--show",
+    multiple=True,
+    type=click.Choice([*SECTIONS, "all"]),
+    help="Add a section; may be repeated.",
 )
 @click.option(
     "--against",
@@ -64,9 +73,15 @@ SECTIONS = ("differences", "wins", "position", "repeats", "sensitivity", "habits
 )
 @click.option("--anyway", is_flag=True, help="Pool several runs although they are not comparable.")
 @click.option(
-    "--resamples", type=click.IntRange(0), default=10_000, show_default=True, help="Bootstrap draws."
+    "--resamples",
+    type=click.IntRange(0),
+    default=10_000,
+    show_default=True,
+    help="Bootstrap draws.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of those draws.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of those draws."
+)
 def command(runs: tuple[str, ...], form: Format, as_json: bool, **options: Any) -> None:
     """Rank the methods of a run, for each task category and over all of them.
 
@@ -119,7 +134,9 @@ def _scales(source: Source, options: dict[str, Any]) -> dict[str, tuple[float, f
 
     if options["scale"] is None:
         return scales_of(source.settings, _weights(options))
-    return dict.fromkeys([*source.scores["factor"].unique(), "overall"], parse_scale(options["scale"]))
+    return dict.fromkeys(
+        [*source.scores["factor"].unique(), "overall"], parse_scale(options["scale"])
+    )
 
 
 def _board(source: Source, options: dict[str, Any]) -> Leaderboard:
@@ -132,7 +149,9 @@ def _board(source: Source, options: dict[str, Any]) -> Leaderboard:
     if over_all and options["against"] is not None:
         raise click.UsageError(f"--against goes with tables by task; --by {options['by']} has none")
     if options["average"] == "tasks" and not over_all and (tasks or options["by"] is not None):
-        raise click.UsageError("--average tasks goes with a table over all categories; this asks for none")
+        raise click.UsageError(
+            "--average tasks goes with a table over all categories; this asks for none"
+        )
     board = rank(
         _of_tasks(source, options).scores if over_all else source.scores,
         task=None if over_all else tasks,
@@ -170,14 +189,19 @@ def _rendered(board: Leaderboard, source: Source, form: Format, options: dict[st
     if form == "json":
         more: dict[str, Any] = _extras(board, source, options).as_dict(decimals)
         if options["against"] is not None:
-            more["against"] = {"table": options["against"], "tasks": [t.as_dict(decimals) for t in matched]}
+            more["against"] = {
+                "table": options["against"],
+                "tasks": [t.as_dict(decimals) for t in matched],
+            }
         return render(board, "json", decimals=decimals, extra={"run": source.name, **more})
     further = _sections(board, source, options)
     further += _against_grids(matched, options)
     wide = True if (options["by"] or "").replace(" ", "") == "task,method" else None
     tty = sys.stdout.isatty()
     width = get_terminal_size().columns if tty else None
-    return render(board, form, decimals=decimals, wide=wide, further=further, width=width, color=tty)
+    return render(
+        board, form, decimals=decimals, wide=wide, further=further, width=width, color=tty
+    )
 
 
 def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extras:
@@ -234,6 +258,8 @@ def _against_grids(matched: list[TaskAgainst], options: dict[str, Any]) -> list[
 
     if options["against"] is not None and not matched:
         name = options["against"]
-        return [Grid(f"Against {name}", ("Task",), (), f"No task category of this run is in {name}.")]
+        return [
+            Grid(f"Against {name}", ("Task",), (), f"No task category of this run is in {name}.")
+        ]
     decimals = 2 if options["decimals"] is None else options["decimals"]
     return [against_grid(task, Path(options["against"]).stem, decimals) for task in matched]

@@ -38,7 +38,8 @@ def filled(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
     """Refuse an empty text that was given, as an unset variable gives: it would be taken for none given."""
     given = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
     if given and any(
-        isinstance(text, str) and not text.strip() for text in (value if param.multiple else [value])
+        isinstance(text, str) and not text.strip()
+        for text in (value if param.multiple else [value])
     ):
         raise click.BadParameter("it is empty; give a value, or leave it out.", ctx, param)
     return value
@@ -54,7 +55,11 @@ def plan_options(command: Command) -> Command:
 _PLAN_OPTIONS = [
     click.argument("benchmark", type=FilePath(path_type=Path)),
     click.option(
-        "--dialog", "-d", default="lmm-score", show_default=True, help="Dialog or suite: a name or a file."
+        "--dialog",
+        "-d",
+        default="lmm-score",
+        show_default=True,
+        help="Dialog or suite: a name or a file.",
     ),
     click.option(
         "--judge",
@@ -78,10 +83,15 @@ _PLAN_OPTIONS = [
         help="How often each item is judged.",
     ),
     click.option("--seed", type=int, default=0, show_default=True, help="Seed of the orders."),
-    click.option("--task", "tasks", multiple=True, help="Only this task category; may be repeated."),
+    click.option(
+        "--task", "tasks", multiple=True, help="Only this task category; may be repeated."
+    ),
     click.option("--item", "items", multiple=True, help="Only this item; may be repeated."),
     click.option(
-        "--method", "methods", multiple=True, help="Only this method; may be repeated. Their order is kept."
+        "--method",
+        "methods",
+        multiple=True,
+        help="Only this method; may be repeated. Their order is kept.",
     ),
     click.option(
         "--setting",
@@ -121,16 +131,24 @@ _JUDGE_OPTIONS = [
     click.option("--temperature", type=_NUMBER, help="Sampling temperature."),
     click.option("--judge-seed", "seed_of_judge", type=int, help="Sampling seed of the judge."),
     click.option("--max-tokens", type=click.IntRange(1), help="Longest reply, in tokens."),
-    click.option("--reasoning-effort", help="How long a reasoning model thinks, in the provider's words."),
+    click.option(
+        "--reasoning-effort", help="How long a reasoning model thinks, in the provider's words."
+    ),
     click.option("--image-detail", help="low, high or auto, where the provider knows it."),
     click.option(
-        "--api", type=click.Choice(["chat", "responses"]), help="Chat Completions (default) or Responses."
+        "--api",
+        type=click.Choice(["chat", "responses"]),
+        help="Chat Completions (default) or Responses.",
     ),
     click.option("--rpm", type=_POSITIVE, help="At most so many requests a minute."),
     click.option("--tpm", type=_POSITIVE, help="At most so many tokens a minute."),
     click.option("--timeout", "timeout_s", type=_POSITIVE, help="Seconds to wait for one reply."),
-    click.option("--budget", "budget_usd", type=_NUMBER, help="Never spend more than so many US dollars."),
-    click.option("--structured", is_flag=True, help="Ask for output that follows the dialog's JSON schema."),
+    click.option(
+        "--budget", "budget_usd", type=_NUMBER, help="Never spend more than so many US dollars."
+    ),
+    click.option(
+        "--structured", is_flag=True, help="Ask for output that follows the dialog's JSON schema."
+    ),
 ]
 
 _JUDGE_NAMES = (
@@ -143,7 +161,9 @@ def take_judge_options(given: dict[str, Any]) -> dict[str, Any]:
     taken = {name: given.pop(name, None) for name in _JUDGE_NAMES}
     taken["seed"] = taken.pop("seed_of_judge")
     # Compared by identity: 0 equals False, and a temperature, a seed or a budget of 0 is a wish like any other.
-    return {name: value for name, value in taken.items() if value is not None and value is not False}
+    return {
+        name: value for name, value in taken.items() if value is not None and value is not False
+    }
 
 
 def pairs(values: tuple[str, ...], option: str) -> Mapping[str, str]:
@@ -157,7 +177,9 @@ def pairs(values: tuple[str, ...], option: str) -> Mapping[str, str]:
     return made
 
 
-json_flag = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for programs.")
+json_flag = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object for programs."
+)
 
 ratings_scale = click.option(
     "--scale",

@@ -78,7 +78,11 @@ def _lines(made: Forecast, prices: Prices | None, *, local: bool) -> list[str]:
     ]
     if local:
         return [*lines, f"{'price':<14} nothing: this judge runs here"]
-    source = "a guess: no public formula for this model" if made.image_tokens_guessed else made.image_formula
+    source = (
+        "a guess: no public formula for this model"
+        if made.image_tokens_guessed
+        else made.image_formula
+    )
     lines += [
         f"{'bytes':<14} {_size(made.bytes_chat)} by Chat Completions ({made.pictures_sent:,} images sent), "
         f"{_size(made.bytes_responses)} by Responses",

@@ -15,10 +15,18 @@ from lmmscore.cli.options import Finite, filled
 @click.argument("second", metavar="B")
 @click.option("--task", help="Only this task category.")
 @click.option(
-    "--factor", callback=filled, default="overall", show_default=True, help="What to compare them on."
+    "--factor",
+    callback=filled,
+    default="overall",
+    show_default=True,
+    help="What to compare them on.",
 )
-@click.option("--power", type=Finite(0.05, 0.999), default=0.8, show_default=True, help="Chance to find it.")
-@click.option("--alpha", type=Finite(0.0001, 0.5), default=0.05, show_default=True, help="Level of the test.")
+@click.option(
+    "--power", type=Finite(0.05, 0.999), default=0.8, show_default=True, help="Chance to find it."
+)
+@click.option(
+    "--alpha", type=Finite(0.0001, 0.5), default=0.05, show_default=True, help="Level of the test."
+)
 @click.option("--json", "as_json", is_flag=True, help="For a program.")
 def command(
     run: str,
@@ -38,9 +46,13 @@ def command(
     from lmmscore.leaderboard.power import power_of
 
     source = open_source(run)
-    found = power_of(source.scores, first, second, task=task, factor=factor, power=power, alpha=alpha)
+    found = power_of(
+        source.scores, first, second, task=task, factor=factor, power=power, alpha=alpha
+    )
     if as_json:
-        click.echo(json.dumps({**found.as_dict(), "caution": source.caution}, ensure_ascii=False, indent=2))
+        click.echo(
+            json.dumps({**found.as_dict(), "caution": source.caution}, ensure_ascii=False, indent=2)
+        )
         return
     if source.caution:
         click.echo(f"Caution: {source.caution}")

@@ -49,7 +49,11 @@ def check(file: str, as_json: bool, scale: str) -> None:
     problems = published.check(entries, scale=parse_scale(scale))
     if as_json:
         click.echo(
-            json.dumps({"problems": [asdict(problem) for problem in problems]}, ensure_ascii=False, indent=2)
+            json.dumps(
+                {"problems": [asdict(problem) for problem in problems]},
+                ensure_ascii=False,
+                indent=2,
+            )
         )
         return
     tasks = {entry.task for entry in entries}

@@ -25,8 +25,12 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Human ratings, as `lmmscore agree` takes them.",
 )
-@click.option("--out", "-o", type=FilePath(path_type=Path), help="The page  [default: RUN/report.html]")
-@click.option("--assets", is_flag=True, help="Put the pictures in a folder beside the page, not inside it.")
+@click.option(
+    "--out", "-o", type=FilePath(path_type=Path), help="The page  [default: RUN/report.html]"
+)
+@click.option(
+    "--assets", is_flag=True, help="Put the pictures in a folder beside the page, not inside it."
+)
 @click.option(
     "--thumb-px",
     type=click.IntRange(32, 2048),
@@ -37,12 +41,21 @@ if TYPE_CHECKING:
     type=FilePath(path_type=Path, exists=True, file_okay=False),
     help="Where the benchmark's pictures are, if not where they were.",
 )
-@click.option("--item-column", callback=filled, default="", help="The ratings' column that names the item.")
-@click.option("--rater-column", callback=filled, default="", help="The ratings' column that names the rater.")
 @click.option(
-    "--method-column", callback=filled, default="", help="The ratings' column that names the method."
+    "--item-column", callback=filled, default="", help="The ratings' column that names the item."
 )
-@click.option("--rename", "renames", multiple=True, metavar="OLD=NEW", help="Call a factor by another name.")
+@click.option(
+    "--rater-column", callback=filled, default="", help="The ratings' column that names the rater."
+)
+@click.option(
+    "--method-column",
+    callback=filled,
+    default="",
+    help="The ratings' column that names the method.",
+)
+@click.option(
+    "--rename", "renames", multiple=True, metavar="OLD=NEW", help="Call a factor by another name."
+)
 @ratings_scale
 @click.option(
     "--resamples",

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import FilePath, json_flag, judge_options, pairs, plan_options, take_judge_options
+from lmmscore.cli.options import (
+    FilePath,
+    json_flag,
+    judge_options,
+    pairs,
+    plan_options,
+    take_judge_options,
+)
 
 if TYPE_CHECKING:
     from lmmscore.api import Request
@@ -33,7 +40,12 @@ if TYPE_CHECKING:
     help="Ledger to share between runs  [default: in the run's folder]",
 )
 @click.option(
-    "--concurrency", "-c", type=click.IntRange(1), default=8, show_default=True, help="Sessions at once."
+    "--concurrency",
+    "-c",
+    type=click.IntRange(1),
+    default=8,
+    show_default=True,
+    help="Sessions at once.",
 )
 @judge_options
 @click.option(
@@ -70,7 +82,8 @@ def command(as_json: bool, log_level: str, **given: Any) -> None:
         _print_result(run)
     if unscored:
         click.echo(
-            f"{unscored} edits have no score; {run.path / 'scores.csv'} says why, edit by edit", err=True
+            f"{unscored} edits have no score; {run.path / 'scores.csv'} says why, edit by edit",
+            err=True,
         )
     if unscored or (moved and moved.unscored):
         raise click.exceptions.Exit(3)

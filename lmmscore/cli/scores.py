@@ -13,7 +13,9 @@ from lmmscore.cli.options import FilePath, filled
 
 @click.command("scores")
 @click.argument("file", metavar="FILE[:FIELD]")
-@click.option("--out", "-o", type=FilePath(path_type=Path), help="Write here instead of to standard output.")
+@click.option(
+    "--out", "-o", type=FilePath(path_type=Path), help="Write here instead of to standard output."
+)
 @click.option(
     "--dialog",
     "-d",
@@ -22,14 +24,22 @@ from lmmscore.cli.options import FilePath, filled
     help="Check against this dialog's scales; its rule makes the overall.",
 )
 @click.option("--item-column", callback=filled, default="", help="The column that names the item.")
-@click.option("--method-column", callback=filled, default="", help="The column that names the method.")
-@click.option("--task-column", callback=filled, default="", help="The column that names the task category.")
+@click.option(
+    "--method-column", callback=filled, default="", help="The column that names the method."
+)
+@click.option(
+    "--task-column", callback=filled, default="", help="The column that names the task category."
+)
 @click.option("--task-pattern", callback=filled, default="", metavar="REGEX",
               help="Find the task in the item's id: the first group in parentheses.")  # fmt: skip
 @click.option("--factor", "factors", multiple=True, metavar="NAME",
               help="Read only the factors named so; may be given several times.")  # fmt: skip
-@click.option("--rename", "renames", multiple=True, metavar="OLD=NEW", help="Call a factor by another name.")
-def command(file: str, out: Path | None, dialog: str, renames: tuple[str, ...], **columns: Any) -> None:
+@click.option(
+    "--rename", "renames", multiple=True, metavar="OLD=NEW", help="Call a factor by another name."
+)
+def command(
+    file: str, out: Path | None, dialog: str, renames: tuple[str, ...], **columns: Any
+) -> None:
     """Turn another tool's score file into a tidy scores.csv.
 
     FILE holds JSON lines of nested {factor: {score, justification}}, under FIELD where there are several, or a CSV

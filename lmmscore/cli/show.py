@@ -18,14 +18,18 @@ if TYPE_CHECKING:
 @click.command("show")
 @click.argument("run", type=FilePath(path_type=Path))
 @click.argument("item")
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Which repeat.")
+@click.option(
+    "--repeat", type=click.IntRange(1), default=1, show_default=True, help="Which repeat."
+)
 @click.option(
     "--method",
     callback=filled,
     default="",
     help="Only this method, where each edit has its own conversation.",
 )
-@click.option("--dialog", callback=filled, default="", help="Only this dialog, where a suite was played.")
+@click.option(
+    "--dialog", callback=filled, default="", help="Only this dialog, where a suite was played."
+)
 @json_flag
 def command(run: Path, item: str, repeat: int, method: str, dialog: str, as_json: bool) -> None:
     """Print one conversation of RUN: the one about ITEM, turn by turn.
@@ -75,4 +79,6 @@ def _refuse(key: str, wanted: object, known: Sequence[object]) -> list[Any]:
     names = [str(name) for name in dict.fromkeys(known)]
     listed = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
     meant = nearest(str(wanted), names)
-    raise LmmscoreError(f"no conversation about {key} {str(wanted)!r} here{meant} (there are: {listed})")
+    raise LmmscoreError(
+        f"no conversation about {key} {str(wanted)!r} here{meant} (there are: {listed})"
+    )

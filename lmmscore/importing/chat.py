@@ -14,15 +14,17 @@ from lmmscore.templates import cardinal, escape, ordinal
 from lmmscore.transcripts import Transcript, TranscriptTurn
 
 _TASK = re.compile(
-    r"\btask(?:\s+(?:indicator|type|category|name))?\s*[:：]\s*(?P<value>[^\n]+?)\s*\.?\s*$", re.I | re.M
+    r"\btask(?:\s+(?:indicator|type|category|name))?\s*[:：]\s*(?P<value>[^\n]+?)\s*\.?\s*$",
+    re.I | re.M,
 )
 _INSTRUCTION = re.compile(
-    r"\b(?:edit(?:ing)?\s+|text\s+)?(?:instruction|prompt)\s*[:：]\s*(?P<value>[^\n]+?)\s*$", re.I | re.M
+    r"\b(?:edit(?:ing)?\s+|text\s+)?(?:instruction|prompt)\s*[:：]\s*(?P<value>[^\n]+?)\s*$",
+    re.I | re.M,
 )
-_COUNTED = (
-    r"(?=(?:\s+[\w-]+){0,3}\s+(?:images?|methods?|edits?|pictures?|results?|models?|outputs?|candidates?)\b)"
+_COUNTED = r"(?=(?:\s+[\w-]+){0,3}\s+(?:images?|methods?|edits?|pictures?|results?|models?|outputs?|candidates?)\b)"
+_AVOID_TIES = re.compile(
+    r"avoid\w*\s+(?:\w+\s+){0,3}(?:same|equal|identical|tied)|no\s+ties", re.IGNORECASE
 )
-_AVOID_TIES = re.compile(r"avoid\w*\s+(?:\w+\s+){0,3}(?:same|equal|identical|tied)|no\s+ties", re.IGNORECASE)
 
 
 def turns_of(
@@ -53,7 +55,9 @@ def turns_of(
 class _Item:
     """What in the transcript belongs to its item: task, instruction and the number of edits."""
 
-    def __init__(self, transcript: Transcript, answers: Mapping[str, str], questions: dict[str, str]) -> None:
+    def __init__(
+        self, transcript: Transcript, answers: Mapping[str, str], questions: dict[str, str]
+    ) -> None:
         self.n = len(transcript.edit_turns)
         source = transcript.source_turn
         where = transcript.turns[source].prompt if source is not None else ""
@@ -73,9 +77,13 @@ class _Item:
         if self.instruction:
             text = text.replace(self.instruction, "{{instruction}}")
         if self.task:
-            text = re.sub(rf"(?<!\w){re.escape(self.task)}(?!\w)", "{{" + _task_slot(self.task) + "}}", text)
+            text = re.sub(
+                rf"(?<!\w){re.escape(self.task)}(?!\w)", "{{" + _task_slot(self.task) + "}}", text
+            )
         text = re.sub(rf"(?<![\w.]){self.n}(?![\w.]){_COUNTED}", "{{n}}", text)
-        return re.sub(rf"\b{cardinal(self.n)}\b{_COUNTED}", "{{n_word}}", text) if self.n > 1 else text
+        return (
+            re.sub(rf"\b{cardinal(self.n)}\b{_COUNTED}", "{{n_word}}", text) if self.n > 1 else text
+        )
 
 
 def _task_slot(task: str) -> str:
@@ -117,11 +125,16 @@ def _reading_turns(transcript: Transcript) -> tuple[int | None, int | None]:
     after = transcript.edit_turns[-1] if transcript.edit_turns else -1
     later = range(after + 1, len(transcript.turns))
     factors = factors_in(transcript)
-    counts = {number: len(read_text(transcript.turns[number].reply, factors, n).scores) for number in later}
+    counts = {
+        number: len(read_text(transcript.turns[number].reply, factors, n).scores)
+        for number in later
+    }
     scoring = max(counts, key=lambda number: counts[number], default=None)
     if scoring is None or not counts[scoring]:
         asks = [
-            number for number in later if re.search(r"\bscores?\b", transcript.turns[number].prompt, re.I)
+            number
+            for number in later
+            if re.search(r"\bscores?\b", transcript.turns[number].prompt, re.I)
         ]
         scoring = asks[0] if asks else None
     sums = [

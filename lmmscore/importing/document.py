@@ -42,7 +42,9 @@ class Draft:
         """Return the dialog file, with every open question in a comment at its head."""
         head = [f"# Imported, word for word, from {self.data['origin']}."]
         head += [f"# OPEN QUESTION {name}: {text}" for name, text in self.questions.items()]
-        body = yaml.dump(self.data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10**6)
+        body = yaml.dump(
+            self.data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10**6
+        )
         return "\n".join(head) + "\n" + body
 
 
@@ -55,7 +57,9 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+    return dumper.represent_scalar(
+        "tag:yaml.org,2002:str", text, style="|" if "\n" in text else None
+    )
 
 
 _Dumper.add_representer(str, _text)
@@ -65,7 +69,12 @@ def import_document(path: Path, name: str, answers: Mapping[str, str] | None = N
     """Return the dialog that plays the file's exact words; what cannot be inferred is asked, not guessed."""
     answers = dict(answers or {})
     _refuse_unknown(answers)
-    head = {"dialog": _name(name), "version": 1, "title": f"Imported from {path.name}", "origin": path.name}
+    head = {
+        "dialog": _name(name),
+        "version": 1,
+        "title": f"Imported from {path.name}",
+        "origin": path.name,
+    }
     try:
         transcript = load_transcript(path)
     except FileProblem:
@@ -104,7 +113,11 @@ def _draft(
             factor["scale"] = _scale_typed(answer)
     rule = answers.get("overall", rule or "")
     _refuse_misfits(answers, factors)
-    questions = {**questions, **open_scales(factors), **({} if rule else {"overall": _OVERALL_QUESTION})}
+    questions = {
+        **questions,
+        **open_scales(factors),
+        **({} if rule else {"overall": _OVERALL_QUESTION}),
+    }
     data = {
         **head,
         "factors": factors,
@@ -130,9 +143,13 @@ def _scale_typed(answer: str) -> dict[str, Any]:
 def _refuse_misfits(answers: Mapping[str, str], factors: list[dict[str, Any]]) -> None:
     rule, rules = answers.get("overall", "none"), get_args(OverallRule)
     if rule not in rules:
-        raise DialogError(f"--set overall: {rule!r} is none of {', '.join(rules)}{nearest(rule, rules)}")
+        raise DialogError(
+            f"--set overall: {rule!r} is none of {', '.join(rules)}{nearest(rule, rules)}"
+        )
     if rule == "weighted" and not (factors and all("weight" in factor for factor in factors)):
-        raise DialogError("--set overall=weighted: the document gives no weights; add them in the file")
+        raise DialogError(
+            "--set overall=weighted: the document gives no weights; add them in the file"
+        )
     keys = [factor["key"] for factor in factors]
     for name in answers:
         key = name.removeprefix("scale.")

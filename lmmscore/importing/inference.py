@@ -22,12 +22,17 @@ _STATED_RANGE = re.compile(
 _INTEGERS = re.compile(
     r"\bintegers?\b|\bwhole\s+numbers?\b|decimal\s+values\s+are\s+not\s+allowed", re.IGNORECASE
 )
-_SCORE_VALUE = re.compile(rf"\bscore\s*(?:=|of|:)?\s*({_NUMBER})(?![\d.]*\s*(?:-|–|to\b))", re.IGNORECASE)
+_SCORE_VALUE = re.compile(
+    rf"\bscore\s*(?:=|of|:)?\s*({_NUMBER})(?![\d.]*\s*(?:-|–|to\b))", re.IGNORECASE
+)
 _SYMBOL = re.compile(r"\bS(?:\\?_)\{?\s*(?:\\text\{)?([A-Za-z]{2,12})\}*")
 _NAMED = re.compile(
-    r"^\s*(?:[-*]|\d+[.)])\s*\**([A-Z][A-Za-z][\w /&-]{2,40}?)\**\s*(?:\([^()\n]*\))?\s*\**:", re.MULTILINE
+    r"^\s*(?:[-*]|\d+[.)])\s*\**([A-Z][A-Za-z][\w /&-]{2,40}?)\**\s*(?:\([^()\n]*\))?\s*\**:",
+    re.MULTILINE,
 )
-_TERM = re.compile(rf"({_NUMBER})\s*(?:\*|×|·|\\times|\\cdot)?\s*\$?\s*S(?:\\?_)\{{?\s*([A-Za-z]{{2,12}})")
+_TERM = re.compile(
+    rf"({_NUMBER})\s*(?:\*|×|·|\\times|\\cdot)?\s*\$?\s*S(?:\\?_)\{{?\s*([A-Za-z]{{2,12}})"
+)
 _FACTOR_KEY = re.compile(
     r"[\"“](?P<key>\w[\w -]*)[\"”]\s*:\s*\{(?P<body>[^{}]*[\"“](?:score|rating)[\"”][^{}]*)\}"
 )
@@ -39,7 +44,9 @@ OVERALL_NAMES = {"all", "overall", "total"}
 
 def factors_of_chat(text: str) -> list[dict[str, Any]]:
     """Return the factors a chat asks for by symbols such as S_acc, with names, weights and scale."""
-    symbols = [key for key in dict.fromkeys(_SYMBOL.findall(text)) if key.lower() not in OVERALL_NAMES]
+    symbols = [
+        key for key in dict.fromkeys(_SYMBOL.findall(text)) if key.lower() not in OVERALL_NAMES
+    ]
     names = [name.strip() for name in dict.fromkeys(_NAMED.findall(text))]
     weights = {key: float(weight) for weight, key in _TERM.findall(text)}
     named = dict(zip(symbols, names, strict=False)) if len(names) >= len(symbols) else {}
@@ -64,7 +71,8 @@ def factors_of_json(text: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     keys = list(dict.fromkeys(match["key"] for match in found))
     bodies = {match["key"]: match["body"] for match in found}
     factors = [
-        {"key": _key(key), "name": _title(key), "scale": _scale_for(key, bodies[key], text)} for key in keys
+        {"key": _key(key), "name": _title(key), "scale": _scale_for(key, bodies[key], text)}
+        for key in keys
     ]
     form: dict[str, Any] = {"number": "score"}
     wrapper = _WRAPPER.search(text[: found[0].start()]) if found else None
@@ -99,11 +107,15 @@ def _section_about(key: str, text: str) -> str:
     """Return the part of a prompt under the heading that names a factor; the whole prompt where none does."""
     headings = list(
         re.finditer(
-            r"^\W*(?:\d+[.):]|factor\s+\d+\s*:?|metric\s+\d+\s*:?)\s*(?P<name>[^\n(]+)", text, re.M | re.I
+            r"^\W*(?:\d+[.):]|factor\s+\d+\s*:?|metric\s+\d+\s*:?)\s*(?P<name>[^\n(]+)",
+            text,
+            re.M | re.I,
         )
     )
     for number, heading in enumerate(headings):
-        if normal(heading["name"]).startswith(normal(key)) or normal(key).startswith(normal(heading["name"])):
+        if normal(heading["name"]).startswith(normal(key)) or normal(key).startswith(
+            normal(heading["name"])
+        ):
             end = headings[number + 1].start() if number + 1 < len(headings) else len(text)
             rule = re.compile(r"^\s*[-=_*]{4,}\s*$", re.MULTILINE).search(text, heading.end(), end)
             return text[heading.end() : rule.start() if rule else end]

@@ -50,7 +50,9 @@ def turn_of(
         )
     say, slots = _with_slots(text)
     if not slots:
-        questions["instruction"] = "where does the editing instruction go? Put {{instruction}} in its place"
+        questions["instruction"] = (
+            "where does the editing instruction go? Put {{instruction}} in its place"
+        )
     turn = {"name": "judge", "show": shown, "read": "scores", "form": form, "say": say}
     return turn, factors, questions
 
@@ -79,7 +81,9 @@ def _described_images(text: str) -> list[str]:
             if match["number"]
             else ["first", "second", "third", "fourth"].index(match["ordinal"].lower()) + 1
         )
-        kind = next((kind for kind, words in _KINDS if re.search(words, match["rest"], re.IGNORECASE)), None)
+        kind = next(
+            (kind for kind, words in _KINDS if re.search(words, match["rest"], re.IGNORECASE)), None
+        )
         if kind and number not in found:
             found[number] = kind
     return [found[number] for number in sorted(found)]
@@ -89,5 +93,7 @@ def _with_slots(text: str) -> tuple[str, int]:
     """Return the words with {{instruction}} for the placeholder of the instruction, and how many there were."""
     pattern = "|".join(rf"{left}\s*(?:{_INSTRUCTION})\s*{right}" for left, right in _BRACKETS)
     pieces = re.split(f"({pattern})", text, flags=re.IGNORECASE)
-    texts = [escape(piece) if place % 2 == 0 else "{{instruction}}" for place, piece in enumerate(pieces)]
+    texts = [
+        escape(piece) if place % 2 == 0 else "{{instruction}}" for place, piece in enumerate(pieces)
+    ]
     return "".join(texts), len(pieces) // 2

@@ -93,7 +93,12 @@ class Asker:
                 f"{address.name}: a budget needs prices, and none are known for this model; "
                 f"add prices: {{input: …, output: …, as_of: …}} to judges.yaml"
             )
-        self._address, self._options, self._key, self._connection = address, options, key, connection
+        self._address, self._options, self._key, self._connection = (
+            address,
+            options,
+            key,
+            connection,
+        )
         self._clock, self._rng = clock, rng
         self.meter = Meter()
         self.pace = Pace(clock, rpm=options.rpm, tpm=options.tpm, most=options.concurrency)
@@ -107,7 +112,9 @@ class Asker:
         """Return the reply to a question about a conversation. Raises JudgeError when there is none."""
 
         async def once(_: int) -> Reply:
-            return await self.till.charged(conversation, lambda sending: self._paced(question, sending))
+            return await self.till.charged(
+                conversation, lambda sending: self._paced(question, sending)
+            )
 
         return await self._persist(once, question.path)
 
@@ -157,7 +164,11 @@ class Asker:
 
         try:
             return await persist(
-                attempt, patience=self._patience, sleep=self._sleep, rng=self._rng, on_trouble=on_trouble
+                attempt,
+                patience=self._patience,
+                sleep=self._sleep,
+                rng=self._rng,
+                on_trouble=on_trouble,
             )
         except JudgeError as error:
             if error is self._stopping:
@@ -203,7 +214,9 @@ class Asker:
             reply = self._read(question, answer, sent_s)
             used = reply.usage
             counted = (
-                None if used.prompt_tokens is None else used.prompt_tokens + (used.completion_tokens or 0)
+                None
+                if used.prompt_tokens is None
+                else used.prompt_tokens + (used.completion_tokens or 0)
             )
             self.pace.answered(answer.headers, sent_s=sent_s, estimated=tokens, tokens=counted)
         finally:
@@ -228,7 +241,9 @@ class Asker:
             )
             raise Trouble(str(lost), error, paid=lost.reached) from None
 
-    def _refuse(self, answer: Answer, complaint: Complaint, asked: Asked, sent_s: float) -> NoReturn:
+    def _refuse(
+        self, answer: Answer, complaint: Complaint, asked: Asked, sent_s: float
+    ) -> NoReturn:
         """Raise what an answer means, and slow everyone down if it means that there are too many."""
         try:
             refuse(answer, complaint, asked, self._clock.wall())
@@ -264,7 +279,9 @@ class Asker:
 
     def _asked(self, fields: Mapping[str, Any], size: int, keeps: bool = False) -> Asked:
         address = self._address
-        return Asked(address.name, address.model, address.masked_url, self._key.source, fields, size, keeps)
+        return Asked(
+            address.name, address.model, address.masked_url, self._key.source, fields, size, keeps
+        )
 
     def _account(self, reply: Reply, answer: Answer, elapsed_s: float) -> None:
         self.meter.count(reply.usage)

@@ -72,7 +72,9 @@ class Budget:
         if self._book is not None:
             # If this cannot be written, the money stays set aside in the file: too much, never too little.
             with contextlib.suppress(NotRecorded):
-                self._book.write((-reservation.usd, "given back"), (usd, "assumed" if assumed else "counted"))
+                self._book.write(
+                    (-reservation.usd, "given back"), (usd, "assumed" if assumed else "counted")
+                )
 
     def _short(self, usd: float) -> bool:
         assert self.cap_usd is not None
@@ -87,4 +89,6 @@ def cost_usd(prices: Prices, usage: Usage) -> float | None:
     cached = min(usage.cached_tokens or 0, usage.prompt_tokens)
     cached_price = prices.input if prices.cached_input is None else prices.cached_input
     fresh = usage.prompt_tokens - cached
-    return (fresh * prices.input + cached * cached_price + usage.completion_tokens * prices.output) / 1e6
+    return (
+        fresh * prices.input + cached * cached_price + usage.completion_tokens * prices.output
+    ) / 1e6

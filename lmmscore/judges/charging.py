@@ -71,7 +71,9 @@ class Till:
         self._settle(reservation, usd, assumed=counted is None)
         return reply if counted is None else replace(reply, cost_usd=counted)
 
-    def _settle_lost(self, reservation: Reservation, conversation: Conversation, *, paid: bool) -> None:
+    def _settle_lost(
+        self, reservation: Reservation, conversation: Conversation, *, paid: bool
+    ) -> None:
         usd = (reservation.usd or self._most_usd(conversation)) if paid else 0.0
         self._settle(reservation, usd, assumed=paid)
 
@@ -80,7 +82,10 @@ class Till:
         self._show()
 
     def _show(self) -> None:
-        self._meter.cost_usd, self._meter.assumed_usd = self._budget.spent_usd, self._budget.assumed_usd
+        self._meter.cost_usd, self._meter.assumed_usd = (
+            self._budget.spent_usd,
+            self._budget.assumed_usd,
+        )
 
     def _most_usd(self, conversation: Conversation, counted: Usage = _UNCOUNTED) -> float:
         """Return what an exchange may cost at most, by what was counted of it and else by estimate."""

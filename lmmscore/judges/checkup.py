@@ -121,14 +121,18 @@ class _Look:
         try:
             second = await self._ask(judge, talk, "for a word it was to remember")
         except JudgeError as error:
-            self._watch.found(Finding("remembers", False, f"the second turn failed: {error}", needed=True))
+            self._watch.found(
+                Finding("remembers", False, f"the second turn failed: {error}", needed=True)
+            )
             return error.scope != "run" and not isinstance(error, JudgeUnavailable)
         self._watch.found(replace(_remembers(second, word), needed=True))
         return True
 
     async def structured(self, judge: Judge) -> None:
         """Look whether the judge can be held to a JSON schema."""
-        talk = Conversation().say("Give a score of 7, as JSON with the one key score.", schema=SCHEMA)
+        talk = Conversation().say(
+            "Give a score of 7, as JSON with the one key score.", schema=SCHEMA
+        )
         try:
             reply = await self._ask(judge, talk, "for output that follows a schema")
         except JudgeError as error:
@@ -161,13 +165,17 @@ class _Look:
                 "to keep in mind: three words, and nothing else."
             )
             turn = "second"
-            second = await self._ask(judge, talk, "by the Responses API what it was shown and told before")
+            second = await self._ask(
+                judge, talk, "by the Responses API what it was shown and told before"
+            )
         except JudgeError as error:
             detail = f"the {turn} turn failed: {error}"
             self._watch.found(Finding("Responses API", False, detail, needed=self._by_responses))
             return
         for finding in _responses_findings(second, names, word, _meter(judge)):
-            self._watch.found(replace(finding, needed=self._by_responses and finding.what == "Responses API"))
+            self._watch.found(
+                replace(finding, needed=self._by_responses and finding.what == "Responses API")
+            )
 
     async def _ask(self, judge: Judge, talk: Conversation, what: str) -> Reply:
         self._watch.asking(what)
@@ -175,7 +183,9 @@ class _Look:
             async with asyncio.timeout(self._longest_s):
                 return await judge.ask(talk)
         except TimeoutError:
-            raise JudgeUnavailable(f"{judge.name}: no answer within {self._longest_s:.0f} s") from None
+            raise JudgeUnavailable(
+                f"{judge.name}: no answer within {self._longest_s:.0f} s"
+            ) from None
         finally:
             self._watch.asked()
 
@@ -206,7 +216,9 @@ def _usage(reply: Reply) -> Finding:
     usage = reply.usage
     counted = usage.prompt_tokens is not None and usage.completion_tokens is not None
     detail = (
-        f"{usage.prompt_tokens} in, {usage.completion_tokens} out" if counted else "no token counts: no price"
+        f"{usage.prompt_tokens} in, {usage.completion_tokens} out"
+        if counted
+        else "no token counts: no price"
     )
     if counted and usage.cached_tokens is not None:
         detail += f", cached tokens reported ({usage.cached_tokens})"
@@ -216,7 +228,9 @@ def _usage(reply: Reply) -> Finding:
 def _who(reply: Reply) -> tuple[Finding, Finding]:
     return (
         Finding(
-            "model", bool(reply.model) or None, reply.model or "the server does not say which model answered"
+            "model",
+            bool(reply.model) or None,
+            reply.model or "the server does not say which model answered",
         ),
         Finding("fingerprint", bool(reply.fingerprint) or None, reply.fingerprint or "none given"),
     )
@@ -227,20 +241,31 @@ def _remembers(reply: Reply, word: str) -> Finding:
     return Finding("remembers", recalled, f"asked for {word!r}, got {_short(reply)}")
 
 
-def _responses_findings(reply: Reply, names: tuple[str, str], word: str, meter: Meter) -> list[Finding]:
+def _responses_findings(
+    reply: Reply, names: tuple[str, str], word: str, meter: Meter
+) -> list[Finding]:
     sees, remembers = _sees(reply, names), _remembers(reply, word)
     lost = next((notice for notice in meter.notices if "lost a conversation" in notice), "")
     if not (sees.works or remembers.works):
         sees = replace(
-            sees, works=None, detail="cannot be told: nothing of the first turn was known in the second"
+            sees,
+            works=None,
+            detail="cannot be told: nothing of the first turn was known in the second",
         )
     no_files = next((notice for notice in meter.notices if "files" in notice), "")
     used = f"{meter.files_uploaded} pictures uploaded, and named from then on"
-    files = Finding("Responses files", bool(meter.files_uploaded) and not no_files, no_files or used)
+    files = Finding(
+        "Responses files", bool(meter.files_uploaded) and not no_files, no_files or used
+    )
     memory = replace(remembers, what="Responses memory")
     if lost:
         memory = replace(memory, works=False, detail=lost)
-    return [_responses_verdict(sees, remembers, lost), replace(sees, what="Responses images"), memory, files]
+    return [
+        _responses_verdict(sees, remembers, lost),
+        replace(sees, what="Responses images"),
+        memory,
+        files,
+    ]
 
 
 def _responses_verdict(sees: Finding, remembers: Finding, lost: str) -> Finding:

@@ -63,12 +63,18 @@ class Estimator:
         added, _ = self._added(conversation)
         shown = [self._shown(picture) for message in added for picture in message.images]
         long_px, short_px = self._largest
-        return self._answered and all(p.long_px <= long_px and p.short_px <= short_px for p in shown)
+        return self._answered and all(
+            p.long_px <= long_px and p.short_px <= short_px for p in shown
+        )
 
     def prompt(self, conversation: Conversation) -> int:
         """Return how many tokens the conversation so far may be."""
         added, counted = self._added(conversation)
-        return counted + sum(self._message(message) for message in added) + (0 if counted else self._unseen)
+        return (
+            counted
+            + sum(self._message(message) for message in added)
+            + (0 if counted else self._unseen)
+        )
 
     def reply(self) -> int:
         """Return how many tokens the reply may be: its limit, or, without one, more than any reply so far."""
@@ -125,7 +131,9 @@ class Estimator:
         if known is None:
             width, height = shown_size(picture)
             options = self._options
-            counted = image_tokens(self._model, width, height, options.image_detail, options.image_tokens)
+            counted = image_tokens(
+                self._model, width, height, options.image_detail, options.image_tokens
+            )
             # Where there is no formula, reserve for twice our guess.
             tokens = counted.tokens * (2 if counted.guess else 1)
             known = _Shown(tokens, max(width, height), min(width, height))

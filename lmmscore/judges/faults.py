@@ -29,7 +29,9 @@ RETRIED = frozenset({408, 409, 425, 429})
 _NO_QUOTA = frozenset(
     {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "access_terminated"}
 )
-_FILTERED = frozenset({"content_filter", "content_policy_violation", "responsibleaipolicyviolation"})
+_FILTERED = frozenset(
+    {"content_filter", "content_policy_violation", "responsibleaipolicyviolation"}
+)
 _FLAGGED = re.compile(
     r"\b(?:input|prompt|content|images?|request|message)\b[^.]{0,80}\bflagged\b|flagged as potentially violating"
     r"|content management policy|rejected (?:by|as a result of) (?:the|our) (?:moderation|safety) system",
@@ -90,7 +92,9 @@ def sound(value: Any) -> Any:
 def _sound(value: Any) -> Any:
     if isinstance(value, str):
         return (
-            value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            value
+            if value.isascii()
+            else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         )
     if isinstance(value, list):
         return [_sound(each) for each in value]
@@ -155,7 +159,9 @@ def complaint_of(data: Mapping[str, Any], hide: Callable[[str], str] = str) -> C
     inner = error.get("innererror")
     inner = inner if isinstance(inner, dict) else {}
     codes = {
-        str(value).lower() for value in (error.get("code"), error.get("type"), inner.get("code")) if value
+        str(value).lower()
+        for value in (error.get("code"), error.get("type"), inner.get("code"))
+        if value
     }
     metadata = error.get("metadata")
     if isinstance(metadata, dict) and metadata.get("reasons"):
@@ -174,7 +180,9 @@ def error_in(data: Any) -> Mapping[str, Any] | None:
     if data.get("error") and not data.get("choices"):
         return data
     choices = data.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+    first = (
+        choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+    )
     if first.get("error") or first.get("finish_reason") == "error":
         # OpenRouter reports a provider that broke off this way.
         return {"error": first.get("error") or {"message": "the provider broke off"}}
@@ -205,19 +213,33 @@ def _nothing_there(said: str, asked: Asked) -> AddressNotFound:
 def _trouble(status: int, said: str, answer: Answer, asked: Asked, wall_s: float) -> NoReturn:
     wait_s = asked_wait_s(dict(answer.headers), wall_s)
     crowded = status == 429 or (status in {503, 529} and wait_s is not None)
-    hint = "lower --concurrency or set --rpm" if crowded else "try again later; everything paid for is saved"
-    error = JudgeUnavailable(f"{asked.judge}: no answer, however often it was asked ({said}); {hint}")
+    hint = (
+        "lower --concurrency or set --rpm"
+        if crowded
+        else "try again later; everything paid for is saved"
+    )
+    error = JudgeUnavailable(
+        f"{asked.judge}: no answer, however often it was asked ({said}); {hint}"
+    )
     raise Trouble(f"HTTP {said}", error, wait_s=wait_s, crowded=crowded)
 
 
-def _final(status: int, said: str, complaint: Complaint, answer: Answer, asked: Asked) -> JudgeError:
+def _final(
+    status: int, said: str, complaint: Complaint, answer: Answer, asked: Asked
+) -> JudgeError:
     if status in {401, 403}:
-        return NotAuthorised(f"{asked.judge}: the server refuses the key from {asked.key_source} ({said})")
+        return NotAuthorised(
+            f"{asked.judge}: the server refuses the key from {asked.key_source} ({said})"
+        )
     if asked.keeps and status in {400, 404, 410} and _says_lost(complaint):
         return StateLost(f"{asked.judge}: the server no longer has what it kept ({said})")
     about = f"{complaint.codes} {complaint.message}".lower()
-    if (status in {404, 405} and ("model" in about or "deployment" in about)) or complaint.param == "model":
-        return ModelNotFound(f"{asked.judge}: no model {asked.model} at {asked.url} ({said}); check its name")
+    if (
+        status in {404, 405} and ("model" in about or "deployment" in about)
+    ) or complaint.param == "model":
+        return ModelNotFound(
+            f"{asked.judge}: no model {asked.model} at {asked.url} ({said}); check its name"
+        )
     if status in {404, 405}:
         return _nothing_there(said, asked)
     if 300 <= status < 400:
@@ -246,7 +268,9 @@ def _final(status: int, said: str, complaint: Complaint, answer: Answer, asked: 
 
 def _says_lost(complaint: Complaint) -> bool:
     about = f"{complaint.param} {' '.join(complaint.codes)} {complaint.message}".lower()
-    return bool(_LOST.search(about)) or complaint.param.endswith(("file_id", "previous_response_id"))
+    return bool(_LOST.search(about)) or complaint.param.endswith(
+        ("file_id", "previous_response_id")
+    )
 
 
 def _place_in(answer: Answer) -> str:
@@ -287,7 +311,11 @@ def _refused_parameter(complaint: Complaint, asked: Asked) -> str:
     if not _UNWANTED.search(text):
         return ""
     # Servers quote the name, or write it with its underscore: "text" alone is an ordinary word.
-    found = [name for name in (*sorted(sent, key=len, reverse=True), "stream_options") if _names(text, name)]
+    found = [
+        name
+        for name in (*sorted(sent, key=len, reverse=True), "stream_options")
+        if _names(text, name)
+    ]
     return _OURS.get(found[0], found[0]) if found else ""
 
 

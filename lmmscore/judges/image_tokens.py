@@ -42,7 +42,9 @@ def tiles(base: int, tile: int) -> Formula:
             return base
         w, h = _fit(width, height, 2048)
         scale = min(1.0, 768 / min(w, h))
-        return base + tile * math.ceil(round(w * scale, 6) / 512) * math.ceil(round(h * scale, 6) / 512)
+        return base + tile * math.ceil(round(w * scale, 6) / 512) * math.ceil(
+            round(h * scale, 6) / 512
+        )
 
     return count
 

@@ -32,7 +32,9 @@ class PricesEntry(_Strict):
 
     input: Dollars = Field(description="For what is sent.")
     output: Dollars = Field(description="For what comes back, reasoning included.")
-    cached_input: Dollars | None = Field(None, description="For a repeated prefix that the provider cached.")
+    cached_input: Dollars | None = Field(
+        None, description="For a repeated prefix that the provider cached."
+    )
     as_of: date = Field(description="The day on which these prices held.")
 
 
@@ -43,7 +45,9 @@ class ParametersEntry(_Strict):
         None, description="Sampling temperature; the server's own if absent."
     )
     seed: int | None = Field(None, description="Sampling seed, where the server takes one.")
-    max_tokens: Annotated[int, Field(gt=0)] | None = Field(None, description="Longest reply, in tokens.")
+    max_tokens: Annotated[int, Field(gt=0)] | None = Field(
+        None, description="Longest reply, in tokens."
+    )
     reasoning_effort: str | None = Field(None, description="How long a reasoning model thinks.")
     image_detail: Literal["low", "high", "auto"] | None = Field(
         None, description="How closely images are looked at."
@@ -58,9 +62,13 @@ class LimitsEntry(_Strict):
 
     rpm: Positive | None = Field(None, description="Requests a minute.")
     tpm: Positive | None = Field(None, description="Tokens a minute.")
-    concurrency: Annotated[int, Field(gt=0)] | None = Field(None, description="Questions open at once.")
+    concurrency: Annotated[int, Field(gt=0)] | None = Field(
+        None, description="Questions open at once."
+    )
     timeout_s: Positive = Field(300.0, description="Seconds to wait for one reply.")
-    stall_s: Positive = Field(60.0, description="Seconds of silence after which a connection is given up.")
+    stall_s: Positive = Field(
+        60.0, description="Seconds of silence after which a connection is given up."
+    )
     attempts: Annotated[int, Field(gt=0, le=50)] = Field(
         10, description="How often a question is sent at most."
     )
@@ -69,14 +77,18 @@ class LimitsEntry(_Strict):
 class JudgeEntry(_Strict):
     """One judge of a judges.yaml."""
 
-    model: Annotated[str, Field(min_length=1)] = Field(description="The model, as the server names it.")
+    model: Annotated[str, Field(min_length=1)] = Field(
+        description="The model, as the server names it."
+    )
     base_url: Annotated[str, Field(pattern=r"^(https?://.+)?$")] = Field(
         "", description="The server's address, up to /v1; OpenAI if absent."
     )
     api: Literal["chat", "responses"] = Field("chat", description="Chat Completions or Responses.")
     stream: bool = Field(False, description="For proxies that cut silent connections.")
     key_env: str = Field("", description="The environment variable that holds the key.")
-    key_header: str = Field("", description="Send the key under this header instead of Authorization.")
+    key_header: str = Field(
+        "", description="Send the key under this header instead of Authorization."
+    )
     headers: dict[str, Annotated[str, Field(pattern=r"^[\x20-\x7e]*$")]] = Field(
         {}, description="Further headers, in ASCII."
     )
@@ -86,7 +98,9 @@ class JudgeEntry(_Strict):
     parameters: ParametersEntry = Field(ParametersEntry(), description="What changes the answers.")
     limits: LimitsEntry = Field(LimitsEntry(), description="How fast the server may be asked.")
     prices: PricesEntry | None = Field(None, description="For plan and --budget.")
-    image_tokens: str = Field("", description="The formula by which plan counts the tokens of an image.")
+    image_tokens: str = Field(
+        "", description="The formula by which plan counts the tokens of an image."
+    )
 
 
 class JudgesFile(_Strict):
@@ -110,7 +124,9 @@ def load_judges(path: Path | None = None) -> dict[str, JudgeEntry]:
     """
     bundled = resources.files("lmmscore.judges").joinpath(FILE_NAME).read_text(encoding="utf-8")
     known = dict(_read(parse_yaml(bundled, FILE_NAME), FILE_NAME))
-    named = path or (Path(os.environ["LMMSCORE_JUDGES"]) if os.environ.get("LMMSCORE_JUDGES") else None)
+    named = path or (
+        Path(os.environ["LMMSCORE_JUDGES"]) if os.environ.get("LMMSCORE_JUDGES") else None
+    )
     own = named or (Path(FILE_NAME) if Path(FILE_NAME).is_file() else None)
     if own is not None:
         known |= _read(load_yaml(own), str(own))
@@ -128,7 +144,9 @@ def find_judge(name: str, path: Path | None = None, **overrides: Any) -> NamedJu
     spec = name.removeprefix("openai/")
     if entry is None and not name.startswith("openai/"):
         known = [*judges, "openai/MODEL[@BASE_URL]"]
-        raise JudgeFileError(f"no judge {mask(name)!r}{nearest(name, judges)}; known: {', '.join(known)}")
+        raise JudgeFileError(
+            f"no judge {mask(name)!r}{nearest(name, judges)}; known: {', '.join(known)}"
+        )
     if entry is None:
         entry = _entry_at(parse_address(spec, os.environ.get("OPENAI_BASE_URL", "")), judges)
     else:

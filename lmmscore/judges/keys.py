@@ -38,7 +38,10 @@ class Key:
 
 
 def find_key(
-    address: Address, named: str = "", environ: Mapping[str, str] | None = None, others: Iterable[str] = ()
+    address: Address,
+    named: str = "",
+    environ: Mapping[str, str] | None = None,
+    others: Iterable[str] = (),
 ) -> Key:
     """Return the key for a server. One that nobody knows may need none; there, a stand-in is sent.
 
@@ -68,7 +71,9 @@ def _sound(key: Key, address: Address) -> Key:
 
 
 def _host_names(host: str) -> list[str]:
-    return [name for suffix, name in _BY_HOST.items() if host == suffix or host.endswith("." + suffix)]
+    return [
+        name for suffix, name in _BY_HOST.items() if host == suffix or host.endswith("." + suffix)
+    ]
 
 
 def _from_keyring(name: str) -> str | None:

@@ -10,7 +10,9 @@ LOGGER = logging.getLogger("lmmscore.judges")
 def log(level: int, event: str, **fields: object) -> None:
     """Write one line of key=value pairs; a field that is None or empty is left out."""
     if LOGGER.isEnabledFor(level):
-        pairs = [f"{name}={_shown(value)}" for name, value in fields.items() if value not in (None, "")]
+        pairs = [
+            f"{name}={_shown(value)}" for name, value in fields.items() if value not in (None, "")
+        ]
         LOGGER.log(level, "%s", " ".join([f"event={event}", *pairs]))
 
 

@@ -50,7 +50,9 @@ def make(
     address = parse_address(spec, os.environ.get("OPENAI_BASE_URL", ""))
     hidden = [value for name, value in options.headers.items() if _SECRET.search(name)]
     key = find_key(address, options.key_env, others=hidden)
-    return OpenAIJudge(address, options, key, clock=clock or RealClock(), rng=rng or random.Random())
+    return OpenAIJudge(
+        address, options, key, clock=clock or RealClock(), rng=rng or random.Random()
+    )
 
 
 class OpenAIJudge:
@@ -59,7 +61,13 @@ class OpenAIJudge:
     caution = ""
 
     def __init__(
-        self, address: Address, options: OpenAIOptions, key: Key, *, clock: Clock, rng: random.Random
+        self,
+        address: Address,
+        options: OpenAIOptions,
+        key: Key,
+        *,
+        clock: Clock,
+        rng: random.Random,
     ) -> None:
         self._address = address
         self._parameters = _parameters(options)
@@ -73,7 +81,9 @@ class OpenAIJudge:
             self._head |= {"stream": True, "stream_options": {"include_usage": True}}
         self._transcript = Transcript(chat_renderer(options.image_detail), pictures)
         self._responses = (
-            ResponsesRoute(address, options, self._asker, pictures) if options.api == "responses" else None
+            ResponsesRoute(address, options, self._asker, pictures)
+            if options.api == "responses"
+            else None
         )
 
     def __repr__(self) -> str:
@@ -106,10 +116,16 @@ class OpenAIJudge:
             head = {**head, "prompt_cache_key": _opening(conversation).digest[:32]}
         fields = self._fields
         if self._structured and conversation.message is not None and conversation.message.schema:
-            schema = {"name": "reply", "strict": True, "schema": json.loads(conversation.message.schema)}
+            schema = {
+                "name": "reply",
+                "strict": True,
+                "schema": json.loads(conversation.message.schema),
+            }
             fields = {**fields, "response_format": {"type": "json_schema", "json_schema": schema}}
         body = chat_body({**head, **fields}, await self._transcript.elements(conversation))
-        return await self._asker.ask(conversation, Question("/chat/completions", body, chat_reply, fields))
+        return await self._asker.ask(
+            conversation, Question("/chat/completions", body, chat_reply, fields)
+        )
 
     def keep(self, book: Spending) -> None:
         """Count what a run has spent before, and write down what it spends."""
@@ -132,7 +148,9 @@ class _Client(openai.AsyncOpenAI):
         super().__init__(**options)
         self._forms: dict[str, Form] = {}
 
-    def _build_request(self, options: FinalRequestOptions, *, retries_taken: int = 0) -> httpx2.Request:
+    def _build_request(
+        self, options: FinalRequestOptions, *, retries_taken: int = 0
+    ) -> httpx2.Request:
         body = options.content
         if not isinstance(body, Body):
             return super()._build_request(options, retries_taken=retries_taken)
@@ -194,7 +212,9 @@ class OpenAIConnection:
     async def get(self, path: str) -> Answer:
         """Fetch something small, such as the list of models."""
         options: Any = {"headers": self._unsent}
-        return await _answer(self._client.get(self._url + path, cast_to=httpx2.Response, options=options))
+        return await _answer(
+            self._client.get(self._url + path, cast_to=httpx2.Response, options=options)
+        )
 
     async def close(self) -> None:
         """Let go of the connections."""
@@ -228,8 +248,14 @@ def _headers(address: Address, options: OpenAIOptions, key: Key) -> dict[str, An
     if address.masked_url != OPENAI_URL:
         # The environment of the openai package speaks to OpenAI, and is no business of other servers.
         lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n")
-        names = ["OpenAI-Organization", "OpenAI-Project", *(line.partition(":")[0].strip() for line in lines)]
-        headers |= {name: openai.Omit() for name in names if name and name.lower() != "authorization"}
+        names = [
+            "OpenAI-Organization",
+            "OpenAI-Project",
+            *(line.partition(":")[0].strip() for line in lines),
+        ]
+        headers |= {
+            name: openai.Omit() for name in names if name and name.lower() != "authorization"
+        }
     if header := _key_header(address, options):
         headers[header] = key.secret
     if address.credentials is not None:

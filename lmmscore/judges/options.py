@@ -115,7 +115,9 @@ class Address:
     @property
     def secrets(self) -> list[str]:
         """What stands in the base URL and is nobody's business: the password and the query, in every form they take."""
-        found = [value for name, value in parse_qsl(self.query) if name not in {"api-version", "version"}]
+        found = [
+            value for name, value in parse_qsl(self.query) if name not in {"api-version", "version"}
+        ]
         if self.credentials is not None:
             pair = ":".join(self.credentials)
             found += [self.credentials[1], base64.b64encode(pair.encode()).decode()]
@@ -131,7 +133,9 @@ def parse_address(spec: str, default_url: str = OPENAI_URL) -> Address:
     model, found, rest = spec.partition("@http")
     url = "http" + rest if found else default_url or OPENAI_URL
     if not model:
-        raise JudgeFileError(f"judge openai/{mask(spec)}: no model named; write openai/MODEL[@BASE_URL]")
+        raise JudgeFileError(
+            f"judge openai/{mask(spec)}: no model named; write openai/MODEL[@BASE_URL]"
+        )
     stray = re.search(r"@(\S*[:/]\S*)$", model)
     if stray and not found:
         raise JudgeFileError(
@@ -144,7 +148,9 @@ def parse_address(spec: str, default_url: str = OPENAI_URL) -> Address:
     except ValueError:
         parts, port_is_number = urlsplit(""), False
     if parts.scheme not in {"http", "https"} or not parts.hostname or not port_is_number:
-        raise JudgeFileError(f"judge openai/{mask(spec)}: not a base URL; write http://HOST[:PORT]/v1")
+        raise JudgeFileError(
+            f"judge openai/{mask(spec)}: not a base URL; write http://HOST[:PORT]/v1"
+        )
     if "@" in parts.path:
         # The password of https://user:12/3@host would become a part of the path, and be shown.
         raise JudgeFileError(

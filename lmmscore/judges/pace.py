@@ -34,7 +34,12 @@ class Pace:
     """
 
     def __init__(
-        self, clock: Clock, *, rpm: float | None = None, tpm: float | None = None, most: int | None = None
+        self,
+        clock: Clock,
+        *,
+        rpm: float | None = None,
+        tpm: float | None = None,
+        most: int | None = None,
     ) -> None:
         self._clock = clock
         self._most = most
@@ -98,7 +103,9 @@ class Pace:
     ) -> None:
         """Learn from an answer: what it cost, what the server says is left, and that it copes."""
         for name, quota in announced(headers, self._clock.wall()).items():
-            bucket = self._buckets.setdefault(name, Bucket(quota.rate, quota.limit, self._clock.now()))
+            bucket = self._buckets.setdefault(
+                name, Bucket(quota.rate, quota.limit, self._clock.now())
+            )
             bucket.tell(quota, self._clock.now())
         if tokens is not None:
             for name, bucket in self._buckets.items():

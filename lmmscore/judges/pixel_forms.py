@@ -28,13 +28,16 @@ _BARE_TO_LINE_END = re.compile(r'(:[ \t]*)(?![\s"{\[])([^\n{}]*?)(?=,?[ \t]*[}\n
 _DOTS = re.compile(r"^\s*(?:\.\.\.|…),?\s*$", re.M)
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?|true|false|null")
 
-_LIST = re.compile(r"(?<![\d.])\d(?:\.\d+)?(?:\s*(?:,\s*or|,|/|\||or|and)\s*\d(?:\.\d+)?(?![\d.]*\d))+")
+_LIST = re.compile(
+    r"(?<![\d.])\d(?:\.\d+)?(?:\s*(?:,\s*or|,|/|\||or|and)\s*\d(?:\.\d+)?(?![\d.]*\d))+"
+)
 _ONE_BY_ONE = re.compile(
     r"(?:\bscore\s*(?:of|=|:|is)?\s*|\*\s*|-\s*)(0\.5|0|1)\b(?!\s*(?:[-–—]|to)\s*\d)", re.I
 )
 _RULE = re.compile(r"^[ \t]*[-=_*]{4,}[ \t]*$", re.M)
 _RANGE = re.compile(
-    r"(?<![\d.])([01])[\s_]*(?:to|-|–|—|and|through|\.\.)[\s_]*(\d{1,3})(?![\d.]*\d)(?!\s*words)", re.I
+    r"(?<![\d.])([01])[\s_]*(?:to|-|–|—|and|through|\.\.)[\s_]*(\d{1,3})(?![\d.]*\d)(?!\s*words)",
+    re.I,
 )
 
 
@@ -78,7 +81,9 @@ def _closing(text: str, start: int) -> int:
 
 
 def _read(text: str) -> Any:
-    quoted = _QUOTED_OR_BLANK.sub(lambda m: m[0] if m[0][0] == '"' else json.dumps(m[0]), _DOTS.sub("", text))
+    quoted = _QUOTED_OR_BLANK.sub(
+        lambda m: m[0] if m[0][0] == '"' else json.dumps(m[0]), _DOTS.sub("", text)
+    )
     for bare in (_BARE_TO_COMMA, _BARE_TO_LINE_END):
         try:
             return pyjson5.decode(bare.sub(_quote_bare, quoted))
@@ -174,6 +179,8 @@ def fill(
             return score(edit, name or key)
         if _is_number(value):
             return score(edit, key)
-        return reason(edit, name or "overall") if key.lower() in REASON_KEYS else filled(value, edit)
+        return (
+            reason(edit, name or "overall") if key.lower() in REASON_KEYS else filled(value, edit)
+        )
 
     return json.dumps(filled(form.blank, edits - 1), indent=2)

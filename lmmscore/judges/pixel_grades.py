@@ -39,7 +39,20 @@ _WORDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("kept", ("unchanged", "preserv", "context", "spatial", "pre")),
     ("quality", ("qua", "noise", "artifact", "artefact")),
     ("realism", ("real", "plausib", "logic", "natural")),
-    ("change", ("acc", "align", "complet", "complian", "adher", "action", "instruct", "semantic", "follow")),
+    (
+        "change",
+        (
+            "acc",
+            "align",
+            "complet",
+            "complian",
+            "adher",
+            "action",
+            "instruct",
+            "semantic",
+            "follow",
+        ),
+    ),
 )
 """What parts of a factor's name mean. The special come first: "identity preservation" is about identity."""
 
@@ -47,7 +60,9 @@ _WORDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 def facet_of(factor: str) -> str:
     """Return the facet nearest to a factor's name: `S_acc`, `identity_preservation`, `Visual Quality`."""
     name = factor.lower()
-    return next((facet for facet, parts in _WORDS if any(part in name for part in parts)), "overall")
+    return next(
+        (facet for facet, parts in _WORDS if any(part in name for part in parts)), "overall"
+    )
 
 
 def grades(seen: Seen) -> dict[str, float]:

@@ -54,7 +54,9 @@ class Frame:
         self.lab: Array = rgb2lab(unit)
         self.gray: Array = rgb2gray(unit)
         self.edges: Array = sobel(self.gray)
-        self.content: Array = ndimage.gaussian_filter(self.lab, (CONTENT_SIGMA_PX, CONTENT_SIGMA_PX, 0))
+        self.content: Array = ndimage.gaussian_filter(
+            self.lab, (CONTENT_SIGMA_PX, CONTENT_SIGMA_PX, 0)
+        )
         # A picture of one colour has neither noise nor edges to measure blur by: the measures would give NaN.
         flat = float(np.ptp(self.gray)) < 1e-6
         self.noise = 0.0 if flat else _known(float(estimate_sigma(self.gray))) * 255
@@ -167,8 +169,14 @@ def _cast(shift: Array, rest: Mask) -> str:
     if not rest.any():
         return ""
     lightness, red, yellow = (float(shift[..., axis][rest].mean()) for axis in range(3))
-    words = [("lighter", "darker", lightness), ("redder", "greener", red), ("yellower", "bluer", yellow)]
-    return " and ".join(up if value > 0 else down for up, down, value in words if abs(round(value, 1)) >= 2.0)
+    words = [
+        ("lighter", "darker", lightness),
+        ("redder", "greener", red),
+        ("yellower", "bluer", yellow),
+    ]
+    return " and ".join(
+        up if value > 0 else down for up, down, value in words if abs(round(value, 1)) >= 2.0
+    )
 
 
 def _detail(first: Frame, edit: Frame, rest: Mask) -> float:
@@ -187,7 +195,9 @@ def _seam(first: Frame, edit: Frame, region: Mask) -> float:
     wider = ndimage.binary_dilation(region, iterations=4 * SEAM_BAND_PX) & ~border
     if not border.any() or not wider.any():
         return 0.0
-    before, after = (_mean(frame.edges, border) - _mean(frame.edges, wider) for frame in (first, edit))
+    before, after = (
+        _mean(frame.edges, border) - _mean(frame.edges, wider) for frame in (first, edit)
+    )
     rims = edit.rims()
     rim = _mean(rims, border) - _mean(rims, wider)
     return 100 * (max(0.0, after - max(0.0, before)) + max(0.0, rim))

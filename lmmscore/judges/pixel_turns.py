@@ -14,15 +14,24 @@ from typing import Literal
 from lmmscore.conversation import Message
 from lmmscore.images import Picture
 
-Kind = Literal["greeting", "waiting", "source", "factors", "analysis", "verdict", "scores", "sums", "thanks"]
+Kind = Literal[
+    "greeting", "waiting", "source", "factors", "analysis", "verdict", "scores", "sums", "thanks"
+]
 
 FACTORS = ("acc", "pre", "qua", "real")
-WEIGHTS = {"acc": Fraction(2, 5), "pre": Fraction(3, 10), "qua": Fraction(1, 5), "real": Fraction(1, 10)}
+WEIGHTS = {
+    "acc": Fraction(2, 5),
+    "pre": Fraction(3, 10),
+    "qua": Fraction(1, 5),
+    "real": Fraction(1, 10),
+}
 
 _TRUTH = re.compile(
     r"ground[- ]?truth|reference (?:image|picture|edit)|(?:ideal|perfect|correct(?:ly)?) edit", re.I
 )
-_MARKED = re.compile(r"\b(?:marks?|marked|drawn|drew|sketch\w*|annotat\w*|visual instructions?)\b", re.I)
+_MARKED = re.compile(
+    r"\b(?:marks?|marked|drawn|drew|sketch\w*|annotat\w*|visual instructions?)\b", re.I
+)
 _SCORING = re.compile(r"\b(?:re-?)?(?:scor|rat|grad)(?:e|es|ed|ing)\b|S\\?_", re.I)
 _SUMS = re.compile(r"S\\?_\\?\{?all|weighted (?:sum|mean|average)|overall scores?", re.I)
 _SYMBOL = re.compile(r"S\\?_\\?\{?([A-Za-z]+)")

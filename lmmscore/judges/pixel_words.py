@@ -20,8 +20,12 @@ TITLES = {
 }
 
 GREETING = f"Ready. A word before we begin: {CAUTION}"
-WAITING = "Understood. I describe every picture as soon as it is shown, from what can be measured in it."
-THANKS = "Noted. All of it stands as measured; I can score the edited images whenever that is asked for."
+WAITING = (
+    "Understood. I describe every picture as soon as it is shown, from what can be measured in it."
+)
+THANKS = (
+    "Noted. All of it stands as measured; I can score the edited images whenever that is asked for."
+)
 NEXT = "I keep the scores until all images have been shown."
 
 FACTORS = """\
@@ -38,10 +42,16 @@ def describe_picture(facts: PictureFacts) -> str:
     """Return a description of the first picture."""
     colours = " and ".join(facts.colours) or "many different tones"
     light = _graded(
-        facts.brightness, (25, "very dark"), (45, "dark"), (65, "of medium brightness"), (101, "bright")
+        facts.brightness,
+        (25, "very dark"),
+        (45, "dark"),
+        (65, "of medium brightness"),
+        (101, "bright"),
     )
     contrast = _graded(facts.contrast, (8, "low"), (20, "moderate"), (101, "strong"))
-    edges = _graded(facts.blur, (0.3, "crisp"), (0.45, "fairly sharp"), (0.6, "soft"), (2, "blurred"))
+    edges = _graded(
+        facts.blur, (0.3, "crisp"), (0.45, "fairly sharp"), (0.6, "soft"), (2, "blurred")
+    )
     noise = _graded(facts.noise, (1.5, "hardly any noise"), (5, "some noise"), (999, "much noise"))
     return (
         f"The picture is {facts.width} by {facts.height} pixels as I see it, mostly {colours}. It is {light} "
@@ -74,9 +84,7 @@ def reason(seen: Seen, factor: str) -> str:
 
 def _about_change(facts: EditFacts) -> str:
     if not facts.changed:
-        return (
-            "No visible change was found anywhere in the frame, so what was asked for was hardly done at all."
-        )
+        return "No visible change was found anywhere in the frame, so what was asked for was hardly done at all."
     return (
         f"{_percent(facts.changed)} of the frame changed, {facts.where}, by a colour difference of "
         f"{facts.change:g}; whether this is what was asked for cannot be told."
@@ -160,7 +168,9 @@ _REMARKS = {
 
 def sums(overalls: Sequence[Fraction]) -> str:
     """Return the weighted sums, one edit a line, written out exactly."""
-    lines = [f"- Image {position}: {_decimal(overall)}" for position, overall in enumerate(overalls, 1)]
+    lines = [
+        f"- Image {position}: {_decimal(overall)}" for position, overall in enumerate(overalls, 1)
+    ]
     return "\n".join(
         ["The weighted sums of my scores are:", "", *lines, "", f"Please bear in mind: {CAUTION}"]
     )

@@ -22,7 +22,14 @@ from lmmscore.judges import pixel_words as words
 from lmmscore.judges.pixel_facts import EditFacts, MarkFacts, PictureFacts
 from lmmscore.judges.pixel_forms import Form, fill, find_form, permitted
 from lmmscore.judges.pixel_grades import Seen, facet_of, grades
-from lmmscore.judges.pixel_turns import Shown, factors_asked, kind_of, scale_asked, shown, weights_asked
+from lmmscore.judges.pixel_turns import (
+    Shown,
+    factors_asked,
+    kind_of,
+    scale_asked,
+    shown,
+    weights_asked,
+)
 from lmmscore.records import Reply
 
 if TYPE_CHECKING:
@@ -84,7 +91,9 @@ class Pixels:
     def _analysed(self, last: Message, pictures: Shown) -> str:
         new = min(len(last.images), len(pictures.edits))
         start = len(pictures.edits) - new
-        seen = [(position, self._seen(pictures, position)) for position in range(start, start + new)]
+        seen = [
+            (position, self._seen(pictures, position)) for position in range(start, start + new)
+        ]
         return "\n\n".join(words.analyse(position + 1, each) for position, each in seen)
 
     def _scores(
@@ -98,7 +107,10 @@ class Pixels:
             grade = grades(self._seen(pictures, position))
             by_factor = {factor: grade[facet_of(factor)] for factor in factors}
             table.append(
-                {f: (Fraction(round(10 * (low + (high - low) * g)), 10), g) for f, g in by_factor.items()}
+                {
+                    f: (Fraction(round(10 * (low + (high - low) * g)), 10), g)
+                    for f, g in by_factor.items()
+                }
             )
         return table
 
@@ -117,7 +129,10 @@ class Pixels:
         weights = weights_asked(messages)
         table = self._scores(messages, pictures)
         return words.sums(
-            [sum((weights.get(f, 0) * score for f, (score, _) in row.items()), Fraction()) for row in table]
+            [
+                sum((weights.get(f, 0) * score for f, (score, _) in row.items()), Fraction())
+                for row in table
+            ]
         )
 
     def _filled(self, form: Form, pictures: Shown) -> str:
@@ -154,7 +169,9 @@ class Pixels:
 
         def measure() -> MarkFacts:
             frame = self._frame(first)
-            return within_marks(frame, _measurable(marked, frame.size), _measurable(edit, frame.size))
+            return within_marks(
+                frame, _measurable(marked, frame.size), _measurable(edit, frame.size)
+            )
 
         return self._facts.get((first.digest, marked.digest, edit.digest), measure)
 

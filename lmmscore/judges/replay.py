@@ -22,7 +22,9 @@ def open_replay(path: Path) -> Bench:
     if path.is_dir():
         path = path / "ledger.sqlite"
     if not path.is_file():
-        raise LedgerError(f"replay:{path}: no such file; give a run folder, a ledger.sqlite or a transcript")
+        raise LedgerError(
+            f"replay:{path}: no such file; give a run folder, a ledger.sqlite or a transcript"
+        )
     with path.open("rb") as file:
         is_ledger = file.read(16) == b"SQLite format 3\0"
     if not is_ledger:
@@ -87,7 +89,10 @@ class FromTranscript:
             )
         prompt = turns[number - 1].prompt
         if not same_words(prompt, message.text):
-            theirs, ours = _from_difference(prompt, message.text), _from_difference(message.text, prompt)
+            theirs, ours = (
+                _from_difference(prompt, message.text),
+                _from_difference(message.text, prompt),
+            )
             raise NoRecordedReply(
                 f"{self._transcript.path}: no answer to turn {number}: it says “{theirs}” where “{ours}” is asked; "
                 f"play the dialog that `lmmscore dialogs import {self._transcript.path}` writes, about the same task "
@@ -101,7 +106,9 @@ class FromTranscript:
         expected = [image.name for image in self._transcript.turns[number - 1].images]
         shown = [picture.path.name for picture in message.images]
         if expected != shown:
-            methods = " ".join(f"--method {method}" for method in self._transcript.methods if method)
+            methods = " ".join(
+                f"--method {method}" for method in self._transcript.methods if method
+            )
             raise NoRecordedReply(
                 f"{self._transcript.path}, turn {number}: it shows {', '.join(expected) or 'no picture'}, not "
                 f"{', '.join(shown) or 'none'}; show the edits as it does: --order given {methods}"

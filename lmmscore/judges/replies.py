@@ -37,7 +37,11 @@ def chat_reply(data: Any, headers: Mapping[str, str]) -> Reply:
         raise Malformed("no message in the first choice")
     text, thinking = _content(message.get("content"))
     thought = message.get("reasoning_content") or message.get("reasoning") or ""
-    also = {"tool_calls": message.get("tool_calls"), "choices": choices[1:], "audio": message.get("audio")}
+    also = {
+        "tool_calls": message.get("tool_calls"),
+        "choices": choices[1:],
+        "audio": message.get("audio"),
+    }
     return Reply(
         text=text,
         finish=_finish(first.get("finish_reason"), message),
@@ -76,10 +80,16 @@ def responses_reply(data: Any, headers: Mapping[str, str]) -> Reply:
     for item in objects(data["output"]):
         parts = objects(item.get("content"))
         if item.get("type") == "reasoning":
-            thoughts += [_text(part.get("text")) for part in [*objects(item.get("summary")), *parts]]
+            thoughts += [
+                _text(part.get("text")) for part in [*objects(item.get("summary")), *parts]
+            ]
         elif item.get("type") == "message":
-            texts += [_text(part.get("text")) for part in parts if part.get("type") == "output_text"]
-            refusals += [_text(part.get("refusal")) for part in parts if part.get("type") == "refusal"]
+            texts += [
+                _text(part.get("text")) for part in parts if part.get("type") == "output_text"
+            ]
+            refusals += [
+                _text(part.get("refusal")) for part in parts if part.get("type") == "refusal"
+            ]
             texts += [_text(item.get("content"))]
         else:
             rest.append(item)
@@ -110,7 +120,9 @@ def responses_usage(usage: Any) -> Usage:
 
 def filtered_reply(message: str, headers: Mapping[str, str]) -> Reply:
     """The content filter's refusal of the question itself: evidence like any other reply, and not asked again."""
-    return Reply("", finish="content_filter", refusal=message, request_id=headers.get("x-request-id", ""))
+    return Reply(
+        "", finish="content_filter", refusal=message, request_id=headers.get("x-request-id", "")
+    )
 
 
 def _finish(reason: Any, message: Mapping[str, Any]) -> str:

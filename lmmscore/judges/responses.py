@@ -56,7 +56,9 @@ class ResponsesRoute:
         except StateLost:
             return await self._after_loss(conversation, known)
 
-    async def _send(self, conversation: Conversation, known: Conversation | None, state: str | None) -> Reply:
+    async def _send(
+        self, conversation: Conversation, known: Conversation | None, state: str | None
+    ) -> Reply:
         fields = self._fields_for(conversation)
         head = {**fields, **({"previous_response_id": state} if state else {})}
         body = body_with("input", head, await self._shown.elements(conversation, known))
@@ -68,7 +70,9 @@ class ResponsesRoute:
             return reply
 
         keeps = state is not None or self._shown.names_files(conversation)
-        reply = await self._asker.ask(conversation, Question("/responses", body, read, fields, keeps))
+        reply = await self._asker.ask(
+            conversation, Question("/responses", body, read, fields, keeps)
+        )
         if state is not None and seen[-1].get("previous_response_id", state) != state:
             # It answered this question without what came before it: that is no answer to the conversation.
             self._losses = LOSSES
@@ -91,7 +95,9 @@ class ResponsesRoute:
 
     async def _after_loss(self, conversation: Conversation, known: Conversation | None) -> Reply:
         self._losses += 1
-        self._asker.notice("the server lost a conversation it had kept; its history was sent once more")
+        self._asker.notice(
+            "the server lost a conversation it had kept; its history was sent once more"
+        )
         if known is not None:
             self._states.pop(known.digest, None)
         self._shown.forget(conversation)
@@ -101,7 +107,9 @@ class ResponsesRoute:
             if not self._shown.names_files(conversation):
                 raise
             self._shown.has_files = False
-            self._asker.notice("the server loses the files it is sent; pictures travel inside the questions")
+            self._asker.notice(
+                "the server loses the files it is sent; pictures travel inside the questions"
+            )
             return await self._send(conversation, None, None)
 
     def _nearest_state(self, conversation: Conversation) -> tuple[Conversation | None, str | None]:
@@ -126,7 +134,9 @@ class ShownPictures:
     def __init__(self, asker: Asker, pictures: EncodedPictures, detail: str | None) -> None:
         self._asker = asker
         self._pictures = pictures
-        self._detail = f',"detail":{dumps(detail).decode()}'.encode() if detail else b',"detail":"auto"'
+        self._detail = (
+            f',"detail":{dumps(detail).decode()}'.encode() if detail else b',"detail":"auto"'
+        )
         self._files: WeakKeyDictionary[Picture, asyncio.Task[str]] = WeakKeyDictionary()
         self.has_files = True
 

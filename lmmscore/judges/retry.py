@@ -102,7 +102,9 @@ def asked_wait_s(headers: dict[str, str], wall_s: float) -> float | None:
     value = headers.get("retry-after", "").strip()
     try:
         seconds = (
-            float(value.removesuffix("ms")) / 1000 if value.endswith("ms") else float(value.removesuffix("s"))
+            float(value.removesuffix("ms")) / 1000
+            if value.endswith("ms")
+            else float(value.removesuffix("s"))
         )
     except ValueError:
         try:

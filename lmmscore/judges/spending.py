@@ -27,7 +27,9 @@ class Spending:
         self._carried_usd = 0.0 if path.exists() else before_usd
         rows = [] if not path.exists() else _read(path)
         self.total_usd = max(0.0, math.fsum(usd for usd, _ in rows)) + self._carried_usd
-        self.counted_usd = math.fsum(usd for usd, what in rows if what == "counted") + self._carried_usd
+        self.counted_usd = (
+            math.fsum(usd for usd, what in rows if what == "counted") + self._carried_usd
+        )
 
     def write(self, *rows: tuple[float, What]) -> None:
         """Append lines, all at once. Raises NotRecorded."""
@@ -71,7 +73,9 @@ def _read(path: Path) -> list[tuple[float, str]]:
                 if usd is not None:
                     found.append((usd, row[1]))
     except (OSError, csv.Error) as error:
-        raise FileProblem(f"{path}: cannot be read ({error}); it says what the run has spent") from error
+        raise FileProblem(
+            f"{path}: cannot be read ({error}); it says what the run has spent"
+        ) from error
     return found
 
 

@@ -27,7 +27,9 @@ def assemble(content: bytes) -> dict[str, Any]:
         if chunk.get("error"):
             return {"error": chunk["error"]}
         whole |= {
-            name: chunk[name] for name in ("id", "model", "system_fingerprint", "usage") if chunk.get(name)
+            name: chunk[name]
+            for name in ("id", "model", "system_fingerprint", "usage")
+            if chunk.get(name)
         }
         for part in objects(chunk.get("choices")):
             _extend(choices, part)

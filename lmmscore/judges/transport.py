@@ -58,12 +58,16 @@ class Segments(Payload):
         for part in _write_at_once(writer.transport, rest):
             await writer.write(part)
 
-    async def write_with_length(self, writer: AbstractStreamWriter, content_length: int | None) -> None:
+    async def write_with_length(
+        self, writer: AbstractStreamWriter, content_length: int | None
+    ) -> None:
         """Write every segment; their length is always the one announced."""
         await self.write(writer)
 
 
-def _write_at_once(transport: asyncio.WriteTransport | None, parts: list[memoryview]) -> list[memoryview]:
+def _write_at_once(
+    transport: asyncio.WriteTransport | None, parts: list[memoryview]
+) -> list[memoryview]:
     """Hand the socket as much as it takes in one system call, and return the rest.
 
     asyncio has one call for each segment, and each wakes a server on this machine.
@@ -103,7 +107,9 @@ class Form:
     def fill(self, body: Body) -> httpx2.Request:
         """Return a request with this body."""
         outgoing = Outgoing(self._sent.url, self._sent.headers, Segments(body.parts))
-        return httpx2.Request(self._method, self._url, stream=_NOTHING, extensions={OUTGOING: outgoing})
+        return httpx2.Request(
+            self._method, self._url, stream=_NOTHING, extensions={OUTGOING: outgoing}
+        )
 
 
 class SegmentClient(httpx2.AsyncClient):
@@ -157,7 +163,9 @@ class SegmentClient(httpx2.AsyncClient):
         headers = {name.lower(): sound(value) for name, value in response.headers.items()}
         answer = {ANSWER: Answer(response.status, headers, content)}
         if OUTGOING in request.extensions:
-            return httpx2.Response(response.status, stream=_NOTHING, request=request, extensions=answer)
+            return httpx2.Response(
+                response.status, stream=_NOTHING, request=request, extensions=answer
+            )
         raw = _headers(response.raw_headers)
         return httpx2.Response(
             response.status, headers=raw, content=content, request=request, extensions=answer
@@ -216,16 +224,21 @@ def _unsafe(error: aiohttp.ClientSSLError, request: httpx2.Request) -> httpx2.Co
     if isinstance(why, ssl.SSLCertVerificationError):
         said = f"the certificate of {where} is not trusted ({why.verify_message})"
         if why.verify_code in _UNKNOWN_ISSUER:
-            said += (
-                "; if it is one of your own, set SSL_CERT_FILE to the file of the authority that issued it"
-            )
+            said += "; if it is one of your own, set SSL_CERT_FILE to the file of the authority that issued it"
         return Unsafe(said, request=request)
-    reason = (why.reason if isinstance(why, ssl.SSLError) else None) or why.strerror or type(why).__name__
+    reason = (
+        (why.reason if isinstance(why, ssl.SSLError) else None)
+        or why.strerror
+        or type(why).__name__
+    )
     said = f"no TLS connection to {where} ({reason})"
-    if isinstance(why, ssl.SSLEOFError):  # hung up on: a busy server may do that, and take the next call
+    if isinstance(
+        why, ssl.SSLEOFError
+    ):  # hung up on: a busy server may do that, and take the next call
         return httpx2.ConnectError(said, request=request)
     return Unsafe(
-        f"{said}; does the server speak https, or should its address begin with http://?", request=request
+        f"{said}; does the server speak https, or should its address begin with http://?",
+        request=request,
     )
 
 

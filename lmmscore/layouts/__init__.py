@@ -41,10 +41,14 @@ def choose(tree: Tree, choices: Choices, name: str | None = None) -> tuple[Layou
     """Return the layout of a folder and why. Raises LayoutError where none or several fit."""
     if name is not None:
         if name not in LAYOUTS:
-            raise LayoutError(f"no layout {name!r}{nearest(name, LAYOUTS)}; there are: {', '.join(LAYOUTS)}")
+            raise LayoutError(
+                f"no layout {name!r}{nearest(name, LAYOUTS)}; there are: {', '.join(LAYOUTS)}"
+            )
         return LAYOUTS[name], LAYOUTS[name].look(tree, choices) or Guess(0.0, "you said so")
     looked = ((layout, layout.look(tree, choices)) for layout in LAYOUTS.values())
-    guesses = sorted(((g, layout) for layout, g in looked if g is not None), key=lambda pair: -pair[0].sure)
+    guesses = sorted(
+        ((g, layout) for layout, g in looked if g is not None), key=lambda pair: -pair[0].sure
+    )
     if not guesses or guesses[0][0].sure < ENOUGH:
         raise LayoutError(_nothing_fits(tree, guesses))
     if len(guesses) > 1 and guesses[0][0].sure - guesses[1][0].sure < CLEARLY:
@@ -69,7 +73,9 @@ def read(tree: Tree, choices: Choices, layout: Layout, instruction: str | None =
     """Return what a layout finds, with instructions from wherever they can be had."""
     found = layout.take(tree, choices)
     if tree.unusable:
-        found.notes.append(f"left out files whose names are not text: {', '.join(tree.unusable[:3])}")
+        found.notes.append(
+            f"left out files whose names are not text: {', '.join(tree.unusable[:3])}"
+        )
     without = [item for item in found.items if not item.instruction]
     if without and choices.instructions is not None and choices.instructions not in found.read:
         _from_given(found, without, choices)
@@ -91,10 +97,14 @@ def _from_given(found: Found, without: list[FoundItem], choices: Choices) -> Non
             "name the columns with --id-column and --instruction-column"
         )
     found.read.append(choices.instructions)
-    found.notes.append(f"instructions of {filled} of {len(found.items)} items from {choices.instructions}")
+    found.notes.append(
+        f"instructions of {filled} of {len(found.items)} items from {choices.instructions}"
+    )
 
 
-def _from_tables_beside(tree: Tree, found: Found, without: list[FoundItem], choices: Choices) -> None:
+def _from_tables_beside(
+    tree: Tree, found: Found, without: list[FoundItem], choices: Choices
+) -> None:
     """Try every table at the top of the folder and take the one that knows most items."""
     from dataclasses import replace
 

@@ -35,7 +35,9 @@ def data_files(path: Path, split: str | None = None) -> list[Path]:
     if split is not None and split not in splits:
         raise FileProblem(f"{path}: no split {split!r}; there are: {', '.join(splits)}")
     if split is None and len(splits) > 1:
-        raise FileProblem(f"{path}: several splits ({', '.join(splits)}); choose one with --split NAME")
+        raise FileProblem(
+            f"{path}: several splits ({', '.join(splits)}); choose one with --split NAME"
+        )
     return splits[split] if split is not None else next(iter(splits.values()), [])
 
 
@@ -83,7 +85,13 @@ def _is_image(kind: Any) -> bool:
 def _is_text(kind: Any) -> bool:
     import pyarrow.types as types
 
-    checks = (types.is_string, types.is_large_string, types.is_integer, types.is_boolean, types.is_floating)
+    checks = (
+        types.is_string,
+        types.is_large_string,
+        types.is_integer,
+        types.is_boolean,
+        types.is_floating,
+    )
     return any(check(kind) for check in checks) or bool(types.is_dictionary(kind))
 
 
@@ -109,7 +117,10 @@ def text_rows(path: Path) -> list[dict[str, str]]:
     if not files:
         raise FileProblem(f"{path}: no .parquet or .arrow files in this folder")
     names = list(columns_of(files[0]).text)
-    return [{k: "" if v is None else str(v).strip() for k, v in row.items()} for row in rows(files, names)]
+    return [
+        {k: "" if v is None else str(v).strip() for k, v in row.items()}
+        for row in rows(files, names)
+    ]
 
 
 def _schema(file: Path) -> Any:
@@ -131,7 +142,9 @@ def _batches(file: Path, columns: list[str]) -> Iterator[Any]:
         if file.suffix == ".parquet":
             import pyarrow.parquet as parquet
 
-            yield from parquet.ParquetFile(file).iter_batches(batch_size=_BATCH_ROWS, columns=columns)
+            yield from parquet.ParquetFile(file).iter_batches(
+                batch_size=_BATCH_ROWS, columns=columns
+            )
             return
         with _stream(file) as reader:
             if hasattr(reader, "num_record_batches"):
@@ -157,5 +170,7 @@ def _pyarrow(file: Path) -> Any:
     try:
         import pyarrow
     except ImportError as error:
-        raise FileProblem(f"{file}: reading it needs pyarrow: pip install 'lmmscore[parquet]'") from error
+        raise FileProblem(
+            f"{file}: reading it needs pyarrow: pip install 'lmmscore[parquet]'"
+        ) from error
     return pyarrow

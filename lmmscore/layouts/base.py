@@ -96,7 +96,10 @@ def layout_of(module: ModuleType) -> Layout:
 def natural(text: str) -> list[tuple[int, int, str]]:
     """Return a sort key by which 2 comes before 10."""
     parts = re.findall(r"\d+|\D+", text)
-    return [(0, int(part), part) if part.isascii() and part.isdigit() else (1, 0, part) for part in parts]
+    return [
+        (0, int(part), part) if part.isascii() and part.isdigit() else (1, 0, part)
+        for part in parts
+    ]
 
 
 def name_items(items: Sequence[FoundItem]) -> str:

@@ -52,7 +52,9 @@ def look(tree: Tree, _: Choices) -> Guess | None:
         return None
     kind = "saved by datasets" if any(path.suffix == ".arrow" for path in files) else "Parquet"
     sure = 0.9 if not tree.images else 0.4
-    return Guess(sure, f"{counted(len(files), 'data file')} ({listed((p.name for p in files), 2)}), {kind}")
+    return Guess(
+        sure, f"{counted(len(files), 'data file')} ({listed((p.name for p in files), 2)}), {kind}"
+    )
 
 
 def take(tree: Tree, choices: Choices) -> Found:
@@ -95,7 +97,9 @@ def _plan(columns: Columns, choices: Choices, where: str) -> _Plan:
     plan.left_out = [name for name in columns.images if name not in used]
     if not plan.roles and not plan.edits:
         seen = ", ".join((*columns.images, *columns.text)) or "none"
-        raise LayoutError(f"{where}: no image column; columns: {seen}. Name it with --source-column")
+        raise LayoutError(
+            f"{where}: no image column; columns: {seen}. Name it with --source-column"
+        )
     return plan
 
 
@@ -105,7 +109,9 @@ def _plan_edits(plan: _Plan, columns: Columns, choices: Choices, where: str) -> 
         for given in choices.edit_columns:
             method, _, column = given.rpartition("=")
             _refuse_unknown(column, columns.images, where)
-            plan.edits["" if plan.text["method"] and not method else method or _method_name(column)] = column
+            plan.edits[
+                "" if plan.text["method"] and not method else method or _method_name(column)
+            ] = column
     elif plan.text["method"]:
         likely = [name for name in free if _bare(name) in _EDITED] or free
         if likely:
@@ -132,7 +138,11 @@ def _role(name: str) -> str | None:
 
 def _method_name(column: str) -> str:
     return (
-        re.sub(r"(?i)^(image|img|edit|edited|output)[_.-]|[_.-](image|img|edit|edited|output)$", "", column)
+        re.sub(
+            r"(?i)^(image|img|edit|edited|output)[_.-]|[_.-](image|img|edit|edited|output)$",
+            "",
+            column,
+        )
         or column
     )
 
@@ -151,7 +161,10 @@ class _Extractor:
 
     def add(self, number: int, row: dict[str, Any]) -> None:
         """Take up one row."""
-        text = {what: _text(row.get(column)) if column else "" for what, column in self.plan.text.items()}
+        text = {
+            what: _text(row.get(column)) if column else ""
+            for what, column in self.plan.text.items()
+        }
         name = text["id"] or str(number)
         if name in self.items and not self.plan.text["method"]:
             name = f"{name}#{number}"
@@ -160,7 +173,11 @@ class _Extractor:
         )
         item.instruction = item.instruction or text["instruction"]
         for column in self.columns.text:
-            if column not in self.plan.text.values() and plain(column) not in {"id", "task", "instruction"}:
+            if column not in self.plan.text.values() and plain(column) not in {
+                "id",
+                "task",
+                "instruction",
+            }:
                 item.fields.setdefault(plain(column), _text(row.get(column)))
         for role, column in self.plan.roles.items():
             self._picture(item, item.images, role, role, row.get(column))
@@ -169,7 +186,9 @@ class _Extractor:
             self.methods.setdefault(method)
             self._picture(item, item.edits, method, f"edits/{_safe(method)}", row.get(column))
 
-    def _picture(self, item: FoundItem, into: dict[str, Path], key: str, folder: str, value: Any) -> None:
+    def _picture(
+        self, item: FoundItem, into: dict[str, Path], key: str, folder: str, value: Any
+    ) -> None:
         if key in into or value is None:
             return
         data = value.get("bytes") if isinstance(value, dict) else value
@@ -197,7 +216,9 @@ class _Extractor:
                 folder.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(data)
         except OSError as error:
-            raise FileProblem(f"{path}: {error.strerror or error}; --out FILE writes elsewhere") from error
+            raise FileProblem(
+                f"{path}: {error.strerror or error}; --out FILE writes elsewhere"
+            ) from error
         return path
 
     def found(self) -> Found:
@@ -213,9 +234,13 @@ class _Extractor:
                 "no column of edits; name them with --edit-column METHOD=COLUMN, or put pictures in "
                 f"{self.folder.name}/edits/METHOD/"
             )
-        templates = {"edit": "edits/{method}/{id}" + ending(p for i in items for p in i.edits.values())}
+        templates = {
+            "edit": "edits/{method}/{id}" + ending(p for i in items for p in i.edits.values())
+        }
         for role in self.plan.roles:
-            templates[role] = f"{role}/{{id}}" + ending(i.images[role] for i in items if role in i.images)
+            templates[role] = f"{role}/{{id}}" + ending(
+                i.images[role] for i in items if role in i.images
+            )
         return Found(items, list(self.methods), self.folder, templates, notes)
 
 

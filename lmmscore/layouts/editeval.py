@@ -29,7 +29,9 @@ from lmmscore.layouts.names import is_container, role_of
 from lmmscore.layouts.tree import Tree
 
 NAME = "editeval"
-LOOKS_LIKE = f"TASK/1.jpg, TASK/2.jpg … for tasks such as {TASKS[0]}, and the prompts table (.xlsx or .csv)"
+LOOKS_LIKE = (
+    f"TASK/1.jpg, TASK/2.jpg … for tasks such as {TASKS[0]}, and the prompts table (.xlsx or .csv)"
+)
 
 _NUMBERED = re.compile(r"(?P<number>\d+)(?:[_-](?P<word>.+))?", re.DOTALL)
 _DATASETS = ("dataset", "data", "editeval", "editeval_v1")
@@ -67,7 +69,9 @@ def take(tree: Tree, choices: Choices) -> Found:
         raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
     table = _prompts(tree, choices)
     prompts = table[1] if table else {}
-    items = [_item(tree, key, pictures, prompts) for key in sorted(pictures.sources, key=_natural_key)]
+    items = [
+        _item(tree, key, pictures, prompts) for key in sorted(pictures.sources, key=_natural_key)
+    ]
     name_items(items)
     methods = sorted({method for item in items for method in item.edits}, key=natural)
     notes = _notes(pictures, prompts, table, methods)
@@ -134,7 +138,8 @@ def _place(
     elif not in_base:
         method = next((part for part in reversed(above.parts) if not is_container(part)), "")
         template = (
-            "/".join("{method}" if part == method else part for part in above.parts) + "/{folder}/{number}"
+            "/".join("{method}" if part == method else part for part in above.parts)
+            + "/{folder}/{number}"
         )
     if method:
         found.edits.setdefault(key, {}).setdefault(method, path)
@@ -197,7 +202,9 @@ def _notes(
         notes.append("no prompts table found; give it with --instructions FILE (.xlsx or .csv)")
     lost = ["/".join(key) for key in prompts if key not in pictures.sources]
     if lost:
-        notes.append(f"{counted(len(lost), 'prompt')} without a picture left out: {listed(lost, 4)}")
+        notes.append(
+            f"{counted(len(lost), 'prompt')} without a picture left out: {listed(lost, 4)}"
+        )
     strays = ["/".join(key) for key in pictures.edits if key not in pictures.sources]
     if strays:
         notes.append(f"edits without a source left out: {listed(strays, 4)}")

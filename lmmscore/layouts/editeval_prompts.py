@@ -95,7 +95,9 @@ class _Sheet:
                 self._enter(task_named(filled.pop()))
                 continue
             instruction = self._cell(row, "instruction")
-            if not instruction or (len(instruction) < 30 and re.search("instruct", plain(instruction))):
+            if not instruction or (
+                len(instruction) < 30 and re.search("instruct", plain(instruction))
+            ):
                 continue
             self._enter(task_named(self._cell(row, "task")))
             number = self._number(self._cell(row, "id"))

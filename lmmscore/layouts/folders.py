@@ -48,14 +48,14 @@ def look(tree: Tree, choices: Choices) -> Guess | None:
     if not parts or not methods:
         shared = _shared_without_source(tree)
         return (
-            Guess(0.3, f"{listed(shared)} share file names, but none is called a source") if shared else None
+            Guess(0.3, f"{listed(shared)} share file names, but none is called a source")
+            if shared
+            else None
         )
     sources = {part.roles["source"][0] or "the files at the top" for part in parts.values()}
     used += sum(len(keyed) for part in parts.values() for _, keyed in part.roles.values())
     where = f", in {counted(len(parts), 'task folder')}" if task_first else ""
-    why = (
-        f"{counted(len(methods), 'folder')} ({listed(methods)}) repeat file names of {listed(sources)}{where}"
-    )
+    why = f"{counted(len(methods), 'folder')} ({listed(methods)}) repeat file names of {listed(sources)}{where}"
     return Guess(0.5 + 0.4 * used / len(tree.images), why)
 
 
@@ -67,7 +67,9 @@ def take(tree: Tree, choices: Choices) -> Found:
         raise _no_sources(tree)
     if choices.source and all(part.roles["source"][0] != choices.source for part in parts.values()):
         hint = nearest(choices.source, tree.tops)
-        raise LayoutError(f"{tree.root}: no folder {choices.source} with sources{hint}; see --source")
+        raise LayoutError(
+            f"{tree.root}: no folder {choices.source} with sources{hint}; see --source"
+        )
     items, left_out = [], []
     for task, part in parts.items():
         items += _items(tree, part, task if task_first else None, choices.task or DEFAULT_TASK)
@@ -149,7 +151,9 @@ def _sort_methods(found: _Arrangement, folders: dict[str, Keyed], containers: li
         name = PurePosixPath(folder).name
         if role_of(name) or not known & set(keyed) or (containers and "/" not in folder):
             why = (
-                "none of its names is a source's" if not known & set(keyed) else "it is not among the methods"
+                "none of its names is a source's"
+                if not known & set(keyed)
+                else "it is not among the methods"
             )
             found.left_out.append(f"left out {folder}/ ({counted(len(keyed), 'picture')}): {why}")
         else:
@@ -175,12 +179,18 @@ def _templates(parts: list[_Arrangement], prefix: str, inner: str) -> dict[str, 
     """Return templates where all tasks name their folders alike; whether they fit is checked by the writer."""
     templates = {}
     for role, (folder, _) in parts[0].roles.items():
-        paths = [path for part in parts if role in part.roles for path in part.roles[role][1].values()]
+        paths = [
+            path for part in parts if role in part.roles for path in part.roles[role][1].values()
+        ]
         templates[role] = prefix + (f"{folder}/" if folder else "") + inner + ending(paths)
     folder = next(iter(parts[0].methods.values()))[0]
     above = folder.rpartition("/")[0]
-    edits = [path for part in parts for _, keyed in part.methods.values() for path in keyed.values()]
-    templates["edit"] = prefix + (f"{above}/" if above else "") + "{method}/" + inner + ending(edits)
+    edits = [
+        path for part in parts for _, keyed in part.methods.values() for path in keyed.values()
+    ]
+    templates["edit"] = (
+        prefix + (f"{above}/" if above else "") + "{method}/" + inner + ending(edits)
+    )
     return templates
 
 
@@ -197,7 +207,10 @@ def _orphans(parts: Iterable[_Arrangement]) -> list[str]:
 
 
 def _shared_without_source(tree: Tree) -> list[str]:
-    keys = {top: {"/".join(path.with_suffix("").parts[1:]) for path in tree.under(top)} for top in tree.tops}
+    keys = {
+        top: {"/".join(path.with_suffix("").parts[1:]) for path in tree.under(top)}
+        for top in tree.tops
+    }
     return [top for top in keys if any(keys[top] & keys[other] for other in keys if other != top)]
 
 

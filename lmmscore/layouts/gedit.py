@@ -52,7 +52,9 @@ def look(tree: Tree, choices: Choices) -> Guess | None:
         return None
     methods = {m for by_key in outputs.edits.values() for edits in by_key.values() for m in edits}
     languages = " and ".join(sorted(outputs.edits))
-    return Guess(0.97, f"{listed(sorted(methods))} hold fullset/TASK/{languages}/KEY, as GEdit-Bench asks")
+    return Guess(
+        0.97, f"{listed(sorted(methods))} hold fullset/TASK/{languages}/KEY, as GEdit-Bench asks"
+    )
 
 
 def take(tree: Tree, choices: Choices) -> Found:
@@ -96,7 +98,13 @@ def _outputs(tree: Tree, choices: Choices) -> _Outputs:
 
 
 def _place(
-    found: _Outputs, method: str, language: str, task: str, path: PurePosixPath, tree: Tree, choices: Choices
+    found: _Outputs,
+    method: str,
+    language: str,
+    task: str,
+    path: PurePosixPath,
+    tree: Tree,
+    choices: Choices,
 ) -> None:
     source = _SOURCE.fullmatch(path.stem)
     only_sources = method == choices.source if choices.source else role_of(method) == "source"
@@ -121,7 +129,9 @@ def _notes(outputs: _Outputs, language: str, choices: Choices, bare: list[FoundI
     notes = []
     others = sorted(set(outputs.edits) - {language})
     if others and choices.language is None:
-        notes.append(f"took the instructions in {language}; --language {others[0]} takes the others, apart")
+        notes.append(
+            f"took the instructions in {language}; --language {others[0]} takes the others, apart"
+        )
     if bare:
         says = f"{counted(len(bare), 'item')} without KEY_SRCIMG beside"
         notes.append(f"{says}; name the folder of the sources with --source FOLDER")

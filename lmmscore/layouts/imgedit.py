@@ -63,12 +63,18 @@ def take(tree: Tree, choices: Choices) -> Found:
         items.append(item)
     name_items(items)
     templates = _templates(tree.root, items, originals, methods)
-    return Found(items, list(methods), tree.root, templates, _notes(items, originals, methods), [path])
+    return Found(
+        items, list(methods), tree.root, templates, _notes(items, originals, methods), [path]
+    )
 
 
 def _listing(tree: Tree, choices: Choices) -> tuple[Path, Entries] | None:
     """Return the JSON file of ImgEdit's form with the most entries."""
-    named = [choices.instructions] if choices.instructions else [tree.real(p) for p in tree.named(".json")]
+    named = (
+        [choices.instructions]
+        if choices.instructions
+        else [tree.real(p) for p in tree.named(".json")]
+    )
     found = [(path, entries) for path in named if (entries := _entries(path))]
     return max(found, key=lambda entry: len(entry[1]), default=None)
 
@@ -83,7 +89,11 @@ def _entries(path: Path) -> Entries | None:
     if not isinstance(data, dict) or not data:
         return None
     wanted = {"id", "prompt"}
-    return data if all(isinstance(value, dict) and wanted <= set(value) for value in data.values()) else None
+    return (
+        data
+        if all(isinstance(value, dict) and wanted <= set(value) for value in data.values())
+        else None
+    )
 
 
 def _originals(tree: Tree, entries: Entries, choices: Choices) -> Path | None:
@@ -103,11 +113,19 @@ def _methods(tree: Tree, entries: Entries, originals: Path | None) -> dict[str, 
     """Return pictures by method and key: every folder whose pictures are named by keys."""
     methods: dict[str, dict[str, Path]] = {}
     for folder, paths in tree.folders.items():
-        if originals is not None and originals != tree.root and tree.real(folder).is_relative_to(originals):
+        if (
+            originals is not None
+            and originals != tree.root
+            and tree.real(folder).is_relative_to(originals)
+        ):
             continue
         keyed = {path.stem: tree.real(path) for path in paths if path.stem in entries}
         if keyed:
-            telling = [part for part in folder.parts if not is_container(part) and part.lower() != "imgedit"]
+            telling = [
+                part
+                for part in folder.parts
+                if not is_container(part) and part.lower() != "imgedit"
+            ]
             methods[telling[-1] if telling else folder.name or tree.root.resolve().name] = keyed
     return dict(sorted(methods.items(), key=lambda entry: natural(entry[0])))
 
@@ -119,16 +137,24 @@ def _templates(
         return {}
     name, keyed = next(iter(methods.items()))
     folder = next(iter(keyed.values())).parent
-    if not folder.is_relative_to(root) or name not in folder.parts or not originals.is_relative_to(root):
+    if (
+        not folder.is_relative_to(root)
+        or name not in folder.parts
+        or not originals.is_relative_to(root)
+    ):
         return {}
-    above = "/".join("{method}" if part == name else part for part in folder.relative_to(root).parts)
+    above = "/".join(
+        "{method}" if part == name else part for part in folder.relative_to(root).parts
+    )
     origin = originals.relative_to(root).as_posix()
     edits = [path for by_key in methods.values() for path in by_key.values()]
     source = "{original}" if origin == "." else origin + "/{original}"
     return {"source": source, "edit": f"{above}/{{id}}{ending(edits)}"}
 
 
-def _notes(items: list[FoundItem], originals: Path | None, methods: dict[str, dict[str, Path]]) -> list[str]:
+def _notes(
+    items: list[FoundItem], originals: Path | None, methods: dict[str, dict[str, Path]]
+) -> list[str]:
     notes = []
     bare = [item.fields["original"] for item in items if not item.images]
     if originals is None:

@@ -23,7 +23,9 @@ from lmmscore.layouts.names import role_of
 from lmmscore.layouts.tree import Tree
 
 NAME = "suffixes"
-LOOKS_LIKE = "ID_src.jpg beside ID_METHOD.png (or ID.jpg beside ID_METHOD.png), perhaps a folder a task"
+LOOKS_LIKE = (
+    "ID_src.jpg beside ID_METHOD.png (or ID.jpg beside ID_METHOD.png), perhaps a folder a task"
+)
 
 _ONE_WORD = re.compile(r"(?P<id>.+)(?P<separator>[_-])(?P<word>[A-Za-z]+)", re.DOTALL)
 _TWO_WORDS = re.compile(r"(?P<id>.+)(?P<separator>[_-])(?P<word>[A-Za-z]+[_-][A-Za-z]+)", re.DOTALL)
@@ -56,7 +58,8 @@ def look(tree: Tree, _: Choices) -> Guess | None:
     used = sum(group.used for group in groups.values())
     ids = sum(len(group.roles["source"]) for group in groups.values())
     methods = sorted(
-        {m for group in groups.values() for edits in group.edits.values() for m in edits}, key=natural
+        {m for group in groups.values() for edits in group.edits.values() for m in edits},
+        key=natural,
     )
     suffix = sorted({word for group in groups.values() for word in group.words["source"]})
     sources = f"ID{suffix[0]}" if suffix[0] else "ID"
@@ -84,7 +87,9 @@ def take(tree: Tree, choices: Choices) -> Found:
         notes.append(f"left out {len(leftover) - 5} more such files")
     in_tasks = all(folder.parts for folder in groups)
     fits = in_tasks or len(groups) == 1
-    return Found(items, methods, tree.root, _templates(groups, slot, in_tasks) if fits else {}, notes)
+    return Found(
+        items, methods, tree.root, _templates(groups, slot, in_tasks) if fits else {}, notes
+    )
 
 
 def _groups(tree: Tree) -> dict[PurePosixPath, _Group]:
@@ -144,7 +149,9 @@ def _plain_sources(paths: list[PurePosixPath]) -> dict[str, PurePosixPath]:
 
 
 def _starts(stem: str) -> list[str]:
-    return [stem[:position] for position, character in enumerate(stem) if character in "_-" and position]
+    return [
+        stem[:position] for position, character in enumerate(stem) if character in "_-" and position
+    ]
 
 
 def _longest_id(stem: str, ids: dict[str, PurePosixPath]) -> tuple[str, str, str] | None:
@@ -158,7 +165,9 @@ def _longest_id(stem: str, ids: dict[str, PurePosixPath]) -> tuple[str, str, str
 def _items(tree: Tree, group: _Group, task: str) -> list[FoundItem]:
     items = []
     for name in sorted(group.roles["source"], key=natural):
-        images = {role: tree.real(paths[name]) for role, paths in group.roles.items() if name in paths}
+        images = {
+            role: tree.real(paths[name]) for role, paths in group.roles.items() if name in paths
+        }
         edits = {m: tree.real(path) for m, path in sorted(group.edits.get(name, {}).items())}
         items.append(FoundItem(task, name, images, edits))
     return items
@@ -173,7 +182,12 @@ def _templates(groups: dict[PurePosixPath, _Group], slot: str, in_tasks: bool) -
         paths = [path for group in groups.values() for path in group.roles.get(role, {}).values()]
         if paths:
             templates[role] = prefix + slot + words[0] + ending(paths)
-    edits = [path for g in groups.values() for by_method in g.edits.values() for path in by_method.values()]
+    edits = [
+        path
+        for g in groups.values()
+        for by_method in g.edits.values()
+        for path in by_method.values()
+    ]
     separator = next(iter(groups.values())).separator
     templates["edit"] = prefix + slot + separator + "{method}" + ending(edits)
     return templates

@@ -105,7 +105,9 @@ def read_sheets(path: Path) -> dict[str, list[list[str]]]:
     try:
         book = openpyxl.load_workbook(path, data_only=True)
     except Exception as error:  # openpyxl raises whatever the zip or the XML inside it raises
-        raise FileProblem(f"{path}: not an Excel file that can be read ({error}); save it as CSV") from error
+        raise FileProblem(
+            f"{path}: not an Excel file that can be read ({error}); save it as CSV"
+        ) from error
     sheets = {}
     for sheet in book.worksheets:
         rows = [[_cell(value) for value in row] for row in sheet.iter_rows(values_only=True)]
@@ -136,7 +138,9 @@ def with_header(rows: list[list[str]]) -> list[Row]:
 def fill_in(items: Sequence[FoundItem], rows: list[Row], choices: Choices, where: str) -> int:
     """Give items the instructions, tasks and further columns of a table; return how many were found in it."""
     columns = list(rows[0]) if rows else []
-    wanted = {what: find_column(columns, what, choices, where) for what in ("id", "task", "instruction")}
+    wanted = {
+        what: find_column(columns, what, choices, where) for what in ("id", "task", "instruction")
+    }
     if wanted["instruction"] is None or wanted["id"] is None:
         return 0
     table = _by_name(rows, wanted["id"], wanted["task"])
@@ -180,7 +184,9 @@ def _names(item: FoundItem) -> list[str]:
 
 def normal_name(text: str) -> str:
     """Return a picture's name without file type, source suffix or leading `./`."""
-    name = re.sub(r"\.(png|jpe?g|webp|gif|bmp|tiff?|avif)$", "", text.strip().replace("\\", "/"), flags=re.I)
+    name = re.sub(
+        r"\.(png|jpe?g|webp|gif|bmp|tiff?|avif)$", "", text.strip().replace("\\", "/"), flags=re.I
+    )
     stem, separator, word = name.rpartition("_")
     return (stem if separator and role_of(word) == "source" else name).removeprefix("./")
 

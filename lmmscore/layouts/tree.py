@@ -57,7 +57,9 @@ class Tree:
         loose = [path for path in self.images if len(path.parts) == 1]
         parts = [f"{len(self.images)} pictures" if self.images else "no pictures"]
         if self.tops:
-            parts.append("in the folders " + ", ".join(self.tops[:8]) + (" …" if len(self.tops) > 8 else ""))
+            parts.append(
+                "in the folders " + ", ".join(self.tops[:8]) + (" …" if len(self.tops) > 8 else "")
+            )
         if loose:
             parts.append("files such as " + ", ".join(path.name for path in loose[:4]))
         return "; ".join(parts)

@@ -29,9 +29,7 @@ from lmmscore.layouts.vibe_sources import add_sources
 from lmmscore.yamlfile import read_text
 
 NAME = "vibe"
-LOOKS_LIKE = (
-    "MODEL/LEVEL/TASK/TASK_results.json with id, prompt, saved_image_path, status; pictures under imgs/"
-)
+LOOKS_LIKE = "MODEL/LEVEL/TASK/TASK_results.json with id, prompt, saved_image_path, status; pictures under imgs/"
 
 _SUCCEEDED = {
     "",
@@ -78,7 +76,9 @@ def take(tree: Tree, choices: Choices) -> Found:
             _take_entry(results, model, (level, task), entry, tree.real(path).parent)
     if not results.items:
         raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
-    items = [results.items[key] for key in sorted(results.items, key=lambda key: natural("/".join(key)))]
+    items = [
+        results.items[key] for key in sorted(results.items, key=lambda key: natural("/".join(key)))
+    ]
     name_items(items)
     notes = _notes(results)
     notes += add_sources(items, tree, choices)
@@ -118,8 +118,13 @@ def _entries(path: Path) -> list[dict[str, Any]]:
 def _take_entry(
     results: _Results, model: str, where: tuple[str, str], entry: dict[str, Any], folder: Path
 ) -> None:
-    name, prompt = str(entry["id"]), str(entry.get("prompt") or entry.get("input_prompt") or "").strip()
-    item = results.items.setdefault((*where, name), FoundItem(where[1], name, fields={"level": where[0]}))
+    name, prompt = (
+        str(entry["id"]),
+        str(entry.get("prompt") or entry.get("input_prompt") or "").strip(),
+    )
+    item = results.items.setdefault(
+        (*where, name), FoundItem(where[1], name, fields={"level": where[0]})
+    )
     if prompt and item.instruction and prompt != item.instruction:
         results.differing.append(name)
     item.instruction = item.instruction or prompt
@@ -141,7 +146,12 @@ def _picture(folder: Path, saved: object) -> Path | None:
     given = PurePosixPath(str(saved).replace("\\", "/"))
     tries = [folder / given, folder / "imgs" / given, folder / "imgs" / given.name]
     return next(
-        (path for path in tries if path.is_file() and path.resolve().is_relative_to(folder.resolve())), None
+        (
+            path
+            for path in tries
+            if path.is_file() and path.resolve().is_relative_to(folder.resolve())
+        ),
+        None,
     )
 
 
@@ -154,6 +164,8 @@ def _notes(results: _Results) -> list[str]:
         says = f"{counted(len(results.absent), 'entry', 'entries')} name a picture that is not there, so it is missing"
         notes.append(f"{says}: {listed(results.absent, 3)}")
     if results.differing:
-        says = f"{counted(len(results.differing), 'item')} have different prompts for different models"
+        says = (
+            f"{counted(len(results.differing), 'item')} have different prompts for different models"
+        )
         notes.append(f"{says}; the first was taken: {listed(results.differing, 3)}")
     return notes

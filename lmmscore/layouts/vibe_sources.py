@@ -67,7 +67,9 @@ def _same(pair: tuple[Path, dict[str, Any]], item: FoundItem) -> bool:
     return pair[0].name.lower() in {item.task.lower(), item.task.lower().partition("_")[0]}
 
 
-def _add(item: FoundItem, folder: Path, entry: dict[str, Any], dataset: Path, choices: Choices) -> None:
+def _add(
+    item: FoundItem, folder: Path, entry: dict[str, Any], dataset: Path, choices: Choices
+) -> None:
     """Find the files an entry names: relative to its task's folder or to the whole data set."""
     paths = entry["file_paths"]
 
@@ -86,7 +88,9 @@ def _add(item: FoundItem, folder: Path, entry: dict[str, Any], dataset: Path, ch
 
 
 def _mark(item: FoundItem, source: Path, layer: Path, pictures: Path) -> None:
-    if item.task == "Pose_Control":  # shown as it is: it is a picture of its own, not marks on the source
+    if (
+        item.task == "Pose_Control"
+    ):  # shown as it is: it is a picture of its own, not marks on the source
         item.images["marked"] = layer
         return
     marked = pictures / "marked" / item.task / f"{layer.stem}.png"

@@ -78,7 +78,9 @@ def _relative(root: Path, start: Path) -> str:
 def _inline(item: FoundItem, root: Path) -> dict[str, Any]:
     entry: dict[str, Any] = {"id": item.id, "task": item.task, "instruction": item.instruction}
     entry |= {role: path.relative_to(root).as_posix() for role, path in item.images.items()}
-    entry["edits"] = {method: path.relative_to(root).as_posix() for method, path in item.edits.items()}
+    entry["edits"] = {
+        method: path.relative_to(root).as_posix() for method, path in item.edits.items()
+    }
     return entry
 
 
@@ -97,7 +99,9 @@ def _lead_to_the_same(found: Found) -> bool:
             if meant != item.images.get(role) or (template and meant is None):
                 return False
         for method in found.methods:
-            meant = _resolved(listing, found.root, found.templates["edit"], {**row, "method": method})
+            meant = _resolved(
+                listing, found.root, found.templates["edit"], {**row, "method": method}
+            )
             if meant != item.edits.get(method):
                 return False
     return True
@@ -120,9 +124,12 @@ def _table_that_says_it_all(found: Found, out: Path) -> Path | None:
     beside = [path for path in found.read if path.absolute().parent == out.absolute().parent]
     if len(found.read) != 1 or not beside or beside[0].suffix not in {".csv", ".tsv", ".jsonl"}:
         return None
-    names = {name for template in found.templates.values() for name in re.findall(r"\{(\w+)\}", template)}
+    names = {
+        name for template in found.templates.values() for name in re.findall(r"\{(\w+)\}", template)
+    }
     wanted = {
-        item.id: {**item.fields, "task": item.task, "instruction": item.instruction} for item in found.items
+        item.id: {**item.fields, "task": item.task, "instruction": item.instruction}
+        for item in found.items
     }
     rows = [row for _, row in read_rows(beside[0])]
     if sorted(str(row.get("id", "")) for row in rows) != sorted(wanted):

@@ -73,12 +73,19 @@ def against(board: Leaderboard, entries: Sequence[Entry]) -> list[TaskAgainst]:
 def _task(table: Table, theirs: Sequence[Entry]) -> TaskAgainst:
     ours = {key_of(row.method) for row in table.rows if row.mean is not None}
     keys = {key_of(entry.method) for entry in theirs}
-    pairs = [(row, entry) for row in table.rows for entry in theirs if _same(row, entry, table.rows, theirs)]
+    pairs = [
+        (row, entry)
+        for row in table.rows
+        for entry in theirs
+        if _same(row, entry, table.rows, theirs)
+    ]
     rows = _matched([(row, entry) for row, entry in pairs if row.mean is not None])
     spearman, kendall = correlations([r.mean for r in rows], [r.published_mean for r in rows])
     taken = {id(one) for pair in pairs for one in pair}
     shared = keys & {key_of(row.method) for row in table.rows}
-    names = [(row.method, id(row)) for row in table.rows] + [(entry.method, id(entry)) for entry in theirs]
+    names = [(row.method, id(row)) for row in table.rows] + [
+        (entry.method, id(entry)) for entry in theirs
+    ]
     left = [name for name, line in names if key_of(name) in shared and line not in taken]
     return TaskAgainst(
         task=str(table.task),
@@ -87,7 +94,9 @@ def _task(table: Table, theirs: Sequence[Entry]) -> TaskAgainst:
         kendall=kendall,
         only_run=tuple(row.method for row in table.rows if key_of(row.method) not in keys),
         only_published=tuple(
-            entry.method for entry in theirs if key_of(entry.method) not in ours and entry.method not in left
+            entry.method
+            for entry in theirs
+            if key_of(entry.method) not in ours and entry.method not in left
         ),
         statement=_statement(len(rows), spearman, kendall),
         factor=table.factor,
@@ -109,7 +118,9 @@ def _same(row: Row, entry: Entry, ours: Sequence[Row], theirs: Sequence[Entry]) 
 def _matched(pairs: Sequence[tuple[Row, Entry]]) -> tuple[Matched, ...]:
     if not pairs:
         return ()
-    means = np.array([[row.mean for row, _ in pairs], [entry.mean for _, entry in pairs]], dtype=np.float64)
+    means = np.array(
+        [[row.mean for row, _ in pairs], [entry.mean for _, entry in pairs]], dtype=np.float64
+    )
     place = ranks(means)
     rows = [
         Matched(
@@ -128,7 +139,9 @@ def _matched(pairs: Sequence[tuple[Row, Entry]]) -> tuple[Matched, ...]:
     return tuple(sorted(rows, key=lambda row: (row.rank, row.method)))
 
 
-def correlations(first: Sequence[float], second: Sequence[float]) -> tuple[float | None, float | None]:
+def correlations(
+    first: Sequence[float], second: Sequence[float]
+) -> tuple[float | None, float | None]:
     """Return Spearman's rho and Kendall's tau-b; None below three pairs or where one side is all ties."""
     from scipy.stats import kendalltau, spearmanr
 

@@ -63,7 +63,9 @@ def rank(
         "seed": seed,
     }
     if weights is not None:
-        settings["weights"] = normalised(weights, [name for name in cube.factors if name != OVERALL])
+        settings["weights"] = normalised(
+            weights, [name for name in cube.factors if name != OVERALL]
+        )
     if tables[0].factor != OVERALL and factor == OVERALL:
         settings["factors"] = [table.factor for table in tables]
     order = position_effect(scores, factor=tables[0].factor, level=level)

@@ -9,7 +9,9 @@ from lmmscore.leaderboard.differences import EXACT_UP_TO, Differences
 from lmmscore.leaderboard.tables import Row
 
 
-def caption(factor: str, *, task: str | None, items: int, tasks: int, average: str, rule: str) -> str:
+def caption(
+    factor: str, *, task: str | None, items: int, tasks: int, average: str, rule: str
+) -> str:
     """Return which mean the table shows and over what, then the rule by which it is derived."""
     over = f"over {_count(items, 'item')}"
     if task is None:

@@ -120,7 +120,9 @@ def compare(
         names=tuple(names),
         differing=tuple(differing(names, settings, edits[factors[0]])),
         changes=tuple(line for name in factors for line in _changes(boards, name)),
-        agreements=tuple(_agreement(names, name, edits[name], a, b) for name in factors for a, b in pairs),
+        agreements=tuple(
+            _agreement(names, name, edits[name], a, b) for name in factors for a, b in pairs
+        ),
         cautions=tuple(dict.fromkeys(board.caution for board in boards if board.caution)),
     )
 
@@ -134,7 +136,8 @@ def factors_of(names: Sequence[str], scores: Sequence[pd.DataFrame], wanted: str
     if wanted == "all" or (wanted == OVERALL and OVERALL not in common):
         if not common:
             told = "; ".join(
-                f"{name}: {', '.join(own) or 'none'}" for name, own in zip(names, scored, strict=True)
+                f"{name}: {', '.join(own) or 'none'}"
+                for name, own in zip(names, scored, strict=True)
             )
             raise LmmscoreError(
                 f"these runs have no scored factor in common ({told}); they cannot be compared"
@@ -151,7 +154,9 @@ def factors_of(names: Sequence[str], scores: Sequence[pd.DataFrame], wanted: str
 def edit_means(scores: pd.DataFrame, factor: str) -> pd.Series:
     """Return each edit's mean over its scored repeats, by task, item and method."""
     known = scores[(scores["factor"] == factor) & scores["score"].notna()]
-    means: pd.Series = known.groupby(["task", "item", "method"], sort=False, observed=True)["score"].mean()
+    means: pd.Series = known.groupby(["task", "item", "method"], sort=False, observed=True)[
+        "score"
+    ].mean()
     return means
 
 
@@ -192,7 +197,9 @@ def _short(value: Any) -> str:
 
 
 def _changes(boards: Sequence[Leaderboard], factor: str) -> list[RankChange]:
-    by_task = [{table.task: table for table in board.tables if table.factor == factor} for board in boards]
+    by_task = [
+        {table.task: table for table in board.tables if table.factor == factor} for board in boards
+    ]
     found = []
     for task in dict.fromkeys(task for tables in by_task for task in tables):
         tables = [own.get(task) for own in by_task]
@@ -211,7 +218,9 @@ def _changes(boards: Sequence[Leaderboard], factor: str) -> list[RankChange]:
     return found
 
 
-def _agreement(names: Sequence[str], factor: str, edits: Sequence[pd.Series], a: int, b: int) -> Agreement:
+def _agreement(
+    names: Sequence[str], factor: str, edits: Sequence[pd.Series], a: int, b: int
+) -> Agreement:
     both = pd.concat([edits[a], edits[b]], axis=1, join="inner", keys=["a", "b"])
     x, y = both["a"].to_numpy(dtype=np.float64), both["b"].to_numpy(dtype=np.float64)
     spearman, _ = correlations(list(x), list(y))

@@ -61,7 +61,10 @@ class Cube:
     def filled(self, factor: int, value: float) -> Floats:
         """Return item × method means with every hole counted as `value`; NaN only where nothing was asked."""
         scored = self.scored[:, :, factor]
-        total = np.where(scored > 0, self.mean[:, :, factor], 0.0) * scored + (self.asked - scored) * value
+        total = (
+            np.where(scored > 0, self.mean[:, :, factor], 0.0) * scored
+            + (self.asked - scored) * value
+        )
         return np.where(self.asked > 0, total / np.maximum(self.asked, 1), np.nan)
 
     def holes(self, factor: int) -> int:
@@ -73,7 +76,9 @@ def tabulate(scores: pd.DataFrame) -> Cube:
     """Return the score table as arrays. Raises when it lacks a column or holds a judgement twice."""
     missing = [name for name in _NEEDED if name not in scores.columns]
     if missing:
-        raise LmmscoreError(f"the scores lack the column {missing[0]!r}; they need {', '.join(_NEEDED)}")
+        raise LmmscoreError(
+            f"the scores lack the column {missing[0]!r}; they need {', '.join(_NEEDED)}"
+        )
     if scores.empty:
         raise LmmscoreError("there are no scores to rank: the table is empty")
     task, tasks = _codes(scores["task"])
@@ -119,7 +124,9 @@ def _item_codes(task: Ints, column: pd.Series) -> tuple[Ints, Sequence[tuple[int
     """Number items by task and id: two tasks may well both have an item 1."""
     name, names = _codes(column)
     codes, both = pd.factorize(task * len(names) + name)
-    return codes.astype(np.int64), [(int(key) // len(names), names[int(key) % len(names)]) for key in both]
+    return codes.astype(np.int64), [
+        (int(key) // len(names), names[int(key) % len(names)]) for key in both
+    ]
 
 
 def _repeats(scores: pd.DataFrame) -> Ints:
@@ -139,7 +146,9 @@ def _refuse_twice(scores: pd.DataFrame, key: Ints) -> None:
 def _sums(cell: Ints, value: Floats, shape: tuple[int, ...]) -> tuple[Floats, Ints]:
     size = int(np.prod(shape))
     good = np.isfinite(value)
-    total: Floats = np.bincount(cell[good], weights=value[good], minlength=size).astype(float).reshape(shape)
+    total: Floats = (
+        np.bincount(cell[good], weights=value[good], minlength=size).astype(float).reshape(shape)
+    )
     return total, np.bincount(cell[good], minlength=size).reshape(shape).astype(np.int64)
 
 

@@ -50,7 +50,11 @@ class Differences:
 
     def groups(self) -> dict[str, str]:
         """Return each method's letters: methods that share one were not told apart."""
-        apart = {(d.first, d.second) for d in self.pairs if d.p_holm is not None and d.p_holm <= self.alpha}
+        apart = {
+            (d.first, d.second)
+            for d in self.pairs
+            if d.p_holm is not None and d.p_holm <= self.alpha
+        }
         return letters(self.methods, apart)
 
     def win_matrix(self) -> list[list[int | None]]:
@@ -106,7 +110,9 @@ def differences(
     corrected = iter(holm(np.array([d.p for d in tested], dtype=np.float64)))
     found = [d if d.p is None else replace(d, p_holm=float(next(corrected))) for d in found]
     exact = len(values) <= EXACT_UP_TO
-    return Differences(methods=tuple(methods), pairs=tuple(found), exact=exact, alpha=round(1 - level, 12))
+    return Differences(
+        methods=tuple(methods), pairs=tuple(found), exact=exact, alpha=round(1 - level, 12)
+    )
 
 
 def _compared(
@@ -153,7 +159,8 @@ def item_weights(values: Floats, strata: Ints | None) -> Floats:
         part = known[strata == task]
         weights[strata == task] = part / np.maximum(part.sum(axis=0), 1)
     present = sum(
-        (known[strata == task].any(axis=0).astype(float) for task in tasks), np.zeros(values.shape[1])
+        (known[strata == task].any(axis=0).astype(float) for task in tasks),
+        np.zeros(values.shape[1]),
     )
     return weights / np.maximum(present, 1)
 
@@ -217,7 +224,8 @@ def letters(methods: Sequence[str], apart: set[tuple[str, str]]) -> dict[str, st
     groups.sort(key=lambda group: sorted(place[m] for m in group))
     names = [_letter(i) for i in range(len(groups))]
     return {
-        m: "".join(name for name, group in zip(names, groups, strict=True) if m in group) for m in methods
+        m: "".join(name for name, group in zip(names, groups, strict=True) if m in group)
+        for m in methods
     }
 
 

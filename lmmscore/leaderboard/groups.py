@@ -49,7 +49,9 @@ def parse_by(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in KEYS:
-            raise LmmscoreError(f"--by: no key {name!r}{nearest(name, KEYS)}; known: {', '.join(KEYS)}")
+            raise LmmscoreError(
+                f"--by: no key {name!r}{nearest(name, KEYS)}; known: {', '.join(KEYS)}"
+            )
     if not names or len(set(names)) < len(names):
         raise LmmscoreError(f"--by: name one or more of {', '.join(KEYS)}, each once")
     return names

@@ -68,7 +68,8 @@ class Habits:
 def _scale_dict(use: ScaleUse, decimals: int | None) -> dict[str, Any]:
     plain = {name: getattr(use, name) for name in ScaleUse.__slots__}
     return {
-        name: rounded(value, decimals) if isinstance(value, float) else value for name, value in plain.items()
+        name: rounded(value, decimals) if isinstance(value, float) else value
+        for name, value in plain.items()
     } | {"counts": dict(use.counts)}
 
 
@@ -101,7 +102,9 @@ def _outcomes(scores: pd.DataFrame, factors: list[str]) -> dict[str, int]:
         return {}
     # One line per edit and repeat: all factors of an edit come from one reply, and the first stands for them.
     key = [name for name in ("task", "item", "method", "repeat") if name in scores.columns]
-    worst = scores.assign(good=scores["outcome"] == Outcome.SCORED.value).sort_values("good", kind="stable")
+    worst = scores.assign(good=scores["outcome"] == Outcome.SCORED.value).sort_values(
+        "good", kind="stable"
+    )
     edits = worst.drop_duplicates(key)
     return {str(name): int(n) for name, n in edits["outcome"].astype(str).value_counts().items()}
 

@@ -50,11 +50,15 @@ class PositionEffect:
         return {
             "factor": self.factor,
             "slope": rounded(self.slope, decimals),
-            "interval": [rounded(end, decimals) for end in self.interval] if self.interval else None,
+            "interval": [rounded(end, decimals) for end in self.interval]
+            if self.interval
+            else None,
             "p": rounded(self.p, None),
             "n": self.n,
             "items": self.items,
-            "mean_position": {name: rounded(value, decimals) for name, value in self.places.items()},
+            "mean_position": {
+                name: rounded(value, decimals) for name, value in self.places.items()
+            },
             "adjusted": {name: rounded(value, decimals) for name, value in self.adjusted.items()},
             "statement": self.statement,
             "doubts": list(self.doubts),
@@ -155,7 +159,11 @@ def slope_within(
         # Two items shown in two orders leave residuals that cancel: nothing is left to measure the error by.
         return "Too few judgements to tell an effect of position from chance."
     half = float(stdtrit(clusters - 1, (1 + level) / 2)) * error
-    p = float(2 * stdtr(clusters - 1, -abs(slope) / error)) if error > 1e-12 else float(abs(slope) < TIE)
+    p = (
+        float(2 * stdtr(clusters - 1, -abs(slope) / error))
+        if error > 1e-12
+        else float(abs(slope) < TIE)
+    )
     return slope, (slope - half, slope + half), p
 
 

@@ -43,7 +43,9 @@ class Power:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures for JSON."""
-        found = {k: rounded(v, None) if isinstance(v, float) else v for k, v in asdict(self).items()}
+        found = {
+            k: rounded(v, None) if isinstance(v, float) else v for k, v in asdict(self).items()
+        }
         return {**found, "statements": list(self.statements)}
 
 
@@ -69,7 +71,9 @@ def power_of(
     parts = components(gaps, item)
     within = parts[0] if parts and n > 1 else None
     over_items = (
-        max(0.0, total - within * n / len(gaps)) if total is not None and within is not None else None
+        max(0.0, total - within * n / len(gaps))
+        if total is not None and within is not None
+        else None
     )
     found = Power(
         first=first,
@@ -125,7 +129,9 @@ def _refuse_no_overall(cube: Cube, factor: str) -> None:
     """Say which factor to name where a dialog has no overall: one of them must be meant."""
     scored = [name for k, name in enumerate(cube.factors) if cube.scored[:, :, k].any()]
     if factor == OVERALL and scored and OVERALL not in scored:
-        raise LmmscoreError(f"no edit has an overall score; name a factor with --factor: {', '.join(scored)}")
+        raise LmmscoreError(
+            f"no edit has an overall score; name a factor with --factor: {', '.join(scored)}"
+        )
 
 
 def t_power(effect: float, variance: float, n: int, alpha: float) -> float:
@@ -140,7 +146,9 @@ def t_power(effect: float, variance: float, n: int, alpha: float) -> float:
     bar = float(t.ppf(1 - alpha / 2, n - 1))
     above, below = float(nct.sf(bar, n - 1, away)), float(nct.cdf(-bar, n - 1, away))
     # Far from the centre scipy's noncentral t may give up: there the near tail is all and the far one nothing.
-    return (float(away > bar) if math.isnan(above) else above) + (0.0 if math.isnan(below) else below)
+    return (float(away > bar) if math.isnan(above) else above) + (
+        0.0 if math.isnan(below) else below
+    )
 
 
 def _least(good: Any, low: int, most: int) -> int | None:
@@ -163,15 +171,24 @@ def _items_needed(effect: float, variance: float, power: float, alpha: float) ->
 
 
 def _repeats_needed(
-    effect: float, over_items: float | None, within: float | None, n: int, power: float, alpha: float
+    effect: float,
+    over_items: float | None,
+    within: float | None,
+    n: int,
+    power: float,
+    alpha: float,
 ) -> int | None:
     if abs(effect) < 1e-9 or over_items is None or within is None:
         return None
-    return _least(lambda k: t_power(effect, over_items + within / k, n, alpha) >= power, 1, _MOST_REPEATS)
+    return _least(
+        lambda k: t_power(effect, over_items + within / k, n, alpha) >= power, 1, _MOST_REPEATS
+    )
 
 
 def _statements(found: Power, power: float, alpha: float) -> tuple[str, ...]:
-    better, worse = (found.first, found.second) if found.difference >= 0 else (found.second, found.first)
+    better, worse = (
+        (found.first, found.second) if found.difference >= 0 else (found.second, found.first)
+    )
     wanted = f"a power of {power:.0%} at {alpha:.0%}, if the difference seen is the true one"
     if abs(found.difference) < 1e-9:
         return (
@@ -199,12 +216,8 @@ def _items_line(found: Power, wanted: str) -> str:
 
 def _repeats_line(found: Power) -> str:
     if found.repeat_std is None:
-        return (
-            "No item was judged twice: what repeats would do cannot be known. Run with --repeats 2 or more."
-        )
+        return "No item was judged twice: what repeats would do cannot be known. Run with --repeats 2 or more."
     if found.repeats_needed is None:
-        return (
-            "No number of repeats of these items would do: their differences vary too much from item to item."
-        )
+        return "No number of repeats of these items would do: their differences vary too much from item to item."
     instead = f"in place of {found.repeats:.3g}"
     return f"Or {found.repeats_needed:,} repeats of each of these {found.items} items, {instead}."

@@ -81,10 +81,14 @@ def load_published(path: Path) -> list[Entry]:
         reader = csv.DictReader(io.StringIO(text, newline=""))
         missing = [name for name in _NEEDED if name not in (reader.fieldnames or ())]
         if missing:
-            raise FileProblem(f"{path}: no column {missing[0]!r}; the columns must be {', '.join(_NEEDED)}")
+            raise FileProblem(
+                f"{path}: no column {missing[0]!r}; the columns must be {', '.join(_NEEDED)}"
+            )
         return [_entry(path, reader.line_num, row) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise FileProblem(f"{path}: cannot be read ({error}); a CSV file in UTF-8 is needed") from error
+        raise FileProblem(
+            f"{path}: cannot be read ({error}); a CSV file in UTF-8 is needed"
+        ) from error
 
 
 def _entry(path: Path, line: int, row: Mapping[str, str | None]) -> Entry:
@@ -128,9 +132,14 @@ def check(entries: Sequence[Entry], *, scale: tuple[float, float]) -> list[Probl
 
 
 def _twice(entry: Entry, rivals: Sequence[Entry]) -> Iterator[Problem]:
-    if any(key_of(other.method) == key_of(entry.method) and other.line < entry.line for other in rivals):
+    if any(
+        key_of(other.method) == key_of(entry.method) and other.line < entry.line for other in rivals
+    ):
         yield Problem(
-            entry.task, entry.method, "printed-twice", f"{entry.method} stands twice in {entry.task}"
+            entry.task,
+            entry.method,
+            "printed-twice",
+            f"{entry.method} stands twice in {entry.task}",
         )
 
 
@@ -164,14 +173,18 @@ def _figures(entry: Entry, scale: tuple[float, float]) -> Iterator[Problem]:
     place = entry.task, entry.method
     if not low <= entry.mean <= high:
         yield Problem(
-            *place, "mean-outside-scale", f"mean {entry.mean:g} is outside the scale {low:g}–{high:g}"
+            *place,
+            "mean-outside-scale",
+            f"mean {entry.mean:g} is outside the scale {low:g}–{high:g}",
         )
     if entry.std is None:
         return
     if entry.std < 0:
         yield Problem(*place, "std-negative", f"std {entry.std:g} is below 0")
     # A printed mean stands for everything that rounds to it, and near the end of a scale that matters.
-    most = max(largest_std(entry.mean + shift, low, high, entry.n) for shift in (-_ROUNDING, 0, _ROUNDING))
+    most = max(
+        largest_std(entry.mean + shift, low, high, entry.n) for shift in (-_ROUNDING, 0, _ROUNDING)
+    )
     if low <= entry.mean <= high and entry.std > most + _ROUNDING:
         over = f"{entry.n} scores" if entry.n else "any number of scores"
         scores = f"{over} from {low:g} to {high:g} with mean {entry.mean:g}"

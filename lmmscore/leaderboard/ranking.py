@@ -14,7 +14,15 @@ from lmmscore.leaderboard import captions
 from lmmscore.leaderboard.cube import Cube
 from lmmscore.leaderboard.differences import Differences, differences
 from lmmscore.leaderboard.holes import column_means, rank_ranges
-from lmmscore.leaderboard.resampling import Floats, Ints, cut_of, interval_of, rank_interval, ranks, resample
+from lmmscore.leaderboard.resampling import (
+    Floats,
+    Ints,
+    cut_of,
+    interval_of,
+    rank_interval,
+    ranks,
+    resample,
+)
 from lmmscore.leaderboard.tables import Row, Table
 from lmmscore.records import OVERALL
 
@@ -88,7 +96,9 @@ class Figures:
         cut = cut_of(self.values[:, column], self.strata, level=self.rules.level)
         if self.draws is None or self.rank_draws is None or cut is None:
             return None, None
-        mean = interval_of(self.values[:, column], self.strata, self.draws[:, column], level=self.rules.level)
+        mean = interval_of(
+            self.values[:, column], self.strata, self.draws[:, column], level=self.rules.level
+        )
         return mean, rank_interval(self.rank_draws[:, column], cut=cut)
 
     def _factor_means(self, column: int) -> dict[str, float | None]:
@@ -108,7 +118,9 @@ def spread(known: Floats) -> float | None:
     return 0.0 if np.ptp(known) < 1e-9 else float(known.std(ddof=1))
 
 
-def make_table(cube: Cube, task: str | None, factor: str, rules: Rules, outcomes: pd.DataFrame) -> Table:
+def make_table(
+    cube: Cube, task: str | None, factor: str, rules: Rules, outcomes: pd.DataFrame
+) -> Table:
     """Return the methods of `cube` ranked on `factor`, with the sentences that belong around them."""
     strata = cube.task_of if task is None and rules.average == "tasks" else None
     rng = rules.rng(task, factor)
@@ -127,7 +139,12 @@ def make_table(cube: Cube, task: str | None, factor: str, rules: Rules, outcomes
         factor=factor,
         rows=rows,
         caption=captions.caption(
-            factor, task=task, items=len(cube.items), tasks=len(cube.tasks), average=rules.average, rule=rule
+            factor,
+            task=task,
+            items=len(cube.items),
+            tasks=len(cube.tasks),
+            average=rules.average,
+            rule=rule,
         ),
         rule=rule,
         warnings=tuple(_warnings(cube, task, factor, rules, rows, outcomes)),
@@ -137,7 +154,9 @@ def make_table(cube: Cube, task: str | None, factor: str, rules: Rules, outcomes
     )
 
 
-def _figures(cube: Cube, factor: str, strata: Ints | None, rules: Rules, rng: np.random.Generator) -> Figures:
+def _figures(
+    cube: Cube, factor: str, strata: Ints | None, rules: Rules, rng: np.random.Generator
+) -> Figures:
     values = rules.values(cube, factor)
     means = column_means(values, strata)
     if not rules.resamples:
@@ -150,7 +169,9 @@ def _figures(cube: Cube, factor: str, strata: Ints | None, rules: Rules, rng: np
 def _order(means: Floats, methods: Sequence[str]) -> list[int]:
     """Return the methods best first, tied ones by name, those without a score last."""
     place = ranks(means[None, :])[0]
-    return sorted(range(len(methods)), key=lambda i: (not np.isfinite(means[i]), place[i], methods[i]))
+    return sorted(
+        range(len(methods)), key=lambda i: (not np.isfinite(means[i]), place[i], methods[i])
+    )
 
 
 def _tests(figures: Figures, columns: list[int], rng: np.random.Generator) -> Differences | None:
@@ -167,7 +188,12 @@ def _tests(figures: Figures, columns: list[int], rng: np.random.Generator) -> Di
 
 
 def _warnings(
-    cube: Cube, task: str | None, factor: str, rules: Rules, rows: Sequence[Row], outcomes: pd.DataFrame
+    cube: Cube,
+    task: str | None,
+    factor: str,
+    rules: Rules,
+    rows: Sequence[Row],
+    outcomes: pd.DataFrame,
 ) -> list[str]:
     found = []
     if holes := cube.holes(cube.factor(factor)):

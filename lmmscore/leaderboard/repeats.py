@@ -31,7 +31,9 @@ class Spread:
 
     def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
         """Return the figures for JSON."""
-        return {k: rounded(v, decimals) if isinstance(v, float) else v for k, v in asdict(self).items()}
+        return {
+            k: rounded(v, decimals) if isinstance(v, float) else v for k, v in asdict(self).items()
+        }
 
 
 def repeat_spread(scores: pd.DataFrame, *, factor: str) -> list[Spread]:
@@ -86,9 +88,7 @@ def components(value: Floats, group: Ints) -> tuple[float, float, float] | None:
 def statement(spread: Spread) -> str:
     """Return the spread in a sentence."""
     if spread.within is None or spread.between is None:
-        return (
-            "No edit was judged twice, so the spread over repeats is unknown; run with --repeats 2 or more."
-        )
+        return "No edit was judged twice, so the spread over repeats is unknown; run with --repeats 2 or more."
     text = f"Std over repeats of the same edit {spread.within:.2f}, over edits {spread.between:.2f}"
     if spread.reliability is None or spread.reliability_of_mean is None:
         return text + "; all scores are equal, so reliability is undefined."

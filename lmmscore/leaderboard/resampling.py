@@ -59,7 +59,9 @@ def _thread_pools() -> Any:
     return ThreadpoolController()
 
 
-def resampled_task_means(values: Floats, task_of: Ints, *, draws: int, rng: np.random.Generator) -> Floats:
+def resampled_task_means(
+    values: Floats, task_of: Ints, *, draws: int, rng: np.random.Generator
+) -> Floats:
     """Return draws × column means over tasks: items are drawn within each task, and tasks weigh the same."""
     total = np.zeros((draws, values.shape[1]))
     tasks = np.zeros_like(total)
@@ -105,7 +107,9 @@ def _tail(sizes: tuple[int, ...], level: float) -> float:
     return float(ndtr(-stdtrit(freedom, (1 + level) / 2) * math.sqrt(spread)))
 
 
-def resample(values: Floats, strata: Ints | None, *, draws: int, rng: np.random.Generator) -> Floats:
+def resample(
+    values: Floats, strata: Ints | None, *, draws: int, rng: np.random.Generator
+) -> Floats:
     """Return resampled means over items, or over the tasks in `strata`."""
     if strata is None:
         return resampled_means(values, draws=draws, rng=rng)
@@ -115,7 +119,11 @@ def resample(values: Floats, strata: Ints | None, *, draws: int, rng: np.random.
 def cut_of(column: Floats, strata: Ints | None, *, level: float) -> float | None:
     """Return the share to cut off each end for one column; None with too few values for an interval."""
     known = np.isfinite(column)
-    sizes = (int(known.sum()),) if strata is None else tuple(int(k) for k in np.bincount(strata[known]) if k)
+    sizes = (
+        (int(known.sum()),)
+        if strata is None
+        else tuple(int(k) for k in np.bincount(strata[known]) if k)
+    )
     if sum(sizes) - len(sizes) < 1:
         return None
     return tail(sizes, level=level)

@@ -51,7 +51,10 @@ class Sensitivity:
         names = ("method", "rank", "first", "same", "best", "worst", "depends")
         lines = [{name: getattr(s, name) for name in names} for s in self.standings]
         for line in lines:
-            line["first"], line["same"] = rounded(line["first"], decimals), rounded(line["same"], decimals)
+            line["first"], line["same"] = (
+                rounded(line["first"], decimals),
+                rounded(line["same"], decimals),
+            )
         return {
             "weights": dict(self.weights),
             "items": self.items,
@@ -87,7 +90,9 @@ def sensitivity(
     found = ranks(simplex @ means.T)
     order = sorted(range(len(methods)), key=lambda i: (chosen[i], methods[i]))
     lines = tuple(_standing(methods, i, chosen, found, means) for i in order)
-    return Sensitivity(factors, used, items, sample, lines, _reversible(methods, order, chosen, means))
+    return Sensitivity(
+        factors, used, items, sample, lines, _reversible(methods, order, chosen, means)
+    )
 
 
 def _factor_means(cube: Cube, factors: Sequence[str]) -> tuple[Floats, list[str], int]:
@@ -105,7 +110,9 @@ def _factor_means(cube: Cube, factors: Sequence[str]) -> tuple[Floats, list[str]
     )
 
 
-def _standing(methods: list[str], i: int, chosen: np.ndarray, found: np.ndarray, means: Floats) -> Standing:
+def _standing(
+    methods: list[str], i: int, chosen: np.ndarray, found: np.ndarray, means: Floats
+) -> Standing:
     lead = means[i] - np.delete(means, i, axis=0)
     always_below = int((lead <= TIE).all(axis=1).sum() - (np.abs(lead) <= TIE).all(axis=1).sum())
     never_above = int((lead >= -TIE).all(axis=1).sum())

@@ -115,16 +115,21 @@ class Leaderboard:
         frame = self.to_frame()
         for table in self.tables:
             chosen = frame[(frame["factor"] == table.factor)]
-            chosen = chosen[chosen["task"].isna() if table.task is None else chosen["task"] == table.task]
+            chosen = chosen[
+                chosen["task"].isna() if table.task is None else chosen["task"] == table.task
+            ]
             parts += [f"<p>{html.escape(text)}</p>" for text in (*table.warnings, table.caption)]
             shown = chosen.drop(columns=["task", "factor"])
             parts.append(shown.to_html(index=False, na_rep="–", float_format="{:.2f}".format))
             marks = [
-                Whisker(row.method, row.mean, *(row.mean_interval or (None, None))) for row in table.rows
+                Whisker(row.method, row.mean, *(row.mean_interval or (None, None)))
+                for row in table.rows
             ]
             parts.append(draw(marks, f"Means with their intervals: {table.caption}"))
             parts += [f"<p><small>{html.escape(text)}</small></p>" for text in table.notes]
-        return "\n".join(parts + [f"<p><small>{html.escape(text)}</small></p>" for text in self.notes])
+        return "\n".join(
+            parts + [f"<p><small>{html.escape(text)}</small></p>" for text in self.notes]
+        )
 
 
 def flat(table: Table, row: Row) -> dict[str, Any]:
@@ -150,7 +155,9 @@ def flat(table: Table, row: Row) -> dict[str, Any]:
         "group": row.group,
     }
     taken = {*lead, *rest}
-    factors = {f"factor_{name}" if name in taken else name: value for name, value in row.factors.items()}
+    factors = {
+        f"factor_{name}" if name in taken else name: value for name, value in row.factors.items()
+    }
     return {**lead, **factors, **rest}
 
 
@@ -176,7 +183,9 @@ def _row_dict(row: Row, decimals: int | None) -> dict[str, Any]:
         "n": row.n,
         "coverage": rounded(row.coverage, decimals),
         "factors": {name: rounded(value, decimals) for name, value in row.factors.items()},
-        "mean_interval": [rounded(end, decimals) for end in row.mean_interval] if row.mean_interval else None,
+        "mean_interval": [rounded(end, decimals) for end in row.mean_interval]
+        if row.mean_interval
+        else None,
         "rank_interval": list(row.rank_interval) if row.rank_interval else None,
         "rank_range": list(row.rank_range) if row.rank_range else None,
         "group": row.group,

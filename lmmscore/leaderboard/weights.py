@@ -25,7 +25,9 @@ def parse_weights(text: str) -> dict[str, float]:
         except ValueError:
             weight = np.nan
         if not name.strip() or not np.isfinite(weight):
-            raise LmmscoreError(f"--weights: cannot read {part.strip()!r}; write acc=.5,pre=.2 and so on")
+            raise LmmscoreError(
+                f"--weights: cannot read {part.strip()!r}; write acc=.5,pre=.2 and so on"
+            )
         if name.strip() in weights:
             raise LmmscoreError(f"--weights: {name.strip()} is given twice")
         weights[name.strip()] = weight
@@ -37,7 +39,9 @@ def normalised(weights: Mapping[str, float], factors: list[str]) -> dict[str, fl
     for name, weight in weights.items():
         if name not in factors:
             known = ", ".join(factors)
-            raise LmmscoreError(f"no factor {name!r} to weigh{nearest(name, factors)}; known: {known}")
+            raise LmmscoreError(
+                f"no factor {name!r} to weigh{nearest(name, factors)}; known: {known}"
+            )
         if weight < 0:
             raise LmmscoreError(f"the weight of {name} is {weight:g}; weights cannot be negative")
         if not np.isfinite(weight):
@@ -61,12 +65,15 @@ def reweigh(scores: pd.DataFrame, weights: Mapping[str, float]) -> pd.DataFrame:
     share = parts["factor"].map(shares).to_numpy(dtype=np.float64)
     value = parts["score"].to_numpy(dtype=np.float64)
     counts = np.isfinite(value) & (share > 0)
-    total = np.bincount(edit[counts], weights=(share * value)[counts], minlength=edit.max(initial=-1) + 1)
+    total = np.bincount(
+        edit[counts], weights=(share * value)[counts], minlength=edit.max(initial=-1) + 1
+    )
     complete = np.bincount(edit[counts], minlength=len(total)) == sum(
         weight > 0 for weight in shares.values()
     )
     return pd.concat(
-        [_overalls(parts, edit, share > 0, np.where(complete, total, np.nan)), parts], ignore_index=True
+        [_overalls(parts, edit, share > 0, np.where(complete, total, np.nan)), parts],
+        ignore_index=True,
     )
 
 
@@ -100,12 +107,16 @@ def scales_of(
         high = max(values) if values else factor.get("max")
         if low is not None and high is not None:
             ends[str(factor["key"])] = (float(low), float(high))
-    shares = weights or {str(f["key"]): float(f.get("weight") or 0) for f in settings.get("factors") or ()}
+    shares = weights or {
+        str(f["key"]): float(f.get("weight") or 0) for f in settings.get("factors") or ()
+    }
     shares = shares if sum(shares.values()) > 0 else dict.fromkeys(ends, 1.0)
     if ends and all(name in ends for name, share in shares.items() if share):
         # Means of any kind lie between those of the lowest and of the highest scores.
         total = sum(shares.values())
-        low, high = (sum(shares[n] * ends[n][side] for n in shares if shares[n]) / total for side in (0, 1))
+        low, high = (
+            sum(shares[n] * ends[n][side] for n in shares if shares[n]) / total for side in (0, 1)
+        )
         ends[OVERALL] = (low, high)
     return ends
 

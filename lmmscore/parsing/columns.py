@@ -23,7 +23,9 @@ _EXACTLY_SCORES = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_NUMERIC = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?(?:\s*(?:/|out of)\s*[0-9]+|\s*%)?(?![\w.-])", re.IGNORECASE)
+_NUMERIC = re.compile(
+    r"-?[0-9]+(?:[.,][0-9]+)?(?:\s*(?:/|out of)\s*[0-9]+|\s*%)?(?![\w.-])", re.IGNORECASE
+)
 
 _WIDEST = 60
 """How many columns are looked at: a reply of nothing but bars must not keep us busy."""
@@ -80,7 +82,9 @@ def score_column(head: Row, rows: Sequence[Row], first: int) -> int | None:
     numeric = [i for i in range(first, width) if any(_is_number(row, i) for row in rows)]
     scores = [i for i in numeric if i >= len(head) or not is_no_verdict(head[i].text)]
     if not numeric:
-        return next((i for i in range(first, len(head)) if _SCORE_COLUMN.search(head[i].text)), first)
+        return next(
+            (i for i in range(first, len(head)) if _SCORE_COLUMN.search(head[i].text)), first
+        )
     if len(numeric) == 1:
         return scores[0] if scores else None
     for pattern in (_EXACTLY_SCORES.fullmatch, _SCORE_COLUMN.search):

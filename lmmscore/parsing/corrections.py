@@ -27,7 +27,9 @@ _NUMBER = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_OF_SOMETHING_ELSE = re.compile(r"\b(?:S_all|overall|total|weight\w*|rank\w*|average|mean)\b", re.IGNORECASE)
+_OF_SOMETHING_ELSE = re.compile(
+    r"\b(?:S_all|overall|total|weight\w*|rank\w*|average|mean)\b", re.IGNORECASE
+)
 _SUM = re.compile(r"[0-9)][ ]*[×·*+]|[×·*+][ ]*[0-9(S]")
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
 _LONGEST = 300
@@ -37,8 +39,12 @@ def with_corrections(reading: Reading, page: Page) -> Reading:
     """Return a reading without the scores that the words after the verdict change, each a contradiction instead."""
     end = max((span[1] for span in reading.spans.values()), default=0)
     # Where the rest begins in the text without marks.
-    rest = bisect_left(range(len(page.text)), end, key=lambda place: page.plain.span(place, place + 1)[0])
-    places = {at for sentence in _corrections(page.text, rest) for at in _changed(page, sentence, reading)}
+    rest = bisect_left(
+        range(len(page.text)), end, key=lambda place: page.plain.span(place, place + 1)[0]
+    )
+    places = {
+        at for sentence in _corrections(page.text, rest) for at in _changed(page, sentence, reading)
+    }
     if not places:
         return reading
     faults = tuple(
@@ -89,5 +95,7 @@ def _changed(page: Page, sentence: str, reading: Reading) -> list[tuple[int, str
         for at, score in reading.scores.items()
         if (at[0] in images or not images)
         and (at[1] in factors or not factors)
-        and any(number != score and not page.factor(at[1]).scale.fault(number) for number in numbers)
+        and any(
+            number != score and not page.factor(at[1]).scale.fault(number) for number in numbers
+        )
     ]

@@ -19,7 +19,9 @@ Marks = dict[tuple[int, str], Mark]
 def decide(said: Sequence[Said], factors: Sequence[Factor], n: int) -> Reading:
     """Return the last verdict that scores n images on every factor, or else what can be read and what is missing."""
     said = sorted(said, key=lambda each: each.mark.span)
-    strange = [each.position for each in said if each.position is not None and not 1 <= each.position <= n]
+    strange = [
+        each.position for each in said if each.position is not None and not 1 <= each.position <= n
+    ]
     if n == 1:
         said, strange = _of_the_only_image(said)
     if strange:
@@ -102,7 +104,11 @@ def _opened_twice(said: Sequence[Said], start: int, size: int, factors: int) -> 
         each.layout != opener.layout or each.unit != opener.unit for each in before
     ):
         return []
-    return _contradictions(_merged(said[start : start + size]), before, _TWICE) if size > factors else []
+    return (
+        _contradictions(_merged(said[start : start + size]), before, _TWICE)
+        if size > factors
+        else []
+    )
 
 
 def _begun_twice(said: Sequence[Said], starts: Sequence[int], size: int) -> list[Fault]:
@@ -137,9 +143,13 @@ def _reading(
 ) -> Reading:
     faults = list(dict.fromkeys(faults))
     bad = {(fault.position, fault.factor) for fault in faults}
-    faults += [fault for fault in _holes(marks, factors, n) if (fault.position, fault.factor) not in bad]
+    faults += [
+        fault for fault in _holes(marks, factors, n) if (fault.position, fault.factor) not in bad
+    ]
     bad = {(fault.position, fault.factor) for fault in faults}
-    scores = {at: mark.value for at, mark in marks.items() if mark.value is not None and at not in bad}
+    scores = {
+        at: mark.value for at, mark in marks.items() if mark.value is not None and at not in bad
+    }
     spans = {at: marks[at].span for at in scores}
     notes = tuple(dict.fromkeys(note for each in said for note in each.notes))
     return Reading(scores, spans, tuple(faults), said[-1].layout, notes)

@@ -16,7 +16,9 @@ from lmmscore.parsing.said import TWO_NUMBERS, UNKNOWN_IMAGE, Mark, Said
 from lmmscore.scales import Factor
 
 _SCORE_KEYS = ("score", "rating", "value", "points", "grade")
-_NAME_KEYS = frozenset(("factor", "name", "metric", "criterion", "criteria", "dimension", "aspect", "key"))
+_NAME_KEYS = frozenset(
+    ("factor", "name", "metric", "criterion", "criteria", "dimension", "aspect", "key")
+)
 _IMAGE_KEYS = frozenset(
     ("image", "imageid", "imagenumber", "imageindex", "edit", "editedimage", "img", "picture")
 )
@@ -65,7 +67,9 @@ def _said(found: JsonText, page: Page) -> Iterator[Said]:
 
 def _image_above(found: JsonText, page: Page) -> int | None:
     """Return the image that was named last before a JSON text."""
-    index = bisect_right(page.images, found.start, key=lambda each: page.plain.span(each.start, each.end)[1])
+    index = bisect_right(
+        page.images, found.start, key=lambda each: page.plain.span(each.start, each.end)[1]
+    )
     return page.images[index - 1].position if index and page.n > 1 else None
 
 
@@ -94,7 +98,10 @@ def _factor_of(node: Tree, page: Page) -> Factor | None:
 
 def _is_labelled_otherwise(node: Tree) -> bool:
     keys = _LABEL_KEYS | _IMAGE_KEYS
-    return any(normal(key) in keys and isinstance(v, Leaf) and is_no_verdict(v.text) for key, v in node.pairs)
+    return any(
+        normal(key) in keys and isinstance(v, Leaf) and is_no_verdict(v.text)
+        for key, v in node.pairs
+    )
 
 
 def _of_pairs(node: Tree, image: int | None, page: Page) -> Iterator[Claim]:
@@ -136,10 +143,14 @@ def _is_ranked_list(key: str, node: Node) -> bool:
 def _of_list(node: Tree, image: int | None, page: Page) -> Iterator[Claim]:
     by_entry = [list(_claims(entry, image, page)) for entry in node.nodes]
     unplaced = all(position is None for claims in by_entry for position, _, _ in claims)
-    labelled = [page.n > 1 < len(by_entry) and _may_name_an_image(entry, page) for entry in node.nodes]
+    labelled = [
+        page.n > 1 < len(by_entry) and _may_name_an_image(entry, page) for entry in node.nodes
+    ]
     # As many entries as images, none of them named: they are in the order in which the images were shown.
     if unplaced and all(by_entry) and len(by_entry) == page.n and page.n > 1 and not any(labelled):
-        by_entry = [[(i, key, mark) for _, key, mark in claims] for i, claims in enumerate(by_entry, 1)]
+        by_entry = [
+            [(i, key, mark) for _, key, mark in claims] for i, claims in enumerate(by_entry, 1)
+        ]
     for claims, has_label in zip(by_entry, labelled, strict=True):
         # A name that is not understood may be that of any image.
         unnamed = UNKNOWN_IMAGE if has_label else None
@@ -160,7 +171,11 @@ def _of_factor(node: Node, factor: Factor, image: int | None, page: Page) -> Ite
         if node.is_list:
             placed = [(_image_of(each, page.n, weak=True), each) for each in node.nodes]
             labelled = page.n > 1 and any(_may_name_an_image(each, page) for each in node.nodes)
-            if all(position is None for position, _ in placed) and len(placed) == page.n and not labelled:
+            if (
+                all(position is None for position, _ in placed)
+                and len(placed) == page.n
+                and not labelled
+            ):
                 placed = list(enumerate(node.nodes, 1))
         if placed and all(position is not None for position, _ in placed):
             yield from ((position, factor.key, _mark(inner, factor)) for position, inner in placed)
@@ -206,7 +221,9 @@ def _image_of(node: Node, n: int, *, weak: bool) -> int | None:
     """Return the image an object names; what says "Image 2" counts before what merely numbers."""
     if isinstance(node, Leaf):
         return None
-    leaves = [(normal(key), v.text.replace("_", " ")) for key, v in node.pairs if isinstance(v, Leaf)]
+    leaves = [
+        (normal(key), v.text.replace("_", " ")) for key, v in node.pairs if isinstance(v, Leaf)
+    ]
     headed = {image_in(text, n) for key, text in leaves if key in _IMAGE_KEYS}
     spoken = {image_named(text, n) for key, text in leaves if key in _LABEL_KEYS | _WEAK_IMAGE_KEYS}
     named = (headed | spoken) - {None}

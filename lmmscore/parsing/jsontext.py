@@ -17,7 +17,9 @@ MAX_STEPS = 200_000
 
 _OPENING = re.compile(r"[{\[]")
 _SPACE = re.compile(r"\s{1,2000}")
-_COMMENT = re.compile(r"//[^\n]{0,300}|/\*(?:[^*]{0,500}+\*(?!/)){0,20}+[^*]{0,500}+\*/|\#[^\n]{0,300}")
+_COMMENT = re.compile(
+    r"//[^\n]{0,300}|/\*(?:[^*]{0,500}+\*(?!/)){0,20}+[^*]{0,500}+\*/|\#[^\n]{0,300}"
+)
 _SPACE_OR_COMMENT = frozenset(" \t\r\n\v\f\u00a0\u2028\u2029/#")
 
 # A quotation mark closes a string where structure or a line's end follows it; any other belongs to the string.
@@ -25,7 +27,9 @@ _CLOSES = r"(?=\s*(?:[,:}\]]|//|/\*|\#|\Z)|[ \t]*\n)"
 _STRINGS = {
     '"': re.compile(rf'"(?P<text>(?:[^"\\]|\\.|"(?!{_CLOSES})){{0,5000}})"', re.DOTALL),
     "'": re.compile(rf"'(?P<text>(?:[^'\\]|\\.|'(?!{_CLOSES})){{0,5000}})'", re.DOTALL),
-    "“": re.compile(rf"[“„”](?P<text>(?:[^”“\"\\]|\\.|[”“\"](?!{_CLOSES})){{0,5000}})[”“\"]", re.DOTALL),
+    "“": re.compile(
+        rf"[“„”](?P<text>(?:[^”“\"\\]|\\.|[”“\"](?!{_CLOSES})){{0,5000}})[”“\"]", re.DOTALL
+    ),
     "‘": re.compile(rf"[‘’](?P<text>(?:[^’'\\]|\\.|[’'](?!{_CLOSES})){{0,5000}})[’']", re.DOTALL),
 }
 _STRINGS |= {"”": _STRINGS["“"], "„": _STRINGS["“"], "’": _STRINGS["‘"]}
@@ -99,7 +103,9 @@ def json_texts(text: str, matters: Callable[[str], bool]) -> tuple[list[JsonText
                 return found, True
             place = opening.end()
         else:
-            found.append(JsonText(tree, opening.start(), reader.place, tuple(dict.fromkeys(reader.mended))))
+            found.append(
+                JsonText(tree, opening.start(), reader.place, tuple(dict.fromkeys(reader.mended)))
+            )
             place = reader.place
         steps += reader.steps
     return found, False
@@ -112,7 +118,9 @@ def json_values(text: str) -> list[Any]:
         if isinstance(node, Leaf):
             return node.text
         return (
-            [value(inner) for inner in node.nodes] if node.is_list else {k: value(v) for k, v in node.pairs}
+            [value(inner) for inner in node.nodes]
+            if node.is_list
+            else {k: value(v) for k, v in node.pairs}
         )
 
     return [value(found.tree) for found in json_texts(text, lambda _: False)[0]]

@@ -30,7 +30,9 @@ _IMAGE = rf"""
 """
 _NAMED = re.compile(_IMAGE, re.VERBOSE | re.IGNORECASE)
 BULLET = r"[ ]{0,40}(?:>[ ]?){0,5}\|?[ ]{0,3}(?:\#{1,6}[ ]{0,3})?(?:[-•●▪◦+*–—][ ]{1,3})?(?:\(?[0-9]{1,3}[.)][ ]{1,3})?"
-_HEADS = r"(?=(?:['’]s)?(?:[ ]+(?:scores?|ratings?))?[ ]*(?:\([^()\n]{0,80}\)[ ]*)?(?::|[–—-][ ]|\n|\Z))"
+_HEADS = (
+    r"(?=(?:['’]s)?(?:[ ]+(?:scores?|ratings?))?[ ]*(?:\([^()\n]{0,80}\)[ ]*)?(?::|[–—-][ ]|\n|\Z))"
+)
 _HEADING = re.compile(
     rf"""
     (?:^{BULLET}|(?<=[;.])[ ]{{1,3}})
@@ -136,7 +138,11 @@ def _image_labels(text: str, n: int, named: Sequence[FactorLabel]) -> Iterator[I
         before_factor = joint is not None and joint.end() in starts
         if match["stop"] is None and (match["preamble"] or not before_factor):
             continue
-        if match["source"] and match["stop"] != ":" and not _factor_follows(text, match.end(), starts):
+        if (
+            match["source"]
+            and match["stop"] != ":"
+            and not _factor_follows(text, match.end(), starts)
+        ):
             # A title over a description, after which anything may come.
             continue
         if match["source"] or match["more"]:
@@ -219,7 +225,9 @@ def _factor_pattern(names: tuple[tuple[str, str, tuple[str, ...]], ...]) -> re.P
             (len(key), rf"(?P<k{index}>{_loosely(key)})(?=[ ]*(?:\([^()\n]{{0,80}}\)[ ]*)?[:=])")
         )
     longest_first = [pattern for _, pattern in sorted(alternatives, key=lambda entry: -entry[0])]
-    return re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(longest_first)})(?![A-Za-z0-9_])", re.IGNORECASE)
+    return re.compile(
+        rf"(?<![A-Za-z0-9_])(?:{'|'.join(longest_first)})(?![A-Za-z0-9_])", re.IGNORECASE
+    )
 
 
 def _any(names: Iterable[str]) -> str:
@@ -228,7 +236,9 @@ def _any(names: Iterable[str]) -> str:
 
 def _loosely(name: str) -> str:
     parts = [re.escape(part) for part in re.split(r"[\s_-]+", name) if part]
-    return r"[ _-]{0,3}".join("(?:and|&)" if part.lower() in {"and", "&"} else part for part in parts)
+    return r"[ _-]{0,3}".join(
+        "(?:and|&)" if part.lower() in {"and", "&"} else part for part in parts
+    )
 
 
 def normal(name: str) -> str:

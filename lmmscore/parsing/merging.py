@@ -20,7 +20,9 @@ def merged(earlier: Reading, later: Reading, factors: Sequence[Factor], n: int) 
     if not earlier.scores or (later.complete and _covers(later, factors, n)):
         return later
     scores = earlier.scores | later.scores
-    explained = {(fault.position, fault.factor) for fault in later.faults if fault.kind not in _SILENCE}
+    explained = {
+        (fault.position, fault.factor) for fault in later.faults if fault.kind not in _SILENCE
+    }
     open_places = [
         (position, factor.key)
         for position in range(1, n + 1)
@@ -33,11 +35,17 @@ def merged(earlier: Reading, later: Reading, factors: Sequence[Factor], n: int) 
         del scores[place]  # type: ignore[arg-type]
     notes = tuple(dict.fromkeys(earlier.notes + later.notes))
     # Places in the text belong to one reply only: those of the later one can be shown.
-    return Reading(scores, later.spans, tuple(dict.fromkeys(faults)), later.layout or earlier.layout, notes)
+    return Reading(
+        scores, later.spans, tuple(dict.fromkeys(faults)), later.layout or earlier.layout, notes
+    )
 
 
 def _covers(reading: Reading, factors: Sequence[Factor], n: int) -> bool:
-    return all((position, factor.key) in reading.scores for position in range(1, n + 1) for factor in factors)
+    return all(
+        (position, factor.key) in reading.scores
+        for position in range(1, n + 1)
+        for factor in factors
+    )
 
 
 def _fault_at(place: tuple[int, str], later: Reading, earlier: Reading) -> Fault:

@@ -145,7 +145,9 @@ def number_in(text: str, scale: Scale, start: int) -> Mark:
     if match is None:
         said = text.strip() if len(text) <= 40 else text.strip()[:39] + "…"
         return Mark(
-            None, f"{said} is not a number" if said else "the score is empty", (start, start + len(text))
+            None,
+            f"{said} is not a number" if said else "the score is empty",
+            (start, start + len(text)),
         )
     start += len(text) - len(text.lstrip())
     mark = _judged(match, scale)

@@ -21,13 +21,29 @@ _OVERALL = Factor(
     symbol="S_all",
     name="Overall Score",
     aliases=(
-        *("S_overall", "S_total", "overall", "overall rating", "total", "total score", "weighted score"),
-        *("weighted sum", "weighted total", "weighted average", "final score", "weighted overall score"),
+        *(
+            "S_overall",
+            "S_total",
+            "overall",
+            "overall rating",
+            "total",
+            "total score",
+            "weighted score",
+        ),
+        *(
+            "weighted sum",
+            "weighted total",
+            "weighted average",
+            "final score",
+            "weighted overall score",
+        ),
     ),
     scale=_ANYTHING,
 )
 
-_OUT_OF = re.compile(r"([0-9][*_`$ ]{0,4})(?:/|out[ ]of)[ ]{0,3}(?:10|100|[1-9])(?:\.0)?(?!\.?[0-9])")
+_OUT_OF = re.compile(
+    r"([0-9][*_`$ ]{0,4})(?:/|out[ ]of)[ ]{0,3}(?:10|100|[1-9])(?:\.0)?(?!\.?[0-9])"
+)
 _RESULT = re.compile(
     r"^(?=[^\n]*(?:[+×·*]|\bx\b|times)|[ ]*=)[^\n]*"
     r"[=≈][ ]*(?P<number>-?[0-9]{1,6}(?:\.[0-9]{1,6})?)[ ]*[).,;]*[ ]*$",

@@ -41,7 +41,9 @@ _SENTENCE = 240
 
 def prose_says(page: Page) -> Iterator[Said]:
     """Yield what is said under images, `Image 1: S_acc: 6 …`; and, of a single image, anywhere."""
-    for image, labels in groupby(_labels_in_prose(page), key=lambda pair: page.image_before(pair[0].start)):
+    for image, labels in groupby(
+        _labels_in_prose(page), key=lambda pair: page.image_before(pair[0].start)
+    ):
         if (image is None and page.n > 1) or (image is not None and image.position is None):
             continue
         position = image.position if image else None
@@ -82,7 +84,9 @@ def _mark_after(page: Page, label: FactorLabel, limit: int) -> tuple[Mark, bool]
     mark = _mark_behind(page, label, limit, opens=opens)
     if mark is not None:
         return mark, False
-    mark = number_below(page.text, label.end, limit, page.factor(label.key).scale) if opens else None
+    mark = (
+        number_below(page.text, label.end, limit, page.factor(label.key).scale) if opens else None
+    )
     return (mark, True) if mark else None
 
 
@@ -94,7 +98,11 @@ def _mark_behind(page: Page, label: FactorLabel, limit: int, *, opens: bool) -> 
     signed = connector["sign"] is not None and connector["verb"] is None
     alone = not signed or not (opens or not label.in_words)
     mark = number_at(text, connector.end(), limit, scale, alone=alone, singular=not label.in_words)
-    if mark is not None and connector["sign"] is None and not _ENDS_AN_ENTRY.match(text, mark.span[1]):
+    if (
+        mark is not None
+        and connector["sign"] is None
+        and not _ENDS_AN_ENTRY.match(text, mark.span[1])
+    ):
         # "1. Editing Accuracy 2. Visual Quality 3." numbers them, "Editing Accuracy 6, Visual Quality 7" scores.
         mark = None
     if mark is None and (bracket := _IN_BRACKETS.match(text, label.end)):
@@ -106,7 +114,9 @@ def _opens_a_clause(page: Page, label: FactorLabel) -> bool:
     image = page.image_before(label.start)
     before = _line_before(page.text, label.start)
     after_image = image is not None and not page.text[image.end : label.start].strip(" ,.;:")
-    return after_image or bool(_OPENS_A_CLAUSE.search(before) and not _FACTOR_OF_A_SUM.search(before))
+    return after_image or bool(
+        _OPENS_A_CLAUSE.search(before) and not _FACTOR_OF_A_SUM.search(before)
+    )
 
 
 def _may_stand_in_a_sentence(text: str, label: FactorLabel) -> bool:

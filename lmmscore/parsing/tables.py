@@ -40,7 +40,8 @@ def table_says(page: Page) -> Iterator[Said]:
         said = [
             Said(position, key, mark, "table", unit)
             for position, key, cell in _entries(table, page)
-            if (mark := _mark(page, key, cell)) is not None and (position is not None or page.n == 1)
+            if (mark := _mark(page, key, cell)) is not None
+            and (position is not None or page.n == 1)
         ]
         yield from _without_repetition(said)
 
@@ -72,7 +73,9 @@ def _entries(table: Table, page: Page) -> list[Entry]:
     return _a_line_a_score(body, head, page)
 
 
-def _images_as_rows(table: Table, columns: Sequence[str | None], position: int | None, n: int) -> list[Entry]:
+def _images_as_rows(
+    table: Table, columns: Sequence[str | None], position: int | None, n: int
+) -> list[Entry]:
     head, *body = table.rows
     body = [row for row in body if not _is_labelled_otherwise(row, columns)]
     images = images_of_rows(head, body, columns, n)
@@ -81,13 +84,19 @@ def _images_as_rows(table: Table, columns: Sequence[str | None], position: int |
     found: list[Entry] = []
     for row, named in zip(body, images or [alone] * len(body), strict=True):
         fault = TWO_IMAGES if len(named) > 1 else ""
-        scored = [(key, replace(cell, fault=fault)) for key, cell in zip(columns, row, strict=False) if key]
+        scored = [
+            (key, replace(cell, fault=fault))
+            for key, cell in zip(columns, row, strict=False)
+            if key
+        ]
         found += [(image, key, cell) for image in (named or (None,)) for key, cell in scored]
     return found
 
 
 def _is_labelled_otherwise(row: list[Cell], columns: Sequence[str | None]) -> bool:
-    return any(is_no_verdict(cell.text) for key, cell in zip(columns, row, strict=False) if key is None)
+    return any(
+        is_no_verdict(cell.text) for key, cell in zip(columns, row, strict=False) if key is None
+    )
 
 
 def _images_as_columns(
@@ -107,7 +116,11 @@ def _one_image(table: Table, first: Sequence[str | None], position: int | None) 
     # Where the first line is a score already, there is no heading.
     head = [] if first[0] else table.rows[0]
     column = score_column(head, [row for _, row in scored], 1)
-    return [(position, key, cell) for key, row in scored if (cell := _score_cell(row, column, 1)) is not None]
+    return [
+        (position, key, cell)
+        for key, row in scored
+        if (cell := _score_cell(row, column, 1)) is not None
+    ]
 
 
 def _a_line_a_score(body: list[list[Cell]], head: list[Cell], page: Page) -> list[Entry]:
@@ -155,7 +168,9 @@ def tables(text: str) -> Iterator[Table]:
     """Yield every run of two or more lines with cells."""
     run: list[re.Match[str]] = []
     for line in [*re.finditer(r"[^\n]+", text), None]:
-        follows = line is not None and "|" in line[0] and (not run or line.start() <= run[-1].end() + 1)
+        follows = (
+            line is not None and "|" in line[0] and (not run or line.start() <= run[-1].end() + 1)
+        )
         if line is not None and follows:
             run.append(line)
             continue

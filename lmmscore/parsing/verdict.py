@@ -50,7 +50,9 @@ def _cut_by_limit(reading: Reading, text: str) -> Reading:
     cut_number = any(end >= len(text.rstrip("*_`$ ")) for _, end in reading.spans.values())
     if reading.complete and not cut_number:
         return reading
-    return _none("truncated", "the answer was cut off by the token limit; raise it with --max-tokens")
+    return _none(
+        "truncated", "the answer was cut off by the token limit; raise it with --max-tokens"
+    )
 
 
 def read_text(text: str, factors: Sequence[Factor], n: int) -> Reading:

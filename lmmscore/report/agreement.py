@@ -37,7 +37,9 @@ def render(
     if format == "csv":
         return csv_text(found)
     notes = found.notes if format != "term" else ()
-    return render_grids(agreement_grids(found, sections), format, caution, notes, width=width, color=color)
+    return render_grids(
+        agreement_grids(found, sections), format, caution, notes, width=width, color=color
+    )
 
 
 def csv_text(found: Agreement) -> str:
@@ -52,6 +54,10 @@ def csv_text(found: Agreement) -> str:
 
 def _cells(row: Row) -> list[Any]:
     data = row.to_json() | {"judge": row.judge or "people"}
-    data["left_out"] = "; ".join(f"{reason} ({count})" for reason, count in row.measure.left_out.items())
+    data["left_out"] = "; ".join(
+        f"{reason} ({count})" for reason, count in row.measure.left_out.items()
+    )
     cells = [data.get(column) for column in CSV_COLUMNS]
-    return ["" if cell is None else defuse(cell) if isinstance(cell, str) else cell for cell in cells]
+    return [
+        "" if cell is None else defuse(cell) if isinstance(cell, str) else cell for cell in cells
+    ]

@@ -40,7 +40,9 @@ def agreement_grids(found: Agreement, sections: Sequence[str] = SECTIONS) -> lis
     """Return the tables of an agreement, the answer first, then the sections asked for."""
     made = {
         "further": lambda: [further(found, judge) for judge in found.judges],
-        "levels": lambda: [level_grid(found, judge, level) for judge in found.judges for level in LEVELS],
+        "levels": lambda: [
+            level_grid(found, judge, level) for judge in found.judges for level in LEVELS
+        ],
         "tasks": lambda: task_grids(found),
         "people": lambda: [people_grid(found)],
         "judges": lambda: [comparison_grid(found)] if found.comparisons else [],
@@ -66,7 +68,17 @@ def headline(found: Agreement, judge: str) -> Grid:
         words = said.words if said else ""
         mark = Cell(words, "best" if words in (EQUAL, BETTER) else "")
         rows.append(
-            (*plain(factor, str(row.measure.n), _value(row), _limits(row), _value(own), _value(rater)), mark)
+            (
+                *plain(
+                    factor,
+                    str(row.measure.n),
+                    _value(row),
+                    _limits(row),
+                    _value(own),
+                    _value(rater),
+                ),
+                mark,
+            )
         )
     return Grid(
         f"{judge} against people",
@@ -111,7 +123,9 @@ def _below(found: Agreement, judge: str) -> Iterator[str]:
             yield f"Mean of the {entry['n']} factors' Spearman ρ: {number(entry['value'], 3)}{left}."
     heads = [row for row in found.rows if row.judge == judge and row.measure.level == "item"]
     yield from left_out([row for row in heads if row.measure.statistic == "spearman"])
-    yield from left_out([row for row in heads if row.measure.statistic == "rater_spearman"], "as a rater: ")
+    yield from left_out(
+        [row for row in heads if row.measure.statistic == "rater_spearman"], "as a rater: "
+    )
     ceilings = [row for row in found.people if row.measure.statistic == "rater_spearman"]
     yield from left_out([row for row in ceilings if row.factor in found.factors], "a rater: ")
 
@@ -208,7 +222,14 @@ def task_grids(found: Agreement) -> list[Grid]:
 
 def people_grid(found: Agreement) -> Grid:
     """Return what is known about the people themselves."""
-    names = ("alpha_interval", "icc1", "icc1k", "rater_spearman", "mean_over_ratings", "mean_over_edits")
+    names = (
+        "alpha_interval",
+        "icc1",
+        "icc1k",
+        "rater_spearman",
+        "mean_over_ratings",
+        "mean_over_edits",
+    )
     rows, heads = [], []
     for factor in found.factors:
         cells = [found.people_row(factor, name) for name in names]
@@ -218,7 +239,18 @@ def people_grid(found: Agreement) -> Grid:
             means = [_value(cell, 3) for cell in cells[4:]]
             rows.append(plain(factor, *sizes, *map(_both, cells[:4]), *means))
             heads.append(cells[0])
-    columns = ("factor", "edits", "ratings", "raters", "α", "ICC(1)", "ICC(1,k)", "a rater", "mean", "mean")
+    columns = (
+        "factor",
+        "edits",
+        "ratings",
+        "raters",
+        "α",
+        "ICC(1)",
+        "ICC(1,k)",
+        "a rater",
+        "mean",
+        "mean",
+    )
     return Grid(
         "People among themselves",
         columns,
@@ -244,7 +276,9 @@ def comparison_grid(found: Agreement) -> Grid:
         names = (f"{first} – {second}", entry["factor"], entry["level"], entry["statistic"])
         rows.append(plain(*names, str(entry["n"]), *shown, *tests))
     clustered = any(entry.get("edits_independent") is False for entry in found.comparisons)
-    caution = ("Items have several edits, so Williams' test is too sure of itself; trust the permutation.",)
+    caution = (
+        "Items have several edits, so Williams' test is too sure of itself; trust the permutation.",
+    )
     return Grid(
         "Which judge is nearer to people",
         ("judges", "factor", "level", "statistic", "n", "first", "second", "difference", "p (permutation)",
@@ -306,13 +340,33 @@ def powered_grids(found: Agreement) -> list[Grid]:
         if entry["value"] is not None:
             alone = span((entry["people_only_low"], entry["people_only_high"]), 2)
             shown = [number(entry["value"], 2), span((entry["low"], entry["high"]), 2)]
-            shown += [number(entry["people_only"], 2), alone, str(entry["n"]), str(entry["n_judge"])]
+            shown += [
+                number(entry["people_only"], 2),
+                alone,
+                str(entry["n"]),
+                str(entry["n_judge"]),
+            ]
             shown += [number(entry["trust"], 2)]
-        rows.append(plain(entry["judge"], entry["method"] or NONE, entry["stratum"] or NONE, *shown))
+        rows.append(
+            plain(entry["judge"], entry["method"] or NONE, entry["stratum"] or NONE, *shown)
+        )
     reasons = dict.fromkeys(
-        f"{entry['stratum']}: undefined, because {entry['why']}." for entry in entries if "why" in entry
+        f"{entry['stratum']}: undefined, because {entry['why']}."
+        for entry in entries
+        if "why" in entry
     )
-    columns = ("judge", "method", "task", "mean", "95%", "people alone", "95%", "rated", "scored", "λ")
+    columns = (
+        "judge",
+        "method",
+        "task",
+        "mean",
+        "95%",
+        "people alone",
+        "95%",
+        "rated",
+        "scored",
+        "λ",
+    )
     return [
         Grid(
             f"{factor}: what people would say of all edits (prediction-powered)",

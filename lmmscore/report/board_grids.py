@@ -15,11 +15,19 @@ def table_grid(table: Table, *, decimals: int) -> Grid:
     columns = ["Rank", "Method", "Mean", "Std", "n", "Coverage", "95% mean", "95% rank"]
     columns += (["Ranks holes allow"] if holes else []) + ["Group", *_factors(table)]
     means = marks([row.mean for row in table.rows])
-    factor_marks = {name: marks([row.factors[name] for row in table.rows]) for name in _factors(table)}
+    factor_marks = {
+        name: marks([row.factors[name] for row in table.rows]) for name in _factors(table)
+    }
     rows = []
     for k, row in enumerate(table.rows):
-        cells = [*_lead(row), Cell(number(row.mean, decimals), means[k]), *_certainty(row, decimals, holes)]
-        cells += [Cell(number(row.factors[f], decimals), factor_marks[f][k]) for f in _factors(table)]
+        cells = [
+            *_lead(row),
+            Cell(number(row.mean, decimals), means[k]),
+            *_certainty(row, decimals, holes),
+        ]
+        cells += [
+            Cell(number(row.factors[f], decimals), factor_marks[f][k]) for f in _factors(table)
+        ]
         rows.append(tuple(cells))
     return Grid(
         title=title(table),
@@ -70,7 +78,8 @@ def wide_grid(tables: Sequence[Table], *, decimals: int) -> Grid:
         columns += ["Mean ± std", "Rank"]
         blocks.append(_block(table, methods, decimals))
     rows = [
-        (Cell(method), *(cell for block in blocks for cell in block[k])) for k, method in enumerate(methods)
+        (Cell(method), *(cell for block in blocks for cell in block[k]))
+        for k, method in enumerate(methods)
     ]
     counts = ", ".join(f"{title(table)} {max(row.items for row in table.rows)}" for table in tables)
     warnings = [f"{title(table)}: {text}" for table in tables for text in table.warnings]
@@ -112,4 +121,6 @@ def board_grids(board: Leaderboard, *, decimals: int, wide: bool) -> list[Grid]:
     if not wide:
         return [table_grid(table, decimals=decimals) for table in board.tables]
     factors = dict.fromkeys(table.factor for table in board.tables)
-    return [wide_grid([t for t in board.tables if t.factor == f], decimals=decimals) for f in factors]
+    return [
+        wide_grid([t for t in board.tables if t.factor == f], decimals=decimals) for f in factors
+    ]

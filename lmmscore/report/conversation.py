@@ -105,7 +105,9 @@ class Talks:
             dialog=line["dialog"],
             covers=dialog.covers if dialog else "item",
             order=tuple(line["order"]),
-            system=_system(dialog, line, self._run.settings.get("settings") or {}) if dialog else "",
+            system=_system(dialog, line, self._run.settings.get("settings") or {})
+            if dialog
+            else "",
             turns=tuple(_read(turns, dialog, len(line["order"]))),
             faults=tuple(line.get("faults") or ()),
             failure=line.get("failure") or "",
@@ -187,7 +189,9 @@ def _marks(turn: PlayedTurn, reading: Reading | None) -> Iterator[str]:
     finish = {"length": "cut off", "content_filter": "filtered"}.get(turn.reply.finish)
     if finish:
         yield finish
-    refused = turn.reply.refusal or (reading and any(fault.kind == "refused" for fault in reading.faults))
+    refused = turn.reply.refusal or (
+        reading and any(fault.kind == "refused" for fault in reading.faults)
+    )
     if refused:
         yield "refused"
     if reading and reading.faults and not refused:

@@ -17,13 +17,17 @@ def print_list(rows: Sequence[Mapping[str, Any]], n: int) -> None:
     console = Console()
     width = max(len(row["name"]) for row in rows) + 2
     for row in rows:
-        console.print(Text(f"{row['name']:<{width}}", style="bold") + Text(row["title"], style="not bold"))
+        console.print(
+            Text(f"{row['name']:<{width}}", style="bold") + Text(row["title"], style="not bold")
+        )
         facts = [
             f"shows {', '.join(row['shows'])}",
             _factors(row["factors"]),
             f"{row['calls']} calls for {n} methods",
         ]
-        facts += [f"setting {name}: {' or '.join(choices)}" for name, choices in row["settings"].items()]
+        facts += [
+            f"setting {name}: {' or '.join(choices)}" for name, choices in row["settings"].items()
+        ]
         console.print(Padding(Text(" · ".join(facts), style="dim"), (0, 0, 0, width)))
 
 
@@ -45,6 +49,8 @@ def print_script(dialog: Dialog, lines: Sequence[Mapping[str, Any]]) -> None:
         console.print(Padding(Text(line["say"]), (0, 0, 0, 3)))
         if line["reads"]:
             console.print(
-                Padding(Text(f"→ read from the reply: {line['reads']}", style="green"), (0, 0, 0, 3))
+                Padding(
+                    Text(f"→ read from the reply: {line['reads']}", style="green"), (0, 0, 0, 3)
+                )
             )
     console.print()

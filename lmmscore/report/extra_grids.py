@@ -32,14 +32,27 @@ def difference_grid(table: Table, decimals: int) -> Grid:
         )
         for d in pairs
     )
-    columns = ("First", "Second", "Difference", "95% difference", "p", "p (Holm)", "n", "Won/tied/lost")
+    columns = (
+        "First",
+        "Second",
+        "Difference",
+        "95% difference",
+        "p",
+        "p (Holm)",
+        "n",
+        "Won/tied/lost",
+    )
     below = () if rows else ("Fewer than two methods with scores: no differences.",)
-    return Grid(f"Differences: {title(table)}", columns, rows, below=below, text_columns=frozenset({0, 1}))
+    return Grid(
+        f"Differences: {title(table)}", columns, rows, below=below, text_columns=frozenset({0, 1})
+    )
 
 
 def win_grid(table: Table) -> Grid:
     """Return on how many items the method of a row beat the method of a column."""
-    methods = table.differences.methods if table.differences else tuple(row.method for row in table.rows)
+    methods = (
+        table.differences.methods if table.differences else tuple(row.method for row in table.rows)
+    )
     empty: list[list[int | None]] = [[None] * len(methods) for _ in methods]
     matrix = table.differences.win_matrix() if table.differences else empty
     rows = tuple(
@@ -47,7 +60,9 @@ def win_grid(table: Table) -> Grid:
         for method, line in zip(methods, matrix, strict=True)
     )
     caption = "Items on which the method of the row scored higher than that of the column."
-    return Grid(f"Wins: {title(table)}", ("Method", *methods), rows, caption, text_columns=frozenset({0}))
+    return Grid(
+        f"Wins: {title(table)}", ("Method", *methods), rows, caption, text_columns=frozenset({0})
+    )
 
 
 def position_grid(effect: PositionEffect, decimals: int) -> Grid:
@@ -64,7 +79,9 @@ def position_grid(effect: PositionEffect, decimals: int) -> Grid:
     )
     columns = ("Method", "Mean place", f"Mean {effect.factor}", "Order-adjusted mean")
     caption = f"Means over judgements (n = {effect.n}, {effect.items} items). {effect.statement}"
-    return Grid("Position", columns, rows, caption, above=effect.doubts, text_columns=frozenset({0}))
+    return Grid(
+        "Position", columns, rows, caption, above=effect.doubts, text_columns=frozenset({0})
+    )
 
 
 def repeat_grid(spreads: Sequence[repeat.Spread], decimals: int) -> Grid:
@@ -107,13 +124,16 @@ def sensitivity_grid(found: sensitive.Sensitivity) -> Grid:
         for s in found.standings
     )
     columns = ("Method", "Rank", "First", "Keeps its rank", "Ranks", "Depends on weights")
-    caption = (
-        f"Over {found.sample:,} weightings drawn evenly from all there are. {sensitive.statement(found)}"
-    )
+    caption = f"Over {found.sample:,} weightings drawn evenly from all there are. {sensitive.statement(found)}"
     pairs = ", ".join(f"{a} and {b}" for a, b in found.reversible)
     below = (f"Other weights would put these in the other order: {pairs}.",) if pairs else ()
     return Grid(
-        "Sensitivity to the weights", columns, rows, caption, below=below, text_columns=frozenset({0})
+        "Sensitivity to the weights",
+        columns,
+        rows,
+        caption,
+        below=below,
+        text_columns=frozenset({0}),
     )
 
 
@@ -127,13 +147,23 @@ def habit_grid(found: habit.Habits, *, asks_to_avoid_ties: bool) -> Grid:
             if use.lowest is not None and use.highest is not None
             else NONE,
             str(use.distinct),
-            NONE if use.commonest is None else f"{use.commonest:g} ({percent(use.commonest_share)})",
+            NONE
+            if use.commonest is None
+            else f"{use.commonest:g} ({percent(use.commonest_share)})",
             f"{use.tied_pairs} of {use.pairs}",
             f"{use.tied_sessions} of {use.sessions}",
         )
         for use in found.scale
     )
-    columns = ("Factor", "Scores", "Range", "Different", "Commonest", "Tied pairs", "Sessions with a tie")
+    columns = (
+        "Factor",
+        "Scores",
+        "Range",
+        "Different",
+        "Commonest",
+        "Tied pairs",
+        "Sessions with a tie",
+    )
     outcomes = ", ".join(f"{count} {name}" for name, count in found.outcomes.items())
     said = habit.statements(found, asks_to_avoid_ties=asks_to_avoid_ties)
     return Grid(
@@ -150,7 +180,9 @@ def against_grid(found: TaskAgainst, name: str, decimals: int) -> Grid:
     """Return a run's task category beside the published one."""
     rows = tuple(
         plain(
-            row.method if row.method == row.published_method else f"{row.method} = {row.published_method}",
+            row.method
+            if row.method == row.published_method
+            else f"{row.method} = {row.published_method}",
             number(row.mean, decimals),
             number(row.published_mean, decimals),
             number(row.difference, decimals),
@@ -166,7 +198,9 @@ def against_grid(found: TaskAgainst, name: str, decimals: int) -> Grid:
     if found.only_published:
         below.append(f"Only in {name}: {', '.join(found.only_published)}.")
     if found.ambiguous:
-        below.append(f"Left out, for more than one name may be meant: {', '.join(found.ambiguous)}.")
+        below.append(
+            f"Left out, for more than one name may be meant: {', '.join(found.ambiguous)}."
+        )
     columns = (
         "Method",
         "Mean",
@@ -176,7 +210,9 @@ def against_grid(found: TaskAgainst, name: str, decimals: int) -> Grid:
         "Rank by published mean",
         "Printed rank",
     )
-    caption = f"{found.statement} Ranks are among the methods in both; the printed rank is among all."
+    caption = (
+        f"{found.statement} Ranks are among the methods in both; the printed rank is among all."
+    )
     place = found.task if found.factor == OVERALL else f"{found.task}: {found.factor}"
     return Grid(f"{place} against {name}", columns, rows, caption, (), tuple(below), frozenset({0}))
 
@@ -227,5 +263,9 @@ def _agreement_grid(found: Comparison, decimals: int) -> Grid:
         "First", "Second", "Edits", "Pearson", "Spearman", "Mean difference", "Mean distance",
         "Spearman of methods", "Kendall of methods",
     )  # fmt: skip
-    caption = "Agreement over the edits both runs scored (repeats averaged), and over the methods' means."
-    return Grid("Agreement", columns, rows, caption, text_columns=frozenset(range(3 if several else 2)))
+    caption = (
+        "Agreement over the edits both runs scored (repeats averaged), and over the methods' means."
+    )
+    return Grid(
+        "Agreement", columns, rows, caption, text_columns=frozenset(range(3 if several else 2))
+    )

@@ -83,7 +83,9 @@ def marks(values: Sequence[float | None]) -> list[Mark]:
     names: tuple[Mark, ...] = ("best", "second")
     found: list[Mark] = []
     for value in values:
-        near = [k for k, top in enumerate(levels[:2]) if value is not None and abs(top - value) <= TIE]
+        near = [
+            k for k, top in enumerate(levels[:2]) if value is not None and abs(top - value) <= TIE
+        ]
         found.append(names[near[0]] if near and len(levels) > 1 else "")
     return found
 

@@ -61,7 +61,11 @@ def _float(grid: Grid, caution: str, notes: Sequence[str]) -> str:
         *["    " + _line([_cell(cell) for cell in row]) for row in grid.rows],
         r"    \bottomrule",
         r"  \end{tabular}",
-        *([rf"  \par\smallskip\parbox{{0.95\linewidth}}{{\footnotesize {escape(below)}}}"] if below else []),
+        *(
+            [rf"  \par\smallskip\parbox{{0.95\linewidth}}{{\footnotesize {escape(below)}}}"]
+            if below
+            else []
+        ),
         r"\end{table}",
         r"\lmmscorenext",
         "",
@@ -87,7 +91,9 @@ def _group_lines(grid: Grid) -> list[str]:
 
 def _line(cells: Sequence[str]) -> str:
     # A row that begins with [ or * would be read as an argument of the \\ before it.
-    return " & ".join(f"{{{cell}}}" if cell[:1] in "[*" and cell else cell for cell in cells) + r" \\"
+    return (
+        " & ".join(f"{{{cell}}}" if cell[:1] in "[*" and cell else cell for cell in cells) + r" \\"
+    )
 
 
 def _cell(cell: Cell) -> str:

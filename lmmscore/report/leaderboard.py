@@ -33,14 +33,19 @@ def render(
     the formats that have room for them; `extra` adds keys to the JSON.
     """
     if format == "json":
-        return json.dumps({**board.as_dict(decimals), **(extra or {})}, ensure_ascii=False, indent=2) + "\n"
+        return (
+            json.dumps({**board.as_dict(decimals), **(extra or {})}, ensure_ascii=False, indent=2)
+            + "\n"
+        )
     if format == "csv":
         return csv_text(board, decimals=decimals)
     places = 2 if decimals is None else decimals
     grids = board_grids(board, decimals=places, wide=bool(wide))
     if format == "tex" and wide is None and _several_tasks(board):
         grids = board_grids(board, decimals=places, wide=True) + grids
-    return render_grids([*grids, *further], format, board.caution, board.notes, width=width, color=color)
+    return render_grids(
+        [*grids, *further], format, board.caution, board.notes, width=width, color=color
+    )
 
 
 def _several_tasks(board: Leaderboard) -> bool:

@@ -28,9 +28,16 @@ def _grid(grid: Grid) -> str:
 def _table(grid: Grid) -> str:
     # Markdown has no headings over several columns: each column carries the name of its group.
     over = [name for name, width in grid.groups for _ in range(width)] or [""] * len(grid.columns)
-    heads = [f"{group}: {name}" if group else name for group, name in zip(over, grid.columns, strict=True)]
+    heads = [
+        f"{group}: {name}" if group else name
+        for group, name in zip(over, grid.columns, strict=True)
+    ]
     rules = ["---" if k in grid.text_columns else "---:" for k in range(len(heads))]
-    lines = [[escape(head) for head in heads], rules, *[[_cell(cell) for cell in row] for row in grid.rows]]
+    lines = [
+        [escape(head) for head in heads],
+        rules,
+        *[[_cell(cell) for cell in row] for row in grid.rows],
+    ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

@@ -41,7 +41,11 @@ def write_plots(found: Agreement, folder: Path, ending: str) -> list[Path]:
     figures = [
         (f"{_file_name(judge)}-{name}.{ending}", draw(found, judge))
         for judge in found.judges
-        for name, draw in (("scatter", scatter), ("bland-altman", bland_altman), ("factors", factor_map))
+        for name, draw in (
+            ("scatter", scatter),
+            ("bland-altman", bland_altman),
+            ("factors", factor_map),
+        )
     ]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -74,13 +78,16 @@ def _panels(found: Agreement, judge: str) -> tuple[Figure, list[tuple[str, Paire
     factors = [factor for factor in found.factors if (judge, factor) in found.paired]
     columns = min(COLUMNS, len(factors))
     rows = math.ceil(len(factors) / columns)
-    figure = NewFigure(figsize=(PANEL_IN * columns + 0.4, PANEL_IN * rows + 0.4), layout="constrained")
+    figure = NewFigure(
+        figsize=(PANEL_IN * columns + 0.4, PANEL_IN * rows + 0.4), layout="constrained"
+    )
     grid = figure.subplots(rows, columns, squeeze=False)
     axes = list(grid.ravel())
     for spare in axes[len(factors) :]:
         spare.set_axis_off()
     panels = [
-        (factor, found.paired[judge, factor], axis) for factor, axis in zip(factors, axes, strict=False)
+        (factor, found.paired[judge, factor], axis)
+        for factor, axis in zip(factors, axes, strict=False)
     ]
     return figure, panels
 
@@ -188,8 +195,12 @@ def cross_correlations(
 ) -> Floats:
     """Return Spearman's ρ of every factor of one side with every factor of the other, NaN where undefined."""
     columns = [found.paired[judge, factor].edits.set_index(EDIT) for factor in factors]
-    left = pd.concat([edits[sides[0]] for edits in columns], axis=1).sort_index().to_numpy(dtype=float)
-    right = pd.concat([edits[sides[1]] for edits in columns], axis=1).sort_index().to_numpy(dtype=float)
+    left = (
+        pd.concat([edits[sides[0]] for edits in columns], axis=1).sort_index().to_numpy(dtype=float)
+    )
+    right = (
+        pd.concat([edits[sides[1]] for edits in columns], axis=1).sort_index().to_numpy(dtype=float)
+    )
     table = np.full((len(factors), len(factors)), np.nan)
     for i, j in np.ndindex(table.shape):
         known = ~(np.isnan(left[:, i]) | np.isnan(right[:, j]))
@@ -206,6 +217,12 @@ def _map(axis: Axes, table: Floats, factors: Sequence[str], title: str) -> Any:
         value = table[i, j]
         text = "–" if np.isnan(value) else f"{value:.1f}".replace("-0.0", "0.0")
         axis.text(
-            j, i, text, ha="center", va="center", fontsize=4.5, color="white" if abs(value) > 0.6 else INK
+            j,
+            i,
+            text,
+            ha="center",
+            va="center",
+            fontsize=4.5,
+            color="white" if abs(value) > 0.6 else INK,
         )
     return image

@@ -58,7 +58,10 @@ class Progress:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         for line in self.tally.notices():
             self._say(line)
@@ -89,7 +92,9 @@ class Progress:
             return
         tally, now_s = self.tally, self.tally.clock()
         step = tally.done * STEPS // max(tally.total, 1)
-        if tally.done < tally.total and (step > self._said_step or now_s - self._said_at_s >= SILENCE_S):
+        if tally.done < tally.total and (
+            step > self._said_step or now_s - self._said_at_s >= SILENCE_S
+        ):
             self._said_step, self._said_at_s = step, now_s
             self._print(Text(f"{headline(tally)} · {detail(tally)}"))
 
@@ -122,13 +127,18 @@ def headline(tally: Tally, *, ended: bool = False) -> str:
 
 def detail(tally: Tally) -> str:
     """Return calls, tokens and cost so far."""
-    parts = [f"{tally.calls:,} calls" + (f" + {tally.recalled:,} from the ledger" if tally.recalled else "")]
+    parts = [
+        f"{tally.calls:,} calls"
+        + (f" + {tally.recalled:,} from the ledger" if tally.recalled else "")
+    ]
     if tally.retries:
         parts.append(f"{tally.retries:,} retries")
     sent, cached = tally.tokens("prompt_tokens"), tally.tokens("cached_tokens")
     if sent or tally.tokens("completion_tokens"):
         of_it = f" ({short(cached)} cached)" if cached else ""
-        parts.append(f"{short(sent)} tokens in{of_it}, {short(tally.tokens('completion_tokens'))} out")
+        parts.append(
+            f"{short(sent)} tokens in{of_it}, {short(tally.tokens('completion_tokens'))} out"
+        )
     if tally.cost_usd:
         of_it = f" ({dollars(tally.assumed_usd)} of it assumed)" if tally.assumed_usd else ""
         parts.append(dollars(tally.cost_usd) + of_it)

@@ -21,7 +21,9 @@ def print_replayed(replayed: Replayed) -> None:
     table.add_column("overall", justify="right")
     table.add_column("stated", justify="right")
     for edit in replayed.edits:
-        scores = [show(edit.scores[f.key]) if f.key in edit.scores else "–" for f in replayed.factors]
+        scores = [
+            show(edit.scores[f.key]) if f.key in edit.scores else "–" for f in replayed.factors
+        ]
         total = "–" if edit.overall is None else show(edit.overall)
         stated = "–" if edit.stated is None else show(edit.stated) + (" ✗" if edit.slipped else "")
         table.add_row(str(edit.position), Text(edit.method or "?"), *scores, total, stated)
@@ -29,10 +31,17 @@ def print_replayed(replayed: Replayed) -> None:
     for edit in replayed.edits:
         if edit.reason:
             console.print(
-                Text(f"image {edit.position} ({edit.label}) is unscored: {edit.reason}", style="yellow")
+                Text(
+                    f"image {edit.position} ({edit.label}) is unscored: {edit.reason}",
+                    style="yellow",
+                )
             )
     for edit in replayed.slips:
-        stated, exact = (show(number) for number in (edit.stated, edit.overall) if number is not None)
+        stated, exact = (
+            show(number) for number in (edit.stated, edit.overall) if number is not None
+        )
         says = f"{edit.label}: the judge states {stated}, its sub-scores give {exact}"
         console.print(Text(says, style="yellow"))
-    console.print(Text("ranking: " + " > ".join(edit.label for edit in replayed.ranking), style="bold"))
+    console.print(
+        Text("ranking: " + " > ".join(edit.label for edit in replayed.ranking), style="bold")
+    )

@@ -54,7 +54,9 @@ class Tally:
         if result.unit.sessions:
             # A unit without sessions only notes that methods made no edit: nobody waits for it.
             self.done += 1
-            self._fresh += any(not each.recalled for played in result.played for each in played.exchanges)
+            self._fresh += any(
+                not each.recalled for played in result.played for each in played.exchanges
+            )
         yield from self._sparingly(result)
         yield from self.notices()
 
@@ -123,7 +125,11 @@ def troubles(result: Result) -> Iterator[tuple[str, str]]:
     reasons: dict[tuple[Outcome, str], list[str]] = {}
     for row in result.scores:
         # That a method made no edit was known before the run began.
-        if row.score is None and row.outcome != Outcome.MISSING and row.factor == _last_factor(result):
+        if (
+            row.score is None
+            and row.outcome != Outcome.MISSING
+            and row.factor == _last_factor(result)
+        ):
             reasons.setdefault((row.outcome, row.reason), []).append(row.method)
     for (outcome, reason), methods in reasons.items():
         whom = ", ".join(methods) if len(methods) <= 3 else f"{len(methods)} edits"
@@ -135,4 +141,6 @@ def troubles(result: Result) -> Iterator[tuple[str, str]]:
 
 def _last_factor(result: Result) -> str:
     """Return the factor that stands for an edit: the overall, or the last where the dialog has none."""
-    return OVERALL if any(row.factor == OVERALL for row in result.scores) else result.scores[-1].factor
+    return (
+        OVERALL if any(row.factor == OVERALL for row in result.scores) else result.scores[-1].factor
+    )

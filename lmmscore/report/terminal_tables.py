@@ -58,13 +58,17 @@ def _print(console: Console, grid: Grid) -> None:
 
 def _print_table(console: Console, grid: Grid) -> None:
     room, wide = console.width, console.options.update(max_width=_WIDE)
-    left_out = grid.spare if Measurement.get(console, wide, _table(grid)).maximum > room else frozenset()
+    left_out = (
+        grid.spare if Measurement.get(console, wide, _table(grid)).maximum > room else frozenset()
+    )
     console.width = _WIDE
     console.print(_table(grid, left_out))
     console.width = room
     if left_out:
         names = ", ".join(grid.columns[k] for k in sorted(left_out))
-        console.print(Text(f"No room for {names}: widen the terminal, or use --format md.", style="dim"))
+        console.print(
+            Text(f"No room for {names}: widen the terminal, or use --format md.", style="dim")
+        )
 
 
 def _table(grid: Grid, left_out: frozenset[int] = frozenset()) -> Table:

@@ -25,7 +25,9 @@ WIDEST = 110
 """Prose in longer lines is hard to read."""
 
 
-def print_talks(talks: Sequence[Talk], scores: pd.DataFrame, console: Console | None = None) -> None:
+def print_talks(
+    talks: Sequence[Talk], scores: pd.DataFrame, console: Console | None = None
+) -> None:
     """Print conversations to standard output, each followed by what was read from it."""
     console = console or Console(highlight=False)
     console.width = min(console.width, WIDEST)
@@ -54,7 +56,9 @@ def _print_turn(console: Console, talk: Talk, turn: PlayedTurn, number: int) -> 
     console.print()
     heading = Text.assemble((f"{number} {turn.name}", "bold cyan"))
     if turn.position and talk.covers == "item":
-        heading.append(harmless(f" · Image {turn.position} (method: {talk.method_at(turn.position)})"))
+        heading.append(
+            harmless(f" · Image {turn.position} (method: {talk.method_at(turn.position)})")
+        )
     for mark in turn.marks:
         heading.append(f"  [{mark}]", "bold yellow")
     console.print(heading)
@@ -102,9 +106,17 @@ def read_from(talk: Talk, scores: pd.DataFrame) -> list[dict[str, Any]]:
         }
         bad = rows[rows["outcome"] != "scored"]
         last = bad[bad["factor"] == OVERALL] if OVERALL in numbers else bad
-        outcome, reason = (last.iloc[0]["outcome"], last.iloc[0]["reason"]) if len(last) else ("scored", "")
+        outcome, reason = (
+            (last.iloc[0]["outcome"], last.iloc[0]["reason"]) if len(last) else ("scored", "")
+        )
         found.append(
-            {"position": position, "method": method, "scores": numbers, "outcome": outcome, "reason": reason}
+            {
+                "position": position,
+                "method": method,
+                "scores": numbers,
+                "outcome": outcome,
+                "reason": reason,
+            }
         )
     return found
 

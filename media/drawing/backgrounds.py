@@ -28,13 +28,18 @@ from drawing.brush import (
 
 def boat(edited: bool) -> Array:
     """A sailing boat under a noon sky, or under a sunset."""
-    canvas = Canvas(down("#3f4d8f", "#ffb56b", 0, 165) if edited else down("#4f9fdd", "#d9eefb", 0, 165))
+    canvas = Canvas(
+        down("#3f4d8f", "#ffb56b", 0, 165) if edited else down("#4f9fdd", "#d9eefb", 0, 165)
+    )
     if edited:
         canvas.fill(circle(182, 140, 70), "#ffd27a", 0.5, 110)
         canvas.fill(circle(182, 140, 20), glow(182, 136, 24, "#fff4c4", "#ffb347"))
     _clouds(canvas, 11, "#f7a08a" if edited else "#ffffff")
     sea = box(-9, 158, 300, 300)
-    canvas.fill(sea, down("#e08a6a", "#3b3a6e", 158, 256) if edited else down("#5fb3d4", "#1f6f9f", 158, 256))
+    canvas.fill(
+        sea,
+        down("#e08a6a", "#3b3a6e", 158, 256) if edited else down("#5fb3d4", "#1f6f9f", 158, 256),
+    )
     glint = "#ffd9a0" if edited else "#d6f1fa"
     for x, y, size in scatter(5, 70, (0, 256), (163, 254)):
         canvas.fill(line(x, y, x + 6 + 14 * size, y, 1 + size), glint, 0.35)
@@ -45,7 +50,8 @@ def boat(edited: bool) -> Array:
 def _clouds(canvas: Canvas, seed: int, colour: str) -> None:
     for x, y, size in scatter(seed, 5, (10, 250), (24, 100)):
         puffs = [
-            ellipse(x + d * (14 + 8 * size), y + abs(d) * 3, 20 + 8 * size, 7 + 3 * size) for d in (-1, 0, 1)
+            ellipse(x + d * (14 + 8 * size), y + abs(d) * 3, 20 + 8 * size, 7 + 3 * size)
+            for d in (-1, 0, 1)
         ]
         canvas.fill(union(*puffs), colour, 0.55, 9)
 
@@ -65,7 +71,9 @@ def _hull(canvas: Canvas) -> None:
 
 def cottage(edited: bool) -> Array:
     """A cottage before summer hills, or before a winter landscape."""
-    canvas = Canvas(down("#8ea3bd", "#e8edf3", 0, 150) if edited else down("#6fb7e6", "#e6f4ee", 0, 150))
+    canvas = Canvas(
+        down("#8ea3bd", "#e8edf3", 0, 150) if edited else down("#6fb7e6", "#e6f4ee", 0, 150)
+    )
     tints = ("#c3cfdd", "#d9e2ec", "#f4f7fa") if edited else ("#7fae8a", "#6aa35c", "#86bb57")
     for tone, base, seed in zip(tints, (120, 146, 186), (3, 8, 15), strict=True):
         shape = ridge(base, seed, 18, 90)
@@ -85,10 +93,14 @@ def _fir(canvas: Canvas, x: float, y: float, height: float, snowy: bool) -> None
     canvas.fill(box(x - 1.5, y, x + 1.5, y + 6), "#5a4030")
     for step in range(3):
         top, half = y - height + step * height / 3.6, height / 5 + step * 2.4
-        canvas.fill(polygon((x, top), (x + half, top + height / 2), (x - half, top + height / 2)), "#2f6b4a")
+        canvas.fill(
+            polygon((x, top), (x + half, top + height / 2), (x - half, top + height / 2)), "#2f6b4a"
+        )
         if snowy:
             canvas.fill(
-                polygon((x, top), (x + half / 2, top + height / 4), (x - half / 2, top + height / 4)),
+                polygon(
+                    (x, top), (x + half / 2, top + height / 4), (x - half / 2, top + height / 4)
+                ),
                 "#f2f6fb",
             )
 
@@ -108,12 +120,17 @@ def _house(canvas: Canvas) -> None:
     for x in (88, 152):
         canvas.fill(box(x, 160, x + 22, 184, 2), "#7a4a2c")
         canvas.fill(box(x + 2, 162, x + 20, 182, 1), glow(x + 8, 168, 20, "#fff3b8", "#f4c35a"))
-        canvas.fill(union(line(x + 11, 162, x + 11, 182, 1.4), line(x + 2, 172, x + 20, 172, 1.4)), "#7a4a2c")
+        canvas.fill(
+            union(line(x + 11, 162, x + 11, 182, 1.4), line(x + 2, 172, x + 20, 172, 1.4)),
+            "#7a4a2c",
+        )
 
 
 def balloon(edited: bool) -> Array:
     """A hot-air balloon over morning fields, or in a night full of stars."""
-    canvas = Canvas(down("#0d1433", "#3b3f7a", 0, 200) if edited else down("#74bfe8", "#fdeecb", 0, 200))
+    canvas = Canvas(
+        down("#0d1433", "#3b3f7a", 0, 200) if edited else down("#74bfe8", "#fdeecb", 0, 200)
+    )
     if edited:
         band = np.exp(-(((X - Y * 0.9 - 30) / 46) ** 2)) * (0.6 + 0.4 * cloud(4, 6))
         canvas.pixels = canvas.pixels + 0.16 * band[..., None]
@@ -160,7 +177,8 @@ def vase(edited: bool) -> Array:
     table = box(-9, 204, 300, 300)
     canvas.fill(table, down("#a8713f", "#7b4c27", 204, SIDE_PX))
     canvas.pixels = (
-        canvas.pixels * (1 + 0.07 * np.clip(0.5 - table, 0, 1) * np.sin(Y * 0.8 + 3 * cloud(8, 3)))[..., None]
+        canvas.pixels
+        * (1 + 0.07 * np.clip(0.5 - table, 0, 1) * np.sin(Y * 0.8 + 3 * cloud(8, 3)))[..., None]
     )
     _bouquet(canvas)
     return canvas.finished(4)

@@ -136,7 +136,9 @@ class Canvas:
         part = np.s_[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
         cover = alpha * np.clip(0.5 - shape[part] / soft_px, 0, 1)
         surface = rgb(paint)
-        self.pixels[part] = _mix(self.pixels[part], surface if surface.ndim == 1 else surface[part], cover)
+        self.pixels[part] = _mix(
+            self.pixels[part], surface if surface.ndim == 1 else surface[part], cover
+        )
 
     def shadow(self, shape: Array, alpha: float = 0.3, soft_px: float = 12) -> None:
         """Darken softly under a shape."""

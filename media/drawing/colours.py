@@ -130,7 +130,8 @@ def _facade(canvas: Canvas, x0: int, x1: int, top: int, colour: str, index: int)
             canvas.fill(box(x - 2, y - 2, x + 18, y + 28, 1), "#f9f4e8")
             canvas.fill(box(x, y, x + 16, y + 25), glow(x + 4, y + 4, 30, "#cfe6ef", "#5f8296"))
             canvas.fill(
-                union(line(x + 8, y, x + 8, y + 25, 1.4), line(x, y + 11, x + 16, y + 11, 1.4)), "#f9f4e8"
+                union(line(x + 8, y, x + 8, y + 25, 1.4), line(x, y + 11, x + 16, y + 11, 1.4)),
+                "#f9f4e8",
             )
     canvas.fill(box(middle - 12, 178, middle + 12, 224, 3), "#f9f4e8")
     canvas.fill(box(middle - 9, 181, middle + 9, 224, 2), ("#7a4a2c", "#5b3b5a", "#31566e")[index])
@@ -141,7 +142,9 @@ def fish(edited: bool) -> Array:
     """An orange fish over a reef, or a violet one."""
     canvas = Canvas(down("#56c1cf", "#0f4f7a"))
     for x in (40, 110, 190):
-        canvas.fill(polygon((x, -5), (x + 26, -5), (x - 10, 260), (x - 70, 260)), "#d8fbf6", 0.10, 18)
+        canvas.fill(
+            polygon((x, -5), (x + 26, -5), (x - 10, 260), (x - 70, 260)), "#d8fbf6", 0.10, 18
+        )
     floor = ridge(226, 21, 7, 90)
     canvas.fill(floor, down("#e3cf9c", "#b08e5a", 220, 256))
     canvas.grain(floor, 25, 0.12, 40)

@@ -89,8 +89,20 @@ METHODS = (
         "quality",
         _clean,
     ),
-    Method("SoftBrush", "the whole picture slightly out of focus", "blur of sigma 0.75 px", "quality", _soft),
-    Method("GrainFill", "grain over the whole picture", "noise of 3.2 % of the range", "quality", _grainy),
+    Method(
+        "SoftBrush",
+        "the whole picture slightly out of focus",
+        "blur of sigma 0.75 px",
+        "quality",
+        _soft,
+    ),
+    Method(
+        "GrainFill",
+        "grain over the whole picture",
+        "noise of 3.2 % of the range",
+        "quality",
+        _grainy,
+    ),
     Method(
         "SeamPatch",
         "the edited region pasted askew, too bright, with a pale rim",

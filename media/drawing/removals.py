@@ -38,8 +38,12 @@ def lamp(edited: bool) -> Array:
     canvas.fill(polygon((0, 238), (256, 214), (256, 236), (0, 262)), "#d9bd8e")
     for x, y, size in ((34, 92, 34), (226, 84, 40)):
         canvas.fill(box(x - 4, y, x + 4, 182), "#6d4a34")
-        for px, py, s in scatter(int(x), 26, (x - size * 0.8, x + size * 0.8), (y - size, y + size * 0.5)):
-            canvas.fill(circle(px, py, 7 + 7 * s), ("#d9772f", "#e89b3c", "#c5562b")[int(s * 3)], 0.85, 3)
+        for px, py, s in scatter(
+            int(x), 26, (x - size * 0.8, x + size * 0.8), (y - size, y + size * 0.5)
+        ):
+            canvas.fill(
+                circle(px, py, 7 + 7 * s), ("#d9772f", "#e89b3c", "#c5562b")[int(s * 3)], 0.85, 3
+            )
     _bench(canvas)
     if not edited:
         _lamp_post(canvas)
@@ -59,8 +63,12 @@ def _lamp_post(canvas: Canvas) -> None:
     canvas.fill(circle(170, 62, 40), "#fff0b0", 0.45, 52)
     canvas.fill(line(170, 84, 170, 212, 5), "#2e3440")
     canvas.fill(box(162, 204, 178, 214, 2), "#2e3440")
-    canvas.fill(polygon((156, 48), (184, 48), (178, 82), (162, 82)), glow(170, 66, 22, "#fffbe0", "#ffcf5e"))
-    canvas.fill(union(polygon((152, 49), (188, 49), (170, 34)), box(160, 80, 180, 86, 2)), "#2e3440")
+    canvas.fill(
+        polygon((156, 48), (184, 48), (178, 82), (162, 82)), glow(170, 66, 22, "#fffbe0", "#ffcf5e")
+    )
+    canvas.fill(
+        union(polygon((152, 49), (188, 49), (170, 34)), box(160, 80, 180, 86, 2)), "#2e3440"
+    )
 
 
 def fruit(edited: bool) -> Array:
@@ -109,7 +117,9 @@ def lake(edited: bool) -> Array:
     mirrored = np.flipud(canvas.pixels[40:148])
     fading = np.linspace(0.45, 0, 108)[:, None, None]
     canvas.pixels[148:] = (1 - fading) * canvas.pixels[148:] + fading * mirrored
-    canvas.pixels *= (1 + 0.05 * np.clip(0.5 - water, 0, 1) * np.sin(Y * 1.1 + 5 * cloud(3, 5)))[..., None]
+    canvas.pixels *= (1 + 0.05 * np.clip(0.5 - water, 0, 1) * np.sin(Y * 1.1 + 5 * cloud(3, 5)))[
+        ..., None
+    ]
     if not edited:
         canvas.shadow(ellipse(136, 214, 48, 7), 0.45, 10)
         hull = both(ellipse(136, 196, 48, 20), box(0, 197, 256, 256))
@@ -156,7 +166,9 @@ def _skyline(canvas: Canvas) -> None:
     canvas.pixels = canvas.pixels * (1 + 0.03 * np.sin(X / 40))[..., None]
 
 
-def _windows(canvas: Canvas, random: np.random.RandomState, x: float, top: float, width: float) -> None:
+def _windows(
+    canvas: Canvas, random: np.random.RandomState, x: float, top: float, width: float
+) -> None:
     for wy in np.arange(top + 7, 230, 11):
         for wx in np.arange(x + 5, x + width - 6, 8):
             if random.uniform() < 0.55:

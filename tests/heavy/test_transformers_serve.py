@@ -28,7 +28,9 @@ from lmmscore.records import Reply
 transformers = pytest.importorskip(
     "transformers", reason="needs the heavy extra: pip install lmmscore[transformers]"
 )
-torch = pytest.importorskip("torch", reason="needs the heavy extra: pip install lmmscore[transformers]")
+torch = pytest.importorskip(
+    "torch", reason="needs the heavy extra: pip install lmmscore[transformers]"
+)
 
 TEMPLATE = (
     "{% for message in messages %}{{ message['role'] }}: "
@@ -43,7 +45,9 @@ def write_model(folder: Path) -> None:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    vocabulary = {token: number for number, token in enumerate(["<pad>", "<end>", "<image>", *alphabet])}
+    vocabulary = {
+        token: number for number, token in enumerate(["<pad>", "<end>", "<image>", *alphabet])
+    }
     inner = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     inner.decoder = decoders.ByteLevel()
@@ -149,7 +153,8 @@ def shown(tmp_path: Path) -> list[Picture]:
 def ask(spec: str, *conversations: Conversation) -> list[Reply]:
     """Return the replies to conversations, each asked by itself."""
     judge = make(
-        spec, options=OpenAIOptions(temperature=0.0, max_tokens=48, seed=1, timeout_s=120, attempts=2)
+        spec,
+        options=OpenAIOptions(temperature=0.0, max_tokens=48, seed=1, timeout_s=120, attempts=2),
     )
 
     async def play() -> list[Reply]:

@@ -85,7 +85,9 @@ def ranked(judged: Judged) -> Leaderboard:
 
 def _rank(judged: Judged, factor: str | list[str], resamples: int) -> Leaderboard:
     caution = judged.settings.get("caution") or ""
-    return rank(judged.scores, factor=factor, scales=judged.scales, caution=caution, resamples=resamples)
+    return rank(
+        judged.scores, factor=factor, scales=judged.scales, caution=caution, resamples=resamples
+    )
 
 
 def boards(judged: Judged, found: Leaderboard, prefix: str) -> list[Board]:
@@ -100,10 +102,14 @@ def _board(judged: Judged, table: Table, prefix: str) -> Board:
     letters = "".join(sorted({letter for row in table.rows for letter in row.group}))
     return Board(
         id="-".join(
-            part for part in ("board", prefix, slug(table.task or "all"), slug(table.factor)) if part
+            part
+            for part in ("board", prefix, slug(table.task or "all"), slug(table.factor))
+            if part
         ),
         task=table.task or "",
-        task_title="All task categories" if table.task is None else task_title(table.task) or "(no category)",
+        task_title="All task categories"
+        if table.task is None
+        else task_title(table.task) or "(no category)",
         factor=table.factor,
         factor_title=judged.title(table.factor),
         lines=tuple(_lines(table.rows, columns, axis)),

@@ -32,9 +32,14 @@ def talk_ids(judged: Judged, prefix: str) -> list[str]:
     return [talk_id(talk, prefix, several) for talk in judged.talks]
 
 
-def dialogue(judged: Judged, ids: Sequence[str], album: Album, words: Words) -> list[dict[str, Any]]:
+def dialogue(
+    judged: Judged, ids: Sequence[str], album: Album, words: Words
+) -> list[dict[str, Any]]:
     """Return every conversation as plain data."""
-    return [_talk(judged, talk, name, album, words) for talk, name in zip(judged.talks, ids, strict=True)]
+    return [
+        _talk(judged, talk, name, album, words)
+        for talk, name in zip(judged.talks, ids, strict=True)
+    ]
 
 
 def label(talk: dict[str, Any], several_dialogs: bool, methods: Sequence[str]) -> str:
@@ -54,10 +59,14 @@ def _talk(judged: Judged, talk: Talk, name: str, album: Album, words: Words) -> 
         "repeat": talk.repeat,
         "dialog": talk.dialog,
         "about": talk.covers,
-        "order": [judged.methods.index(method) for method in talk.order if method in judged.methods],
+        "order": [
+            judged.methods.index(method) for method in talk.order if method in judged.methods
+        ],
         "system": talk.system,
         "turns": [_turn(name, turn, album, words) for turn in talk.turns],
-        "read": [_read(judged, talk, position, factors) for position in range(1, len(talk.order) + 1)],
+        "read": [
+            _read(judged, talk, position, factors) for position in range(1, len(talk.order) + 1)
+        ],
         "faults": list(talk.faults),
         "failure": talk.failure,
     }
@@ -104,7 +113,9 @@ def _facts(turn: PlayedTurn) -> str:
     reply, usage = turn.reply, turn.reply.usage
     parts = [reply.model, turn.entry.recorded_at.replace("T", " ").removesuffix("+00:00") + " UTC"]
     if usage.prompt_tokens is not None or usage.completion_tokens is not None:
-        parts.append(f"{usage.prompt_tokens or 0:,} tokens in, {usage.completion_tokens or 0:,} out")
+        parts.append(
+            f"{usage.prompt_tokens or 0:,} tokens in, {usage.completion_tokens or 0:,} out"
+        )
     if reply.cost_usd is not None:
         parts.append(f"${reply.cost_usd:.4f}")
     return " · ".join(part for part in parts if part)

@@ -59,7 +59,12 @@ def _item(
             data = _edit(judged.edits[item, method], judged.factors, _gaps(gaps, item, method))
             picture = None if path is None else album.add(path)
             edits.append(
-                {"method": number, "picture": picture, "seen": [place for _, place in shown], **data}
+                {
+                    "method": number,
+                    "picture": picture,
+                    "seen": [place for _, place in shown],
+                    **data,
+                }
             )
     return {
         "id": item,
@@ -93,7 +98,9 @@ def _gaps(gaps: Gaps, item: str, method: str) -> Mapping[str, tuple[float, float
     }
 
 
-def _edit(edit: Edit, factors: Sequence[str], gaps: Mapping[str, tuple[float, float]]) -> dict[str, Any]:
+def _edit(
+    edit: Edit, factors: Sequence[str], gaps: Mapping[str, tuple[float, float]]
+) -> dict[str, Any]:
     data: dict[str, Any] = {
         "scores": [_short(edit.mean(factor)) for factor in factors],
         "outcome": str(edit.outcome),

@@ -83,7 +83,9 @@ def gather(
     for number, judged in enumerate(runs):
         board = ranked(judged)
         found.append(board)
-        view = _view(judged, board, album, words, slug(judged.name) if number else "", agreement, renames)
+        view = _view(
+            judged, board, album, words, slug(judged.name) if number else "", agreement, renames
+        )
         texts |= copies(board, view.boards)
         views.append(view)
     return Gathered(
@@ -181,7 +183,13 @@ def _talk_list(views: Sequence[RunView]) -> list[dict[str, Any]]:
             said = label(talk, several, view.data["methods"])
             bundle = len(found) // BUNDLE
             found.append(
-                {"id": talk["id"], "item": talk["item"], "label": said, "run": number, "bundle": bundle}
+                {
+                    "id": talk["id"],
+                    "item": talk["item"],
+                    "label": said,
+                    "run": number,
+                    "bundle": bundle,
+                }
             )
     return found
 
@@ -191,14 +199,22 @@ def _compared(runs: Sequence[Judged], found: Sequence[Leaderboard]) -> list[Grid
         return []
     names = [judged.name for judged in runs]
     scores, settings = [judged.scores for judged in runs], [judged.settings for judged in runs]
-    factor = OVERALL if all(OVERALL in judged.factors for judged in runs) else found[0].tables[0].factor
-    of_it = [replace(board, tables=tuple(t for t in board.tables if t.factor == factor)) for board in found]
+    factor = (
+        OVERALL if all(OVERALL in judged.factors for judged in runs) else found[0].tables[0].factor
+    )
+    of_it = [
+        replace(board, tables=tuple(t for t in board.tables if t.factor == factor))
+        for board in found
+    ]
     return extra_grids.comparison_grids(compare(names, of_it, scores, settings, factor=factor), 2)
 
 
 def _agreement_notes(agreement: Agreement) -> list[str]:
     drawn, seed = agreement.settings["resamples"], agreement.settings["seed"]
-    return [f"95% intervals: {drawn:,} bootstrap resamples of items, seed {seed}.", *agreement.notes]
+    return [
+        f"95% intervals: {drawn:,} bootstrap resamples of items, seed {seed}.",
+        *agreement.notes,
+    ]
 
 
 def _plots(agreement: Agreement) -> list[Plots]:

@@ -121,7 +121,9 @@ class Judged:
     def items(self) -> list[tuple[str, str]]:
         """(item, task), in the order of the run."""
         pairs = self.scores[["item", "task"]].drop_duplicates()
-        return [(str(item), str(task)) for item, task in zip(pairs["item"], pairs["task"], strict=True)]
+        return [
+            (str(item), str(task)) for item, task in zip(pairs["item"], pairs["task"], strict=True)
+        ]
 
     @cached_property
     def sessions(self) -> list[dict[str, Any]]:
@@ -147,7 +149,10 @@ class Judged:
     def benchmark_items(self) -> Mapping[str, Item]:
         """The benchmark's items as they are now, for what the sessions do not tell; none where it is gone."""
         with contextlib.suppress(LmmscoreError, OSError):
-            return {item.id: item for item in load_benchmark(Path(self.settings["benchmark_file"])).items}
+            return {
+                item.id: item
+                for item in load_benchmark(Path(self.settings["benchmark_file"])).items
+            }
         return {}
 
     def title(self, factor: str) -> str:

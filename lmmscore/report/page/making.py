@@ -22,7 +22,9 @@ def making(judged: Judged) -> list[tuple[str, str]]:
     """Return how a run was made: name and value."""
     settings = judged.settings
     parameters = json.dumps(settings.get("parameters") or {}, sort_keys=True, ensure_ascii=False)
-    chosen = ", ".join(f"{name}={choice}" for name, choice in (settings.get("settings") or {}).items())
+    chosen = ", ".join(
+        f"{name}={choice}" for name, choice in (settings.get("settings") or {}).items()
+    )
     found = [
         ("Run again with", settings.get("command") or command_of(settings, judged.run.path)),
         ("lmmscore of the run", settings.get("lmmscore", "")),
@@ -31,7 +33,8 @@ def making(judged: Judged) -> list[tuple[str, str]]:
         ("Parameters", parameters),
         (
             "Dialog",
-            f"{settings.get('dialog')} v{settings.get('dialog_version')}" + (f", {chosen}" if chosen else ""),
+            f"{settings.get('dialog')} v{settings.get('dialog_version')}"
+            + (f", {chosen}" if chosen else ""),
         ),
         ("Digest of the dialog", settings.get("dialog_digest") or ""),
         ("Pictures as sent", settings.get("image_recipe", "")),
@@ -48,14 +51,21 @@ def overall_rule(settings: Mapping[str, Any]) -> str:
         return " + ".join(
             f"{factor['weight']:g} × {factor['key']}" for factor in factors if factor.get("weight")
         )
-    return {"mean": "mean of the factors", "geometric": "geometric mean", "none": ""}.get(str(rule), "")
+    return {"mean": "mean of the factors", "geometric": "geometric mean", "none": ""}.get(
+        str(rule), ""
+    )
 
 
 def command_of(settings: Mapping[str, Any], out: Path) -> str:
     """Return the command that makes a run like this one, for runs that were started from Python."""
     words = ["lmmscore", "run", settings.get("benchmark_file", "BENCHMARK")]
     words += ["--dialog", settings.get("dialog", ""), "--judge", settings.get("judge", "")]
-    words += ["--order", settings.get("order", "shuffled"), "--repeats", str(settings.get("repeats", 1))]
+    words += [
+        "--order",
+        settings.get("order", "shuffled"),
+        "--repeats",
+        str(settings.get("repeats", 1)),
+    ]
     words += ["--seed", str(settings.get("seed", 0)), "--out", str(out)]
     for name, choice in (settings.get("settings") or {}).items():
         words += ["--setting", f"{name}={choice}"]
@@ -81,9 +91,14 @@ def this_page(command: str, thumb_px: int) -> list[tuple[str, str]]:
         ("Python", f"{platform.python_version()} on {platform.system()}"),
         (
             "Packages",
-            ", ".join(f"{name} {installed}" for name in PACKAGES if (installed := _installed(name))),
+            ", ".join(
+                f"{name} {installed}" for name in PACKAGES if (installed := _installed(name))
+            ),
         ),
-        ("Thumbnails", f"longest side {thumb_px} px, WebP; the judge saw the pictures as sent, not these"),
+        (
+            "Thumbnails",
+            f"longest side {thumb_px} px, WebP; the judge saw the pictures as sent, not these",
+        ),
     ]
 
 

@@ -55,9 +55,13 @@ def bland_altmans(found: Agreement, judge: str) -> list[Plot]:
     return _plots(found, judge, _bland_altman)
 
 
-def _plots(found: Agreement, judge: str, draw: Callable[[Agreement, str, str, Paired], Plot]) -> list[Plot]:
+def _plots(
+    found: Agreement, judge: str, draw: Callable[[Agreement, str, str, Paired], Plot]
+) -> list[Plot]:
     pairs = [
-        (factor, found.paired[judge, factor]) for factor in found.factors if (judge, factor) in found.paired
+        (factor, found.paired[judge, factor])
+        for factor in found.factors
+        if (judge, factor) in found.paired
     ]
     return [draw(found, judge, factor, paired) for factor, paired in pairs if len(paired.edits)]
 
@@ -69,12 +73,17 @@ def _scatter(found: Agreement, judge: str, factor: str, paired: Paired) -> Plot:
     rho = "ρ undefined" if row is None or row.value is None else f"ρ = {number(row.value, 2)}"
     rng = np.random.default_rng(found.settings["seed"])
     grid = np.linspace(people.min(), people.max(), CURVE)
-    fitted = fit_band(people, scores, paired.item, grid, np.random.default_rng(found.settings["seed"]))
-    shown = [(x.at(a), y.at(b)) for a, b in zip(jitter(people, rng), jitter(scores, rng), strict=True)]
+    fitted = fit_band(
+        people, scores, paired.item, grid, np.random.default_rng(found.settings["seed"])
+    )
+    shown = [
+        (x.at(a), y.at(b)) for a, b in zip(jitter(people, rng), jitter(scores, rng), strict=True)
+    ]
     band = line = ""
     if fitted is not None:
         low, best, high = (
-            [(x.at(a), y.at(_within(b, y))) for a, b in zip(grid, curve, strict=True)] for curve in fitted
+            [(x.at(a), y.at(_within(b, y))) for a, b in zip(grid, curve, strict=True)]
+            for curve in fitted
         )
         band, line = polyline([*low, *high[::-1]]), polyline(best)
     said = f"{factor}: {judge}'s score over people's mean rating, {len(paired.edits)} edits, Spearman {rho}."
@@ -120,7 +129,10 @@ def factor_maps(found: Agreement, judge: str) -> list[HeatMap]:
         (f"{judge} by itself", ("judge", "judge")),
         ("people by themselves", ("people", "people")),
     )
-    return [_map(title, factors, cross_correlations(found, judge, factors, side)) for title, side in sides]
+    return [
+        _map(title, factors, cross_correlations(found, judge, factors, side))
+        for title, side in sides
+    ]
 
 
 def _map(title: str, factors: Sequence[str], table: np.ndarray) -> HeatMap:

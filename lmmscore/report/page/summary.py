@@ -38,7 +38,12 @@ class Share:
 
 def spent(judged: Judged) -> Spent:
     """Return the cost of all replies of a run; those that several conversations share count once."""
-    entries = {turn.key: turn.reply for talk in judged.talks for turn in talk.turns if turn.entry is not None}
+    entries = {
+        turn.key: turn.reply
+        for talk in judged.talks
+        for turn in talk.turns
+        if turn.entry is not None
+    }
     replies = list(entries.values())
     costs = [reply.cost_usd for reply in replies if reply.cost_usd is not None]
     return Spent(
@@ -111,14 +116,18 @@ def cautions(judged: Judged, board: Leaderboard, extras: Extras, has_people: boo
     found += _few(len(judged.items), whole.notes)
     found += [] if judged.apart else _order(extras)
     if int(settings.get("repeats") or 1) == 1:
-        found.append("Each edit was judged once: how much the judge wavers between repeats is not known.")
+        found.append(
+            "Each edit was judged once: how much the judge wavers between repeats is not known."
+        )
     if not has_people:
         found.append(
             "No human ratings were given: nothing here says whether people would agree with the judge."
         )
     found += [
         text
-        for text in habit_statements(extras.habits, asks_to_avoid_ties=bool(settings.get("avoid_ties")))
+        for text in habit_statements(
+            extras.habits, asks_to_avoid_ties=bool(settings.get("avoid_ties"))
+        )
         if "impossible" in text
     ]
     slips, repairs = int(settings.get("slips") or 0), int(settings.get("repairs") or 0)
@@ -134,7 +143,11 @@ def cautions(judged: Judged, board: Leaderboard, extras: Extras, has_people: boo
 
 
 def _few(items: int, notes: tuple[str, ...]) -> list[str]:
-    said = [note for note in notes if "could reach" in note or "One item" in note or "right at most" in note]
+    said = [
+        note
+        for note in notes
+        if "could reach" in note or "One item" in note or "right at most" in note
+    ]
     if items < FEW_ITEMS:
         return [
             f"{_count(items, 'item')}: one odd picture can move every mean. Look at the intervals, not at the ranks.",

@@ -21,7 +21,15 @@ from lmmscore.report.page.judged import Judged
 from lmmscore.report.page.making import this_page
 
 STYLES = ("page.css",)
-SCRIPTS = ("data.js", "theme.js", "leaderboard.js", "compare.js", "gallery.js", "dialogue.js", "route.js")
+SCRIPTS = (
+    "data.js",
+    "theme.js",
+    "leaderboard.js",
+    "compare.js",
+    "gallery.js",
+    "dialogue.js",
+    "route.js",
+)
 
 
 class Counting(Protocol):
@@ -55,13 +63,17 @@ def write_report(runs: Sequence[Judged], wish: Wish) -> Path:
     """Write the page about one or several runs, and return its file. Raises FileProblem."""
     # Before the work, not after it; and a bare `.` has no name to put the assets or the unfinished page beside.
     if wish.out.is_dir():
-        raise FileProblem(f"{wish.out}: is a folder; name the page, for example {wish.out / 'report.html'}")
+        raise FileProblem(
+            f"{wish.out}: is a folder; name the page, for example {wish.out / 'report.html'}"
+        )
     album = Album()
     gathered = gather(runs, album, wish.agreement, wish.renames)
     thumb_px = wish.thumb_px or sensible_px(len(album))
     pictures = _pictures(album, thumb_px, wish)
     environment = _environment()
-    styles, scripts = ([_source(environment, name) for name in names] for names in (STYLES, SCRIPTS))
+    styles, scripts = (
+        [_source(environment, name) for name in names] for names in (STYLES, SCRIPTS)
+    )
     text = environment.get_template("page.html.j2").generate(
         page=gathered,
         policy=policy(styles, scripts, assets=wish.assets),
