@@ -13,7 +13,7 @@ import lmmscore
 from lmmscore.bundled import bundled
 from lmmscore.cli import lmmscore as command_line
 from lmmscore.conversation import Conversation
-from lmmscore.drift import drift
+from lmmscore.anchors import drift
 from lmmscore.errors import BenchmarkError
 from tests.conftest import ScriptedJudge, bulleted
 from tests.loopback import Server, playing, serving

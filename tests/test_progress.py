@@ -22,7 +22,8 @@ from lmmscore.api import Hooks
 from lmmscore.records import Outcome, Reply, Usage
 from lmmscore.report.harmless import harmless
 from lmmscore.report.progress import Progress, duration, in_place, short
-from lmmscore.runner import Listeners, Result
+from lmmscore.execution.base import Listeners
+from lmmscore.scores import Result
 from lmmscore.session import Ending, Exchange
 from tests.loopback import Server, serving
 

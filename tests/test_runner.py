@@ -13,7 +13,8 @@ from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeError, LedgerError, LmmscoreError
 from lmmscore.ledger import Ledger
 from lmmscore.records import Reply
-from lmmscore.runner import Listeners, Runner
+from lmmscore.execution.base import Listeners
+from lmmscore.execution.local import Runner
 from tests.conftest import ScriptedJudge, fair_answer
 
 Maker = Callable[..., Path]

@@ -8,14 +8,15 @@ import pytest
 
 from lmmscore.benchmark import load_benchmark
 from lmmscore.conversation import Conversation
-from lmmscore.dialogs import Dialog, load_dialog
+from lmmscore.dialog import Dialog, load_dialog
 from lmmscore.errors import ContentFiltered, JudgeError
 from lmmscore.images import Pictures, Recipe
 from lmmscore.judges.recorded import Recorded
 from lmmscore.ledger import Ledger
 from lmmscore.records import OVERALL, Item, Outcome, Reply, Score
 from lmmscore.scores import scores_of, slips
-from lmmscore.session import Played, Session, play, script
+from lmmscore.session import Played, Session, script
+from lmmscore.execution.local import play
 from tests.conftest import Answer, ScriptedJudge, bulleted, fair_answer
 
 Maker = Callable[..., Path]

@@ -9,7 +9,7 @@ from pathlib import Path
 import lmmscore
 from lmmscore.api import Hooks
 from lmmscore.bundled import bundled
-from lmmscore.runner import Listeners
+from lmmscore.execution.base import Listeners
 from lmmscore.session import Exchange
 
 TARGET = Path(__file__).parents[1] / "examples" / "transcript.md"
