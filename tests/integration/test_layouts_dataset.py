@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from test_layouts import edits, run
 
 from lmmscore.benchmark import load_benchmark
 from lmmscore.inspection import inspect
+from tests.integration.test_layouts import edits, run
 from tests.painting import picture
 
 IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])

@@ -10,10 +10,10 @@ from typing import Any
 import openpyxl
 import pytest
 from PIL import Image
-from test_layouts import edits, run
 
 from lmmscore.benchmark import Benchmark, load_benchmark
 from lmmscore.inspection import inspect
+from tests.integration.test_layouts import edits, run
 from tests.painting import paint
 
 SHARED = Path(__file__).parents[2].parent / "shared"
