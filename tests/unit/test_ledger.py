@@ -141,3 +141,23 @@ def test_no_image_bytes_are_stored(tmp_path: Path) -> None:
     stored = b"".join(path.read_bytes() for path in tmp_path.glob("l.sqlite*"))
     assert shown.digest.encode() in stored
     assert b"secret_name" not in stored
+
+
+def test_a_ledger_that_another_run_is_just_creating_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two runs that create one ledger at the same moment both get it; neither is told it is locked."""
+    path = tmp_path / "l.sqlite"
+    creator = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    creator.execute("BEGIN IMMEDIATE")
+    waits = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        creator.rollback()
+
+    monkeypatch.setattr("lmmscore.ledger.time.sleep", wait)
+    with Ledger(path) as ledger:
+        assert ledger.count() == 0
+    assert waits
+    creator.close()
