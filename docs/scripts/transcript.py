@@ -32,8 +32,12 @@ def text() -> str:
         "",
     ]
     for exchange in heard:
-        shown = [f"![]({ITEM}_{_name(kind, path)})" for kind, path in exchange.images]
-        lines += ["## Prompt:", "", *shown, *([""] if shown else []), exchange.question, ""]
+        question = exchange.question
+        shown = [
+            f"![]({ITEM}_{_name(kind, path)})"
+            for kind, path in ((s.kind, s.path) for s in question.images)
+        ]
+        lines += ["## Prompt:", "", *shown, *([""] if shown else []), question.text, ""]
         lines += ["## Judge:", "", exchange.reply.text, ""]
     return "\n".join(lines)
 
