@@ -37,13 +37,13 @@ def command(out: Path, copy: Path | None) -> None:
     if copy is not None:
         _copy(copy)
         return
-    from lmmscore.api import Request
     from lmmscore.benchmark import load_benchmark
     from lmmscore.bundled import bundled
     from lmmscore.cli.playing import play
     from lmmscore.cli.terminal import print_board
     from lmmscore.inspection import inspect
     from lmmscore.report.files import write_leaderboards
+    from lmmscore.request import Request
 
     folder = bundled("media") / "demo"
     benchmark = load_benchmark(folder)

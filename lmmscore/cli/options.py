@@ -88,6 +88,18 @@ _PLAN_OPTIONS = [
         help="Only this method; may be repeated. Their order is kept.",
     ),
     click.option(
+        "--limit",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Only N items, spread over the task categories: a pilot.",
+    ),
+    click.option(
+        "--beside",
+        multiple=True,
+        metavar="METHOD",
+        help="Judge --method among these, already scored in this folder; may be repeated.",
+    ),
+    click.option(
         "--setting",
         "settings",
         multiple=True,

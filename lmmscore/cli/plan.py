@@ -24,10 +24,10 @@ def command(as_json: bool, **given: Any) -> None:
     Takes what `lmmscore run` takes, and asks no one. Repair turns and retries are not in it; replies are taken to be
     about 300 tokens a turn.
     """
-    from lmmscore.api import Request, plan_of
     from lmmscore.forecast import forecast
     from lmmscore.judges.judge_files import find_judge
     from lmmscore.judges.options import OpenAIOptions, parse_address
+    from lmmscore.request import Request, plan_of
 
     judge_given = take_judge_options(given)
     given["settings"] = pairs(given["settings"], "--setting")

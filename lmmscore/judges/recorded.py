@@ -11,6 +11,9 @@ from lmmscore.judges.base import Judge
 from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.records import Reply
 
+CLAIM_POLL_S = 0.05
+"""How often to look whether another process has its answer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Heard:
@@ -71,6 +74,30 @@ class Recorded:
             mine.over.set()
 
     async def _ask_once(self, key: str, conversation: Conversation, repeat: int) -> Heard:
+        # Another process with the same ledger may be asking this very question: its answer will do.
+        while not self._claim(key):
+            await asyncio.sleep(CLAIM_POLL_S)
+            recorded = _find(self._ledger, key)
+            if recorded is not None:
+                return Heard(recorded, recalled=True, key=key)
+            if self.stopping is not None:
+                raise self.stopping
+        try:
+            return await self._ask_claimed(key, conversation, repeat)
+        finally:
+            self._ledger.release(key)
+
+    def _claim(self, key: str) -> bool:
+        try:
+            return self._ledger.claim(key)
+        except LedgerError as error:
+            raise NotRecorded(str(error)) from error
+
+    async def _ask_claimed(self, key: str, conversation: Conversation, repeat: int) -> Heard:
+        # Recorded between the look-up and the claim: whoever had the claim has let go of it since.
+        recorded = _find(self._ledger, key)
+        if recorded is not None:
+            return Heard(recorded, recalled=True, key=key)
         elsewhere = _find(self._also, key) if self._also is not None else None
         if elsewhere is None and self.stopping is not None:
             raise self.stopping

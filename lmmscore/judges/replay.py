@@ -14,12 +14,16 @@ from lmmscore.errors import LedgerError, NoRecordedReply
 from lmmscore.judges import Bench
 from lmmscore.ledger import Ledger
 from lmmscore.records import Reply
+from lmmscore.run_folder import recorded_run
 from lmmscore.transcripts import Transcript, load_transcript, same_words
 
 
 def open_replay(path: Path) -> Bench:
     """Return the judge of a recorded ledger (a run folder or its ledger.sqlite), or of a transcript."""
-    if path.is_dir():
+    run = recorded_run(f"replay:{path}")
+    if run is not None:
+        path = run.ledger_path
+    elif path.is_dir():
         path = path / "ledger.sqlite"
     if not path.is_file():
         raise LedgerError(
@@ -30,6 +34,9 @@ def open_replay(path: Path) -> Bench:
     if not is_ledger:
         return Bench(FromTranscript(load_transcript(path)))
     ledger = Ledger(path, read_only=True)
+    if run is not None:
+        # A ledger may be shared by runs with other judges: this run says whom it asked.
+        return Bench(Silent(run.manifest.judge, run.manifest.parameters), ledger)
     return Bench(_the_one_asked(ledger), ledger)
 
 

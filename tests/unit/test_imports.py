@@ -11,11 +11,11 @@ import lmmscore
 PACKAGE = Path(lmmscore.__file__).parent
 
 ORDER = """
-errors registry arguments records csvsafe whiskers images listing templates scales yamlfile bundled
+errors registry sqlite claims arguments records csvsafe whiskers images listing templates scales yamlfile bundled
 itemrows picturefiles
 benchmark inspection layouts dialog transcripts conversation ledger parsing justifications importing session plan
-scores judges tables factorcolumns ratings scorelayouts scorefiles leaderboard run_folder execution anchors
-replaying agreement forecast report api cli
+scores tables factorcolumns ratings scorelayouts scorefiles leaderboard run_folder run_writer judges execution anchors
+replaying agreement forecast request report api cli
 """.split()
 """Later ones may import earlier ones, never the reverse. A package counts as one."""
 
