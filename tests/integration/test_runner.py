@@ -111,15 +111,18 @@ def test_a_cancelled_run_does_not_wait(tmp_path: Path, make_benchmark: Maker) ->
     """Cancelling the task of a run ends it at once, though a judge would take an hour."""
     from lmmscore.api import Request, play_request
 
+    asked = asyncio.Event()
+
     class Hour(ScriptedJudge):
         async def ask(self, conversation: Conversation) -> Reply:
+            asked.set()
             await asyncio.sleep(3600)
             return await super().ask(conversation)
 
     async def cancelled() -> None:
         request = Request(make_benchmark(items=4), judge=Hour(fair_answer), out=tmp_path / "r")
         task = asyncio.create_task(play_request(request, Hooks()))
-        await asyncio.sleep(0.1)
+        await asyncio.wait_for(asked.wait(), 30)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asyncio.wait_for(task, 5)
