@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from lmmscore.benchmark import load_benchmark
-from lmmscore.dialogs import load_dialog
+from lmmscore.dialog import load_dialog
 from lmmscore.errors import DialogError, ImageProblem, LmmscoreError
 from lmmscore.images import load_rgb, read_header
 from lmmscore.importing import can_be_set, import_document

@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from lmmscore.bundled import bundled
-from lmmscore.dialogs import Dialog, dialog_names, load, load_dialog
+from lmmscore.dialog import Dialog, dialog_names, load, load_dialog
 from lmmscore.errors import DialogError
-from lmmscore.planning import load_protocol
+from lmmscore.plan import load_protocol
 from lmmscore.session import script
 
 MINIMAL: dict[str, Any] = {

@@ -11,10 +11,11 @@ import lmmscore
 PACKAGE = Path(lmmscore.__file__).parent
 
 ORDER = """
-errors arguments records csvsafe whiskers images listing templates scales yamlfile bundled itemrows picturefiles
-benchmark inspection layouts dialogs transcripts conversation ledger judges parsing justifications importing schemas
-session orders scores tables factorcolumns ratings scorelayouts scorefiles leaderboard planning runner anchors drift
-runlock runs replaying agreement forecast api report interactive cli
+errors registry arguments records csvsafe whiskers images listing templates scales yamlfile bundled
+itemrows picturefiles
+benchmark inspection layouts dialog transcripts conversation ledger parsing justifications importing session plan
+scores judges tables factorcolumns ratings scorelayouts scorefiles leaderboard run_folder execution anchors
+replaying agreement forecast report api cli
 """.split()
 """Later ones may import earlier ones, never the reverse. A package counts as one."""
 
