@@ -17,8 +17,8 @@ from lmmscore.errors import BenchmarkError, LmmscoreError
 from lmmscore.images import ImageFormat, Pictures, Recipe
 from lmmscore.judges import Bench, open_judge
 from lmmscore.judges.base import Judge
+from lmmscore.judges.budget import Spending
 from lmmscore.judges.recorded import Recorded
-from lmmscore.judges.spending import Spending
 from lmmscore.ledger import Asker, Ledger
 from lmmscore.orders import Order
 from lmmscore.planning import Plan, Protocol, load_protocol, make_plan
@@ -147,9 +147,7 @@ def _told_what_was_spent(bench: Bench, out: Path, ledger_path: Path) -> Spending
         with Ledger(ledger_path, read_only=True) as earlier:
             before_usd = earlier.cost_usd()
     spending = Spending(path, before_usd)
-    tell = getattr(bench.judge, "keep", None)
-    if tell is not None:
-        tell(spending)
+    bench.judge.keep(spending)
     return spending
 
 

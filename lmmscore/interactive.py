@@ -42,7 +42,7 @@ def watching(
 
     def start(runner: Runner, plan: Plan, bench: Bench) -> None:
         on_start(runner, plan)
-        shown.append(stack.enter_context(Progress(plan.units, getattr(bench.judge, "meter", None))))
+        shown.append(stack.enter_context(Progress(plan.units, bench.judge.meter)))
 
     listeners = Listeners(
         on_exchange=lambda exchange: shown[0].exchange(exchange),

@@ -101,7 +101,7 @@ def _say_drift(run: Run) -> Drift:
 def request_from(given: dict[str, Any]) -> Request:
     """Return the request that a command's arguments stand for."""
     from lmmscore.api import Request
-    from lmmscore.judges.options import mask
+    from lmmscore.judges.config import mask
 
     judge_given = take_judge_options(given)
     given["settings"] = pairs(given["settings"], "--setting")
