@@ -86,7 +86,7 @@ def plain(url: str) -> tuple[Play, Callable[[], Awaitable[None]]]:
 def ours(url: str) -> tuple[Play, Callable[[], Awaitable[None]]]:
     """The judge as a run uses it, with its pace, budget, retries and log."""
     from lmmscore.conversation import Conversation
-    from lmmscore.judges.openai_chat import make
+    from lmmscore.judges.openai import make
 
     judge = make(f"tiny@{url}")
 
@@ -261,7 +261,7 @@ def print_bytes() -> None:
 async def _bytes_by(api: Any, count: int, url: str) -> int:
     from lmmscore.conversation import Conversation
     from lmmscore.judges.config import JudgeOptions
-    from lmmscore.judges.openai_chat import make
+    from lmmscore.judges.openai import make
 
     judge, talk = make(f"tiny@{url}", options=JudgeOptions(api=api)), Conversation()
     for turn in range(count + 5):

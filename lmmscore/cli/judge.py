@@ -134,7 +134,7 @@ def _look(spec: str, options: JudgeOptions, told: _Told) -> None:
     import logging
     import random
 
-    from lmmscore.judges.openai_chat import make
+    from lmmscore.judges.openai import make
     from lmmscore.judges.probe import check_up
 
     # Without a handler, Python would write what is logged into the middle of the progress; the

@@ -64,6 +64,14 @@ class Meter:
         self.completion_tokens += usage.completion_tokens or 0
         self.cached_tokens += usage.cached_tokens or 0
 
+    def tokens(self) -> dict[str, int]:
+        """Return the running totals of tokens by kind."""
+        return {
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": self.completion_tokens,
+            "cached_tokens": self.cached_tokens,
+        }
+
     def notice(self, text: str) -> bool:
         """Keep a remark, and return whether it is new."""
         if text in self.notices:

@@ -56,6 +56,10 @@ class Recorded:
                 raise under_way.failure
         return recorded
 
+    def last_repeat(self) -> int:
+        """Return the highest repeat that this judge has answered, whatever was asked; 0 where none."""
+        return self._ledger.last_repeat()
+
     async def _ask_for_all(self, key: str, conversation: Conversation, repeat: int) -> Heard:
         mine = self._under_way[key] = _UnderWay()
         try:
@@ -94,6 +98,7 @@ class KnownAnswers:
 
     def __init__(self, ledger: Ledger, asker: Asker) -> None:
         self.ledger = ledger
+        self._asker = asker
         self._former: list[Asker] = []
         if asker.judge.startswith("openai/"):
             self._former = [each for each in _askers(ledger) if _is_former(each, asker)]
@@ -109,6 +114,10 @@ class KnownAnswers:
             if reply is not None:
                 return Heard(reply, recalled=True, key=former_key)
         return None
+
+    def last_repeat(self) -> int:
+        """Return the highest repeat on record."""
+        return max(self.ledger.last_repeat(asker) for asker in (self._asker, *self._former))
 
 
 class _UnderWay:

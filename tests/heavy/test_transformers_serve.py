@@ -23,7 +23,7 @@ from PIL import Image
 from lmmscore.conversation import Conversation
 from lmmscore.images import Picture, Pictures, Recipe
 from lmmscore.judges.config import JudgeOptions
-from lmmscore.judges.openai_chat import make
+from lmmscore.judges.openai import make
 from lmmscore.records import Reply
 
 transformers = pytest.importorskip(
