@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lmmscore.errors import JudgeFileError, nearest
+from lmmscore.errors import JudgeFileError, LmmscoreError, nearest
 from lmmscore.judges.base import Answerer, Judge, adapted
 from lmmscore.judges.config import load_judges, mask
 from lmmscore.ledger import Ledger
@@ -97,5 +97,13 @@ def _advice(spec: str, name: str, named: list[str]) -> str:
         )
     kinds = _KINDS.names()
     hint = nearest(name, kinds) or nearest(spec, named)
-    forms = ", ".join(_KINDS.get(kind).form for kind in kinds)
+    forms = ", ".join(_form(kind) for kind in kinds)
     return f"{hint}; a judge is {forms}, or a name from judges.yaml"
+
+
+def _form(name: str) -> str:
+    try:
+        return _KINDS.get(name).form
+    except LmmscoreError:
+        # A package that cannot be loaded is no reason not to answer about another.
+        return f"{name}/…"
