@@ -92,10 +92,13 @@ class Replica:
     begun: int = 0
     """Sessions that were sent here first."""
     answered: bool = False
+    answer_s: float = 0.0
+    """How long an answer takes here, lately; 0 before the first."""
     failures: int = 0
     """Attempts that failed since the last answer."""
     down: bool = False
     rest_s: float = FIRST_REST_S
+    failed_at_s: float = 0.0
     rests_until_s: float = 0.0
     trial: ref[Conversation] | None = None
     """The one session that tries a server which was down, until it answers."""
@@ -113,6 +116,11 @@ class Replica:
             yield
         finally:
             self.asking -= 1
+
+    @property
+    def load(self) -> float:
+        """How long one more session would wait for its answers, in relation to other servers."""
+        return (self.asking + 1) * self.answer_s
 
     def is_tried_by_other(self, session: Conversation) -> bool:
         """Whether another session is finding out if this server is back."""
@@ -151,7 +159,12 @@ class Replicas:
         if not candidates:
             # All of them are down: there is nothing to do but to go on trying.
             candidates = [pinned or min(self._replicas, key=lambda each: each.rests_until_s)]
-        chosen = min(candidates, key=lambda each: (each.down, each.asking, each.begun))
+        # A server that has not answered yet is no faster and no slower than the others.
+        known = all(each.answer_s for each in candidates)
+        chosen = min(
+            candidates,
+            key=lambda each: (each.down, each.load if known else each.asking, each.begun),
+        )
         if chosen.down:
             chosen.trial = ref(session)
         chosen.begun += 1
@@ -161,9 +174,12 @@ class Replicas:
             log(logging.INFO, "moved", **{"from": pinned.url, "to": chosen.url})
         return chosen
 
-    def succeeded(self, replica: Replica) -> None:
-        """Take note of an answer."""
+    def succeeded(self, replica: Replica, asked_s: float) -> None:
+        """Take note of an answer to what was asked at a time."""
         replica.answered = True
+        # What was on its way when the server failed does not show that it is back.
+        if replica.down and asked_s <= replica.failed_at_s:
+            return
         replica.failures = 0
         if replica.down:
             replica.down = False
@@ -187,7 +203,8 @@ class Replicas:
             replica.rest_s = min(LONGEST_REST_S, 2 * replica.rest_s)
         replica.down = True
         replica.trial = None
-        replica.rests_until_s = self._clock.now() + replica.rest_s
+        replica.failed_at_s = self._clock.now()
+        replica.rests_until_s = replica.failed_at_s + replica.rest_s
         self._notice(
             f"{replica.url} fails ({trouble.what}); its sessions move to other servers, and it is "
             f"tried again after {replica.rest_s:.0f} s"
@@ -320,12 +337,13 @@ class ApiClient:
 
     async def _persist(self, replica: Replica, attempt: Callable[[], Awaitable[T]], path: str) -> T:
         async def once(number: int) -> T:
+            asked_s = self._clock.now()
             try:
                 result = await attempt()
             except Trouble as trouble:
                 self._after(replica, trouble, number, path)
                 raise
-            self.replicas.succeeded(replica)
+            self.replicas.succeeded(replica, asked_s)
             return result
 
         def on_trouble(number: int, trouble: Trouble, wait_s: float | None) -> None:
@@ -511,6 +529,8 @@ class ApiClient:
         return Attempt(name, model, replica.url, replica.key.source, fields, size, relies)
 
     def _account(self, replica: Replica, reply: Reply, elapsed_s: float) -> None:
+        # A moving average over about the last ten answers.
+        replica.answer_s += (elapsed_s - replica.answer_s) * (0.1 if replica.answer_s else 1.0)
         self.meter.count(reply.usage)
         self.meter.servers[replica.url] += 1
         if reply.model:
