@@ -18,8 +18,8 @@ from lmmscore.execution.base import Executor, Job, Listeners, executors
 from lmmscore.images import ImageFormat, Pictures
 from lmmscore.judges import Bench, open_judge
 from lmmscore.judges.base import Judge
+from lmmscore.judges.budget import Spending
 from lmmscore.judges.recorded import Recorded
-from lmmscore.judges.spending import Spending
 from lmmscore.ledger import Asker, Ledger
 from lmmscore.plan import Order, Plan
 from lmmscore.request import Request, prepare
@@ -57,7 +57,7 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
         try:
             folder.begin()
             await executor.run(plan, folder.take)
-            anchored = await _play_anchors(plan, executor, ledger, asker)
+            anchored = await _play_anchors(plan, executor, judge)
             if anchored:
                 append_round(out / "anchors.csv", anchored, plan.protocol, asker, pictures)
             state = "finished" if executor.error is None else f"stopped: {executor.error}"
@@ -91,21 +91,17 @@ def _told_what_was_spent(bench: Bench, out: Path, ledger_path: Path) -> Spending
         with Ledger(ledger_path, read_only=True) as earlier:
             before_usd = earlier.cost_usd()
     spending = Spending(path, before_usd)
-    tell = getattr(bench.judge, "keep", None)
-    if tell is not None:
-        tell(spending)
+    bench.judge.keep(spending)
     return spending
 
 
-async def _play_anchors(
-    plan: Plan, executor: Executor, ledger: Ledger, asker: Asker
-) -> list[Result]:
+async def _play_anchors(plan: Plan, executor: Executor, judge: Recorded) -> list[Result]:
     """Ask the anchors again; return nothing where the run was stopped, for a round is whole or none."""
     if not plan.anchors or executor.error is not None:
         return []
     # Counted by the ledger, which may be shared: a round that another run has asked is no measure
     # of today.
-    repeat = max(FIRST_REPEAT, 1 + ledger.last_repeat(asker))
+    repeat = max(FIRST_REPEAT, 1 + judge.last_repeat())
     results: list[Result] = []
     await executor.run(plan.anchor_units(repeat), results.append)
     return results if executor.error is None else []
@@ -183,8 +179,7 @@ def watching(
 
     def start(executor: Executor, plan: Plan, bench: Bench) -> None:
         on_start(executor, plan)
-        meter = getattr(bench.judge, "meter", None)
-        shown.append(stack.enter_context(Progress(plan.units, meter)))
+        shown.append(stack.enter_context(Progress(plan.units, bench.judge.meter)))
 
     listeners = Listeners(
         on_exchange=lambda exchange: shown[0].exchange(exchange),

@@ -93,6 +93,11 @@ def key_of(asker: Asker, conversation: Conversation, repeat: int) -> str:
     return hashlib.sha256(parts.encode()).hexdigest()
 
 
+def identity_of(name: str) -> str:
+    """Return a judge's name without its server, which version 0.1 made a part of it."""
+    return name.partition("@http")[0] if name.startswith("openai/") else name
+
+
 class Ledger:
     """A file of exchanges. Safe to use from many threads, and from several processes at once."""
 

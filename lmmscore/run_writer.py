@@ -23,6 +23,7 @@ import yaml
 
 from lmmscore.csvsafe import restore
 from lmmscore.errors import FileProblem, LmmscoreError
+from lmmscore.ledger import identity_of
 from lmmscore.plan import Plan, Unit
 from lmmscore.records import Outcome, Score
 from lmmscore.run_folder import Manifest, Run, RunLock, SessionRecord, relative_to_run
@@ -311,6 +312,9 @@ class _Earlier:
         """Raise where the folder's scores would come to mean something else, or become fewer."""
         for key, name in _IDENTITY.items():
             before, now = getattr(self.manifest, key), getattr(manifest, key)
+            if key == "judge":
+                # Version 0.1 wrote down the server too, which is no part of who judges.
+                before, now = identity_of(before), identity_of(now)
             if before != now:
                 raise LmmscoreError(
                     f"{self.run.path} holds a run with {name} {_shown(before)}, not {_shown(now)}; "

@@ -100,7 +100,7 @@ def _say_drift(run: Run) -> Drift:
 
 def request_from(given: dict[str, Any]) -> Request:
     """Return the request that a command's arguments stand for."""
-    from lmmscore.judges.options import mask
+    from lmmscore.judges.config import mask
     from lmmscore.request import Request
 
     judge_given = take_judge_options(given)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from lmmscore.judges.pixel_facts import EditFacts, PictureFacts
-from lmmscore.judges.pixel_grades import Seen, facet_of
+from lmmscore.judges.pixels.grades import EditFacts, PictureFacts, Seen, facet_of
 
 CAUTION = (
     "pixels is a baseline that cannot read instructions: it compares pixels, and its accuracy score only "

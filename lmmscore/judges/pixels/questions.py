@@ -1,4 +1,8 @@
-"""JSON that a conversation asks for: find its form, tell which scores it permits, fill it in."""
+"""What a conversation asks for: the kind of turn, the pictures and their parts, scales, and JSON forms to fill in.
+
+`pixels` cannot read. It sees which pictures were shown when, whether a turn holds words such as "score", and the shape
+of a form.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,112 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from fractions import Fraction
+from typing import Any, Literal
 
 import pyjson5
+
+from lmmscore.conversation import Message
+from lmmscore.images import Picture
+
+TurnKind = Literal[
+    "greeting", "waiting", "source", "factors", "analysis", "verdict", "scores", "sums", "thanks"
+]
+
+FACTORS = ("acc", "pre", "qua", "real")
+WEIGHTS = {
+    "acc": Fraction(2, 5),
+    "pre": Fraction(3, 10),
+    "qua": Fraction(1, 5),
+    "real": Fraction(1, 10),
+}
+
+_TRUTH = re.compile(
+    r"ground[- ]?truth|reference (?:image|picture|edit)|(?:ideal|perfect|correct(?:ly)?) edit", re.I
+)
+_MARKED = re.compile(
+    r"\b(?:marks?|marked|drawn|drew|sketch\w*|annotat\w*|visual instructions?)\b", re.I
+)
+_SCORING = re.compile(r"\b(?:re-?)?(?:scor|rat|grad)(?:e|es|ed|ing)\b|S\\?_", re.I)
+_SUMS = re.compile(r"S\\?_\\?\{?all|weighted (?:sum|mean|average)|overall scores?", re.I)
+_SYMBOL = re.compile(r"S\\?_\\?\{?([A-Za-z]+)")
+_WEIGHT = re.compile(r"(\d*\.\d+)\s*(?:\\times|\\cdot|[*·×])?\s*\$?\s*S\\?_\\?\{?([A-Za-z]+)")
+_SCALE = re.compile(r"\b([01])\s*(?:to|-|–|—|and)\s*(\d{1,3})\b(?!\s*(?:words|sentences|%))")
+
+
+@dataclass(frozen=True, slots=True)
+class PicturesShown:
+    """The pictures of a conversation, by the part they play."""
+
+    first: Picture | None
+    """The source, or the wanted result where the conversation shows that instead."""
+    marked: Picture | None
+    edits: tuple[Picture, ...]
+    beside_truth: bool
+
+
+def shown(messages: Sequence[Message]) -> PicturesShown:
+    """Return which picture is what: the first is the one to compare with, the rest are edits in order."""
+    groups = [message.images for message in messages if message.role == "user" and message.images]
+    if not groups:
+        return PicturesShown(None, None, (), False)
+    words = said(messages)
+    opening, later = groups[0], tuple(picture for group in groups[1:] for picture in group)
+    marked = opening[1] if len(opening) == 3 and _MARKED.search(words) else None
+    together = opening[2:] if marked else opening[1:]
+    # Edits that come one by one are the edits; what was shown along with the first picture was to explain.
+    edits = later or together
+    beside_truth = bool(together) and marked is None and bool(_TRUTH.search(words))
+    return PicturesShown(opening[0], marked, edits, beside_truth)
+
+
+def said(messages: Sequence[Message]) -> str:
+    """Return everything that was said to the judge."""
+    return "\n".join(message.text for message in messages if message.role != "assistant")
+
+
+def kind_of(messages: Sequence[Message]) -> TurnKind:
+    """Return what the last message asks for."""
+    last, pictures = messages[-1], shown(messages)
+    if last.images:
+        if not pictures.edits:
+            return "source"
+        # Everything at once, with a word about scoring: there will be no later turn to score in.
+        return "verdict" if len(last.images) > 1 and _SCORING.search(last.text) else "analysis"
+    if pictures.edits:
+        return _after_edits(last.text)
+    if pictures.first is None:
+        return "greeting" if len(messages) <= 2 else "waiting"
+    return "factors" if _SCORING.search(last.text) else "waiting"
+
+
+def _after_edits(text: str) -> TurnKind:
+    if _SUMS.search(text) and (_WEIGHT.search(text) or "weight" in text.lower()):
+        return "sums"
+    return "scores" if _SCORING.search(text) or "missing" in text.lower() else "thanks"
+
+
+def factors_asked(messages: Sequence[Message]) -> tuple[str, ...]:
+    """Return the sub-scores that were named, `acc` for `S_acc`, in order; the usual four where none was."""
+    found = dict.fromkeys(symbol.lower() for symbol in _SYMBOL.findall(said(messages)))
+    found.pop("all", None)
+    return tuple(found) or FACTORS
+
+
+def weights_asked(messages: Sequence[Message]) -> dict[str, Fraction]:
+    """Return the weights written before the sub-scores, as in `0.4 S_acc`; the usual ones where none are."""
+    found = {symbol.lower(): Fraction(weight) for weight, symbol in _WEIGHT.findall(said(messages))}
+    return found or WEIGHTS
+
+
+def scale_asked(messages: Sequence[Message]) -> tuple[int, int]:
+    """Return the ends of the scale: the widest range from 0 or 1 that was named, or 1 to 10."""
+    # A turn with pictures quotes the instruction, and "from 1 to 20 candles" is no scale.
+    wordy = said([message for message in messages if not message.images])
+    found = _SCALE.findall(wordy) or _SCALE.findall(said(messages))
+    ranges = [(int(low), int(high)) for low, high in found if int(high) > int(low)]
+    return max(ranges, key=lambda ends: ends[1] - ends[0], default=(1, 10))
+
 
 SCORE_KEYS = {"score", "rating", "value"}
 REASON_KEYS = {
@@ -42,7 +149,7 @@ _RANGE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ScoreForm:
     """A JSON form to fill in, and the words around it."""
 
     blank: Any
@@ -54,9 +161,11 @@ class Form:
         return [factor for factor, _ in _slots(self.blank)]
 
 
-def find_form(texts: Sequence[str]) -> Form | None:
+def find_form(texts: Sequence[str]) -> ScoreForm | None:
     """Return the fullest form among what was said, the latest of equals; None when none asks for scores."""
-    found = [Form(blank, text) for text in texts for blank in _objects(text) if list(_slots(blank))]
+    found = [
+        ScoreForm(blank, text) for text in texts for blank in _objects(text) if list(_slots(blank))
+    ]
     return max(reversed(found), key=lambda form: len(form.factors), default=None)
 
 
@@ -116,7 +225,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def permitted(form: Form, factor: str) -> tuple[float, ...]:
+def permitted(form: ScoreForm, factor: str) -> tuple[float, ...]:
     """Return the scores a factor may get, by the words beside the score, about the factor, or anywhere."""
     beside = dict(_slots(form.blank)).get(factor)
     for words in (str(beside) if isinstance(beside, str) else "", _about(form, factor)):
@@ -128,7 +237,7 @@ def permitted(form: Form, factor: str) -> tuple[float, ...]:
     return tuple(value for value in values if value == int(value))
 
 
-def _about(form: Form, factor: str) -> str:
+def _about(form: ScoreForm, factor: str) -> str:
     """Return the passage from the first mention of the factor to the next factor, or to a ruled line."""
     names = {name: re.sub(r"[_\W]+", r"[\\s_]+", name) for name in form.factors}
     any_name = re.compile("|".join(f"(?:{pattern})" for pattern in names.values()), re.I)
@@ -161,7 +270,10 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 
 def fill(
-    form: Form, edits: int, score: Callable[[int, str], float], reason: Callable[[int, str], str]
+    form: ScoreForm,
+    edits: int,
+    score: Callable[[int, str], float],
+    reason: Callable[[int, str], str],
 ) -> str:
     """Return the form filled in: `score` and `reason` answer for an edit's number (from 0) and a factor."""
 

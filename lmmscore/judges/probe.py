@@ -7,7 +7,7 @@ import json
 import random
 import re
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -16,9 +16,8 @@ from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeError, JudgeUnavailable
 from lmmscore.images import Picture, Pictures, Recipe, plain_picture
 from lmmscore.judges.base import Judge
-from lmmscore.judges.colours import COLOURS, draw_pair, names_exactly
-from lmmscore.judges.meter import Meter
-from lmmscore.judges.options import OpenAIOptions
+from lmmscore.judges.budget import Meter
+from lmmscore.judges.config import JudgeOptions
 from lmmscore.records import Reply
 
 ATTEMPTS = 2
@@ -26,6 +25,23 @@ TIMEOUT_S = 60.0
 GRACE_S = 5.0
 """What a question may take beyond its attempts: a server may ask for a long wait before the next."""
 WORDS = ("walnut", "harbour", "lantern", "meadow", "copper", "violin", "glacier", "saddle")
+COLOURS = {
+    "red": (220, 20, 20),
+    "green": (20, 160, 40),
+    "blue": (20, 40, 220),
+    "yellow": (245, 225, 30),
+    "orange": (255, 140, 0),
+    "purple": (120, 20, 160),
+    "grey": (128, 128, 128),
+    "black": (0, 0, 0),
+    "white": (255, 255, 255),
+}
+_SAME = {"gray": "grey", "violet": "purple", "crimson": "red", "scarlet": "red", "navy": "blue"}
+_OTHERS = frozenset(
+    "amber aqua azure beige bronze brown burgundy cream cyan fuchsia gold golden indigo ivory khaki lavender lilac "
+    "lime magenta maroon mauve olive peach pink plum salmon silver tan teal turquoise".split()
+)
+"""Never shown, so that naming one is a guess."""
 SCHEMA = json.dumps(
     {
         "type": "object",
@@ -61,16 +77,16 @@ class Watch(Protocol):
 
 
 T = TypeVar("T")
-Make = Callable[[OpenAIOptions], Judge]
+Make = Callable[[JudgeOptions], Judge]
 
 
-def hurried(options: OpenAIOptions, timeout_s: float | None) -> OpenAIOptions:
+def hurried(options: JudgeOptions, timeout_s: float | None) -> JudgeOptions:
     """Return options for a quick look: few attempts, and no long wait unless one was asked for."""
     timeout_s = timeout_s or min(options.timeout_s, TIMEOUT_S)
     return replace(options, attempts=min(options.attempts, ATTEMPTS), timeout_s=timeout_s)
 
 
-async def check_up(make: Make, options: OpenAIOptions, rng: random.Random, watch: Watch) -> None:
+async def check_up(make: Make, options: JudgeOptions, rng: random.Random, watch: Watch) -> None:
     """Ask a judge five short questions and tell what is found. Raises JudgeError when the first has no answer."""
     with tempfile.TemporaryDirectory() as folder:
         look = _Look(make, options, rng, watch, Path(folder))
@@ -85,7 +101,7 @@ class _Look:
     """The questions, what they are about, and what they have cost so far."""
 
     def __init__(
-        self, make: Make, options: OpenAIOptions, rng: random.Random, watch: Watch, folder: Path
+        self, make: Make, options: JudgeOptions, rng: random.Random, watch: Watch, folder: Path
     ) -> None:
         self._make, self._rng, self._watch, self._folder = make, rng, watch, folder
         self._spent_usd = options.spent_usd
@@ -94,7 +110,7 @@ class _Look:
         paced = options.rpm is not None or options.tpm is not None
         self._longest_s = None if paced else options.attempts * options.timeout_s + GRACE_S
 
-    async def at(self, options: OpenAIOptions, work: Callable[[Judge], Awaitable[T]]) -> T:
+    async def at(self, options: JudgeOptions, work: Callable[[Judge], Awaitable[T]]) -> T:
         """Do something with a judge of these options; one budget holds for all of them."""
         judge = self._make(replace(options, spent_usd=self._spent_usd))
         try:
@@ -282,10 +298,27 @@ def _responses_verdict(sees: Finding, remembers: Finding, lost: str) -> Finding:
 
 
 def _meter(judge: Judge) -> Meter:
-    meter = getattr(judge, "meter", None)
-    return meter if isinstance(meter, Meter) else Meter()
+    return judge.meter or Meter()
 
 
 def _short(reply: Reply) -> str:
     text = " ".join((reply.text or reply.refusal).split())
     return repr(text if len(text) <= 60 else text[:57] + "…")
+
+
+def draw_pair(rng: random.Random) -> tuple[str, str]:
+    """Return two different colours. A judge that names two at random is right once in 70 times."""
+    first, second = rng.sample(list(COLOURS), 2)
+    # "Black and white" is on the lips of whoever says that no picture was shared.
+    return draw_pair(rng) if {first, second} == {"black", "white"} else (first, second)
+
+
+def colours_in(text: str) -> list[str]:
+    """Return every colour a text names, each once, in the order of their first mention. Only whole words count."""
+    words = (_SAME.get(word, word) for word in re.findall(r"[^\W\d_]+", text.lower()))
+    return list(dict.fromkeys(word for word in words if word in COLOURS or word in _OTHERS))
+
+
+def names_exactly(text: str, shown: Sequence[str]) -> bool:
+    """Tell whether a text names these colours in this order and no other: who hedges has not seen."""
+    return colours_in(text) == list(shown)

@@ -17,28 +17,39 @@ from weakref import WeakKeyDictionary
 from lmmscore.conversation import Conversation, Message
 from lmmscore.errors import AddressNotFound, JudgeFileError, StateLost
 from lmmscore.images import Picture
-from lmmscore.judges.asking import Asker, Question
-from lmmscore.judges.options import Address, OpenAIOptions
-from lmmscore.judges.replies import responses_reply
-from lmmscore.judges.wire import EncodedPictures, body_with, dumps
+from lmmscore.judges.client import ApiClient, Outgoing, Replica
+from lmmscore.judges.config import Address, JudgeOptions
+from lmmscore.judges.openai_wire import EncodedPictures, body_with, dumps, responses_reply
 from lmmscore.records import Reply
 
-KEPT, LOSSES = 8192, 3
-"""How many conversations are remembered, and how often a server may lose one before it is not asked to keep any."""
+KEPT = 8192
+"""How many conversations are remembered."""
+LOSSES = 3
+"""How often a server may lose one before it is not asked to keep any."""
 
 
 class ResponsesRoute:
-    """Asks through Responses. `works` turns False when the server turns out to have no such API."""
+    """Asks one server through Responses. `works` turns False when it turns out to have no such API.
+
+    A server is relied on to know the earlier turns only as long as its answers name the response they continue. One
+    that takes `previous_response_id` and says nothing of it may well ignore it, and judge without the pictures.
+    """
 
     def __init__(
-        self, address: Address, options: OpenAIOptions, asker: Asker, pictures: EncodedPictures
+        self,
+        address: Address,
+        options: JudgeOptions,
+        client: ApiClient,
+        replica: Replica,
+        pictures: EncodedPictures,
     ) -> None:
         self.works = True
         self._address = address
-        self._asker = asker
+        self._client = client
+        self._replica = replica
         self._fields = _fields(address, options)
         self._structured = options.structured
-        self._shown = ShownPictures(asker, pictures, options.image_detail)
+        self._shown = ShownPictures(client, replica, pictures, options.image_detail)
         self._states: OrderedDict[str, str] = OrderedDict()
         self._losses = 0
 
@@ -49,7 +60,7 @@ class ResponsesRoute:
             return await self._send(conversation, known, state)
         except AddressNotFound:
             self.works = False
-            self._asker.notice(
+            self._client.notice(
                 "the server has no Responses API; questions travel by Chat Completions instead"
             )
             return None
@@ -69,16 +80,18 @@ class ResponsesRoute:
             seen.append(data)
             return reply
 
-        keeps = state is not None or self._shown.names_files(conversation)
-        reply = await self._asker.ask(
-            conversation, Question("/responses", body, read, fields, keeps)
-        )
-        if state is not None and seen[-1].get("previous_response_id", state) != state:
-            # It answered this question without what came before it: that is no answer to the conversation.
+        relies = state is not None or self._shown.names_files(conversation)
+        outgoing = Outgoing("/responses", body, read, fields, relies)
+        reply = await self._client.ask(self._replica, conversation, outgoing)
+        answer = seen[-1] if seen else {}
+        if state is not None and seen and answer.get("previous_response_id") != state:
+            # It may have answered without what came before: that is no answer to the conversation.
             self._losses = LOSSES
-            raise StateLost(f"{self._address.name}: the server keeps no conversation")
-        if seen[-1].get("id"):
-            self._keep(conversation.hear(reply.text or reply.refusal).digest, str(seen[-1]["id"]))
+            raise StateLost(
+                f"{self._address.name}: the server does not show that it keeps anything"
+            )
+        if answer.get("id"):
+            self._keep(conversation.hear(reply.text or reply.refusal).digest, str(answer["id"]))
         return reply
 
     def _fields_for(self, conversation: Conversation) -> dict[str, Any]:
@@ -95,9 +108,15 @@ class ResponsesRoute:
 
     async def _after_loss(self, conversation: Conversation, known: Conversation | None) -> Reply:
         self._losses += 1
-        self._asker.notice(
-            "the server lost a conversation it had kept; its history was sent once more"
-        )
+        if self._losses > LOSSES:
+            self._client.notice(
+                "the server does not show that it keeps conversations; the whole history is sent "
+                "with every question"
+            )
+        else:
+            self._client.notice(
+                "the server lost a conversation it had kept; its history was sent once more"
+            )
         if known is not None:
             self._states.pop(known.digest, None)
         self._shown.forget(conversation)
@@ -107,7 +126,7 @@ class ResponsesRoute:
             if not self._shown.names_files(conversation):
                 raise
             self._shown.has_files = False
-            self._asker.notice(
+            self._client.notice(
                 "the server loses the files it is sent; pictures travel inside the questions"
             )
             return await self._send(conversation, None, None)
@@ -131,12 +150,13 @@ class ResponsesRoute:
 class ShownPictures:
     """Messages as Responses wants them; a picture is named by its uploaded file, or inline without Files."""
 
-    def __init__(self, asker: Asker, pictures: EncodedPictures, detail: str | None) -> None:
-        self._asker = asker
+    def __init__(
+        self, client: ApiClient, replica: Replica, pictures: EncodedPictures, detail: str | None
+    ) -> None:
+        self._client = client
+        self._replica = replica
         self._pictures = pictures
-        self._detail = (
-            f',"detail":{dumps(detail).decode()}'.encode() if detail else b',"detail":"auto"'
-        )
+        self._detail = b',"detail":' + dumps(detail or "auto")
         self._files: WeakKeyDictionary[Picture, asyncio.Task[str]] = WeakKeyDictionary()
         self.has_files = True
 
@@ -176,16 +196,16 @@ class ShownPictures:
 
     async def _upload(self, picture: Picture) -> str:
         data = await asyncio.to_thread(picture.data)
-        answer = await self._asker.upload(data, picture.mime)
+        answer = await self._client.upload(self._replica, data, picture.mime)
         try:
             name = str(answer.json()["id"]) if answer.status == 200 else ""
         except (ValueError, KeyError, TypeError):
             name = ""
         if name:
-            self._asker.meter.files_uploaded += 1
+            self._client.meter.files_uploaded += 1
         else:
             self.has_files = False
-            self._asker.notice(
+            self._client.notice(
                 f"the server takes no files ({answer.status}); pictures travel inside the questions"
             )
         return name
@@ -203,7 +223,7 @@ def _message(message: Message, shown: Sequence[list[bytes]]) -> list[bytes]:
     return [*parts, b'{"type":"', kind, b'","text":', dumps(message.text), b"}]}"]
 
 
-def _fields(address: Address, options: OpenAIOptions) -> dict[str, Any]:
+def _fields(address: Address, options: JudgeOptions) -> dict[str, Any]:
     if options.seed is not None:
         raise JudgeFileError(
             f"{address.name}: the Responses API takes no seed; leave out seed, or set api: chat"

@@ -18,14 +18,24 @@ from PIL import Image
 
 from lmmscore.conversation import Conversation, Message
 from lmmscore.images import Picture, fit
-from lmmscore.judges import pixel_words as words
-from lmmscore.judges.pixel_facts import EditFacts, MarkFacts, PictureFacts
-from lmmscore.judges.pixel_forms import Form, fill, find_form, permitted
-from lmmscore.judges.pixel_grades import Seen, facet_of, grades
-from lmmscore.judges.pixel_turns import (
-    Shown,
+from lmmscore.judges.base import JudgeBase
+from lmmscore.judges.pixels import words
+from lmmscore.judges.pixels.grades import (
+    EditFacts,
+    MarkFacts,
+    PictureFacts,
+    Seen,
+    facet_of,
+    grades,
+)
+from lmmscore.judges.pixels.questions import (
+    PicturesShown,
+    ScoreForm,
     factors_asked,
+    fill,
+    find_form,
     kind_of,
+    permitted,
     scale_asked,
     shown,
     weights_asked,
@@ -33,7 +43,7 @@ from lmmscore.judges.pixel_turns import (
 from lmmscore.records import Reply
 
 if TYPE_CHECKING:
-    from lmmscore.judges.pixel_measures import Frame
+    from lmmscore.judges.pixels.measures import Frame
 
 T = TypeVar("T")
 Size = tuple[int, int]
@@ -43,25 +53,33 @@ MEASURED_SIDE_PX = 512
 up to two points higher on a photograph, since scaling down hides blur and noise."""
 
 
-class Pixels:
+class Pixels(JudgeBase):
     """Compares pixels; reads nothing. The same conversation always gets the same answer."""
-
-    name = "pixels"
-    parameters: Mapping[str, Any] = {"version": 1}
-    caution = words.CAUTION
 
     def __init__(self) -> None:
         self._facts = _Memory(keep=4096)
         # Frames are large; a few suffice, since a source is compared with one edit after another.
         self._frames = _Memory(keep=4)
 
+    @property
+    def name(self) -> str:
+        """Always the same."""
+        return "pixels"
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The version of what is measured and how it is graded."""
+        return {"version": 1}
+
+    @property
+    def caution(self) -> str:
+        """That it cannot read."""
+        return words.CAUTION
+
     async def ask(self, conversation: Conversation) -> Reply:
         """Answer the last message, measuring in another thread whatever was not measured before."""
         text = await asyncio.to_thread(self._answer, conversation.messages)
         return Reply(text, model="pixels-1")
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
 
     def _answer(self, messages: Sequence[Message]) -> str:
         pictures = shown(messages)
@@ -88,7 +106,7 @@ class Pixels:
             case "waiting":
                 return words.WAITING
 
-    def _analysed(self, last: Message, pictures: Shown) -> str:
+    def _analysed(self, last: Message, pictures: PicturesShown) -> str:
         new = min(len(last.images), len(pictures.edits))
         start = len(pictures.edits) - new
         seen = [
@@ -97,7 +115,7 @@ class Pixels:
         return "\n\n".join(words.analyse(position + 1, each) for position, each in seen)
 
     def _scores(
-        self, messages: Sequence[Message], pictures: Shown
+        self, messages: Sequence[Message], pictures: PicturesShown
     ) -> list[dict[str, tuple[Fraction, float]]]:
         """Return for every edit, by factor, its score to one decimal and the grade behind it."""
         low, high = scale_asked(messages)
@@ -114,7 +132,7 @@ class Pixels:
             )
         return table
 
-    def _scored(self, messages: Sequence[Message], pictures: Shown) -> str:
+    def _scored(self, messages: Sequence[Message], pictures: PicturesShown) -> str:
         return words.score_block(
             [
                 [
@@ -125,7 +143,7 @@ class Pixels:
             ]
         )
 
-    def _summed(self, messages: Sequence[Message], pictures: Shown) -> str:
+    def _summed(self, messages: Sequence[Message], pictures: PicturesShown) -> str:
         weights = weights_asked(messages)
         table = self._scores(messages, pictures)
         return words.sums(
@@ -135,7 +153,7 @@ class Pixels:
             ]
         )
 
-    def _filled(self, form: Form, pictures: Shown) -> str:
+    def _filled(self, form: ScoreForm, pictures: PicturesShown) -> str:
         seen = [self._seen(pictures, position) for position in range(len(pictures.edits))]
         graded = [grades(each) for each in seen]
 
@@ -148,24 +166,24 @@ class Pixels:
         return fill(form, len(seen), score, lambda edit, factor: words.reason(seen[edit], factor))
 
     def _described(self, picture: Picture) -> PictureFacts:
-        from lmmscore.judges.pixel_measures import describe
+        from lmmscore.judges.pixels.measures import describe
 
         return self._facts.get(picture.digest, lambda: describe(self._frame(picture)))
 
-    def _seen(self, pictures: Shown, position: int) -> Seen:
+    def _seen(self, pictures: PicturesShown, position: int) -> Seen:
         first, edit = cast(Picture, pictures.first), pictures.edits[position]
         facts = self._facts.get((first.digest, edit.digest), lambda: self._compared(first, edit))
         marks = self._marks(first, pictures.marked, edit) if pictures.marked else None
         return Seen(facts, pictures.beside_truth, marks)
 
     def _compared(self, first: Picture, edit: Picture) -> EditFacts:
-        from lmmscore.judges.pixel_measures import compare
+        from lmmscore.judges.pixels.measures import compare
 
         frame = self._frame(first)
         return compare(frame, _measurable(edit, frame.size))
 
     def _marks(self, first: Picture, marked: Picture, edit: Picture) -> MarkFacts:
-        from lmmscore.judges.pixel_measures import within_marks
+        from lmmscore.judges.pixels.measures import within_marks
 
         def measure() -> MarkFacts:
             frame = self._frame(first)
@@ -184,7 +202,7 @@ def _measurable(picture: Picture, size: Size | None = None) -> Frame:
     # scikit-image takes a second to load, and a run that asks nothing new has no use for it.
     import numpy as np
 
-    from lmmscore.judges.pixel_measures import Frame
+    from lmmscore.judges.pixels.measures import Frame
 
     with Image.open(io.BytesIO(picture.data())) as image:
         rgb = fit(image.convert("RGB"), MEASURED_SIDE_PX)

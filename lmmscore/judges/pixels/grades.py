@@ -1,4 +1,4 @@
-"""From facts to grades: how good each measurable side of an edit is, from 0 to 1.
+"""What is measured of pictures, as facts; and from facts to grades: how good each side of an edit is, from 0 to 1.
 
 A larger fault never grades higher. The constants say at which size a fault has cost two thirds of a grade.
 They were set by eye on photographs and drawings, not fitted to any ratings.
@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import exp
 
-from lmmscore.judges.pixel_facts import EditFacts, MarkFacts
-
 CHANGE_DELTA_E = 20.0
 MISS_DELTA_E = 25.0
 DRIFT_DELTA_E = 22.0
@@ -18,6 +16,62 @@ KEPT_LOSS = 0.40
 DETAIL_LOSS = 0.70
 NOISE_LEVELS = 11.0
 SEAM_PERCENT = 12.0
+
+
+@dataclass(frozen=True, slots=True)
+class PictureFacts:
+    """One picture by itself."""
+
+    width: int
+    height: int
+    brightness: float
+    """Mean lightness, 0 (black) to 100 (white)."""
+    contrast: float
+    """Standard deviation of lightness."""
+    blur: float
+    """0 (sharp) to 1 (blurred), by re-blurring (skimage's blur_effect)."""
+    noise: float
+    """Noise sigma in levels of 255, from wavelets."""
+    colours: tuple[str, ...]
+    """The commonest colours, most frequent first."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditFacts:
+    """An edit beside the picture it was made from."""
+
+    changed: float
+    """Share of the frame that changed visibly, 0 to 1."""
+    change: float
+    """Mean colour difference inside the changed region (CIE76)."""
+    where: str
+    """The thirds of the frame with most of the change, in words; empty when nothing changed."""
+    kept: float
+    """Structural similarity of content outside the changed region, 1 when nothing else moved."""
+    drift: float
+    """Mean colour difference outside the changed region."""
+    cast: str
+    """The direction of a common colour shift outside the region, in words; empty when there is none."""
+    detail: float
+    """Steepness of the first picture's own edges outside the region, after over before; below 1 is softer."""
+    blur: float
+    """As for a picture by itself."""
+    noise_added: float
+    """Noise sigma above that of the first picture, in levels of 255."""
+    seam: float
+    """Steps and rims along the border of the region, beyond its surroundings and beyond the first picture."""
+    likeness: float
+    """Structural similarity of the whole frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkFacts:
+    """An edit beside marks drawn on the picture it was made from."""
+
+    inside: float
+    """Share of the change that lies within the marked box."""
+    covered: float
+    """Share of the marked box that changed."""
 
 
 @dataclass(frozen=True, slots=True)
