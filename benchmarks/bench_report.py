@@ -18,7 +18,7 @@ from typing import Any
 
 import lmmscore
 from lmmscore.benchmark import load_benchmark
-from lmmscore.bundled import bundled
+from lmmscore.resources import bundled
 from lmmscore.conversation import Conversation
 from lmmscore.records import Reply
 from lmmscore.report.page import Wish, write_report

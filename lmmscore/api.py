@@ -44,6 +44,8 @@ class Request:
     methods: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
     ledger: Path | None = None
+    root: Path | None = None
+    """The folder the pictures are in, in place of `root:` in benchmark.yaml."""
     max_side_px: int = 1024
     image_format: ImageFormat = "png"
     judge_options: Mapping[str, Any] = field(default_factory=dict)
@@ -67,7 +69,7 @@ class Hooks:
 
 def plan_of(request: Request) -> Plan:
     """Return the sessions a request stands for. Raises where anything would stop the run."""
-    whole = load_benchmark(request.benchmark)
+    whole = load_benchmark(request.benchmark, request.root)
     chosen = whole.select(request.tasks, request.items, request.methods)
     protocol = load_protocol(
         request.dialog, request.settings, bool(request.judge_options.get("structured"))
@@ -187,6 +189,7 @@ def run(
     methods: Iterable[str] = (),
     settings: Mapping[str, str] | None = None,
     ledger: str | Path | None = None,
+    root: str | Path | None = None,
     max_side_px: int = 1024,
     image_format: ImageFormat = "png",
     judge_options: Mapping[str, Any] | None = None,
@@ -212,6 +215,7 @@ def run(
         methods=tuple(methods),
         settings=dict(settings or {}),
         ledger=_named("ledger", ledger),
+        root=_named("root", root),
         max_side_px=max_side_px,
         image_format=image_format,
         judge_options=dict(judge_options or {}),

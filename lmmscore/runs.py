@@ -24,7 +24,7 @@ from lmmscore.runner import Result
 from lmmscore.scales import Factor, show
 from lmmscore.scores import SCORE_COLUMNS, as_cells, read_scores, slips
 from lmmscore.session import Exchange, Played
-from lmmscore.yamlfile import load_yaml
+from lmmscore.yaml_files import load_yaml
 
 if TYPE_CHECKING:
     import pandas as pd

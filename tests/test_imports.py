@@ -11,9 +11,9 @@ import lmmscore
 PACKAGE = Path(lmmscore.__file__).parent
 
 ORDER = """
-errors arguments records csvsafe whiskers images listing templates scales yamlfile bundled itemrows picturefiles
-benchmark inspection layouts dialogs transcripts conversation ledger judges parsing justifications importing schemas
-session orders scores tables factorcolumns ratings scorelayouts scorefiles leaderboard planning runner anchors drift
+errors arguments records csvsafe whiskers images templates scales yaml_files resources tables picture_files
+benchmark check dialogs transcripts conversation ledger judges parsing justifications importers importing schemas
+session orders scores factorcolumns ratings scorelayouts scorefiles leaderboard planning runner anchors drift
 runlock runs replaying agreement forecast api report interactive cli
 """.split()
 """Later ones may import earlier ones, never the reverse. A package counts as one."""

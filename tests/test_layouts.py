@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from painting import paint
 
 from lmmscore.benchmark import Benchmark, load_benchmark, read_benchmark
-from lmmscore.cli.init import LAYOUT_NAMES
 from lmmscore.cli.init import command as init
-from lmmscore.layouts import LAYOUTS
+from lmmscore.importers.pictures.base import all_layouts, layout_names
 
 SHARED = Path(__file__).parents[1].parent / "shared"
 
@@ -39,7 +38,7 @@ def edits(benchmark: Benchmark) -> dict[str, set[str]]:
 
 def test_the_command_line_knows_every_layout() -> None:
     """`--layout` offers exactly the layouts there are."""
-    assert tuple(LAYOUTS) == LAYOUT_NAMES
+    assert list(all_layouts()) == layout_names()
 
 
 # A folder a method
@@ -366,7 +365,7 @@ def test_nothing_known_lists_what_is_expected(tmp_path: Path) -> None:
     paint(tmp_path, "one.png", "other.png")
     message = str(run(tmp_path).exception)
     assert "2 pictures; files such as one.png, other.png" in message
-    assert all(f"--layout {name}:" in message for name in LAYOUTS)
+    assert all(f"--layout {name}:" in message for name in all_layouts())
     (tmp_path / "empty").mkdir()
     assert "seen: no pictures" in str(run(tmp_path / "empty").exception)
 

@@ -14,7 +14,7 @@ from PIL import Image
 from test_layouts import edits, run
 
 from lmmscore.benchmark import Benchmark, load_benchmark
-from lmmscore.inspection import inspect
+from lmmscore.check import check_benchmark
 
 SHARED = Path(__file__).parents[1].parent / "shared"
 
@@ -152,7 +152,7 @@ def test_editeval_edits_are_found_where_people_put_them(tmp_path: Path, edit: st
     spreadsheet(folder / "p.xlsx", TABLES["a sheet a task"])
     benchmark = made(folder)
     assert edits(benchmark) == {name: {"SINE", "null_text"} for name in WANTED}
-    assert not inspect(benchmark)
+    assert not check_benchmark(benchmark)
 
 
 def test_editeval_without_edits_says_where_to_put_them(tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_vibe_sources_come_from_the_data_set(tmp_path: Path) -> None:
     with Image.open(one.images["marked"]) as marked, Image.open(one.images["source"]) as source:
         assert marked.getpixel((3, 3)) == (255, 0, 0)
         assert marked.getpixel((8, 8)) == source.getpixel((8, 8))
-    assert not inspect(benchmark)
+    assert not check_benchmark(benchmark)
 
 
 # GEdit-Bench
@@ -396,7 +396,7 @@ def test_imgedit_with_everything_elsewhere(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.exception
     benchmark = load_benchmark(tmp_path / "out")
     assert edits(benchmark) == {"673": {"flux"}, "1082": {"flux"}}
-    assert not inspect(benchmark)
+    assert not check_benchmark(benchmark)
 
 
 def test_gedit_outputs_without_fullset(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 from tidy_frames import judged, overall
 
 from lmmscore.api import run
-from lmmscore.bundled import bundled
 from lmmscore.cli import lmmscore
+from lmmscore.resources import bundled
 
 SHARED = Path(__file__).parents[1].parent / "shared"
 ITEMS = ("lamp", "moon", "car", "fish")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import lmmscore
 from lmmscore.api import Hooks
-from lmmscore.bundled import bundled
+from lmmscore.resources import bundled
 from lmmscore.runner import Listeners
 from lmmscore.session import Exchange
 

@@ -14,7 +14,7 @@ from typing import TextIO
 import click
 
 from lmmscore.api import Request, play_request
-from lmmscore.inspection import names_given_away
+from lmmscore.check import names_given_away
 from lmmscore.interactive import watching
 from lmmscore.planning import Plan
 from lmmscore.runner import Runner, StopRequested

@@ -16,7 +16,7 @@ from lmmscore.errors import JudgeFileError, LmmscoreError, nearest
 from lmmscore.judges.base import Judge
 from lmmscore.judges.image_tokens import formula_name
 from lmmscore.judges.options import OPENAI_URL, Address, OpenAIOptions, Prices, mask, parse_address
-from lmmscore.yamlfile import complaints, load_yaml, parse_yaml
+from lmmscore.yaml_files import complaints, load_yaml, parse_yaml
 
 FILE_NAME = "judges.yaml"
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
