@@ -298,7 +298,8 @@ class _Reader:
         try:
             yield from read_item_rows(path)
         except FileProblem as error:
-            self._problem(str(path), "unreadable-items", str(error).removeprefix(f"{path}: "))
+            place, says = _place_and_text(path, str(error))
+            self._problem(place, "unreadable-items", says)
 
     def _refuse_duplicates(self, rows: list[tuple[str, Row]]) -> None:
         first: dict[str, str] = {}
@@ -441,6 +442,14 @@ def read_item_rows(path: Path) -> Iterator[tuple[str, Row]]:
         for line, cells in zip(table.lines, table.rows, strict=True):
             row = {key: value for key, value in cells.items() if value is not None}
             yield f"{table.where}, line {line}", row
+
+
+def _place_and_text(path: Path, message: str) -> tuple[str, str]:
+    """Split `FILE:LINE: what is wrong` so that the place is said once."""
+    found = re.match(r":(\d+): ", message.removeprefix(str(path)))
+    if found is None:
+        return str(path), message.removeprefix(f"{path}: ")
+    return f"{path}, line {found[1]}", message.removeprefix(f"{path}{found[0]}")
 
 
 def _present(paths: Mapping[str, Path | None]) -> dict[str, Path]:

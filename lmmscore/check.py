@@ -65,32 +65,57 @@ def _words(text: str) -> str:
 def unused_pictures(benchmark: Benchmark) -> list[Problem]:
     """Return a warning for every folder with pictures that belong to no item and no method.
 
-    A mistyped method or task leaves its folder behind, unused.
+    A mistyped method or task leaves its folder behind, unused. Only folders of pictures that are
+    used and the folders beside them are looked into: the root may be as wide as a home folder.
     """
     used: set[Path] = set()
     for item in benchmark.items:
         used.update(item.images.values())
         used.update(item.edits.values())
+    folders = {path.parent for path in used}
+    known = set(folders)
+    for folder in folders:
+        known.update(folder.parents)
+
+    left: dict[Path, list[str]] = {}
+    for folder in folders:
+        left[folder] = [name for name in _pictures_in(folder) if folder / name not in used]
+        if folder == benchmark.root:
+            continue
+        for beside in _folders_in(folder.parent):
+            if beside not in known and beside not in left:
+                left.update(_pictures_below(beside))
 
     problems = []
-    for here, folders, names in os.walk(benchmark.root):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        folder = Path(here)
-        if folder != benchmark.root and _is_a_run(names):
-            folders.clear()
-            continue
-        pictures = [name for name in names if Path(name).suffix.lower() in IMAGE_SUFFIXES]
-        left = sorted(name for name in pictures if folder / name not in used)
-        if left:
-            examples = ", ".join(left[:3]) + (" …" if len(left) > 3 else "")
-            count = "1 picture" if len(left) == 1 else f"{len(left)} pictures"
+    for folder, names in sorted(left.items()):
+        if names:
+            examples = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
+            count = "1 picture" if len(names) == 1 else f"{len(names)} pictures"
             says = f"{count} that nothing uses: {examples}"
             problems.append(Problem(str(folder), "unused-pictures", says, level="warning"))
     return problems[:_MOST_FOLDERS]
 
 
-def _is_a_run(names: list[str]) -> bool:
-    return "run.yaml" in names or "ledger.sqlite" in names
+def _pictures_below(folder: Path) -> dict[Path, list[str]]:
+    """Return the pictures of a folder and of the folders below it; runs of ours are left out."""
+    found: dict[Path, list[str]] = {}
+    for here, folders, names in os.walk(folder):
+        if "run.yaml" in names or len(found) > _MOST_FOLDERS:
+            folders.clear()
+            continue
+        found[Path(here)] = _pictures_in(Path(here))
+    return found
+
+
+def _pictures_in(folder: Path) -> list[str]:
+    names = os.listdir(folder)  # noqa: PTH208 - names are wanted
+    return sorted(name for name in names if Path(name).suffix.lower() in IMAGE_SUFFIXES)
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    with os.scandir(folder) as entries:
+        folders = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    return [folder / name for name in folders if not name.startswith(".")]
 
 
 def _item_problems(item: Item) -> list[Problem]:

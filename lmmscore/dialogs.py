@@ -176,9 +176,9 @@ class Dialog(_Strict):
     @cached_property
     def digest(self) -> str:
         """Identifies what is said and read, whatever the layout of the file."""
-        return hashlib.sha256(
-            json.dumps(self.model_dump(mode="json"), sort_keys=True).encode()
-        ).hexdigest()
+        # A definition is shown to human raters only: with or without it, the judge is asked the same.
+        described = self.model_dump(mode="json", exclude={"factors": {"__all__": {"definition"}}})
+        return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
 
     def factor(self, key: str) -> Factor:
         """Return the factor of that key."""

@@ -12,9 +12,9 @@ import yaml
 
 from lmmscore.dialogs import IMAGE_KINDS
 from lmmscore.errors import DialogError, FileProblem, nearest
+from lmmscore.importers.dialogs.chat import avoids_ties, turns_of
 from lmmscore.importers.dialogs.factors import factors_of_chat, open_scales, parse_scale
 from lmmscore.importers.dialogs.prompt import turn_of
-from lmmscore.importing.chat import avoids_ties, turns_of
 from lmmscore.scales import OPEN, OverallRule, Scale
 from lmmscore.transcripts import load_transcript
 from lmmscore.yaml_files import read_text

@@ -1,1 +1,0 @@
-"""Chat transcripts as dialogs."""
