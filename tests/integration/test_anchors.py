@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 import lmmscore
+from lmmscore.anchors import drift
 from lmmscore.cli import lmmscore as command_line
 from lmmscore.conversation import Conversation
-from lmmscore.drift import drift
 from lmmscore.errors import BenchmarkError
 from lmmscore.resources import bundled
 from tests.conftest import ScriptedJudge, bulleted

@@ -438,4 +438,4 @@ def test_many_pictures_are_looked_at_once(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "listdir", counted)
         assert len(made(tmp_path).items) == 1000
-    assert listed < 20
+    assert listed < 50  # the layouts themselves are listed, too

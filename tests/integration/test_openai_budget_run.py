@@ -14,7 +14,7 @@ from lmmscore.api import run
 from lmmscore.errors import BudgetExhausted, ServerAway
 from lmmscore.judges.options import Prices
 from lmmscore.ledger import Ledger
-from lmmscore.runs import Run
+from lmmscore.run_folder import Run
 from tests.loopback import Server, playing, serving
 
 PRICES = Prices(input=10.0, output=30.0)

@@ -19,11 +19,12 @@ from rich.console import Console
 
 import lmmscore
 from lmmscore.api import Hooks
+from lmmscore.execution.base import Listeners
 from lmmscore.records import Outcome, Reply, Usage
 from lmmscore.report.harmless import harmless
 from lmmscore.report.progress import Progress, duration, in_place, short
-from lmmscore.runner import Listeners, Result
-from lmmscore.session import Ending, Exchange
+from lmmscore.scores import Result
+from lmmscore.session import Ending, Exchange, Question
 from tests.loopback import Server, serving
 
 DEMO = Path(__file__).parents[2] / "media" / "demo"
@@ -55,7 +56,7 @@ class Meter:
 
 def exchange(*, recalled: bool = False, cost_usd: float | None = None) -> Exchange:
     reply = Reply("fine", usage=Usage(1000, 50), cost_usd=cost_usd)
-    return Exchange("source", None, "?", (), reply, recalled, "key")
+    return Exchange(Question("source", None, "?"), reply, recalled, "key")
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +75,10 @@ def unscored(result: Result, reason: str) -> Result:
     scores = tuple(
         replace(row, score=None, outcome=Outcome.REFUSED, reason=reason) for row in result.scores
     )
-    played = tuple(replace(each, failure=Ending(Outcome.REFUSED, reason)) for each in result.played)
+    failure = Ending(Outcome.REFUSED, reason)
+    played = tuple(
+        replace(each, done=replace(each.done, failure=failure)) for each in result.played
+    )
     return Result(result.unit, played, scores)
 
 

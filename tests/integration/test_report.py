@@ -33,7 +33,7 @@ from lmmscore.report.page.inert import digest_source, inert_json, policy
 from lmmscore.report.page.judged import Judged
 from lmmscore.report.page.names import APART, slug
 from lmmscore.report.page.summary import coverage, facts, spent
-from lmmscore.runs import Run, open_run
+from lmmscore.run_folder import Run, open_run
 from tests import hostile
 
 DEMO = Path(__file__).parents[2] / "media" / "demo"

@@ -15,7 +15,7 @@ import lmmscore
 from lmmscore.conversation import Conversation
 from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.records import Reply
-from lmmscore.runlock import RunLock
+from lmmscore.run_folder import RunLock
 from tests.conftest import ScriptedJudge, fair_answer
 
 Maker = Callable[..., Path]
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 HOLD = """
 import sys, time
 from pathlib import Path
-from lmmscore.runlock import RunLock
+from lmmscore.run_folder import RunLock
 lock = RunLock(Path(sys.argv[1]))
 print("held", flush=True)
 time.sleep(60)

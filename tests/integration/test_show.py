@@ -15,7 +15,7 @@ from lmmscore.cli import lmmscore as program
 from lmmscore.cli.show import find
 from lmmscore.errors import LmmscoreError
 from lmmscore.report.terminal_talk import print_talks
-from lmmscore.runs import Run
+from lmmscore.run_folder import Run
 from tests import hostile
 
 DEMO = Path(__file__).parents[2] / "media" / "demo"

@@ -14,7 +14,7 @@ from PIL import Image
 
 from lmmscore.benchmark import load_benchmark
 from lmmscore.check import check_benchmark
-from lmmscore.dialogs import load_dialog
+from lmmscore.dialog import load_dialog
 from lmmscore.errors import DialogError, ImageProblem, LmmscoreError
 from lmmscore.images import load_rgb, read_header
 from lmmscore.importers.dialogs.document import _scale_typed, can_be_set, import_document

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from lmmscore.dialogs import Dialog, dialog_names, load, load_dialog
+from lmmscore.dialog import Dialog, dialog_names, load, load_dialog
 from lmmscore.errors import DialogError
-from lmmscore.planning import load_protocol
+from lmmscore.plan import load_protocol
 from lmmscore.resources import bundled
 from lmmscore.session import script
 

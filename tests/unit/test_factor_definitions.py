@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from lmmscore.dialogs import Dialog, load_dialog
+from lmmscore.dialog import Dialog, load_dialog
 from lmmscore.resources import bundled
 
 PATHS = sorted(bundled("dialogs").glob("*.yaml"))

@@ -11,10 +11,10 @@ import lmmscore
 PACKAGE = Path(lmmscore.__file__).parent
 
 ORDER = """
-errors arguments records csvsafe whiskers images templates scales yaml_files resources tables picture_files
-benchmark check dialogs transcripts conversation ledger judges parsing justifications importers schemas
-session orders scores factorcolumns ratings scorelayouts scorefiles leaderboard planning runner anchors drift
-runlock runs replaying agreement forecast api report interactive cli
+errors registry arguments records csvsafe whiskers images templates scales yaml_files resources
+tables picture_files benchmark check dialog transcripts conversation ledger parsing justifications
+session plan scores judges factorcolumns ratings scorelayouts scorefiles leaderboard run_folder
+execution anchors importers replaying agreement forecast report api cli
 """.split()
 """Later ones may import earlier ones, never the reverse. A package counts as one."""
 

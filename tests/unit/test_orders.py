@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmmscore.orders import Order, order_of
+from lmmscore.plan import Order, order_of
 
 
 def order(

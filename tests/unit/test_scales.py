@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from lmmscore.dialogs import load_dialog
+from lmmscore.dialog import load_dialog
 from lmmscore.scales import Scale, geometric_mean, overall, show, weights_of
 
 

@@ -5,10 +5,9 @@ import json
 import jsonschema
 import pytest
 
-from lmmscore.dialogs import load_dialog
+from lmmscore.dialog import load_dialog, reply_schema
 from lmmscore.errors import DialogError
-from lmmscore.planning import load_protocol
-from lmmscore.schemas import reply_schema
+from lmmscore.plan import load_protocol
 
 
 def test_the_schema_admits_exactly_the_scale() -> None:

@@ -8,14 +8,15 @@ import pytest
 
 from lmmscore.benchmark import load_benchmark
 from lmmscore.conversation import Conversation
-from lmmscore.dialogs import Dialog, load_dialog
+from lmmscore.dialog import Dialog, load_dialog
 from lmmscore.errors import ContentFiltered, JudgeError
+from lmmscore.execution.local import play
 from lmmscore.images import Pictures, Recipe
 from lmmscore.judges.recorded import Recorded
 from lmmscore.ledger import Ledger
 from lmmscore.records import OVERALL, Item, Outcome, Reply, Score
 from lmmscore.scores import scores_of, slips
-from lmmscore.session import Played, Session, play, script
+from lmmscore.session import Played, Session, script
 from tests.conftest import Answer, ScriptedJudge, bulleted, fair_answer
 
 Maker = Callable[..., Path]
@@ -59,7 +60,7 @@ def overalls(result: Played) -> list[Score]:
 def test_all_stages_are_played_in_order(tmp_path: Path, make_benchmark: Maker) -> None:
     """Greet, explain, source, factors, each edit, scores, overall: with two edits that is eight turns."""
     result, judge = played(tmp_path, make_benchmark(), fair_answer)
-    names = [exchange.turn for exchange in result.exchanges]
+    names = [exchange.question.turn for exchange in result.exchanges]
     assert names == ["greeting", "step-1", "source", "step-2", "edit", "edit", "scores", "overall"]
     assert [len(c.messages) for c in judge.asked] == [1, 3, 5, 7, 9, 11, 13, 15]
     assert outcomes(result) == ["scored", "scored"]
@@ -111,9 +112,9 @@ def test_a_missing_factor_is_asked_for_exactly(tmp_path: Path, make_benchmark: M
     result, judge = played(
         tmp_path, make_benchmark(), scoring(broken, bulleted([(6, 7, 5, 4), (5, 5, 5, 5)]))
     )
-    repair = next(e for e in result.exchanges if e.repair)
-    assert "Image 1, S_real: no score was found" in repair.question
-    assert "Image 2" not in repair.question.split("Please write")[0]
+    repair = next(e.question for e in result.exchanges if e.question.repair)
+    assert "Image 1, S_real: no score was found" in repair.text
+    assert "Image 2" not in repair.text.split("Please write")[0]
     assert [row.score for row in scores_of(result)][3] == 4
     assert result.repairs == 1
     assert len(judge.asked) == 9

@@ -6,11 +6,11 @@ import pkgutil
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from lmmscore.errors import LmmscoreError, nearest
+from lmmscore.errors import LmmscoreError
+from lmmscore.registry import Registry
 
 if TYPE_CHECKING:
     from lmmscore.importers.pictures.folder_tree import Tree
@@ -117,15 +117,10 @@ class PictureLayout:
     take: Callable[[Tree, Choices], Found]
 
 
-# The registry
-
-_REGISTERED: dict[str, PictureLayout] = {}
 _PACKAGE = "lmmscore.importers.pictures.layouts"
 
-
-def register(layout: PictureLayout) -> None:
-    """Enter a layout. Called once, at the end of the layout's own file."""
-    _REGISTERED[layout.name] = layout
+LAYOUTS: Registry[PictureLayout] = Registry("layout", _PACKAGE)
+"""Each file in layouts/ registers the layout that is named like it."""
 
 
 def layout_names() -> list[str]:
@@ -136,18 +131,16 @@ def layout_names() -> list[str]:
 
 def all_layouts() -> dict[str, PictureLayout]:
     """Return every layout by name."""
-    for name in layout_names():
-        import_module(f"{_PACKAGE}.{name}")
-    return {name: _REGISTERED[name] for name in layout_names()}
+    return {name: LAYOUTS.get(name) for name in LAYOUTS.names()}
 
 
 def choose(tree: Tree, choices: Choices, name: str | None = None) -> tuple[PictureLayout, Guess]:
     """Return the layout of a folder and why. Raises LayoutError where none or several fit."""
-    layouts = all_layouts()
     if name is not None:
-        layout = _named(name, layouts)
+        layout = LAYOUTS.get(name)
         return layout, layout.look(tree, choices) or Guess(0.0, "as you said")
 
+    layouts = all_layouts()
     guesses: list[tuple[Guess, PictureLayout]] = []
     for layout in layouts.values():
         guess = layout.look(tree, choices)
@@ -163,13 +156,6 @@ def choose(tree: Tree, choices: Choices, name: str | None = None) -> tuple[Pictu
 
     guess, layout = guesses[0]
     return layout, guess
-
-
-def _named(name: str, layouts: Mapping[str, PictureLayout]) -> PictureLayout:
-    if name not in layouts:
-        hint = nearest(name, layouts)
-        raise LayoutError(f"no layout {name!r}{hint}; known: {', '.join(layouts)}")
-    return layouts[name]
 
 
 def _nothing_fits(

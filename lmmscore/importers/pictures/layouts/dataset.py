@@ -22,6 +22,7 @@ from lmmscore.importers.pictures.arrow_files import (
 from lmmscore.importers.pictures.base import (
     DEFAULT_TASK,
     IMAGE_ROLES,
+    LAYOUTS,
     Choices,
     Found,
     FoundItem,
@@ -32,7 +33,6 @@ from lmmscore.importers.pictures.base import (
     ending,
     file_inside,
     listed,
-    register,
 )
 from lmmscore.importers.pictures.folder_tree import Tree, role_of
 from lmmscore.importers.pictures.instructions import find_column, plain
@@ -304,4 +304,4 @@ def suffix_of(data: bytes) -> str:
     return ".png"
 
 
-register(PictureLayout("dataset", LOOKS_LIKE, look, take))
+LAYOUTS.register("dataset")(PictureLayout("dataset", LOOKS_LIKE, look, take))

@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from lmmscore.errors import FileProblem
 from lmmscore.importers.pictures.base import (
+    LAYOUTS,
     Choices,
     Found,
     FoundItem,
@@ -27,7 +28,6 @@ from lmmscore.importers.pictures.base import (
     listed,
     name_items,
     natural,
-    register,
 )
 from lmmscore.importers.pictures.folder_tree import Tree, is_container, role_of
 from lmmscore.importers.pictures.instructions import plain, read_cells
@@ -350,4 +350,4 @@ def _is_heading(instruction: str) -> bool:
     return len(instruction) < 30 and "instruct" in plain(instruction)
 
 
-register(PictureLayout("editeval", LOOKS_LIKE, look, take))
+LAYOUTS.register("editeval")(PictureLayout("editeval", LOOKS_LIKE, look, take))

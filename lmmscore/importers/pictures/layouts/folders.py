@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from lmmscore.errors import nearest
 from lmmscore.importers.pictures.base import (
     DEFAULT_TASK,
+    LAYOUTS,
     Choices,
     Found,
     FoundItem,
@@ -20,7 +21,6 @@ from lmmscore.importers.pictures.base import (
     listed,
     name_items,
     natural,
-    register,
 )
 from lmmscore.importers.pictures.folder_tree import (
     PLAIN_NAMES,
@@ -260,4 +260,4 @@ def _no_sources(tree: Tree) -> LayoutError:
     )
 
 
-register(PictureLayout("folders", LOOKS_LIKE, look, take))
+LAYOUTS.register("folders")(PictureLayout("folders", LOOKS_LIKE, look, take))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from lmmscore.importers.pictures.base import (
+    LAYOUTS,
     Choices,
     Found,
     FoundItem,
@@ -22,7 +23,6 @@ from lmmscore.importers.pictures.base import (
     listed,
     name_items,
     natural,
-    register,
 )
 from lmmscore.importers.pictures.folder_tree import Tree, role_of
 
@@ -155,4 +155,4 @@ def _templates(tree: Tree, items: list[FoundItem], prefix: str, slot: str) -> di
     return templates
 
 
-register(PictureLayout("gedit", LOOKS_LIKE, look, take))
+LAYOUTS.register("gedit")(PictureLayout("gedit", LOOKS_LIKE, look, take))

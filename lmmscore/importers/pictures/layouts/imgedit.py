@@ -13,6 +13,7 @@ from typing import Any
 
 from lmmscore.errors import FileProblem
 from lmmscore.importers.pictures.base import (
+    LAYOUTS,
     Choices,
     Found,
     FoundItem,
@@ -25,7 +26,6 @@ from lmmscore.importers.pictures.base import (
     listed,
     name_items,
     natural,
-    register,
 )
 from lmmscore.importers.pictures.folder_tree import Tree, is_container
 from lmmscore.yaml_files import read_text
@@ -182,4 +182,4 @@ def _notes(
     return notes
 
 
-register(PictureLayout("imgedit", LOOKS_LIKE, look, take))
+LAYOUTS.register("imgedit")(PictureLayout("imgedit", LOOKS_LIKE, look, take))

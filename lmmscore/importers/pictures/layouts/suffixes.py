@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from lmmscore.importers.pictures.base import (
     DEFAULT_TASK,
     IMAGE_ROLES,
+    LAYOUTS,
     Choices,
     Found,
     FoundItem,
@@ -20,7 +21,6 @@ from lmmscore.importers.pictures.base import (
     listed,
     name_items,
     natural,
-    register,
 )
 from lmmscore.importers.pictures.folder_tree import Tree, role_of
 
@@ -225,4 +225,4 @@ def _templates(groups: list[_Group], slot: str, in_tasks: bool) -> dict[str, str
     return templates
 
 
-register(PictureLayout("suffixes", LOOKS_LIKE, look, take))
+LAYOUTS.register("suffixes")(PictureLayout("suffixes", LOOKS_LIKE, look, take))

@@ -16,6 +16,7 @@ from typing import Any
 from lmmscore.errors import FileProblem, ImageProblem
 from lmmscore.images import draw_over
 from lmmscore.importers.pictures.base import (
+    LAYOUTS,
     Choices,
     Found,
     FoundItem,
@@ -27,7 +28,6 @@ from lmmscore.importers.pictures.base import (
     listed,
     name_items,
     natural,
-    register,
 )
 from lmmscore.importers.pictures.folder_tree import Tree
 from lmmscore.yaml_files import read_text
@@ -274,4 +274,4 @@ def _mark(item: FoundItem, source: Path, layer: Path, pictures: Path) -> None:
         return
 
 
-register(PictureLayout("vibe", LOOKS_LIKE, look, take))
+LAYOUTS.register("vibe")(PictureLayout("vibe", LOOKS_LIKE, look, take))

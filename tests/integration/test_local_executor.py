@@ -11,9 +11,9 @@ import lmmscore
 from lmmscore.api import Hooks
 from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeError, LedgerError, LmmscoreError
+from lmmscore.execution.base import Executor, Listeners
 from lmmscore.ledger import Ledger
 from lmmscore.records import Reply
-from lmmscore.runner import Listeners, Runner
 from tests.conftest import ScriptedJudge, fair_answer
 
 Maker = Callable[..., Path]
@@ -131,7 +131,7 @@ def test_what_was_broken_off_says_why_to_those_who_wait(
     tmp_path: Path, make_benchmark: Maker
 ) -> None:
     """After a break the runner's error names the cause, for whoever holds the runner."""
-    runners: list[Runner] = []
+    runners: list[Executor] = []
     judge = ScriptedJudge(lambda _: 1 // 0)  # type: ignore[arg-type, return-value]
     with pytest.raises(ZeroDivisionError):
         lmmscore.run(

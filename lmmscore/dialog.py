@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from lmmscore.errors import DialogError, FileProblem, nearest
 from lmmscore.records import OVERALL
 from lmmscore.resources import bundled
-from lmmscore.scales import Factor, OverallRule, weights_of
+from lmmscore.scales import Factor, OverallRule, Scale, weights_of
 from lmmscore.templates import fill, ordinal, slots_of
 from lmmscore.yaml_files import load_yaml, validate
 
@@ -381,3 +381,33 @@ def task_title(task: str) -> str:
 def position_slots(position: int) -> dict[str, str]:
     """Return the slots that speak of the edit now shown."""
     return {"position": str(position), "ordinal": ordinal(position)}
+
+
+def reply_schema(form: JsonForm, factors: Sequence[Factor], slots: Mapping[str, str]) -> str:
+    """Return the JSON schema of a reply, as text: every factor, its scale and its justification."""
+    made = _object_schema({factor.key: _factor_schema(factor, form) for factor in factors})
+    under = fill(form.under, slots, "form.under")
+    return json.dumps(_object_schema({under: made}) if under else made)
+
+
+def _factor_schema(factor: Factor, form: JsonForm) -> dict[str, Any]:
+    # The justification first: a judge that has given its reasons scores after them.
+    parts: dict[str, Any] = {form.text: {"type": "string"}} if form.text else {}
+    return _object_schema({**parts, form.number: _number_schema(factor.scale)})
+
+
+def _number_schema(scale: Scale) -> dict[str, Any]:
+    if scale.values:
+        return {"type": "number", "enum": [float(value) for value in scale.values]}
+    if scale.integers:
+        return {"type": "integer", "enum": list(range(int(scale.low), int(scale.high) + 1))}
+    return {"type": "number", "minimum": float(scale.low), "maximum": float(scale.high)}
+
+
+def _object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
