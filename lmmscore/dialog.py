@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from lmmscore.bundled import bundled
 from lmmscore.errors import DialogError, FileProblem, nearest
 from lmmscore.records import OVERALL
+from lmmscore.resources import bundled
 from lmmscore.scales import Factor, OverallRule, Scale, weights_of
 from lmmscore.templates import fill, ordinal, slots_of
-from lmmscore.yamlfile import load_yaml, validate
+from lmmscore.yaml_files import load_yaml, validate
 
 IMAGE_KINDS = ("source", "reference", "marked", "edit")
 

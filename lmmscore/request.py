@@ -44,6 +44,8 @@ class Request:
     """Judge the chosen methods among these, which a run in the same folder has scored already."""
     settings: Mapping[str, str] = field(default_factory=dict)
     ledger: Path | None = None
+    root: Path | None = None
+    """The folder the pictures are in, in place of `root:` in benchmark.yaml."""
     max_side_px: int | None = None
     image_format: ImageFormat | None = None
     judge_options: Mapping[str, Any] = field(default_factory=dict)
@@ -100,7 +102,7 @@ def prepare(request: Request, judge: str = "") -> Prepared:
     if replayed is not None and request.dialog not in (None, replayed.manifest.dialog):
         replayed = None
     protocol = _protocol(request, replayed)
-    whole = load_benchmark(request.benchmark)
+    whole = load_benchmark(request.benchmark, request.root)
     folder = request.out or default_folder(whole.name, protocol.name, judge)
     resumed = Run(folder) if (folder / "run.yaml").is_file() and judge else None
     if replayed is not None:

@@ -32,7 +32,7 @@ from lmmscore.records import Outcome, Reply
 from lmmscore.scales import Factor, show
 from lmmscore.scores import read_scores, slips
 from lmmscore.session import Exchange, Played
-from lmmscore.yamlfile import load_yaml, validate
+from lmmscore.yaml_files import load_yaml, validate
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -47,6 +47,14 @@ def filled(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
     return value
 
 
+ROOT_OPTION: dict[str, Any] = {
+    "type": FilePath(path_type=Path),
+    "metavar": "FOLDER",
+    "help": "The folder the pictures are in, in place of `root:` in the file; needed where that "
+    "leads outside the file's own folder.",
+}
+
+
 def plan_options(command: Command) -> Command:
     """Add what `run` and `plan` have in common: what is judged, with which dialog, by which judge."""
     for option in reversed(_PLAN_OPTIONS):
@@ -83,6 +91,7 @@ _PLAN_OPTIONS = [
         "--task", "tasks", multiple=True, help="Only this task category; may be repeated."
     ),
     click.option("--item", "items", multiple=True, help="Only this item; may be repeated."),
+    click.option("--root", **ROOT_OPTION),
     click.option(
         "--method",
         "methods",

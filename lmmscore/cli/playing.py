@@ -14,8 +14,8 @@ from typing import TextIO
 import click
 
 from lmmscore.api import play_request, watching
+from lmmscore.check import names_given_away
 from lmmscore.execution.base import Executor, StopRequested
-from lmmscore.inspection import names_given_away
 from lmmscore.plan import Plan
 from lmmscore.request import Request
 from lmmscore.run_folder import Run

@@ -12,10 +12,10 @@ from click.testing import CliRunner, Result
 
 import lmmscore
 from lmmscore.anchors import drift
-from lmmscore.bundled import bundled
 from lmmscore.cli import lmmscore as command_line
 from lmmscore.conversation import Conversation
 from lmmscore.errors import BenchmarkError
+from lmmscore.resources import bundled
 from tests.conftest import ScriptedJudge, bulleted
 from tests.loopback import Server, playing, serving
 

@@ -1,4 +1,4 @@
-"""A folder a method, the same file names inside; sources in a folder of their own or beside the folders."""
+"""One folder per method with the same file names inside; sources in a folder of their own or loose."""
 
 from __future__ import annotations
 
@@ -7,24 +7,30 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from lmmscore.errors import nearest
-from lmmscore.layouts.base import (
+from lmmscore.importers.pictures.base import (
     DEFAULT_TASK,
+    LAYOUTS,
     Choices,
     Found,
     FoundItem,
     Guess,
     LayoutError,
+    PictureLayout,
     counted,
     ending,
     listed,
     name_items,
     natural,
 )
-from lmmscore.layouts.names import PLAIN_NAMES, is_container, role_names, role_of
-from lmmscore.layouts.tree import Tree
+from lmmscore.importers.pictures.folder_tree import (
+    PLAIN_NAMES,
+    Tree,
+    is_container,
+    role_names,
+    role_of,
+)
 
-NAME = "folders"
-LOOKS_LIKE = "source/ID.png, METHOD/ID.png: a folder a method, the same file names inside"
+LOOKS_LIKE = "source/ID.png, METHOD/ID.png: one folder per method, the same file names inside"
 
 Keyed = dict[str, PurePosixPath]
 """Pictures by their name inside a folder, without file type."""
@@ -36,26 +42,32 @@ class _Arrangement:
 
     roles: dict[str, tuple[str, Keyed]] = field(default_factory=dict)
     """By role: the folder (`""` for the top) and its pictures."""
+
     methods: dict[str, tuple[str, Keyed]] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
+
+    @property
+    def used(self) -> int:
+        """How many pictures have a place."""
+        placed = [*self.roles.values(), *self.methods.values()]
+        return sum(len(keyed) for _, keyed in placed)
 
 
 def look(tree: Tree, choices: Choices) -> Guess | None:
     """Guess from the names that the folders share."""
     task_first, parts = _arrangements(tree, choices)
-    used = sum(len(keyed) for part in parts.values() for _, keyed in part.methods.values())
-    methods = dict.fromkeys(name for part in parts.values() for name in part.methods)
-    if not parts or not methods:
+    methods = _methods(parts.values())
+    if not methods:
         shared = _shared_without_source(tree)
-        return (
-            Guess(0.3, f"{listed(shared)} share file names, but none is called a source")
-            if shared
-            else None
-        )
+        if not shared:
+            return None
+        return Guess(0.3, f"{listed(shared)} share file names, but none is named like a source")
+
     sources = {part.roles["source"][0] or "the files at the top" for part in parts.values()}
-    used += sum(len(keyed) for part in parts.values() for _, keyed in part.roles.values())
+    used = sum(part.used for part in parts.values())
     where = f", in {counted(len(parts), 'task folder')}" if task_first else ""
-    why = f"{counted(len(methods), 'folder')} ({listed(methods)}) repeat file names of {listed(sources)}{where}"
+    folders = f"{counted(len(methods), 'folder')} ({listed(methods)})"
+    why = f"{folders} repeat file names of {listed(sources)}{where}"
     return Guess(0.5 + 0.4 * used / len(tree.images), why)
 
 
@@ -70,24 +82,33 @@ def take(tree: Tree, choices: Choices) -> Found:
         raise LayoutError(
             f"{tree.root}: no folder {choices.source} with sources{hint}; see --source"
         )
-    items, left_out = [], []
+
+    fallback = choices.task or DEFAULT_TASK
+    items: list[FoundItem] = []
+    notes: list[str] = []
     for task, part in parts.items():
-        items += _items(tree, part, task if task_first else None, choices.task or DEFAULT_TASK)
-        left_out += part.left_out
-    nested = any(item.task != (choices.task or DEFAULT_TASK) for item in items) and not task_first
+        items += _items(tree, part, task if task_first else None, fallback)
+        notes += part.left_out
+
+    nested = not task_first and any(item.task != fallback for item in items)
     slot = name_items(items)
-    methods = list(dict.fromkeys(name for part in parts.values() for name in part.methods))
     prefix = "{task}/" if task_first else ""
     inner = f"{{task}}/{slot}" if nested else slot
     templates = _templates(list(parts.values()), prefix, inner)
-    return Found(items, methods, tree.root, templates, [*left_out, *_orphans(parts.values())])
+    notes += _orphans(parts.values())
+    return Found(items, _methods(parts.values()), tree.root, templates, notes)
+
+
+def _methods(parts: Iterable[_Arrangement]) -> list[str]:
+    return list(dict.fromkeys(name for part in parts for name in part.methods))
 
 
 def _arrangements(tree: Tree, choices: Choices) -> tuple[bool, dict[str, _Arrangement]]:
-    """Return whether the folders at the top are tasks, and an arrangement of the whole or for each of them."""
+    """Return whether the top folders are tasks, and the arrangement of the whole or of each."""
     whole = _arrange(tree.images, choices)
     if whole is not None:
         return False, {"": whole}
+
     parts: dict[str, _Arrangement] = {}
     for top in tree.tops:
         inside = [PurePosixPath(*path.parts[1:]) for path in tree.under(top)]
@@ -98,6 +119,8 @@ def _arrangements(tree: Tree, choices: Choices) -> tuple[bool, dict[str, _Arrang
 
 
 def _moved(part: _Arrangement, top: str) -> _Arrangement:
+    """Return the arrangement with every path below a top folder."""
+
     def moved(keyed: Keyed) -> Keyed:
         return {key: PurePosixPath(top) / path for key, path in keyed.items()}
 
@@ -109,21 +132,17 @@ def _moved(part: _Arrangement, top: str) -> _Arrangement:
 def _arrange(
     images: Iterable[PurePosixPath], choices: Choices, loose_sources: bool = True
 ) -> _Arrangement | None:
-    """Return which folder is what, or None where no sources can be told."""
+    """Return which folder is what, or None where the sources cannot be told."""
     images = list(images)
-    tops = list(dict.fromkeys(path.parts[0] for path in images if len(path.parts) > 1))
-    folders: dict[str, Keyed] = {}
-    containers = [top for top in tops if is_container(top) and _holds_folders(images, top)]
-    for path in images:
-        depth = 2 if path.parts[0] in containers else 1
-        if len(path.parts) > depth:
-            folder = "/".join(path.parts[:depth])
-            folders.setdefault(folder, {})["/".join(path.with_suffix("").parts[depth:])] = path
+    containers = _containers(images)
+    folders = _pictures_by_folder(images, containers)
+
     found = _Arrangement()
     for folder, keyed in folders.items():
         role = "source" if folder == choices.source else role_of(PurePosixPath(folder).name)
         if role and (role not in found.roles or folder == choices.source):
             found.roles[role] = (folder, keyed)
+
     if "source" not in found.roles and loose_sources:
         loose = {path.stem: path for path in images if len(path.parts) == 1}
         if loose:
@@ -133,13 +152,30 @@ def _arrange(
         if len(plain) != 1 or len(folders) < 2:
             return None
         found.roles["source"] = (plain[0], folders[plain[0]])
+
     _sort_methods(found, folders, containers)
     return found
 
 
-def _holds_folders(images: list[PurePosixPath], top: str) -> bool:
-    inside = [path for path in images if path.parts[0] == top]
-    return all(len(path.parts) > 2 for path in inside)
+def _containers(images: list[PurePosixPath]) -> list[str]:
+    """Return the top folders such as `outputs/` that hold nothing but folders."""
+    depths: dict[str, int] = {}
+    for path in images:
+        if len(path.parts) > 1:
+            top = path.parts[0]
+            depths[top] = min(depths.get(top, len(path.parts)), len(path.parts))
+    return [top for top, depth in depths.items() if depth > 2 and is_container(top)]
+
+
+def _pictures_by_folder(images: list[PurePosixPath], containers: list[str]) -> dict[str, Keyed]:
+    folders: dict[str, Keyed] = {}
+    for path in images:
+        depth = 2 if path.parts[0] in containers else 1
+        if len(path.parts) > depth:
+            folder = "/".join(path.parts[:depth])
+            key = "/".join(path.with_suffix("").parts[depth:])
+            folders.setdefault(folder, {})[key] = path
+    return folders
 
 
 def _sort_methods(found: _Arrangement, folders: dict[str, Keyed], containers: list[str]) -> None:
@@ -149,12 +185,12 @@ def _sort_methods(found: _Arrangement, folders: dict[str, Keyed], containers: li
         if folder in taken:
             continue
         name = PurePosixPath(folder).name
-        if role_of(name) or not known & set(keyed) or (containers and "/" not in folder):
-            why = (
-                "none of its names is a source's"
-                if not known & set(keyed)
-                else "it is not among the methods"
-            )
+        why = ""
+        if not known & set(keyed):
+            why = "none of its names is a source's"
+        elif role_of(name) or (containers and "/" not in folder):
+            why = "it is not among the methods"
+        if why:
             found.left_out.append(f"left out {folder}/ ({counted(len(keyed), 'picture')}): {why}")
         else:
             found.methods[name] = (folder, keyed)
@@ -176,21 +212,24 @@ def _items(tree: Tree, part: _Arrangement, task: str | None, fallback: str) -> l
 
 
 def _templates(parts: list[_Arrangement], prefix: str, inner: str) -> dict[str, str]:
-    """Return templates where all tasks name their folders alike; whether they fit is checked by the writer."""
+    """Return templates as the first task suggests; the writer checks that they fit the others."""
     templates = {}
     for role, (folder, _) in parts[0].roles.items():
-        paths = [
-            path for part in parts if role in part.roles for path in part.roles[role][1].values()
-        ]
-        templates[role] = prefix + (f"{folder}/" if folder else "") + inner + ending(paths)
+        paths: list[PurePosixPath] = []
+        for part in parts:
+            if role in part.roles:
+                paths += part.roles[role][1].values()
+        above = f"{folder}/" if folder else ""
+        templates[role] = prefix + above + inner + ending(paths)
+
+    edits: list[PurePosixPath] = []
+    for part in parts:
+        for _, keyed in part.methods.values():
+            edits += keyed.values()
     folder = next(iter(parts[0].methods.values()))[0]
-    above = folder.rpartition("/")[0]
-    edits = [
-        path for part in parts for _, keyed in part.methods.values() for path in keyed.values()
-    ]
-    templates["edit"] = (
-        prefix + (f"{above}/" if above else "") + "{method}/" + inner + ending(edits)
-    )
+    container = folder.rpartition("/")[0]
+    above = f"{container}/" if container else ""
+    templates["edit"] = prefix + above + "{method}/" + inner + ending(edits)
     return templates
 
 
@@ -207,10 +246,9 @@ def _orphans(parts: Iterable[_Arrangement]) -> list[str]:
 
 
 def _shared_without_source(tree: Tree) -> list[str]:
-    keys = {
-        top: {"/".join(path.with_suffix("").parts[1:]) for path in tree.under(top)}
-        for top in tree.tops
-    }
+    keys = {}
+    for top in tree.tops:
+        keys[top] = {"/".join(path.with_suffix("").parts[1:]) for path in tree.under(top)}
     return [top for top in keys if any(keys[top] & keys[other] for other in keys if other != top)]
 
 
@@ -220,3 +258,6 @@ def _no_sources(tree: Tree) -> LayoutError:
         f"{tree.root}: no folder of sources; seen: {seen}. Name one of {role_names('source')}, "
         "or say which it is with --source FOLDER"
     )
+
+
+LAYOUTS.register("folders")(PictureLayout("folders", LOOKS_LIKE, look, take))

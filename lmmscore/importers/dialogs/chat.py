@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lmmscore.dialog import load_dialog, task_title
-from lmmscore.importing.inference import factors_of_chat
+from lmmscore.importers.dialogs.factors import factors_of_chat
 from lmmscore.parsing import read_overall, read_text
 from lmmscore.scales import OPEN, Factor
 from lmmscore.templates import cardinal, escape, ordinal

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from lmmscore.importing.inference import factors_of_json
+from lmmscore.importers.dialogs.factors import factors_of_json
 from lmmscore.scales import OPEN
 from lmmscore.templates import escape
 

@@ -1,7 +1,8 @@
-"""ImgEdit-Bench outputs: basic_edit.json, the originals it names, and a folder of KEY.png for each method.
+"""ImgEdit-Bench outputs: basic_edit.json, the originals it names, and one folder per method.
 
-As its evaluation code reads them: https://github.com/PKU-YuanGroup/ImgEdit, folder Benchmark. The keys of the JSON name
-the edits; `id` is the path of the original, `edit_type` the task, `prompt` the instruction.
+As its evaluation code reads them: https://github.com/PKU-YuanGroup/ImgEdit, folder Benchmark. The
+keys of the JSON name the edits (METHOD/KEY.png); `id` is the path of the original, `edit_type` the
+task, `prompt` the instruction.
 """
 
 from __future__ import annotations
@@ -11,24 +12,28 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from lmmscore.errors import FileProblem
-from lmmscore.layouts.base import (
+from lmmscore.importers.pictures.base import (
+    LAYOUTS,
     Choices,
     Found,
     FoundItem,
     Guess,
     LayoutError,
+    PictureLayout,
     counted,
     ending,
+    file_inside,
     listed,
     name_items,
     natural,
 )
-from lmmscore.layouts.names import is_container
-from lmmscore.layouts.tree import Tree
-from lmmscore.yamlfile import read_text
+from lmmscore.importers.pictures.folder_tree import Tree, is_container
+from lmmscore.yaml_files import read_text
 
-NAME = "imgedit"
-LOOKS_LIKE = 'basic_edit.json ({"KEY": {"id": "animal/1.jpg", "prompt": …, "edit_type": …}}), originals, METHOD/KEY.png'
+LOOKS_LIKE = (
+    'basic_edit.json ({"KEY": {"id": "animal/1.jpg", "prompt": …, "edit_type": …}}), '
+    "originals, METHOD/KEY.png"
+)
 
 Entries = dict[str, dict[str, Any]]
 
@@ -40,7 +45,8 @@ def look(tree: Tree, choices: Choices) -> Guess | None:
         return None
     path, entries = listing
     methods = _methods(tree, entries, _originals(tree, entries, choices))
-    why = f"{path.name} has {counted(len(entries), 'entry', 'entries')} with id, prompt and edit_type, as ImgEdit's"
+    count = counted(len(entries), "entry", "entries")
+    why = f"{path.name} has {count} with id, prompt and edit_type, as ImgEdit's"
     return Guess(0.96, f"{why}; edits named by its keys in {listed(methods) or 'no folder'}")
 
 
@@ -52,31 +58,36 @@ def take(tree: Tree, choices: Choices) -> Found:
     path, entries = listing
     originals = _originals(tree, entries, choices)
     methods = _methods(tree, entries, originals)
+
     items = []
     for key in sorted(entries, key=natural):
-        item = FoundItem(str(entries[key].get("edit_type") or "all"), key)
-        item.instruction = str(entries[key]["prompt"])
-        item.fields["original"] = str(entries[key]["id"])
-        if originals is not None and (originals / item.fields["original"]).is_file():
-            item.images["source"] = originals / item.fields["original"]
+        entry = entries[key]
+        item = FoundItem(str(entry.get("edit_type") or "all"), key)
+        item.instruction = str(entry["prompt"])
+        item.fields["original"] = str(entry["id"])
+        original = file_inside(originals, entry["id"]) if originals is not None else None
+        if original is not None:
+            item.images["source"] = original
         item.edits = {name: folder[key] for name, folder in methods.items() if key in folder}
         items.append(item)
+
     name_items(items)
     templates = _templates(tree.root, items, originals, methods)
-    return Found(
-        items, list(methods), tree.root, templates, _notes(items, originals, methods), [path]
-    )
+    notes = _notes(items, originals, methods)
+    return Found(items, list(methods), tree.root, templates, notes, [path])
 
 
 def _listing(tree: Tree, choices: Choices) -> tuple[Path, Entries] | None:
     """Return the JSON file of ImgEdit's form with the most entries."""
-    named = (
-        [choices.instructions]
-        if choices.instructions
-        else [tree.real(p) for p in tree.named(".json")]
-    )
-    found = [(path, entries) for path in named if (entries := _entries(path))]
-    return max(found, key=lambda entry: len(entry[1]), default=None)
+    paths = [tree.real(path) for path in tree.named(".json")]
+    if choices.instructions is not None:
+        paths = [choices.instructions]
+    best: tuple[Path, Entries] | None = None
+    for path in paths:
+        entries = _entries(path)
+        if entries and (best is None or len(entries) > len(best[1])):
+            best = (path, entries)
+    return best
 
 
 def _entries(path: Path) -> Entries | None:
@@ -86,14 +97,12 @@ def _entries(path: Path) -> Entries | None:
         data = json.loads(read_text(path))
     except (ValueError, RecursionError, FileProblem):
         return None
-    if not isinstance(data, dict) or not data:
+    if not isinstance(data, dict):
         return None
-    wanted = {"id", "prompt"}
-    return (
-        data
-        if all(isinstance(value, dict) and wanted <= set(value) for value in data.values())
-        else None
-    )
+    for entry in data.values():
+        if not isinstance(entry, dict) or not {"id", "prompt"} <= set(entry):
+            return None
+    return data or None
 
 
 def _originals(tree: Tree, entries: Entries, choices: Choices) -> Path | None:
@@ -101,33 +110,43 @@ def _originals(tree: Tree, entries: Entries, choices: Choices) -> Path | None:
     if choices.source:
         given = Path(choices.source)
         return given.absolute() if given.is_dir() else tree.root / choices.source
+
     wanted = [PurePosixPath(str(entry["id"])) for entry in entries.values()]
     known = set(tree.files)
-    folders = {PurePosixPath()} | {parent for path in tree.images for parent in path.parents}
-    hits = {folder: sum(folder / path in known for path in wanted) for folder in sorted(folders)}
-    best = max(hits, key=lambda folder: hits[folder])
-    return tree.real(best) if hits[best] else None
+    folders = {PurePosixPath()}
+    for path in tree.images:
+        folders.update(path.parents)
+    best, most = PurePosixPath(), 0
+    for folder in sorted(folders):
+        hits = sum(folder / path in known for path in wanted)
+        if hits > most:
+            best, most = folder, hits
+    return tree.real(best) if most else None
 
 
 def _methods(tree: Tree, entries: Entries, originals: Path | None) -> dict[str, dict[str, Path]]:
     """Return pictures by method and key: every folder whose pictures are named by keys."""
     methods: dict[str, dict[str, Path]] = {}
     for folder, paths in tree.folders.items():
-        if (
-            originals is not None
-            and originals != tree.root
-            and tree.real(folder).is_relative_to(originals)
-        ):
+        if _holds_originals(tree, folder, originals):
             continue
         keyed = {path.stem: tree.real(path) for path in paths if path.stem in entries}
         if keyed:
-            telling = [
-                part
-                for part in folder.parts
-                if not is_container(part) and part.lower() != "imgedit"
-            ]
-            methods[telling[-1] if telling else folder.name or tree.root.resolve().name] = keyed
+            methods[_method_name(tree, folder)] = keyed
     return dict(sorted(methods.items(), key=lambda entry: natural(entry[0])))
+
+
+def _holds_originals(tree: Tree, folder: PurePosixPath, originals: Path | None) -> bool:
+    if originals is None or originals == tree.root:
+        return False
+    return tree.real(folder).is_relative_to(originals)
+
+
+def _method_name(tree: Tree, folder: PurePosixPath) -> str:
+    for part in reversed(folder.parts):
+        if not is_container(part) and part.lower() != "imgedit":
+            return part
+    return folder.name or tree.root.resolve().name
 
 
 def _templates(
@@ -137,18 +156,14 @@ def _templates(
         return {}
     name, keyed = next(iter(methods.items()))
     folder = next(iter(keyed.values())).parent
-    if (
-        not folder.is_relative_to(root)
-        or name not in folder.parts
-        or not originals.is_relative_to(root)
-    ):
+    inside = folder.is_relative_to(root) and originals.is_relative_to(root)
+    if not inside or name not in folder.parts:
         return {}
-    above = "/".join(
-        "{method}" if part == name else part for part in folder.relative_to(root).parts
-    )
+    parts = folder.relative_to(root).parts
+    above = "/".join("{method}" if part == name else part for part in parts)
     origin = originals.relative_to(root).as_posix()
-    edits = [path for by_key in methods.values() for path in by_key.values()]
     source = "{original}" if origin == "." else origin + "/{original}"
+    edits = [path for by_key in methods.values() for path in by_key.values()]
     return {"source": source, "edit": f"{above}/{{id}}{ending(edits)}"}
 
 
@@ -160,7 +175,11 @@ def _notes(
     if originals is None:
         notes.append("the originals were not found; give their folder with --source FOLDER")
     elif bare:
-        notes.append(f"{counted(len(bare), 'original')} not found: {listed(bare, 3)}")
+        count = counted(len(bare), "original")
+        notes.append(f"{count} not found in {originals}: {listed(bare, 3)}")
     if not methods:
         notes.append("no edits yet; put them as METHOD/KEY.png")
     return notes
+
+
+LAYOUTS.register("imgedit")(PictureLayout("imgedit", LOOKS_LIKE, look, take))

@@ -1,4 +1,4 @@
-"""Read Parquet files and data sets that Hugging Face `datasets` saved to disk, a batch at a time."""
+"""Parquet files, and data sets that Hugging Face `datasets` saved to disk, read in batches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Columns:
 
 
 def data_files(path: Path, split: str | None = None) -> list[Path]:
-    """Return the data files of one split. Raises FileProblem where there are several to choose from."""
+    """Return the data files of one split. Raises FileProblem where there are several splits."""
     if path.is_file():
         return [path]
     found = sorted(p for p in path.rglob("*.arrow") if not p.name.startswith(("cache-", "tmp")))
@@ -42,13 +42,15 @@ def data_files(path: Path, split: str | None = None) -> list[Path]:
 
 
 def _split_of(file: Path, root: Path) -> str:
-    """Return the split a file belongs to: `train` for train/data-00000-of-00002.arrow and train-00000-….parquet."""
+    """Return the split of a file: `train` for train/data-00000-of-00002.arrow."""
     match = _SHARD.fullmatch(file.stem)
     name = match["split"] if match else file.stem
     if name == "data" or file.suffix == ".arrow":
         return file.parent.name if file.parent != root else "all"
+    if match:
+        return name
     # Files that are not numbered shards (a.parquet, b.parquet) are parts of one table.
-    return name if match else file.parent.name if file.parent != root else "all"
+    return file.parent.name if file.parent != root else "all"
 
 
 def columns_of(file: Path) -> Columns:
@@ -67,11 +69,11 @@ def _declared_images(schema: Any) -> set[str]:
         features = note["info"]["features"]
     except (ValueError, KeyError, TypeError):
         return set()
-    return {
-        name
-        for name, feature in features.items()
-        if isinstance(feature, dict) and feature.get("_type") == "Image"
-    }
+    declared = set()
+    for name, feature in features.items():
+        if isinstance(feature, dict) and feature.get("_type") == "Image":
+            declared.add(name)
+    return declared
 
 
 def _is_image(kind: Any) -> bool:
@@ -117,10 +119,11 @@ def text_rows(path: Path) -> list[dict[str, str]]:
     if not files:
         raise FileProblem(f"{path}: no .parquet or .arrow files in this folder")
     names = list(columns_of(files[0]).text)
-    return [
-        {k: "" if v is None else str(v).strip() for k, v in row.items()}
-        for row in rows(files, names)
-    ]
+    return [_as_text(row) for row in rows(files, names)]
+
+
+def _as_text(row: dict[str, Any]) -> dict[str, str]:
+    return {key: "" if value is None else str(value).strip() for key, value in row.items()}
 
 
 def _schema(file: Path) -> Any:
@@ -156,7 +159,7 @@ def _batches(file: Path, columns: list[str]) -> Iterator[Any]:
 
 
 def _stream(file: Path) -> Any:
-    """Open an Arrow file: `datasets` writes the streaming form, other programs the one with an index."""
+    """Open an Arrow file: `datasets` writes the streaming form, others the one with an index."""
     import pyarrow
 
     source = pyarrow.memory_map(str(file))

@@ -1,4 +1,4 @@
-"""Load a YAML file strictly: no aliases, no duplicate keys, no unknown keys; every complaint names its line."""
+"""YAML files, read strictly: no aliases, no duplicate or unknown keys; complaints name the line."""
 
 from __future__ import annotations
 
@@ -17,13 +17,27 @@ MAX_BYTES = 64 * 1024 * 1024
 MAX_DEPTH = 50
 
 
+class Complaint(str):
+    """What is wrong with a file and what to do, as text, with a code to branch on."""
+
+    __slots__ = ("kind",)
+
+    kind: str
+
+    def __new__(cls, kind: str, says: str) -> Complaint:
+        """Return the text with its code: `unknown-key`, `missing-key` or `bad-value`."""
+        made = super().__new__(cls, says)
+        made.kind = kind
+        return made
+
+
 def load_yaml(path: Path) -> Any:
     """Return what the file holds as plain Python. Raises FileProblem naming file, line and remedy."""
     return parse_yaml(read_text(path), str(path))
 
 
 def read_text(path: Path) -> str:
-    """Return the file's text. Raises FileProblem where it is absent, unreadable, too large or not UTF-8."""
+    """Return the file's text. Raises FileProblem where it is absent, too large or not UTF-8."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise FileProblem(
@@ -65,16 +79,17 @@ def _complaint(error: yaml.YAMLError, where: str) -> str:
 
 
 def _refuse_what_unfolds(text: str, where: str) -> None:
-    """Look at the stream of events, which costs no stack and unfolds nothing, before anything is built from it."""
+    """Look at the stream of events, which unfolds nothing, before anything is built from it."""
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.AliasEvent):
             raise FileProblem(
                 f"{where}, line {_line(event)}: YAML aliases (*name) are not allowed; write it out"
             )
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
-            event, yaml.CollectionEndEvent
-        )
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
         if depth > MAX_DEPTH:
             raise FileProblem(f"{where}, line {_line(event)}: nested more than {MAX_DEPTH} deep")
 
@@ -101,36 +116,36 @@ def _refuse_duplicates(root: yaml.Node, where: str) -> None:
 
 
 def validate(model: type[Model], data: Any, where: str) -> Model:
-    """Return `data` as `model`. Raises FileProblem listing every complaint, with the nearest known key."""
+    """Return `data` as `model`. Raises FileProblem listing every complaint, with the nearest key."""
     problems = complaints(model, data)
     if isinstance(problems, BaseModel):
         return problems
     raise FileProblem(f"{where}: " + "\n  ".join(problems))
 
 
-def complaints(model: type[Model], data: Any) -> Model | list[str]:
+def complaints(model: type[Model], data: Any) -> Model | list[Complaint]:
     """Return the validated model, or every complaint about `data` as `place: what and what next`."""
     if not isinstance(data, dict):
-        return [f"expected a mapping of keys such as {', '.join(list(model.model_fields)[:4])}"]
+        keys = ", ".join(list(model.model_fields)[:4])
+        return [Complaint("bad-value", f"expected a mapping of keys such as {keys}")]
     try:
         return model.model_validate(data)
     except ValidationError as error:
         return [_one_complaint(model, dict(problem)) for problem in error.errors(include_url=False)]
 
 
-def _one_complaint(model: type[BaseModel], problem: dict[str, Any]) -> str:
+def _one_complaint(model: type[BaseModel], problem: dict[str, Any]) -> Complaint:
     location = [part for part in problem["loc"] if not str(part).startswith("function-")]
     place = ".".join(str(part + 1) if isinstance(part, int) else str(part) for part in location)
     if problem["type"] == "extra_forbidden":
         known = _known_keys(model, location[:-1])
         known_list = f"; known: {', '.join(known)}" if known else ""
         hint = nearest(str(location[-1]), known) or known_list
-        return f"{place}: unknown key{hint}"
+        return Complaint("unknown-key", f"{place}: unknown key{hint}")
     if problem["type"] == "missing":
-        return f"{place}: missing"
-    return (
-        f"{place}: {problem['msg'].removeprefix('Value error, ')}" if place else str(problem["msg"])
-    )
+        return Complaint("missing-key", f"{place}: missing")
+    says = str(problem["msg"]).removeprefix("Value error, ")
+    return Complaint("bad-value", f"{place}: {says}" if place else says)
 
 
 def _known_keys(model: type[BaseModel], location: list[Any]) -> list[str]:

@@ -1,8 +1,9 @@
-"""A folder looked at once: which pictures and which other files are in it."""
+"""A folder read once: which pictures and other files it holds, and what its names suggest."""
 
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -12,15 +13,38 @@ from lmmscore.images import IMAGE_SUFFIXES
 
 _IGNORED = {"__MACOSX", "__pycache__", "node_modules", "Thumbs.db", "desktop.ini"}
 
+_ROLES = {
+    "source": "source src srcs srcimg source_image input inputs input_image input_images "
+    "original originals orig original_images before raw source_images images_source gedit_asset",
+    "reference": "reference references ref refs gt gts ground_truth groundtruth target targets "
+    "target_image truth reference_images expected",
+    "marked": "marked visual visuals visual_instruction visual_instructions marks annotated "
+    "sketch sketches drawn",
+}
+_ROLE_OF = {name: role for role, names in _ROLES.items() for name in names.split()}
+
+CONTAINERS = frozenset(
+    "edits edited edited_images outputs output results result methods models generated "
+    "generations predictions images imgs image".split()
+)
+"""Folders that hold other folders or pictures without being a method themselves."""
+
+PLAIN_NAMES = frozenset("images imgs image pictures photos dataset data".split())
+"""Folders taken for the sources where no other folder is, beside folders named after methods."""
+
 
 @dataclass(frozen=True)
 class Tree:
-    """The files of a folder, as paths relative to it, sorted."""
+    """The files of a folder, as sorted paths relative to it."""
 
     root: Path
     files: tuple[PurePosixPath, ...]
+
     unusable: tuple[str, ...] = ()
-    """Names that are not valid text and so cannot stand in any file."""
+    """Names that are not valid text and so cannot be written to any file."""
+
+    linked: tuple[str, ...] = ()
+    """Folders that are links and so were not entered."""
 
     @cached_property
     def images(self) -> tuple[PurePosixPath, ...]:
@@ -54,33 +78,40 @@ class Tree:
 
     def summary(self) -> str:
         """Return in a few words what there is, for an error message."""
-        loose = [path for path in self.images if len(path.parts) == 1]
         parts = [f"{len(self.images)} pictures" if self.images else "no pictures"]
         if self.tops:
-            parts.append(
-                "in the folders " + ", ".join(self.tops[:8]) + (" …" if len(self.tops) > 8 else "")
-            )
+            more = " …" if len(self.tops) > 8 else ""
+            parts.append(f"in the folders {', '.join(self.tops[:8])}{more}")
+        loose = [path.name for path in self.images if len(path.parts) == 1]
         if loose:
-            parts.append("files such as " + ", ".join(path.name for path in loose[:4]))
+            parts.append(f"files such as {', '.join(loose[:4])}")
+        if self.linked:
+            parts.append(f"folders that are links, not entered: {', '.join(self.linked[:4])}")
         return "; ".join(parts)
 
 
 def scan(root: Path, without: Path | None = None) -> Tree:
-    """Return what is in a folder, except for one inside it. Hidden files are left out, linked folders not followed."""
+    """Return what is in a folder, except for one inside it; hidden files are left out.
+
+    Linked folders are not entered: what they lead to may lie outside. They are named instead.
+    """
     root = root.absolute()  # not resolved: a link to a folder keeps the name the user gave it
     if not root.exists():
         raise FileProblem(f"{root}: no such folder")
     if not root.is_dir():
         return Tree(root.parent, (PurePosixPath(root.name),))
+
     files: list[PurePosixPath] = []
     unusable: list[str] = []
+    linked: list[str] = []
     for here, folders, names in os.walk(root):
         folders[:] = sorted(n for n in folders if not _ignored(n) and Path(here) / n != without)
-        base = Path(here).relative_to(root)
+        base = PurePosixPath(Path(here).relative_to(root).as_posix())
+        linked += [str(base / name) for name in folders if (Path(here) / name).is_symlink()]
         for name in names:
             if not _ignored(name):
-                _sort_in(PurePosixPath(base.as_posix()) / name, files, unusable)
-    return Tree(root, tuple(sorted(files)), tuple(unusable))
+                _sort_in(base / name, files, unusable)
+    return Tree(root, tuple(sorted(files)), tuple(unusable), tuple(sorted(linked)))
 
 
 def _ignored(name: str) -> bool:
@@ -94,3 +125,21 @@ def _sort_in(path: PurePosixPath, files: list[PurePosixPath], unusable: list[str
         unusable.append(str(path).encode(errors="replace").decode())
     else:
         files.append(path)
+
+
+def role_of(name: str) -> str | None:
+    """Return source, reference or marked where a folder or a suffix is named like one."""
+    plain = re.sub(r"[\s.-]+", "_", name.strip().lower()).strip("_")
+    if plain not in _ROLE_OF:
+        plain = re.sub(r"(?<=.)s$", "", plain)
+    return _ROLE_OF.get(plain)
+
+
+def is_container(name: str) -> bool:
+    """Whether a folder so named says nothing about what is in it."""
+    return name.lower() in CONTAINERS
+
+
+def role_names(role: str) -> str:
+    """Return some names for a role, for messages."""
+    return ", ".join(_ROLES[role].split()[:6])

@@ -1,7 +1,7 @@
 """GEdit-Bench outputs: METHOD/fullset/TASK/LANGUAGE/KEY.png, the source beside as KEY_SRCIMG.png.
 
-As its evaluation code reads them: https://github.com/stepfun-ai/Step1X-Edit, folder GEdit-Bench. Instructions are
-not among the outputs; they are in the data set stepfun-ai/GEdit-Bench.
+As its evaluation code reads them: https://github.com/stepfun-ai/Step1X-Edit, folder GEdit-Bench.
+Instructions are not among the outputs; they are in the data set stepfun-ai/GEdit-Bench.
 """
 
 from __future__ import annotations
@@ -10,38 +10,42 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from lmmscore.layouts.base import (
+from lmmscore.importers.pictures.base import (
+    LAYOUTS,
     Choices,
     Found,
     FoundItem,
     Guess,
     LayoutError,
+    PictureLayout,
     counted,
     ending,
     listed,
     name_items,
     natural,
 )
-from lmmscore.layouts.names import role_of
-from lmmscore.layouts.tree import Tree
+from lmmscore.importers.pictures.folder_tree import Tree, role_of
 
-NAME = "gedit"
 LOOKS_LIKE = "METHOD/fullset/TASK/en/KEY.png with KEY_SRCIMG.png beside (GEdit-Bench outputs)"
+
+Key = tuple[str, str]
+"""Task and key."""
 
 _LANGUAGES = ("en", "cn")
 _TASKS = frozenset(
-    "background_change color_alter material_alter motion_change ps_human style_change subject-add subject-remove "
-    "subject-replace text_change tone_transfer".split()
+    "background_change color_alter material_alter motion_change ps_human style_change subject-add "
+    "subject-remove subject-replace text_change tone_transfer".split()
 )
 _SOURCE = re.compile(r"(?P<key>.+)_SRCIMG", re.IGNORECASE)
 
 
 @dataclass(slots=True)
 class _Outputs:
-    """Pictures by language, then by (task, key)."""
+    """Pictures by language, then by task and key."""
 
-    edits: dict[str, dict[tuple[str, str], dict[str, Path]]] = field(default_factory=dict)
-    sources: dict[str, dict[tuple[str, str], Path]] = field(default_factory=dict)
+    edits: dict[str, dict[Key, dict[str, Path]]] = field(default_factory=dict)
+    sources: dict[str, dict[Key, Path]] = field(default_factory=dict)
+    methods: set[str] = field(default_factory=set)
     prefix: str = "fullset/"
 
 
@@ -50,11 +54,9 @@ def look(tree: Tree, choices: Choices) -> Guess | None:
     outputs = _outputs(tree, choices)
     if not outputs.edits:
         return None
-    methods = {m for by_key in outputs.edits.values() for edits in by_key.values() for m in edits}
+    methods = listed(sorted(outputs.methods))
     languages = " and ".join(sorted(outputs.edits))
-    return Guess(
-        0.97, f"{listed(sorted(methods))} hold fullset/TASK/{languages}/KEY, as GEdit-Bench asks"
-    )
+    return Guess(0.97, f"{methods} hold fullset/TASK/{languages}/KEY, as GEdit-Bench asks")
 
 
 def take(tree: Tree, choices: Choices) -> Found:
@@ -62,24 +64,23 @@ def take(tree: Tree, choices: Choices) -> Found:
     outputs = _outputs(tree, choices)
     if not outputs.edits:
         raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
+
     language = _language(outputs, choices)
-    edits, sources = outputs.edits[language], outputs.sources.get(language, {})
+    edits = outputs.edits[language]
+    sources = outputs.sources.get(language, {})
     items = []
     for key in sorted({*edits, *sources}, key=lambda each: natural("/".join(each))):
-        images = {"source": sources[key]} if key in sources else {}
-        items.append(
-            FoundItem(
-                key[0],
-                key[1],
-                images,
-                dict(sorted(edits.get(key, {}).items())),
-                fields={"language": language},
-            )
-        )
+        item = FoundItem(*key, fields={"language": language})
+        if key in sources:
+            item.images["source"] = sources[key]
+        item.edits = dict(sorted(edits.get(key, {}).items()))
+        items.append(item)
+
     slot = name_items(items)
     methods = sorted({method for item in items for method in item.edits}, key=natural)
+    templates = _templates(tree, items, outputs.prefix, slot)
     notes = _notes(outputs, language, choices, [item for item in items if not item.images])
-    return Found(items, methods, tree.root, _templates(tree, items, outputs.prefix, slot), notes)
+    return Found(items, methods, tree.root, templates, notes)
 
 
 def _outputs(tree: Tree, choices: Choices) -> _Outputs:
@@ -93,32 +94,26 @@ def _outputs(tree: Tree, choices: Choices) -> _Outputs:
             found.prefix = "fullset/" if within else ""
             above = parts[: -4 if within else -3]
             method = above[-1] if above else tree.root.resolve().name
-            _place(found, method, parts[-2], parts[-3], path, tree, choices)
+            _place(found, method, path, tree, choices)
     return found
 
 
-def _place(
-    found: _Outputs,
-    method: str,
-    language: str,
-    task: str,
-    path: PurePosixPath,
-    tree: Tree,
-    choices: Choices,
-) -> None:
+def _place(found: _Outputs, method: str, path: PurePosixPath, tree: Tree, choices: Choices) -> None:
+    task, language = path.parts[-3], path.parts[-2]
     source = _SOURCE.fullmatch(path.stem)
     only_sources = method == choices.source if choices.source else role_of(method) == "source"
     if source or only_sources:
         key = (task, source["key"] if source else path.stem)
         found.sources.setdefault(language, {}).setdefault(key, tree.real(path))
-    else:
-        edits = found.edits.setdefault(language, {})
-        edits.setdefault((task, path.stem), {}).setdefault(method, tree.real(path))
+        return
+    found.methods.add(method)
+    edits = found.edits.setdefault(language, {})
+    edits.setdefault((task, path.stem), {}).setdefault(method, tree.real(path))
 
 
 def _language(outputs: _Outputs, choices: Choices) -> str:
     if choices.language is None:
-        return sorted(outputs.edits, key=lambda language: language != "en")[0]
+        return "en" if "en" in outputs.edits else min(outputs.edits)
     if choices.language not in outputs.edits:
         known = ", ".join(sorted(outputs.edits))
         raise LayoutError(f"no edits for the language {choices.language!r}; there are: {known}")
@@ -130,29 +125,34 @@ def _notes(outputs: _Outputs, language: str, choices: Choices, bare: list[FoundI
     others = sorted(set(outputs.edits) - {language})
     if others and choices.language is None:
         notes.append(
-            f"took the instructions in {language}; --language {others[0]} takes the others, apart"
+            f"took the instructions in {language}; --language {others[0]} takes the others, "
+            "as a benchmark of their own"
         )
     if bare:
-        says = f"{counted(len(bare), 'item')} without KEY_SRCIMG beside"
-        notes.append(f"{says}; name the folder of the sources with --source FOLDER")
+        count = counted(len(bare), "item")
+        notes.append(
+            f"{count} without KEY_SRCIMG beside; name the folder of the sources with --source"
+        )
     return notes
 
 
 def _templates(tree: Tree, items: list[FoundItem], prefix: str, slot: str) -> dict[str, str]:
     """Return templates from the first pictures; the writer checks that they fit all the others."""
-    edit = next((path for item in items for path in item.edits.values()), None)
-    if edit is None or any(len(item.images) != len(items[0].images) for item in items):
+    edits = [path for item in items for path in item.edits.values()]
+    if not edits or any(len(item.images) != len(items[0].images) for item in items):
         return {}
     depth = -4 if prefix else -3  # KEY.png, language, task and perhaps fullset
-    above = edit.relative_to(tree.root).parts[:depth]
+    above = edits[0].relative_to(tree.root).parts[:depth]
     if not above:
         return {}
     tail = f"{prefix}{{task}}/{{language}}/{slot}"
-    suffix = ending(path for item in items for path in item.edits.values())
-    templates = {"edit": "/".join([*above[:-1], "{method}", tail + suffix])}
+    templates = {"edit": "/".join([*above[:-1], "{method}", tail + ending(edits)])}
     if items[0].images:
         source = items[0].images["source"].relative_to(tree.root)
         holder = "/".join(source.parts[:depth])
         suffix = source.stem.removeprefix(items[0].number) + source.suffix
         templates["source"] = f"{holder}/{tail}{suffix}"
     return templates
+
+
+LAYOUTS.register("gedit")(PictureLayout("gedit", LOOKS_LIKE, look, take))

@@ -1,4 +1,4 @@
-"""`ID_METHOD.png` beside `ID_src.jpg`, or beside `ID.jpg`; in one folder, or in a folder a task."""
+"""`ID_METHOD.png` beside `ID_src.jpg` or `ID.jpg`, in one folder or in one folder per task."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ import re
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from lmmscore.layouts.base import (
+from lmmscore.importers.pictures.base import (
     DEFAULT_TASK,
+    IMAGE_ROLES,
+    LAYOUTS,
     Choices,
     Found,
     FoundItem,
     Guess,
     LayoutError,
+    PictureLayout,
     counted,
     ending,
     listed,
     name_items,
     natural,
 )
-from lmmscore.layouts.names import role_of
-from lmmscore.layouts.tree import Tree
+from lmmscore.importers.pictures.folder_tree import Tree, role_of
 
-NAME = "suffixes"
 LOOKS_LIKE = (
-    "ID_src.jpg beside ID_METHOD.png (or ID.jpg beside ID_METHOD.png), perhaps a folder a task"
+    "ID_src.jpg beside ID_METHOD.png (or ID.jpg beside ID_METHOD.png), perhaps one folder per task"
 )
 
 _ONE_WORD = re.compile(r"(?P<id>.+)(?P<separator>[_-])(?P<word>[A-Za-z]+)", re.DOTALL)
@@ -37,10 +38,13 @@ class _Group:
 
     roles: dict[str, dict[str, PurePosixPath]] = field(default_factory=dict)
     """By role: pictures by id."""
+
     edits: dict[str, dict[str, PurePosixPath]] = field(default_factory=dict)
     """By id: pictures by method."""
+
     words: dict[str, set[str]] = field(default_factory=dict)
     """By role: the suffixes met, separator included."""
+
     separator: str = "_"
     leftover: list[PurePosixPath] = field(default_factory=list)
 
@@ -49,23 +53,37 @@ class _Group:
         """How many pictures have a place."""
         return sum(map(len, self.roles.values())) + sum(map(len, self.edits.values()))
 
+    @property
+    def methods(self) -> set[str]:
+        """The methods that have an edit here."""
+        return {method for edits in self.edits.values() for method in edits}
+
+    @property
+    def edit_paths(self) -> list[PurePosixPath]:
+        """The pictures of all methods."""
+        return [path for edits in self.edits.values() for path in edits.values()]
+
 
 def look(tree: Tree, _: Choices) -> Guess | None:
     """Guess from names that begin with the name of a source."""
     groups = _groups(tree)
     if not groups:
         return None
+    methods: set[str] = set()
+    suffixes: set[str] = set()
+    for group in groups.values():
+        methods |= group.methods
+        suffixes |= group.words["source"]
     used = sum(group.used for group in groups.values())
     ids = sum(len(group.roles["source"]) for group in groups.values())
-    methods = sorted(
-        {m for group in groups.values() for edits in group.edits.values() for m in edits},
-        key=natural,
-    )
-    suffix = sorted({word for group in groups.values() for word in group.words["source"]})
-    sources = f"ID{suffix[0]}" if suffix[0] else "ID"
-    says = f"{counted(ids, 'source')} named {sources} with edits beside, by {counted(len(methods), 'method')}"
-    why = f"{says} ({listed(methods)})"
-    return Guess(0.5 + 0.4 * used / len(tree.images), why)
+
+    named = f"{counted(ids, 'source')} named ID{min(suffixes)} with edits beside"
+    by_whom = f"{counted(len(methods), 'method')} ({listed(_in_order(methods))})"
+    return Guess(0.5 + 0.4 * used / len(tree.images), f"{named}, by {by_whom}")
+
+
+def _in_order(methods: set[str]) -> list[str]:
+    return sorted(methods, key=natural)
 
 
 def take(tree: Tree, choices: Choices) -> Found:
@@ -73,29 +91,36 @@ def take(tree: Tree, choices: Choices) -> Found:
     groups = _groups(tree)
     if not groups:
         raise LayoutError(
-            f"{tree.root}: no source with edits beside it; expected {LOOKS_LIKE}; seen: {tree.summary()}"
+            f"{tree.root}: no source with edits beside it; expected {LOOKS_LIKE}; "
+            f"seen: {tree.summary()}"
         )
     items: list[FoundItem] = []
+    leftover: list[PurePosixPath] = []
     for folder, group in groups.items():
         task = folder.as_posix() if folder.parts else choices.task or DEFAULT_TASK
         items += _items(tree, group, task)
+        leftover += group.leftover
+
     slot = name_items(items)
-    methods = sorted({method for item in items for method in item.edits}, key=natural)
-    leftover = [path for group in groups.values() for path in group.leftover]
-    notes = [f"left out {path}: no source's name begins its name" for path in leftover[:5]]
+    methods = _in_order({method for item in items for method in item.edits})
+    notes = [f"left out {path}: its name does not begin with a source's" for path in leftover[:5]]
     if len(leftover) > 5:
         notes.append(f"left out {len(leftover) - 5} more such files")
+
     in_tasks = all(folder.parts for folder in groups)
     fits = in_tasks or len(groups) == 1
-    return Found(
-        items, methods, tree.root, _templates(groups, slot, in_tasks) if fits else {}, notes
-    )
+    templates = _templates(list(groups.values()), slot, in_tasks) if fits else {}
+    return Found(items, methods, tree.root, templates, notes)
 
 
 def _groups(tree: Tree) -> dict[PurePosixPath, _Group]:
     """Return the folders in which edits stand beside sources."""
-    found = {folder: _sorted(paths) for folder, paths in tree.folders.items()}
-    return {folder: group for folder, group in found.items() if group is not None and group.edits}
+    groups = {}
+    for folder, paths in tree.folders.items():
+        group = _sorted(paths)
+        if group is not None and group.edits:
+            groups[folder] = group
+    return groups
 
 
 def _sorted(paths: list[PurePosixPath]) -> _Group | None:
@@ -106,15 +131,18 @@ def _sorted(paths: list[PurePosixPath]) -> _Group | None:
         plain = _plain_sources(paths)
         if not plain:
             return None
-        group.roles["source"], group.words["source"] = plain, {""}
+        group.roles["source"] = plain
+        group.words["source"] = {""}
         rest = [path for path in rest if path not in plain.values()]
+
     for path in rest:
         match = _longest_id(path.stem, group.roles["source"])
         if match is None:
             group.leftover.append(path)
-        else:
-            group.separator = match[1]
-            group.edits.setdefault(match[0], {})[match[2]] = path
+            continue
+        name, group.separator, method = match
+        group.edits.setdefault(name, {})[method] = path
+
     _give_back_strangers(group)
     return group
 
@@ -134,60 +162,67 @@ def _takes_role(group: _Group, path: PurePosixPath) -> bool:
 def _give_back_strangers(group: _Group) -> None:
     """A picture called ID_target whose ID is no source's is not a reference but something else."""
     for role in set(group.roles) - {"source"}:
-        for name in [name for name in group.roles[role] if name not in group.roles["source"]]:
+        strangers = set(group.roles[role]) - set(group.roles["source"])
+        for name in sorted(strangers):
             group.leftover.append(group.roles[role].pop(name))
         if not group.roles[role]:
             del group.roles[role]
 
 
 def _plain_sources(paths: list[PurePosixPath]) -> dict[str, PurePosixPath]:
-    """Return the pictures whose whole name begins the names of others and is itself begun by none."""
+    """Return the pictures whose whole name begins others' names and is itself begun by none."""
     stems = {path.stem: path for path in paths}
-    begun = {stem: [start for start in _starts(stem) if start in stems] for stem in stems}
-    beginning = {start for starts in begun.values() for start in starts}
-    return {stem: path for stem, path in stems.items() if stem in beginning and not begun[stem]}
+    beginnings: set[str] = set()
+    begun: set[str] = set()
+    for stem in stems:
+        starts = [start for start in _starts(stem) if start in stems]
+        beginnings.update(starts)
+        if starts:
+            begun.add(stem)
+    return {stem: stems[stem] for stem in stems if stem in beginnings - begun}
 
 
 def _starts(stem: str) -> list[str]:
-    return [
-        stem[:position] for position, character in enumerate(stem) if character in "_-" and position
-    ]
+    return [stem[:place] for place, letter in enumerate(stem) if letter in "_-" and place]
 
 
 def _longest_id(stem: str, ids: dict[str, PurePosixPath]) -> tuple[str, str, str] | None:
-    # From the right, so that a name that fits two ids belongs to the longer one.
-    for position in range(len(stem) - 2, 0, -1):
-        if stem[position] in "_-" and stem[:position] in ids:
-            return stem[:position], stem[position], stem[position + 1 :]
+    """Return id, separator and method; from the right, so that the longer of two ids wins."""
+    for place in range(len(stem) - 2, 0, -1):
+        if stem[place] in "_-" and stem[:place] in ids:
+            return stem[:place], stem[place], stem[place + 1 :]
     return None
 
 
 def _items(tree: Tree, group: _Group, task: str) -> list[FoundItem]:
     items = []
     for name in sorted(group.roles["source"], key=natural):
-        images = {
-            role: tree.real(paths[name]) for role, paths in group.roles.items() if name in paths
-        }
-        edits = {m: tree.real(path) for m, path in sorted(group.edits.get(name, {}).items())}
-        items.append(FoundItem(task, name, images, edits))
+        item = FoundItem(task, name)
+        for role, paths in group.roles.items():
+            if name in paths:
+                item.images[role] = tree.real(paths[name])
+        for method, path in sorted(group.edits.get(name, {}).items()):
+            item.edits[method] = tree.real(path)
+        items.append(item)
     return items
 
 
-def _templates(groups: dict[PurePosixPath, _Group], slot: str, in_tasks: bool) -> dict[str, str]:
-    """Return templates; where folders differ in their suffixes these do not fit, which the writer notices."""
+def _templates(groups: list[_Group], slot: str, in_tasks: bool) -> dict[str, str]:
+    """Return templates; where folders differ in their suffixes the writer finds they do not fit."""
     prefix = "{task}/" if in_tasks else ""
     templates = {}
-    for role in ("source", "reference", "marked"):
-        words = sorted({word for group in groups.values() for word in group.words.get(role, ())})
-        paths = [path for group in groups.values() for path in group.roles.get(role, {}).values()]
+    for role in IMAGE_ROLES:
+        words: set[str] = set()
+        paths: list[PurePosixPath] = []
+        for group in groups:
+            words |= group.words.get(role, set())
+            paths += group.roles.get(role, {}).values()
         if paths:
-            templates[role] = prefix + slot + words[0] + ending(paths)
-    edits = [
-        path
-        for g in groups.values()
-        for by_method in g.edits.values()
-        for path in by_method.values()
-    ]
-    separator = next(iter(groups.values())).separator
-    templates["edit"] = prefix + slot + separator + "{method}" + ending(edits)
+            templates[role] = prefix + slot + min(words) + ending(paths)
+
+    edits = [path for group in groups for path in group.edit_paths]
+    templates["edit"] = prefix + slot + groups[0].separator + "{method}" + ending(edits)
     return templates
+
+
+LAYOUTS.register("suffixes")(PictureLayout("suffixes", LOOKS_LIKE, look, take))

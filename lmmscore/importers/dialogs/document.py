@@ -12,12 +12,12 @@ import yaml
 
 from lmmscore.dialog import IMAGE_KINDS
 from lmmscore.errors import DialogError, FileProblem, nearest
-from lmmscore.importing.chat import avoids_ties, turns_of
-from lmmscore.importing.inference import factors_of_chat, open_scales, parse_scale
-from lmmscore.importing.prompt import turn_of
+from lmmscore.importers.dialogs.chat import avoids_ties, turns_of
+from lmmscore.importers.dialogs.factors import factors_of_chat, open_scales, parse_scale
+from lmmscore.importers.dialogs.prompt import turn_of
 from lmmscore.scales import OPEN, OverallRule, Scale
 from lmmscore.transcripts import load_transcript
-from lmmscore.yamlfile import read_text
+from lmmscore.yaml_files import read_text
 
 ANSWERS = ("overall", "scale", "show", "task", "instruction")
 """What can be answered at import, besides `scale.FACTOR`."""
