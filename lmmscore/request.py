@@ -137,10 +137,15 @@ def _plan(request: Request, whole: Benchmark, protocol: Protocol, earlier: Run |
         request.seed or 0,
         earlier.manifest.order_rule if earlier else 2,
     )
-    if earlier is not None and plan.order == earlier.manifest.order:
+    if earlier is not None and _same_orders(plan, earlier):
         # How orders come about may change; how the edits were shown then does not.
         plan = replace(plan, recorded_orders=earlier.orders())
     return replace(plan, chosen=words, beside=_companions(request, whole, protocol))
+
+
+def _same_orders(plan: Plan, earlier: Run) -> bool:
+    manifest = earlier.manifest
+    return (plan.order, plan.seed) == (manifest.order, manifest.seed)
 
 
 def _companions(request: Request, whole: Benchmark, protocol: Protocol) -> tuple[str, ...]:

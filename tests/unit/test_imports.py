@@ -14,7 +14,7 @@ ORDER = """
 errors registry sqlite claims arguments records csvsafe whiskers images templates scales yaml_files
 resources tables picture_files benchmark check dialog transcripts conversation ledger parsing
 justifications session plan scores factorcolumns ratings scorelayouts scorefiles leaderboard run_folder
-run_writer judges execution anchors importers replaying agreement forecast request report api cli
+run_writer publish judges execution forecast anchors importers replaying agreement request report api cli
 """.split()
 """Later ones may import earlier ones, never the reverse. A package counts as one."""
 
