@@ -30,6 +30,7 @@ COMMANDS = {
     "dialogs": "List, show, check and import protocols.",
     "judge": "Try out a judge before relying on it.",
     "published": "Check published leaderboards for contradictions.",
+    "ledger": "Look into ledgers, unite them, take a part out, check and export.",
     "publish": "Write a run as an archive that others can check.",
     "doctor": "Print the versions that matter for a bug report.",
 }

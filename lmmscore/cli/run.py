@@ -121,6 +121,9 @@ def _print_result(run: Run) -> None:
     from lmmscore.cli.terminal import print_board
     from lmmscore.report.files import write_leaderboards
 
+    if not run.manifest.planned:
+        click.echo(f"nothing to judge: {run.manifest.chosen or 'no edits'}", err=True)
+        return
     print_board(write_leaderboards(run))
     click.echo(f"\nrun:  {run.path}", err=True)
     shown = shlex.quote(str(run.path))

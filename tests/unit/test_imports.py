@@ -12,7 +12,7 @@ PACKAGE = Path(lmmscore.__file__).parent
 
 ORDER = """
 errors registry sqlite claims arguments records csvsafe whiskers images templates scales yaml_files
-resources tables picture_files benchmark check dialog transcripts conversation ledger parsing
+resources tables picture_files benchmark check dialog transcripts conversation ledger ledger_files parsing
 justifications session plan scores factorcolumns ratings scorelayouts scorefiles leaderboard run_folder
 run_writer publish judges execution forecast anchors importers replaying agreement request report api cli
 """.split()
