@@ -66,6 +66,22 @@ class JudgeUnavailable(JudgeError):
     """The server did not answer, however patiently it was asked."""
 
 
+class ServerUnreachable(JudgeError):
+    """There is no server where one was named: nothing listens, or nobody knows the host."""
+
+    scope: Scope = "run"
+
+
+class AnswerTooLarge(JudgeError):
+    """The server sends more than any reply can be."""
+
+
+class ImagesRefused(JudgeError):
+    """The model takes no images; every further question would meet the same."""
+
+    scope: Scope = "run"
+
+
 class ServerAway(JudgeError):
     """The server asks everyone to come back later than a run should wait."""
 

@@ -50,6 +50,8 @@ class Server:
     lose_state_after: int | None = None
     keeps: bool = True
     """Whether a `previous_response_id` means anything to it."""
+    names_state: bool = True
+    """Whether its answers name the response they continue."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Fields that every chat completion carries besides its own."""
     answer_headers: dict[str, str] = field(default_factory=dict)
@@ -281,10 +283,11 @@ def _responses(server: Server, body: dict[str, Any]) -> Any:
     server.states[name] = [*messages, spoken]
     if server.lose_state_after is not None and len(server.states) == server.lose_state_after:
         server.states.clear()
+    named = {"previous_response_id": state} if server.names_state else {}
     return {
         "id": name,
         "object": "response",
-        "previous_response_id": state,
+        **named,
         "status": "completed",
         "model": "tiny-2025-01-01",
         "output": [

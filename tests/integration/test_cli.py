@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from lmmscore.bundled import bundled
 from lmmscore.cli import COMMANDS
 from lmmscore.cli import lmmscore as command_line
+from lmmscore.resources import bundled
 from tests.conftest import picture
 
 Maker = Callable[..., Path]

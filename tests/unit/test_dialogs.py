@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from lmmscore.bundled import bundled
 from lmmscore.dialog import Dialog, dialog_names, load, load_dialog
 from lmmscore.errors import DialogError
 from lmmscore.plan import load_protocol
+from lmmscore.resources import bundled
 from lmmscore.session import script
 
 MINIMAL: dict[str, Any] = {
