@@ -47,6 +47,26 @@ def filled(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
     return value
 
 
+ROOT_OPTION: dict[str, Any] = {
+    "type": FilePath(path_type=Path),
+    "metavar": "FOLDER",
+    "help": "The folder the pictures are in, in place of `root:` in the file; needed where that "
+    "leads outside the file's own folder.",
+}
+
+
+def _shard(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    """Read `3/16`."""
+    if value is None:
+        return None
+    number, slash, count = value.partition("/")
+    if not (slash and number.isdecimal() and count.isdecimal()):
+        raise click.BadParameter("write the shard and their number, as 3/16.", ctx, param)
+    if not 1 <= int(number) <= int(count):
+        raise click.BadParameter(f"shards are numbered from 1 to {int(count)}.", ctx, param)
+    return int(number), int(count)
+
+
 def plan_options(command: Command) -> Command:
     """Add what `run` and `plan` have in common: what is judged, with which dialog, by which judge."""
     for option in reversed(_PLAN_OPTIONS):
@@ -83,11 +103,30 @@ _PLAN_OPTIONS = [
         "--task", "tasks", multiple=True, help="Only this task category; may be repeated."
     ),
     click.option("--item", "items", multiple=True, help="Only this item; may be repeated."),
+    click.option("--root", **ROOT_OPTION),
     click.option(
         "--method",
         "methods",
         multiple=True,
         help="Only this method; may be repeated. Their order is kept.",
+    ),
+    click.option(
+        "--limit",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Only N items, spread over the task categories: a pilot.",
+    ),
+    click.option(
+        "--shard",
+        metavar="K/N",
+        callback=_shard,
+        help="Only a stable Nth of the items, in a folder of its own: for arrays of jobs.",
+    ),
+    click.option(
+        "--beside",
+        multiple=True,
+        metavar="METHOD",
+        help="Judge --method among these, already scored in this folder; may be repeated.",
     ),
     click.option(
         "--setting",

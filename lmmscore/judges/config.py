@@ -279,11 +279,6 @@ class Address:
         return ", ".join(endpoint.masked_url for endpoint in self.endpoints)
 
 
-def identity_of(name: str) -> str:
-    """Return a judge's name without its server, which version 0.1 made a part of it."""
-    return name.partition("@http")[0] if name.startswith("openai/") else name
-
-
 def parse_address(spec: str, default_url: str = OPENAI_URL) -> Address:
     """Read `MODEL[@BASE_URL[,BASE_URL…]]`.
 
@@ -367,7 +362,7 @@ def load_judges(path: Path | None = None) -> dict[str, JudgeEntry]:
 
     The user's file is `path`, or the one named by LMMSCORE_JUDGES, or judges.yaml in the current folder, if any.
     """
-    from lmmscore.yamlfile import load_yaml, parse_yaml
+    from lmmscore.yaml_files import load_yaml, parse_yaml
 
     bundled = resources.files("lmmscore.judges").joinpath(FILE_NAME).read_text(encoding="utf-8")
     known = dict(_read(parse_yaml(bundled, FILE_NAME), FILE_NAME))
@@ -420,7 +415,7 @@ def _entry_at(address: Address, judges: Mapping[str, JudgeEntry]) -> JudgeEntry 
 
 def overridden(options: JudgeOptions, given: Mapping[str, Any]) -> JudgeOptions:
     """Return the options with those given in their place, held to the same rules as judges.yaml."""
-    from lmmscore.yamlfile import complaints
+    from lmmscore.yaml_files import complaints
 
     wanted = {name: value for name, value in given.items() if value is not None}
     made: dict[str, Any] = {
@@ -522,7 +517,7 @@ def _annotation(declared_option: Declared) -> Any:
 
 
 def _read(data: Any, where: str) -> dict[str, JudgeEntry]:
-    from lmmscore.yamlfile import complaints
+    from lmmscore.yaml_files import complaints
 
     result: Any = complaints(judges_file(), data)
     if isinstance(result, list):

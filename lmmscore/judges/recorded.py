@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeError, LedgerError, LedgerUnreadable, NotRecorded
 from lmmscore.judges.base import Answerer, Judge, adapted
-from lmmscore.judges.config import identity_of
-from lmmscore.ledger import Asker, Ledger, key_of
+from lmmscore.ledger import Asker, Ledger, identity_of, key_of
 from lmmscore.records import Reply
+
+CLAIM_POLL_S = 0.05
+"""How often to look whether another process has its answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,30 @@ class Recorded:
             mine.over.set()
 
     async def _ask_once(self, key: str, conversation: Conversation, repeat: int) -> Heard:
+        # Another process with the same ledger may be asking this very question: its answer will do.
+        while not self._claim(key):
+            await asyncio.sleep(CLAIM_POLL_S)
+            recorded = self._ledger.find(key, conversation, repeat)
+            if recorded is not None:
+                return recorded
+            if self.stopping is not None:
+                raise self.stopping
+        try:
+            return await self._ask_claimed(key, conversation, repeat)
+        finally:
+            self._ledger.ledger.release(key)
+
+    def _claim(self, key: str) -> bool:
+        try:
+            return self._ledger.ledger.claim(key)
+        except LedgerError as error:
+            raise NotRecorded(str(error)) from error
+
+    async def _ask_claimed(self, key: str, conversation: Conversation, repeat: int) -> Heard:
+        # Recorded between the look-up and the claim: whoever had the claim has let go of it since.
+        recorded = self._ledger.find(key, conversation, repeat)
+        if recorded is not None:
+            return recorded
         elsewhere = None
         if self._also is not None:
             elsewhere = self._also.find(key, conversation, repeat)

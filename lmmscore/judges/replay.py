@@ -12,12 +12,11 @@ from typing import Any
 from lmmscore.conversation import Conversation, Message
 from lmmscore.errors import LedgerError, NoRecordedReply
 from lmmscore.judges.base import JudgeBase
-from lmmscore.judges.config import identity_of
 from lmmscore.judges.registry import Bench, register
-from lmmscore.ledger import Asker, Ledger
+from lmmscore.ledger import Asker, Ledger, identity_of
 from lmmscore.records import Reply
+from lmmscore.run_folder import recorded_run
 from lmmscore.transcripts import Transcript, load_transcript, same_words
-from lmmscore.yamlfile import load_yaml
 
 
 @register("replay", form="replay:PATH[#NUMBER]", answers_here=True)
@@ -27,8 +26,11 @@ def open_replay(spec: str, options: Mapping[str, Any]) -> Bench:
     Where a ledger holds the answers of several, `#2` chooses the second; so does the option `judge_name` by name.
     """
     path, number = _place(spec.removeprefix("replay:"))
-    if path.is_dir():
-        path = _ledger_of(path)
+    run = recorded_run(f"replay:{path}")
+    if run is not None:
+        path = run.ledger_path
+    elif path.is_dir():
+        path = path / "ledger.sqlite"
     if not path.is_file():
         raise LedgerError(
             f"replay:{path}: no such file; give a run folder, a ledger.sqlite or a transcript"
@@ -38,8 +40,12 @@ def open_replay(spec: str, options: Mapping[str, Any]) -> Bench:
     if not is_ledger:
         return Bench(FromTranscript(load_transcript(path)))
     ledger = Ledger(path, read_only=True)
+    name = str(options.get("judge_name") or "")
+    if run is not None and number is None and not name:
+        # A ledger may be shared by runs with other judges: this run says whom it asked.
+        return Bench(Silent(run.manifest.judge, run.manifest.parameters), ledger)
     try:
-        asker = _the_one_meant(ledger, number, str(options.get("judge_name") or ""))
+        asker = _the_one_meant(ledger, number, name)
     except BaseException:
         ledger.close()
         raise
@@ -52,19 +58,6 @@ def _place(text: str) -> tuple[Path, int | None]:
     if mark and number.isdecimal() and not Path(text).exists():
         return Path(path), int(number)
     return Path(text), None
-
-
-def _ledger_of(folder: Path) -> Path:
-    """Return the ledger of a run, which may lie elsewhere: run.yaml says where."""
-    own = folder / "ledger.sqlite"
-    if own.is_file() or not (folder / "run.yaml").is_file():
-        return own
-    manifest = load_yaml(folder / "run.yaml")
-    elsewhere = manifest.get("ledger") if isinstance(manifest, dict) else None
-    if not isinstance(elsewhere, str) or not elsewhere:
-        return own
-    beside = folder / elsewhere
-    return beside if beside.is_file() else Path(elsewhere)
 
 
 def _the_one_meant(ledger: Ledger, number: int | None, name: str) -> Asker:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import base64
 import io
 import itertools
@@ -23,7 +22,7 @@ from lmmscore.errors import JudgeUnavailable, NotTrusted
 from lmmscore.judges.config import JudgeOptions
 from lmmscore.judges.openai import make
 from lmmscore.judges.probe import COLOURS, WORDS, colours_in, draw_pair, hurried, names_exactly
-from tests.loopback import Server, completion, error, serving
+from tests.loopback import Server, completion, error, serving, until_hung_up
 
 Messages = list[dict[str, Any]]
 
@@ -262,8 +261,8 @@ def test_what_would_stop_a_run_ends_the_check() -> None:
     assert result.exit_code == 1
 
 
-async def hang(_: web.Request) -> None:
-    await asyncio.sleep(1.5)
+async def hang(request: web.Request) -> None:
+    await until_hung_up(request)
 
 
 @pytest.mark.parametrize(

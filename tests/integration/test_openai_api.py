@@ -19,7 +19,7 @@ from lmmscore.images import Pictures, Recipe
 from lmmscore.judges.config import JudgeOptions, Prices
 from lmmscore.judges.openai import OpenAIJudge, _opening, make
 from lmmscore.records import Reply
-from tests.loopback import Server, completion, error, serving
+from tests.loopback import Server, completion, error, serving, until_hung_up
 
 KEY = "sk-secret-0123456789"
 
@@ -183,7 +183,7 @@ async def _drop(request: web.Request) -> web.Response:
 
 
 async def _stall(request: web.Request) -> web.Response:
-    await asyncio.sleep(1.5)
+    await until_hung_up(request)
     return web.Response(text="too late")
 
 
@@ -286,6 +286,7 @@ def test_a_413_sent_before_the_body_was_read_is_still_understood(
     """Gateways answer a large body early and hang up; the size is named all the same."""
     Image.effect_noise((1024, 1024), 90).convert("RGB").save(tmp_path / "big.png")
     talk = Conversation().say("Look.", (pictures.get(tmp_path / "big.png"),) * 8)
+    hung_up = asyncio.Event()
 
     async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -293,8 +294,9 @@ def test_a_413_sent_before_the_body_was_read_is_still_understood(
             b"HTTP/1.1 413 Payload Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
         )
         await writer.drain()
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.05)  # the time of the answer on its way, as over a real network
         writer.transport.abort()
+        hung_up.set()
 
     async def play() -> None:
         gateway = await asyncio.start_server(refuse, "127.0.0.1", 0)
@@ -305,7 +307,7 @@ def test_a_413_sent_before_the_body_was_read_is_still_understood(
         finally:
             await judge.close()
             gateway.close()
-            await asyncio.sleep(0.1)
+            await hung_up.wait()
 
     with pytest.raises(errors.PayloadTooLarge, match=r"\d\d\.\d MB"):
         asyncio.run(play())
@@ -462,7 +464,7 @@ def test_stopping_does_not_wait_for_what_only_waits(server: Server) -> None:
         while not judge.meter.retries:
             await asyncio.sleep(0.01)
         queued = asyncio.create_task(judge.ask(Conversation().say("Next?")))
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0)  # it runs as far as it can: into the queue
         judge.stop(errors.BudgetExhausted("stop here"))
         results = await asyncio.wait_for(asyncio.gather(waiting, queued, return_exceptions=True), 5)
         await judge.close()

@@ -110,7 +110,8 @@ def test_a_question_given_up_while_the_server_answers_counts_as_paid() -> None:
     async def play(url: str) -> float:
         judge = make(f"tiny@{url}", options=options(budget_usd=5.0), rng=random.Random(1))
         asking = asyncio.ensure_future(judge.ask(Conversation().say("Hello")))
-        await asyncio.sleep(0.3)
+        while not server.served:
+            await asyncio.sleep(0.01)
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
         await judge.close()

@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -309,6 +310,7 @@ def test_the_writer_of_a_ledger_outlives_what_it_cannot_write(tmp_path: Path) ->
 
 def test_a_header_that_is_not_text_is_no_reason_to_hang(server: Server) -> None:
     """Request ids are somebody else's bytes."""
+    heard = threading.Event()
 
     async def answer(request: web.Request) -> web.StreamResponse:
         data = json.dumps(completion("Fine.")).encode()
@@ -317,11 +319,14 @@ def test_a_header_that_is_not_text_is_no_reason_to_hang(server: Server) -> None:
             data
         )
         request.transport.write(head + data)  # type: ignore[attr-defined]
-        await asyncio.sleep(0.2)
+        await asyncio.to_thread(heard.wait, 10)
         return web.Response()
 
     server.script.append(answer)
-    assert ask(judge_at(server)).request_id.encode()
+    try:
+        assert ask(judge_at(server)).request_id.encode()
+    finally:
+        heard.set()
 
 
 NAMES = """
