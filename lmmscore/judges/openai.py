@@ -12,7 +12,7 @@ from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeError
 from lmmscore.judges.base import JudgeBase
 from lmmscore.judges.budget import Meter, Spending
-from lmmscore.judges.client import ApiClient, Outgoing, Replica, ReplicaFailed
+from lmmscore.judges.client import ApiClient, ApiQuestion, Replica, ReplicaFailed
 from lmmscore.judges.config import Address, JudgeOptions, NamedJudge, find_judge, parse_address
 from lmmscore.judges.limits import Clock, RealClock
 from lmmscore.judges.openai_responses import ResponsesRoute
@@ -162,8 +162,8 @@ class ChatRoute:
             held = {"name": "reply", "strict": True, "schema": schema}
             fields = {**fields, "response_format": {"type": "json_schema", "json_schema": held}}
         body = chat_body({**head, **fields}, await self._messages.elements(conversation))
-        outgoing = Outgoing("/chat/completions", body, chat_reply, fields, parse=chat_data)
-        return await self._client.ask(self._replica, conversation, outgoing)
+        question = ApiQuestion("/chat/completions", body, chat_reply, fields, parse=chat_data)
+        return await self._client.ask(self._replica, conversation, question)
 
 
 def parameters_of(options: JudgeOptions) -> dict[str, Any]:
