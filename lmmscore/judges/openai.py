@@ -13,7 +13,7 @@ from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeError, JudgeUnavailable
 from lmmscore.judges.base import JudgeBase
 from lmmscore.judges.budget import Meter, Spending, cost_usd
-from lmmscore.judges.client import ApiClient, Outgoing, Replica, ReplicaFailed
+from lmmscore.judges.client import ApiClient, ApiQuestion, Replica, ReplicaFailed
 from lmmscore.judges.config import Address, JudgeOptions, NamedJudge, find_judge, parse_address
 from lmmscore.judges.faults import Malformed, with_texts
 from lmmscore.judges.http import Body
@@ -204,8 +204,8 @@ class ChatRoute:
     async def ask(self, conversation: Conversation) -> Reply:
         """Answer the last message."""
         body, fields = await self._request(conversation)
-        outgoing = Outgoing("/chat/completions", body, chat_reply, fields, parse=chat_data)
-        return await self._client.ask(self._replica, conversation, outgoing)
+        question = ApiQuestion("/chat/completions", body, chat_reply, fields, parse=chat_data)
+        return await self._client.ask(self._replica, conversation, question)
 
     async def body(self, conversation: Conversation) -> Body:
         """Return the body of a question, as it also travels in a batch."""

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 from lmmscore.conversation import Conversation, Message
 from lmmscore.errors import AddressNotFound, JudgeFileError, StateLost
 from lmmscore.images import Picture
-from lmmscore.judges.client import ApiClient, Outgoing, Replica
+from lmmscore.judges.client import ApiClient, ApiQuestion, Replica
 from lmmscore.judges.config import Address, JudgeOptions
 from lmmscore.judges.http import Body
 from lmmscore.judges.openai_wire import EncodedPictures, body_with, dumps, responses_reply
@@ -82,8 +82,8 @@ class ResponsesRoute:
             return reply
 
         relies = state is not None or self._shown.names_files(conversation)
-        outgoing = Outgoing("/responses", body, read, fields, relies)
-        reply = await self._client.ask(self._replica, conversation, outgoing)
+        question = ApiQuestion("/responses", body, read, fields, relies)
+        reply = await self._client.ask(self._replica, conversation, question)
         answer = seen[-1] if seen else {}
         if state is not None and seen and answer.get("previous_response_id") != state:
             # It may have answered without what came before: that is no answer to the conversation.
