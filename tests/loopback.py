@@ -162,6 +162,12 @@ def serving_app(app: web.Application, tls: ssl.SSLContext | None = None) -> Iter
         thread.join(10)
 
 
+async def until_hung_up(request: web.Request) -> None:
+    """Answer nothing until the client has had enough."""
+    while request.transport is not None and not request.transport.is_closing():
+        await asyncio.sleep(0.01)
+
+
 async def _handle(request: web.Request) -> web.StreamResponse:
     server: Server = request.app[SERVER]
     raw = await request.read()
