@@ -9,6 +9,7 @@ import os
 import re
 import ssl
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.request import getproxies, proxy_bypass
@@ -205,8 +206,7 @@ class RequestForm:
     """
 
     def __init__(self, request: httpx2.Request) -> None:
-        self._method = request.method
-        self._url = request.url
+        self._blank = httpx2.Request(request.method, request.url, stream=_NOTHING)
         self._sent = _outgoing(request, None)
 
     def fill(self, body: Body, headers: Mapping[str, str]) -> httpx2.Request:
@@ -215,9 +215,9 @@ class RequestForm:
         if headers:
             sent = sent.copy()
             sent.update(headers)
-        outgoing = Outgoing(self._sent.url, sent, Segments(body))
-        extensions = {OUTGOING: outgoing}
-        return httpx2.Request(self._method, self._url, stream=_NOTHING, extensions=extensions)
+        filled = copy(self._blank)
+        filled.extensions = {OUTGOING: Outgoing(self._sent.url, sent, Segments(body))}
+        return filled
 
 
 class SegmentClient(httpx2.AsyncClient):
