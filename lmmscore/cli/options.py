@@ -27,7 +27,7 @@ class Finite(click.FloatRange):
 
 
 class FilePath(click.Path):
-    """A path that is not empty: an empty one, as an unset variable gives, would mean the folder one is in."""
+    """A path that is not empty: an empty one would mean the current folder."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path; fail for an empty one."""
@@ -37,7 +37,7 @@ class FilePath(click.Path):
 
 
 def filled(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
-    """Refuse an empty text that was given, as an unset variable gives: it would be taken for none given."""
+    """Refuse an empty text, as an unset variable gives: it would be taken for none."""
     given = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
     if given and any(
         isinstance(text, str) and not text.strip()
@@ -68,7 +68,7 @@ def _shard(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 
 
 def plan_options(command: Command) -> Command:
-    """Add what `run` and `plan` have in common: what is judged, with which dialog, by which judge."""
+    """Add what `run` and `plan` have in common: what is judged, how and by whom."""
     for option in reversed(_PLAN_OPTIONS):
         command = option(command)
     return command
