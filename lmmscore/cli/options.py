@@ -171,17 +171,19 @@ def _flag(option: Declared) -> Callable[[Command], Command]:
 
 def _type_of(option: Declared) -> click.ParamType[Any]:
     """Return the type of a flag: the plain type of the option, with its bounds."""
-    about = option.about
     kinds = [kind for kind in get_args(option.type) if kind is not type(None)]
     if kinds and all(isinstance(kind, str) for kind in kinds):
         return click.Choice(kinds)
+
     kind = kinds[0] if kinds else option.type
+    about = option.about
+    if kind is float and about.above is not None:
+        return Finite(min=about.above, min_open=True)
     if kind is float:
-        least = about.at_least if about.above is None else about.above
-        return Finite(min=least, min_open=about.above is not None)
-    if kind is int:
-        return click.INT if about.at_least is None else click.IntRange(int(about.at_least))
-    return click.STRING
+        return Finite(min=about.at_least)
+    if kind is int and about.at_least is not None:
+        return click.IntRange(int(about.at_least))
+    return click.INT if kind is int else click.STRING
 
 
 def take_judge_options(given: dict[str, Any]) -> dict[str, Any]:

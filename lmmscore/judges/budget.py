@@ -318,7 +318,11 @@ class Till:
         """Return what an exchange may cost at most, by what was counted or else estimated."""
         if self._prices is None:
             return 0.0
-        prompt, reply = counted.prompt_tokens, counted.completion_tokens
-        prompt = self._estimator.prompt(conversation) if prompt is None else prompt
-        reply = self._estimator.reply() if reply is None else reply
-        return cost_usd(self._prices, Usage(prompt, reply, counted.cached_tokens)) or 0.0
+        prompt = counted.prompt_tokens
+        if prompt is None:
+            prompt = self._estimator.prompt(conversation)
+        reply = counted.completion_tokens
+        if reply is None:
+            reply = self._estimator.reply()
+        usage = Usage(prompt, reply, counted.cached_tokens)
+        return cost_usd(self._prices, usage) or 0.0

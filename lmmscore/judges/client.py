@@ -196,10 +196,12 @@ class Replicas:
         if len(self._replicas) == 1:
             return False
         out_of_order = not trouble.reached or replica.failures >= FAILURES_IN_A_ROW
-        if out_of_order and (not replica.down or replica.trial is not None):
+        is_news = not replica.down or replica.trial is not None
+        if out_of_order and is_news:
             self._leave_alone(replica, trouble)
-        others = [each for each in self._replicas if each is not replica and not each.down]
-        return replica.down and bool(others)
+        if not replica.down:
+            return False
+        return any(not each.down for each in self._replicas)
 
     def _leave_alone(self, replica: Replica, trouble: Trouble) -> None:
         if replica.trial is not None:

@@ -254,12 +254,19 @@ def complaint_of(data: Mapping[str, Any], hide: Callable[[str], str] = str) -> C
     error = data.get("error") or data
     if not isinstance(error, dict):
         error = {"message": str(error)}
-    code = error.get("code")
+
     message = error.get("message") or error.get("detail") or data.get("detail") or ""
-    text = message if isinstance(message, str) else json.dumps(message)
-    shown = " ".join(hide(text).split())[:_SHOWN_CHARACTERS]
-    status = code if isinstance(code, int) else None
-    return Complaint(shown, _codes(error), str(error.get("param") or ""), status)
+    if not isinstance(message, str):
+        message = json.dumps(message)
+    shown = " ".join(hide(message).split())
+
+    code = error.get("code")
+    return Complaint(
+        message=shown[:_SHOWN_CHARACTERS],
+        codes=_codes(error),
+        param=str(error.get("param") or ""),
+        status=code if isinstance(code, int) else None,
+    )
 
 
 def _codes(error: Mapping[str, Any]) -> frozenset[str]:
@@ -279,15 +286,19 @@ def error_in(data: Any) -> Mapping[str, Any] | None:
     if not isinstance(data, dict):
         return None
     choices = data.get("choices")
-    if data.get("error") and not choices:
-        return data
-    first = choices[0] if isinstance(choices, list) and choices else None
-    if not isinstance(first, dict):
+    if not choices:
+        return data if data.get("error") else None
+    return _broken_off(choices[0]) if isinstance(choices, list) else None
+
+
+def _broken_off(choice: Any) -> Mapping[str, Any] | None:
+    """Return the error of a provider behind OpenRouter that broke off, which stands in the choice."""
+    if not isinstance(choice, dict):
         return None
-    if first.get("error") or first.get("finish_reason") == "error":
-        # OpenRouter reports a provider that broke off this way.
-        return {"error": first.get("error") or {"message": "the provider broke off"}}
-    return None
+    error = choice.get("error")
+    if not error and choice.get("finish_reason") == "error":
+        error = {"message": "the provider broke off"}
+    return {"error": error} if error else None
 
 
 def refuse(answer: Answer, complaint: Complaint, attempt: Attempt, wall_s: float) -> NoReturn:
@@ -393,12 +404,14 @@ def _says_lost(complaint: Complaint) -> bool:
 
 
 def _says_no_model(status: int, complaint: Complaint) -> bool:
-    if complaint.param == "model" or complaint.codes & _UNKNOWN_MODEL:
+    if complaint.param == "model":
         return True
-    if status in {404, 405}:
-        about = f"{' '.join(complaint.codes)} {complaint.message}".lower()
-        return "model" in about or "deployment" in about
-    return bool(_NO_SUCH_MODEL.search(complaint.message))
+    if complaint.codes & _UNKNOWN_MODEL:
+        return True
+    if status not in {404, 405}:
+        return bool(_NO_SUCH_MODEL.search(complaint.message))
+    about = f"{' '.join(complaint.codes)} {complaint.message}"
+    return bool(re.search("model|deployment", about, re.IGNORECASE))
 
 
 def _place_in(answer: Answer) -> str:

@@ -135,11 +135,13 @@ class ResponsesRoute:
     def _nearest_state(self, conversation: Conversation) -> tuple[Conversation | None, str | None]:
         """Return the longest earlier part that the server still holds, and its name there."""
         # A server that loses what it keeps, time and again, is not asked to keep it.
-        if self._losses < LOSSES and conversation.parent is not None:
-            for node, _ in conversation.parent.backwards():
-                state = self._states.get(node.digest)
-                if state is not None:
-                    return node, state
+        if self._losses >= LOSSES or conversation.parent is None:
+            return None, None
+
+        for node, _ in conversation.parent.backwards():
+            state = self._states.get(node.digest)
+            if state is not None:
+                return node, state
         return None, None
 
     def _keep(self, digest: str, state: str) -> None:

@@ -277,25 +277,33 @@ def _finish(reason: Any, message: Mapping[str, Any]) -> str:
 
 def _responses_finish(data: Mapping[str, Any], only_tools: bool) -> str:
     details = data.get("incomplete_details")
-    reason = details.get("reason") if isinstance(details, dict) else None
-    if reason == "max_output_tokens" or (data.get("status") == "incomplete" and not reason):
+    reason = str(details.get("reason") or "") if isinstance(details, dict) else ""
+    if not reason and data.get("status") == "incomplete":
+        reason = "max_output_tokens"
+
+    if reason == "max_output_tokens":
         return "length"
+    if _FILTERS.search(reason):
+        return "content_filter"
     if reason:
-        return "content_filter" if _FILTERS.search(str(reason)) else str(reason)
+        return reason
     return "tool_calls" if only_tools else "stop"
 
 
 def _content(content: Any) -> tuple[str, str]:
     """Return the words and the thinking of a message's content, string or list of parts."""
-    thoughts = []
+    thoughts: list[str] = []
     if isinstance(content, list):
-        thoughts = [_json_of(part["thinking"]) for part in objects(content) if "thinking" in part]
-        content = "".join(_text(part.get("text")) for part in objects(content))
-    # Servers without a reasoning parser leave the thinking in the text, as a rule at its head.
+        parts = objects(content)
+        thoughts += [_json_of(part["thinking"]) for part in parts if "thinking" in part]
+        content = "".join(_text(part.get("text")) for part in parts)
+
     text = _text(content)
     if "think" in text:
-        found = [match["begun"] or match["inside"] or "" for match in _THINKING.finditer(text)]
-        thoughts += [thought.strip() for thought in found]
+        # Servers without a reasoning parser leave the thinking in the text, as a rule at its head.
+        for match in _THINKING.finditer(text):
+            thought = match["begun"] or match["inside"] or ""
+            thoughts.append(thought.strip())
         text = _THINKING.sub("", text)
     return text, "\n".join(filter(None, thoughts))
 

@@ -207,12 +207,16 @@ class Estimator:
 
     def knows(self, conversation: Conversation) -> bool:
         """Tell whether the like was answered before; if not, far more may be counted."""
+        if not self._answered:
+            return False
         added, _ = self._added(conversation)
-        shown = [self._shown(picture) for message in added for picture in message.images]
         long_px, short_px = self._largest
-        return self._answered and all(
-            p.long_px <= long_px and p.short_px <= short_px for p in shown
-        )
+        for message in added:
+            for picture in message.images:
+                shown = self._shown(picture)
+                if shown.long_px > long_px or shown.short_px > short_px:
+                    return False
+        return True
 
     def prompt(self, conversation: Conversation) -> int:
         """Return how many tokens the conversation so far may be."""

@@ -78,12 +78,16 @@ def said(messages: Sequence[Message]) -> str:
 
 def kind_of(messages: Sequence[Message]) -> TurnKind:
     """Return what the last message asks for."""
-    last, pictures = messages[-1], shown(messages)
+    last = messages[-1]
+    pictures = shown(messages)
+    if last.images and not pictures.edits:
+        return "source"
+
     if last.images:
-        if not pictures.edits:
-            return "source"
         # Everything at once, with a word about scoring: there will be no later turn to score in.
-        return "verdict" if len(last.images) > 1 and _SCORING.search(last.text) else "analysis"
+        at_once = len(last.images) > 1 and _SCORING.search(last.text)
+        return "verdict" if at_once else "analysis"
+
     if pictures.edits:
         return _after_edits(last.text)
     if pictures.first is None:
