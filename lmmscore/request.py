@@ -56,6 +56,7 @@ class Request:
     """Items asked again at each run, whichever are judged, to see whether the judge drifts."""
     engine: str = "local"
     """Which executor plays the sessions."""
+    engine_options: Mapping[str, Any] = field(default_factory=dict)
     command: str = ""
 
     @property

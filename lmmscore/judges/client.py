@@ -266,7 +266,7 @@ class ApiClient:
         self._room = connections_allowed()
         replicas = [self._replica(endpoint, options) for endpoint in address.endpoints]
         self.replicas = Replicas(replicas, clock, self.meter, self.notice)
-        self._hide = hider(replica.key for replica in replicas)
+        self.hide = hider(replica.key for replica in replicas)
         self._estimator = Estimator(
             address.model,
             max_tokens=options.max_tokens,
@@ -317,7 +317,7 @@ class ApiClient:
                 passing = answer.status in RETRIED or answer.status >= 500
                 if passing and answer.status != 501:
                     attempt = self._attempt(replica, {}, len(data))
-                    complaint = complaint_in(answer, self._hide)
+                    complaint = complaint_in(answer, self.hide)
                     self._refuse(replica, answer, complaint, attempt, sent_s)
                 return answer
             finally:
@@ -355,7 +355,7 @@ class ApiClient:
             return result
 
         def on_trouble(number: int, trouble: Trouble, wait_s: float | None) -> None:
-            what = self._hide(trouble.what)
+            what = self.hide(trouble.what)
             if not self._patience.bears(trouble.wait_s):
                 trouble.error = self._away(trouble)
             if wait_s is None:
@@ -375,7 +375,7 @@ class ApiClient:
         except JudgeError as error:
             if error is self._stopping:
                 raise
-            raise type(error)(self._hide(str(error))) from None
+            raise type(error)(self.hide(str(error))) from None
 
     def _after(self, replica: Replica, trouble: Trouble, number: int, path: str) -> None:
         """Decide what a failed attempt says of its server. Raises where it says enough."""
@@ -383,7 +383,7 @@ class ApiClient:
             return
         if self.replicas.failed(replica, trouble):
             self.meter.retries += 1
-            log(logging.INFO, "retry", path=path, attempt=number, trouble=self._hide(trouble.what))
+            log(logging.INFO, "retry", path=path, attempt=number, trouble=self.hide(trouble.what))
             raise ReplicaFailed from None
         vain = number >= min(REFUSALS, self._patience.attempts)
         if vain and not trouble.reached and not self.replicas.any_answered:
@@ -508,16 +508,16 @@ class ApiClient:
         self, replica: Replica, question: ApiQuestion, answer: Answer, sent_s: float
     ) -> Reply:
         # Whatever a server says goes to the ledger; a key that it repeats must not.
-        headers = {"x-request-id": self._hide(answer.headers.get("x-request-id", ""))}
+        headers = {"x-request-id": self.hide(answer.headers.get("x-request-id", ""))}
         if answer.status != 200:
-            complaint = complaint_in(answer, self._hide)
+            complaint = complaint_in(answer, self.hide)
         else:
             try:
-                data = question.parse(answer, self._hide)
+                data = question.parse(answer, self.hide)
                 error = error_in(data)
                 if error is None:
                     return _served(question.read(data, headers), replica)
-                complaint = complaint_of(error, self._hide)
+                complaint = complaint_of(error, self.hide)
             except (Malformed, ValueError) as unread:
                 self._malformed(replica, unread)
         if complaint.filtered:

@@ -19,6 +19,7 @@ from lmmscore.errors import AddressNotFound, JudgeFileError, StateLost
 from lmmscore.images import Picture
 from lmmscore.judges.client import ApiClient, ApiQuestion, Replica
 from lmmscore.judges.config import Address, JudgeOptions
+from lmmscore.judges.http import Body
 from lmmscore.judges.openai_wire import EncodedPictures, body_with, dumps, responses_reply
 from lmmscore.records import Reply
 
@@ -94,6 +95,11 @@ class ResponsesRoute:
         if answer.get("id"):
             self._keep(conversation.hear(reply.text or reply.refusal).digest, str(answer["id"]))
         return reply
+
+    async def whole_body(self, conversation: Conversation) -> Body:
+        """Return a question with all that was said before, as it travels in a batch."""
+        elements = await self._shown.elements(conversation, None)
+        return body_with("input", self._fields_for(conversation), elements)
 
     def _fields_for(self, conversation: Conversation) -> dict[str, Any]:
         message = conversation.message
