@@ -11,7 +11,7 @@ import lmmscore
 PACKAGE = Path(lmmscore.__file__).parent
 
 ORDER = """
-errors registry arguments records csvsafe whiskers images listing templates scales yamlfile bundled
+errors registry arguments records csvsafe whiskers images listing templates scales rules yamlfile bundled
 itemrows picturefiles
 benchmark inspection layouts dialog transcripts conversation ledger parsing justifications importing session plan
 scores judges tables factorcolumns ratings scorelayouts scorefiles leaderboard run_folder execution anchors
