@@ -52,6 +52,8 @@ class Request:
     """Items asked again at each run, whichever are judged, to see whether the judge drifts."""
     engine: str = "local"
     """Which executor plays the sessions."""
+    pairs: int | None = None
+    """With a dialog of pairs: how many pairs of methods are compared per item; None for all."""
     command: str = ""
 
     @property
@@ -94,7 +96,9 @@ def plan_of(request: Request) -> Plan:
     whole = load_benchmark(request.benchmark)
     chosen = whole.select(request.tasks, request.items, request.methods)
     order = request.order or "shuffled"
-    plan = make_plan(whole, chosen, protocol, order, request.repeats or 1, request.seed or 0)
+    plan = make_plan(
+        whole, chosen, protocol, order, request.repeats or 1, request.seed or 0, request.pairs
+    )
     return _with_anchors(plan, request, whole)
 
 
@@ -117,8 +121,9 @@ def _recorded_plan(request: Request, run: Run) -> Plan:
         request.order or manifest.order,
         request.repeats or manifest.repeats,
         manifest.seed if request.seed is None else request.seed,
+        request.pairs or manifest.pairs,
     )
-    if all(value is None for value in given):
+    if all(value is None for value in given) and not protocol.covers_pairs:
         # How orders come about may change; how the edits were shown then does not.
         plan = replace(plan, recorded_orders=run.orders())
     return _with_anchors(plan, request, whole)
@@ -128,6 +133,8 @@ def _with_anchors(plan: Plan, request: Request, whole: Benchmark) -> Plan:
     """Return the plan with its anchors, which are held to all that is asked of items that are judged."""
     if not request.anchors:
         return plan
+    if plan.protocol.covers_pairs:
+        raise LmmscoreError("anchors are scored, and pairs are not; leave out --anchors")
     chosen = whole.select(items=request.anchors, methods=request.methods)
     for item in chosen.items:
         if not any(method in item.edits for method in chosen.methods):
@@ -239,6 +246,7 @@ def run(
     image_format: ImageFormat | None = None,
     judge_options: Mapping[str, Any] | None = None,
     anchors: Iterable[str] = (),
+    pairs: int | None = None,
     engine: str = "local",
     hooks: Hooks | None = None,
     progress: bool | None = None,
@@ -268,6 +276,7 @@ def run(
         image_format=image_format,
         judge_options=dict(judge_options or {}),
         anchors=tuple(anchors),
+        pairs=pairs,
         engine=engine,
     )
     if hooks is not None:

@@ -23,13 +23,15 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lmmscore import __version__
+from lmmscore.comparisons import Comparison, header, read_comparisons
+from lmmscore.comparisons import as_cells as comparison_cells
 from lmmscore.csvsafe import restore
 from lmmscore.dialog import Dialog, Ensemble, Suite, ensemble_of
 from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.images import Recipe
 from lmmscore.ledger import Asker
 from lmmscore.plan import Order, Plan, Protocol
-from lmmscore.records import Reply
+from lmmscore.records import Outcome, Reply
 from lmmscore.scales import Factor, show
 from lmmscore.scores import SCORE_COLUMNS, Result, as_cells, read_scores, slips
 from lmmscore.session import Exchange, Played
@@ -107,6 +109,10 @@ class Manifest(_Record):
     avoid_ties: bool = False
     overall: str = "none"
     factors: list[FactorRecord] = []
+    covers: str = ""
+    """`item`, `edit` or `pair`; empty in older files."""
+    pairs: int | None = None
+    """How many pairs of methods were compared per item; None for all."""
     suite: dict[str, Any] | None = None
     suites: list[dict[str, Any]] = []
     """The suites inside the suite."""
@@ -154,6 +160,8 @@ class Manifest(_Record):
             items=len(benchmark.items),
             avoid_ties=any(dialog.avoid_ties for dialog in protocol.dialogs),
             overall=_rule_in_words(protocol),
+            covers=protocol.dialogs[0].covers,
+            pairs=plan.pairs,
             factors=[FactorRecord.of(factor) for factor in factors],
             suite=protocol.suite.model_dump(mode="json") if protocol.suite else None,
             suites=_inner_suites(protocol.played),
@@ -309,6 +317,15 @@ class Run:
         """Return the tidy table: one row per edit, repeat and factor."""
         return read_scores(self.path / "scores.csv")
 
+    @property
+    def is_of_pairs(self) -> bool:
+        """Whether pairs were compared, so that the results are in pairs.csv."""
+        return self.manifest.covers == "pair"
+
+    def comparisons(self) -> list[Comparison]:
+        """Return every pair compared, in the order of the plan."""
+        return read_comparisons(self.path / "pairs.csv")
+
     def records(self) -> Iterator[SessionRecord]:
         """Yield what is known of each session, in the order of the plan."""
         path = self.path / "sessions.jsonl"
@@ -331,7 +348,8 @@ class Run:
 
     def item_ids(self) -> tuple[str, ...]:
         """Return the items of the run, each once."""
-        with (self.path / "scores.csv").open(encoding="utf-8", newline="") as file:
+        name = "pairs.csv" if self.is_of_pairs else "scores.csv"
+        with (self.path / name).open(encoding="utf-8", newline="") as file:
             rows = csv.DictReader(file)
             return tuple(dict.fromkeys(restore(row["item"]) for row in rows))
 
@@ -413,6 +431,10 @@ class RunFolder:
             self._sessions = self._part("sessions.jsonl")
             self._rows = csv.writer(self._scores, lineterminator="\n")
             self._rows.writerow(SCORE_COLUMNS)
+            self._pairs: TextIO | None = None
+            if self._manifest.covers == "pair":
+                self._pairs = self._part("pairs.csv")
+                csv.writer(self._pairs, lineterminator="\n").writerow(header(self._dialog))
 
     def _refuse_another_run(self) -> None:
         if not (self.path / "run.yaml").is_file():
@@ -437,6 +459,9 @@ class RunFolder:
         """Append a result; called in the order of the plan."""
         with _writing(self.path):
             self._rows.writerows(as_cells(row) for row in result.scores)
+            if result.comparison is not None and self._pairs is not None:
+                cells = comparison_cells(result.comparison, self._dialog.factors)
+                csv.writer(self._pairs, lineterminator="\n").writerow(cells)
             for played in result.played:
                 record = SessionRecord.of(played, self._root)
                 self.slips += len(record.slips)
@@ -444,7 +469,7 @@ class RunFolder:
                 self._sessions.write(json.dumps(line, ensure_ascii=False) + "\n")
                 self._note_models(played)
         self._taken += 1
-        self.unscored += len({row.method for row in result.scores if row.score is None})
+        self.unscored += _unscored(result)
         self.repairs += sum(played.repairs for played in result.played)
 
     def _note_models(self, played: Played) -> None:
@@ -483,8 +508,15 @@ class RunFolder:
                 file.close()
                 (self.path / f"{name}.part").replace(self.path / name)
 
-    def _derived(self) -> tuple[tuple[TextIO, str], ...]:
-        return (self._scores, "scores.csv"), (self._sessions, "sessions.jsonl")
+    @property
+    def _dialog(self) -> Dialog:
+        return self._manifest.protocol.dialogs[0]
+
+    def _derived(self) -> list[tuple[TextIO, str]]:
+        derived = [(self._scores, "scores.csv"), (self._sessions, "sessions.jsonl")]
+        if self._pairs is not None:
+            derived.append((self._pairs, "pairs.csv"))
+        return derived
 
     def close(self) -> None:
         """Let go of the folder; what was not finished leaves no half-written table behind."""
@@ -514,6 +546,14 @@ class RunFolder:
     def _other_ledger(self) -> str | None:
         own = self.path / "ledger.sqlite"
         return None if self._ledger_path == own else str(self._ledger_path.absolute())
+
+
+def _unscored(result: Result) -> int:
+    """Return how many edits, or pairs of them, have no score; what does not apply needs none."""
+    if result.comparison is not None:
+        return int(result.comparison.outcome != Outcome.SCORED)
+    unscored = (row for row in result.scores if row.score is None)
+    return len({row.method for row in unscored if row.outcome != Outcome.ABSENT})
 
 
 def _cautions(answered: Mapping[str, Mapping[str, None]], own: str) -> str:
