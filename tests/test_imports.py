@@ -13,7 +13,7 @@ PACKAGE = Path(lmmscore.__file__).parent
 ORDER = """
 errors arguments records csvsafe whiskers images listing templates scales yamlfile bundled itemrows picturefiles
 benchmark inspection layouts dialogs transcripts conversation ledger judges parsing justifications importing schemas
-session orders scores tables factorcolumns ratings scorelayouts scorefiles leaderboard planning runner anchors drift
+session orders scores tables stats factorcolumns ratings scorelayouts scorefiles leaderboard planning runner anchors drift
 runlock runs replaying agreement forecast api report interactive cli
 """.split()
 """Later ones may import earlier ones, never the reverse. A package counts as one."""
