@@ -21,7 +21,10 @@ from lmmscore.scorelayouts import USUAL, Edit, Layout, Reader, read_score_folder
 from lmmscore.scores import SCORE_COLUMNS, as_cells, frame_of, read_scores
 from lmmscore.tables import number, read_tables, split_field
 
-__all__ = ["Layout", "judge_name", "read_score_file", "scores_in", "write_scores"]
+MEAN_OF = "no overall in the file; the mean of its"
+"""How the reason of an overall begins that no file and no dialog gave."""
+
+__all__ = ["MEAN_OF", "Layout", "judge_name", "read_score_file", "scores_in", "write_scores"]
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,8 +57,8 @@ def scores_in(
 
     Of an Excel file all sheets are read, or the one that FIELD names. What is left out is added to
     the notes. With a dialog, every score must be on its scale, its factors are expected and its
-    rule gives the overall. Without one there is an overall only if the file has it: any other
-    would be invented. An edit lacking a factor has no overall.
+    rule gives the overall. Without one, a file that has no overall gets the mean of its factors,
+    and each such line says so in its reason. An edit lacking a factor has no overall.
     """
     path, field = split_field(spec)
     if path.is_dir():
@@ -76,10 +79,6 @@ def scores_in(
     if not factors:
         raise FileProblem(f"{path}: no scores in it; a score is a number under its factor's name")
     _refuse_duplicates(edits)
-    if dialog is None and OVERALL not in factors and len(factors) > 1:
-        reader.notes.append(
-            f"{path}: no overall in it, so none is given; --dialog NAME makes it by a dialog's rule"
-        )
     return [score for edit in edits for score in _scores_of(edit, factors, dialog)]
 
 
@@ -113,6 +112,9 @@ def refuse_merging(factors: Sequence[str], renames: Mapping[str, str]) -> None:
     taken: dict[str, str] = {}
     for factor in factors:
         new = renames.get(factor, factor)
+        if new == OVERALL and new in renames.values():
+            # What the user calls the overall takes the place of the one there was.
+            continue
         if new in taken:
             old, other = (factor, taken[new]) if factor in renames else (taken[new], factor)
             raise FileProblem(
@@ -139,6 +141,7 @@ def _own(path: Path, renames: Mapping[str, str], *, plain: bool) -> list[Score]:
             row["reason"],
         )
         for row in table.fillna({"position": 0}).to_dict("records")
+        if not replaced(row["factor"], renames)
     ]
 
 
@@ -159,7 +162,14 @@ def write_scores(scores: list[Score], out: Path | TextIO) -> None:
 
 
 def _renamed(edit: Edit, renames: Mapping[str, str]) -> Edit:
-    return replace(edit, cells={renames.get(name, name): cell for name, cell in edit.cells.items()})
+    cells = {name: cell for name, cell in edit.cells.items() if not replaced(name, renames)}
+    return replace(edit, cells={renames.get(name, name): cell for name, cell in cells.items()})
+
+
+def replaced(factor: str, renames: Mapping[str, str]) -> bool:
+    """Tell whether a factor gives way to another that is renamed to be the overall."""
+    others = [old for old, new in renames.items() if new == OVERALL]
+    return factor == OVERALL and factor not in renames and bool(others)
 
 
 def _expected(found: list[str], dialog: Dialog, where: str) -> list[str]:
@@ -187,7 +197,7 @@ def _refuse_duplicates(edits: list[Edit]) -> None:
 def _scores_of(edit: Edit, factors: list[str], dialog: Dialog | None) -> Iterator[Score]:
     """Yield the scores of one edit, the overall last."""
     read = {factor: _read(edit, factor, dialog) for factor in factors}
-    if OVERALL not in read and (dialog is not None or len(read) == 1):
+    if OVERALL not in read and not edit.whole:
         read[OVERALL] = _overall(read, dialog)
     for factor, (score, reason) in read.items():
         outcome = Outcome.SCORED if score is not None else Outcome.UNREADABLE
@@ -220,13 +230,17 @@ def _read(edit: Edit, factor: str, dialog: Dialog | None) -> tuple[Fraction | No
 def _overall(
     read: Mapping[str, tuple[Fraction | None, str]], dialog: Dialog | None
 ) -> tuple[Fraction | None, str]:
-    """Return the overall of an edit: by the dialog's rule, else the mean; none where a factor is unscored."""
+    """Return the overall of an edit: by the dialog's rule, else the mean, which is said with it.
+
+    There is none where a factor is unscored.
+    """
     missing = next((reason for score, reason in read.values() if score is None), "")
     if missing:
         return None, missing
     scores = {factor: score for factor, (score, _) in read.items() if score is not None}
     if dialog is None or dialog.overall == "none":
-        return sum(scores.values(), Fraction(0)) / len(scores), ""
+        mean = sum(scores.values(), Fraction(0)) / len(scores)
+        return mean, f"{MEAN_OF} {len(scores)} factors" if len(scores) > 1 else ""
     return overall(dialog.overall, dialog.factors, scores, weights_of(dialog.factors)), ""
 
 

@@ -56,6 +56,8 @@ class Edit:
     repeat: int
     cells: Mapping[str, Any]
     where: str
+    whole: bool = False
+    """Whether the layout has an overall of its own, under whatever name: none is then added."""
 
 
 @dataclass(slots=True)
@@ -298,7 +300,7 @@ def _from_metrics(files: list[Path], place: Callable[[Path], tuple[str, str]]) -
             where = f"{task}/{method}: {item}"
             raw = {name: _score_of(found[name][item]) for name in names if name in found}
             cells = _viescore_cells(raw) if viescore else raw
-            edits.append(Edit(item, task, method, 1, cells, where))
+            edits.append(Edit(item, task, method, 1, cells, where, whole=True))
     if left:
         notes.append(
             f"{left} edits have a score in some of their method's files only, and are left out: "
@@ -350,5 +352,7 @@ def _from_methods(files: list[Path]) -> FolderScores:
         for item, entry in _load(file).items():
             cells = entry if isinstance(entry, dict) else {"score": entry}
             factors |= dict.fromkeys(cells)
-            edits.append(Edit(item, file.parts[-2], file.stem, 1, cells, f"{file}: {item}"))
+            edits.append(
+                Edit(item, file.parts[-2], file.stem, 1, cells, f"{file}: {item}", whole=True)
+            )
     return FolderScores(edits, list(factors), [])

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lmmscore.agreement import align, corrected, judges, raters
+from lmmscore.agreement import align, corrected, raters
+from lmmscore.agreement import judges as several
 from lmmscore.agreement.align import Paired, RatedEdits, ScaleMatch, Step
 from lmmscore.agreement.levels import AgreementRow, Subject, level_rows
 from lmmscore.agreement.result import Agreement, MethodStanding
-from lmmscore.agreement.statistics import ITEM, LEVELS, METHOD
+from lmmscore.agreement.statistics import ITEM, LEVELS, METHOD, WITHIN_METHOD
 from lmmscore.agreement.verdict import Verdict
 from lmmscore.arguments import refuse_unless_scale, refuse_unless_whole
 from lmmscore.errors import LmmscoreError, nearest
@@ -35,7 +36,7 @@ STEPS = 3
 class Panel:
     """How several judges are taken together as one more."""
 
-    scores: judges.PanelScores = "raw"
+    scores: several.PanelScores = "raw"
     models: Mapping[str, str] = field(default_factory=dict)
     """The model behind each judge's name."""
     families: Mapping[str, str] = field(default_factory=dict)
@@ -43,7 +44,7 @@ class Panel:
 
 
 def agree(
-    scores: Mapping[str, pd.DataFrame],
+    judges: Mapping[str, pd.DataFrame],
     ratings: pd.DataFrame,
     *,
     renames: Mapping[str, str] | None = None,
@@ -65,7 +66,7 @@ def agree(
 ) -> Agreement:
     """Set judges against people.
 
-    `scores` are tidy scores tables by the judge's name; `ratings` a tidy table of ratings (see
+    `judges` are tidy scores tables by name; `ratings` a tidy table of ratings (see
     `lmmscore.ratings`). `renames` maps factor names, `aliases` names of items and methods;
     `factors` and `methods` pick some (`factors=["all"]`: the first tables are about every factor,
     not only the overall); `levels` are some of item, within-item, within-method and method.
@@ -76,7 +77,7 @@ def agree(
     annotator test. `counting` takes the number of steps and gives a function to call after each,
     so that someone may be shown how far the work is.
     """
-    _refuse(scores, scale, epsilon, levels)
+    _refuse(judges, scale, epsilon, levels)
     refuse_unless_whole(0, seed=seed)
     refuse_unless_whole(2, resamples=resamples, minimum_edits=minimum_edits)
     wanted = [factors] if isinstance(factors, str) else list(factors)
@@ -84,8 +85,8 @@ def agree(
     wanted = [] if every else wanted
     notes: list[str] = []
 
-    names = list(scores)
-    tables, ratings = align.separate_tasks(scores, ratings)
+    names = list(judges)
+    tables, ratings = align.separate_tasks(judges, ratings)
     ratings, *tables = align.rename_factors([ratings, *tables], renames or {})
     ratings, *tables = align.apply_aliases([ratings, *tables], aliases or {})
     tables = [
@@ -101,7 +102,14 @@ def agree(
     mapped: list[str] = []
     if rescale:
         ratings, matches, mapped = align.rescale(ratings, matches)
-    ratings = align.add_overall(ratings, weights, notes)
+    else:
+        notes += align.scale_notes(matches)
+    known_factors = {factor for table in tables for factor in table["factor"].unique()}
+    both = [str(name) for name in ratings["factor"].unique() if name in known_factors]
+    judged_overall = OVERALL in known_factors
+    plain_mean = False
+    if judged_overall:
+        ratings, plain_mean = align.add_overall(ratings, both, weights, notes)
     if OVERALL not in matches and OVERALL in set(ratings["factor"]):
         matches[OVERALL] = next(iter(matches.values()))
 
@@ -113,7 +121,10 @@ def agree(
         name: align.shared_factors(name, table, ratings, wanted, notes)
         for name, table in by_name.items()
     }
-    headline = _headline_factors(shared, every=every or bool(wanted))
+    derived = {name: align.derived_overall(table) for name, table in by_name.items()}
+    notes += [f"{name}: {how}" for name, how in derived.items() if how]
+    given = not plain_mean and not any(derived.values())
+    headline = _headline_factors(shared, every=every or bool(wanted) or not given, given=given)
     rules = Rules(
         tuple(level for level in LEVELS if level in levels),
         tuple(headline),
@@ -134,7 +145,7 @@ def agree(
         work.compare(list(by_name))
         if panel is not None:
             for factor in headline:
-                work.disagreements += judges.disagreements(parts, factor)
+                work.disagreements += several.disagreements(parts, factor)
     return work.result()
 
 
@@ -181,21 +192,26 @@ def _panel(
     notes.append(f"panel: the mean of {', '.join(tables)}, scores taken {how}")
     methods = sorted({str(name) for table in tables.values() for name in table["method"].unique()})
     models = {name: panel.models.get(name, name) for name in tables}
-    notes += judges.family_warnings(models, methods, panel.families)
-    found = {judges.PANEL: judges.panel_scores(tables, panel.scores)}
+    notes += several.family_warnings(models, methods, panel.families)
+    found = {several.PANEL: several.panel_scores(tables, panel.scores)}
     if len(tables) > 2:
         for name in tables:
             rest = {other: table for other, table in tables.items() if other != name}
-            found[f"{judges.PANEL} without {name}"] = judges.panel_scores(rest, panel.scores)
+            found[f"{several.PANEL} without {name}"] = several.panel_scores(rest, panel.scores)
     return found
 
 
-def _headline_factors(shared: Mapping[str, Sequence[str]], *, every: bool) -> list[str]:
-    """Return what the first tables are about: the overall, unless there is none or more is asked."""
+def _headline_factors(
+    shared: Mapping[str, Sequence[str]], *, every: bool, given: bool
+) -> list[str]:
+    """Return what the first tables are about: the overall, unless there is none or more is asked.
+
+    An overall that nobody gave comes last.
+    """
     found = list(dict.fromkeys(factor for some in shared.values() for factor in some))
     if OVERALL in found and not every:
         return [OVERALL]
-    return sorted(found, key=lambda factor: factor != OVERALL)
+    return sorted(found, key=lambda factor: (factor == OVERALL) is not given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +280,9 @@ class Work:
         for task in paired.tasks:
             part = subject.of_task(task)
             for level in rules.levels:
-                self.task_rows += level_rows(part, level)
+                # Inside tasks, this level is what its averages are of.
+                where = self.rows if level == WITHIN_METHOD else self.task_rows
+                where += level_rows(part, level)
         self.methods += standings(name, factor, paired)
         self.step()
 
@@ -317,7 +335,7 @@ class Work:
     def compare(self, names: Sequence[str]) -> None:
         """Add the tests of every two judges on the factors of the first tables."""
         if len(names) > 1:
-            self.comparisons = judges.compare_judges(
+            self.comparisons = several.compare_judges(
                 self.paired,
                 self.rules.headline,
                 self.rules.levels,
@@ -339,7 +357,7 @@ class Work:
                     for entry in self.comparisons
                     if (entry["factor"], entry["level"]) == (factor, level)
                 ]
-                letters[level] = judges.clusters(names, tests) if tests else {}
+                letters[level] = several.clusters(names, tests) if tests else {}
             for name in names:
                 line: dict[str, Any] = {"judge": name, "factor": factor}
                 for level in self.rules.levels:
@@ -358,7 +376,7 @@ class Work:
                 factor,
                 level,
                 statistic,
-            ) and row.method is None:
+            ) and (row.method, row.task) == (None, None):
                 return row
         return None
 
@@ -376,7 +394,8 @@ class Work:
         }
         people = [row for rows in self.people.values() for row in rows]
         return Agreement(
-            rows=[*self.rows, *self.task_rows],
+            rows=self.rows,
+            task_rows=self.task_rows,
             methods=self.methods,
             people=people,
             factor_means=self.factor_means,

@@ -16,7 +16,7 @@ import pandas as pd
 from lmmscore.errors import FileProblem, nearest
 from lmmscore.leaderboard.published import key_of
 from lmmscore.records import OVERALL, Outcome
-from lmmscore.scorefiles import refuse_merging
+from lmmscore.scorefiles import refuse_merging, replaced
 from lmmscore.stats.arrays import Floats, Ints
 from lmmscore.stats.reliability import Ratings
 
@@ -46,9 +46,27 @@ def rename_factors(
             close = get_close_matches(old, known, n=1)
             hint = f"; did you mean {close[0]}?" if close else f" (there are: {', '.join(known)})"
             raise FileProblem(f"--rename {old}={new}: no factor is called {old}{hint}")
+    found = []
     for table in tables:
-        refuse_merging([str(factor) for factor in table["factor"].unique()], renames)
-    return [table.assign(factor=table["factor"].replace(dict(renames))) for table in tables]
+        factors = [str(factor) for factor in table["factor"].unique()]
+        refuse_merging(factors, renames)
+        gone = [name for name in factors if replaced(name, renames)]
+        if gone and set(factors) & set(renames):
+            table = table[~table["factor"].isin(gone)]
+        found.append(table.assign(factor=table["factor"].replace(dict(renames))))
+    return found
+
+
+def derived_overall(scores: pd.DataFrame) -> str:
+    """Return how an overall was made that no file and no dialog gave; "" where it was given.
+
+    Every line of such an overall says the same about itself in its reason.
+    """
+    rows = scores[(scores["factor"] == OVERALL) & (scores["outcome"] == Outcome.SCORED)]
+    if rows.empty or "reason" not in rows:
+        return ""
+    said = rows["reason"].unique()
+    return str(said[0]) if len(said) == 1 else ""
 
 
 def shared_factors(
@@ -279,27 +297,33 @@ def _some(names: set[str]) -> str:
 
 
 def add_overall(
-    ratings: pd.DataFrame, weights: Mapping[str, float] | None, notes: list[str]
-) -> pd.DataFrame:
-    """Return the ratings with an overall as the judge's is made, where people gave none.
+    ratings: pd.DataFrame,
+    factors: Sequence[str],
+    weights: Mapping[str, float] | None,
+    notes: list[str],
+) -> tuple[pd.DataFrame, bool]:
+    """Return the ratings with an overall where people gave none, and whether it is a plain mean.
 
-    Only where the judge's weights are known: any other mean would be a number nobody gave. A
-    rating that lacks a factor gets no overall.
+    It is weighted as the judge's, or the mean of the factors where no weights are known: a number
+    nobody gave, which no headline should be about. A rating that lacks a factor gets none.
     """
-    factors = set(ratings["factor"])
-    wanted = [factor for factor in weights or () if factor != OVERALL]
-    if weights is None or OVERALL in factors or not wanted or not set(wanted) <= factors:
-        return ratings
-    shares = pd.Series({factor: weights[factor] for factor in wanted}, dtype=float)
+    wanted = [factor for factor in (weights or factors) if factor != OVERALL]
+    if OVERALL in set(ratings["factor"]) or not wanted or not set(wanted) <= set(factors):
+        return ratings, False
+    given = weights or dict.fromkeys(wanted, 1.0)
+    shares = pd.Series({factor: given[factor] for factor in wanted}, dtype=float)
     rows = ratings[ratings["factor"].isin(wanted)]
     wide = rows.pivot(index=["item", "method", "rater"], columns="factor", values="score")[wanted]
     whole = wide.dropna()
     scores = (whole * shares).sum(axis=1) / shares.sum()
     lacking = len(wide) - len(whole)
     left = f"; {lacking} ratings lack a factor and have none" if lacking else ""
-    notes.append(f"people gave no overall; it is weighted as the judge's{left}")
+    how = f"the mean of their {len(wanted)} factors" if len(wanted) > 1 else f"their {wanted[0]}"
+    how = "weighted as the judge's" if weights else how
+    notes.append(f"people gave no overall; it is {how}{left}")
     added = scores.rename("score").reset_index().assign(factor=OVERALL, where="")
-    return pd.concat([ratings, added[ratings.columns]], ignore_index=True)
+    both = pd.concat([ratings, added[ratings.columns]], ignore_index=True)
+    return both, weights is None and len(wanted) > 1
 
 
 def note_ranks(ratings: pd.DataFrame, notes: list[str]) -> list[str]:
@@ -378,8 +402,21 @@ def match_scales(
     return found
 
 
+def scale_notes(matches: Mapping[str, ScaleMatch]) -> list[str]:
+    """Return what cannot be said because of different or unknown scales, once for each reason."""
+    reasons = dict.fromkeys(match.why for match in matches.values() if not match.same)
+    return [
+        f"no MAE, no bias and no alternative annotator test, because {why}: mae and bias compare "
+        "different scales"
+        for why in reasons
+    ]
+
+
 def _alike(judge: Limits, people: Limits) -> bool:
     """Tell whether two ranges are one scale: each covers most of what they cover together."""
+    if judge[0] == judge[1] and people[0] <= judge[0] <= people[1]:
+        # A judge that always says the same shows no scale of its own.
+        return True
     both = min(judge[1], people[1]) - max(judge[0], people[0])
     either = max(judge[1], people[1]) - min(judge[0], people[0])
     return either > 0 and both / either >= _SAME_SHARE

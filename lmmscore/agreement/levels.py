@@ -395,9 +395,11 @@ def _average_interval(
         if not correlation.reason_undefined(part.judge, part.people):
             of: CountStatistic = statistic.of_counts(part.judge, part.people, item, number)
             table.append(of(left_out(np.arange(number))))
-    replicates = np.array(
-        [_average(column[~np.isnan(column)], averaging) for column in np.array(table).T]
-    )
+    replicates = np.full(number, np.nan)
+    for place, column in enumerate(np.array(table).T):
+        known_values = column[~np.isnan(column)]
+        if len(known_values):
+            replicates[place] = _average(known_values, averaging)
     return interval(value, replicates, statistic.transform)
 
 
@@ -421,8 +423,10 @@ def method_rows(subject: Subject) -> Iterator[AgreementRow]:
         if not why and statistic.needs_scale:
             why = subject.scale_problem
         value = float("nan")
+        extra: Mapping[str, Any] = noise if statistic.correlation and not why else {}
         if not why and statistic.of_grid is not None:
             value = statistic.of_grid(judge, people, np.random.default_rng(0))
+            extra = statistic.extra_rows(judge, people)
         elif not why and statistic.of is not None:
             value = statistic.of(x, y)
         yield subject.row(
@@ -433,7 +437,7 @@ def method_rows(subject: Subject) -> Iterator[AgreementRow]:
             of="methods",
             why=why or "no two methods share an item",
             interval=Interval(value, why=NO_METHOD_INTERVAL),
-            extra=noise if statistic.correlation and not why else {},
+            extra=extra,
         )
 
 

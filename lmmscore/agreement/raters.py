@@ -241,7 +241,8 @@ def _verdict(
     value = float(difference(np.ones((1, _number(groups))))[0])
     gap = _leave_out(value, difference, groups, "none")
     low = headline.limits[0]
-    agrees = low is not None and low > 0
+    # Perfect agreement has no interval, and is agreement all the same.
+    agrees = headline.value_or_nan >= 1 - SAME or (low is not None and low > 0)
     words = in_words(row.value_or_nan, own, gap or Interval(value), agrees=agrees)
     return Verdict(*names, words, row.value_or_nan, people, gap, raters)
 
@@ -385,9 +386,9 @@ def _power(duel: Ints, epsilon: float, tests: int) -> float:
     """Return the chance of winning against a rater by a judge exactly as near, at this n."""
     from scipy.special import nctdtr, stdtrit
 
-    spread = float(duel.std(ddof=1))
-    if spread <= 0:
+    if duel.min() == duel.max():
         return 1.0
+    spread = float(duel.std(ddof=1))
     # The strictest step of Benjamini and Yekutieli's correction.
     harmonic = sum(1 / place for place in range(1, tests + 1))
     bar = float(stdtrit(len(duel) - 1, FALSE_DISCOVERY_RATE / (tests * harmonic)))

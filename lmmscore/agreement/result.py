@@ -42,7 +42,9 @@ class Agreement:
     """Judge–human agreement: shows as a table in a notebook, and converts to a frame or JSON."""
 
     rows: Sequence[AgreementRow]
-    """Over all task categories first, then inside each."""
+    """Over all task categories; at the level within-method also each method inside each task."""
+    task_rows: Sequence[AgreementRow]
+    """The other levels inside each task category."""
     methods: Sequence[MethodStanding]
     people: Sequence[AgreementRow]
     factor_means: Sequence[Mapping[str, Any]]
@@ -76,7 +78,8 @@ class Agreement:
     @property
     def tasks(self) -> list[str]:
         """The task categories there are rows for."""
-        return list(dict.fromkeys(row.task for row in self.rows if row.task is not None))
+        rows = (*self.task_rows, *self.rows)
+        return list(dict.fromkeys(row.task for row in rows if row.task is not None))
 
     def row(
         self,
@@ -90,7 +93,7 @@ class Agreement:
     ) -> AgreementRow | None:
         """Return one row that is not about a single method, or None where there is no such."""
         wanted = (judge, factor, level, statistic, task, None)
-        for row in self.rows:
+        for row in (*self.rows, *self.task_rows):
             found = (row.judge, row.factor, row.level, row.statistic, row.task, row.method)
             if found == wanted and averaging in ("", row.averaging):
                 return row
@@ -117,25 +120,69 @@ class Agreement:
 
     def sentence(self, judge: str) -> str:
         """Return the verdict on a judge in one plain sentence."""
+        if OVERALL not in self.headline_factors[:1] and len(self.headline_factors) > 1:
+            return self._sentence_over_factors(judge)
         factor = self.headline_factors[0] if self.headline_factors else OVERALL
+        said = f"{judge} on {self._said(judge, factor)}"
+        across = self.row(judge, factor, METHOD, "spearman")
+        if across is not None and across.value is not None:
+            said += f"; it ranks {across.n} methods as people do with ρ = {across.value:.2f}"
+        verdict = self.verdict(judge, factor)
+        if verdict and verdict.why:
+            said += f"; {verdict.why}"
+        return said + "."
+
+    def beside_raters(self, judge: str) -> list[str]:
+        """Return what a judge reaches in a rater's place; and, of an overall nobody gave, its ρ."""
+        found = []
+        factor = OVERALL if OVERALL in self.factors else self.headline_factors[0]
+        if factor == OVERALL and OVERALL not in self.headline_factors[:1]:
+            found.append(f"The mean of its factors as {self._said(judge, OVERALL)}.")
+        verdict = self.verdict(judge, factor)
+        if verdict is not None and verdict.difference is not None:
+            gap = verdict.difference
+            within = ""
+            if gap.low is not None and gap.high is not None:
+                within = f"95% {gap.low:.2f} to {gap.high:.2f}, "
+            found.append(
+                f"In a rater's place it reaches {verdict.judge_value:.3f} where a rater reaches "
+                f"{verdict.people_value:.3f}; the difference is {gap.value:.3f} "
+                f"({within}{verdict.raters} raters)."
+            )
+        return found
+
+    def _said(self, judge: str, factor: str) -> str:
+        """Return a factor, the verdict on it, and the correlation behind that."""
         verdict = self.verdict(judge, factor)
         row = self.row(judge, factor, ITEM, "spearman")
         if row is None:
             row = self.row(judge, factor, WITHIN_ITEM, "spearman")
-        words = verdict.words if verdict else "no verdict"
-        said = f"{judge} on {factor}: {words}"
-        if row is not None and row.value is not None:
-            low, high = row.limits
-            within = "" if low is None or high is None else f", 95% {low:.2f} to {high:.2f}"
-            said += f" (ρ = {row.value:.3f}{within}, {row.n} {row.of}, level {row.level})"
-        elif row is not None:
-            said += f" (ρ is undefined, because {row.why})"
-        across = self.row(judge, factor, METHOD, "spearman")
-        if across is not None and across.value is not None:
-            said += f"; it ranks {across.n} methods as people do with ρ = {across.value:.2f}"
-        if verdict and verdict.why:
-            said += f"; {verdict.why}"
-        return said + "."
+        said = f"{factor}: {verdict.words if verdict else 'no verdict'}"
+        if row is None:
+            return said
+        if row.value is None:
+            return f"{said} (ρ is undefined, because {row.why})"
+        low, high = row.limits
+        within = "" if low is None or high is None else f", 95% {low:.2f} to {high:.2f}"
+        return f"{said} (ρ = {row.value:.3f}{within}, {row.n} {row.of}, level {row.level})"
+
+    def _sentence_over_factors(self, judge: str) -> str:
+        """Return the verdict where no overall was given: over the factors."""
+        factors = [factor for factor in self.headline_factors if factor != OVERALL]
+        words: dict[str, list[str]] = {}
+        values = []
+        for factor in factors:
+            verdict = self.verdict(judge, factor)
+            row = self.row(judge, factor, ITEM, "spearman")
+            if verdict is not None:
+                words.setdefault(verdict.words, []).append(factor)
+            if row is not None and row.value is not None:
+                values.append(row.value)
+        said = "; ".join(f"{one} on {_listed(names)}" for one, names in words.items())
+        mean = ""
+        if values:
+            mean = f" (mean ρ = {sum(values) / len(values):.3f} over {len(values)} factors)"
+        return f"{judge}, which has no overall of its own: {said or 'no verdict'}{mean}."
 
     def with_notes(self, notes: Sequence[str]) -> Agreement:
         """Return the same with more notes before its own."""
@@ -154,6 +201,7 @@ class Agreement:
         return {
             "methods": [one.to_json() for one in self.methods],
             "rows": [row.to_json() for row in self.rows],
+            "tasks": [row.to_json() for row in self.task_rows],
             "people": [row.to_json() for row in self.people],
             "factor_means": list(self.factor_means),
             "verdicts": [
@@ -191,6 +239,10 @@ class Agreement:
         table = str(pd.DataFrame(lines).to_html(index=False, na_rep="undefined", border=0))
         title = "Spearman correlation with people over edits, with 95% intervals"
         return table + draw(marks, title)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 4 else f"{len(names)} factors"
 
 
 def _line(found: Agreement, row: AgreementRow) -> dict[str, Any]:

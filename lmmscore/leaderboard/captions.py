@@ -126,10 +126,10 @@ def _few(rows: Sequence[BoardRow], items: int) -> list[str]:
         found.append(f"With one score there is no spread and no interval: {', '.join(single)}.")
     if flat := [row.method for row in rows if row.n > 1 and row.std == 0]:
         found.append(f"All scores equal, so there is no interval: {', '.join(flat)}.")
-    if items < 20 and any(row.mean_interval for row in rows):
+    if items < 20:
         found.append(
-            f"{items} items: on a scale of two or three levels, or with very skewed scores, "
-            "intervals of means hold less often than stated."
+            f"{items} items are few: on a scale of two or three levels, or with very skewed "
+            "scores, intervals of means hold less often than stated."
         )
     return found
 

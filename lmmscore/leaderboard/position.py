@@ -225,7 +225,7 @@ def _by_orders(placed: Placed, slope: float, residual: Floats, level: float) -> 
     places = places - (places @ projection) @ projection.T
     spread = (places**2).sum(axis=1)
     usable = spread > 1e-9 * spread.max(initial=1.0)
-    if usable.sum() < 2:
+    if usable.sum() < 2 or int(placed.session.max()) + 1 < 3:
         return _FEW_ORDERS
     places, spread = places[usable], spread[usable]
 

@@ -64,7 +64,7 @@ def csv_text(found: Agreement) -> str:
     writer.writerow(CSV_COLUMNS)
     for standing in found.methods:
         writer.writerows(_standing_cells(standing))
-    for row in (*found.rows, *found.people):
+    for row in (*found.rows, *found.task_rows, *found.people):
         writer.writerow(_cells(row))
     return out.getvalue()
 

@@ -59,6 +59,8 @@ def agreement_grids(found: Agreement, sections: Sequence[str] = SECTIONS) -> lis
     if levels == {WITHIN_METHOD}:
         wanted.add(WITHIN_METHOD)
     grids = [grid for name in SECTIONS if name in wanted for grid in made[name](found)]
+    # A level that the data do not have says why after what they do have.
+    grids.sort(key=lambda grid: not grid.rows)
     if grids and found.judges:
         first = grids[0]
         said = tuple(found.sentence(judge) for judge in found.judges if not _is_panel(judge))
@@ -177,7 +179,7 @@ def headline(found: Agreement, judge: str) -> Grid:
         )
         rows.append((*figures, Cell(words, "best" if words in (EQUAL, BETTER) else "")))
     return Grid(
-        f"{judge}: level item",
+        f"{judge} against people, level item",
         ("factor", "n", "Spearman ρ", "95%", "at most", "as a rater", "a rater", "verdict"),
         tuple(rows),
         caption=(
@@ -185,6 +187,7 @@ def headline(found: Agreement, judge: str) -> Grid:
             "could be, given the raters' reliability. As a rater: against the mean of the other "
             f"raters, within each rater's edits, then averaged. {MEANING}"
         ),
+        above=tuple(found.beside_raters(judge)),
         below=tuple(_below(found, judge)),
         text_columns=frozenset({0, 7}),
     )

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lmmscore.leaderboard.against import against, correlations
 
 from lmmscore.errors import FileProblem
 from lmmscore.leaderboard import rank
+from lmmscore.leaderboard.compare import against, correlations
 from lmmscore.leaderboard.published import (
     Entry,
     check,

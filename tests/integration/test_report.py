@@ -13,11 +13,11 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from lmmscore.leaderboard.tables import Row
 
 import lmmscore
 from lmmscore.cli import lmmscore as program
 from lmmscore.errors import FileProblem
+from lmmscore.leaderboard import BoardRow as Row
 from lmmscore.report.page import Wish, write_report
 from lmmscore.report.page.album import Album, embedded, sensible_px
 from lmmscore.report.page.drawing import (

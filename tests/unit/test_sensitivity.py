@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lmmscore.leaderboard.sensitivity import Sensitivity, sensitivity, statement
 
 from lmmscore.errors import LmmscoreError
+from lmmscore.leaderboard.diagnostics import Sensitivity, sensitivity
+from lmmscore.leaderboard.diagnostics import sensitivity_statement as statement
 from tests.tidy_frames import WEIGHTS, judged, tidy
 
 

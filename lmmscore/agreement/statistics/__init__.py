@@ -18,7 +18,7 @@ from lmmscore.stats.arrays import Floats, Ints
 from lmmscore.stats.jackknife import CountStatistic, Transform
 
 ITEM, WITHIN_ITEM, WITHIN_METHOD, METHOD = "item", "within-item", "within-method", "method"
-LEVELS = (METHOD, WITHIN_ITEM, WITHIN_METHOD, ITEM)
+LEVELS = (ITEM, WITHIN_ITEM, WITHIN_METHOD, METHOD)
 """`item`: all edits pooled. `within-item`: over the methods of each item, then averaged over items.
 `within-method`: over the items of each method, then averaged over methods. `method`: over methods'
 means."""

@@ -96,6 +96,10 @@ def _ordered_rows(judge: Floats, people: Floats) -> Floats:
     return np.divide(right, both, out=np.full(len(both), np.nan), where=both > SAME)
 
 
+def _exact(judge: Floats, _people: Floats) -> Mapping[str, Any]:
+    return {"exact": len(judge) <= pairs.ENUMERATED_ITEMS}
+
+
 def _soft(judge: Floats, people: Floats, rng: np.random.Generator) -> float:
     return pairs.soft_pairwise_accuracy(judge, people, pairs.sign_flips(len(judge), rng))
 
@@ -150,5 +154,6 @@ register(
         levels=(METHOD,),
         transform="logit",
         of_grid=_soft,
+        extra_rows=_exact,
     )
 )
