@@ -13,8 +13,8 @@ from lmmscore.cli.options import filled
 if TYPE_CHECKING:
     from lmmscore.cli.inputs import Source
     from lmmscore.leaderboard import Leaderboard
-    from lmmscore.leaderboard.against import TaskAgainst
-    from lmmscore.leaderboard.extras import Extras
+    from lmmscore.leaderboard.compare import TaskAgainst
+    from lmmscore.leaderboard.diagnostics import Extras
     from lmmscore.report.grids import Grid
     from lmmscore.report.leaderboard import Format
 
@@ -173,7 +173,7 @@ def _of_tasks(source: Source, options: dict[str, Any]) -> Source:
     """Return the source with only the scores of the tasks named; all of them where none is."""
     from dataclasses import replace
 
-    from lmmscore.leaderboard.board import chosen_tasks
+    from lmmscore.leaderboard.ranking import chosen_tasks
 
     if not options["task"]:
         return source
@@ -205,7 +205,7 @@ def _rendered(board: Leaderboard, source: Source, form: Format, options: dict[st
 
 
 def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extras:
-    from lmmscore.leaderboard.extras import extras
+    from lmmscore.leaderboard.diagnostics import extras
     from lmmscore.leaderboard.weights import reweigh, weights_of
 
     given = _weights(options)
@@ -244,7 +244,7 @@ def _sections(board: Leaderboard, source: Source, options: dict[str, Any]) -> li
 
 
 def _against(board: Leaderboard, name: str) -> list[TaskAgainst]:
-    from lmmscore.leaderboard.against import against
+    from lmmscore.leaderboard.compare import against
     from lmmscore.leaderboard.published import find_published, load_published
 
     return against(board, load_published(find_published(name)))

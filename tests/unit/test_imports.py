@@ -14,7 +14,7 @@ ORDER = """
 errors registry arguments records csvsafe whiskers images listing templates scales rules yamlfile bundled
 itemrows picturefiles
 benchmark inspection layouts dialog transcripts conversation ledger parsing justifications importing session plan
-comparisons scores judges tables factorcolumns ratings scorelayouts scorefiles leaderboard run_folder execution anchors
+comparisons scores judges tables stats ratings scorelayouts scorefiles leaderboard run_folder execution anchors
 replaying agreement forecast report api cli
 """.split()
 """Later ones may import earlier ones, never the reverse. A package counts as one."""
