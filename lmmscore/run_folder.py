@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from lmmscore.leaderboard import Leaderboard
+    from lmmscore.leaderboard.pairs import PairBoard
 
 FORMAT = 2
 """The version of run.yaml and sessions.jsonl that is written; files without one are version 1."""
@@ -358,6 +359,13 @@ class Run:
         for record in self.records():
             yield record.model_dump(mode="json")
 
+    def pair_board(self, **options: Any) -> PairBoard:
+        """Rank the methods by the pairs compared; options as `rank_pairs` takes them."""
+        from lmmscore.leaderboard.pairs import rank_pairs
+
+        known = {"caution": self.manifest.caution, "methods": self.manifest.methods}
+        return rank_pairs(self.comparisons(), **{**known, **options})
+
     def leaderboard(self, **options: Any) -> Leaderboard:
         """Rank the methods; options as `lmmscore.leaderboard.rank` takes them."""
         from lmmscore.leaderboard import rank
@@ -378,7 +386,8 @@ class Run:
         return f"Run({str(self.path)!r})"
 
     def _repr_html_(self) -> str:
-        return self.leaderboard()._repr_html_()
+        board = self.pair_board() if self.is_of_pairs else self.leaderboard()
+        return board._repr_html_()
 
 
 def open_run(path: str | Path) -> Run:
