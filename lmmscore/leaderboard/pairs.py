@@ -9,21 +9,20 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lmmscore.comparisons import TIE, Comparison, Match, matches
 from lmmscore.errors import LmmscoreError, nearest
-from lmmscore.records import Outcome
-from lmmscore.stats.arrays import SAME, Floats
+from lmmscore.stats.arrays import SAME, Bools, Floats
 from lmmscore.stats.ranking_models import (
     Davidson,
     PositionBias,
     Votes,
     connected_groups,
-    fit_davidson,
+    fit_many,
     position_bias,
     tally,
 )
@@ -274,8 +273,8 @@ def _table(
     wins, ties = tally(votes, len(names))
     groups = connected_groups(wins + wins.T, ties)
     linked = len(groups) == 1
-    fit = _fit(wins, ties) if linked else None
-    draws = _draws(votes, len(names), resamples, rng) if linked and decided else None
+    fit, held = _fit(wins, ties) if linked else (None, False)
+    draws = _draws(votes, len(names), resamples, rng) if linked and decided and resamples else None
     table = PairTable(
         task=task,
         rows=tuple(_rows(names, wins, ties, fit, draws, level)),
@@ -291,7 +290,7 @@ def _table(
         position=position_bias([_place_of_winner(row) for row in rows if row.winner]),
         swings=position_bias([place for match in decided for place in _swing(match)]),
     )
-    return _explained(table, wins, ties)
+    return _explained(table, held=held)
 
 
 def _votes(decided: Sequence[Match], names: Sequence[str]) -> Votes:
@@ -323,22 +322,60 @@ def _swing(match: Match) -> list[int]:
     return [] if match.consistent or len(places) > 1 else list(places)
 
 
-def _fit(wins: Floats, ties: Floats) -> Davidson:
-    """Fit the model, held finite by a few added wins where someone won or lost everything."""
-    whole = len(connected_groups(wins, ties)) == 1
-    return fit_davidson(wins, ties, prior=0.0 if whole else PRIOR)
+def _fit(wins: Floats, ties: Floats) -> tuple[Davidson, bool]:
+    """Fit the model; True where added wins had to hold it finite, for someone won or lost everything."""
+    strengths, tie = _fit_many(wins[None], ties[None])
+    held = bool(np.isnan(fit_many(wins[None], ties[None])[0]).any())
+    return Davidson(strengths[0], float(tie[0])), held
+
+
+def _fit_many(wins: Floats, ties: Floats) -> tuple[Floats, Floats]:
+    """Fit data sets whose comparisons link all methods, with added wins where there is no fit without."""
+    strengths, tie = fit_many(wins, ties)
+    endless = np.isnan(strengths).any(axis=1)
+    if endless.any():
+        more = wins[endless] + PRIOR * (1 - np.eye(wins.shape[1]))
+        strengths[endless], tie[endless] = fit_many(more, ties[endless])
+    return strengths, tie
 
 
 def _draws(votes: Votes, methods: int, resamples: int, rng: np.random.Generator) -> Floats:
     """Return strengths refitted to resampled items, one row per resample; NaN where nothing links them."""
     items = int(votes.item.max()) + 1
+    won, tied = _by_item(votes, items, methods)
+    drawn = np.stack(
+        [np.bincount(rng.integers(0, items, items), minlength=items) for _ in range(resamples)]
+    ).astype(float)
+    wins = (drawn @ won).reshape(resamples, methods, methods)
+    ties = (drawn @ tied).reshape(resamples, methods, methods)
+
     found = np.full((resamples, methods), np.nan)
-    for row in range(resamples):
-        drawn = np.bincount(rng.integers(0, items, items), minlength=items)
-        wins, ties = tally(votes, methods, drawn[votes.item].astype(float))
-        if len(connected_groups(wins + wins.T, ties)) == 1:
-            found[row] = _fit(wins, ties).strengths
+    linked = _linked(wins + wins.transpose(0, 2, 1) + ties)
+    if linked.any():
+        found[linked] = _fit_many(wins[linked], ties[linked])[0]
     return found
+
+
+def _by_item(votes: Votes, items: int, methods: int) -> tuple[Floats, Floats]:
+    """Return each item's wins and ties, a flat matrix per item."""
+    won = np.zeros((items, methods, methods))
+    tied = np.zeros((items, methods, methods))
+    first, second, item = votes.first, votes.second, votes.item
+    for sign, (one, other) in ((1, (first, second)), (-1, (second, first))):
+        here = votes.winner == sign
+        np.add.at(won, (item[here], one[here], other[here]), 1.0)
+        ties = votes.winner == 0
+        np.add.at(tied, (item[ties], one[ties], other[ties]), 1.0)
+    return won.reshape(items, -1), tied.reshape(items, -1)
+
+
+def _linked(links: Floats) -> Bools:
+    """Tell for each matrix whether every method can be reached from every other."""
+    methods = links.shape[1]
+    reached = (links > 0) | np.eye(methods, dtype=bool)
+    for middle in range(methods):
+        reached |= reached[:, :, [middle]] & reached[:, [middle], :]
+    return np.asarray(reached.all(axis=(1, 2)))
 
 
 def _rows(
@@ -391,10 +428,8 @@ def _counted(matrix: Floats, names: Sequence[str]) -> dict[tuple[str, str], int]
     return found
 
 
-def _explained(table: PairTable, wins: Floats, ties: Floats) -> PairTable:
+def _explained(table: PairTable, *, held: bool) -> PairTable:
     """Return the table with what a reader must know before the figures, and what explains them."""
-    from dataclasses import replace
-
     warnings, notes = [], []
     if not table.connected:
         groups = "; ".join(", ".join(group) for group in table.groups)
@@ -402,7 +437,7 @@ def _explained(table: PairTable, wins: Floats, ties: Floats) -> PairTable:
             f"The comparisons do not link all methods ({groups}), so they cannot be ranked together: "
             "compare methods of different groups with each other."
         )
-    elif len(connected_groups(wins, ties)) > 1:
+    elif held:
         notes.append(
             "Some methods won or lost every match against some others, which would make strengths "
             f"infinite: {PRIOR:g} wins each way were added to every pair for the fit."
@@ -441,12 +476,3 @@ def _p(value: float | None) -> str:
     if value is None:
         return "–"
     return "< 0.001" if value < 0.001 else f"= {value:.3f}"
-
-
-def outcomes(rows: Sequence[Comparison]) -> dict[str, int]:
-    """Return how often each outcome but a verdict occurs."""
-    found: dict[str, int] = {}
-    for row in rows:
-        if row.outcome != Outcome.SCORED:
-            found[str(row.outcome)] = found.get(str(row.outcome), 0) + 1
-    return found
