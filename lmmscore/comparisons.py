@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -52,22 +52,34 @@ class Comparison:
     scores: Mapping[str, tuple[Fraction | None, Fraction | None]] = field(default_factory=dict)
     """By factor, where the protocol has them: the scores of a and of b."""
 
+    @property
+    def shown(self) -> tuple[str, str]:
+        """The methods in the order their edits were shown."""
+        pair = (self.method_a, self.method_b)
+        return pair if self.order != "ba" else (self.method_b, self.method_a)
+
 
 def comparison_of(unit: Unit, played: Sequence[Played]) -> Comparison:
     """Return what became of a pair."""
     item = unit.item
     a, b = unit.methods
     place = (item.id, item.task, a, b)
+    order = "" if not unit.shown else "ab" if unit.shown == (a, b) else "ba"
     if not played:
         lacking = ", ".join(method for method in unit.methods if method not in item.edits)
         reason = f"{lacking} made no edit of this item"
-        return Comparison(*place, "", unit.repeat, "", Outcome.MISSING, reason)
+        return Comparison(*place, order, unit.repeat, "", Outcome.MISSING, reason)
     found = played[0]
-    order = "ab" if unit.shown == (a, b) else "ba"
     outcome, reason, winner, both = _verdict(found)
     named = {"first": unit.shown[0], "second": unit.shown[1], TIE: TIE}.get(winner, "")
     scores = _scores(found, reverse=order == "ba")
     return Comparison(*place, order, unit.repeat, named, outcome, reason, both, scores)
+
+
+def unjudged_pair(row: Comparison) -> Comparison:
+    """Return a comparison as one that was planned and not reached."""
+    reason = "the run was stopped before this pair was judged"
+    return replace(row, winner="", outcome=Outcome.UNJUDGED, reason=reason)
 
 
 def _verdict(played: Played) -> tuple[Outcome, str, str, str]:

@@ -19,14 +19,14 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
-from lmmscore.bundled import bundled
 from lmmscore.errors import DialogError, FileProblem, nearest
 from lmmscore.images import IMAGE_SUFFIXES
 from lmmscore.records import OVERALL, Item
+from lmmscore.resources import bundled
 from lmmscore.rules import Formula, Overall, Part, Rule, faults_of, formula, parts_of
 from lmmscore.scales import Factor, Scale, weights_of
 from lmmscore.templates import fill, ordinal, slots_of
-from lmmscore.yamlfile import load_yaml, validate
+from lmmscore.yaml_files import load_yaml, validate
 
 IMAGE_KINDS = ("source", "reference", "marked", "edit")
 PAIR_KINDS = ("first", "second")
@@ -341,6 +341,17 @@ class Dialog(_Strict):
             # Digests of dialogs that could be written before format 2 stay what they were.
             described = _without_format_2(described)
         return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
+
+    @cached_property
+    def wording(self) -> str:
+        """Identifies what is said, shown and read: a new title or version alone changes nothing."""
+        described = {"title", "about", "origin", "version", "dialog", "questions"}
+        data = self.model_dump(mode="json", exclude=described)
+        if self.format == 1:
+            data = _without_format_2(data)
+        for factor in data["factors"]:
+            factor.pop("definition", None)
+        return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
     @cached_property
     def formula(self) -> Formula | None:
@@ -753,6 +764,11 @@ def find_dialog(name: str, beside: Path | None = None) -> Path:
     raise DialogError(
         f"no dialog {name!r}{nearest(name, known)} (there are: {', '.join(known)}; or give a file)"
     )
+
+
+def is_bundled(name: str) -> bool:
+    """Tell whether a name means a dialog that comes with lmmscore."""
+    return find_dialog(name).parent == bundled("dialogs")
 
 
 def load(name: str) -> Dialog | Suite:

@@ -53,6 +53,13 @@ class Protocol:
         """Whether each pair of edits has a conversation of its own."""
         return self.dialogs[0].covers == "pair"
 
+    @property
+    def wording(self) -> tuple[str, ...]:
+        """Digests of what is said, shown and read; equal where only titles or versions differ."""
+        members = tuple(dialog.wording for dialog in self.dialogs)
+        rule = (f"{self.suite.rule} gate={self.suite.gate}",) if self.suite else ()
+        return members + rule
+
     def settings_for(self, dialog: Dialog) -> dict[str, str]:
         """Return the chosen settings that this dialog has."""
         return {name: choice for name, choice in self.settings.items() if name in dialog.settings}
@@ -96,6 +103,8 @@ class Unit:
     """Those whose edits are shown, in the order they are shown."""
     repeats: int = 1
     """How many repeats the plan has, this one among them."""
+    is_pair: bool = False
+    """Whether two edits are compared, in the order they are shown."""
 
     @property
     def absent(self) -> tuple[str, ...]:
@@ -183,6 +192,12 @@ class Plan:
     seed: int = 0
     numbers: Mapping[str, int] = field(default_factory=dict, repr=False)
     """Each item's place in the whole benchmark, so that judging a part does not change the orders."""
+    order_rule: int = 2
+    """2: orders come from the methods' names; 1, of older runs: from their order in the benchmark."""
+    chosen: str = ""
+    """Which part of the benchmark this is, in words; empty for all of it."""
+    beside: tuple[str, ...] = ()
+    """Methods that the benchmark's are judged among, without being scored again themselves."""
     anchors: tuple[Item, ...] = ()
     """Items asked again at each run, whether or not they are among those judged."""
     recorded_orders: Mapping[tuple[str, str, int], tuple[str, ...]] = field(
@@ -191,6 +206,11 @@ class Plan:
     """By task, item and repeat: how the edits were shown in a run that is replayed."""
     pairs: int | None = None
     """How many pairs of methods are compared per item; None for all."""
+
+    @property
+    def newcomers(self) -> tuple[str, ...]:
+        """The methods that are judged among others that were judged before."""
+        return self.benchmark.methods if self.beside else ()
 
     @property
     def units(self) -> int:
@@ -224,7 +244,8 @@ class Plan:
             yield from self._pair_units(item, repeat)
             return
         if not self.protocol.covers_edits:
-            shown = self._order_of(item, repeat, present) if present else ()
+            companions = tuple(method for method in self.beside if method in item.edits)
+            shown = self._order_of(item, repeat, present + companions) if present else ()
             yield Unit(item, repeat, methods, shown, self.repeats)
             return
         for method in present:
@@ -238,7 +259,7 @@ class Plan:
         for pair in self.pairs_of(item):
             orders = [order for order in shown if set(order) == set(pair)] or [()]
             for order in orders:
-                yield Unit(item, repeat, pair, order, self.repeats)
+                yield Unit(item, repeat, pair, order, self.repeats, is_pair=True)
 
     def _shown_pairs(self, item: Item, repeat: int) -> list[tuple[str, ...]]:
         """Return every pair of edits that is shown, in the order the two are shown."""
@@ -271,6 +292,9 @@ class Plan:
         recorded = self.recorded_orders.get((item.task, item.id, repeat))
         if recorded is not None and set(recorded) == set(present):
             return recorded
+        if self.order_rule >= 2 and self.order != "given":
+            # From the names: a benchmark that lists its methods in another order asks the same.
+            present = sorted(present)
         return order_of(
             self.order,
             present,
@@ -289,18 +313,21 @@ def make_plan(
     order: Order = "shuffled",
     repeats: int = 1,
     seed: int = 0,
+    order_rule: int = 2,
     pairs: int | None = None,
 ) -> Plan:
     """Return the plan. Raises BenchmarkError naming the items that lack a picture the protocol shows."""
     needed = {item.id: protocol.images_needed(item) for item in chosen.items}
     for kind in sorted(set().union(*needed.values())):
-        _refuse_lacking(
-            [item for item in chosen.items if kind in needed[item.id]], chosen, protocol, kind
-        )
+        showing = [item for item in chosen.items if kind in needed[item.id]]
+        _refuse_lacking(showing, chosen, protocol, kind)
     for item in chosen.items:
         _refuse_silence(protocol, item)
-    numbers = {item.id: number for number, item in enumerate(whole.items)}
-    plan = Plan(chosen, protocol, order, repeats, seed, numbers, pairs=pairs)
+    ids = [item.id for item in whole.items]
+    if order_rule >= 2:
+        ids.sort()
+    numbers = {item: number for number, item in enumerate(ids)}
+    plan = Plan(chosen, protocol, order, repeats, seed, numbers, order_rule, pairs=pairs)
     if protocol.covers_pairs:
         _refuse_unconnected(plan)
     elif pairs is not None:

@@ -23,7 +23,7 @@ from lmmscore.ledger import Ledger
 from lmmscore.records import OVERALL, Item, Score
 from lmmscore.scores import scores_of
 from lmmscore.session import Played, Session
-from lmmscore.yamlfile import validate
+from lmmscore.yaml_files import validate
 from tests.conftest import ScriptedJudge, picture
 
 VIESCORE = """
