@@ -117,7 +117,7 @@ def prepare(request: Request, judge: str = "") -> Prepared:
 
 def _protocol(request: Request, replayed: Run | None) -> Protocol:
     if replayed is not None:
-        recorded = replayed.manifest.protocol
+        recorded = replayed.protocol
         return replace(recorded, settings={**recorded.settings, **request.settings})
     structured = bool(request.judge_options.get("structured"))
     return load_protocol(request.dialog or "lmm-score", request.settings, structured)
@@ -189,7 +189,7 @@ def _resumed_protocol(protocol: Protocol, request: Request, run: Run) -> Protoco
     same = manifest.dialog == protocol.name and manifest.structured == protocol.structured
     if not same or not is_bundled(request.dialog or "lmm-score"):
         return protocol
-    return replace(manifest.protocol, settings=protocol.settings)
+    return replace(run.protocol, settings=protocol.settings)
 
 
 def spread(items: Sequence[Item], limit: int) -> tuple[Item, ...]:
