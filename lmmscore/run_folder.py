@@ -367,6 +367,11 @@ class Run:
 
     def scores(self) -> pd.DataFrame:
         """Return the tidy table: one row per edit, repeat and factor. Raises where nothing is judged yet."""
+        if self.is_of_pairs:
+            raise FileProblem(
+                f"{self.path}: it compares pairs, which have no scores; `lmmscore leaderboard "
+                f"{self.path}` ranks its methods, and `lmmscore show` prints its conversations"
+            )
         path = self.path / "scores.csv"
         if not path.is_file() and not self.finished:
             path = self.path / "scores.csv.part"

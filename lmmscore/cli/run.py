@@ -125,4 +125,5 @@ def _print_result(run: Run) -> None:
     click.echo(f"\nrun:  {run.path}", err=True)
     shown = shlex.quote(str(run.path))
     click.echo(f"next: lmmscore leaderboard {shown} --format tex", err=True)
-    click.echo(f"      lmmscore report {shown}", err=True)
+    if not run.is_of_pairs:
+        click.echo(f"      lmmscore report {shown}", err=True)
