@@ -38,6 +38,7 @@ ORDER = [
     "justifications",
     "session",
     "plan",
+    "comparisons",
     "scores",
     "stats",
     "factorcolumns",

@@ -15,7 +15,8 @@ from lmmscore.errors import DialogError, FileProblem, nearest
 from lmmscore.importers.dialogs.chat import avoids_ties, turns_of
 from lmmscore.importers.dialogs.factors import factors_of_chat, open_scales, parse_scale
 from lmmscore.importers.dialogs.prompt import turn_of
-from lmmscore.scales import OPEN, OverallRule, Scale
+from lmmscore.rules import RuleName
+from lmmscore.scales import OPEN, Scale
 from lmmscore.transcripts import load_transcript
 from lmmscore.yaml_files import read_text
 
@@ -141,7 +142,7 @@ def _scale_typed(answer: str) -> dict[str, Any]:
 
 
 def _refuse_misfits(answers: Mapping[str, str], factors: list[dict[str, Any]]) -> None:
-    rule, rules = answers.get("overall", "none"), get_args(OverallRule)
+    rule, rules = answers.get("overall", "none"), get_args(RuleName)
     if rule not in rules:
         raise DialogError(
             f"--set overall: {rule!r} is none of {', '.join(rules)}{nearest(rule, rules)}"
