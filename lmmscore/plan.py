@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from lmmscore.benchmark import Benchmark
-from lmmscore.dialog import Dialog, Suite, load_members
+from lmmscore.dialog import Dialog, Ensemble, Suite, load_members
 from lmmscore.errors import BenchmarkError, DialogError
 from lmmscore.records import OVERALL, Item
 from lmmscore.session import Session
@@ -23,16 +23,25 @@ Order = Literal["given", "shuffled", "balanced"]
 class Protocol:
     """What is played: one dialog, or the members of a suite in turn, and the settings chosen for them."""
 
-    dialogs: tuple[Dialog, ...]
-    suite: Suite | None = None
+    played: Dialog | Ensemble
     settings: Mapping[str, str] = field(default_factory=dict)
     structured: bool = False
     """Whether the judge is held to the JSON schema of its replies."""
 
     @property
     def name(self) -> str:
-        """The name it was asked for by."""
-        return self.suite.name if self.suite else self.dialogs[0].name
+        """The name of the dialog or suite."""
+        return self.played.name
+
+    @property
+    def dialogs(self) -> tuple[Dialog, ...]:
+        """Every dialog, in the order they are played."""
+        return (self.played,) if isinstance(self.played, Dialog) else self.played.dialogs
+
+    @property
+    def suite(self) -> Suite | None:
+        """The suite, where it is one."""
+        return None if isinstance(self.played, Dialog) else self.played.suite
 
     @property
     def covers_edits(self) -> bool:
@@ -43,12 +52,12 @@ class Protocol:
         """Return the chosen settings that this dialog has."""
         return {name: choice for name, choice in self.settings.items() if name in dialog.settings}
 
-    def images_shown(self) -> set[str]:
-        """Return the kinds of image that must be at hand, besides the edits."""
-        shown: set[str] = set()
+    def images_needed(self, item: Item) -> set[str]:
+        """Return the kinds of the item's own images that are shown with it."""
+        needed: set[str] = set()
         for dialog in self.dialogs:
-            shown.update(dialog.images_shown(self.settings_for(dialog)))
-        return shown - {"edit"}
+            needed.update(dialog.images_needed(item, self.settings_for(dialog)))
+        return needed
 
     def sessions(self, unit: Unit) -> tuple[Session, ...]:
         """Return the sessions of a unit, in the order they are played; none where nothing is shown."""
@@ -91,24 +100,21 @@ class Unit:
 
 def load_protocol(name: str, settings: Mapping[str, str], structured: bool = False) -> Protocol:
     """Return what to play for a name. Raises DialogError where its parts or settings do not fit."""
-    suite, dialogs = load_members(name)
-    return make_protocol(name, suite, dialogs, settings, structured)
+    return make_protocol(load_members(name), settings, structured)
 
 
 def make_protocol(
-    name: str,
-    suite: Suite | None,
-    dialogs: Sequence[Dialog],
-    settings: Mapping[str, str],
-    structured: bool = False,
+    played: Dialog | Ensemble, settings: Mapping[str, str], structured: bool = False
 ) -> Protocol:
     """Return what to play, once it is known to fit together."""
-    if len({dialog.covers for dialog in dialogs}) > 1:
-        raise DialogError(f"suite {name}: all members must cover an item, or all an edit")
+    protocol = Protocol(played, dict(settings), structured)
+    dialogs = protocol.dialogs
+    if isinstance(played, Ensemble):
+        _refuse_unlike_members(played)
     keys = [factor.key for dialog in dialogs for factor in dialog.factors]
     taken = sorted({key for key in keys if keys.count(key) > 1 or key == OVERALL})
     if taken:
-        raise DialogError(f"{name}: the factor name {taken[0]} is taken; rename it")
+        raise DialogError(f"{played.name}: the factor name {taken[0]} is taken; rename it")
     known = {setting for dialog in dialogs for setting in dialog.settings}
     for chosen in set(settings) - known:
         # Raises, with the settings there are.
@@ -117,9 +123,37 @@ def make_protocol(
         _refuse_open_questions(dialog)
         if structured:
             _refuse_prose(dialog)
-    protocol = Protocol(tuple(dialogs), suite, dict(settings), structured)
-    protocol.images_shown()
+        dialog.images_shown(protocol.settings_for(dialog))
     return protocol
+
+
+def _refuse_unlike_members(played: Ensemble) -> None:
+    """Refuse a suite whose members' scores of an edit cannot be combined, or told apart by name."""
+    covered = {dialog.covers for dialog in played.dialogs}
+    if len(covered) > 1:
+        raise DialogError(f"suite {played.name}: all members must cover an item, or all an edit")
+    if covered == {"pair"}:
+        raise DialogError(
+            f"suite {played.name}: its members compare pairs, which give no scores to combine; "
+            "run each by itself"
+        )
+    names = [member.name for member in _members(played)]
+    keys = [factor.key for dialog in played.dialogs for factor in dialog.factors]
+    for name in names:
+        if names.count(name) > 1 or name in keys or name == OVERALL:
+            raise DialogError(f"suite {played.name}: the name {name} is taken; rename that member")
+    # Raises where a rule does not fit the members.
+    for member in (played, *_members(played)):
+        if isinstance(member, Ensemble):
+            member.formula  # noqa: B018
+
+
+def _members(played: Ensemble) -> Iterator[Dialog | Ensemble]:
+    """Yield every member, those of inner suites included."""
+    for member in played.members:
+        yield member
+        if isinstance(member, Ensemble):
+            yield from _members(member)
 
 
 def _refuse_open_questions(dialog: Dialog) -> None:
@@ -211,14 +245,43 @@ def make_plan(
     seed: int = 0,
 ) -> Plan:
     """Return the plan. Raises BenchmarkError naming the items that lack a picture the protocol shows."""
-    for kind in sorted(protocol.images_shown()):
-        _refuse_lacking(chosen, protocol, kind)
+    needed = {item.id: protocol.images_needed(item) for item in chosen.items}
+    for kind in sorted(set().union(*needed.values())):
+        _refuse_lacking(
+            [item for item in chosen.items if kind in needed[item.id]], chosen, protocol, kind
+        )
+    for item in chosen.items:
+        _refuse_silence(protocol, item)
     numbers = {item.id: number for number, item in enumerate(whole.items)}
     return Plan(chosen, protocol, order, repeats, seed, numbers)
 
 
-def _refuse_lacking(benchmark: Benchmark, protocol: Protocol, kind: str) -> None:
-    lacking = [item.id for item in benchmark.items if not _has(item, kind)]
+def _refuse_silence(protocol: Protocol, item: Item) -> None:
+    """Refuse an item of which nothing is asked, or the same thing twice."""
+    read: list[str] = []
+    for dialog in protocol.dialogs:
+        for turn in dialog.turns_for(item):
+            if turn.read == "scores":
+                read += [factor.key for factor in dialog.factors_read_by(turn)]
+            elif turn.read == "winner":
+                read.append("the winner")
+    twice = sorted({key for key in read if read.count(key) > 1})
+    if twice:
+        raise BenchmarkError(
+            f"{protocol.name} asks for {twice[0]} twice of item {item.id} (task {item.task}); "
+            "make the `when` of its turns exclude each other"
+        )
+    if not read:
+        raise BenchmarkError(
+            f"{protocol.name} asks nothing of item {item.id} (task {item.task}); choose the others "
+            "with --task or --item, or mend the `when` of its turns"
+        )
+
+
+def _refuse_lacking(
+    showing: Sequence[Item], benchmark: Benchmark, protocol: Protocol, kind: str
+) -> None:
+    lacking = [item.id for item in showing if not _has(item, kind)]
     if not lacking:
         return
     listed = ", ".join(lacking[:8])
@@ -226,7 +289,7 @@ def _refuse_lacking(benchmark: Benchmark, protocol: Protocol, kind: str) -> None
         listed += f" and {len(lacking) - 8} more"
     raise BenchmarkError(
         f"{protocol.name} shows the {kind} image, which {len(lacking)} of "
-        f"{len(benchmark.items)} items lack: {listed}; give `{kind}` in {benchmark.path}"
+        f"{len(showing)} items lack: {listed}; give `{kind}` in {benchmark.path}"
         f"{_setting_without(protocol, kind)}"
     )
 

@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lmmscore import __version__
 from lmmscore.csvsafe import restore
-from lmmscore.dialog import Dialog, Suite
+from lmmscore.dialog import Dialog, Ensemble, Suite, ensemble_of
 from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.images import Recipe
 from lmmscore.ledger import Asker
@@ -108,6 +108,8 @@ class Manifest(_Record):
     overall: str = "none"
     factors: list[FactorRecord] = []
     suite: dict[str, Any] | None = None
+    suites: list[dict[str, Any]] = []
+    """The suites inside the suite."""
     dialogs: list[dict[str, Any]] = []
     started: str = ""
     ledger: str | None = None
@@ -151,9 +153,10 @@ class Manifest(_Record):
             tasks=list(benchmark.tasks),
             items=len(benchmark.items),
             avoid_ties=any(dialog.avoid_ties for dialog in protocol.dialogs),
-            overall=protocol.suite.combine if protocol.suite else protocol.dialogs[0].overall,
+            overall=_rule_in_words(protocol),
             factors=[FactorRecord.of(factor) for factor in factors],
             suite=protocol.suite.model_dump(mode="json") if protocol.suite else None,
+            suites=_inner_suites(protocol.played),
             dialogs=[
                 dialog.model_dump(mode="json", exclude_defaults=True) for dialog in protocol.dialogs
             ],
@@ -163,14 +166,30 @@ class Manifest(_Record):
     def protocol(self) -> Protocol:
         """What was played, in the words recorded with the run, whatever those of today are."""
         where = "the dialog recorded in run.yaml"
-        dialogs = tuple(validate(Dialog, dialog, where) for dialog in self.dialogs)
-        suite = validate(Suite, self.suite, where) if self.suite else None
-        return Protocol(dialogs, suite, self.settings, self.structured)
+        dialogs = [validate(Dialog, dialog, where) for dialog in self.dialogs]
+        if self.suite is None:
+            return Protocol(dialogs[0], self.settings, self.structured)
+        suite = validate(Suite, self.suite, where)
+        inner = [validate(Suite, each, where) for each in self.suites]
+        return Protocol(ensemble_of(suite, inner, dialogs), self.settings, self.structured)
 
     @property
     def recipe(self) -> Recipe:
         """How the pictures were prepared."""
         return Recipe.parse(self.image_recipe)
+
+
+def _rule_in_words(protocol: Protocol) -> str:
+    rule = protocol.suite.rule if protocol.suite else protocol.dialogs[0].overall
+    return rule if isinstance(rule, str) else "rule"
+
+
+def _inner_suites(played: Dialog | Ensemble) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for member in played.members if isinstance(played, Ensemble) else ():
+        if isinstance(member, Ensemble):
+            found += [member.suite.model_dump(mode="json"), *_inner_suites(member)]
+    return found
 
 
 class ExchangeRecord(_Record):

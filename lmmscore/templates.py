@@ -40,6 +40,17 @@ def slots_of(text: str) -> list[str]:
     return [match[2] for match in SLOT.finditer(text) if not match[1]]
 
 
+def split_at(text: str, prefix: str) -> list[tuple[str, str]]:
+    """Return the text cut at the slots whose names begin so: pieces, each with the slot behind it."""
+    pieces = []
+    at = 0
+    for match in SLOT.finditer(text):
+        if not match[1] and match[2].startswith(prefix):
+            pieces.append((text[at : match.start()], match[2]))
+            at = match.end()
+    return [*pieces, (text[at:], "")]
+
+
 def escape(text: str) -> str:
     """Return the text so that filling it gives the text itself, whatever braces it holds."""
     return SLOT.sub(lambda match: "\\" + match[0], text)

@@ -12,7 +12,7 @@ import click
 from lmmscore.cli.options import FilePath, filled, json_flag, pairs
 
 if TYPE_CHECKING:
-    from lmmscore.dialog import Dialog, Suite
+    from lmmscore.dialog import Dialog, Ensemble
 
 
 @click.group("dialogs", invoke_without_command=True)
@@ -30,9 +30,9 @@ def command(ctx: click.Context, n: int, as_json: bool) -> None:
     """List the protocols at hand, or show, check and import them."""
     if ctx.invoked_subcommand is not None:
         return
-    from lmmscore.dialog import dialog_names, load
+    from lmmscore.dialog import dialog_names, load_members
 
-    rows = [_row(load(name), n) for name in dialog_names()]
+    rows = [_row(load_members(name), n) for name in dialog_names()]
     if as_json:
         click.echo(json.dumps({"dialogs": rows}, ensure_ascii=False, indent=2))
         return
@@ -41,14 +41,11 @@ def command(ctx: click.Context, n: int, as_json: bool) -> None:
     print_list(rows, n)
 
 
-def _row(loaded: Dialog | Suite, n: int) -> dict[str, Any]:
-    from lmmscore.dialog import Dialog, load_dialog
+def _row(played: Dialog | Ensemble, n: int) -> dict[str, Any]:
+    from lmmscore.dialog import Dialog
 
-    members = (
-        [loaded]
-        if isinstance(loaded, Dialog)
-        else [load_dialog(member) for member in loaded.members]
-    )
+    members = [played] if isinstance(played, Dialog) else played.dialogs
+    loaded = played if isinstance(played, Dialog) else played.suite
     return {
         "name": loaded.name,
         "title": loaded.title,
@@ -86,30 +83,37 @@ def _row(loaded: Dialog | Suite, n: int) -> dict[str, Any]:
     show_default=True,
     help="Instruction of the example.",
 )
+@click.option(
+    "--field",
+    "fields",
+    multiple=True,
+    metavar="COLUMN=TEXT",
+    help="A further column of the example's item.",
+)
 @json_flag
 def show(
-    name: str, n: int, settings: tuple[str, ...], task: str, instruction: str, as_json: bool
+    name: str,
+    n: int,
+    settings: tuple[str, ...],
+    task: str,
+    instruction: str,
+    fields: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Print the whole dialogue as it would be played."""
-    from lmmscore.dialog import load_members
+    from lmmscore.dialog import Dialog, load_members
     from lmmscore.report.dialogs import print_script
     from lmmscore.session import script
 
-    suite, dialogs = load_members(name)
+    loaded = load_members(name)
+    dialogs = [loaded] if isinstance(loaded, Dialog) else loaded.dialogs
     chosen = pairs(settings, "--setting")
-    played = [
-        (
-            dialog,
-            script(
-                dialog,
-                n,
-                task,
-                instruction,
-                {k: v for k, v in chosen.items() if k in dialog.settings or not suite},
-            ),
-        )
-        for dialog in dialogs
-    ]
+    played = []
+    for dialog in dialogs:
+        own = {key: value for key, value in chosen.items() if key in dialog.settings}
+        choices = chosen if isinstance(loaded, Dialog) else own
+        lines = script(dialog, n, task, instruction, choices, pairs(fields, "--field"))
+        played.append((dialog, lines))
     if as_json:
         turns = [{"dialog": dialog.name, **line} for dialog, lines in played for line in lines]
         click.echo(json.dumps({"name": name, "turns": turns}, ensure_ascii=False, indent=2))
@@ -122,19 +126,20 @@ def show(
 @click.argument("names", nargs=-1)
 def check(names: tuple[str, ...]) -> None:
     """Check dialogs, given by name or file; all at hand if none is given."""
-    from lmmscore.dialog import dialog_names, load_members
+    from lmmscore.dialog import dialog_names
     from lmmscore.errors import LmmscoreError
+    from lmmscore.plan import load_protocol
 
     wrong = 0
     for name in names or dialog_names():
         try:
-            _, dialogs = load_members(name)
+            protocol = load_protocol(name, {})
         except LmmscoreError as error:
             click.echo(f"problem: {error}")
             wrong += 1
             continue
         click.echo(f"ok: {name}")
-        for dialog in dialogs:
+        for dialog in protocol.dialogs:
             for key, text in dialog.questions.items():
                 click.echo(f"  open question, {key}: {text}")
     if wrong:
@@ -203,10 +208,7 @@ def _import_recipe(
 
     made = follow(load_recipe(recipe), clone, name)
     target = out or Path("dialogs") / f"{made.name}.yaml"
-    files = {}
-    for each, text in made.files.items():
-        files[target if each == made.name else target.with_name(f"{each}.yaml")] = text
-    _write(files, force)
+    _write({target: made.text}, force)
     click.echo(target)
     for note in made.notes:
         click.echo(f"note: {note}", err=True)

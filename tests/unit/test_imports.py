@@ -11,7 +11,7 @@ import lmmscore
 PACKAGE = Path(lmmscore.__file__).parent
 
 ORDER = """
-errors registry arguments records csvsafe whiskers images templates scales yaml_files resources
+errors registry arguments records csvsafe whiskers images templates scales rules yaml_files resources
 tables picture_files benchmark check dialog transcripts conversation ledger parsing justifications
 session plan scores judges factorcolumns ratings scorelayouts scorefiles leaderboard run_folder
 execution anchors importers replaying agreement forecast report api cli

@@ -10,14 +10,15 @@ from typing import Any, get_args
 
 import yaml
 
-from lmmscore.dialog import IMAGE_KINDS, Dialog
+from lmmscore.dialog import IMAGE_KINDS
 from lmmscore.errors import DialogError, FileProblem, nearest
 from lmmscore.importers.dialogs.chat import avoids_ties, turns_of
 from lmmscore.importers.dialogs.factors import FactorData, factors_of_chat, open_scales, slug
 from lmmscore.importers.dialogs.prompt import draft_prompt
 from lmmscore.importers.dialogs.stated_scales import parse_scale, scale_of
 from lmmscore.importers.dialogs.words import Words, read_words
-from lmmscore.scales import OPEN, OverallRule, Scale
+from lmmscore.rules import RuleName
+from lmmscore.scales import OPEN, Scale
 from lmmscore.transcripts import load_transcript
 
 ANSWERS = ("overall", "scale", "show", "task", "instruction", "factors", "read")
@@ -139,11 +140,7 @@ def _from_prompt(words: Words, head: dict[str, Any], answers: Mapping[str, str])
         raise DialogError(
             f"{words.origin}: neither a chat transcript nor a prompt that asks for scores"
         )
-    if "format" in Dialog.model_fields:
-        head |= {"format": 2}
-    else:
-        _in_format_1(draft.turn)
-    head |= {"covers": draft.covers}
+    head |= {"format": 2, "covers": draft.covers}
     rule = draft.overall or ("mean" if len(draft.factors) == 1 else "")
     notes = []
     if draft.fields:
@@ -151,13 +148,6 @@ def _from_prompt(words: Words, head: dict[str, Any], answers: Mapping[str, str])
         notes.append(f"It says these columns of the items file: {columns}.")
     made = _draft(head, draft.factors, [draft.turn], draft.questions, answers, rule)
     return Draft(made.data, made.questions, tuple(notes))
-
-
-def _in_format_1(turn: dict[str, Any]) -> None:
-    shown = re.findall(r"\{\{show\.(\w+)\}\}", turn["say"])
-    turn["say"] = re.sub(r"\{\{show\.\w+\}\}", "", turn["say"])
-    if shown:
-        turn["show"] = shown
 
 
 def _draft(
@@ -208,7 +198,7 @@ def _scale_typed(answer: str) -> dict[str, Any]:
 
 
 def _refuse_misfits(answers: Mapping[str, str], factors: list[FactorData]) -> None:
-    rule, rules = answers.get("overall", "none"), get_args(OverallRule)
+    rule, rules = answers.get("overall", "none"), get_args(RuleName)
     if rule not in rules:
         hint = nearest(rule, rules)
         raise DialogError(f"--set overall: {rule!r} is none of {', '.join(rules)}{hint}")
@@ -224,14 +214,20 @@ def _refuse_misfits(answers: Mapping[str, str], factors: list[FactorData]) -> No
             raise DialogError(
                 f"--set {name}: no factor {key}{nearest(key, keys)}; there are: {known}"
             )
-    for kind in answers.get("show", "").split(","):
-        plain = kind.strip()
-        # Benchmarks may name further kinds; only what looks like a typing error is refused.
-        if plain and plain not in IMAGE_KINDS and nearest(plain, IMAGE_KINDS):
-            hint = nearest(plain, IMAGE_KINDS)
-            raise DialogError(
-                f"--set show: no image {plain!r}{hint}; the usual: {', '.join(IMAGE_KINDS)}"
-            )
+    _refuse_odd_images(answers.get("show", ""))
+
+
+def _refuse_odd_images(answer: str) -> None:
+    """Refuse a list without an edit, or with what looks like a typing error."""
+    kinds = [kind.strip() for kind in answer.split(",") if kind.strip()]
+    edits = {"edit", "first", "second"}
+    for kind in kinds:
+        # Benchmarks may name kinds of their own, so an unusual one is not wrong by itself.
+        mistyped = kind not in IMAGE_KINDS and bool(nearest(kind, IMAGE_KINDS))
+        if kind not in {*IMAGE_KINDS, *edits} and (mistyped or not edits & set(kinds)):
+            hint = nearest(kind, IMAGE_KINDS)
+            usual = ", ".join(IMAGE_KINDS)
+            raise DialogError(f"--set show: no image {kind!r}{hint}; the usual: {usual}")
 
 
 def _refuse_unknown(answers: Mapping[str, str]) -> None:

@@ -34,6 +34,7 @@ class PromptDraft:
     overall: str = ""
     questions: dict[str, str] = field(default_factory=dict)
     fields: list[str] = field(default_factory=list)
+    images: list[str] = field(default_factory=list)
 
 
 def draft_prompt(text: str, answers: Mapping[str, str]) -> PromptDraft:
@@ -89,9 +90,10 @@ def _ask_for_instruction(
         return
     if answers.get("instruction", "").strip() == "none":
         return
-    # A prompt that never speaks of an instruction, as one about image quality, needs none.
-    if _SPEAKS_OF_INSTRUCTION.search(text):
-        draft.questions["instruction"] = _INSTRUCTION_QUESTION
+    # Quality is judged from the edit alone; such a prompt never speaks of an instruction.
+    if draft.images == ["edit"] and not _SPEAKS_OF_INSTRUCTION.search(text):
+        return
+    draft.questions["instruction"] = _INSTRUCTION_QUESTION
 
 
 # Images
@@ -109,13 +111,21 @@ def _with_images(
     if "edit" not in kinds and draft.covers == "edit":
         draft.questions["show"] = _SHOW_QUESTION
         kinds = kinds or [OPEN]
-    missing = [kind for kind in dict.fromkeys(kinds) if "{{show." + kind + "}}" not in slotted.text]
-    if OPEN in missing:
+    draft.images = list(dict.fromkeys(kinds))
+    missing = [kind for kind in draft.images if "{{show." + kind + "}}" not in slotted.text]
+    if missing and _ANNOUNCED_BELOW.search(slotted.text):
+        return slotted.text + "".join("{{show." + kind + "}}" for kind in missing)
+    if missing:
         draft.turn["show"] = missing
-        return slotted.text
-    # Published code sends the words first, then the images.
-    return slotted.text + "".join("{{show." + kind + "}}" for kind in missing)
+    return slotted.text
 
+
+_ANNOUNCED_BELOW = re.compile(
+    r"\b(?:below|here|following)\b[^\n]*\b(?:images?|pictures?|photos?)\b[^\n]*:?\s*$"
+    r"|\b(?:images?|pictures?)\b[^\n]*:\s*$",
+    re.IGNORECASE,
+)
+"""A last line that says the images come next."""
 
 _DESCRIBED = re.compile(
     r"^[\W_]*(?:\d+[.)]\s*)?[*_]*(?:(?:the\s+)?(?P<ordinal>first|second|third|fourth)\s+image"

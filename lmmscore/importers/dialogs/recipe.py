@@ -6,6 +6,7 @@ around them. The words belong to their authors and are not part of lmmscore.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +46,7 @@ class Recipe(_StrictRecipe):
     """The protocol of a published benchmark, without its words."""
 
     recipe: str = Field(description="The name.")
+    aliases: tuple[str, ...] = Field((), description="Other names it is asked for by.")
     title: str = Field(description="What it is, in a line.")
     code: str = Field(description="Where the code is published.")
     reproduces: str = Field(description="What of the published protocol is the same.")
@@ -58,7 +60,9 @@ class Recipe(_StrictRecipe):
 
     def described(self) -> dict[str, Any]:
         """Return what a program may want to know of it."""
-        return self.model_dump(include={"recipe", "title", "code", "reproduces", "differs", "needs"})
+        return self.model_dump(
+            include={"recipe", "title", "code", "reproduces", "differs", "needs"}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +80,20 @@ def recipe_names() -> list[str]:
 
 
 def load_recipe(name: str) -> Recipe:
-    """Return the recipe of that name."""
+    """Return the recipe of that name; neither capitals nor hyphens matter."""
+    wanted = _plain(name)
+    for known in recipe_names():
+        path = _FOLDER / f"{known}.yaml"
+        recipe = validate(Recipe, load_yaml(path), path.name)
+        if wanted in {_plain(each) for each in (recipe.recipe, *recipe.aliases)}:
+            return recipe
     names = recipe_names()
-    if name not in names:
-        hint = nearest(name.lower(), names)
-        raise DialogError(f"no recipe {name!r}{hint}; there are: {', '.join(names)}")
-    path = _FOLDER / f"{name}.yaml"
-    return validate(Recipe, load_yaml(path), path.name)
+    hint = nearest(name.lower(), names)
+    raise DialogError(f"no recipe {name!r}{hint}; there are: {', '.join(names)}")
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name).casefold()
 
 
 def follow(recipe: Recipe, clone: Path, name: str | None = None) -> Followed:
