@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from lmmscore.errors import BenchmarkError, FileProblem, nearest
-from lmmscore.picture_files import PictureFiles
+from lmmscore.picture_files import PathMap, PictureFiles, is_inside
 from lmmscore.records import Item
 from lmmscore.tables import read_tables
 from lmmscore.yaml_files import complaints, load_yaml
@@ -236,6 +236,7 @@ class _Reader:
         self.file = file
         self.problems: list[Problem] = []
         self.folder = path.parent.resolve()
+        self._kinds: dict[tuple[str, ...], tuple[str, ...]] = {}
         self.files = PictureFiles(self._root(root), self._problem)
 
     def _root(self, given: Path | None) -> Path:
@@ -292,9 +293,11 @@ class _Reader:
             for number, row in enumerate(self.file.items, 1):
                 yield f"{self.path}, item {number}", row
             return
-        path = self.files.inside(self.file.items, f"{self.path}, items", base=self.folder)
-        if path is None:
+        if not is_inside(self.folder, self.file.items):
+            says = f"{self.file.items!r} leaves the folder {self.folder}; move the file inside"
+            self._problem(f"{self.path}, items", "path-outside", says)
             return
+        path = self.folder / self.file.items
         try:
             yield from read_item_rows(path)
         except FileProblem as error:
@@ -348,8 +351,8 @@ class _Reader:
                     parsed.id,
                     parsed.task,
                     parsed.instruction,
-                    _present(images),
-                    _present(edits),
+                    self._present(images),
+                    self._present(edits),
                     parsed.fields,
                 )
             )
@@ -377,7 +380,7 @@ class _Reader:
             for key, value in row.items():
                 if key not in {"id", "task", "instruction"}:
                     fields[key] = str(value)
-            items.append(Item(name, task, instruction, _present(images), edits[name], fields))
+            items.append(Item(name, task, instruction, self._present(images), edits[name], fields))
         return items
 
     def _has_columns(self, place: str, row: Mapping[str, Any]) -> bool:
@@ -391,6 +394,10 @@ class _Reader:
             self._problem(place, "missing-column", f"no {column}{hint}")
             return False
         return True
+
+    def _present(self, names: Mapping[str, str | None]) -> PathMap:
+        found = {key: name for key, name in names.items() if name is not None}
+        return PathMap(self.files.root, found, self._kinds.setdefault(tuple(found), tuple(found)))
 
     # Methods
 
@@ -450,7 +457,3 @@ def _place_and_text(path: Path, message: str) -> tuple[str, str]:
     if found is None:
         return str(path), message.removeprefix(f"{path}: ")
     return f"{path}, line {found[1]}", message.removeprefix(f"{path}{found[0]}")
-
-
-def _present(paths: Mapping[str, Path | None]) -> dict[str, Path]:
-    return {key: path for key, path in paths.items() if path is not None}
