@@ -123,7 +123,9 @@ def _slot(
     if form == "brace" and (_inside_double(match, text) or _is_latex(match, text)):
         return None
     raw = (match[f"{form}_name"] or "").strip()
-    name = re.sub(r"[^a-z0-9]+", "_", raw.lower()).strip("_")
+    # {item.prompt} and {item['prompt']} are named by what is taken out of the item.
+    last = re.split(r"[.\[]", raw.strip("]'\" "))[-1]
+    name = re.sub(r"[^a-z0-9]+", "_", last.lower()).strip("_")
 
     answered = answers.get(f"slot.{name or '0'}")
     if answered is not None:

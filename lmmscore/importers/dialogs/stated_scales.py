@@ -122,17 +122,13 @@ def _stated_ranges(text: str) -> set[tuple[str, str]]:
         for match in expression.finditer(text):
             if _is_scale(match[1], match[2]):
                 found.add((match[1], match[2]))
-    # "90-100", "70-89": bands of a scale that is stated elsewhere.
+    # "0-29", "1-3": the lowest band of a scale that is stated elsewhere.
     return {each for each in found if not _is_band(each, found)}
 
 
 def _is_band(each: tuple[str, str], found: set[tuple[str, str]]) -> bool:
     low, high = float(each[0]), float(each[1])
-    for other in found:
-        wider = float(other[1]) - float(other[0]) > high - low
-        if wider and float(other[0]) <= low and high <= float(other[1]):
-            return True
-    return False
+    return any(float(other[0]) == low and float(other[1]) > high for other in found)
 
 
 def _is_scale(low: str, high: str) -> bool:
