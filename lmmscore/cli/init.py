@@ -55,9 +55,7 @@ def _column_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="Table with id, instruction and perhaps task: .csv, .xlsx, .jsonl, .json, .parquet or "
     "a saved data set.",
 )
-@click.option(
-    "--instruction", metavar="TEXT", help="The instruction of every item that has none of its own."
-)
+@click.option("--instruction", metavar="TEXT", help="The instruction for every item that has none.")
 @click.option(
     "--source",
     callback=filled,
@@ -194,7 +192,7 @@ def _say_next(found: Found, written: Written) -> None:
     beside = ", ".join(kinds) or "no other pictures"
     click.echo(
         f"{items} in {tasks}, {methods}, {counted(edits, 'edit')}, {lacking} missing; "
-        f"beside the edits: {beside}",
+        f"besides the edits: {beside}",
         err=True,
     )
 

@@ -227,7 +227,7 @@ def test_a_linked_method_folder_is_named_not_skipped_in_silence(tmp_path: Path) 
     paint(tmp_path / "b", "source/1.png", "A/1.png")
     (tmp_path / "b" / "B").symlink_to(tmp_path / "elsewhere")
     made = lmmscore("init", tmp_path / "b", "--instruction", "Do")
-    assert "left out folders that are links: B" in made.stderr
+    assert "ignored folders that are links: B" in made.stderr
     (tmp_path / "c").mkdir()
     (tmp_path / "c" / "B").symlink_to(tmp_path / "elsewhere")
     assert "not entered: B" in str(lmmscore("init", tmp_path / "c").exception)

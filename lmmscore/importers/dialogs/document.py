@@ -72,9 +72,7 @@ class _Dumper(yaml.SafeDumper):
         return analysis
 
 
-_UNWRITABLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]|\\A\\s*\\t"
-)
+_UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]|\\A\\s*\\t")
 """What YAML cannot hold in a block without changing it; a tab at the very start is one."""
 
 

@@ -42,7 +42,7 @@ class Choices:
     """The task category of items that are in no task folder."""
 
     instruction: str | None = None
-    """The instruction of every item that has none of its own."""
+    """The instruction for every item that has none."""
 
     language: str | None = None
     split: str | None = None

@@ -39,12 +39,10 @@ def read(tree: Tree, choices: Choices, layout: PictureLayout) -> Found:
     found = layout.take(tree, choices)
     if tree.unusable:
         names = ", ".join(tree.unusable[:3])
-        found.notes.append(f"left out files whose names are not text: {names}")
+        found.notes.append(f"ignored files whose names are not text: {names}")
     if tree.linked:
         names = ", ".join(tree.linked[:3])
-        found.notes.append(
-            f"left out folders that are links: {names}; copy or move the pictures in"
-        )
+        found.notes.append(f"ignored folders that are links: {names}; copy or move the pictures in")
 
     without = [item for item in found.items if not item.instruction]
     if without and choices.instructions is None:

@@ -265,14 +265,14 @@ class _Extractor:
         return Found(items, list(self.methods), self.folder, templates, self._notes())
 
     def _notes(self) -> list[str]:
-        notes = [f"left out the image column {name}" for name in self.plan.left_out]
+        notes = [f"ignored the image column {name}" for name in self.plan.left_out]
         if self.missing:
             count = counted(len(self.missing), "picture")
             notes.append(f"{count} not in the data: {listed(self.missing, 3)}")
         if self.outside:
             count = counted(len(self.outside), "picture")
             notes.append(
-                f"left out {count} whose paths lead outside {self.root}: "
+                f"ignored {count} whose paths lead outside {self.root}: "
                 f"{listed(self.outside, 3)}; copy them into the folder if you trust the data set"
             )
         if not self.methods:

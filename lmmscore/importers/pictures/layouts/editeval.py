@@ -224,12 +224,12 @@ def _notes(pictures: _Pictures, table: _Prompts | None, methods: list[str]) -> l
     lost = ["/".join(key) for key in prompts if key not in pictures.sources]
     if lost:
         count = counted(len(lost), "prompt")
-        notes.append(f"{count} without a picture left out: {listed(lost, 4)}")
+        notes.append(f"{count} without a picture ignored: {listed(lost, 4)}")
     strays = ["/".join(key) for key in pictures.edits if key not in pictures.sources]
     if strays:
-        notes.append(f"edits without a source left out: {listed(strays, 4)}")
+        notes.append(f"edits without a source ignored: {listed(strays, 4)}")
     if not methods:
-        notes.append("no edits yet; put them beside the sources as TASK/N_METHOD.png")
+        notes.append("no edits yet; put them next to the sources as TASK/N_METHOD.png")
     return notes
 
 

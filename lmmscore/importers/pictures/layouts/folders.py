@@ -30,7 +30,7 @@ from lmmscore.importers.pictures.folder_tree import (
     role_of,
 )
 
-LOOKS_LIKE = "source/ID.png, METHOD/ID.png: one folder per method, the same file names inside"
+LOOKS_LIKE = "source/ID.png, METHOD/ID.png: one folder per method, with the same file names in each"
 
 Keyed = dict[str, PurePosixPath]
 """Pictures by their name inside a folder, without file type."""
@@ -191,7 +191,7 @@ def _sort_methods(found: _Arrangement, folders: dict[str, Keyed], containers: li
         elif role_of(name) or (containers and "/" not in folder):
             why = "it is not among the methods"
         if why:
-            found.left_out.append(f"left out {folder}/ ({counted(len(keyed), 'picture')}): {why}")
+            found.left_out.append(f"ignored {folder}/ ({counted(len(keyed), 'picture')}): {why}")
         else:
             found.methods[name] = (folder, keyed)
 
@@ -240,7 +240,7 @@ def _orphans(parts: Iterable[_Arrangement]) -> list[str]:
         for method, (_, keyed) in part.methods.items():
             lost = sorted(set(keyed) - known)
             if lost:
-                says = f"{method}: {counted(len(lost), 'picture')} without a source left out"
+                says = f"{method}: {counted(len(lost), 'picture')} without a source ignored"
                 notes.append(f"{says}: {listed(lost, 3)}")
     return notes
 

@@ -24,9 +24,7 @@ from lmmscore.importers.pictures.base import (
 )
 from lmmscore.importers.pictures.folder_tree import Tree, role_of
 
-LOOKS_LIKE = (
-    "ID_src.jpg beside ID_METHOD.png (or ID.jpg beside ID_METHOD.png), perhaps one folder per task"
-)
+LOOKS_LIKE = "ID_src.jpg beside ID_METHOD.png (or ID.jpg beside ID_METHOD.png), optionally one folder per task"
 
 _ONE_WORD = re.compile(r"(?P<id>.+)(?P<separator>[_-])(?P<word>[A-Za-z]+)", re.DOTALL)
 _TWO_WORDS = re.compile(r"(?P<id>.+)(?P<separator>[_-])(?P<word>[A-Za-z]+[_-][A-Za-z]+)", re.DOTALL)
@@ -103,9 +101,9 @@ def take(tree: Tree, choices: Choices) -> Found:
 
     slot = name_items(items)
     methods = _in_order({method for item in items for method in item.edits})
-    notes = [f"left out {path}: its name does not begin with a source's" for path in leftover[:5]]
+    notes = [f"ignored {path}: its name does not begin with a source's" for path in leftover[:5]]
     if len(leftover) > 5:
-        notes.append(f"left out {len(leftover) - 5} more such files")
+        notes.append(f"ignored {len(leftover) - 5} more such files")
 
     in_tasks = all(folder.parts for folder in groups)
     fits = in_tasks or len(groups) == 1
