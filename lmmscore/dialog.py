@@ -359,6 +359,17 @@ class Dialog(_Strict):
         return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
 
     @cached_property
+    def wording(self) -> str:
+        """Identifies what is said, shown and read: a new title or version alone changes nothing."""
+        described = {"title", "about", "origin", "version", "dialog", "questions"}
+        data = self.model_dump(mode="json", exclude=described)
+        if self.format == 1:
+            data = _without_format_2(data)
+        for factor in data["factors"]:
+            factor.pop("definition", None)
+        return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+
+    @cached_property
     def formula(self) -> Formula | None:
         """The overall as a function of the factors; None where there is none."""
         rule = self.overall
@@ -769,6 +780,11 @@ def find_dialog(name: str, beside: Path | None = None) -> Path:
     raise DialogError(
         f"no dialog {name!r}{nearest(name, known)} (there are: {', '.join(known)}; or give a file)"
     )
+
+
+def is_bundled(name: str) -> bool:
+    """Tell whether a name means a dialog that comes with lmmscore."""
+    return find_dialog(name).parent == bundled("dialogs")
 
 
 def load(name: str) -> Dialog | Suite:

@@ -48,6 +48,18 @@ class Protocol:
         """Whether each edit has a conversation of its own."""
         return self.dialogs[0].covers == "edit"
 
+    @property
+    def covers_pairs(self) -> bool:
+        """Whether each pair of edits has a conversation of its own."""
+        return self.dialogs[0].covers == "pair"
+
+    @property
+    def wording(self) -> tuple[str, ...]:
+        """Digests of what is said, shown and read; equal where only titles or versions differ."""
+        members = tuple(dialog.wording for dialog in self.dialogs)
+        rule = (f"{self.suite.rule} gate={self.suite.gate}",) if self.suite else ()
+        return members + rule
+
     def settings_for(self, dialog: Dialog) -> dict[str, str]:
         """Return the chosen settings that this dialog has."""
         return {name: choice for name, choice in self.settings.items() if name in dialog.settings}
@@ -91,6 +103,8 @@ class Unit:
     """Those whose edits are shown, in the order they are shown."""
     repeats: int = 1
     """How many repeats the plan has, this one among them."""
+    is_pair: bool = False
+    """Whether two edits are compared, in the order they are shown."""
 
     @property
     def absent(self) -> tuple[str, ...]:
@@ -178,12 +192,25 @@ class Plan:
     seed: int = 0
     numbers: Mapping[str, int] = field(default_factory=dict, repr=False)
     """Each item's place in the whole benchmark, so that judging a part does not change the orders."""
+    order_rule: int = 2
+    """2: orders come from the methods' names; 1, of older runs: from their order in the benchmark."""
+    chosen: str = ""
+    """Which part of the benchmark this is, in words; empty for all of it."""
+    beside: tuple[str, ...] = ()
+    """Methods that the benchmark's are judged among, without being scored again themselves."""
     anchors: tuple[Item, ...] = ()
     """Items asked again at each run, whether or not they are among those judged."""
     recorded_orders: Mapping[tuple[str, str, int], tuple[str, ...]] = field(
         default_factory=dict, repr=False
     )
     """By task, item and repeat: how the edits were shown in a run that is replayed."""
+    pairs: int | None = None
+    """How many pairs of methods are compared per item; None for all."""
+
+    @property
+    def newcomers(self) -> tuple[str, ...]:
+        """The methods that are judged among others that were judged before."""
+        return self.benchmark.methods if self.beside else ()
 
     @property
     def units(self) -> int:
@@ -192,6 +219,8 @@ class Plan:
 
     def _work(self, items: Iterable[Item]) -> int:
         methods = self.benchmark.methods
+        if self.protocol.covers_pairs:
+            return sum(len(self._shown_pairs(item, 1)) for item in items)
         if self.protocol.covers_edits:
             return sum(method in item.edits for item in items for method in methods)
         return sum(any(method in item.edits for method in methods) for item in items)
@@ -211,8 +240,12 @@ class Plan:
     def _units_of(self, item: Item, repeat: int) -> Iterator[Unit]:
         methods = self.benchmark.methods
         present = tuple(method for method in methods if method in item.edits)
+        if self.protocol.covers_pairs:
+            yield from self._pair_units(item, repeat)
+            return
         if not self.protocol.covers_edits:
-            shown = self._order_of(item, repeat, present) if present else ()
+            companions = tuple(method for method in self.beside if method in item.edits)
+            shown = self._order_of(item, repeat, present + companions) if present else ()
             yield Unit(item, repeat, methods, shown, self.repeats)
             return
         for method in present:
@@ -221,10 +254,47 @@ class Plan:
             absent = tuple(method for method in methods if method not in item.edits)
             yield Unit(item, repeat, absent, (), self.repeats)
 
+    def _pair_units(self, item: Item, repeat: int) -> Iterator[Unit]:
+        shown = self._shown_pairs(item, repeat)
+        for pair in self.pairs_of(item):
+            orders = [order for order in shown if set(order) == set(pair)] or [()]
+            for order in orders:
+                yield Unit(item, repeat, pair, order, self.repeats, is_pair=True)
+
+    def _shown_pairs(self, item: Item, repeat: int) -> list[tuple[str, ...]]:
+        """Return every pair of edits that is shown, in the order the two are shown."""
+        both = self.protocol.dialogs[0].orders == "both"
+        shown: list[tuple[str, ...]] = []
+        for number, pair in enumerate(self.pairs_of(item)):
+            if not all(method in item.edits for method in pair):
+                continue
+            if both:
+                shown += [pair, pair[::-1]]
+                continue
+            order = order_of(
+                self.order,
+                pair,
+                item=f"{item.id} {pair[0]} {pair[1]}",
+                item_number=self.numbers.get(item.id, 0) + number,
+                repeat=repeat,
+                repeats=self.repeats,
+                seed=self.seed,
+            )
+            shown.append(order)
+        return shown
+
+    def pairs_of(self, item: Item) -> list[tuple[str, str]]:
+        """Return the pairs of methods compared on an item, each in the order of the benchmark."""
+        number = self.numbers.get(item.id, 0)
+        return chosen_pairs(self.benchmark.methods, self.pairs, number, self.seed)
+
     def _order_of(self, item: Item, repeat: int, present: Sequence[str]) -> tuple[str, ...]:
         recorded = self.recorded_orders.get((item.task, item.id, repeat))
         if recorded is not None and set(recorded) == set(present):
             return recorded
+        if self.order_rule >= 2 and self.order != "given":
+            # From the names: a benchmark that lists its methods in another order asks the same.
+            present = sorted(present)
         return order_of(
             self.order,
             present,
@@ -243,17 +313,44 @@ def make_plan(
     order: Order = "shuffled",
     repeats: int = 1,
     seed: int = 0,
+    order_rule: int = 2,
+    pairs: int | None = None,
 ) -> Plan:
     """Return the plan. Raises BenchmarkError naming the items that lack a picture the protocol shows."""
     needed = {item.id: protocol.images_needed(item) for item in chosen.items}
     for kind in sorted(set().union(*needed.values())):
-        _refuse_lacking(
-            [item for item in chosen.items if kind in needed[item.id]], chosen, protocol, kind
-        )
+        showing = [item for item in chosen.items if kind in needed[item.id]]
+        _refuse_lacking(showing, chosen, protocol, kind)
     for item in chosen.items:
         _refuse_silence(protocol, item)
-    numbers = {item.id: number for number, item in enumerate(whole.items)}
-    return Plan(chosen, protocol, order, repeats, seed, numbers)
+    ids = [item.id for item in whole.items]
+    if order_rule >= 2:
+        ids.sort()
+    numbers = {item: number for number, item in enumerate(ids)}
+    plan = Plan(chosen, protocol, order, repeats, seed, numbers, order_rule, pairs=pairs)
+    if protocol.covers_pairs:
+        _refuse_unconnected(plan)
+    elif pairs is not None:
+        raise BenchmarkError(f"--pairs is for dialogs of pairs; {protocol.name} is none")
+    return plan
+
+
+def _refuse_unconnected(plan: Plan) -> None:
+    """Refuse a plan whose comparisons cannot rank all methods, whoever wins."""
+    methods = plan.benchmark.methods
+    if len(methods) < 2:
+        raise BenchmarkError(f"{plan.protocol.name} compares pairs; that takes two methods or more")
+    group = {methods[0]}
+    links = {pair for item in plan.benchmark.items for pair in plan._shown_pairs(item, 1)}
+    for _ in methods:
+        group |= {method for pair in links if group & set(pair) for method in pair}
+    left = [method for method in methods if method not in group]
+    if left:
+        remedy = "; compare more: raise --pairs, or leave it out" if plan.pairs else ""
+        raise BenchmarkError(
+            f"nothing would link {', '.join(left)} with {', '.join(sorted(group))}, so they could "
+            f"not be ranked together{remedy}"
+        )
 
 
 def _refuse_silence(protocol: Protocol, item: Item) -> None:
@@ -344,3 +441,37 @@ def _row_of_square(methods: list[str], row: int) -> tuple[str, ...]:
     n = len(methods)
     zigzag = [(place + 1) // 2 if place % 2 else n - place // 2 for place in range(n)]
     return tuple(methods[(step + row) % n] for step in zigzag)
+
+
+def chosen_pairs(
+    methods: Sequence[str], wanted: int | None, item_number: int, seed: int
+) -> list[tuple[str, str]]:
+    """Return the pairs compared on one item, all or so many, each in the order of the methods.
+
+    All pairs stand in the order of a round-robin tournament, and each item takes the next `wanted` of
+    them. So over any run of items each method and each pair is met equally often, give or take one,
+    and as few pairs as can link all methods do: two rounds of a tournament are one chain.
+    """
+    place = {method: number for number, method in enumerate(methods)}
+    mixed = list(methods)
+    random.Random(f"{seed} pairs").shuffle(mixed)
+    every = _tournament(mixed)
+    if wanted is not None and wanted < len(every):
+        start = item_number * wanted
+        every = [every[(start + step) % len(every)] for step in range(wanted)]
+    ordered = [sorted(pair, key=place.__getitem__) for pair in every]
+    ordered.sort(key=lambda pair: [place[method] for method in pair])
+    return [(one, other) for one, other in ordered]
+
+
+def _tournament(methods: Sequence[str]) -> list[tuple[str, str]]:
+    """Return all pairs, round by round; in a round nobody plays twice (the circle method)."""
+    seats: list[str | None] = [*methods, *([None] if len(methods) % 2 else [])]
+    found: list[tuple[str, str]] = []
+    for _ in range(len(seats) - 1):
+        half = len(seats) // 2
+        for one, other in zip(seats[:half], reversed(seats[half:]), strict=True):
+            if one is not None and other is not None:
+                found.append((one, other))
+        seats = [seats[0], seats[-1], *seats[1:-1]]
+    return found

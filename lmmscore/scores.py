@@ -13,6 +13,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lmmscore.comparisons import Comparison, comparison_of
 from lmmscore.csvsafe import defuse, restore
 from lmmscore.dialog import Dialog, Ensemble
 from lmmscore.errors import FileProblem
@@ -50,10 +51,14 @@ class Result:
     unit: Unit
     played: tuple[Played, ...]
     scores: tuple[Score, ...]
+    comparison: Comparison | None = None
+    """What became of a pair; a pair gives no scores."""
 
 
 def result_of(unit: Unit, protocol: Protocol, played: Sequence[Played]) -> Result:
-    """Return the unit's scores, method by method in the order of the benchmark."""
+    """Return the unit's scores, method by method in the order of the benchmark; or its comparison."""
+    if protocol.covers_pairs:
+        return Result(unit, tuple(played), (), comparison_of(unit, played))
     by_dialog = [scores_of(each) for each in played]
     rows: list[Score] = []
     if not isinstance(protocol.played, Ensemble):
@@ -67,6 +72,8 @@ def result_of(unit: Unit, protocol: Protocol, played: Sequence[Played]) -> Resul
     for method in unit.absent:
         rows += missing_scores(unit.item, method, unit.repeat, protocol.dialogs)
     place = {method: number for number, method in enumerate(unit.methods)}
+    # Methods that only stood beside the others are scored in sessions of their own.
+    rows = [row for row in rows if row.method in place]
     rows.sort(key=lambda row: place[row.method])
     return Result(unit, tuple(played), tuple(rows))
 

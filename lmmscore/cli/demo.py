@@ -37,12 +37,12 @@ def command(out: Path, copy: Path | None) -> None:
     if copy is not None:
         _copy(copy)
         return
-    from lmmscore.api import Request
     from lmmscore.benchmark import load_benchmark
     from lmmscore.check import check_benchmark
     from lmmscore.cli.playing import play
     from lmmscore.cli.terminal import print_board
     from lmmscore.report.files import write_leaderboards
+    from lmmscore.request import Request
     from lmmscore.resources import bundled
 
     folder = bundled("media") / "demo"

@@ -22,7 +22,7 @@ from lmmscore.cli.options import (
 
 if TYPE_CHECKING:
     from lmmscore.anchors import Drift
-    from lmmscore.api import Request
+    from lmmscore.request import Request
     from lmmscore.run_folder import Run
 
 
@@ -81,10 +81,10 @@ def command(as_json: bool, log_level: str, **given: Any) -> None:
     else:
         _print_result(run)
     if unscored:
-        click.echo(
-            f"{unscored} edits have no score; {run.path / 'scores.csv'} says why, edit by edit",
-            err=True,
-        )
+        said = f"{unscored} edits have no score; {run.path / 'scores.csv'} says why, edit by edit"
+        if run.is_of_pairs:
+            said = f"{unscored} comparisons have no winner; {run.path / 'pairs.csv'} says why"
+        click.echo(said, err=True)
     if unscored or (moved and moved.unscored):
         raise click.exceptions.Exit(3)
 
@@ -100,21 +100,28 @@ def _say_drift(run: Run) -> Drift:
 
 def request_from(given: dict[str, Any]) -> Request:
     """Return the request that a command's arguments stand for."""
-    from lmmscore.api import Request
-    from lmmscore.judges.options import mask
+    from lmmscore.judges.config import mask
+    from lmmscore.request import Request
 
     judge_given = take_judge_options(given)
     given["settings"] = pairs(given["settings"], "--setting")
-    # The command is kept with the run and shown in its report; a password in an address is not.
-    words = ["lmmscore", *map(mask, sys.argv[1:])]
+    # The command is kept with the run and shown in its report; a password in an address is not, nor
+    # is a path that may hold a user's name.
+    words = ["lmmscore", *(_without_folders(mask(word)) for word in sys.argv[1:])]
     return Request(**given, judge_options=judge_given, command=shlex.join(words))
+
+
+def _without_folders(word: str) -> str:
+    """Return an argument without the folders of an absolute path in it."""
+    name, equals, value = word.rpartition("=")
+    return f"{name}{equals}{Path(value).name}" if Path(value).is_absolute() else word
 
 
 def _print_result(run: Run) -> None:
     from lmmscore.cli.terminal import print_board
-    from lmmscore.report.files import write_leaderboards
+    from lmmscore.report.files import write_leaderboards, write_pair_boards
 
-    print_board(write_leaderboards(run))
+    print_board(write_pair_boards(run) if run.is_of_pairs else write_leaderboards(run))
     click.echo(f"\nrun:  {run.path}", err=True)
     shown = shlex.quote(str(run.path))
     click.echo(f"next: lmmscore leaderboard {shown} --format tex", err=True)

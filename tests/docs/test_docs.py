@@ -80,7 +80,7 @@ def test_commands_that_cannot_run_say_why() -> None:
         "needs a key and costs money",
         "needs a model served by vLLM or Ollama on this machine",
         "needs a model served on this machine",
-        "needs ratings by people, and none come with lmmscore",
+        "needs human ratings, and none come with lmmscore",
         "changes the shell it runs in",
         "shows the versions of this machine",
         "stands for your own data set",

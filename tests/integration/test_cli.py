@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import os
@@ -176,7 +177,7 @@ def _exchanges(ledger: Path) -> int:
     import sqlite3
 
     try:
-        with sqlite3.connect(ledger, timeout=5) as connection:
+        with contextlib.closing(sqlite3.connect(ledger, timeout=5)) as connection:
             return int(connection.execute("SELECT count(*) FROM exchange").fetchone()[0])
     except sqlite3.Error:
         return 0

@@ -11,7 +11,7 @@ import pytest
 
 from lmmscore.errors import FileProblem
 from lmmscore.leaderboard import rank
-from lmmscore.leaderboard.against import against, correlations
+from lmmscore.leaderboard.compare import against, correlations
 from lmmscore.leaderboard.published import (
     Entry,
     check,

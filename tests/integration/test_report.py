@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import lmmscore
 from lmmscore.cli import lmmscore as program
 from lmmscore.errors import FileProblem
-from lmmscore.leaderboard.tables import Row
+from lmmscore.leaderboard import BoardRow as Row
 from lmmscore.report.page import Wish, write_report
 from lmmscore.report.page.album import Album, embedded, sensible_px
 from lmmscore.report.page.drawing import (
@@ -115,7 +115,7 @@ def test_the_page_says_what_was_judged_and_what_to_be_careful_about(page: str) -
     for expected in (
         "demo: 3 items in 3 task categories",
         "pixels",
-        "lmm-score, version 1",
+        "lmm-score, version 2",
         "Coverage: 36 scored",
     ):
         assert expected in text

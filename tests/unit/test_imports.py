@@ -11,10 +11,10 @@ import lmmscore
 PACKAGE = Path(lmmscore.__file__).parent
 
 ORDER = """
-errors registry arguments records csvsafe whiskers images templates scales rules yaml_files resources
-tables picture_files benchmark check dialog transcripts conversation ledger parsing justifications
-session plan scores judges factorcolumns ratings scorelayouts scorefiles leaderboard run_folder
-execution anchors importers replaying agreement forecast report api cli
+errors registry sqlite claims arguments records csvsafe whiskers images templates scales rules yaml_files
+resources tables picture_files benchmark check dialog transcripts conversation ledger parsing
+justifications session plan comparisons scores stats ratings scorelayouts scorefiles leaderboard run_folder
+run_writer judges execution anchors importers replaying agreement forecast request report api cli
 """.split()
 """Later ones may import earlier ones, never the reverse. A package counts as one."""
 
