@@ -251,6 +251,10 @@ class SessionRecord(_Record):
     notes: list[str] = []
     faults: list[str] = []
     failure: str = ""
+    outcome: Outcome = Outcome.FAILED
+    """How the session ended, where `failure` says why it ended early."""
+    fields: dict[str, str] = {}
+    """Further columns of the items file, which the dialog may quote."""
     repairs: int = 0
     stated: dict[str, str] = {}
     """The judge's own overall, by position."""
@@ -276,6 +280,8 @@ class SessionRecord(_Record):
             notes=list(done.notes),
             faults=[str(fault) for fault in done.reading.faults],
             failure=done.failure.reason if done.failure else "",
+            outcome=done.failure.outcome if done.failure else Outcome.SCORED,
+            fields=dict(session.item.fields),
             repairs=played.repairs,
             stated={str(position): show(stated) for position, stated in done.stated.items()},
             slips=errors,

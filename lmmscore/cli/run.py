@@ -121,6 +121,9 @@ def _print_result(run: Run) -> None:
     from lmmscore.cli.terminal import print_board
     from lmmscore.report.files import write_leaderboards, write_pair_boards
 
+    if not run.manifest.planned:
+        click.echo(f"nothing to judge: {run.manifest.chosen or 'no edits'}", err=True)
+        return
     print_board(write_pair_boards(run) if run.is_of_pairs else write_leaderboards(run))
     click.echo(f"\nrun:  {run.path}", err=True)
     shown = shlex.quote(str(run.path))

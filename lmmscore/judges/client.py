@@ -497,7 +497,7 @@ class ApiClient:
 
     def _read(self, replica: Replica, outgoing: Outgoing, answer: Answer, sent_s: float) -> Reply:
         # Whatever a server says goes to the ledger; a key that it repeats must not.
-        headers = {name: self._hide(value) for name, value in answer.headers.items()}
+        headers = {"x-request-id": self._hide(answer.headers.get("x-request-id", ""))}
         if answer.status != 200:
             complaint = complaint_in(answer, self._hide)
         else:
@@ -551,7 +551,7 @@ class ApiClient:
 
 def filtered_reply(message: str, headers: Mapping[str, str]) -> Reply:
     """The content filter's refusal of the question itself: evidence like any other reply, and not asked again."""
-    request_id = headers.get("x-request-id", "")
+    request_id = headers["x-request-id"]
     return Reply("", finish="content_filter", refusal=message, request_id=request_id)
 
 

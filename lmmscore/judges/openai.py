@@ -65,7 +65,7 @@ class OpenAIJudge(JudgeBase):
         self, address: Address, options: JudgeOptions, *, clock: Clock, rng: random.Random
     ) -> None:
         self._name = address.name
-        self._parameters = _parameters(options)
+        self._parameters = parameters_of(options)
         self._client = ApiClient(address, options, clock=clock, rng=rng)
         self._pictures = EncodedPictures()
         messages = RenderedMessages(chat_renderer(options.image_detail), self._pictures)
@@ -166,7 +166,8 @@ class ChatRoute:
         return await self._client.ask(self._replica, conversation, outgoing)
 
 
-def _parameters(options: JudgeOptions) -> dict[str, Any]:
+def parameters_of(options: JudgeOptions) -> dict[str, Any]:
+    """Return what changes the answers, as it stands in every key."""
     given = {name: getattr(options, name) for name in _PARAMETERS}
     given = {name: value for name, value in given.items() if value is not None}
     if options.temperature is not None:
