@@ -70,12 +70,14 @@ class FolderListing:
                     self._links[folder] = {entry.name: entry.is_symlink() for entry in entries}
             except (OSError, ValueError):
                 self._links[folder] = {}
+
         return self._links[folder]
 
     def names(self, folder: str) -> list[str]:
         """Return what is in a folder, sorted; nothing where there is no such folder."""
         if folder not in self._sorted:
             self._sorted[folder] = sorted(self._entries(folder))
+
         return self._sorted[folder]
 
     def holds(self, path: str) -> bool:
@@ -93,6 +95,7 @@ class FolderListing:
         folder, _, stem = path.rpartition("/")
         if folder not in self._stems:
             self._stems[folder] = self._by_stem(folder)
+
         found = self._stems[folder].get(_composed(stem), [])
         return [f"{folder}/{name}" if folder else name for name in found]
 
@@ -102,10 +105,11 @@ class FolderListing:
             stem, dot, suffix = name.rpartition(".")
             if dot + suffix.lower() in IMAGE_SUFFIXES:
                 stems.setdefault(_composed(stem), []).append(name)
+
         return stems
 
     def candidates(self, pattern: str) -> Iterator[str]:
-        """Yield the paths a pattern may mean: NUL stands for a method, a final `.*` for any type."""
+        """Yield the paths a pattern may mean: NUL is a method, a final `.*` any image type."""
         before, _, after = pattern.partition("\0")
         folder, _, start = before.rpartition("/")
         rest, slash, below = after.partition("/")
@@ -113,8 +117,10 @@ class FolderListing:
         for name in names[bisect_left(names, start) :]:
             if not name.startswith(start):
                 break
+
             if name.startswith(".") and not start:
                 continue  # .git, .cache: no method is called so
+
             path = f"{folder}/{name}" if folder else name
             if not slash:
                 yield path
@@ -125,6 +131,7 @@ class FolderListing:
     def _files(self, path: str) -> list[str]:
         if path.endswith(".*"):
             return self.pictures(path[:-2])
+
         return [path] if self.holds(path) else []
 
 
@@ -148,6 +155,7 @@ class PictureFiles:
         if "{method}" not in template:
             self._report("images.edit", "bad-value", "must contain {method}")
             return {str(row["id"]): PathMap(self.root, {}) for _, row in rows}
+
         if not methods:
             found = self.discovered(template, rows, others)
             every = tuple(dict.fromkeys(method for edits in found.values() for method in edits))
@@ -161,13 +169,15 @@ class PictureFiles:
                 name = self.file(template, {**row, "method": method}, place, absent_ok=True)
                 if name is not None:
                     names[method] = name
+
             edits[str(row["id"])] = PathMap(self.root, names, listed)
+
         return edits
 
     def discovered(
         self, template: str, rows: Rows, others: Mapping[str, str]
     ) -> dict[str, dict[str, str]]:
-        """Return the edits of whatever methods have files; one that fits two ids is the longer's."""
+        """Return the edits of all methods on disk; a file that fits two ids is the longer's."""
         edits: dict[str, dict[str, str]] = {str(row["id"]): {} for _, row in rows}
         taken: dict[str, str] = {}
         for place, row in rows:
@@ -180,10 +190,12 @@ class PictureFiles:
             pattern = self._fill(template, {**row, "method": "\0"}, place)
             if pattern is None:
                 continue
+
             for method, name in self._matches(pattern, place):
                 # Items whose places are spelt alike share their edits.
                 if taken.setdefault(name, pattern) == pattern:
                     edits[str(row["id"])].setdefault(method, name)
+
         return edits
 
     def _matches(self, pattern: str, place: str) -> Iterator[tuple[str, str]]:
@@ -193,6 +205,7 @@ class PictureFiles:
             method = _method_in(name, first, rest)
             if method is None or Path(name).suffix.lower() not in IMAGE_SUFFIXES:
                 continue
+
             if self.inside(name, place) is not None:
                 yield method, name
 
@@ -212,18 +225,23 @@ class PictureFiles:
         name = self._fill(template, row, place)
         if name is None:
             return None
+
         if name.endswith(".*"):
             name = next(iter(self._listing.pictures(name[:-2])), name)
+
         if self.inside(name, place) is None:
             return None
+
         if absent_ok and not self._listing.holds(name) and not _exists(self.root / name):
             return None
+
         return name
 
     def inside(self, name: str, place: str) -> str | None:
         """Return the path; None, with a report, where it or a link on the way leads outside."""
         if self._stays_inside(name):
             return name
+
         says = (
             f"{name!r} leaves the folder {self.root}; move the file inside "
             "(links out of it count too)"
@@ -236,11 +254,14 @@ class PictureFiles:
         plain = file not in {"", ".", ".."} and not ("\0" in name or name.startswith("/"))
         if not plain or os.sep != "/":
             return is_inside(self.root, name)
+
         # Folders are resolved once each: most files share a few.
         if folder not in self._inside:
             self._inside[folder] = is_inside(self.root, folder)
+
         if not self._inside[folder]:
             return False
+
         return not self._listing.is_link(name) or is_inside(self.root, name)
 
 
@@ -248,11 +269,13 @@ def is_inside(root: Path, name: str) -> bool:
     """Whether a path below a folder, links followed, stays there."""
     if "\0" in name:
         return False
+
     path = root / name
     try:
         real = Path(os.path.realpath(path))
     except (OSError, ValueError):
         real = path
+
     return real.is_relative_to(root)
 
 
@@ -280,18 +303,23 @@ def _method_in(name: str, first: str, rest: list[str]) -> str | None:
     """
     if not name.startswith(first):
         return None
+
     tail = rest[-1]
     if tail.endswith(".*"):
         tail = tail[:-2]
         stem, dot, suffix = name.rpartition(".")
         if not dot or "/" in suffix:
             return None
+
         name = stem
+
     if len(rest) == 1:
         method = name[len(first) : len(name) - len(tail)] if name.endswith(tail) else ""
     else:
         # The first part after the method ends it; a method has no slash in it.
         method = name[len(first) :].partition(rest[0])[0] if rest[0] else ""
+
     if not method or "/" in method or first + method.join(["", *rest[:-1], tail]) != name:
         return None
+
     return method

@@ -30,12 +30,14 @@ def command(ctx: click.Context, n: int, as_json: bool) -> None:
     """List the protocols at hand, or show, check and import them."""
     if ctx.invoked_subcommand is not None:
         return
+
     from lmmscore.dialog import dialog_names, load_members
 
     rows = [_row(load_members(name), n) for name in dialog_names()]
     if as_json:
         click.echo(json.dumps({"dialogs": rows}, ensure_ascii=False, indent=2))
         return
+
     from lmmscore.report.dialogs import print_list
 
     print_list(rows, n)
@@ -114,10 +116,12 @@ def show(
         choices = chosen if isinstance(loaded, Dialog) else own
         lines = script(dialog, n, task, instruction, choices, pairs(fields, "--field"))
         played.append((dialog, lines))
+
     if as_json:
         turns = [{"dialog": dialog.name, **line} for dialog, lines in played for line in lines]
         click.echo(json.dumps({"name": name, "turns": turns}, ensure_ascii=False, indent=2))
         return
+
     for dialog, lines in played:
         print_script(dialog, lines)
 
@@ -138,10 +142,12 @@ def check(names: tuple[str, ...]) -> None:
             click.echo(f"problem: {error}")
             wrong += 1
             continue
+
         click.echo(f"ok: {name}")
         for dialog in protocol.dialogs:
             for key, text in dialog.questions.items():
                 click.echo(f"  open question, {key}: {text}")
+
     if wrong:
         raise click.exceptions.Exit(1)
 
@@ -190,14 +196,17 @@ def import_(
     if recipe is not None:
         if answers:
             raise click.UsageError("--set answers questions of a prompt; a recipe leaves none open")
+
         _import_recipe(recipe, Path(source), name, out, force)
         return
+
     draft = import_document(source, name or "", pairs(answers, "--set"))
     target = out or Path("dialogs") / f"{draft.data['dialog']}.yaml"
     _write({target: draft.as_yaml()}, force)
     click.echo(target)
     for key, text in draft.questions.items():
         click.echo(f"open question, {key}: {text} (--set {key}=…, or edit the file)", err=True)
+
     _say_next(target)
 
 
@@ -212,6 +221,7 @@ def _import_recipe(
     click.echo(target)
     for note in made.notes:
         click.echo(f"note: {note}", err=True)
+
     _say_next(target)
 
 
@@ -221,6 +231,7 @@ def _write(files: dict[Path, str], force: bool) -> None:
     taken = [path for path in files if path.exists()]
     if taken and not force:
         raise FileProblem(f"{taken[0]}: exists already; give another --name or --out, or --force")
+
     for path, text in files.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -245,9 +256,11 @@ def recipes(as_json: bool) -> None:
         rows = [recipe.described() for recipe in found]
         click.echo(json.dumps({"recipes": rows}, ensure_ascii=False, indent=2))
         return
+
     for recipe in found:
         click.echo(f"{recipe.recipe}: {recipe.title}")
         click.echo(f"  code:                {recipe.code}")
         click.echo(f"  reproduces:          {recipe.reproduces}")
         click.echo(f"  does not reproduce:  {recipe.differs}")
+
     click.echo("use: lmmscore dialogs import --recipe NAME PATH_TO_CLONE", err=True)

@@ -69,6 +69,7 @@ class _Dumper(yaml.SafeDumper):
         analysis = super().analyze_scalar(scalar)
         if analysis.multiline and not _UNWRITABLE.search(scalar):
             analysis.allow_block = True
+
         return analysis
 
 
@@ -80,6 +81,7 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     style = "|" if "\n" in text else None
     if _UNWRITABLE.search(text):
         style = '"'
+
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
@@ -101,6 +103,7 @@ def import_document(
     words = read_words(source)
     if not words.text.strip():
         raise FileProblem(f"{source}: the file is empty")
+
     head = {
         "dialog": dialog_name(name or words.name),
         "version": 1,
@@ -112,7 +115,9 @@ def import_document(
             transcript = load_transcript(Path(source))
         except FileProblem:
             return _from_prompt(words, head, given)
+
         return _from_chat(transcript, head, given)
+
     return _from_prompt(words, head, given)
 
 
@@ -124,6 +129,7 @@ def _from_chat(transcript: Any, head: dict[str, Any], answers: Mapping[str, str]
         questions["factors"] = (
             "which factors does it score? For example accuracy,preservation,quality"
         )
+
     weighted = bool(factors) and all("weight" in factor for factor in factors)
     head |= {"covers": "item", "avoid_ties": avoids_ties(transcript)}
     rule = "weighted" if weighted else ""
@@ -142,12 +148,14 @@ def _from_prompt(words: Words, head: dict[str, Any], answers: Mapping[str, str])
         raise DialogError(
             f"{words.origin}: neither a chat transcript nor a prompt that asks for scores"
         )
+
     head |= {"format": 2, "covers": draft.covers}
     rule = draft.overall or ("mean" if len(draft.factors) == 1 else "")
     notes = []
     if draft.fields:
         columns = ", ".join(dict.fromkeys(draft.fields))
         notes.append(f"It says these columns of the items file: {columns}.")
+
     made = _draft(head, draft.factors, [draft.turn], draft.questions, answers, rule)
     return Draft(made.data, made.questions, tuple(notes))
 
@@ -164,8 +172,10 @@ def _draft(
         answer = answers.get(f"scale.{factor['key']}", "")
         if not answer and factor["scale"] == OPEN:
             answer = answers.get("scale", "")
+
         if answer:
             factor["scale"] = _scale_typed(answer)
+
     rule = answers.get("overall", rule)
     _refuse_misfits(answers, factors)
     questions = {**questions, **open_scales(factors)}
@@ -182,6 +192,7 @@ def _draft(
     }
     if head["covers"] == "pair":
         del data["factors"]
+
     return Draft({key: value for key, value in data.items() if value not in ({}, False)}, questions)
 
 
@@ -196,6 +207,7 @@ def _scale_typed(answer: str) -> dict[str, Any]:
         raise DialogError(
             f"--set scale: {answer!r} is no scale; write 1-10, integers 1-7, 0,0.5,1 or yes=1,no=0"
         ) from None
+
     return scale or {}
 
 
@@ -204,10 +216,12 @@ def _refuse_misfits(answers: Mapping[str, str], factors: list[FactorData]) -> No
     if rule not in rules:
         hint = nearest(rule, rules)
         raise DialogError(f"--set overall: {rule!r} is none of {', '.join(rules)}{hint}")
+
     if rule == "weighted" and not (factors and all("weight" in factor for factor in factors)):
         raise DialogError(
             "--set overall=weighted: the document gives no weights; add them in the file"
         )
+
     keys = [factor["key"] for factor in factors]
     for name in answers:
         key = name.removeprefix("scale.")
@@ -216,6 +230,7 @@ def _refuse_misfits(answers: Mapping[str, str], factors: list[FactorData]) -> No
             raise DialogError(
                 f"--set {name}: no factor {key}{nearest(key, keys)}; there are: {known}"
             )
+
     _refuse_odd_images(answers.get("show", ""))
 
 

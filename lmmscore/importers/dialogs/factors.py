@@ -50,13 +50,15 @@ def factors_of_prompt(text: str) -> FoundFactors:
         found = look(text)
         if found.factors:
             return found
+
     return FoundFactors()
 
 
 # A list: output score = [naturalness, artifacts]
 
 _LIST = re.compile(
-    r"(?:score|scores|output|rating)s?[\"'”]?\s*[:=]\s*\[(?P<names>\s*[A-Za-z][^\[\]\n]{2,120})\]",
+    r"(?:score|scores|output|rating)s?[\"'”]?\s*[:=]\s*"
+    r"\[(?P<names>\s*[A-Za-z][^\[\]\n]{2,120})\]",
     re.IGNORECASE,
 )
 _EXPLAINED = (
@@ -70,18 +72,22 @@ def _from_list(text: str) -> FoundFactors:
     matches = list(_LIST.finditer(text))
     if not matches:
         return FoundFactors()
+
     names = [name.strip(" \"'‘’“”`.") for name in matches[-1]["names"].split(",")]
     names = [name for name in names if re.fullmatch(r"[A-Za-z][\w -]*", name)]
     assigned = "=" in matches[-1][0].partition("[")[0]
     if not names or (len(names) == 1 and not assigned):
         return FoundFactors()  # "Score: [Your Score]" is a line, not a list
+
     if all(name.lower() in {"int", "float", "score", "number", "integer"} for name in names):
         names = [f"score_{place}" for place in range(1, len(names) + 1)]
+
     scale = scale_of(text)
     factors = []
     for name in names:
         title = _explained(name, text) or name
         factors.append({"key": slug(title), "name": _title(slug(title)), "scale": dict_of(scale)})
+
     _make_unique(factors)
     return FoundFactors(factors, {"list": _list_key(text)})
 
@@ -90,6 +96,7 @@ def _explained(name: str, text: str) -> str:
     """Return what a bare name such as score1 stands for: "where 'score1' evaluates …"."""
     if not re.fullmatch(r"(?:score|s|rating)_?\d", name, re.IGNORECASE):
         return ""
+
     found = re.search(_EXPLAINED.format(name=re.escape(name)), text, re.IGNORECASE)
     return found["what"] if found else ""
 
@@ -120,6 +127,7 @@ def _from_json(text: str) -> FoundFactors:
         found = _factors_of_block(_nodes(block), text)
         if found.factors and len(found.factors) >= len(best.factors):
             best = found
+
     return best
 
 
@@ -135,8 +143,10 @@ def _json_blocks(text: str) -> list[str]:
             depth -= 1
             if depth == 0:
                 blocks.append(text[start : place + 1])
+
     if depth:
         blocks.append(text[start:])
+
     return [block for block in blocks if _KEY.search(block)]
 
 
@@ -157,8 +167,10 @@ def _nodes(block: str) -> list[_Node]:
             above[-1].children.append(node)
         else:
             roots.append(node)
+
         for deeper in [level for level in levels if level > depth]:
             del levels[deeper]
+
     return roots
 
 
@@ -166,9 +178,11 @@ def _factors_of_block(nodes: list[_Node], text: str) -> FoundFactors:
     nested = [node for node in nodes if _score_child(node) is not None]
     if nested:
         return _nested(nested, text)
+
     flat = [node for node in nodes if not node.children and _is_score(node)]
     if flat:
         return _flat(flat, text)
+
     # {"evaluation": {"accuracy": {…}, …}}: the factors stand under one key.
     for node in nodes:
         if node.children:
@@ -177,6 +191,7 @@ def _factors_of_block(nodes: list[_Node], text: str) -> FoundFactors:
                 form = found.form if found.form is not None else {}
                 found.form = {"under": node.key, **form}
                 return found
+
     return FoundFactors()
 
 
@@ -184,6 +199,7 @@ def _score_child(node: _Node) -> _Node | None:
     for child in node.children:
         if normal(child.key) in {"score", "rating"} and not child.children:
             return child
+
     return None
 
 
@@ -194,15 +210,18 @@ def _nested(nodes: list[_Node], text: str) -> FoundFactors:
         child = _score_child(node)
         assert child is not None
         factors.append(_factor(node.key, child.value, text))
+
     _make_unique(factors)
     number = _score_child(nodes[0])
     form: dict[str, Any] = {"number": number.key if number else "score"}
     texts = [child.key for child in nodes[0].children if _is_text(child)]
     if texts:
         form["text"] = texts[0]
+
     words = _WORDS.search(text)
     if words:
         form["words"] = [int(words[1]), int(words[2])]
+
     return FoundFactors(factors, form)
 
 
@@ -217,6 +236,7 @@ def _flat(nodes: list[_Node], text: str) -> FoundFactors:
     ]
     if lists and len(nodes) == 1:
         return found  # a list of numbers that nothing names
+
     for node in nodes:
         factor = _factor(node.key, node.value, text)
         words = _word_scale(node.value)
@@ -225,7 +245,9 @@ def _flat(nodes: list[_Node], text: str) -> FoundFactors:
             if None in [words[word] for word in words if not _is_nothing(word)]:
                 found.words_open.append(factor["key"])
                 factor["scale"] = OPEN
+
         found.factors.append(factor)
+
     _make_unique(found.factors)
     return found
 
@@ -242,16 +264,21 @@ _SCORE_VALUE = re.compile(
 def _is_score(node: _Node) -> bool:
     if _word_scale(node.value) is not None:
         return True
+
     if _is_text(node) or re.match(r"\s*(?:true|false)\b", node.value, re.IGNORECASE):
         return False
+
     if _SCORE_KEYS.search(node.key):
         return True
+
     stripped = node.value.strip().rstrip(",}] \n`")
     quoted = re.match(r"[\"'“](.*)[\"'”]$", stripped, re.DOTALL)
     if quoted is not None:
         return scale_in_form(quoted[1]) != OPEN and len(quoted[1]) < 60
+
     if re.fullmatch(r"[\[(<{].*", stripped) and _TEXT_KEYS.search(stripped):
         return False
+
     return bool(stripped) and _SCORE_VALUE.match(stripped) is not None
 
 
@@ -260,19 +287,22 @@ def _is_text(node: _Node) -> bool:
 
 
 def _word_scale(value: str) -> dict[str, int | None] | None:
-    """Return the words of "MATCH | MISMATCH | N/A" with what they are worth, where that is clear."""
+    """Return the words of "MATCH | MISMATCH | N/A" with what they are worth, where clear."""
     stripped = re.sub(r"^[\s,\"'“”`<\[(]+|[\s,\"'“”`>\])}]+$", "", value)
     options = re.split(r"\s*\|\s*|\s+or\s+|(?<=\w)/(?=[A-Z]{2})", stripped)
     words = [option.strip(" \"'“”") for option in options]
     unlikely = [word for word in words if not re.fullmatch(r"[A-Za-z][A-Za-z /_-]{0,20}", word)]
     if len(words) < 2 or unlikely:
         return None
+
     plain = {word.lower() for word in words}
     for good, bad in _OPPOSITES:
         if {good, bad} <= plain:
             return {word: _worth(word, good, bad) for word in words}
+
     if all(word.isupper() for word in words) and "|" in stripped:
         return dict.fromkeys(words, None)
+
     return None
 
 
@@ -287,15 +317,18 @@ def _is_nothing(word: str) -> bool:
 # Lines: Prompt Compliance: A number from 1 to 5.
 
 _LINE = re.compile(
-    r"^[ \t>*#•\-]*(?:\d+[.)]\s*)?[\"“]?[*_`]*(?P<name>[A-Z][\w &/'’-]{1,60}?(?:\s*\([\w -]{1,12}\))?)"
+    r"^[ \t>*#•\-]*(?:\d+[.)]\s*)?[\"“]?[*_`]*"
+    r"(?P<name>[A-Z][\w &/'’-]{1,60}?(?:\s*\([\w -]{1,12}\))?)"
     r"[*_`]*[\"”]?[ \t]*[*_`]*[ \t]*[:：][ \t]*[*_`]*[ \t]*(?P<value>[^\n]{1,80}?)[*_`.\s]*$",
     re.MULTILINE,
 )
 _LINE_VALUE = re.compile(
     r"[*_`\s]*(?:"
     r"an?\s+(?:integer|number|score|rating)\b.*"
-    r"|[<\[({]\s*(?:your\s+|the\s+|insert\s+|a\s+|final\s+|overall\s+)*(?:\w+\s+)?(?:int|integer|number|score|rating|value|x|n)\b[^\n]*[>\])}].*"
-    r"|[<\[(]?\s*\d{1,3}\s*(?:-|–|to|~|,|\|)\s*\d{1,3}(?:\s*(?:,|\|)\s*\d{1,3})*\s*[>\])]?(?:\s*points?)?"
+    r"|[<\[({]\s*(?:your\s+|the\s+|insert\s+|a\s+|final\s+|overall\s+)*(?:\w+\s+)?"
+    r"(?:int|integer|number|score|rating|value|x|n)\b[^\n]*[>\])}].*"
+    r"|[<\[(]?\s*\d{1,3}\s*(?:-|–|to|~|,|\|)\s*\d{1,3}"
+    r"(?:\s*(?:,|\|)\s*\d{1,3})*\s*[>\])]?(?:\s*points?)?"
     r"|[<\[(]?[XN]{1,2}[>\])]?(?:\s*/\s*\d+)?"
     r"|_{2,}(?:\s*/\s*\d+)?"
     r")[*_`.\s]*",
@@ -310,18 +343,22 @@ def _from_lines(text: str) -> FoundFactors:
         name = match["name"].strip(" *_")
         if not _LINE_VALUE.fullmatch(match["value"]) or _no_factor_name(name):
             continue
+
         key = slug(re.sub(r"\s*\(.*\)$", "", name))
         if all(factor["key"] != key for factor in factors):
             scale = scale_in_form(match["value"])
             if scale == OPEN:
                 scale = _scale_for(name, text)
+
             factors.append({"key": key, "name": name, "scale": scale})
+
     return FoundFactors(factors)
 
 
 def _no_factor_name(name: str) -> bool:
     words = (
-        r"(?:your|brief|short|the|detailed)?\s*(?:reason\w*|explanation|rationale|analysis|comments?|"
+        r"(?:your|brief|short|the|detailed)?\s*"
+        r"(?:reason\w*|explanation|rationale|analysis|comments?|"
         r"thoughts?|summary|justification|description|image\s*\w*|examples?|step\s*\w*|range|scale|"
         r"(?:editing\s+)?instructions?|inputs?|outputs?|notes?|numbers?|level|format|"
         r"evaluation\s+scale|scoring\s*\w*|metrics?|word\s+limit|length)"
@@ -355,8 +392,10 @@ def _from_criteria(text: str) -> FoundFactors:
             for name in names:
                 scale = _scale_for(name, text)
                 factors.append({"key": slug(name), "name": name, "scale": dict_of(scale)})
+
             _make_unique(factors)
             return FoundFactors(factors)
+
     return FoundFactors()
 
 
@@ -368,8 +407,10 @@ def _first_list(text: str) -> list[str]:
         mark = match[0].strip()[:2]
         if mark[:1] not in "-*•" and mark in seen:
             break
+
         seen.add(mark)
         names.append(match["name"].strip())
+
     return names
 
 
@@ -387,9 +428,11 @@ def _from_final_score(text: str) -> FoundFactors:
     scale = scale_of(text)
     if scale == OPEN or not _ONE_SCORE.search(text):
         return FoundFactors()
+
     # "A second score …": more than one, of which nothing says how they are to be written.
     if re.search(r"\bsecond\s+(?:score|rating)\b", text, re.IGNORECASE):
         return FoundFactors()
+
     return FoundFactors([{"key": "score", "name": "Score", "scale": scale}])
 
 
@@ -400,9 +443,11 @@ def _factor(key: str, value: str, text: str) -> FactorData:
     scale = scale_in_form(_before_comment(value))
     if scale == OPEN:
         scale = _scale_for(key, text)
+
     made = {"key": _key(key), "name": _title(key), "scale": dict_of(scale)}
     if made["key"] != key and made["name"] != key:
         made["aliases"] = [key]
+
     return made
 
 
@@ -417,11 +462,13 @@ def _scale_for(key: str, text: str) -> Any:
         scale = scale_of(section)
         if scale != OPEN:
             return scale
+
     return scale_of(text)
 
 
 _HEADING = re.compile(
-    r"^\W*(?:(?:\(?\d+[.):]\)?|[A-D][.)]|factor|metric|sub-?metric|part|dimension|aspect)\s*\d*\s*[:.)]?"
+    r"^\W*(?:(?:\(?\d+[.):]\)?|[A-D][.)]|factor|metric|sub-?metric|part|dimension|aspect)"
+    r"\s*\d*\s*[:.)]?"
     r"|\#{1,6})\s*[*_]*(?P<name>[^\n(*]{3,70})",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -433,14 +480,17 @@ def _section_about(key: str, text: str) -> str:
     wanted = normal(re.sub(r"[_\s-]*(?:score|rating)$", "", key, flags=re.IGNORECASE))
     if len(wanted) < 3:
         return text
+
     for number, heading in enumerate(headings):
         name = normal(heading["name"])
         if not name or not (name.startswith(wanted) or wanted.startswith(name)):
             continue
+
         end = _end_of_section(headings, number, text)
         section = text[heading.end() : end]
         if len(section) > 80:
             return section
+
     return text
 
 
@@ -455,6 +505,7 @@ def _end_of_section(headings: list[re.Match[str]], number: int, text: str) -> in
         ):
             end = later.start()
             break
+
     rule = re.compile(r"^\s*[-=_*]{4,}\s*$", re.MULTILINE).search(text, headings[number].end(), end)
     return rule.start() if rule else end
 
@@ -472,6 +523,7 @@ def _make_unique(factors: list[FactorData]) -> None:
         while factor["key"] in seen:
             factor["key"] = f"{key}_{number}"
             number += 1
+
         seen.add(factor["key"])
 
 
@@ -502,6 +554,7 @@ def open_scales(factors: list[FactorData]) -> Mapping[str, str]:
             questions[f"scale.{key}"] = (
                 f"which scores may {key} take? For example 1-10, integers 1-7, or 0,1"
             )
+
     return questions
 
 
@@ -518,7 +571,7 @@ _TERM = re.compile(
 
 
 def factors_of_chat(text: str) -> list[FactorData]:
-    """Return the factors a chat asks for by symbols such as S_acc, with names, weights and scale."""
+    """Return the factors a chat names by symbols such as S_acc, with weights and scale."""
     found = dict.fromkeys(_SYMBOL.findall(text))
     symbols = [key for key in found if key.lower() not in OVERALL_NAMES]
     names = [name.strip() for name in dict.fromkeys(_NAMED.findall(text))]
@@ -532,10 +585,14 @@ def factors_of_chat(text: str) -> list[FactorData]:
         factor: FactorData = {"key": key}
         if key in titles:
             factor["name"] = titles[key]
+
         if symbols:
             factor["symbol"] = f"S_{key}"
+
         factor["scale"] = dict_of(scale)
         if key in weights:
             factor["weight"] = weights[key]
+
         factors.append(factor)
+
     return factors

@@ -1,4 +1,4 @@
-"""Placeholders in published words: where the code that sent them put instruction, task and images."""
+"""Placeholders in published words: where the code that sent them put instruction and images."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TASK = re.compile(
     r"(?:edit|editing|task)_?(?:type|category|task|name|method)|task|category|task_type"
 )
 _IMAGES = {
-    "reference": r"(?:ground_?truth|reference|ref|target|gt|answer|golden)(?:_(?:image|img|picture))"
+    "reference": r"(?:ground_?truth|reference|ref|target|gt|answer|golden)_(?:image|img|picture)"
     r"|ground_?truth",
     "marked": r"(?:marked|annotated|sketch(?:ed)?|visual_instruction)_(?:image|img)",
     "edit": r"(?:edited|edit|output|generated|result(?:ing)?|pred|predicted|modified|after)"
@@ -39,7 +39,8 @@ _FORMS = re.compile(
     r"(?P<jinja>\{\{\s*(?P<jinja_name>[A-Za-z_][\w.]*)\s*\}\})"
     r"|(?P<shell>\$\{(?P<shell_name>\w+)\})"
     r"|(?P<dollar>\$(?P<dollar_name>[A-Za-z_]\w+))"
-    r"|(?P<brace>\{(?P<brace_name>[A-Za-z_][\w.\[\]'\" -]{0,60}|\d{0,2})(?:![rsa])?(?::[^{}]{0,12})?\})"
+    r"|(?P<brace>\{(?P<brace_name>[A-Za-z_][\w.\[\]'\" -]{0,60}|\d{0,2})"
+    r"(?:![rsa])?(?::[^{}]{0,12})?\})"
     r"|(?P<angles><{1,3}\s*(?P<angles_name>[A-Za-z_][\w -]{0,60}?)\s*>{1,3})"
     r"|(?P<square>\[{1,2}\s*(?P<square_name>[A-Za-z_][\w -]{0,60}?)\s*\]{1,2})(?!\()"
     r"|(?P<dunder>__(?P<dunder_name>[A-Z][A-Z_]*[A-Z])__)"
@@ -79,14 +80,17 @@ def with_slots(text: str, answers: Mapping[str, str], show_images: bool = False)
         slot = _slot(match, text, python, answers, found)
         if slot is None:
             continue
+
         kind = slot.removeprefix("show.")
         if kind != slot:
             found.images.append(kind)
             if not show_images:
                 continue
+
         pieces.append(_plain_words(text[end : match.start()], python))
         pieces.append("{{" + slot + "}}")
         end = match.end()
+
     pieces.append(_plain_words(text[end:], python))
     found.text = "".join(pieces)
     return found
@@ -95,6 +99,7 @@ def with_slots(text: str, answers: Mapping[str, str], show_images: bool = False)
 def _plain_words(text: str, python: bool) -> str:
     if python:
         text = text.replace("{{", "{").replace("}}", "}")
+
     return escape(text)
 
 
@@ -102,9 +107,11 @@ def _is_format_string(text: str) -> bool:
     """Whether the words went through Python's str.format, where {{ and }} mean single braces."""
     if "{{" not in text or "}}" not in text:
         return False
+
     without_slots = re.sub(r"\{\{\s*[A-Za-z_][\w.]*\s*\}\}", "", text)
     if "{{" in without_slots:
         return True
+
     return re.search(r"(?<!\{)\{\w*\}(?!\})", without_slots) is not None
 
 
@@ -120,8 +127,10 @@ def _slot(
     form = form.removesuffix("_name")
     if form == "jinja" and python:
         return None  # in a format string {{x}} is the text {x}
+
     if form == "brace" and (_inside_double(match, text) or _is_latex(match, text)):
         return None
+
     raw = (match[f"{form}_name"] or "").strip()
     # {item.prompt} and {item['prompt']} are named by what is taken out of the item.
     last = re.split(r"[.\[]", raw.strip("]'\" "))[-1]
@@ -130,17 +139,23 @@ def _slot(
     answered = answers.get(f"slot.{name or '0'}")
     if answered is not None:
         return _answered(answered, found)
+
     meaning = _meaning(name)
     if meaning is not None and _may_mean(form, raw, match, text):
         if meaning == "instruction":
             found.has_instruction = True
+
         return meaning
+
     if not name or name.isdigit() or form == "percent":
         return _positional(match, text, name, found)
+
     if form in {"angles", "square"} and not _looks_like_input(raw, match, text):
         return None
+
     if form == "dollar" or _OUTPUT_WORDS.fullmatch(name):
         return None
+
     found.fields.append(name)
     return f"field.{name}"
 
@@ -159,11 +174,14 @@ def _is_latex(match: re.Match[str], text: str) -> bool:
 def _meaning(name: str) -> str | None:
     if _INSTRUCTION.fullmatch(name):
         return "instruction"
+
     if _TASK.fullmatch(name):
         return "task_id"
+
     for kind, pattern in _IMAGES.items():
         if re.fullmatch(pattern, name):
             return f"show.{kind}"
+
     return None
 
 
@@ -171,8 +189,10 @@ def _may_mean(form: str, raw: str, match: re.Match[str], text: str) -> bool:
     """Whether brackets around a telling name are a placeholder and not, say, a list or a tag."""
     if form in {"brace", "jinja", "shell", "dunder", "percent", "dollar"}:
         return True
+
     if f"</{raw}" in text:
         return False  # a pair of tags around something
+
     return not (form == "square" and text[match.end() : match.end() + 1] == "[")
 
 
@@ -183,8 +203,10 @@ def _positional(match: re.Match[str], text: str, name: str, found: SlottedWords)
     if _LABEL.search(before) and not found.has_instruction:
         found.has_instruction = True
         return "instruction"
+
     if match["brace"] == "{}" and '"' in text[max(0, match.start() - 3) : match.end() + 3]:
         return None  # an empty JSON object
+
     found.unknown[f"slot.{name or '0'}"] = match[0]
     return None
 
@@ -193,9 +215,11 @@ def _looks_like_input(raw: str, match: re.Match[str], text: str) -> bool:
     """Whether <name> or [name] asks the caller for something rather than the judge."""
     if f"</{raw}" in text or " " in raw:
         return False
+
     identifier = "_" in raw or raw.isupper()
     if not identifier or _OUTPUT_WORDS.fullmatch(raw.lower()):
         return False
+
     line = text[: match.start()].rpartition("\n")[2]
     return '"' not in line  # within JSON it stands for the answer
 
@@ -205,13 +229,17 @@ def _answered(answer: str, found: SlottedWords) -> str | None:
     name = answer.strip().lower()
     if name == "none":
         return None
+
     if name == "instruction":
         found.has_instruction = True
         return "instruction"
+
     if name == "task":
         return "task_id"
+
     if name in {"source", "reference", "marked", "edit"}:
         return f"show.{name}"
+
     column = re.sub(r"\W+", "_", answer.strip()).strip("_")
     found.fields.append(column)
     return f"field.{column}"

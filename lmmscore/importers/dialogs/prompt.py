@@ -44,6 +44,7 @@ def draft_prompt(text: str, answers: Mapping[str, str]) -> PromptDraft:
     if winners is not None:
         draft.covers = "pair"
         draft.overall = "bradley-terry"
+
     text = _with_given_instruction(text, answers)
     slotted = with_slots(text, answers, show_images=True)
     words = _with_images(slotted, text, answers, draft)
@@ -53,11 +54,13 @@ def draft_prompt(text: str, answers: Mapping[str, str]) -> PromptDraft:
             f"what stands at {placeholder}? Answer instruction, task, an image such as source, "
             "the name of a column, or none"
         )
+
     draft.fields = slotted.fields
 
     if winners is not None:
         draft.turn |= {"read": "winner", "form": winners, "say": words}
         return draft
+
     _find_factors(text, answers, draft)
     draft.turn["say"] = words
     return draft
@@ -71,13 +74,16 @@ def _with_given_instruction(text: str, answers: Mapping[str, str]) -> str:
     answer = answers.get("instruction", "").strip()
     if answer == "end":
         return text.rstrip("\n") + "\n\n{{instruction}}"
+
     if answer and answer != "none" and answer in text:
         return text.replace(answer, "{{instruction}}")
+
     return text
 
 
 _SPEAKS_OF_INSTRUCTION = re.compile(
-    r"(?<!visual )\b(?:edit(?:ing|ed)?|text(?:ual)?|modification|user)\s+(?:instructions?|prompts?|text)\b"
+    r"(?<!visual )\b(?:edit(?:ing|ed)?|text(?:ual)?|modification|user)\s+"
+    r"(?:instructions?|prompts?|text)\b"
     r"|\b(?:given|provided|receive)\b[^.\n]{0,80}(?<!visual )\b(?:instructions?|text\s+prompt)\b",
     re.IGNORECASE,
 )
@@ -88,11 +94,14 @@ def _ask_for_instruction(
 ) -> None:
     if slotted.has_instruction or "{{instruction}}" in text:
         return
+
     if answers.get("instruction", "").strip() == "none":
         return
+
     # Quality is judged from the edit alone; such a prompt never speaks of an instruction.
     if draft.images == ["edit"] and not _SPEAKS_OF_INSTRUCTION.search(text):
         return
+
     draft.questions["instruction"] = _INSTRUCTION_QUESTION
 
 
@@ -108,15 +117,19 @@ def _with_images(
     if draft.covers == "pair":
         kinds = [*(kind for kind in kinds if kind not in {"edit", "first", "second"})]
         kinds += ["first", "second"]
+
     if "edit" not in kinds and draft.covers == "edit":
         draft.questions["show"] = _SHOW_QUESTION
         kinds = kinds or [OPEN]
+
     draft.images = list(dict.fromkeys(kinds))
     missing = [kind for kind in draft.images if "{{show." + kind + "}}" not in slotted.text]
     if missing and _ANNOUNCED_BELOW.search(slotted.text):
         return slotted.text + "".join("{{show." + kind + "}}" for kind in missing)
+
     if missing:
         draft.turn["show"] = missing
+
     return slotted.text
 
 
@@ -157,14 +170,17 @@ def described_images(text: str) -> list[str]:
         kind = _kind_of(rest.partition("\n")[0]) or _kind_of(rest)
         if kind in {None, "source"} and re.search(_KINDS[0][1], rest, re.IGNORECASE):
             kind = "marked"
+
         if kind and number not in found:
             found[number] = kind
+
     return list(dict.fromkeys(found[number] for number in sorted(found)))
 
 
 def _number_of(match: re.Match[str]) -> int:
     if match["ordinal"]:
         return _ORDINALS.index(match["ordinal"].lower()) + 1
+
     letter = match["number"].upper()
     return int(letter) if letter.isdigit() else ord(letter) - ord("A") + 1
 
@@ -175,11 +191,14 @@ def _kind_of(text: str) -> str | None:
         found = re.search(words, text, re.IGNORECASE)
         if found is None:
             continue
+
         if kind in {"marked", "reference"}:
             return kind
-        # "An edited version of the original" is an edit; "the original, before it was edited" is not.
+
+        # "An edited version of the original" is an edit, "the original that was edited" is not.
         if first is None or found.start() < first[0]:
             first = (found.start(), kind)
+
     return first[1] if first else None
 
 
@@ -187,7 +206,8 @@ _IMAGE = r"(?:\s+(?:[\w-]+\s+){0,2}|\W{0,4})(?:images?|pictures?|photos?|frames?
 _MENTIONED = {
     "reference": re.compile(rf"\b(?:reference|ground[\s-]*truth|golden|target){_IMAGE}", re.I),
     "source": re.compile(
-        rf"\b(?:original|source|input|unedited){_IMAGE}|\bbefore\s+(?:and\s+after\s+)?(?:the\s+)?edit"
+        rf"\b(?:original|source|input|unedited){_IMAGE}"
+        r"|\bbefore\s+(?:and\s+after\s+)?(?:the\s+)?edit"
         r"|\bbefore\s+and\s+after\b",
         re.IGNORECASE,
     ),
@@ -203,17 +223,20 @@ _NOT_GIVEN = re.compile(
 
 
 def mentioned_images(text: str) -> list[str]:
-    """Return the images a prompt speaks of in prose, the edit last; nothing where that is unclear."""
+    """Return the images a prompt mentions in prose, the edit last; nothing where unclear."""
     if re.search(r"\b(?:multiple|several)\s+(?:\w+\s+)?(?:images|frames)\b", text, re.IGNORECASE):
         return []
+
     found: list[tuple[int, str]] = []
     for kind, expression in _MENTIONED.items():
         matches = list(expression.finditer(text))
         if matches and not any(_NOT_GIVEN.match(text, match.end()) for match in matches):
             found.append((matches[0].start(), kind))
+
     kinds = [kind for _, kind in sorted(found)]
     if "edit" in kinds:
         return [kind for kind in kinds if kind != "edit"] + ["edit"]
+
     one = re.search(
         r"\b(?:an|the|this|provided|given)\s+(?:[\w-]+\s+)?image\b", text, re.IGNORECASE
     )
@@ -233,8 +256,10 @@ def _find_factors(text: str, answers: Mapping[str, str], draft: PromptDraft) -> 
             draft.factors.append({"key": slug(name), "name": name, "scale": dict_of(scale)})
     else:
         draft.factors = found.factors
+
     if not draft.factors:
         draft.questions["factors"] = _FACTORS_QUESTION
+
     draft.turn["read"] = "scores"
     keys = [factor["key"] for factor in draft.factors]
     if found.form and keys == [factor["key"] for factor in found.factors]:
@@ -245,7 +270,8 @@ def _find_factors(text: str, answers: Mapping[str, str], draft: PromptDraft) -> 
 
 _TOKEN = re.compile(r"\[\[\s*[^\[\]\n]{1,30}\s*\]\]")
 _WINNER_KEY = re.compile(
-    r"[\"“](?P<key>winner|better|preferred|preference|choice|best|better_image|verdict)[\"”]\s*:\s*"
+    r"[\"“](?P<key>winner|better|preferred|preference|choice|best|better_image|verdict)[\"”]"
+    r"\s*:\s*"
     r"(?P<value>[^\n}]{1,160})",
     re.IGNORECASE,
 )
@@ -263,20 +289,24 @@ def winner_form(text: str) -> dict[str, Any] | None:
         meaning = _winner_meant(token.strip("[] "))
         if meaning is not None:
             words[token] = meaning
+
     if {"first", "second"} <= set(words.values()):
         return {"words": words}
 
     found = _WINNER_KEY.search(text)
     if found is None:
         return None
+
     options = re.split(r"\s*(?:\||/|\bor\b|,)\s*", found["value"].strip(" \"'“”<>[]`,"))
     for option in options:
         word = option.strip(" \"'“”<>[]`,.")
         meaning = _winner_meant(word)
         if word and meaning is not None:
             words[word] = meaning
+
     if {"first", "second"} <= set(words.values()):
         return {"key": found["key"], "words": words}
+
     return None
 
 
@@ -289,13 +319,18 @@ def _winner_meant(word: str) -> str | None:
         if "=" in comparison["sign"]:
             rest = comparison["rest"].strip("= ")
             return {"good": "both-good", "bad": "both-bad"}.get(rest, "tie")
+
         first_named = comparison["one"] in "a1"
         return "first" if first_named == (">" in comparison["sign"]) else "second"
+
     if re.fullmatch(r"both\s*(?:are\s*)?good", plain):
         return "both-good"
+
     if re.fullmatch(r"both\s*(?:are\s*)?bad", plain):
         return "both-bad"
+
     for meaning, pattern in _SIDES.items():
         if re.fullmatch(pattern, plain):
             return meaning
+
     return None

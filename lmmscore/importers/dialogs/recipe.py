@@ -87,6 +87,7 @@ def load_recipe(name: str) -> Recipe:
         recipe = validate(Recipe, load_yaml(path), path.name)
         if wanted in {_plain(each) for each in (recipe.recipe, *recipe.aliases)}:
             return recipe
+
     names = recipe_names()
     hint = nearest(name.lower(), names)
     raise DialogError(f"no recipe {name!r}{hint}; there are: {', '.join(names)}")
@@ -100,6 +101,7 @@ def follow(recipe: Recipe, clone: Path, name: str | None = None) -> Followed:
     """Return the dialog of a recipe with the words of the clone. Raises where words are missing."""
     if not clone.is_dir():
         raise FileProblem(f"{clone}: no such folder; clone {recipe.code} and name its folder")
+
     texts = _read_texts(recipe, clone)
     kitchen = _Kitchen(recipe, texts)
     dialog = dialog_name(name or recipe.recipe)
@@ -133,16 +135,21 @@ def _read_texts(recipe: Recipe, clone: Path) -> dict[str, str]:
         path = clone / spec.partition(":")[0]
         if not path.resolve().is_relative_to(root):
             raise FileProblem(f"{path}: a link that leads out of {clone}; its text is not read")
+
         if not path.is_file():
             if name not in recipe.optional:
                 missing.append(spec.partition(":")[0])
+
             continue
+
         texts[name] = read_words(f"{clone / spec}").text
+
     if missing:
         files = ", ".join(dict.fromkeys(missing))
         raise FileProblem(
             f"{clone}: not there: {files}; is it a clone of {recipe.code}, and were files moved?"
         )
+
     return texts
 
 
@@ -161,6 +168,7 @@ class _Kitchen:
             made["say_for"] = {}
             for task, said in turn["say_for"].items():
                 made["say_for"][task] = self._said(said, f"turn {turn['name']}, {task}")
+
         return made
 
     def _said(self, said: Mapping[str, Any], where: str) -> str:
@@ -169,14 +177,17 @@ class _Kitchen:
         text = "\n".join(self.texts[name] for name in words.words)
         if words.without and words.without in self.texts:
             text = text.replace(self.texts[words.without], "")
+
         if words.strip:
             text = text.strip()
+
         for placeholder in words.fill:
             if placeholder not in text:
                 files = ", ".join(self.recipe.files[name] for name in words.words)
                 raise DialogError(
                     f"{place}: no {placeholder} in {files}; the published words have changed"
                 )
+
         return _filled(text, words) + words.then
 
 
@@ -190,16 +201,22 @@ def _filled(text: str, words: PublishedWords) -> str:
             if number % 2:
                 split.append(piece)
                 continue
+
             for place, part in enumerate(piece.split(placeholder)):
                 if place:
                     split.append("{{" + slot + "}}")
+
                 split.append(part)
+
         pieces = split
+
     made = []
     for number, piece in enumerate(pieces):
         if number % 2:
             made.append(piece)
             continue
+
         plain = piece.replace("{{", "{").replace("}}", "}") if words.python else piece
         made.append(escape(plain))
+
     return "".join(made)

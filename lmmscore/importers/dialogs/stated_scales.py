@@ -85,34 +85,43 @@ def scale_in_form(value: str) -> Any:
     values = _listed_values(text)
     if values is not None:
         return values
+
     if _BINARY.search(text):
         return {"values": [0, 1]}
+
     found = _RANGE.search(text)
     if found is None or not _is_scale(found[1], found[2]):
         return OPEN
+
     return _ranged(found[1], found[2], bool(_INTEGERS.search(text)))
 
 
 def scale_of(text: str) -> Any:
-    """Return the one scale a passage states, or an open question where it states none or several."""
+    """Return the one scale a passage states; an open question where there is none, or several."""
     ranges = _stated_ranges(text)
     values = _score_values(text)
     if len(ranges) == 1:
         low, high = ranges.pop()
         return _ranged(low, high, bool(_INTEGERS.search(text)))
+
     if not ranges:
         points = {match[1] for match in _POINT_SCALE.finditer(text)}
         if len(points) == 1:
             return {"min": 1, "max": int(points.pop())}
+
         listed = _listed_values(text)
         if listed is not None:
             return listed
+
         if 0.5 in values and {0.0, 1.0} <= values:
             return {"values": [0, 0.5, 1]}
+
         if _BINARY.search(text) or values == {0.0, 1.0}:
             return {"values": [0, 1]}
+
         if values == {0.0, 0.5, 1.0}:
             return {"values": [0, 0.5, 1]}
+
     return _by_levels(text, ranges)
 
 
@@ -122,6 +131,7 @@ def _stated_ranges(text: str) -> set[tuple[str, str]]:
         for match in expression.finditer(text):
             if _is_scale(match[1], match[2]):
                 found.add((match[1], match[2]))
+
     # "0-29", "1-3": the lowest band of a scale that is stated elsewhere.
     return {each for each in found if not _is_band(each, found)}
 
@@ -137,19 +147,33 @@ def _is_scale(low: str, high: str) -> bool:
 
 def _by_levels(text: str, ranges: set[tuple[str, str]]) -> Any:
     """Return the scale whose levels the text lists line by line: 5: …, 4: …, 3: …"""
-    levels = {int(match[1]) for match in _LEVEL.finditer(text) if "." not in match[1]}
-    levels |= {int(match[1]) for match in _LABELLED_LEVEL.finditer(text)}
+    levels = _levels_in(text)
+    stated = {(float(first), float(last)) for first, last in ranges}
     for low in (0, 1):
-        high = low
-        while high + 1 in levels:
-            high += 1
-        if low in levels and high - low >= 2:
-            stated = {(float(first), float(last)) for first, last in ranges}
-            if not stated or (low, high) in stated:
-                return {"min": low, "max": high}
-    if not ranges and {0, 1} <= levels and not levels - {0, 1}:
+        high = _end_of_run(low, levels)
+        listed = low in levels and high - low >= 2
+        if listed and (not stated or (low, high) in stated):
+            return {"min": low, "max": high}
+
+    if not ranges and levels == {0, 1}:
         return {"values": [0, 1]}
+
     return _most_stated(text, ranges)
+
+
+def _levels_in(text: str) -> set[int]:
+    found = [match[1] for match in _LEVEL.finditer(text)]
+    found += [match[1] for match in _LABELLED_LEVEL.finditer(text)]
+    return {int(level) for level in found if "." not in level}
+
+
+def _end_of_run(first: int, levels: set[int]) -> int:
+    """Return the last of the consecutive levels that begin with the first."""
+    last = first
+    while last + 1 in levels:
+        last += 1
+
+    return last
 
 
 def _most_stated(text: str, ranges: set[tuple[str, str]]) -> Any:
@@ -157,10 +181,12 @@ def _most_stated(text: str, ranges: set[tuple[str, str]]) -> Any:
     counts: Counter[tuple[str, str]] = Counter()
     for expression in _STATED_RANGES:
         counts.update((match[1], match[2]) for match in expression.finditer(text))
+
     ranked = [(each, count) for each, count in counts.most_common() if each in ranges]
     if len(ranked) > 1 and ranked[0][1] > 2 * ranked[1][1]:
         low, high = ranked[0][0]
         return _ranged(low, high, bool(_INTEGERS.search(text)))
+
     return OPEN
 
 
@@ -174,17 +200,23 @@ def _listed_values(text: str) -> Any:
     """Return values written as a list: `0, 0.5 or 1`; consecutive integers make a range."""
     for match in _VALUES.finditer(text):
         values = sorted({float(value) for value in re.findall(_NUMBER, match[0])})
-        if len(values) < 3 or values[0] not in {0.0, 1.0} or values[-1] > 100:
+        if len(values) < 3 or not _is_scale(str(values[0]), str(values[-1])):
             continue
-        if values == [values[0] + place for place in range(len(values))] and len(values) > 3:
-            return {"min": int(values[0]), "max": int(values[-1]), "integers": True}
+
+        low, high = values[0], values[-1]
+        consecutive = high - low == len(values) - 1 and low.is_integer()
+        if consecutive and len(values) > 3:
+            return {"min": int(low), "max": int(high), "integers": True}
+
         return {"values": [_plain(value) for value in values]}
+
     return None
 
 
 def _ranged(low: str, high: str, integers: bool) -> dict[str, Any]:
     if (float(low), float(high)) == (0.0, 1.0) and integers:
         return {"values": [0, 1]}
+
     numbers: dict[str, Any] = {"min": _plain(float(low)), "max": _plain(float(high))}
     return {**numbers, "integers": True} if integers else numbers
 
@@ -197,11 +229,14 @@ def parse_scale(answer: str) -> dict[str, Any] | None:
     """Return the scale a user typed: `1-10`, `integers 1-7`, `0,0.5,1`, `yes=1,no=0`."""
     if re.fullmatch(rf"\s*{_NUMBER}(?:\s*,\s*{_NUMBER})+\s*", answer):
         return {"values": [_plain(float(value)) for value in answer.split(",")]}
+
     if "=" in answer:
         return _word_values(answer)
+
     match = _RANGE.search(answer)
     if match is None:
         return None
+
     return _ranged(match[1], match[2], bool(_INTEGERS.search(answer)))
 
 
@@ -211,6 +246,8 @@ def _word_values(answer: str) -> dict[str, Any] | None:
         word, _, value = pair.partition("=")
         if not word.strip() or not re.fullmatch(rf"{_NUMBER}|none|", value.strip()):
             return None
+
         number = value.strip()
         words[word.strip()] = None if number in {"", "none"} else _plain(float(number))
+
     return {"words": words}

@@ -40,6 +40,7 @@ def read(tree: Tree, choices: Choices, layout: PictureLayout) -> Found:
     if tree.unusable:
         names = ", ".join(tree.unusable[:3])
         found.notes.append(f"ignored files whose names are not text: {names}")
+
     if tree.linked:
         names = ", ".join(tree.linked[:3])
         found.notes.append(f"ignored folders that are links: {names}; copy or move the pictures in")
@@ -49,8 +50,10 @@ def read(tree: Tree, choices: Choices, layout: PictureLayout) -> Found:
         _from_tables_beside(tree, found, without, choices)
     elif without and choices.instructions not in found.read:
         _from_given(found, without, choices)
+
     for item in found.items:
         item.instruction = item.instruction or choices.instruction or ""
+
     return found
 
 
@@ -65,6 +68,7 @@ def _from_given(found: Found, without: list[FoundItem], choices: Choices) -> Non
             f"{path}: no row belongs to any item (ids such as {without[0].id!r}; "
             f"columns: {columns}); name the columns with --id-column and --instruction-column"
         )
+
     found.read.append(path)
     found.notes.append(f"instructions of {filled} of {len(found.items)} items from {path}")
 
@@ -82,6 +86,7 @@ def _from_tables_beside(
         except FileProblem:
             # Any file may lie beside the pictures; only a table that fits is of interest.
             continue
+
         if known > best[0]:
             best = (known, path, rows)
 
@@ -101,10 +106,12 @@ def _still_valid(rows: list[Row], path: Path, choices: Choices) -> list[Row]:
     """
     if path != choices.earlier_items:
         return rows
+
     replaced = set()
     for column, given in (("instruction", choices.instruction), ("task", choices.task)):
         if given is not None and len({row.get(column) for row in rows}) == 1:
             replaced.add(column)
+
     return [_without(row, replaced) for row in rows]
 
 
@@ -128,7 +135,9 @@ def find_column(columns: Iterable[str], what: str, choices: Choices, where: str 
         if asked not in columns:
             hint = nearest(asked, columns)
             raise FileProblem(f"{where}: no column {asked!r}{hint}; it has: {', '.join(columns)}")
+
         return asked
+
     by_plain = {plain(column): column for column in reversed(columns)}
     return next((by_plain[name] for name in COLUMN_NAMES[what] if name in by_plain), None)
 
@@ -138,13 +147,17 @@ def read_table(path: Path) -> list[Row]:
     suffix = path.suffix.lower()
     if path.is_dir() or suffix in {".parquet", ".arrow"}:
         return text_rows(path)
+
     if suffix in {".xlsx", ".xlsm"}:
         rows: list[Row] = []
         for cells in read_sheets(path).values():
             rows += _with_header(cells)
+
         return rows
+
     if suffix == ".json":
         return [_as_text(row) for row in _json_rows(path)]
+
     return [_as_text(row) for _, row in read_item_rows(path)]
 
 
@@ -157,15 +170,19 @@ def _json_rows(path: Path) -> list[dict[str, Any]]:
         data = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
         raise FileProblem(f"{path}: not JSON ({error})") from error
+
     if isinstance(data, dict) and data:
         kinds = {type(value) for value in data.values()}
         if kinds == {dict}:
             # {"1082": {"prompt": …}}: the key names the item, whatever the entry calls its source.
             return [{**value, "key": key} for key, value in data.items()]
+
         if kinds == {str}:
             return [{"key": key, "instruction": value} for key, value in data.items()]
+
     if isinstance(data, list) and all(isinstance(row, dict) for row in data):
         return data
+
     raise FileProblem(f"{path}: expected a list of items, or items by their id")
 
 
@@ -173,6 +190,7 @@ def read_cells(path: Path) -> dict[str, list[list[str]]]:
     """Return the cells of an Excel or CSV file by sheet, header and all; CSV is one sheet."""
     if path.suffix.lower() in {".xlsx", ".xlsm"}:
         return read_sheets(path)
+
     text = read_text(path)
     delimiter = max(",;\t", key=text.split("\n", 1)[0].count)
     cells = []
@@ -180,6 +198,7 @@ def read_cells(path: Path) -> dict[str, list[list[str]]]:
         stripped = [cell.strip() for cell in row]
         if any(stripped):
             cells.append(stripped)
+
     return {"": cells}
 
 
@@ -192,6 +211,7 @@ def read_sheets(path: Path) -> dict[str, list[list[str]]]:
             f"{path}: reading Excel needs openpyxl: pip install 'lmmscore[excel]', "
             "or save it as CSV"
         ) from error
+
     try:
         book = openpyxl.load_workbook(path, data_only=True)
     except Exception as error:  # openpyxl raises whatever the zip or the XML inside it raises
@@ -205,13 +225,16 @@ def read_sheets(path: Path) -> dict[str, list[list[str]]]:
         for area in sheet.merged_cells.ranges:
             for number in range(area.min_row, area.max_row):
                 rows[number][area.min_col - 1] = rows[area.min_row - 1][area.min_col - 1]
+
         sheets[sheet.title] = [row for row in rows if any(row)]
+
     return sheets
 
 
 def _cell(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
+
     return "" if value is None else str(value).strip()
 
 
@@ -219,6 +242,7 @@ def _with_header(rows: list[list[str]]) -> list[Row]:
     """Return rows as mappings from the names in the first row."""
     if not rows:
         return []
+
     header = [name or f"column_{number}" for number, name in enumerate(rows[0], 1)]
     return [dict(zip(header, row, strict=False)) for row in rows[1:]]
 
@@ -237,6 +261,7 @@ def fill_in(items: Sequence[FoundItem], rows: list[Row], choices: Choices, where
     wanted = {}
     for what in ("id", "task", "instruction"):
         wanted[what] = find_column(columns, what, choices, where)
+
     if wanted["instruction"] is None or wanted["id"] is None:
         return 0
 
@@ -249,6 +274,7 @@ def fill_in(items: Sequence[FoundItem], rows: list[Row], choices: Choices, where
                 found += 1
                 _take_over(item, row, wanted)
                 break
+
     return found
 
 
@@ -257,6 +283,7 @@ def _take_over(item: FoundItem, row: Row, wanted: Mapping[str, str | None]) -> N
     task = row.get(wanted["task"] or "", "")
     if task and plain(task) != plain(item.task):
         item.task = task
+
     known = {*wanted.values(), "id", "task", "instruction"}
     for column, value in row.items():
         if value and column not in known:
@@ -271,8 +298,10 @@ def _by_name(rows: list[Row], id_column: str, task_column: str | None) -> dict[s
         names = {name, name.rpartition("/")[2]}
         if task_column and row.get(task_column):
             names |= {f"{row[task_column]}/{each}" for each in names}
+
         for each in names - {""}:
             table[each] = row if table.get(each, row) is row else None
+
     return table
 
 
@@ -281,6 +310,7 @@ def _names(item: FoundItem) -> list[str]:
     source = item.images.get("source")
     if source is not None:
         names.append(source.stem)
+
     return names
 
 
@@ -291,4 +321,5 @@ def normal_name(text: str) -> str:
     stem, separator, word = name.rpartition("_")
     if separator and role_of(word) == "source":
         name = stem
+
     return name.removeprefix("./")

@@ -40,6 +40,7 @@ def look(tree: Tree, choices: Choices) -> Guess | None:
     found = _annotations(tree, choices)
     if not found:
         return None
+
     categories = listed((folder.name for folder in found), 4)
     methods = listed(_methods(tree, found)) or "no folder"
     return Guess(0.97, f"annotation.json of {categories}; edits by category in {methods}")
@@ -50,6 +51,7 @@ def take(tree: Tree, choices: Choices) -> Found:
     annotations = _annotations(tree, choices)
     if not annotations:
         raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
+
     methods = _methods(tree, annotations)
     items: list[FoundItem] = []
     for folder, entries in sorted(annotations.items()):
@@ -58,7 +60,9 @@ def take(tree: Tree, choices: Choices) -> Found:
             for method, edits in methods.items():
                 if (folder.name, name) in edits:
                     item.edits[method] = edits[folder.name, name]
+
             items.append(item)
+
     return Found(items, list(methods), tree.root, {}, _notes(items, methods))
 
 
@@ -71,11 +75,14 @@ def _item(folder: Path, name: str, entry: dict[str, Any]) -> FoundItem:
         path = file_inside(folder, each)
         if path is not None:
             item.images["source" if number == 1 else f"source{number}"] = path
+
     reference = file_inside(folder, entry.get("gt_img"))
     if reference is not None:
         item.images["reference"] = reference
+
     if entry.get("explain_en"):
         item.fields["explain_en"] = str(entry["explain_en"])
+
     return item
 
 
@@ -86,11 +93,13 @@ def _annotations(tree: Tree, choices: Choices) -> dict[Path, Annotations]:
         base = Path(choices.source)
         base = base if base.is_dir() else tree.root / choices.source
         paths = sorted(base.absolute().rglob("annotation.json"))
+
     found = {}
     for path in paths:
         entries = _entries(path)
         if entries:
             found[path.parent] = entries
+
     return found
 
 
@@ -99,11 +108,14 @@ def _entries(path: Path) -> Annotations:
         data = json.loads(read_text(path))
     except (ValueError, RecursionError, FileProblem):
         return {}
+
     if not isinstance(data, dict):
         return {}
+
     for entry in data.values():
         if not isinstance(entry, dict) or not {"ori_img", "ins_en"} <= set(entry):
             return {}
+
     return data
 
 
@@ -117,8 +129,10 @@ def _methods(
         real = tree.real(path)
         if len(path.parts) < 2 or path.parts[-2] not in categories or real.parent in annotations:
             continue
+
         model = path.parts[-3] if len(path.parts) > 2 else tree.root.resolve().name
         methods.setdefault(model, {})[path.parts[-2], path.stem] = real
+
     return dict(sorted(methods.items(), key=lambda entry: natural(entry[0])))
 
 
@@ -127,8 +141,10 @@ def _notes(items: list[FoundItem], methods: dict[str, Any]) -> list[str]:
     bare = [item.id for item in items if "source" not in item.images]
     if bare:
         notes.append(f"{counted(len(bare), 'item')} without an input: {listed(bare, 3)}")
+
     if not methods:
         notes.append("no edits yet; put them as results/MODEL/CATEGORY/ID.jpg")
+
     return notes
 
 

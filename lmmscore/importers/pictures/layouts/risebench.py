@@ -45,6 +45,7 @@ def look(tree: Tree, choices: Choices) -> Guess | None:
     listing = _listing(tree, choices)
     if listing is None:
         return None
+
     path, entries = listing
     methods = listed(_methods(tree)) or "no folder"
     count = counted(len(entries), "entry", "entries")
@@ -56,6 +57,7 @@ def take(tree: Tree, choices: Choices) -> Found:
     listing = _listing(tree, choices)
     if listing is None:
         raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
+
     path, entries = listing
     inputs = Path(choices.source).absolute() if choices.source else path.parent
     methods = _methods(tree)
@@ -69,13 +71,17 @@ def take(tree: Tree, choices: Choices) -> Found:
             found = file_inside(inputs, entry.get(key))
             if found is not None:
                 item.images[kind] = found
+
         for column in FIELDS:
             if entry.get(column) not in (None, ""):
                 item.fields[column] = str(entry[column])
+
         for method, edits in methods.items():
             if (item.task, name) in edits:
                 item.edits[method] = edits[item.task, name]
+
         items.append(item)
+
     return Found(items, list(methods), tree.root, {}, _notes(items, inputs, methods), [path])
 
 
@@ -83,11 +89,13 @@ def _listing(tree: Tree, choices: Choices) -> tuple[Path, Entries] | None:
     paths = [tree.real(path) for path in tree.named(".json")]
     if choices.instructions is not None:
         paths = [choices.instructions]
+
     best: tuple[Path, Entries] | None = None
     for path in paths:
         entries = _entries(path)
         if entries and (best is None or len(entries) > len(best[1])):
             best = (path, entries)
+
     return best
 
 
@@ -96,11 +104,14 @@ def _entries(path: Path) -> Entries:
         data = json.loads(read_text(path))
     except (ValueError, RecursionError, FileProblem):
         return []
+
     if not isinstance(data, list):
         return []
+
     for entry in data:
         if not isinstance(entry, dict) or not set(entry) >= _KEYS:
             return []
+
     return data
 
 
@@ -110,8 +121,10 @@ def _methods(tree: Tree) -> dict[str, dict[tuple[str, str], Path]]:
     for path in tree.images:
         if len(path.parts) < 3 or path.parts[-3] != "images":
             continue
+
         model = path.parts[-4] if len(path.parts) > 3 else tree.root.resolve().name
         methods.setdefault(model, {})[path.parts[-2], path.stem] = tree.real(path)
+
     return dict(sorted(methods.items(), key=lambda entry: natural(entry[0])))
 
 
@@ -123,8 +136,10 @@ def _notes(items: list[FoundItem], inputs: Path, methods: dict[str, Any]) -> lis
         notes.append(
             f"{count} not found in {inputs}: {listed(bare, 3)}; name their folder with --source"
         )
+
     if not methods:
         notes.append("no edits yet; put them as MODEL/images/CATEGORY/INDEX.png")
+
     return notes
 
 
