@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -148,103 +146,36 @@ def read_table(path: Path) -> list[Row]:
     if path.is_dir() or suffix in {".parquet", ".arrow"}:
         return text_rows(path)
 
-    if suffix in {".xlsx", ".xlsm"}:
-        rows: list[Row] = []
-        for cells in read_sheets(path).values():
-            rows += _with_header(cells)
-
-        return rows
-
-    if suffix == ".json":
-        return [_as_text(row) for row in _json_rows(path)]
-
-    return [_as_text(row) for _, row in read_item_rows(path)]
+    keyed = _keyed_rows(path) if suffix == ".json" else []
+    rows = keyed or [row for _, row in read_item_rows(path)]
+    return [_as_text(row) for row in rows]
 
 
 def _as_text(row: Mapping[str, Any]) -> Row:
     return {str(key): "" if value is None else str(value).strip() for key, value in row.items()}
 
 
-def _json_rows(path: Path) -> list[dict[str, Any]]:
+def _keyed_rows(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a JSON object: {"1082": {"prompt": …}} or {"1082": "Make it blue"}.
+
+    The key names the item, whatever the entry calls its source. Empty for anything else.
+    """
     try:
         data = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
         raise FileProblem(f"{path}: not JSON ({error})") from error
 
-    if isinstance(data, dict) and data:
-        kinds = {type(value) for value in data.values()}
-        if kinds == {dict}:
-            # {"1082": {"prompt": …}}: the key names the item, whatever the entry calls its source.
-            return [{**value, "key": key} for key, value in data.items()]
-
-        if kinds == {str}:
-            return [{"key": key, "instruction": value} for key, value in data.items()]
-
-    if isinstance(data, list) and all(isinstance(row, dict) for row in data):
-        return data
-
-    raise FileProblem(f"{path}: expected a list of items, or items by their id")
-
-
-def read_cells(path: Path) -> dict[str, list[list[str]]]:
-    """Return the cells of an Excel or CSV file by sheet, header and all; CSV is one sheet."""
-    if path.suffix.lower() in {".xlsx", ".xlsm"}:
-        return read_sheets(path)
-
-    text = read_text(path)
-    delimiter = max(",;\t", key=text.split("\n", 1)[0].count)
-    cells = []
-    for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
-        stripped = [cell.strip() for cell in row]
-        if any(stripped):
-            cells.append(stripped)
-
-    return {"": cells}
-
-
-def read_sheets(path: Path) -> dict[str, list[list[str]]]:
-    """Return the cells of an Excel file by sheet; empty rows left out, merged cells filled down."""
-    try:
-        import openpyxl
-    except ImportError as error:
-        raise FileProblem(
-            f"{path}: reading Excel needs openpyxl: pip install 'lmmscore[excel]', "
-            "or save it as CSV"
-        ) from error
-
-    try:
-        book = openpyxl.load_workbook(path, data_only=True)
-    except Exception as error:  # openpyxl raises whatever the zip or the XML inside it raises
-        raise FileProblem(
-            f"{path}: not an Excel file that can be read ({error}); save it as CSV"
-        ) from error
-
-    sheets = {}
-    for sheet in book.worksheets:
-        rows = [[_cell(value) for value in row] for row in sheet.iter_rows(values_only=True)]
-        for area in sheet.merged_cells.ranges:
-            for number in range(area.min_row, area.max_row):
-                rows[number][area.min_col - 1] = rows[area.min_row - 1][area.min_col - 1]
-
-        sheets[sheet.title] = [row for row in rows if any(row)]
-
-    return sheets
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-
-    return "" if value is None else str(value).strip()
-
-
-def _with_header(rows: list[list[str]]) -> list[Row]:
-    """Return rows as mappings from the names in the first row."""
-    if not rows:
+    if not isinstance(data, dict):
         return []
 
-    header = [name or f"column_{number}" for number, name in enumerate(rows[0], 1)]
-    return [dict(zip(header, row, strict=False)) for row in rows[1:]]
+    kinds = {type(value) for value in data.values()}
+    if kinds == {dict}:
+        return [{**value, "key": key} for key, value in data.items()]
+
+    if kinds == {str}:
+        return [{"key": key, "instruction": value} for key, value in data.items()]
+
+    return []
 
 
 def likely_tables(tree: Tree) -> list[Path]:

@@ -30,7 +30,8 @@ from lmmscore.importers.pictures.base import (
     natural,
 )
 from lmmscore.importers.pictures.folder_tree import Tree, is_container, role_of
-from lmmscore.importers.pictures.instructions import plain, read_cells
+from lmmscore.importers.pictures.instructions import plain
+from lmmscore.tables import read_cells
 
 TASKS = (
     "object_addition",
