@@ -51,7 +51,15 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
         Ledger(ledger_path) as ledger,
     ):
         judge = Recorded(bench.judge, ledger, bench.answers)
-        job = Job(plan.protocol, judge, pictures, request.concurrency, hooks.listeners)
+        job = Job(
+            plan.protocol,
+            judge,
+            pictures,
+            request.concurrency,
+            hooks.listeners,
+            out,
+            request.engine_options,
+        )
         executor = executors.get(request.engine)(job)
         hooks.on_start(executor, plan, bench)
         try:
@@ -60,7 +68,11 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
             anchored = await _play_anchors(plan, executor, judge)
             if anchored:
                 append_round(out / "anchors.csv", anchored, plan.protocol, asker, pictures)
-            state = "finished" if executor.error is None else f"stopped: {executor.error}"
+            state = "finished"
+            if executor.error is not None:
+                state = f"stopped: {executor.error}"
+            elif executor.waiting:
+                state = "waiting"
             run = _finished(folder, executor, state)
         finally:
             await bench.judge.close()
@@ -73,7 +85,7 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
 
 def _finished(folder: RunWriter, executor: Executor, state: str) -> Run:
     try:
-        return folder.finish(state)
+        return folder.finish(state, executor.waiting)
     except LmmscoreError:
         if executor.error is None:
             raise
@@ -132,6 +144,7 @@ def run(
     anchors: Iterable[str] = (),
     pairs: int | None = None,
     engine: str = "local",
+    engine_options: Mapping[str, Any] | None = None,
     hooks: Hooks | None = None,
     progress: bool | None = None,
 ) -> Run:
@@ -166,6 +179,7 @@ def run(
         anchors=tuple(anchors),
         pairs=pairs,
         engine=engine,
+        engine_options=dict(engine_options or {}),
     )
     if hooks is not None:
         return _run_anywhere(request, hooks)

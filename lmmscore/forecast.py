@@ -45,6 +45,8 @@ class Forecast:
     """What several sessions ask in the same words is one call."""
     calls_recorded: int = 0
     """Questions whose answer is on record already; no part of `calls`."""
+    waves: int = 0
+    """How many batches must follow each other: the questions of the longest session."""
     pictures: int = 0
     pictures_sent: int = 0
     """By Chat Completions, where every turn sends the history again."""
@@ -143,6 +145,7 @@ class _Sums:
         result = self._result
         result.sessions += 1
         result.sessions_recorded += answered >= len(questions)
+        result.waves = max(result.waves, len(questions) - answered)
         tokens = words = pixels = pictures = 0
         for number, question in enumerate(questions):
             # A system message travels with every turn but is no turn of its own.

@@ -58,6 +58,7 @@ class Request:
     """Which executor plays the sessions."""
     pairs: int | None = None
     """With a dialog of pairs: how many pairs of methods are compared per item; None for all."""
+    engine_options: Mapping[str, Any] = field(default_factory=dict)
     command: str = ""
 
     @property

@@ -126,7 +126,9 @@ class Manifest(_Record):
     ledger: str | None = None
     """Where the exchanges are, if not in the folder of the run."""
     state: str = ""
-    """`running`, `finished`, or `stopped: ` and why."""
+    """`running`, `finished`, `waiting` for batches, or `stopped: ` and why."""
+    waiting: str = ""
+    """What is on its way, where the state is `waiting`."""
     models: list[str] = []
     planned: int = 0
     """How many sessions the folder was ever asked for."""
@@ -372,6 +374,8 @@ class Run:
             if RunLock.held(self.path):
                 return "the run is still going on"
             return "the run was cut off before it could save its tables"
+        if manifest.state == "waiting":
+            return f"the run waits for {manifest.waiting}"
         done = f"{manifest.judged} of {manifest.planned} sessions were judged"
         return done if manifest.judged else f"no session was finished ({manifest.state})"
 

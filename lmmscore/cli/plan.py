@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 @click.command("plan")
 @plan_options
 @judge_options
+@click.option("--batch", is_flag=True, help="Say what it would take by batches as well.")
 @json_flag
-def command(as_json: bool, **given: Any) -> None:
+def command(as_json: bool, batch: bool, **given: Any) -> None:
     """Say what a run would take: calls, images, bytes, tokens and price.
 
     Takes what `lmmscore run` takes, and asks no one. Repair turns and retries are not in it; replies are taken to be
@@ -53,10 +54,14 @@ def command(as_json: bool, **given: Any) -> None:
     figures = _figures(made, None if _is_local(judge) else options.prices)
     why = list(_what_is_new(prepared, made))
     if as_json:
-        click.echo(json.dumps({"judge": model, **figures, "new": why}, indent=2))
+        by_batch = _batch_figures(made, options.prices) if batch else {}
+        click.echo(json.dumps({"judge": model, **figures, **by_batch, "new": why}, indent=2))
         return
     for line in _lines(made, options.prices, local=_is_local(judge)):
         click.echo(line)
+    if batch:
+        for line in _batch_lines(made, None if _is_local(judge) else options.prices):
+            click.echo(line)
     for line in why:
         click.echo(f"{'new':<14} {line}")
     _warn_of_budget(figures, options.budget_usd)
@@ -164,6 +169,32 @@ def _lines(made: Forecast, prices: Prices | None, *, local: bool) -> list[str]:
         f"{made.price_usd(prices, cached=True):.2f} USD if every turn hits the prefix cache "
         f"(prices as of {prices.as_of})",
     ]
+
+
+def _batch_figures(made: Forecast, prices: Prices | None) -> dict[str, Any]:
+    from lmmscore.judges.openai import BATCH_PRICE
+
+    whole = made.price_usd(prices, cached=False)
+    return {
+        "waves": made.waves,
+        "worst_hours": 24 * made.waves,
+        "price_usd_batch": None if whole is None else whole * BATCH_PRICE,
+    }
+
+
+def _batch_lines(made: Forecast, prices: Prices | None) -> list[str]:
+    """Say what batches would take; prefixes are not cached from one wave to the next."""
+    figures = _batch_figures(made, prices)
+    days = figures["waves"]
+    lines = [f"{'batches':<14} {made.waves} waves, each within 24 hours: at worst {days} days"]
+    if figures["price_usd_batch"] is not None:
+        cached = made.price_usd(prices, cached=True) or 0.0
+        cheaper = "batches" if figures["price_usd_batch"] < cached else "asking directly"
+        lines.append(
+            f"{'':<14} {figures['price_usd_batch']:.2f} USD at half price; with the prefix cache "
+            f"{cheaper} costs less"
+        )
+    return lines
 
 
 def _of_it(recorded: int) -> str:
