@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lmmscore.cli.judge_probe import command as probe_command
 from lmmscore.cli.options import json_flag, judge_options, take_judge_options
 
 if TYPE_CHECKING:
@@ -118,3 +119,6 @@ def _look(named: NamedJudge, told: _Told) -> None:
             lambda options: make(named.spec, options=options), named.options, random.Random(), told
         )
     )
+
+
+command.add_command(probe_command)
