@@ -20,7 +20,7 @@ from lmmscore.agreement.align import Paired, rated_edits
 from lmmscore.agreement.judges import compare_pairs
 from lmmscore.agreement.levels import AgreementRow, Subject, level_rows
 from lmmscore.agreement.raters import ceiling
-from lmmscore.agreement.statistics import ITEM, METHOD, STATISTICS, WITHIN_ITEM, WITHIN_METHOD
+from lmmscore.agreement.statistics import ITEM, METHOD, WITHIN_ITEM, WITHIN_METHOD, statistics
 from lmmscore.agreement.verdict import BELOW, BELOW_ANY, BETTER
 from lmmscore.leaderboard import rank
 from lmmscore.leaderboard.position import Placed, fit_slope
@@ -207,8 +207,10 @@ def _truth(
     people = raters.mean(axis=0)
     found = {}
     for level, names in wanted.items():
-        for name in names:
-            one = STATISTICS.get(name)
+        for one in statistics(level):
+            name = one.name
+            if name not in names:
+                continue
             assert one.of is not None and one.of_rows is not None
             if level == ITEM:
                 found[level, name] = one.of(judge.ravel(), people.ravel())

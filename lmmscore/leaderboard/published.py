@@ -295,6 +295,6 @@ def _average_problem(entry: PrintedCorrelation, rows: Sequence[PrintedCorrelatio
     shown = ", ".join(f"{name} is {value:.4f}" for name, value in ways.items())
     says = f"printed {entry.value:g}, but of the {len(rows)} lines above it {shown}"
     if abs(entry.value - math.tanh(mean)) <= slack:
-        says += f"; it is tanh of the mean ({math.tanh(mean):.4f}): Fisher's inverse, taken of "
-        says += "values that were never transformed"
+        says += f"; it is tanh of the mean ({math.tanh(mean):.4f}): transformed back without having "
+        says += "been transformed"
     return says

@@ -75,7 +75,7 @@ def test_the_rule_of_the_layout_is_applied_and_said(tmp_path: Path) -> None:
     out = tmp_path / "scores.csv"
     done = CliRunner().invoke(main, ["scores", str(folder), "--out", str(out)])
     assert done.exit_code == 0
-    assert "the least of their list" in done.stderr
+    assert "the lowest number of its list" in done.stderr
     assert "1 edits have a score in some of their method's files only" in done.stderr
     with out.open(encoding="utf-8") as file:
         read = {(row["item"], row["factor"]): float(row["score"]) for row in csv.DictReader(file)}
@@ -133,7 +133,7 @@ def test_printed_averages_are_held_against_their_lines(tmp_path: Path) -> None:
     table.write_text("\n".join(rows) + "\n", encoding="utf-8")
     found = json.loads(typed("published", "check", str(table), "--json"))["problems"]
     assert [problem["kind"] for problem in found] == ["average-contradicts-rows"]
-    assert "never transformed" in found[0]["says"]
+    assert "transformed back" in found[0]["says"]
     table.write_text("\n".join([*rows[:4], "t,average,0.5", "t,D,1.2"]), encoding="utf-8")
     found = json.loads(typed("published", "check", str(table), "--json"))["problems"]
     assert "correlation-outside-range" in {problem["kind"] for problem in found}
