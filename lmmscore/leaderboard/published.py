@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lmmscore.bundled import bundled
 from lmmscore.csvsafe import restore
 from lmmscore.errors import FileProblem, nearest
+from lmmscore.resources import bundled
 from lmmscore.tables import read_tables, text
 
 _NEEDED = ("task", "method", "mean", "rank")
@@ -295,6 +295,8 @@ def _average_problem(entry: PrintedCorrelation, rows: Sequence[PrintedCorrelatio
     shown = ", ".join(f"{name} is {value:.4f}" for name, value in ways.items())
     says = f"printed {entry.value:g}, but of the {len(rows)} lines above it {shown}"
     if abs(entry.value - math.tanh(mean)) <= slack:
-        says += f"; it is tanh of the mean ({math.tanh(mean):.4f}): transformed back without having "
+        says += (
+            f"; it is tanh of the mean ({math.tanh(mean):.4f}): transformed back without having "
+        )
         says += "been transformed"
     return says

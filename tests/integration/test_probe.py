@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lmmscore.inspection import has_border
+from lmmscore.check import has_border
 from lmmscore.judges.alterations import ALTERATIONS
 from lmmscore.probe import AGAIN, probe
 

@@ -10,13 +10,57 @@ import lmmscore
 
 PACKAGE = Path(lmmscore.__file__).parent
 
-ORDER = """
-errors registry arguments records csvsafe whiskers images listing templates scales yamlfile bundled
-itemrows picturefiles
-benchmark inspection layouts dialog transcripts conversation ledger parsing justifications importing session plan
-scores judges tables stats ratings scorelayouts scorefiles leaderboard run_folder execution anchors
-replaying agreement forecast report api probe cli
-""".split()
+ORDER = [
+    "errors",
+    "registry",
+    "sqlite",
+    "claims",
+    "arguments",
+    "records",
+    "csvsafe",
+    "whiskers",
+    "images",
+    "templates",
+    "scales",
+    "rules",
+    "yaml_files",
+    "resources",
+    "tables",
+    "picture_files",
+    "benchmark",
+    "check",
+    "dialog",
+    "conversation",
+    "ledger",
+    "ledger_files",
+    "transcripts",
+    "parsing",
+    "justifications",
+    "session",
+    "plan",
+    "scores",
+    "stats",
+    "ratings",
+    "scorelayouts",
+    "scorefiles",
+    "leaderboard",
+    "run_folder",
+    "run_writer",
+    "publish",
+    "judges",
+    "execution",
+    "forecast",
+    "anchors",
+    "importers",
+    "replaying",
+    "agreement",
+    "request",
+    "report",
+    "web",
+    "api",
+    "probe",
+    "cli",
+]
 """Later ones may import earlier ones, never the reverse. A package counts as one."""
 
 ONLY_IN = {
