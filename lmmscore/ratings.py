@@ -213,9 +213,9 @@ def _rows(
         return found
     for factor, place, cell in _cells(table, columns, names, kept, notes):
         where = f"{table.where}:{table.lines[place]}: {factor}"
-        value = _rating(table.plain(cell), where)
-        if value is not None:
-            add(place, text(table.rows[place][method]) if method else "", factor, value)
+        rating = _rating(table.plain(cell), where)
+        if rating is not None:
+            add(place, text(table.rows[place][method]) if method else "", factor, rating)
     return found
 
 

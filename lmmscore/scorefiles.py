@@ -44,7 +44,13 @@ def read_score_file(
 
 
 def _is_ours(path: Path) -> bool:
-    return path.is_file() and set(SCORE_COLUMNS) <= set(read_tables(path)[0].columns)
+    """Tell by its header alone whether a file is a scores.csv: it may be a large one."""
+    if not path.is_file():
+        return False
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        header = file.readline()
+    columns = header.replace(";", ",").replace('"', "").strip().split(",")
+    return set(SCORE_COLUMNS) <= {column.strip() for column in columns}
 
 
 def scores_in(

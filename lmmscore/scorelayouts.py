@@ -243,8 +243,8 @@ class FolderScores:
 
 VIESCORE = ("SC", "PQ")
 VIESCORE_NOTE = (
-    "VIEScore's layout and rule: SC and PQ are the least of their list, each element cut to a whole "
-    "number, divided by 10 and kept within 0 and 1; O is √(SC·PQ)"
+    "VIEScore's layout and rule: a metric is the lowest number of its list, truncated to an integer, "
+    "over 10 and clipped to 0–1; O is the geometric mean of SC and PQ"
 )
 
 

@@ -28,7 +28,7 @@ _FEW_ORDERS = "Too few different orders to tell an effect of position from chanc
 MOST_SESSIONS = 100
 """Sessions up to which the orders are re-randomised; above, Student's t by item does as well."""
 
-_DRAWS = 1_999
+_DRAWS = 999
 _ALL_UP_TO = 6
 """Sessions up to which every reassignment of the orders is tried."""
 

@@ -270,7 +270,8 @@ def _scale_caption(found: Agreement) -> str:
 
 def _pair_notes(found: Agreement, judge: str, level: str) -> Iterator[str]:
     """Yield the shares of tied pairs, the calibrated thresholds, and why there are no distances."""
-    ties, thresholds, undefined = [], [], {}
+    ties, thresholds = [], []
+    undefined: dict[str, None] = {}
     for row in found.rows:
         if row.judge != judge or row.level != level or row.task is not None:
             continue

@@ -81,7 +81,7 @@ def item_groups(items: int, rng: np.random.Generator) -> Ints:
 def left_out(groups: Ints) -> Floats:
     """Return counts in which one group after another is left out."""
     number = int(groups.max()) + 1
-    return (groups[None, :] != np.arange(number)[:, None]).astype(float)
+    return np.asarray(groups[None, :] != np.arange(number)[:, None], dtype=np.float64)
 
 
 def replicates(statistics: Mapping[str, CountStatistic], groups: Ints) -> dict[str, Floats]:

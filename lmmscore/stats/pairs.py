@@ -317,8 +317,10 @@ def sign_flips(items: int, rng: np.random.Generator) -> Flips:
     """Return rows of ±1, one entry per item: all of them for few items, else a random sample."""
     if items <= ENUMERATED_ITEMS:
         return np.array(list(itertools.product([1, -1], repeat=items)), dtype=np.int8)
-    size = (max(1_000, min(_MOST_FLIPS, 10_000_000 // items)), items)
-    return (1 - 2 * rng.integers(0, 2, size)).astype(np.int8)
+    rows = max(1_000, min(_MOST_FLIPS, 4_000_000 // items))
+    packed = np.frombuffer(rng.bytes(rows * ((items + 7) // 8)), dtype=np.uint8)
+    bits = np.unpackbits(packed.reshape(rows, -1), axis=1, count=items)
+    return 1 - 2 * bits.astype(np.int8)
 
 
 def soft_pairwise_accuracy(judge: Floats, people: Floats, flips: Flips) -> float:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lmmscore.stats.arrays import SAME, Floats, Ints, Numbers, item_weights
 from lmmscore.stats.jackknife import CountStatistic, one_thread
@@ -105,6 +106,7 @@ def _sign_blocks(
     total = 1 << max(items - 1, 0) if exact else draws
     for start in range(0, total, rows):
         count = min(rows, total - start)
+        bits: NDArray[np.integer]
         if exact:
             bits = (np.arange(start, start + count)[:, None] >> np.arange(items)) & 1
         else:

@@ -79,9 +79,9 @@ def _edit_sums(ratings: Ratings) -> tuple[Floats, Floats, Floats, Ints]:
     """
     centred = ratings.value - ratings.value.mean()
     _, first, edit = np.unique(ratings.edit, return_index=True, return_inverse=True)
-    n = np.bincount(edit).astype(float)
-    total = np.bincount(edit, weights=centred)
-    squares = np.bincount(edit, weights=centred**2)
+    n = np.bincount(edit).astype(np.float64)
+    total = np.bincount(edit, weights=centred).astype(np.float64)
+    squares = np.bincount(edit, weights=centred**2).astype(np.float64)
     return n, total, squares, ratings.item[first]
 
 

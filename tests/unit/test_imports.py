@@ -41,7 +41,6 @@ ORDER = [
     "comparisons",
     "scores",
     "stats",
-    "factorcolumns",
     "ratings",
     "scorelayouts",
     "scorefiles",
@@ -60,6 +59,7 @@ ORDER = [
     "report",
     "web",
     "api",
+    "probe",
     "cli",
 ]
 """Later ones may import earlier ones, never the reverse. A package counts as one."""
