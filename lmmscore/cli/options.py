@@ -57,9 +57,7 @@ _PLAN_OPTIONS = [
     click.option(
         "--dialog",
         "-d",
-        default="lmm-score",
-        show_default=True,
-        help="Dialog or suite: a name or a file.",
+        help="Dialog or suite: a name or a file  [default: lmm-score]",
     ),
     click.option(
         "--judge",
@@ -71,18 +69,14 @@ _PLAN_OPTIONS = [
     click.option(
         "--order",
         type=click.Choice(["given", "shuffled", "balanced"]),
-        default="shuffled",
-        show_default=True,
-        help="Order in which the edits are shown.",
+        help="Order in which the edits are shown  [default: shuffled]",
     ),
     click.option(
         "--repeats",
         type=click.IntRange(1),
-        default=1,
-        show_default=True,
-        help="How often each item is judged.",
+        help="How often each item is judged  [default: 1]",
     ),
-    click.option("--seed", type=int, default=0, show_default=True, help="Seed of the orders."),
+    click.option("--seed", type=int, help="Seed of the orders  [default: 0]"),
     click.option(
         "--task", "tasks", multiple=True, help="Only this task category; may be repeated."
     ),
@@ -104,16 +98,12 @@ _PLAN_OPTIONS = [
         "--max-side",
         "max_side_px",
         type=click.IntRange(16),
-        default=1024,
-        show_default=True,
-        help="Longest side of a picture as sent, in pixels.",
+        help="Longest side of a picture as sent, in pixels  [default: 1024]",
     ),
     click.option(
         "--image-format",
         type=click.Choice(["png", "jpeg", "webp"]),
-        default="png",
-        show_default=True,
-        help="How pictures are encoded; png and webp lose nothing.",
+        help="How pictures are encoded; png and webp lose nothing  [default: png]",
     ),
 ]
 

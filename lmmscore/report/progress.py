@@ -17,7 +17,7 @@ from rich.text import Text
 
 from lmmscore.report.harmless import harmless
 from lmmscore.report.tally import Tally
-from lmmscore.runner import Result
+from lmmscore.scores import Result
 from lmmscore.session import Exchange
 
 STEPS = 10

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from lmmscore.bundled import bundled
-from lmmscore.dialogs import Dialog, load_dialog
+from lmmscore.dialog import Dialog, load_dialog
 
 PATHS = sorted(bundled("dialogs").glob("*.yaml"))
 DIALOGS = [path for path in PATHS if "dialog" in yaml.safe_load(path.read_text("utf-8"))]
