@@ -17,7 +17,7 @@ from lmmscore.cli.options import FilePath, filled, json_flag, pairs
 
 if TYPE_CHECKING:
     from lmmscore.benchmark import Benchmark
-    from lmmscore.planning import Protocol
+    from lmmscore.plan import Protocol
     from lmmscore.web.database import Rater, RatingDatabase
     from lmmscore.web.rating import RatingStudy
     from lmmscore.web.study import Study
@@ -83,7 +83,7 @@ def command(benchmark: Path, **options: Any) -> None:
     neither method names nor file names.
     """
     from lmmscore.benchmark import load_benchmark
-    from lmmscore.planning import load_protocol
+    from lmmscore.plan import load_protocol
     from lmmscore.web.study import study_folder
 
     whole = load_benchmark(benchmark)

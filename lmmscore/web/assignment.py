@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from lmmscore.orders import order_of
+from lmmscore.plan import order_of
 from lmmscore.web.study import Check, Covers, Study, Subject
 
 Purpose = Literal["practice", "rate", "source", "failure", "repeat"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lmmscore.benchmark import Benchmark
-from lmmscore.dialogs import task_title
+from lmmscore.dialog import task_title
 from lmmscore.errors import LmmscoreError
 from lmmscore.records import Item
 from lmmscore.scales import show

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from lmmscore.benchmark import Benchmark
 from lmmscore.errors import BenchmarkError, FileProblem, LmmscoreError, nearest
-from lmmscore.planning import Protocol, make_plan
+from lmmscore.plan import Protocol, make_plan
 from lmmscore.scales import Factor, Scale, show
 from lmmscore.yamlfile import load_yaml, read_text, validate
 
