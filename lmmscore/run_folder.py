@@ -424,6 +424,9 @@ class RunFolder:
                 line = record.model_dump(mode="json")
                 self._sessions.write(json.dumps(line, ensure_ascii=False) + "\n")
                 self._note_models(played)
+            # Whoever watches the run reads these files while they grow.
+            self._scores.flush()
+            self._sessions.flush()
         self._taken += 1
         self.unscored += len({row.method for row in result.scores if row.score is None})
         self.repairs += sum(played.repairs for played in result.played)
@@ -551,6 +554,14 @@ else:
 
     def _lock(fd: int) -> None:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def lock_holder(folder: Path) -> int | None:
+    """Return the process that writes a run, or did when it was killed; None where no one does."""
+    try:
+        return int((folder / _LOCK_NAME).read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
 
 
 class RunLock:

@@ -182,9 +182,7 @@ def _host(
     wanted = options["raters"] or raters_needed(rating.study, len(rating.subjects))
     raters = database.raters()
     if not options["open_registration"] or options["raters"]:
-        raters += [
-            database.add_rater(options["valid_days"]) for _ in range(wanted - len(raters))
-        ]
+        raters += [database.add_rater(options["valid_days"]) for _ in range(wanted - len(raters))]
     logging.basicConfig(format="%(levelname)s %(name)s %(message)s")
     asyncio.run(_serve(rating, raters, folder, options))
 
@@ -262,7 +260,8 @@ def _plan(
         click.echo(line)
     if not found.powers:
         click.echo(
-            "note: name a run with --pilot to hear how many items would tell methods apart", err=True
+            "note: name a run with --pilot to hear how many items would tell methods apart",
+            err=True,
         )
 
 

@@ -18,7 +18,7 @@ SCREENS_PER_CHECK = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownEdit:
     """One picture to be rated: an edit, or a check that looks like one."""
 
     kind: Literal["edit", "source", "failure"]
@@ -107,7 +107,7 @@ def choose_repeat(had: Sequence[Subject], rng: random.Random) -> Subject | None:
 
 def order_on_screen(
     study: Study, subject: Subject, number: int, times: int, slot: Slot, rng: random.Random
-) -> tuple[Shown, ...]:
+) -> tuple[ShownEdit, ...]:
     """Return what stands at A, B, C …: balanced over the times this subject is shown, checks by lot.
 
     `number` is the subject's place in the study; `times` how often it was shown before.
@@ -123,9 +123,9 @@ def order_on_screen(
     )
     if slot.purpose in ("source", "failure"):
         return _check_screen(study.covers, slot.purpose, methods, rng)
-    shown = [Shown("edit", method) for method in methods]
+    shown = [ShownEdit("edit", method) for method in methods]
     for kind in slot.hidden:
-        shown.insert(rng.randint(0, len(shown)), Shown(kind))
+        shown.insert(rng.randint(0, len(shown)), ShownEdit(kind))
     return tuple(shown)
 
 
@@ -134,10 +134,10 @@ def _check_screen(
     check: Literal["source", "failure"],
     methods: Sequence[str],
     rng: random.Random,
-) -> tuple[Shown, ...]:
+) -> tuple[ShownEdit, ...]:
     if covers == "edit":
-        return (Shown(check),)
-    pair = [Shown("edit", methods[0]), Shown(check)]
+        return (ShownEdit(check),)
+    pair = [ShownEdit("edit", methods[0]), ShownEdit(check)]
     rng.shuffle(pair)
     return tuple(pair)
 

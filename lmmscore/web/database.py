@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from lmmscore.errors import FileProblem
-from lmmscore.web.assignment import Purpose, Shown
+from lmmscore.web.assignment import Purpose, ShownEdit
 from lmmscore.web.study import VERSION, Study, Subject
 
 APPLICATION_ID = 0x6C6D6D72  # "lmmr"
@@ -107,7 +107,7 @@ class Assignment:
     rater: str
     place: int
     subject: Subject
-    shown: tuple[Shown, ...]
+    shown: tuple[ShownEdit, ...]
     purpose: Purpose
     made_at: str
     done: bool
@@ -216,7 +216,10 @@ class RatingDatabase:
     def _raters(self, where: str = "", values: Sequence[Any] = ()) -> list[Rater]:
         columns = "id, number, token, code, expires_at, consented_at, finished_at"
         rows = self._rows(f"SELECT {columns} FROM rater {where} ORDER BY number", values)
-        return [Rater(*row[:5], row[5] is not None, row[6] is not None) for row in rows]
+        return [
+            Rater(name, number, token, code, expires, consented is not None, finished is not None)
+            for name, number, token, code, expires, consented, finished in rows
+        ]
 
     def raters(self) -> list[Rater]:
         """Return everyone, in the order of their numbers."""
@@ -304,7 +307,12 @@ class RatingDatabase:
         return covered, shown
 
     def assign(
-        self, rater: Rater, place: int, subject: Subject, shown: Sequence[Shown], purpose: Purpose
+        self,
+        rater: Rater,
+        place: int,
+        subject: Subject,
+        shown: Sequence[ShownEdit],
+        purpose: Purpose,
     ) -> None:
         """Give a screen to a rater; where the place is taken, as by another window, leave it so."""
         with self._writing() as connection:
@@ -422,7 +430,7 @@ def _assignment(row: tuple[Any, ...]) -> Assignment:
         rater=rater,
         place=place,
         subject=Subject(item=item, methods=tuple(json.loads(methods))),
-        shown=tuple(Shown(kind, method) for kind, method in json.loads(shown)),
+        shown=tuple(ShownEdit(kind, method) for kind, method in json.loads(shown)),
         purpose=purpose,
         made_at=made_at,
         done=done_at is not None,
@@ -500,5 +508,3 @@ def _translated(path: Path) -> Iterator[None]:
         raise FileProblem(
             f"{path}: {error.strerror or error}; name another folder with --out"
         ) from error
-
-

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 
 from aiohttp import web
 
@@ -14,8 +14,6 @@ from lmmscore.errors import LmmscoreError
 from lmmscore.web.pages import TYPES, asset, asset_names, security_headers
 
 _log = logging.getLogger("lmmscore.web")
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @contextlib.asynccontextmanager
@@ -58,6 +56,11 @@ def asset_response(name: str) -> web.Response:
         raise web.HTTPNotFound
     suffix = name[name.rindex(".") :]
     return web.Response(text=asset(name), content_type=TYPES[suffix], charset="utf-8")
+
+
+async def no_icon(_: web.Request) -> web.Response:
+    """Answer browsers that ask for an icon, which we have not."""
+    return web.Response(status=204)
 
 
 def add_headers(response: web.StreamResponse) -> None:

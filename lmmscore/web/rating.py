@@ -13,7 +13,7 @@ from lmmscore.errors import LmmscoreError
 from lmmscore.records import Item
 from lmmscore.scales import show
 from lmmscore.web.assignment import (
-    Shown,
+    ShownEdit,
     Slot,
     choose_repeat,
     choose_subject,
@@ -163,7 +163,7 @@ class RatingStudy:
         rng = random.Random(f"{self.study.id} practice {place}")
         rng.shuffle(methods)
         subject = Subject(item=practice.item, methods=tuple(methods))
-        shown = [Shown("edit", method) for method in methods]
+        shown = [ShownEdit("edit", method) for method in methods]
         self.database.assign(rater, place, subject, shown, "practice")
 
     def _slots(self, rater: Rater) -> list[Slot]:
@@ -223,7 +223,7 @@ class RatingStudy:
             else None,
         }
 
-    def _edit_picture(self, item: Item, shown: Shown) -> str:
+    def _edit_picture(self, item: Item, shown: ShownEdit) -> str:
         if shown.kind == "edit":
             return self.database.picture_id(item.id, "edit", shown.method)
         return self.database.picture_id(item.id, "source", check=shown.kind)
@@ -331,7 +331,7 @@ class RatingStudy:
                 continue
             if kind != "edit" and not check:
                 return True
-            if Shown("edit" if kind == "edit" else check, method) in each.shown:  # type: ignore[arg-type]
+            if ShownEdit("edit" if kind == "edit" else check, method) in each.shown:  # type: ignore[arg-type]
                 return True
         return False
 
@@ -394,13 +394,17 @@ def _short_text(value: Any) -> str | None:
         raise AnswerRefused(422, "malformed", "This is not a text.")
     if len(value) > COMMENT_CHARACTERS:
         raise AnswerRefused(
-            413, "too-long", f"At most {COMMENT_CHARACTERS:,} characters, please; nothing was saved."
+            413,
+            "too-long",
+            f"At most {COMMENT_CHARACTERS:,} characters, please; nothing was saved.",
         )
     # Lone surrogates can come in JSON, but no file or database takes them.
     return value.encode("utf-8", "replace").decode("utf-8")
 
 
 def _choice(value: Any) -> str | None:
-    if value is not None and value not in CHOICES:
+    if value is None:
+        return None
+    if value not in CHOICES:
         raise AnswerRefused(422, "off-the-scale", f"Choose one of {', '.join(CHOICES)}.")
-    return value
+    return str(value)

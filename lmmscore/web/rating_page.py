@@ -14,7 +14,7 @@ from aiohttp import web
 
 from lmmscore.errors import FileProblem, ImageProblem
 from lmmscore.web.database import Rater
-from lmmscore.web.host import add_headers, asset_response, log_failure
+from lmmscore.web.host import add_headers, asset_response, log_failure, no_icon
 from lmmscore.web.pages import markdown, render
 from lmmscore.web.pictures import MIME, PictureFolder
 from lmmscore.web.rating import AnswerRefused, RatingStudy
@@ -67,6 +67,7 @@ class RatingPage:
             app.router.add_post(f"{own}/answer", self._answer)
             app.router.add_post(f"{own}/next", self._next)
             app.router.add_get(f"{own}/image/{{name}}", self._image)
+        app.router.add_get("/favicon.ico", no_icon)
         app.on_cleanup.append(self._close)
         return app
 
@@ -116,7 +117,10 @@ class RatingPage:
 
     async def _page(self, request: web.Request) -> web.Response:
         await self._rater(request)
-        values = {"instructions": markdown(self._rating.study.instructions), "base": "../../assets/"}
+        values = {
+            "instructions": markdown(self._rating.study.instructions),
+            "base": "../../assets/",
+        }
         return _html(render("rate.html.j2", {**values, "inline": None}))
 
     async def _state(self, request: web.Request) -> web.Response:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmmscore.csvsafe import defuse, restore
 from lmmscore.errors import FileProblem
-from lmmscore.web.assignment import Shown
+from lmmscore.web.assignment import ShownEdit
 from lmmscore.web.database import (
     FILE_NAME,
     Answer,
@@ -135,7 +135,7 @@ def _screen_rows(
     return rows
 
 
-def _check_of(assignment: Assignment, shown: Shown) -> str:
+def _check_of(assignment: Assignment, shown: ShownEdit) -> str:
     if assignment.purpose in ("practice", "repeat"):
         return assignment.purpose
     return "" if shown.kind == "edit" else shown.kind
@@ -456,7 +456,9 @@ def _check_notes(rows: Sequence[RatingRow]) -> list[str]:
             seen[row.rater][row.check, row.screen, row.position] = row.failed
     if not seen:
         return []
-    failed = {rater: [place for place, bad in found.items() if bad] for rater, found in seen.items()}
+    failed = {
+        rater: [place for place, bad in found.items() if bad] for rater, found in seen.items()
+    }
     bad = {rater: places for rater, places in failed.items() if places}
     if not bad:
         return [f"checks: none of {len(seen)} raters failed any"]

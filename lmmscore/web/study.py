@@ -48,7 +48,7 @@ class PracticeItem(_Strict):
         default_factory=dict,
         description="By method and factor: the lowest and highest score that need no remark.",
     )
-    feedback: str = Field("", description="Shown after the item, whatever was answered.")
+    feedback: str = Field("", description="ShownEdit after the item, whatever was answered.")
 
 
 class PracticeFile(_Strict):

@@ -351,6 +351,7 @@ class RatingApp {
       button.onclick = () => this.press(level.value);
       return button;
     });
+    find("levels").classList.toggle("few", levels.length < 9);
     find("levels").replaceChildren(...drawn);
   }
 
