@@ -189,8 +189,9 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     from lmmscore.cli.inputs import parse_scale
     from lmmscore.errors import LmmscoreError
     from lmmscore.leaderboard.weights import scales_of, weights_of
-    from lmmscore.ratings import Columns, read_ratings
+    from lmmscore.ratings import Columns
     from lmmscore.report.lines import counting
+    from lmmscore.web.results import read_human_ratings
 
     names = [judge.name for judge in judges]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -202,7 +203,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
             for name in ("item", "method", "rater", "factor", "score", "task")
         }
     )
-    ratings = read_ratings(options["human"], columns)
+    ratings = read_human_ratings(options["human"], columns)
     scales = {
         factor: ends for judge in judges for factor, ends in scales_of(judge.settings, None).items()
     }

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
               help="Whose factors, scales and pictures raters get: a name or a file.")  # fmt: skip
 @click.option("--out", "-o", type=FilePath(path_type=Path),
               help="Folder of the study  [default: ratings/BENCHMARK-DIALOG]")  # fmt: skip
-@click.option("--raters-per-edit", type=click.IntRange(1, 1000),
-              help="How many raters judge each edit.  [default: 3]")  # fmt: skip
+@click.option("--raters-per-edit", type=click.IntRange(1, 1000), default=3, show_default=True,
+              help="How many raters judge each edit.")  # fmt: skip
 @click.option("--items-per-rater", type=click.IntRange(1),
               help="Screens in a rater's share, checks not counted.  [default: all]")  # fmt: skip
 @click.option("--checks", is_flag=False, flag_value="source,failure,repeat", default=None,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
               help="Items to practise on, with the scores expected.")  # fmt: skip
 @click.option("--instructions", type=FilePath(path_type=Path), metavar="FILE",
               help="What raters read and agree to first, in Markdown.")  # fmt: skip
-@click.option("--completion-code", callback=filled, default=None, metavar="CODE",
+@click.option("--completion-code", callback=filled, default="", metavar="CODE",
               help="Shown at the end, the same for everyone.  [default: one per rater]")  # fmt: skip
 @click.option("--task", "tasks", multiple=True, help="Only this task category; may be repeated.")
 @click.option("--item", "items", multiple=True, help="Only this item; may be repeated.")
@@ -84,6 +84,7 @@ def command(benchmark: Path, **options: Any) -> None:
     """
     from lmmscore.benchmark import load_benchmark
     from lmmscore.plan import load_protocol
+    from lmmscore.web.database import open_study
     from lmmscore.web.study import study_folder
 
     whole = load_benchmark(benchmark)
@@ -100,73 +101,26 @@ def command(benchmark: Path, **options: Any) -> None:
     if options["only_plan"]:
         _plan(folder, study, chosen, protocol, options)
         return
-    with closing(_database(folder, study)) as database:
+    with closing(open_study(folder, study)) as database:
         _host(database, chosen, folder, options)
 
 
 def _study(benchmark: Benchmark, protocol: Protocol, options: dict[str, Any]) -> Study:
     """Return the study that the options describe."""
-    from lmmscore.web.assignment import checks_for
-    from lmmscore.web.study import (
-        CHECKS,
-        Study,
-        check_benchmark,
-        load_instructions,
-        load_practice,
-        new_study_id,
-        shown_kinds,
-    )
+    from lmmscore.web.study import StudyOptions, make_study
 
-    covers = protocol.dialogs[0].covers
-    check_benchmark(benchmark, protocol, covers)
-    wanted = [word.strip() for word in (options["checks"] or "").split(",") if word.strip()]
-    unknown = next((word for word in wanted if word not in CHECKS), None)
-    if unknown is not None:
-        raise click.UsageError(f"--checks knows {', '.join(CHECKS)}, not {unknown!r}.")
-    factors = tuple(factor for dialog in protocol.dialogs for factor in dialog.factors)
-    practice = options["practice"]
-    return Study(
-        id=new_study_id(),
-        benchmark=benchmark.name,
-        dialog=protocol.name,
-        dialog_version=(protocol.suite or protocol.dialogs[0]).version,
-        dialog_digests=tuple(dialog.digest for dialog in protocol.dialogs),
-        covers=covers,
-        shows=shown_kinds(protocol),
-        factors=factors,
-        methods=benchmark.methods,
-        tasks={item.id: item.task for item in benchmark.items},
-        raters_per_edit=options["raters_per_edit"] or 3,
+    words = (options["checks"] or "").split(",")
+    wish = StudyOptions(
+        raters_per_edit=options["raters_per_edit"],
         items_per_rater=options["items_per_rater"],
-        checks=checks_for(covers, wanted),  # type: ignore[arg-type]
-        practice=load_practice(practice, benchmark, factors).practice if practice else (),
-        instructions=load_instructions(options["instructions"]),
-        completion_code=options["completion_code"] or "",
+        checks=tuple(word.strip() for word in words if word.strip()),
+        practice=options["practice"],
+        instructions=options["instructions"],
+        completion_code=options["completion_code"],
         seed=options["seed"],
         max_side_px=options["max_side_px"],
     )
-
-
-def _database(folder: Path, study: Study) -> RatingDatabase:
-    """Open or begin the study in a folder. Raises where it holds answers to other questions."""
-    from lmmscore.errors import LmmscoreError
-    from lmmscore.web.database import FILE_NAME, RatingDatabase
-
-    database = RatingDatabase(folder / FILE_NAME)
-    try:
-        if not database.begun:
-            database.keep_study(study)
-        elif not database.study.same_questions(study):
-            raise LmmscoreError(
-                f"{folder} holds answers about {database.study.benchmark} with dialog "
-                f"{database.study.dialog} as it was then; give this study another --out"
-            )
-        else:
-            database.keep_study(study.model_copy(update={"id": database.study.id}))
-    except BaseException:
-        database.close()
-        raise
-    return database
+    return make_study(benchmark, protocol, wish)
 
 
 def _host(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lmmscore.plan import order_of
-from lmmscore.web.study import Check, Covers, Study, Subject
+from lmmscore.web.study import Covers, Study, Subject
 
 Purpose = Literal["practice", "rate", "source", "failure", "repeat"]
 
@@ -146,12 +146,3 @@ def raters_needed(study: Study, subjects: int) -> int:
     """Return how many raters cover everything, each with a full share."""
     share = min(study.items_per_rater or subjects, subjects)
     return max(study.raters_per_edit, math.ceil(study.raters_per_edit * subjects / share))
-
-
-def checks_for(covers: Covers, wanted: Sequence[Check]) -> tuple[Check, ...]:
-    """Return the checks that make sense, in their usual order.
-
-    The unedited source may rightly win against a bad edit, so it is no check where pairs are compared.
-    """
-    usual: tuple[Check, ...] = ("source", "failure", "repeat")
-    return tuple(c for c in usual if c in wanted and not (covers == "pair" and c == "source"))

@@ -413,6 +413,25 @@ class RatingDatabase:
         return rows[0] if rows else None
 
 
+def open_study(folder: Path, study: Study) -> RatingDatabase:
+    """Begin a study in a folder, or go on with it. Raises where it holds answers to other questions."""
+    database = RatingDatabase(folder / FILE_NAME)
+    try:
+        if not database.begun:
+            database.keep_study(study)
+        elif database.study.same_questions(study):
+            database.keep_study(study.model_copy(update={"id": database.study.id}))
+        else:
+            raise FileProblem(
+                f"{folder}: holds answers about {database.study.benchmark} with dialog "
+                f"{database.study.dialog} as it was then; give this study another --out"
+            )
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
 def is_rating_database(path: Path) -> bool:
     """Tell a study's file by its first bytes, whatever it is called."""
     try:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -100,6 +101,20 @@ class Study(_Strict):
         return next((factor for factor in self.factors if factor.key == key), None)
 
 
+@dataclass(frozen=True, slots=True)
+class StudyOptions:
+    """What the owner of a study chooses."""
+
+    raters_per_edit: int = 3
+    items_per_rater: int | None = None
+    checks: tuple[str, ...] = ()
+    practice: Path | None = None
+    instructions: Path | None = None
+    completion_code: str = ""
+    seed: int = 0
+    max_side_px: int = 1024
+
+
 class Subject(_Strict):
     """What is judged on one screen: an item with all its edits, with one, or with two."""
 
@@ -107,9 +122,47 @@ class Subject(_Strict):
     methods: tuple[str, ...]
 
 
-def new_study_id() -> str:
-    """Return a name for a study that says nothing about it."""
-    return secrets.token_hex(8)
+def make_study(benchmark: Benchmark, protocol: Protocol, options: StudyOptions) -> Study:
+    """Return a study of a benchmark with the factors, scales and pictures of a protocol."""
+    covers = protocol.dialogs[0].covers
+    check_study(benchmark, protocol, covers)
+    factors = tuple(factor for dialog in protocol.dialogs for factor in dialog.factors)
+    practice: tuple[PracticeItem, ...] = ()
+    if options.practice is not None:
+        practice = load_practice(options.practice, benchmark, factors).practice
+    return Study(
+        # Random, so that neither orders nor picture names can be worked out from outside.
+        id=secrets.token_hex(8),
+        benchmark=benchmark.name,
+        dialog=protocol.name,
+        dialog_version=(protocol.suite or protocol.dialogs[0]).version,
+        dialog_digests=tuple(dialog.digest for dialog in protocol.dialogs),
+        covers=covers,
+        shows=shown_kinds(protocol),
+        factors=factors,
+        methods=benchmark.methods,
+        tasks={item.id: item.task for item in benchmark.items},
+        raters_per_edit=options.raters_per_edit,
+        items_per_rater=options.items_per_rater,
+        checks=checks_for(covers, options.checks),
+        practice=practice,
+        instructions=load_instructions(options.instructions),
+        completion_code=options.completion_code,
+        seed=options.seed,
+        max_side_px=options.max_side_px,
+    )
+
+
+def checks_for(covers: Covers, wanted: Sequence[str]) -> tuple[Check, ...]:
+    """Return the checks that are wanted and make sense, in their usual order.
+
+    The unedited source may rightly win against a bad edit, so it is no check where pairs are compared.
+    """
+    unknown = next((word for word in wanted if word not in CHECKS), None)
+    if unknown is not None:
+        raise LmmscoreError(f"no check {unknown!r}{nearest(unknown, CHECKS)}: {', '.join(CHECKS)}")
+    useless = {"source"} if covers == "pair" else set()
+    return tuple(check for check in CHECKS if check in wanted and check not in useless)
 
 
 def subjects_of(
@@ -136,7 +189,7 @@ def _groups(present: tuple[str, ...], covers: Covers) -> list[tuple[str, ...]]:
     return [present]
 
 
-def check_benchmark(benchmark: Benchmark, protocol: Protocol, covers: Covers) -> None:
+def check_study(benchmark: Benchmark, protocol: Protocol, covers: Covers) -> None:
     """Raise where the page could not show what the dialog shows."""
     make_plan(benchmark, benchmark, protocol)
     sourceless = [item.id for item in benchmark.items if "source" not in item.images]
@@ -250,13 +303,3 @@ def factor_for_page(factor: Factor) -> dict[str, Any]:
 def letters(n: int) -> list[str]:
     """Return A, B, C …"""
     return [chr(ord("A") + place) for place in range(n)]
-
-
-def describe_checks(study: Study) -> Mapping[str, str]:
-    """Return what each check of the study is, in words for its owner."""
-    known = {
-        "source": "the unedited source among the edits",
-        "failure": "an obviously failed edit",
-        "repeat": "a repeated screen",
-    }
-    return {check: known[check] for check in study.checks}

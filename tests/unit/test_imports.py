@@ -15,18 +15,19 @@ errors registry arguments records csvsafe whiskers images listing templates scal
 itemrows picturefiles
 benchmark inspection layouts dialog transcripts conversation ledger parsing justifications importing session plan
 scores judges tables factorcolumns ratings scorelayouts scorefiles leaderboard run_folder execution anchors
-replaying agreement forecast report api cli
+replaying agreement forecast report web api cli
 """.split()
 """Later ones may import earlier ones, never the reverse. A package counts as one."""
 
 ONLY_IN = {
     "openai": {"judges"},
-    "aiohttp": {"judges"},
+    "aiohttp": {"judges", "web"},
     "PIL": {"images", "judges", "report"},
     "rich": {"report", "cli"},
     "skimage": {"judges"},
     "matplotlib": {"report"},
-    "jinja2": {"report"},
+    "jinja2": {"report", "web"},
+    "markdown_it": {"web"},
 }
 """Packages that stay behind one border."""
 
