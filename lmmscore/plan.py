@@ -152,6 +152,11 @@ class Plan:
     """By task, item and repeat: how the edits were shown in a run that is replayed."""
 
     @property
+    def is_part(self) -> bool:
+        """Whether only some items of the benchmark are judged."""
+        return len(self.numbers) > len(self.benchmark.items)
+
+    @property
     def units(self) -> int:
         """How many units of work there are, those of the anchors included."""
         return self.repeats * self._work(self.benchmark.items) + self._work(self.anchors)

@@ -104,6 +104,8 @@ class Manifest(_Record):
     methods: list[str] = []
     tasks: list[str] = []
     items: int = 0
+    item_ids: list[str] = []
+    """Which items, where they are a part of the benchmark."""
     avoid_ties: bool = False
     overall: str = "none"
     factors: list[FactorRecord] = []
@@ -150,6 +152,7 @@ class Manifest(_Record):
             methods=list(benchmark.methods),
             tasks=list(benchmark.tasks),
             items=len(benchmark.items),
+            item_ids=[item.id for item in benchmark.items] if plan.is_part else [],
             avoid_ties=any(dialog.avoid_ties for dialog in protocol.dialogs),
             overall=protocol.suite.combine if protocol.suite else protocol.dialogs[0].overall,
             factors=[FactorRecord.of(factor) for factor in factors],

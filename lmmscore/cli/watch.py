@@ -135,8 +135,6 @@ def open_live(run: Path) -> LiveRun:
 
     given = _given(open_run(run).manifest.command)
     limits = Limits(
-        items=tuple(given.get("items") or ()),
-        tasks=tuple(given.get("tasks") or ()),
         budget_usd=given.get("budget_usd"),
         rpm=given.get("rpm"),
         tpm=given.get("tpm"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +17,8 @@ from lmmscore.errors import LmmscoreError
 from lmmscore.web.host import add_headers, asset_response, log_failure, no_icon
 from lmmscore.web.live_run import LiveRun
 from lmmscore.web.pages import render
+
+_log = logging.getLogger("lmmscore.web")
 
 LOOK_S = 1.0
 """How often the files are looked at while somebody watches."""
@@ -81,6 +84,10 @@ class LivePage:
         except (LmmscoreError, OSError) as error:
             # Files being moved or the run being started again: say so, and look again.
             found = {**self._snapshot, "trouble": str(error)}
+        except Exception:
+            # A mistake of ours must not end the watching: the next look may succeed.
+            _log.exception("looking at the run failed")
+            found = {**self._snapshot, "trouble": "Looking at the run failed; see the terminal."}
         if found != self._snapshot:
             async with self._changed:
                 self._snapshot = found

@@ -55,8 +55,6 @@ _SCORED = str(Outcome.SCORED)
 class Limits:
     """What the run was held to, as far as its command says."""
 
-    items: tuple[str, ...] = ()
-    tasks: tuple[str, ...] = ()
     budget_usd: float | None = None
     rpm: float | None = None
     tpm: float | None = None
@@ -148,15 +146,15 @@ class LiveRun:
 
     def _make_plan(self, manifest: Manifest) -> Plan:
         whole = load_benchmark(Path(manifest.benchmark_file))
-        items = self.limits.items
-        if not items and not self.limits.tasks and manifest.items != len(whole.items):
+        items = tuple(manifest.item_ids)
+        if not items and manifest.items != len(whole.items):
             items = self._items_on_record()
-        chosen = whole.select(self.limits.tasks, items, tuple(manifest.methods))
+        chosen = whole.select(items=items, methods=tuple(manifest.methods))
         protocol = manifest.protocol
         return make_plan(whole, chosen, protocol, manifest.order, manifest.repeats, manifest.seed)
 
     def _items_on_record(self) -> tuple[str, ...]:
-        """Return the items of a part of a benchmark, from its scores where there are some already."""
+        """Return the items of a run of an older version that judged a part of its benchmark."""
         with contextlib.suppress(OSError, KeyError):
             return self.run.item_ids()
         return ()
@@ -317,7 +315,7 @@ class LiveRun:
         units = list(self._units.values())
         failed = sum(bool(each.failure) for each in units)
         done = sum(each.finished for each in units)
-        running = sum(each.answered > 0 and not each.finished for each in units)
+        running = len(self._under_way())
         left = sum(max(1, each.calls - each.answered) for each in units if not each.finished)
         made = self._ledger_totals()
         lately = min(PACE_S, max(1.0, _seconds_since(self.run.manifest.started)))
@@ -426,16 +424,23 @@ class LiveRun:
 
     def _marks(self) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
         """Return the edits being talked about now, and those whose scores took a repair turn."""
-        waiting: set[tuple[str, str]] = set()
-        repaired: set[tuple[str, str]] = set()
         live = self.run.manifest.state == "running"
-        for each in self._units.values():
-            edits = {(each.unit.item.id, method) for method in each.unit.shown}
-            if live and each.answered > 0 and not each.finished:
-                waiting |= edits
-            if each.repairs:
-                repaired |= edits
+        waiting = _edits(self._under_way()) if live else set()
+        repaired = _edits([each for each in self._units.values() if each.repairs])
         return waiting, repaired
+
+    def _under_way(self) -> list[UnitProgress]:
+        """Return the units that have been asked something of their own.
+
+        Sessions may open with the same words, which are asked once for all of them.
+        """
+        begun = [each for each in self._units.values() if each.answered and not each.taken]
+        asked_by = Counter(exchange.key for each in begun for exchange in each.all_exchanges)
+        return [
+            each
+            for each in begun
+            if not each.finished and asked_by[each.all_exchanges[-1].key] == 1
+        ]
 
     def _ends(
         self, found: Mapping[tuple[str, str], tuple[str, float | None]]

@@ -80,7 +80,11 @@ def test_an_export_has_a_row_for_each_rating_and_check(rated: Path) -> None:
     assert len(proper) == 3 * 12 * 6 * 4
     assert {row["method"] for row in proper} == set(GOOD)
     assert {row["check"] for row in rows} == {"", "source", "failure", "repeat"}
-    assert {row["task"] for row in proper} == {"background_change", "object_removal", "color_change"}
+    assert {row["task"] for row in proper} == {
+        "background_change",
+        "object_removal",
+        "color_change",
+    }
     assert all(row["seconds"] == "30" and row["rater"].startswith("r-") for row in rows)
 
 
@@ -212,7 +216,7 @@ def test_downloads_without_their_key_are_refused_with_a_remedy(tmp_path: Path) -
     """Letters mean nothing without the study's database; the message says what to copy where."""
     download = {"format": "lmmscore ratings", "version": 1, "study": "no-such", "screens": []}
     (tmp_path / "one.json").write_text(json.dumps(download))
-    with pytest.raises(FileProblem, match="copy ratings.sqlite of the study"):
+    with pytest.raises(FileProblem, match=r"copy ratings\.sqlite of the study"):
         read_human_ratings([str(tmp_path)], Columns())
 
 

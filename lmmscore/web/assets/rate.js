@@ -22,6 +22,7 @@ function element(tag, properties = {}, ...children) {
 class RatingApp {
   constructor() {
     this.undoable = [];
+    this.leaving = false;
     this.at = 0;
     this.cell = { letter: "A", factor: 0 };
     this.viewer = new Viewer(find("screen"));
@@ -134,7 +135,7 @@ class RatingApp {
     this.drawEdits(screen);
     find("comment").value = screen.answers.comment;
     const lacking = missingCells(this.study, screen);
-    this.goTo(...(lacking[0] || [screen.slots[0].letter, this.study.factors[0].key]), false);
+    this.goTo(...(lacking[0] || [screen.slots[0].letter, ""]), false);
     this.drawProgress();
     this.refresh();
     this.preload();
@@ -255,8 +256,9 @@ class RatingApp {
   }
 
   currentCell() {
-    const { letter, factor } = this.cell;
-    const key = this.study.factors[factor].key;
+    if (this.pair) return null;
+    const { letter } = this.cell;
+    const key = this.factor.key;
     return find("edits").querySelector(`.cell[data-letter="${letter}"][data-factor="${key}"]`);
   }
 
@@ -270,6 +272,7 @@ class RatingApp {
   }
 
   move(columns, rows) {
+    if (this.pair) return;
     const letters = this.screen.slots.map((slot) => slot.letter);
     const count = letters.length;
     const column = (letters.indexOf(this.cell.letter) + columns + count) % count;
@@ -459,13 +462,15 @@ class RatingApp {
 
   async next() {
     const screen = this.screen;
-    if (!screen) return;
+    if (!screen || this.leaving) return;
     const lacking = missingCells(this.study, screen);
     if (lacking.length) {
       this.say(this.pair ? "Please choose one." : `${lacking.length} still to answer.`);
       if (!this.pair) this.goTo(...lacking[0]);
       return;
     }
+    // Keys pressed while the next screen is on its way must not change this one.
+    this.leaving = true;
     await this.guarded(async () => {
       const first = !screen.done;
       this.take(await this.store.next(screen, this.seconds()));
@@ -474,6 +479,7 @@ class RatingApp {
       if (first && closed.feedback) this.showFeedback(closed.feedback);
       else this.route();
     });
+    this.leaving = false;
   }
 
   back() {
@@ -699,7 +705,7 @@ class RatingApp {
   }
 
   keyDown(event) {
-    if (find("screen").hidden || document.querySelector("dialog[open]")) return;
+    if (this.leaving || find("screen").hidden || document.querySelector("dialog[open]")) return;
     if (event.target.matches("input, textarea, select")) {
       if (event.key === "Escape") this.currentCell()?.focus();
       return;
