@@ -177,8 +177,8 @@ def _with_scales(source: Source, dialog: Dialog | None) -> Source:
 
 
 def _bundled_dialogs() -> list[Dialog]:
-    from lmmscore.bundled import bundled
     from lmmscore.dialog import Dialog, load
+    from lmmscore.resources import bundled
 
     loaded = [load(str(path)) for path in sorted(bundled("dialogs").glob("*.yaml"))]
     return [dialog for dialog in loaded if isinstance(dialog, Dialog)]

@@ -14,11 +14,12 @@ from typing import TextIO
 
 import click
 
-from lmmscore.api import Hooks, Request, default_folder, play_request, watching
+from lmmscore.api import Hooks, play_request, watching
+from lmmscore.check import names_given_away
 from lmmscore.execution.base import Executor, StopRequested
-from lmmscore.inspection import names_given_away
 from lmmscore.judges import Bench
 from lmmscore.plan import Plan
+from lmmscore.request import Request, default_folder
 from lmmscore.run_folder import Run
 
 
@@ -71,7 +72,8 @@ async def _play(request: Request, on_folder: Callable[[Path], None] | None) -> R
         def start(runner: Executor, plan: Plan, bench: Bench) -> None:
             shown.on_start(runner, plan, bench)
             if on_folder is not None:
-                on_folder(request.out or default_folder(plan, bench.judge.name))
+                names = (plan.benchmark.name, plan.protocol.name, bench.judge.name)
+                on_folder(request.out or default_folder(*names))
 
         return await play_request(request, Hooks(shown.listeners, start))
 
@@ -97,7 +99,9 @@ def _on_signals(runner: Executor, close_display: Callable[[], None]) -> None:
         )
 
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    # A terminal that is closed asks for the same as Ctrl-C: save what there is.
+    hangup = [signal.SIGHUP] if hasattr(signal, "SIGHUP") else []
+    for number in (signal.SIGINT, signal.SIGTERM, *hangup):
         _install(loop, number, stop)
 
 

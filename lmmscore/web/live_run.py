@@ -10,12 +10,11 @@ import contextlib
 import csv
 import json
 import math
-import os
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ from lmmscore.judges.spending import Spending
 from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.plan import Plan, Unit, make_plan
 from lmmscore.records import OVERALL, Outcome
-from lmmscore.run_folder import Manifest, Run, lock_holder, open_run
+from lmmscore.run_folder import Manifest, Run, RunLock, open_run
 from lmmscore.scores import SCORE_COLUMNS, result_of, settled
 from lmmscore.session import Exchange, Played, Question, Session, spoken, steps_of
 
@@ -41,7 +40,7 @@ PACE_S = 300
 """The pace is that of the last minutes."""
 
 SILENCE_S = 60
-"""A run whose process is not found and that recorded nothing for so long is taken to be over."""
+"""A run that nobody holds and that recorded nothing for so long is taken to be over."""
 
 MOST_TEXT = 6_000
 """Characters of one message that are shown."""
@@ -61,10 +60,6 @@ class Limits:
 
 
 UnitKey = tuple[str, int, frozenset[str]]
-
-
-def _key(item: str, repeat: int, methods: tuple[str, ...] | list[str]) -> UnitKey:
-    return item, repeat, frozenset(methods)
 
 
 @dataclass
@@ -145,13 +140,29 @@ class LiveRun:
         self._forget()
 
     def _make_plan(self, manifest: Manifest) -> Plan:
-        whole = load_benchmark(Path(manifest.benchmark_file))
+        file = self.run.find_benchmark()
+        if file is None:
+            raise FileProblem(
+                f"{self.path}: its benchmark is not where it was ({manifest.benchmark_file}); "
+                "put it back, or beside the run"
+            )
+        root = self.run.find_pictures()
+        whole = load_benchmark(file, root)
         items = tuple(manifest.item_ids)
         if not items and manifest.items != len(whole.items):
             items = self._items_on_record()
         chosen = whole.select(items=items, methods=tuple(manifest.methods))
         protocol = manifest.protocol
-        return make_plan(whole, chosen, protocol, manifest.order, manifest.repeats, manifest.seed)
+        plan = make_plan(
+            whole,
+            chosen,
+            protocol,
+            manifest.order,
+            manifest.repeats,
+            manifest.seed,
+            manifest.order_rule,
+        )
+        return replace(plan, recorded_orders=self.run.orders())
 
     def _items_on_record(self) -> tuple[str, ...]:
         """Return the items of a run of an older version that judged a part of its benchmark."""
@@ -166,8 +177,13 @@ class LiveRun:
             if unit.shown:
                 calls = sum(len(steps_of(d, len(unit.shown))) for d in self._plan.protocol.dialogs)
                 progress = UnitProgress(unit, calls)
-                self._units[_key(unit.item.id, unit.repeat, unit.shown)] = progress
+                self._units[self._unit_key(unit.item.id, unit.repeat, unit.shown)] = progress
         self._rows = []
+
+    def _unit_key(self, item: str, repeat: int, shown: Sequence[str]) -> UnitKey:
+        """Return what tells units apart; one about all edits of an item is known by the item."""
+        covers_edits = self._plan.protocol.covers_edits
+        return item, repeat, frozenset(shown if covers_edits else ())
 
     # Looking
 
@@ -197,7 +213,7 @@ class LiveRun:
     def _take_record(self, line: str) -> None:
         try:
             record = json.loads(line)
-            key = _key(record["item"], record["repeat"], record["order"])
+            key = self._unit_key(record["item"], record["repeat"], record["order"])
         except (ValueError, KeyError, TypeError):
             return
         progress = self._units.get(key)
@@ -278,7 +294,7 @@ class LiveRun:
             "benchmark": manifest.benchmark,
             "dialog": manifest.dialog,
             "judge": manifest.judge,
-            "state": "stopped: interrupted" if self._abandoned() else manifest.state,
+            "state": "stopped: it was cut off" if self._abandoned() else manifest.state,
             "caution": manifest.caution,
             "report": (self.path / "scores.csv").is_file(),
             "totals": self._totals(),
@@ -291,10 +307,9 @@ class LiveRun:
         """Tell whether the run says that it is running although nobody writes it any more."""
         if self.run.manifest.state != "running":
             return False
-        holder = lock_holder(self.path)
-        if holder is not None and _is_alive(holder):
+        if RunLock.held(self.path):
             return False
-        # It may run on another machine: then its process is not found here, but its exchanges are.
+        # It may run on another machine, whose locks do not reach here; its exchanges do.
         where = "SELECT count(*) FROM exchange WHERE recorded_at > ?"
         recent = self._query([(where, [_ago(SILENCE_S)])])
         begun = _seconds_since(self.run.manifest.started)
@@ -318,7 +333,7 @@ class LiveRun:
         running = len(self._under_way())
         left = sum(max(1, each.calls - each.answered) for each in units if not each.finished)
         made = self._ledger_totals()
-        lately = min(PACE_S, max(1.0, _seconds_since(self.run.manifest.started)))
+        lately = max(1.0, _seconds_since(made.pop("recent_since") or ""))
         pace = made.pop("recent_calls") / lately
         spent = self._spent(made["cost_usd"])
         per_call = made["cost_usd"] / made["calls"] if made["calls"] else 0.0
@@ -361,9 +376,9 @@ class LiveRun:
             # Shared with other runs: only what came since this one began can be its own.
             where += " AND recorded_at >= ?"
             own.append(self.run.manifest.started)
-        recent = "count(*), total(prompt_tokens) + total(completion_tokens)"
+        recent = "count(*), total(prompt_tokens) + total(completion_tokens), min(recorded_at)"
         empty = dict.fromkeys(names, 0) | dict.fromkeys(
-            ("recent_calls", "calls_minute", "tokens_minute"), 0
+            ("recent_calls", "recent_since", "calls_minute", "tokens_minute"), 0
         )
         rows = self._query(
             [
@@ -384,6 +399,7 @@ class LiveRun:
         found = dict(zip(names, whole, strict=True))
         return found | {
             "recent_calls": pace[0],
+            "recent_since": pace[2],
             "calls_minute": minute[0],
             "tokens_minute": minute[1],
         }
@@ -573,16 +589,6 @@ def _seconds_since(moment: str) -> float:
         return (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()
     except (ValueError, TypeError):
         return math.inf
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def _finite(value: float | None) -> float | None:

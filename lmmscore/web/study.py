@@ -18,7 +18,7 @@ from lmmscore.benchmark import Benchmark
 from lmmscore.errors import BenchmarkError, FileProblem, LmmscoreError, nearest
 from lmmscore.plan import Protocol, make_plan
 from lmmscore.scales import Factor, Scale, show
-from lmmscore.yamlfile import load_yaml, read_text, validate
+from lmmscore.yaml_files import load_yaml, read_text, validate
 
 VERSION = 1
 """Of the format in which a study is kept."""

@@ -1,8 +1,8 @@
 import { startTheme } from "./theme.js";
 
 const find = (id) => document.getElementById(id);
-const trouble = ["refused", "filtered", "truncated", "unreadable", "failed", "unjudged"];
-const letters = { refused: "R", filtered: "F", truncated: "T", unreadable: "?", failed: "!", unjudged: "·" };
+const trouble = ["refused", "filtered", "truncated", "unreadable", "failed"];
+const letters = { refused: "R", filtered: "F", truncated: "T", unreadable: "?", failed: "!" };
 const known = {};
 
 function element(tag, properties = {}, ...children) {
