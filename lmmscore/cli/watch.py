@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import FilePath
+from lmmscore.cli.options import FilePath, take_judge_options
 
 if TYPE_CHECKING:
     from lmmscore.web.live_run import LiveRun
@@ -157,7 +157,7 @@ def report_of(run: Path) -> Path:
 
 
 def _given(line: str) -> dict[str, Any]:
-    """Return the options of the `lmmscore run` that made the run; nothing where it was made otherwise."""
+    """Return the judge's options of the `lmmscore run` that made the run; none where it was made otherwise."""
     from lmmscore.cli.run import command as run_command
 
     try:
@@ -167,4 +167,4 @@ def _given(line: str) -> dict[str, Any]:
         context = run_command.make_context("run", words[2:], resilient_parsing=True)
     except (ValueError, click.ClickException):
         return {}
-    return dict(context.params)
+    return take_judge_options(dict(context.params))

@@ -25,7 +25,7 @@ from lmmscore.csvsafe import restore
 from lmmscore.errors import FileProblem, ImageProblem, LedgerError, LmmscoreError
 from lmmscore.execution.base import asked
 from lmmscore.images import Pictures
-from lmmscore.judges.spending import Spending
+from lmmscore.judges.budget import Spending
 from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.plan import Plan, Unit, make_plan
 from lmmscore.records import OVERALL, Outcome
