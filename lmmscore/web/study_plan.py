@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
@@ -20,10 +19,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SECONDS_PER_SCREEN = 20.0
-SECONDS_PER_SCORE = 5.0
+SECONDS_PER_SCORE = 3.0
 """Assumed until there are measured times: to look at a screen, and to give one score."""
 
-INTRODUCTION_S = 180.0
+INTRODUCTION_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +126,10 @@ def plan_lines(plan: StudyPlan, study: Study) -> list[str]:
     basis = "measured" if plan.measured else "assumed until there are answers"
     lines = [
         f"screens        {plan.screens}, each with {per}; {plan.edits} edits",
-        f"raters         {plan.raters}, so that each edit is rated {study.raters_per_edit} times",
+        f"raters         {plan.raters}, so that each edit is rated by {study.raters_per_edit}",
         f"per rater      {plan.screens_per_rater} screens, about "
-        f"{math.ceil(plan.minutes_per_rater)} minutes ({basis})",
-        f"in all         {plan.hours_in_all:.1f} hours of raters' time",
+        f"{max(1, round(plan.minutes_per_rater))} minutes ({basis})",
+        f"in all         {_time_in_all(plan.hours_in_all)} of raters' time",
     ]
     if study.checks:
         lines.append(f"checks         {', '.join(study.checks)}")
@@ -139,6 +138,10 @@ def plan_lines(plan: StudyPlan, study: Study) -> list[str]:
         lines += [f"  {text}" for power in plan.powers for text in power.statements[:2]]
         lines += _raters_lines(plan.powers)
     return lines
+
+
+def _time_in_all(hours: float) -> str:
+    return f"{hours:.1f} hours" if hours >= 1.5 else f"{round(hours * 60)} minutes"
 
 
 def _raters_lines(powers: Sequence[Power]) -> list[str]:

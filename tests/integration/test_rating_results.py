@@ -264,7 +264,7 @@ def test_the_plan_uses_ratings_that_are_there(rated: Path) -> None:
     done = CliRunner().invoke(command, words, catch_exceptions=False)
     plan = json.loads(done.stdout)
     assert plan["measured"] and plan["power_basis"] == "the ratings so far"
-    assert plan["minutes_per_rater"] == pytest.approx((180 + 12 * 30) / 60)
+    assert plan["minutes_per_rater"] == pytest.approx((120 + 12 * 30) / 60)
     assert plan["powers"][0]["repeats"] == 3
 
 
