@@ -1,6 +1,7 @@
-"""Photograph the rating page and the live page for the documentation. `python docs/scripts/web_pictures.py`.
+"""Photograph the rating page and the live page for the documentation.
 
-The scores on the pictures are typed by this script to show the page; they are no ratings.
+Run as `python docs/scripts/web_pictures.py`. The scores on the pictures are typed by this script to
+show the page; they are no ratings.
 """
 
 from __future__ import annotations

@@ -25,62 +25,160 @@ if TYPE_CHECKING:
 
 @click.command("rate")
 @click.argument("benchmark", type=FilePath(path_type=Path))
-@click.option("--dialog", "-d", default="lmm-score", show_default=True,
-              help="Whose factors, scales and pictures raters get: a name or a file.")  # fmt: skip
-@click.option("--out", "-o", type=FilePath(path_type=Path),
-              help="Folder of the study  [default: ratings/BENCHMARK-DIALOG]")  # fmt: skip
-@click.option("--raters-per-edit", type=click.IntRange(1, 1000), default=3, show_default=True,
-              help="How many raters judge each edit.")  # fmt: skip
-@click.option("--items-per-rater", type=click.IntRange(1),
-              help="Screens in a rater's share, checks not counted.  [default: all]")  # fmt: skip
-@click.option("--checks", is_flag=False, flag_value="source,failure,repeat", default=None,
-              metavar="[KIND,...]",
-              help="Hidden checks: source, failure, repeat; all three if none is named.")  # fmt: skip
-@click.option("--practice", type=FilePath(path_type=Path), metavar="FILE",
-              help="Items to practise on, with the scores expected.")  # fmt: skip
-@click.option("--instructions", type=FilePath(path_type=Path), metavar="FILE",
-              help="What raters read and agree to first, in Markdown.")  # fmt: skip
-@click.option("--completion-code", callback=filled, default="", metavar="CODE",
-              help="Shown at the end, the same for everyone.  [default: one per rater]")  # fmt: skip
+@click.option(
+    "--dialog",
+    "-d",
+    default="lmm-score",
+    show_default=True,
+    help="Whose factors, scales and pictures raters get: a name or a file.",
+)
+@click.option(
+    "--out",
+    "-o",
+    type=FilePath(path_type=Path),
+    help="Folder of the study  [default: ratings/BENCHMARK-DIALOG]",
+)
+@click.option(
+    "--raters-per-edit",
+    type=click.IntRange(1, 1000),
+    default=3,
+    show_default=True,
+    help="How many raters judge each edit.",
+)
+@click.option(
+    "--items-per-rater",
+    type=click.IntRange(1),
+    help="Screens in a rater's share, checks not counted.  [default: all]",
+)
+@click.option(
+    "--checks",
+    is_flag=False,
+    flag_value="source,failure,repeat",
+    default=None,
+    metavar="[KIND,...]",
+    help="Hidden checks: source, failure, repeat; all three if none is named.",
+)
+@click.option(
+    "--practice",
+    type=FilePath(path_type=Path),
+    metavar="FILE",
+    help="Items to practise on, with the scores expected.",
+)
+@click.option(
+    "--instructions",
+    type=FilePath(path_type=Path),
+    metavar="FILE",
+    help="What raters read and agree to first, in Markdown.",
+)
+@click.option(
+    "--completion-code",
+    callback=filled,
+    default="",
+    metavar="CODE",
+    help="Shown at the end, the same for everyone.  [default: one per rater]",
+)
 @click.option("--task", "tasks", multiple=True, help="Only this task category; may be repeated.")
 @click.option("--item", "items", multiple=True, help="Only this item; may be repeated.")
 @click.option("--method", "methods", multiple=True, help="Only this method; may be repeated.")
-@click.option("--setting", "settings", multiple=True, metavar="NAME=CHOICE",
-              help="A setting of the dialog, for example against=source.")  # fmt: skip
-@click.option("--max-side", "max_side_px", type=click.IntRange(16), default=1024, show_default=True,
-              help="Longest side of a picture, in pixels.")  # fmt: skip
+@click.option(
+    "--setting",
+    "settings",
+    multiple=True,
+    metavar="NAME=CHOICE",
+    help="A setting of the dialog, for example against=source.",
+)
+@click.option(
+    "--max-side",
+    "max_side_px",
+    type=click.IntRange(16),
+    default=1024,
+    show_default=True,
+    help="Longest side of a picture, in pixels.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the orders.")
-@click.option("--raters", type=click.IntRange(1, 10_000),
-              help="How many personal links there are.  [default: as many as needed]")  # fmt: skip
-@click.option("--valid-days", type=click.IntRange(1, 3650), default=90, show_default=True,
-              help="How long a new link works.")  # fmt: skip
-@click.option("--open", "open_registration", is_flag=True,
-              help="Let anyone with the address take part, for example by ?PROLIFIC_PID=.")  # fmt: skip
+@click.option(
+    "--raters",
+    type=click.IntRange(1, 10_000),
+    help="How many personal links there are.  [default: as many as needed]",
+)
+@click.option(
+    "--valid-days",
+    type=click.IntRange(1, 3650),
+    default=90,
+    show_default=True,
+    help="How long a new link works.",
+)
+@click.option(
+    "--open",
+    "open_registration",
+    is_flag=True,
+    help="Let anyone with the address take part, for example by ?PROLIFIC_PID=.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65_535), default=8040, show_default=True,
-              help="Port to listen on; 0 takes any.")  # fmt: skip
-@click.option("--public", callback=filled, default="", metavar="URL",
-              help="Address raters see, where a reverse proxy stands before the page.")  # fmt: skip
-@click.option("--static", type=FilePath(path_type=Path), metavar="DIR",
-              help="Write the page as a folder instead of serving it.")  # fmt: skip
-@click.option("--post", callback=filled, default="", metavar="URL",
-              help="With --static: where the page sends answers, besides keeping them.")  # fmt: skip
-@click.option("--plan", "only_plan", is_flag=True,
-              help="Only say how many raters and minutes it takes.")  # fmt: skip
-@click.option("--pilot", callback=filled, default="", metavar="RUN",
-              help="With --plan: a run whose scores say how far methods are apart.")  # fmt: skip
-@click.option("--export", "exports", type=FilePath(path_type=Path), multiple=True,
-              metavar="FILE", help="Write the ratings to a .csv or .json file.")  # fmt: skip
-@click.option("--downloads", type=FilePath(path_type=Path, exists=True, file_okay=False),
-              metavar="DIR", help="With --export: answers downloaded from a static page.")  # fmt: skip
-@click.option("--withdraw", callback=filled, multiple=True, metavar="RATER",
-              help="Delete a rater and all their answers, by id, link or Prolific id.")  # fmt: skip
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=8040,
+    show_default=True,
+    help="Port to listen on; 0 takes any.",
+)
+@click.option(
+    "--public",
+    callback=filled,
+    default="",
+    metavar="URL",
+    help="Address raters see, where a reverse proxy stands before the page.",
+)
+@click.option(
+    "--static",
+    type=FilePath(path_type=Path),
+    metavar="DIR",
+    help="Write the page as a folder instead of serving it.",
+)
+@click.option(
+    "--post",
+    callback=filled,
+    default="",
+    metavar="URL",
+    help="With --static: where the page sends answers, besides keeping them.",
+)
+@click.option(
+    "--plan", "only_plan", is_flag=True, help="Only say how many raters and minutes it takes."
+)
+@click.option(
+    "--pilot",
+    callback=filled,
+    default="",
+    metavar="RUN",
+    help="With --plan: a run whose scores say how far methods are apart.",
+)
+@click.option(
+    "--export",
+    "exports",
+    type=FilePath(path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help="Write the ratings to a .csv or .json file.",
+)
+@click.option(
+    "--downloads",
+    type=FilePath(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="With --export: answers downloaded from a static page.",
+)
+@click.option(
+    "--withdraw",
+    callback=filled,
+    multiple=True,
+    metavar="RATER",
+    help="Delete a rater and all their answers, by id, link or Prolific id.",
+)
 @json_flag
 def command(benchmark: Path, **options: Any) -> None:
     """Collect human ratings of BENCHMARK with the factors and scales of a dialog.
 
-    Serves a page with one link per rater until Ctrl-C; the same command again goes on where it stopped. Raters see
-    neither method names nor file names.
+    Serves a page with one link per rater until Ctrl-C; the same command again resumes where it
+    stopped. Raters see neither method names nor file names.
     """
     from lmmscore.benchmark import load_benchmark
     from lmmscore.plan import load_protocol

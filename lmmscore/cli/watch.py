@@ -30,13 +30,18 @@ PORT = 8041
 @click.command("watch")
 @click.argument("run", type=FilePath(path_type=Path))
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65_535), default=PORT, show_default=True,
-              help="Port to listen on; 0 takes any.")  # fmt: skip
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=PORT,
+    show_default=True,
+    help="Port to listen on; 0 takes any.",
+)
 def command(run: Path, host: str, port: int) -> None:
     """Show how the run in folder RUN is getting on, on a web page that only reads.
 
-    The page lives off the run's folder and its ledger, during the run and after it. Either may be stopped and started
-    again; the link stays the same.
+    The page lives off the run's folder and its ledger, during the run and after it. Either may be
+    stopped and started again; the link stays the same.
     """
     open_live(run)
     logging.basicConfig(format="%(levelname)s %(name)s %(message)s")
@@ -55,7 +60,7 @@ async def _watch(run: Path, host: str, port: int) -> None:
 
 
 class WatchAlongside:
-    """The page beside a run in the foreground: in a thread of its own, so that neither holds up the other."""
+    """The page beside a run in the foreground, in a thread of its own: neither holds up the other."""
 
     def __init__(self) -> None:
         self._stopped = asyncio.Event()
@@ -143,7 +148,7 @@ def open_live(run: Path) -> LiveRun:
 
 
 def report_of(run: Path) -> Path:
-    """Return the report of a run: the one in its folder, or one made elsewhere, for the folder is only read."""
+    """Return the report of a run: from its folder, or made elsewhere, for the folder is only read."""
     from lmmscore.report.page import Wish, write_report
     from lmmscore.report.page.judged import Judged
     from lmmscore.run_folder import open_run
@@ -157,7 +162,7 @@ def report_of(run: Path) -> Path:
 
 
 def _given(line: str) -> dict[str, Any]:
-    """Return the judge's options of the `lmmscore run` that made the run; none where it was made otherwise."""
+    """Return the judge's options of the `lmmscore run` that made the run, as far as one did."""
     from lmmscore.cli.run import command as run_command
 
     try:

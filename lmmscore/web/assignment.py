@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -37,8 +38,8 @@ class Slot:
 def slots_for(study: Study, rater: str, screens: int) -> list[Slot]:
     """Return the places of a rater's share, the same whenever it is asked for.
 
-    Where all edits of an item are on one screen, a hidden source or failure stands among them. Otherwise it is
-    a screen of its own.
+    Where all edits of an item are on one screen, a hidden source or failure stands among them;
+    otherwise it is a screen of its own.
     """
     rng = random.Random(f"{study.id} {rater} slots")
     times = max(1, math.ceil(screens / SCREENS_PER_CHECK)) if screens else 0
@@ -86,14 +87,21 @@ def choose_subject(
     wanted: int,
     rng: random.Random,
 ) -> Subject | None:
-    """Return what this rater judges next: the least covered, by lot among equals; None when all is covered."""
+    """Return what this rater judges next: the least covered, by lot among equals.
+
+    None when all is covered.
+    """
     seen = set(had)
-    open_ones = [s for s in subjects if s not in seen and coverage.get(s, 0) < wanted]
-    if not open_ones:
+    by_coverage: dict[int, list[Subject]] = defaultdict(list)
+    for subject in subjects:
+        covered = coverage.get(subject, 0)
+        if subject not in seen and covered < wanted:
+            by_coverage[covered].append(subject)
+    if not by_coverage:
         return None
-    least = min(coverage.get(subject, 0) for subject in open_ones)
-    equals = [subject for subject in open_ones if coverage.get(subject, 0) == least]
-    # Two edits of one item in a row would be compared, which a dialog about one edit does not ask for.
+
+    equals = by_coverage[min(by_coverage)]
+    # Two edits of one item in a row would be compared, which a dialog about one edit does not ask.
     last = had[-1].item if had else ""
     elsewhere = [subject for subject in equals if subject.item != last]
     return rng.choice(elsewhere or equals)
@@ -108,7 +116,7 @@ def choose_repeat(had: Sequence[Subject], rng: random.Random) -> Subject | None:
 def order_on_screen(
     study: Study, subject: Subject, number: int, times: int, slot: Slot, rng: random.Random
 ) -> tuple[ShownEdit, ...]:
-    """Return what stands at A, B, C …: balanced over the times this subject is shown, checks by lot.
+    """Return what stands at A, B, C …: balanced over the times a subject is shown, checks by lot.
 
     `number` is the subject's place in the study; `times` how often it was shown before.
     """

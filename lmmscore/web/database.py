@@ -1,7 +1,7 @@
-"""The answers of a study, in SQLite: an answer is on the disk before the page says that it is saved.
+"""The answers of a study, in SQLite: on the disk before the page says that they are saved.
 
-Neither addresses nor browsers of raters are kept. A rater is a random id; an outside id, such as Prolific's, is kept
-only as a keyed digest, so that the same person finds their own place again.
+Neither addresses nor browsers of raters are kept. A rater is a random id; an outside id, such as
+Prolific's, is kept only as a keyed digest, so that the same person finds their own place again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ APPLICATION_ID = 0x6C6D6D72  # "lmmr"
 FILE_NAME = "ratings.sqlite"
 
 PENDING_S = 3600
-"""A screen that was given out counts as covered for so long; then its rater is taken to have left."""
+"""A screen that was given out counts as covered for so long; then its rater seems to have left."""
 
 _SCHEMA = """
 CREATE TABLE study (
@@ -115,7 +115,7 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RaterAnswer:
     """One answer as the page sent it. The last one of its kind, slot and factor counts."""
 
     assignment: str
@@ -255,7 +255,7 @@ class RatingDatabase:
             )
 
     def withdraw(self, rater: Rater) -> int:
-        """Delete a rater and every answer of theirs, also from free pages of the file; return how many."""
+        """Delete a rater and every answer of theirs, free pages included; return how many."""
         count = self._rows(
             "SELECT count(*) FROM answer JOIN assignment ON assignment = id WHERE rater = ?",
             (rater.id,),
@@ -287,7 +287,7 @@ class RatingDatabase:
         ]
 
     def counts(self) -> tuple[dict[Subject, int], dict[Subject, int]]:
-        """Return, for each subject, by how many raters it is covered, and how often it was ever shown.
+        """Return by how many raters each subject is covered, and how often it was ever shown.
 
         Covered is what is answered, or was given out a short while ago.
         """
@@ -342,7 +342,7 @@ class RatingDatabase:
 
     # Answers
 
-    def save(self, answer: Answer, seconds: float, limit: int) -> bool:
+    def save(self, answer: RaterAnswer, seconds: float, limit: int) -> bool:
         """Keep an answer; durable on return. False where the screen has `limit` answers already."""
         with self._writing() as connection:
             row = connection.execute(
@@ -369,7 +369,7 @@ class RatingDatabase:
             )
         return True
 
-    def answers(self, rater: Rater | None = None) -> dict[str, list[Answer]]:
+    def answers(self, rater: Rater | None = None) -> dict[str, list[RaterAnswer]]:
         """Return the answers that count, by assignment, in the order they were given."""
         where = "WHERE rater = ?" if rater else ""
         rows = self._rows(
@@ -377,9 +377,9 @@ class RatingDatabase:
             f"JOIN assignment ON assignment = id {where} ORDER BY seq",
             (rater.id,) if rater else (),
         )
-        last: dict[str, dict[tuple[str, str, str], Answer]] = {}
+        last: dict[str, dict[tuple[str, str, str], RaterAnswer]] = {}
         for row in rows:
-            answer = Answer(*row)
+            answer = RaterAnswer(*row)
             of_screen = last.setdefault(answer.assignment, {})
             of_screen[answer.kind, answer.slot, answer.factor] = answer
         return {name: list(of_screen.values()) for name, of_screen in last.items()}
@@ -414,7 +414,7 @@ class RatingDatabase:
 
 
 def open_study(folder: Path, study: Study) -> RatingDatabase:
-    """Begin a study in a folder, or go on with it. Raises where it holds answers to other questions."""
+    """Begin a study in a folder, or resume it. Raises where it holds answers to other questions."""
     database = RatingDatabase(folder / FILE_NAME)
     try:
         if not database.begun:

@@ -28,7 +28,8 @@ async def hosted(app: web.Application, host: str, port: int) -> AsyncIterator[st
             await site.start()
         except OSError as error:
             raise LmmscoreError(
-                f"cannot listen on {host} port {port} ({error.strerror or error}); choose another --port"
+                f"cannot listen on {host} port {port} ({error.strerror or error}); "
+                "choose another --port"
             ) from error
         bound = runner.addresses[0]
         named = f"[{bound[0]}]" if ":" in str(bound[0]) else bound[0]
@@ -71,6 +72,6 @@ def add_headers(response: web.StreamResponse) -> None:
 
 
 def log_failure(request: web.Request) -> None:
-    """Log an error of ours with its traceback, without the address or the token of whoever met it."""
+    """Log an error of ours with its traceback, but no address and no token of a rater."""
     route = request.match_info.route.resource
     _log.exception("%s %s failed", request.method, route.canonical if route else "?")

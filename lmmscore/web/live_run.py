@@ -1,7 +1,7 @@
 """What a run has done so far, read from its folder and its ledger alone. Nothing is written.
 
-Finished units stand in the files that the run appends to. Those under way are followed through the ledger: a session is
-a value, so the replies recorded for it say exactly how far it is.
+Finished units stand in the files that the run appends to. Those under way are followed through the
+ledger: a session is a value, so the replies recorded for it say exactly how far it is.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from lmmscore.scores import SCORE_COLUMNS, result_of, settled
 from lmmscore.session import Exchange, Played, Question, Session, spoken, steps_of
 
 WINDOW = 256
-"""Units under way are looked for among so many that are not finished yet: a run keeps the order of its plan."""
+"""Units under way are looked for among so many unfinished ones: a run keeps the order of its plan."""
 
 PACE_S = 300
 """The pace is that of the last minutes."""
@@ -94,7 +94,7 @@ class UnitProgress:
 
 
 class _Tail:
-    """Whole lines appended to a file since the last look; begins again where the file was replaced."""
+    """Whole lines appended to a file since the last look; all of them where it was replaced."""
 
     def __init__(self) -> None:
         self._path: Path | None = None
@@ -450,13 +450,16 @@ class LiveRun:
 
         Sessions may open with the same words, which are asked once for all of them.
         """
-        begun = [each for each in self._units.values() if each.answered and not each.taken]
-        asked_by = Counter(exchange.key for each in begun for exchange in each.all_exchanges)
-        return [
-            each
-            for each in begun
-            if not each.finished and asked_by[each.all_exchanges[-1].key] == 1
-        ]
+        last: dict[str, UnitProgress] = {}
+        asked_by: Counter[str] = Counter()
+        for each in self._units.values():
+            if each.taken or not each.answered:
+                continue
+            keys = [exchange.key for exchange in each.all_exchanges]
+            asked_by.update(keys)
+            if not each.finished:
+                last[keys[-1]] = each
+        return [each for key, each in last.items() if asked_by[key] == 1]
 
     def _ends(
         self, found: Mapping[tuple[str, str], tuple[str, float | None]]
@@ -470,7 +473,7 @@ class LiveRun:
         return (low, high) if high > low else (low, low + 1)
 
     def _board_of(self, rows: list[list[str]]) -> dict[str, Any] | None:
-        """Return the ranking so far; made again only when there is something new, and not too often."""
+        """Return the ranking so far; made again when there is something new, and not too often."""
         scored = sum(1 for row in rows if row[7] == _SCORED)
         before, at = self._board_at
         if scored == before or (time.monotonic() - at < 3 and before > 0):

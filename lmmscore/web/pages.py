@@ -41,7 +41,7 @@ _POLICY = {
 
 
 def security_headers() -> dict[str, str]:
-    """Return what every response carries: nothing runs but our own files, nothing is kept or referred."""
+    """Return what every response carries: nothing runs but our own files, nothing is kept."""
     policy = "; ".join(f"{name} {value}" for name, value in _POLICY.items())
     return {**_ALWAYS, "Content-Security-Policy": policy}
 

@@ -16,7 +16,7 @@ MIME = "image/webp"
 
 
 class PictureFolder:
-    """Re-encoded pictures of a study, kept beside its database so that a restart need not make them again."""
+    """Re-encoded pictures of a study, kept beside its database for the next start."""
 
     def __init__(self, folder: Path, max_side_px: int) -> None:
         self._folder = folder

@@ -1,4 +1,4 @@
-"""What a rater is shown and may answer. Nothing here names a method, an item or a file to the page."""
+"""What a rater is shown and may answer. The page hears of no method, no item id and no file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lmmscore.web.assignment import (
     order_on_screen,
     slots_for,
 )
-from lmmscore.web.database import Answer, Assignment, Rater, RatingDatabase
+from lmmscore.web.database import Assignment, Rater, RaterAnswer, RatingDatabase
 from lmmscore.web.study import (
     CHOICES,
     PracticeItem,
@@ -51,7 +51,7 @@ LABELS = {"source": "Source", "reference": "Reference", "marked": "Marked source
 
 
 class AnswerRefused(LmmscoreError):
-    """An answer, or a link, that cannot be taken. The status is HTTP's; the code is for the page."""
+    """An answer or a link that cannot be taken. The status is HTTP's; the code is for the page."""
 
     def __init__(self, status: int, code: str, text: str) -> None:
         super().__init__(text)
@@ -194,7 +194,7 @@ class RatingStudy:
             "code": rater.code if finished and given else "",
         }
 
-    def screen(self, assignment: Assignment, answers: Sequence[Answer]) -> dict[str, Any]:
+    def screen(self, assignment: Assignment, answers: Sequence[RaterAnswer]) -> dict[str, Any]:
         """Return one screen with its answers. Pictures go by random names, edits by letters."""
         item = self.items[assignment.subject.item]
         names = letters(len(assignment.shown))
@@ -251,14 +251,14 @@ class RatingStudy:
                 return each
         raise AnswerRefused(403, "not-yours", "This screen is not among yours. Please reload.")
 
-    def _checked(self, assignment: Assignment, sent: Mapping[str, Any]) -> Answer:
+    def _checked(self, assignment: Assignment, sent: Mapping[str, Any]) -> RaterAnswer:
         nonce = str(sent.get("nonce") or "")
         if not 8 <= len(nonce) <= 64:
             raise AnswerRefused(400, "malformed", "The answer is not understood.")
         kind, slot, factor, value = checked_answer(self.study, sent)
         if slot and slot not in letters(len(assignment.shown)):
             raise AnswerRefused(422, "no-such-edit", "There is no such edit on this screen.")
-        return Answer(assignment.id, kind, slot, factor, value, f"{assignment.id}:{nonce}")
+        return RaterAnswer(assignment.id, kind, slot, factor, value, f"{assignment.id}:{nonce}")
 
     def advance(self, rater: Rater, sent: Any) -> dict[str, Any]:
         """Close a screen that is fully answered, and return the state with the next one."""
@@ -272,7 +272,7 @@ class RatingStudy:
         self.database.touch(assignment, _seconds(sent.get("seconds")), done=True)
         return self.state(rater)
 
-    def _missing(self, assignment: Assignment, answers: Sequence[Answer]) -> list[str]:
+    def _missing(self, assignment: Assignment, answers: Sequence[RaterAnswer]) -> list[str]:
         told = answers_for_page(answers)
         if self.study.covers == "pair":
             unable = any(told["unable"].values())
@@ -289,8 +289,8 @@ class RatingStudy:
             ]
         return lacking
 
-    def _feedback(self, assignment: Assignment, answers: Sequence[Answer]) -> dict[str, Any]:
-        """Return what to tell a rater after practice: where an answer was outside what is expected."""
+    def _feedback(self, assignment: Assignment, answers: Sequence[RaterAnswer]) -> dict[str, Any]:
+        """Return what to tell a rater after practice: which answers were not as expected."""
         practice = next(p for p in self.study.practice if p.item == assignment.subject.item)
         told = answers_for_page(answers)
         remarks = []
@@ -310,7 +310,7 @@ class RatingStudy:
     # Pictures
 
     def picture(self, rater: Rater, name: str) -> PictureWanted:
-        """Return what a picture is made from. Raises AnswerRefused unless it is on the rater's screens."""
+        """Return what a picture is made from. Raises AnswerRefused unless this rater may see it."""
         found = self.database.picture(name)
         if found is None or not self._may_see(rater, found):
             raise AnswerRefused(404, "no-picture", "There is no such picture.")
@@ -326,17 +326,18 @@ class RatingStudy:
 
     def _may_see(self, rater: Rater, picture: tuple[str, str, str, str]) -> bool:
         item, kind, method, check = picture
+        wanted = (kind if kind == "edit" else check, method)
         for each in self.database.assignments(rater):
             if each.subject.item != item:
                 continue
             if kind != "edit" and not check:
                 return True
-            if ShownEdit("edit" if kind == "edit" else check, method) in each.shown:  # type: ignore[arg-type]
+            if any((shown.kind, shown.method) == wanted for shown in each.shown):
                 return True
         return False
 
 
-def answers_for_page(answers: Sequence[Answer]) -> dict[str, Any]:
+def answers_for_page(answers: Sequence[RaterAnswer]) -> dict[str, Any]:
     """Return the answers of a screen as the page keeps them."""
     told: dict[str, Any] = {"scores": {}, "unable": {}, "choice": None, "comment": ""}
     for answer in answers:
@@ -352,7 +353,7 @@ def answers_for_page(answers: Sequence[Answer]) -> dict[str, Any]:
 
 
 def checked_answer(study: Study, sent: Any) -> tuple[str, str, str, str | None]:
-    """Return kind, slot, factor and value of an answer. Raises AnswerRefused for what cannot be one."""
+    """Return kind, slot, factor and value of an answer. Raises AnswerRefused where it is none."""
     if not isinstance(sent, dict):
         raise AnswerRefused(400, "malformed", "The answer is not understood.")
     kind, slot, factor = (str(sent.get(name) or "") for name in ("kind", "slot", "factor"))

@@ -1,4 +1,4 @@
-"""The rating page as a server: one link per rater, every answer on the disk before it is called saved."""
+"""The rating page as a server: one link per rater, answers on the disk before they are called saved."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class RatingPage:
         self._rating = rating
         self._pictures = pictures
         self._doors = doors
-        # One thread for the database: assignments are made one after the other, never twice at once.
+        # One thread for the database: assignments are made one after the other.
         self._desk = ThreadPoolExecutor(1, thread_name_prefix="ratings")
         self._painters = ThreadPoolExecutor(2, thread_name_prefix="pictures")
 
@@ -186,7 +186,7 @@ async def _guard(request: web.Request, handler: Any) -> web.StreamResponse:
         log_failure(request)
         response = _trouble(request, 503, "not-now", SAFE)
     except Exception:
-        # The border: whatever it is, a rater hears of it in words and its traceback goes to our log.
+        # The border: whatever it is, a rater hears of it in words; its traceback goes to our log.
         log_failure(request)
         response = _trouble(request, 500, "our-fault", SAFE)
     add_headers(response)

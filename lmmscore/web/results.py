@@ -1,7 +1,7 @@
 """Ratings as they leave a study: tables, checks, and how steady each rater is.
 
-Rows come from a study's database, from downloads of a static page together with the key in that database, or from an
-earlier export. What a check found is told beside the ratings; nobody is dropped for it.
+Rows come from a study's database, from downloads of a static page together with the key in that
+database, or from an earlier export. What a check found is told beside the ratings; nobody is dropped.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from lmmscore.errors import FileProblem
 from lmmscore.web.assignment import ShownEdit
 from lmmscore.web.database import (
     FILE_NAME,
-    Answer,
     Assignment,
+    RaterAnswer,
     RatingDatabase,
     is_rating_database,
 )
@@ -80,7 +80,7 @@ _NUMBERS = {"score": float, "position": int, "seconds": float, "checks_failed": 
 def rows_of(
     study: Study,
     assignments: Iterable[Assignment],
-    answers: Mapping[str, Sequence[Answer]],
+    answers: Mapping[str, Sequence[RaterAnswer]],
 ) -> list[RatingRow]:
     """Return every answer as a row, checks marked and judged."""
     rows: list[RatingRow] = []
@@ -96,7 +96,7 @@ def rows_of(
 
 
 def _screen_rows(
-    study: Study, assignment: Assignment, answers: Sequence[Answer]
+    study: Study, assignment: Assignment, answers: Sequence[RaterAnswer]
 ) -> list[RatingRow]:
     told = answers_for_page(answers)
     common = {
@@ -171,8 +171,8 @@ def _pair_rows(
 def check_failed(study: Study, check: str, scores: Mapping[str, str | None]) -> bool | None:
     """Tell whether a check was failed; None where it cannot be, or is not answered.
 
-    An obvious failure is failed by a mean above the middle of the scale. The unedited source is failed where
-    every factor is above the middle: someone who compares with the instruction finds something undone.
+    An obvious failure is failed by a mean above the middle of the scale; the unedited source, where
+    every factor is above it: someone who compares with the instruction finds something undone.
     """
     if check not in ("source", "failure"):
         return None
@@ -237,7 +237,7 @@ def to_json(study: Study, rows: Sequence[RatingRow]) -> str:
 
 
 def read_human_ratings(paths: Sequence[str | Path], columns: Columns) -> HumanRatings:
-    """Return human ratings of any kind: ours in every form, and all that `lmmscore.ratings` reads."""
+    """Return human ratings of any kind: ours in every form, and what `lmmscore.ratings` reads."""
     import pandas as pd
 
     from lmmscore.ratings import RATING_COLUMNS, HumanRatings, read_ratings
@@ -365,7 +365,7 @@ def _downloads_in(folder: Path, notes: list[str]) -> list[RatingRow] | None:
 def _resolved(
     downloads: Mapping[Path, Mapping[str, Any]], folder: Path, notes: list[str]
 ) -> list[RatingRow]:
-    """Return the rows of downloads, with the key from letters to methods that the study's owner has."""
+    """Return the rows of downloads, by the key from letters to methods of the study's owner."""
     by_study: dict[str, dict[Path, Mapping[str, Any]]] = defaultdict(dict)
     for path, loaded in downloads.items():
         by_study[str(loaded.get("study"))][path] = loaded
@@ -380,7 +380,7 @@ def _resolved(
 
 
 def find_key(study: str, folder: Path) -> RatingDatabase:
-    """Return the database that has the key of a study, from the usual places. Raises FileProblem."""
+    """Return the database with the key of a study, from the usual places. Raises FileProblem."""
     near = [folder, *list(folder.absolute().parents)[:3]]
     places = [place / FILE_NAME for place in near]
     for root in [Path("ratings"), *(place / "ratings" for place in near)]:
@@ -405,7 +405,7 @@ def download_rows(
 ) -> list[RatingRow]:
     """Return the rows of the downloads of one study."""
     known = {each.id: each for each in key.all_assignments()}
-    answers: dict[str, list[Answer]] = {}
+    answers: dict[str, list[RaterAnswer]] = {}
     given: dict[str, Assignment] = {}
     for path, loaded in downloads.items():
         for screen in _screens(path, loaded):
@@ -429,15 +429,15 @@ def _screens(path: Path, loaded: Mapping[str, Any]) -> list[dict[str, Any]]:
     return screens
 
 
-def _download_answers(screen: Mapping[str, Any], name: str, study: Study) -> list[Answer]:
-    """Return the answers of one screen. What is off the scale is no answer, whoever wrote the file."""
+def _download_answers(screen: Mapping[str, Any], name: str, study: Study) -> list[RaterAnswer]:
+    """Return the answers of one screen. What is off the scale is no answer."""
     made = []
     for place, each in enumerate(screen.get("answers") or ()):
         try:
             kind, slot, factor, value = checked_answer(study, each)
         except AnswerRefused:
             continue
-        made.append(Answer(name, kind, slot, factor, value, f"{name}:{place}"))
+        made.append(RaterAnswer(name, kind, slot, factor, value, f"{name}:{place}"))
     return made
 
 
@@ -487,14 +487,14 @@ class Steadiness:
 
 def steadiness(rows: Sequence[RatingRow]) -> list[Steadiness]:
     """Return intra-rater reliability, factor by factor, from repeated screens."""
-    first: dict[tuple[str, ...], RatingRow] = {}
-    for row in rows:
-        if not row.check:
-            first[_edit_of(row)] = row
+    judged = [row for row in rows if not row.reason]
+    first = {_edit_of(row): row for row in judged if not row.check}
+    again = [row for row in judged if row.check == "repeat"]
+
     twice: dict[str, list[tuple[RatingRow, RatingRow]]] = defaultdict(list)
-    for row in rows:
-        before = first.get(_edit_of(row)) if row.check == "repeat" else None
-        if before is not None and not (row.reason or before.reason):
+    for row in again:
+        before = first.get(_edit_of(row))
+        if before is not None:
             twice[row.factor].append((before, row))
     return [_steadiness(factor, pairs) for factor, pairs in twice.items()]
 
@@ -506,12 +506,18 @@ def _edit_of(row: RatingRow) -> tuple[str, ...]:
 
 def _steadiness(factor: str, pairs: Sequence[tuple[RatingRow, RatingRow]]) -> Steadiness:
     raters = len({row.rater for row, _ in pairs})
-    if factor == "choice" and pairs[0][0].score is None:
-        same = fmean(a.choice == b.choice for a, b in pairs)
+    numbers: list[tuple[float, float]] = []
+    equal = 0
+    for before, after in pairs:
+        equal += (before.score, before.choice) == (after.score, after.choice)
+        if before.score is not None and after.score is not None:
+            numbers.append((before.score, after.score))
+    same = equal / len(pairs)
+
+    if not numbers:
+        # Choices between two: there is no distance between them.
         return Steadiness(factor, len(pairs), raters, same, None, None)
-    numbers = [(a.score or 0.0, b.score or 0.0) for a, b in pairs]
-    same = fmean(a == b for a, b in numbers)
-    difference = fmean(abs(a - b) for a, b in numbers)
+    difference = fmean(abs(before - after) for before, after in numbers)
     return Steadiness(factor, len(pairs), raters, same, difference, _alpha(numbers))
 
 

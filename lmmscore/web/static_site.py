@@ -1,6 +1,7 @@
 """The rating page as a folder: for any web space, or a USB stick.
 
-The folder holds letters, random names and pictures. The key from letters to methods stays in the study's database.
+The folder holds letters, random names and pictures. The key from letters to methods stays in the
+study's database.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ def _refuse_foreign(folder: Path) -> None:
     foreign = [path.name for path in folder.iterdir() if path.name not in ("index.html", "images")]
     if foreign:
         raise FileProblem(
-            f"{folder}: holds other files ({', '.join(sorted(foreign)[:3])}); name an empty folder, "
-            "since all of it goes to the raters"
+            f"{folder}: holds other files ({', '.join(sorted(foreign)[:3])}); "
+            "name an empty folder, since all of it goes to the raters"
         )
 
 

@@ -156,7 +156,7 @@ def make_study(benchmark: Benchmark, protocol: Protocol, options: StudyOptions) 
 def checks_for(covers: Covers, wanted: Sequence[str]) -> tuple[Check, ...]:
     """Return the checks that are wanted and make sense, in their usual order.
 
-    The unedited source may rightly win against a bad edit, so it is no check where pairs are compared.
+    The unedited source may rightly win against a bad edit, so it is no check between pairs.
     """
     unknown = next((word for word in wanted if word not in CHECKS), None)
     if unknown is not None:
@@ -172,10 +172,10 @@ def subjects_of(
     practised = {each.item for each in practice}
     found: list[Subject] = []
     for item in benchmark.items:
-        present = tuple(method for method in benchmark.methods if method in item.edits)
-        if item.id in practised or not present:
+        if item.id in practised:
             continue
-        found += [Subject(item=item.id, methods=group) for group in _groups(present, covers)]
+        present = tuple(method for method in benchmark.methods if method in item.edits)
+        found.extend(Subject(item=item.id, methods=group) for group in _groups(present, covers))
     if not found:
         raise BenchmarkError(f"{benchmark.path}: no edit is left to rate")
     return found
@@ -186,7 +186,7 @@ def _groups(present: tuple[str, ...], covers: Covers) -> list[tuple[str, ...]]:
         return [(method,) for method in present]
     if covers == "pair":
         return list(combinations(present, 2))
-    return [present]
+    return [present] if present else []
 
 
 def check_study(benchmark: Benchmark, protocol: Protocol, covers: Covers) -> None:
@@ -207,7 +207,7 @@ def check_study(benchmark: Benchmark, protocol: Protocol, covers: Covers) -> Non
 
 
 def shown_kinds(protocol: Protocol) -> tuple[str, ...]:
-    """Return the kinds of picture beside the edits: the source always, then what the dialog shows."""
+    """Return the kinds of picture beside the edits: the source, then what the dialog shows."""
     others = sorted(protocol.images_shown() - {"source"})
     return ("source", *others)
 
@@ -263,7 +263,7 @@ def share_of_scale(scale: Scale, score: float) -> float:
 
 
 def levels_of(scale: Scale) -> list[dict[str, str]]:
-    """Return the scores that get a button, each with the key that gives it; none for a fine scale."""
+    """Return the scores that get a button, each with its key; none for a fine scale."""
     texts = _level_texts(scale)
     taken = {text for text in texts if len(text) == 1}
     made = []

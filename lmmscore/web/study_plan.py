@@ -52,7 +52,10 @@ class StudyPlan:
 def plan_study(
     study: Study, subjects: Sequence[Subject], seconds: Sequence[float], scores: pd.DataFrame | None
 ) -> StudyPlan:
-    """Return what the study takes; `seconds` are times of screens already rated, `scores` of a pilot."""
+    """Return what the study takes.
+
+    `seconds` are the times of screens rated already; `scores` come from a pilot.
+    """
     share = min(study.items_per_rater or len(subjects), len(subjects))
     screens = len(slots_for(study, "plan", share)) + len(study.practice)
     each = median(seconds) if len(seconds) >= 5 else _assumed_s(study, subjects)

@@ -1,4 +1,4 @@
-"""The rating page in a real browser: by keyboard, resumed, blind, from a disk, and with hostile texts."""
+"""The rating page in a real browser: by keyboard, resumed, blind, from a disk, hostile texts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Tab:
         self.page.wait_for_selector("section:not([hidden])")
 
     def received(self) -> list[tuple[str, bytes]]:
-        """Everything the page asked for, and what came; asked for once more, since a browser may keep it."""
+        """Everything the page asked for, and what comes when it is asked for once more."""
         return [(url, self.context.request.get(url).body()) for url in dict.fromkeys(self.asked)]
 
     def begin(self) -> None:
@@ -122,7 +122,7 @@ def test_an_item_is_rated_with_the_keyboard_alone(
 def test_closing_and_reloading_lose_nothing(
     chromium: Any, small: RatingStudy, tmp_path: Path
 ) -> None:
-    """The same link resumes: after a reload, in another browser, and after the server was restarted."""
+    """The same link resumes: after a reload, in another browser, after the server's restart."""
     rater = new_rater(small)
     with served(small, tmp_path) as address:
         port = int(address.rpartition(":")[2])
@@ -191,7 +191,7 @@ def test_nothing_in_the_browser_names_a_method(
 def test_cannot_judge_comment_exact_and_zoom(
     chromium: Any, small: RatingStudy, tmp_path: Path
 ) -> None:
-    """An edit can be set aside with a reason; scores may lie between whole numbers; pictures zoom in step."""
+    """Edits are set aside with a reason; scores may be fractions; pictures zoom in step."""
     rater = new_rater(small)
     with served(small, tmp_path) as address:
         tab = Tab(chromium, f"{address}/r/{rater.token}/")
@@ -328,7 +328,7 @@ def test_practice_gives_feedback(chromium: Any, tmp_path: Path) -> None:
 
 
 def test_the_static_page_works_from_a_disk(chromium: Any, tmp_path: Path) -> None:
-    """From file://: answers stay in the browser through a reload, the download goes into `agree` as it is."""
+    """From file://: answers survive a reload, and the download goes into `agree` as it is."""
     study = tmp_path / "ratings" / "demo"
     rating = rating_study(study, items=("boat", "lake"), max_side_px=128)
     raters = [rating.database.add_rater(90) for _ in range(2)]
@@ -386,7 +386,7 @@ def test_a_static_page_without_a_number_asks_for_one(chromium: Any, tmp_path: Pa
 def test_the_page_is_accessible(
     chromium: Any, small: RatingStudy, tmp_path: Path, viewport: dict[str, int], scheme: str
 ) -> None:
-    """axe finds nothing on the first page, on a screen, in the dialogs and at the end; nothing overflows."""
+    """axe finds nothing on any page or dialog, and nothing overflows."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     rater = small.database.add_rater(90)
     with served(small, tmp_path) as address:

@@ -81,7 +81,7 @@ def says(page: Any, selector: str, words: str) -> None:
 
 
 def test_a_run_is_watched_from_start_to_end(chromium: Any, tmp_path: Path) -> None:
-    """Sessions, grid, leaderboard and conversation follow the run; restarts of the page do not matter."""
+    """Sessions, grid, leaderboard and conversation follow the run, through a restart of the page."""
     judge = GatedPixels(first=16)
     out = tmp_path / "run"
     options = {"judge": judge, "out": out, "items": ITEMS, "concurrency": 1}
@@ -125,7 +125,7 @@ def test_a_run_is_watched_from_start_to_end(chromium: Any, tmp_path: Path) -> No
 
 
 def test_nothing_can_be_changed_and_nothing_is_told_without_the_token(tmp_path: Path) -> None:
-    """Other tokens, other methods and other paths are refused; the folder is the same after as before."""
+    """Other tokens, methods and paths are refused; the folder is the same after as before."""
     out = tmp_path / "run"
     lmmscore.run(DEMO, out=out, items=["boat"])
     before = {path.name: path.read_bytes() for path in out.iterdir()}
@@ -189,7 +189,7 @@ def test_hostile_texts_of_a_run_do_not_run(chromium: Any, tmp_path: Path) -> Non
 
 
 def test_run_watch_starts_the_page_along_with_the_run(tmp_path: Path) -> None:
-    """`lmmscore run … --watch` prints the link first, plays, and keeps the page up until Ctrl-C."""
+    """`run … --watch` prints the link first, plays, and keeps the page up until Ctrl-C."""
     words = [sys.executable, "-m", "lmmscore", "run", str(DEMO), "--out", str(tmp_path / "run")]
     environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config")}
     process = subprocess.Popen(

@@ -72,7 +72,7 @@ def rows_in(folder: Path) -> list[Any]:
 
 
 def test_an_export_has_a_row_for_each_rating_and_check(rated: Path) -> None:
-    """Long form: rater, item, method, factor, score, position, seconds, check; rater ids say nothing."""
+    """Long form: rater, item, method, factor, score, position, seconds, check."""
     text = to_csv(rows_in(rated))
     rows = list(csv.DictReader(text.splitlines()))
     assert tuple(rows[0]) == COLUMNS
@@ -194,7 +194,7 @@ def test_export_withdraw_and_export_again(tmp_path: Path) -> None:
 
 
 def test_comments_cannot_become_formulas(tmp_path: Path) -> None:
-    """A spreadsheet that opens the export runs nothing; reading it back gives the words as they were."""
+    """A spreadsheet that opens the export runs nothing; read back, the words are as they were."""
     rating = rating_study(tmp_path / "study", items=("boat",))
     rater = new_rater(rating)
     rate_everything(rating, rater, careful)
@@ -221,7 +221,7 @@ def test_downloads_without_their_key_are_refused_with_a_remedy(tmp_path: Path) -
 
 
 def test_pairs_leave_as_choices(tmp_path: Path) -> None:
-    """A pair's row names both methods and the better one, tie or both bad; repeats say how steady a rater is."""
+    """A pair's row names both methods and the better one; repeats say how steady a rater is."""
     rating = rating_study(
         tmp_path, covers="pair", items=("boat",), items_per_rater=4, checks=("failure", "repeat")
     )

@@ -81,7 +81,7 @@ def link(study: tuple[RatingStudy, str]) -> str:
 def test_nothing_a_browser_receives_names_a_method_or_a_file(
     study: tuple[RatingStudy, str],
 ) -> None:
-    """Pages, scripts, data, pictures, headers, addresses and errors of a whole share, byte by byte."""
+    """Pages, scripts, data, pictures, headers and errors of a whole share, byte by byte."""
     rating, address = study
     link = f"{address}/r/{new_rater(rating).token}/"
     forbidden = [name.encode() for name in (*METHODS, ".jpg", "media", str(DEMO))]
@@ -250,7 +250,7 @@ def test_a_body_that_is_no_answer_is_refused(link: str, body: bytes) -> None:
 
 
 def test_reloading_a_thousand_times_changes_nothing(study: tuple[RatingStudy, str]) -> None:
-    """However often the page is opened, a rater has the screens they had, and no new rater appears."""
+    """However often the page is opened, a rater has the screens they had, and nobody is added."""
     rating, address = study
     rater = new_rater(rating)
 
@@ -371,7 +371,7 @@ def _start(folder: Path, port: str = "0") -> tuple[subprocess.Popen[str], list[s
 
 
 def test_fifty_raters_lose_nothing_when_the_server_is_killed(tmp_path: Path) -> None:
-    """Every answer that was called saved is there after kill -9 and a restart, with the same links."""
+    """Every answer called saved is there after kill -9 and a restart, with the same links."""
     process, links = _start(tmp_path / "study")
     saved: dict[tuple[str, str, str], str] = {}
 

@@ -30,7 +30,7 @@ def seven(*_: object) -> str:
 
 
 def test_thirty_raters_cover_every_edit_equally_in_every_position(tmp_path: Path) -> None:
-    """With 30 raters of 4 screens each, all 12 items get 10 raters, and each method each place alike."""
+    """30 raters of 4 screens: all 12 items get 10 raters, and each method each place alike."""
     rating = rating_study(tmp_path, raters_per_edit=10, items_per_rater=4)
     for _ in range(30):
         assert rate_everything(rating, new_rater(rating), seven) == 4
@@ -72,7 +72,7 @@ def test_items_come_in_another_order_for_each_rater(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dialog", ["lmm-score", "factors-12"])
 def test_checks_are_hidden_in_each_share(tmp_path: Path, dialog: str) -> None:
-    """Source and failure stand among the edits of an item, or on screens of their own; one screen comes again."""
+    """Source and failure stand among an item's edits or on their own; one screen comes again."""
     rating = rating_study(tmp_path, dialog, checks=("source", "failure", "repeat"))
     share = slots_for(rating.study, "r-1", 12 if dialog == "lmm-score" else 60)
     purposes = Counter(slot.purpose for slot in share)
