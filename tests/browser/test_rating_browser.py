@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -378,6 +380,41 @@ def test_a_static_page_without_a_number_asks_for_one(chromium: Any, tmp_path: Pa
     tab.page.wait_for_url("**rater=1")
     tab.begin()
     tab.close()
+    rating.database.close()
+
+
+def test_a_static_page_sends_its_answers_where_it_was_told(chromium: Any, tmp_path: Path) -> None:
+    """With an address given, each finished screen is posted there; letters only, as in the download."""
+    received: list[dict[str, Any]] = []
+
+    class Collector(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            received.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.send_header("Access-Control-Allow-Origin", "*")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Keep the test quiet."""
+
+    rating = rating_study(tmp_path / "s", items=("boat",), max_side_px=64)
+    rater = rating.database.add_rater(90)
+    with HTTPServer(("127.0.0.1", 0), Collector) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        post = f"http://127.0.0.1:{server.server_port}/collect"
+        page_file = write_static(rating, [rater], tmp_path / "web", post, lambda: None)
+        tab = Tab(chromium, f"{page_file.as_uri()}?rater=1")
+        tab.begin()
+        tab.type("6" * 24)
+        tab.page.keyboard.press("Enter")
+        tab.page.wait_for_selector("#thanks:not([hidden])")
+        assert "They have been sent" in tab.page.inner_text("#download-hint")
+        assert tab.said == []
+        tab.close()
+        server.shutdown()
+    [sent] = received
+    assert sent["rater"] == rater.id and len(sent["screens"][0]["answers"]) == 24
+    assert not any(method in json.dumps(sent) for method in METHODS)
     rating.database.close()
 
 

@@ -160,6 +160,19 @@ def test_agree_reports_reliability_and_failed_checks(rated: Path, tmp_path: Path
     assert "checks: 1 of 3 raters failed some" in done.stderr
 
 
+def test_one_rater_is_enough_to_compare(tmp_path: Path) -> None:
+    """As in the tutorial: two items, one person, and a table that does not pretend to more."""
+    study = tmp_path / "study"
+    rating = rating_study(study, items=("boat", "lake"), raters_per_edit=1)
+    rate_everything(rating, new_rater(rating), careful)
+    rating.database.close()
+    run = lmmscore.run(DEMO, out=tmp_path / "run", items=["boat", "lake", "car"])
+    words = ["agree", str(run.path), "--human", str(study), "--resamples", "100", "--json"]
+    done = CliRunner().invoke(command, words, catch_exceptions=False)
+    assert done.exit_code == 0
+    assert any(row["factor"] == "acc" for row in json.loads(done.stdout)["rows"])
+
+
 def test_export_withdraw_and_export_again(tmp_path: Path) -> None:
     """A withdrawn rater is gone from the database, byte for byte, and from later exports."""
     study = tmp_path / "study"

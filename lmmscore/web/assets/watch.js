@@ -47,7 +47,7 @@ function drawHead() {
 }
 
 function drawOver() {
-  const over = known.state !== "running";
+  const over = !["running", "waiting"].includes(known.state);
   find("over").hidden = !over;
   if (!over) return;
   const said = known.state === "finished" ? "The run has ended. " : "The run was stopped. ";
