@@ -297,8 +297,9 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     from lmmscore.cli.inputs import parse_scale
     from lmmscore.errors import LmmscoreError
     from lmmscore.leaderboard.weights import scales_of, weights_of
-    from lmmscore.ratings import Columns, read_ratings
+    from lmmscore.ratings import Columns
     from lmmscore.report.lines import counting
+    from lmmscore.web.results import read_human_ratings
 
     panel = _panel(judges, options) if options["panel"] else None
     names = [judge.name for judge in judges]
@@ -311,7 +312,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
             for name in ("item", "method", "rater", "factor", "score", "task")
         }
     )
-    ratings = read_ratings(options["human"], columns)
+    ratings = read_human_ratings(options["human"], columns)
     scales = {
         factor: ends for judge in judges for factor, ends in scales_of(judge.settings, None).items()
     }
