@@ -16,7 +16,8 @@ _NEEDED = ("item", "task", "method", "factor", "score")
 
 @dataclass(frozen=True)
 class Cube:
-    """Scores of edits. Axes are item, method, factor; an item is known by its task and its id together."""
+    """Scores of edits. Axes are item, method, factor; an item is known by its task and its id
+    together."""
 
     items: tuple[str, ...]
     tasks: tuple[str, ...]
@@ -56,7 +57,8 @@ class Cube:
         return self.factors.index(name)
 
     def filled(self, factor: int, value: float) -> Floats:
-        """Return item × method means with every hole counted as `value`; NaN only where nothing was asked."""
+        """Return item × method means with every hole counted as `value`; NaN only where nothing was
+        asked."""
         scored = self.scored[:, :, factor]
         total = (
             np.where(scored > 0, self.mean[:, :, factor], 0.0) * scored
@@ -70,7 +72,8 @@ class Cube:
 
 
 def tabulate(scores: pd.DataFrame) -> Cube:
-    """Return the score table as arrays. Raises when it lacks a column or holds a judgement twice."""
+    """Return the score table as arrays. Raises when it lacks a column or holds a judgement
+    twice."""
     missing = [name for name in _NEEDED if name not in scores.columns]
     if missing:
         raise LmmscoreError(
@@ -152,7 +155,8 @@ def _sums(cell: Ints, value: Floats, shape: tuple[int, ...]) -> tuple[Floats, In
 def _asked(item: Ints, method: Ints, repeat: Ints, task_of: Ints, shape: tuple[int, ...]) -> Ints:
     """Count the judgements asked for: an item's repeats, for every method entered for its task.
 
-    A method without a line about an item of a task it takes part in has a hole there. A method without any
+    A method without a line about an item of a task it takes part in has a hole there. A method
+    without any
     line in a task was not entered for it, and has none.
     """
     sessions = np.unique(item * (int(repeat.max()) + 1) + repeat) // (int(repeat.max()) + 1)

@@ -56,7 +56,8 @@ def normalised(weights: Mapping[str, float], factors: list[str]) -> dict[str, fl
 def reweigh(scores: pd.DataFrame, weights: Mapping[str, float]) -> pd.DataFrame:
     """Return the scores with the overall of every edit derived from its factors.
 
-    An edit that lacks a factor with a weight has no overall: the reason of that factor becomes its own.
+    An edit that lacks a factor with a weight has no overall: the reason of that factor becomes its
+    own.
     """
     parts = scores[scores["factor"] != OVERALL]
     shares = normalised(weights, [str(name) for name in parts["factor"].unique()])
@@ -80,7 +81,8 @@ def reweigh(scores: pd.DataFrame, weights: Mapping[str, float]) -> pd.DataFrame:
 def _overalls(
     parts: pd.DataFrame, edit: np.ndarray, weighed: np.ndarray, overall: np.ndarray
 ) -> pd.DataFrame:
-    """Return one line per edit: its first unscored factor's, or its first factor's when all are there."""
+    """Return one line per edit: its first unscored factor's, or its first factor's when all are
+    there."""
     bad = parts["score"].isna().to_numpy() & weighed
     order = np.lexsort((np.arange(len(parts)), ~bad, edit))
     _, first = np.unique(edit[order], return_index=True)
@@ -99,7 +101,8 @@ def _overalls(
 def scales_of(
     settings: Mapping[str, Any], weights: Mapping[str, float] | None
 ) -> dict[str, tuple[float, float]]:
-    """Return the lowest and highest score of each factor and of the overall, as the dialog has them."""
+    """Return the lowest and highest score of each factor and of the overall, as the dialog has
+    them."""
     ends: dict[str, tuple[float, float]] = {}
     for factor in settings.get("factors") or ():
         values = [float(value) for value in factor.get("values") or ()]
