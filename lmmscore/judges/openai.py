@@ -20,6 +20,7 @@ from lmmscore.judges.http import Body
 from lmmscore.judges.limits import Clock, RealClock
 from lmmscore.judges.openai_responses import ResponsesRoute
 from lmmscore.judges.openai_wire import (
+    TOP_LOGPROBS,
     EncodedPictures,
     RenderedMessages,
     chat_body,
@@ -237,6 +238,9 @@ def parameters_of(options: JudgeOptions) -> dict[str, Any]:
         given["temperature"] = float(options.temperature)
     if options.structured:
         given["structured"] = True
+    if options.logprobs:
+        # It changes no answer, but a reply on record without them is not what is asked for.
+        given["logprobs"] = True
     if options.extra:
         given["extra"] = dict(options.extra)
     return given
@@ -252,6 +256,8 @@ def _chat_fields(replica: Replica, options: JudgeOptions) -> dict[str, Any]:
         "reasoning_effort": options.reasoning_effort,
     }
     given = {name: value for name, value in fields.items() if value is not None}
+    if options.logprobs:
+        given |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
     return {**given, **options.extra}
 
 

@@ -497,3 +497,61 @@ def test_the_turns_of_one_session_share_a_cache_and_sessions_do_not(
     assert _opening(later) is talks[0] and _opening(talks[0]) is talks[0]
     assert _opening(talks[0]).digest != _opening(talks[1]).digest
     assert _opening(HELLO) is HELLO
+
+
+# Log-probabilities.
+
+TOKENS = [
+    {"token": "S_acc: ", "logprob": -0.01, "top_logprobs": []},
+    {
+        "token": "7",
+        "logprob": -0.2,
+        "top_logprobs": [{"token": "7", "logprob": -0.2}, {"token": "8", "logprob": -1.9}],
+    },
+]
+KEPT = [{"at": 7, "token": "7", "logprob": -0.2, "top": [["7", -0.2], ["8", -1.9]]}]
+
+
+def test_log_probabilities_of_score_tokens_are_asked_for_and_kept(server: Server) -> None:
+    """Raw, beside the reply; those of ordinary words are not kept."""
+    whole = completion("S_acc: 7")
+    whole["choices"][0]["logprobs"] = {"content": TOKENS}
+    server.script.append(whole)
+    judge = judge_at(server, logprobs=True)
+    (reply,) = ask(judge, HELLO)
+    assert json.loads(reply.also)["logprobs"] == KEPT
+    asked = server.served[0].body
+    assert (asked["logprobs"], asked["top_logprobs"]) == (True, 20)
+    assert judge.parameters == {"logprobs": True}, "a reply without them is no answer to this"
+
+
+def test_log_probabilities_come_by_streams_and_by_responses_too(server: Server) -> None:
+    """The same, whatever way they travel."""
+    deltas: list[Any] = [
+        {
+            "choices": [
+                {"index": 0, "delta": {"content": one["token"]}, "logprobs": {"content": [one]}}
+            ]
+        }
+        for one in TOKENS
+    ]
+    deltas.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    events = "".join(f"data: {json.dumps(delta)}\n\n" for delta in deltas)
+
+    async def stream(_: web.Request) -> web.Response:
+        return web.Response(body=events.encode(), content_type="text/event-stream")
+
+    part = {"type": "output_text", "text": "S_acc: 7", "logprobs": TOKENS}
+    item = {"type": "message", "role": "assistant", "content": [part]}
+    server.script += [stream, {"id": "r", "status": "completed", "output": [item]}]
+    (streamed,) = ask(judge_at(server, logprobs=True, stream=True), HELLO)
+    (kept,) = ask(judge_at(server, logprobs=True, api="responses"), HELLO)
+    assert json.loads(streamed.also)["logprobs"] == KEPT
+    assert json.loads(kept.also)["logprobs"] == KEPT
+    assert server.served[1].body["include"] == ["message.output_text.logprobs"]
+
+
+def test_a_server_that_gives_no_log_probabilities_is_no_trouble(server: Server) -> None:
+    """There is simply nothing to keep."""
+    (reply,) = ask(judge_at(server, logprobs=True), HELLO)
+    assert "logprobs" not in json.loads(reply.also)
