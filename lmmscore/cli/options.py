@@ -100,6 +100,12 @@ _PLAN_OPTIONS = [
     ),
     click.option("--seed", type=int, help="Seed of the orders  [default: 0]"),
     click.option(
+        "--pairs",
+        type=click.IntRange(1),
+        metavar="K",
+        help="With a dialog of pairs: compare so many pairs of methods per item  [default: all]",
+    ),
+    click.option(
         "--task", "tasks", multiple=True, help="Only this task category; may be repeated."
     ),
     click.option("--item", "items", multiple=True, help="Only this item; may be repeated."),

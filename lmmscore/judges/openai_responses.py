@@ -198,9 +198,9 @@ class ShownPictures:
     async def _element(self, picture: Picture) -> list[bytes]:
         name = await self._file(picture) if self.has_files else ""
         if name:
-            return [b'{"type":"input_image","file_id":', dumps(name), self._detail, b"},"]
+            return [b'{"type":"input_image","file_id":', dumps(name), self._detail, b"}"]
         opening = f'{{"type":"input_image","image_url":"data:{picture.mime};base64,'.encode()
-        return [opening, await self._pictures.get(picture), b'"', self._detail, b"},"]
+        return [opening, await self._pictures.get(picture), b'"', self._detail, b"}"]
 
     async def _file(self, picture: Picture) -> str:
         """Return the name of the uploaded picture, or nothing where the server takes no files."""
@@ -233,9 +233,14 @@ def _failed(task: asyncio.Task[str]) -> bool:
 def _message(message: Message, shown: Sequence[list[bytes]]) -> list[bytes]:
     kind = b"output_text" if message.role == "assistant" else b"input_text"
     parts = [b'{"type":"message","role":', dumps(message.role), b',"content":[']
-    for element in shown:
-        parts += element
-    return [*parts, b'{"type":"', kind, b'","text":', dumps(message.text), b"}]}"]
+    pictures = iter(shown)
+    for number, each in enumerate(message.content()):
+        parts += [b","] if number else []
+        if isinstance(each, str):
+            parts += [b'{"type":"', kind, b'","text":', dumps(each), b"}"]
+        else:
+            parts += next(pictures)
+    return [*parts, b"]}"]
 
 
 def _fields(address: Address, options: JudgeOptions) -> dict[str, Any]:

@@ -132,18 +132,22 @@ class RenderedMessages:
 
 def chat_renderer(detail: str | None) -> Render:
     """Return what writes a message the way Chat Completions wants it."""
-    close = f'","detail":{dumps(detail).decode()}}}}},'.encode() if detail else b'"}},'
+    close = f'","detail":{dumps(detail).decode()}}}}}'.encode() if detail else b'"}}'
 
     def render(message: Message, shown: Sequence[bytes]) -> list[bytes]:
         role = dumps(message.role)
         if not message.images:
             return [b'{"role":', role, b',"content":', dumps(message.text), b"}"]
         parts = [b'{"role":', role, b',"content":[']
-        for picture, encoded in zip(message.images, shown, strict=True):
-            opening = f'{{"type":"image_url","image_url":{{"url":"data:{picture.mime};base64,'
-            parts += [opening.encode(), encoded, close]
-        parts += [b'{"type":"text","text":', dumps(message.text), b"}]}"]
-        return parts
+        encoded = iter(shown)
+        for number, each in enumerate(message.content()):
+            parts += [b","] if number else []
+            if isinstance(each, str):
+                parts += [b'{"type":"text","text":', dumps(each), b"}"]
+                continue
+            opening = f'{{"type":"image_url","image_url":{{"url":"data:{each.mime};base64,'
+            parts += [opening.encode(), next(encoded), close]
+        return [*parts, b"]}"]
 
     return render
 
