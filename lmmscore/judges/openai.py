@@ -40,10 +40,14 @@ BATCH_PRICE = 0.5
 _PARAMETERS = ("temperature", "seed", "max_tokens", "reasoning_effort", "image_detail")
 
 
-@register("openai", form="openai/MODEL[@URL[,URL…]]")
+def _configured(spec: str, options: Mapping[str, Any]) -> NamedJudge:
+    return find_judge(spec, **options)
+
+
+@register("openai", form="openai/MODEL[@URL[,URL…]]", configure=_configured)
 def open_openai(spec: str, options: Mapping[str, Any]) -> Bench:
     """Return the judge `openai/MODEL[@URL…]`, with what judges.yaml says of it."""
-    return Bench(judge_of(find_judge(spec, **options)))
+    return Bench(judge_of(_configured(spec, options)))
 
 
 def judge_of(named: NamedJudge) -> OpenAIJudge:

@@ -99,6 +99,30 @@ def test_each_picture_is_encoded_once_whatever_the_number_of_turns(
     assert sorted(path.name for path in opened) == ["1.png", "2.png"]
 
 
+def test_a_picture_is_encoded_once_per_content(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a copy of the file, nor a session long after the first, encodes the same pixels again."""
+    from lmmscore import images
+
+    opened: list[Path] = []
+    load = images.load_rgb
+    monkeypatch.setattr(images, "load_rgb", lambda path: (opened.append(path), load(path))[1])
+    Image.new("RGB", (40, 30), (9, 9, 9)).save(tmp_path / "one.png")
+    (tmp_path / "copy.png").write_bytes((tmp_path / "one.png").read_bytes())
+
+    async def play() -> None:
+        judge = judge_at(server)
+        for name in ("one.png", "copy.png", "one.png"):
+            # A new set each time: what an earlier session held is let go.
+            shown = Pictures(Recipe()).get(tmp_path / name)
+            await judge.ask(Conversation().say(name, (shown,)))
+        await judge.close()
+
+    asyncio.run(play())
+    assert len(opened) == 1
+
+
 def test_a_reply_carries_model_fingerprint_usage_and_price(server: Server) -> None:
     """Who answered, and what it cost, is part of the evidence."""
     server.script.append(completion("Edit 2."))
