@@ -1,7 +1,10 @@
-"""Score files of other tools as our tidy scores table, so that every table and statistic works on them.
+"""Score files of other tools as our tidy scores table, so that every table and statistic works on
+them.
 
-Read are JSON lines of nested `{factor: {score, justification}}` (or `{factor: number}`), tables with a row a score
-or with a column a factor, and our own scores.csv. What has no number becomes an outcome with a reason, never a number.
+Read are JSON lines of nested `{factor: {score, justification}}` (or `{factor: number}`), tables
+with a row a score
+or with a column a factor, and our own scores.csv. What has no number becomes an outcome with a
+reason, never a number.
 """
 
 from __future__ import annotations
@@ -96,7 +99,8 @@ def _folder(
     plain = replace(layout, factors=(), shared=False)
     if plain != USUAL or dialog is not None:
         raise FileProblem(
-            f"{path}: a folder says itself what is what; only --factor, --rename and --out can be used"
+            f"{path}: a folder says itself what is what; "
+            "only --factor, --rename and --out can be used"
         )
     found = read_score_folder(path)
     notes += found.notes
@@ -195,8 +199,8 @@ def _refuse_duplicates(edits: list[Edit]) -> None:
         key = (edit.item, edit.task, edit.method, edit.repeat)
         if key in seen:
             raise FileProblem(
-                f"{edit.where}: {edit.item!r} was scored before, at {seen[key]}; keep one, or tell them apart "
-                "in a column `repeat`, `method` or `task`"
+                f"{edit.where}: {edit.item!r} was scored before, at {seen[key]}; keep one, "
+                "or tell them apart in a column `repeat`, `method` or `task`"
             )
         seen[key] = edit.where
 

@@ -267,7 +267,8 @@ def _files(specs: Sequence[str], options: dict[str, Any]) -> list[Source]:
 
 
 def _with_scales(source: Source, dialog: Dialog | None) -> Source:
-    """Return the source with its factors' scales: the named dialog's, or those of a bundled one with its factors."""
+    """Return the source with its factors' scales: the named dialog's, or those of a bundled one
+    with its factors."""
     from dataclasses import replace
 
     from lmmscore.records import OVERALL

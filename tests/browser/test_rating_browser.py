@@ -418,8 +418,9 @@ def test_a_static_page_sends_its_answers_where_it_was_told(chromium: Any, tmp_pa
     rating.database.close()
 
 
-@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("viewport", "scheme"), [(WIDE, "light"), (PHONE, "dark")], ids=["wide-light", "phone-dark"]
+)
 def test_the_page_is_accessible(
     chromium: Any, small: RatingStudy, tmp_path: Path, viewport: dict[str, int], scheme: str
 ) -> None:

@@ -147,8 +147,7 @@ def test_nothing_can_be_changed_and_nothing_is_told_without_the_token(tmp_path: 
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1300, 390], ids=["wide", "phone"])
+@pytest.mark.parametrize(("scheme", "width"), [("dark", 1300), ("light", 390)])
 def test_the_page_is_accessible(chromium: Any, finished: Path, scheme: str, width: int) -> None:
     """axe finds nothing, and nothing overflows."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()

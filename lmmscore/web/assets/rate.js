@@ -245,7 +245,9 @@ class RatingApp {
     const cell = this.currentCell();
     if (cell && focus) {
       cell.focus({ preventScroll: true });
-      cell.closest(".card").scrollIntoView({ block: "nearest" });
+      // A lone edit may have more factors than fit on the screen; of several, the whole card matters.
+      const alone = this.screen.slots.length === 1;
+      (alone ? cell : cell.closest(".card")).scrollIntoView({ block: "nearest" });
     }
   }
 
