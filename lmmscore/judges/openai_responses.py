@@ -190,7 +190,7 @@ class ShownPictures:
         return self.has_files and any(message.images for message in conversation.messages)
 
     def forget(self, conversation: Conversation) -> None:
-        """Upload the pictures of this conversation anew: the server may have lost them too."""
+        """Upload the pictures of this conversation again: the server may have lost them too."""
         for message in conversation.messages:
             for picture in message.images:
                 self._files.pop(picture, None)
