@@ -117,6 +117,12 @@ class JudgeOptions:
     extra: Mapping[str, Any] = option(
         {}, "Further fields of the request, as the server names them.", section="parameters"
     )
+    logprobs: bool = option(
+        False,
+        "Ask for the log-probabilities of score tokens and keep them in the ledger.",
+        section="parameters",
+        flag="--logprobs",
+    )
     structured: bool = option(
         False, "Ask for output that follows the dialog's JSON schema.", flag="--structured"
     )
