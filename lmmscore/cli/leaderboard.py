@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +74,11 @@ SECTIONS = ("differences", "wins", "position", "repeats", "sensitivity", "habits
     metavar="TABLE",
     help="Set beside a published table: editeval_v1, or a file.",
 )
+@click.option(
+    "--expected",
+    is_flag=True,
+    help="Rank by expected scores in place of those stated (of a run with --logprobs).",
+)
 @click.option("--anyway", is_flag=True, help="Pool several runs although they are not comparable.")
 @click.option(
     "--resamples",
@@ -92,6 +98,7 @@ def command(runs: tuple[str, ...], form: Format, as_json: bool, **options: Any) 
     """
     from lmmscore.cli.grouping import grouped, plain_groups
     from lmmscore.cli.inputs import open_sources
+    from lmmscore.scores import with_expected
 
     form = "json" if as_json else form
     pairs = _pairs_among(runs)
@@ -99,6 +106,8 @@ def command(runs: tuple[str, ...], form: Format, as_json: bool, **options: Any) 
         _print_pairs(pairs, form, options)
         return
     source = _pooled(open_sources(runs), anyway=options["anyway"])
+    if options["expected"]:
+        source = replace(source, scores=with_expected(source.scores, source.name))
     if options["by"] is not None and plain_groups(options["by"]):
         click.echo(grouped(source, form, options, _scales(source, options)), nl=False)
         return
@@ -134,7 +143,7 @@ def _print_pairs(path: Path, form: Format, options: dict[str, Any]) -> None:
     from lmmscore.report.pair_grids import render_pairs
     from lmmscore.run_folder import Run
 
-    unfit = ("factor", "by", "weights", "scale", "show", "against")
+    unfit = ("expected", "factor", "by", "weights", "scale", "show", "against")
     given = [name for name in unfit if options[name]]
     if given or options["missing"] != "exclude" or options["average"] != "items":
         name = given[0] if given else "missing" if options["missing"] != "exclude" else "average"
@@ -195,8 +204,6 @@ def _scales(source: Source, options: dict[str, Any]) -> dict[str, tuple[float, f
 
 
 def _board(source: Source, options: dict[str, Any]) -> Leaderboard:
-    from dataclasses import replace
-
     from lmmscore.leaderboard import rank
 
     factors, tasks = _factors(options), options["task"] or None
@@ -226,8 +233,6 @@ def _board(source: Source, options: dict[str, Any]) -> Leaderboard:
 
 def _of_tasks(source: Source, options: dict[str, Any]) -> Source:
     """Return the source with only the scores of the tasks named; all of them where none is."""
-    from dataclasses import replace
-
     from lmmscore.leaderboard.ranking import chosen_tasks
 
     if not options["task"]:

@@ -116,6 +116,11 @@ class JudgeOptions:
     structured: bool = option(
         False, "Ask for output that follows the dialog's JSON schema.", flag="--structured"
     )
+    logprobs: bool = option(
+        False,
+        "Ask for the probabilities of the words, for expected scores beside the stated ones.",
+        flag="--logprobs",
+    )
 
     # These say how a question travels; answers do not depend on them.
     api: Api = option(

@@ -225,6 +225,10 @@ class ChatRoute:
         return body, fields
 
 
+_TOP_LOGPROBS = 20
+"""As many as the API gives: a scale of eleven numbers, and what else might stand there."""
+
+
 def parameters_of(options: JudgeOptions) -> dict[str, Any]:
     """Return what changes the answers, as it stands in every key."""
     given = {name: getattr(options, name) for name in _PARAMETERS}
@@ -234,6 +238,8 @@ def parameters_of(options: JudgeOptions) -> dict[str, Any]:
         given["temperature"] = float(options.temperature)
     if options.structured:
         given["structured"] = True
+    if options.logprobs:
+        given["logprobs"] = True
     if options.extra:
         given["extra"] = dict(options.extra)
     return given
@@ -248,6 +254,8 @@ def _chat_fields(replica: Replica, options: JudgeOptions) -> dict[str, Any]:
         limit: options.max_tokens,
         "reasoning_effort": options.reasoning_effort,
     }
+    if options.logprobs:
+        fields |= {"logprobs": True, "top_logprobs": _TOP_LOGPROBS}
     given = {name: value for name, value in fields.items() if value is not None}
     return {**given, **options.extra}
 

@@ -185,6 +185,7 @@ def chat_reply(data: Any, headers: Mapping[str, str]) -> Reply:
         "tool_calls": message.get("tool_calls"),
         "choices": choices[1:],
         "audio": message.get("audio"),
+        "logprobs": first.get("logprobs"),
     }
     return Reply(
         text=text,
