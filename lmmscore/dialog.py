@@ -108,40 +108,56 @@ class When(_Strict):
     task: tuple[str, ...] | None = Field(
         None, min_length=1, description="Items of these task categories."
     )
-    field: str | None = Field(None, description="Items that have something in this column.")
-    image: str | None = Field(None, description="Items that have this kind of picture.")
+    field: tuple[str, ...] = Field((), description="Items that have something in these columns.")
+    image: tuple[str, ...] = Field((), description="Items that have these kinds of picture.")
+    without_field: tuple[str, ...] = Field(
+        (), description="Items that have nothing in these columns."
+    )
+    without_image: tuple[str, ...] = Field(
+        (), description="Items that have none of these kinds of picture."
+    )
 
-    @field_validator("task", mode="before")
+    @field_validator("*", mode="before")
     @classmethod
     def _one_or_more(cls, value: Any) -> Any:
         return [value] if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _some(self) -> When:
-        if (self.task, self.field, self.image) == (None, None, None):
-            raise ValueError("give task, field or image")
+        if not any(getattr(self, name) for name in type(self).model_fields):
+            raise ValueError("give task, field, image, without_field or without_image")
         return self
 
     def holds(self, item: Item) -> bool:
         """Tell whether the turn is asked of an item."""
         if self.task is not None and item.task not in self.task:
             return False
-        if self.field is not None and not item.fields.get(self.field, "").strip():
+        filled = {name for name, value in item.fields.items() if value.strip()}
+        if not filled.issuperset(self.field) or filled & set(self.without_field):
             return False
-        return self.image is None or self.image in item.images
+        shown = set(item.images)
+        return shown.issuperset(self.image) and not shown & set(self.without_image)
 
     def excludes(self, other: When) -> bool:
         """Tell whether no item can meet both."""
-        return bool(self.task and other.task and not set(self.task) & set(other.task))
+        if self.task and other.task and not set(self.task) & set(other.task):
+            return True
+        opposites = (
+            (self.field, other.without_field),
+            (self.without_field, other.field),
+            (self.image, other.without_image),
+            (self.without_image, other.image),
+        )
+        return any(set(has) & set(lacks) for has, lacks in opposites)
 
     def __str__(self) -> str:
         conditions = []
         if self.task is not None:
             conditions.append(f"task is {' or '.join(self.task)}")
-        if self.field is not None:
-            conditions.append(f"the item has {self.field}")
-        if self.image is not None:
-            conditions.append(f"there is a {self.image} image")
+        conditions += [f"the item has {name}" for name in self.field]
+        conditions += [f"the item has no {name}" for name in self.without_field]
+        conditions += [f"there is a {kind} image" for kind in self.image]
+        conditions += [f"there is no {kind} image" for kind in self.without_image]
         return " and ".join(conditions)
 
 

@@ -111,6 +111,8 @@ class Manifest(_Record):
     methods: list[str] = []
     tasks: list[str] = []
     items: int = 0
+    item_ids: list[str] = []
+    """Which items, where they are a part of the benchmark."""
     chosen: str = ""
     """Which part of the benchmark was asked for, in words; empty for all of it."""
     beside: dict[str, list[str]] = {}
@@ -178,6 +180,7 @@ class Manifest(_Record):
             methods=list(benchmark.methods),
             tasks=list(benchmark.tasks),
             items=len(benchmark.items),
+            item_ids=[item.id for item in benchmark.items] if plan.is_part else [],
             chosen=plan.chosen,
             beside={method: list(plan.beside) for method in plan.newcomers},
             avoid_ties=any(dialog.avoid_ties for dialog in protocol.dialogs),

@@ -339,10 +339,14 @@ class RunWriter:
             return {}
         before, now = self._before, self._manifest
         items = self._earlier.items | {item.id for item in self._plan.benchmark.items}
+        whole = self._plan.numbers
         return {
             "methods": list(dict.fromkeys([*before.methods, *now.methods])),
             "tasks": list(dict.fromkeys([*before.tasks, *now.tasks])),
             "items": len(items),
+            "item_ids": [name for name in whole if name in items]
+            if len(items) < len(whole)
+            else [],
             "beside": {**before.beside, **now.beside},
         }
 

@@ -267,7 +267,8 @@ def _files(specs: Sequence[str], options: dict[str, Any]) -> list[Source]:
 
 
 def _with_scales(source: Source, dialog: Dialog | None) -> Source:
-    """Return the source with its factors' scales: the named dialog's, or those of a bundled one with its factors."""
+    """Return the source with its factors' scales: the named dialog's, or those of a bundled one
+    with its factors."""
     from dataclasses import replace
 
     from lmmscore.records import OVERALL
@@ -297,8 +298,9 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     from lmmscore.cli.inputs import parse_scale
     from lmmscore.errors import LmmscoreError
     from lmmscore.leaderboard.weights import scales_of, weights_of
-    from lmmscore.ratings import Columns, read_ratings
+    from lmmscore.ratings import Columns
     from lmmscore.report.lines import counting
+    from lmmscore.web.results import read_human_ratings
 
     panel = _panel(judges, options) if options["panel"] else None
     names = [judge.name for judge in judges]
@@ -311,7 +313,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
             for name in ("item", "method", "rater", "factor", "score", "task")
         }
     )
-    ratings = read_ratings(options["human"], columns)
+    ratings = read_human_ratings(options["human"], columns)
     scales = {
         factor: ends for judge in judges for factor, ends in scales_of(judge.settings, None).items()
     }

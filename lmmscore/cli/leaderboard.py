@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lmmscore.cli.options import filled
+from lmmscore.cli.panel import panel_options
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from lmmscore.report.grids import Grid
     from lmmscore.report.leaderboard import Format
 
-SECTIONS = ("differences", "wins", "position", "repeats", "sensitivity", "habits")
+SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivity", "habits")
 
 
 @click.command("leaderboard")
@@ -85,11 +86,12 @@ SECTIONS = ("differences", "wins", "position", "repeats", "sensitivity", "habits
     type=click.IntRange(0),
     default=10_000,
     show_default=True,
-    help="Bootstrap draws.",
+    help="Sign patterns drawn in tests, at least; 0 for no tests and intervals.",
 )
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of those draws."
 )
+@panel_options
 def command(runs: tuple[str, ...], form: Format, as_json: bool, **options: Any) -> None:
     """Rank the methods of a run, for each task category and over all of them.
 
@@ -98,25 +100,38 @@ def command(runs: tuple[str, ...], form: Format, as_json: bool, **options: Any) 
     """
     from lmmscore.cli.grouping import grouped, plain_groups
     from lmmscore.cli.inputs import open_sources
-    from lmmscore.scores import with_expected
+    from lmmscore.cli.panel import corrected, panel_of
 
     form = "json" if as_json else form
     pairs = _pairs_among(runs)
     if pairs is not None:
         _print_pairs(pairs, form, options)
         return
-    source = _pooled(open_sources(runs), anyway=options["anyway"])
+    sources = open_sources(runs)
     if options["expected"]:
-        source = replace(source, scores=with_expected(source.scores, source.name))
+        sources = [_by_expected(source) for source in sources]
+    options["members"] = panel_of(sources, options) if options["panel"] else None
+    if options["members"] is not None:
+        source = options["members"].source
+    else:
+        source = _pooled(sources, anyway=options["anyway"])
     if options["by"] is not None and plain_groups(options["by"]):
         click.echo(grouped(source, form, options, _scales(source, options)), nl=False)
         return
-    board = _board(source, options)
+    board = corrected(source, options) if options["corrected"] else _board(source, options)
+    if options["members"] is not None:
+        board = replace(board, notes=(*options["members"].notes, *board.notes))
     click.echo(_rendered(board, source, form, options), nl=False)
     if form == "csv":
         # A CSV file has no room for sentences; they must not get lost for that.
         for text in [*(t for table in board.tables for t in table.warnings), *board.notes]:
             click.echo(text, err=True)
+
+
+def _by_expected(source: Source) -> Source:
+    from lmmscore.scores import with_expected
+
+    return replace(source, scores=with_expected(source.scores, source.name))
 
 
 def _pairs_among(runs: tuple[str, ...]) -> Path | None:
@@ -225,6 +240,7 @@ def _board(source: Source, options: dict[str, Any]) -> Leaderboard:
         caution=source.caution,
         resamples=options["resamples"],
         seed=options["seed"],
+        holm=options["holm"],
     )
     wanted = [t for t in board.tables if options["by"] is None or (t.task is None) == over_all]
     among = tuple(dict.fromkeys(tasks or ())) if over_all else ()
@@ -247,7 +263,11 @@ def _rendered(board: Leaderboard, source: Source, form: Format, options: dict[st
     matched = [] if options["against"] is None else _against(board, options["against"])
     decimals = options["decimals"]
     if form == "json":
-        more: dict[str, Any] = _extras(board, source, options).as_dict(decimals)
+        more: dict[str, Any] = {}
+        if not options["corrected"]:
+            more = _extras(board, source, options).as_dict(decimals)
+        if options["members"] is not None:
+            more["panel"] = options["members"].as_dict()
         if options["against"] is not None:
             more["against"] = {
                 "table": options["against"],
@@ -256,6 +276,8 @@ def _rendered(board: Leaderboard, source: Source, form: Format, options: dict[st
         return render(board, "json", decimals=decimals, extra={"run": source.name, **more})
     further = _sections(board, source, options)
     further += _against_grids(matched, options)
+    if options["members"] is not None:
+        further += options["members"].grids(board)
     wide = True if (options["by"] or "").replace(" ", "") == "task,method" else None
     tty = sys.stdout.isatty()
     width = get_terminal_size().columns if tty else None
@@ -291,11 +313,12 @@ def _sections(board: Leaderboard, source: Source, options: dict[str, Any]) -> li
     for table in board.tables:
         found += [grids.difference_grid(table, decimals)] if "differences" in shown else []
         found += [grids.win_grid(table)] if "wins" in shown else []
-    if not shown & {"position", "repeats", "sensitivity", "habits"}:
+    if options["corrected"] or not shown & set(SECTIONS[2:]):
         return found
     behind = _extras(board, source, options)
     found += [grids.position_grid(behind.position, decimals)] if "position" in shown else []
     found += [grids.repeat_grid(behind.repeats, decimals)] if "repeats" in shown else []
+    found += grids.variance_grid(behind.components, decimals) if "variance" in shown else []
     if "sensitivity" in shown and behind.sensitivity:
         found.append(grids.sensitivity_grid(behind.sensitivity))
     asks = bool(source.settings.get("avoid_ties"))

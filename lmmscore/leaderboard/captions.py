@@ -27,7 +27,8 @@ def caption(
 
 
 def rule(*, repeats: int, missing: str, lowest: float) -> str:
-    """Return what is done before averaging, what the spread is over, and the rule for missing scores."""
+    """Return what is done before averaging, what the spread is over, and the rule for missing
+    scores."""
     first = f"an edit's {repeats} repeats averaged first; " if repeats > 1 else ""
     unscored = "left out"
     if missing != "exclude":

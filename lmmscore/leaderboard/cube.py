@@ -17,7 +17,8 @@ _NEEDED = ("item", "task", "method", "factor", "score")
 
 @dataclass(frozen=True)
 class Cube:
-    """Scores of edits. Axes are item, method, factor; an item is known by its task and its id together."""
+    """Scores of edits. Axes are item, method, factor; an item is known by its task and its id
+    together."""
 
     items: tuple[str, ...]
     tasks: tuple[str, ...]
@@ -76,7 +77,8 @@ class Cube:
 
 
 def tabulate(scores: pd.DataFrame) -> Cube:
-    """Return the score table as arrays. Raises when it lacks a column or holds a judgement twice."""
+    """Return the score table as arrays. Raises when it lacks a column or holds a judgement
+    twice."""
     missing = [name for name in _NEEDED if name not in scores.columns]
     if missing:
         raise LmmscoreError(
@@ -167,7 +169,8 @@ def _absent(scores: pd.DataFrame, cell: Ints, shape: tuple[int, ...]) -> Ints:
 def _asked(item: Ints, method: Ints, repeat: Ints, task_of: Ints, shape: tuple[int, ...]) -> Ints:
     """Count the judgements asked for: an item's repeats, for every method entered for its task.
 
-    A method without a line about an item of a task it takes part in has a hole there. A method without any
+    A method without a line about an item of a task it takes part in has a hole there. A method
+    without any
     line in a task was not entered for it, and has none.
     """
     sessions = np.unique(item * (int(repeat.max()) + 1) + repeat) // (int(repeat.max()) + 1)

@@ -74,7 +74,8 @@ def group_means(
 ) -> Groups:
     """Return mean, spread and coverage over the edits of each group, in the order they first occur.
 
-    An edit's repeats are averaged first. Only the factors named count; several of them are never averaged together:
+    An edit's repeats are averaged first. Only the factors named count; several of them are never
+    averaged together:
     the factor becomes a key, if it is none. Unscored edits are treated as `rank` treats them.
     """
     cube = tabulate(scores)

@@ -89,7 +89,8 @@ def _left_out(parts: pd.DataFrame) -> np.ndarray:
 def _overalls(
     parts: pd.DataFrame, edit: np.ndarray, weighed: np.ndarray, overall: np.ndarray
 ) -> pd.DataFrame:
-    """Return one line per edit: its first unscored factor's, or its first factor's when all are there."""
+    """Return one line per edit: its first unscored factor's, or its first factor's when all are
+    there."""
     bad = parts["score"].isna().to_numpy() & weighed
     order = np.lexsort((np.arange(len(parts)), ~bad, edit))
     _, first = np.unique(edit[order], return_index=True)
@@ -108,7 +109,8 @@ def _overalls(
 def scales_of(
     settings: Mapping[str, Any], weights: Mapping[str, float] | None
 ) -> dict[str, tuple[float, float]]:
-    """Return the lowest and highest score of each factor and of the overall, as the dialog has them."""
+    """Return the lowest and highest score of each factor and of the overall, as the dialog has
+    them."""
     ends: dict[str, tuple[float, float]] = {}
     for factor in settings.get("factors") or ():
         values = [float(value) for value in factor.get("values") or ()]
