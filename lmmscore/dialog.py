@@ -797,7 +797,10 @@ def find_dialog(name: str, beside: Path | None = None) -> Path:
 
 def is_bundled(name: str) -> bool:
     """Tell whether a name means a dialog that comes with lmmscore."""
-    return find_dialog(name).parent == bundled("dialogs")
+    try:
+        return find_dialog(name).parent == bundled("dialogs")
+    except DialogError:
+        return False
 
 
 def load(name: str) -> Dialog | Suite:

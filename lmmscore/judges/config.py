@@ -119,7 +119,7 @@ class JudgeOptions:
     )
     logprobs: bool = option(
         False,
-        "Ask for the log-probabilities of score tokens and keep them in the ledger.",
+        "Ask for the probabilities of score tokens, for expected scores beside the stated ones.",
         section="parameters",
         flag="--logprobs",
     )

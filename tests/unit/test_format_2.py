@@ -467,7 +467,7 @@ def turn(**changes: Any) -> list[dict[str, Any]]:
         ({"turns": turn(say="{{show.edits}}")}, "did you mean edit"),
         ({"turns": turn(say="{{show.source}}")}, "no turn shows an edit"),
         ({"turns": turn(say="{{show.first}}{{show.edit}}")}, "covers: pair"),
-        ({"turns": turn(when={})}, "give task, field or image"),
+        ({"turns": turn(when={})}, "give task, field"),
         ({"turns": turn(form={"key": "winner"})}, "read: winner"),
         ({"turns": [*turn(), {"name": "s", "say": "x", "heard": "y"}]}, "never seen"),
         ({"turns": [*turn(), {**turn()[0], "name": "again"}]}, "read by more than one turn"),
