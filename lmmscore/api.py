@@ -57,6 +57,8 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
             pictures,
             request.concurrency,
             hooks.listeners,
+            request.judge if isinstance(request.judge, str) else None,
+            request.judge_options,
             out,
             request.engine_options,
         )

@@ -62,7 +62,8 @@ def _stage(run: Run, folder: Path) -> None:
     records = list(run.records())
     keys = {exchange.key for record in records for exchange in record.exchanges}
     rows = _extract(run.ledger_path, keys, folder / "ledger.sqlite")
-    (folder / ROWS).write_text("".join(f"{digest}  {key}\n" for key, digest in rows))
+    lines = "".join(f"{digest}  {key}\n" for key, digest in rows)
+    (folder / ROWS).write_text(lines, encoding="utf-8")
     public = manifest.model_dump(mode="json") | {
         "command": "",
         "ledger": None,

@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     from lmmscore.run_folder import Run
 
 
+_ENGINE_OPTIONS = {
+    "batch": ("wait", "cancel", "batch_dir"),
+    "ray": ("ray_address", "ray_players"),
+}
+
+
 @click.command("run")
 @plan_options
 @click.option(
@@ -56,10 +62,15 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--engine",
-    type=click.Choice(["local", "batch"]),
     default="local",
     show_default=True,
-    help="What drives the sessions: this process, or batches.",
+    help="What drives the sessions: local (this process), ray or batch.",
+)
+@click.option("--ray-address", help="With --engine ray: the cluster, such as auto.")
+@click.option(
+    "--ray-players",
+    type=click.IntRange(1),
+    help="With --engine ray: how many players  [default: one per node]",
 )
 @click.option("--batch", is_flag=True, help="Send questions as batches, and collect them later.")
 @click.option("--wait", is_flag=True, help="With --batch: stay until every wave is answered.")
@@ -145,13 +156,17 @@ def request_from(given: dict[str, Any]) -> Request:
 
 def _engine_options(given: dict[str, Any]) -> dict[str, Any]:
     """Remove what only one engine understands from a command's arguments, and return it."""
-    options = {name: given.pop(name, None) for name in ("wait", "cancel", "batch_dir")}
     if given.pop("batch", False):
         given["engine"] = "batch"
-    chosen = {name: value for name, value in options.items() if value}
-    if chosen and given.get("engine") != "batch":
-        option = next(iter(chosen)).replace("_", "-")
-        raise click.UsageError(f"--{option} goes with --batch")
+    chosen: dict[str, Any] = {}
+    for engine, names in _ENGINE_OPTIONS.items():
+        for name in names:
+            value = given.pop(name, None)
+            if value and given.get("engine") != engine:
+                option = name.replace("_", "-")
+                raise click.UsageError(f"--{option} goes with --engine {engine}")
+            if value:
+                chosen[name] = value
     return chosen
 
 

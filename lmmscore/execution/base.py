@@ -44,6 +44,9 @@ class Job:
     concurrency: int = 8
     """How many sessions are played at once."""
     listeners: Listeners = Listeners()
+    judge_spec: str | None = None
+    """The judge's name, for an executor that opens it elsewhere; None for an object."""
+    judge_options: Mapping[str, Any] = field(default_factory=dict)
     folder: Path = Path()
     """The run's folder, for an executor that keeps something of its own there."""
     engine_options: Mapping[str, Any] = field(default_factory=dict)
