@@ -407,12 +407,21 @@ class Dialog(_Strict):
 
     def beside(self, folder: Path) -> Dialog:
         """Return the dialog with the folder its own pictures are in. Raises for one that is not there."""
-        for turn in self.turns:
-            for name in filter(is_file, turn.show):
-                _refuse_outside(folder, name, f"dialog {self.name}, turn {turn.name}")
+        for name in self.files:
+            _refuse_outside(folder, name, f"dialog {self.name}")
         placed = self.model_copy()
         placed._folder = folder
         return placed
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The pictures of its own that it shows, by their paths beside it."""
+        shown = (name for turn in self.turns for name in turn.show if is_file(name))
+        return tuple(dict.fromkeys(shown))
+
+    def kept_in(self, folder: Path) -> Dialog:
+        """Return the dialog with its own pictures in a folder that has one for each dialog."""
+        return self.beside(folder / self.name) if self.files else self
 
     def factor(self, key: str) -> Factor:
         """Return the factor of that key."""
@@ -724,6 +733,10 @@ class Ensemble:
         for member in self.members:
             found += [member] if isinstance(member, Dialog) else member.dialogs
         return tuple(found)
+
+    def kept_in(self, folder: Path) -> Ensemble:
+        """Return the suite with its dialogs' own pictures in a folder that has one for each dialog."""
+        return Ensemble(self.suite, tuple(member.kept_in(folder) for member in self.members))
 
     @property
     def formula(self) -> Formula:

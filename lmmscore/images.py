@@ -245,6 +245,12 @@ def plain_picture(path: Path, colour: tuple[int, int, int], side_px: int) -> Non
     Image.new("RGB", (side_px, side_px), colour).save(path)
 
 
+def ruined(image: Image.Image) -> Image.Image:
+    """Return the picture as no editing method would leave it: a few coarse blocks, colours inverted."""
+    coarse = image.resize((9, 9), Image.Resampling.BOX)
+    return ImageOps.invert(coarse).resize(image.size, Image.Resampling.NEAREST)
+
+
 class Picture:
     """One picture as a judge is to see it. Holds no bytes: who needs them twice keeps them."""
 

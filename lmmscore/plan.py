@@ -208,6 +208,11 @@ class Plan:
     """How many pairs of methods are compared per item; None for all."""
 
     @property
+    def is_part(self) -> bool:
+        """Whether only some items of the benchmark are judged."""
+        return len(self.numbers) > len(self.benchmark.items)
+
+    @property
     def newcomers(self) -> tuple[str, ...]:
         """The methods that are judged among others that were judged before."""
         return self.benchmark.methods if self.beside else ()

@@ -56,9 +56,9 @@ class Request:
     """Items asked again at each run, whichever are judged, to see whether the judge drifts."""
     engine: str = "local"
     """Which executor plays the sessions."""
+    engine_options: Mapping[str, Any] = field(default_factory=dict)
     pairs: int | None = None
     """With a dialog of pairs: how many pairs of methods are compared per item; None for all."""
-    engine_options: Mapping[str, Any] = field(default_factory=dict)
     command: str = ""
 
     @property
@@ -124,7 +124,7 @@ def prepare(request: Request, judge: str = "") -> Prepared:
 
 def _protocol(request: Request, replayed: Run | None) -> Protocol:
     if replayed is not None:
-        recorded = replayed.manifest.protocol
+        recorded = replayed.protocol
         return replace(recorded, settings={**recorded.settings, **request.settings})
     structured = bool(request.judge_options.get("structured"))
     return load_protocol(request.dialog or "lmm-score", request.settings, structured)
@@ -152,8 +152,8 @@ def _plan(request: Request, whole: Benchmark, protocol: Protocol, earlier: Run |
         earlier.manifest.order_rule if earlier else 2,
         request.pairs,
     )
-    same = earlier is not None and _same_orders(plan, earlier)
-    if earlier is not None and same and not protocol.covers_pairs:
+    same_orders = earlier is not None and _same_orders(plan, earlier)
+    if earlier is not None and same_orders and not protocol.covers_pairs:
         # How orders come about may change; how the edits were shown then does not.
         plan = replace(plan, recorded_orders=earlier.orders())
     return replace(plan, chosen=words, beside=_companions(request, whole, protocol))
@@ -206,7 +206,7 @@ def _resumed_protocol(protocol: Protocol, request: Request, run: Run) -> Protoco
     same = manifest.dialog == protocol.name and manifest.structured == protocol.structured
     if not same or not is_bundled(request.dialog or "lmm-score"):
         return protocol
-    return replace(manifest.protocol, settings=protocol.settings)
+    return replace(run.protocol, settings=protocol.settings)
 
 
 def shard_of(item: str, count: int) -> int:

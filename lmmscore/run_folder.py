@@ -13,7 +13,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +45,10 @@ FORMAT = 2
 """The version of run.yaml and sessions.jsonl that is written; files without one are version 1."""
 
 
+OWN_PICTURES = "dialogs"
+"""The folder in a run that keeps the pictures its dialogs show of their own."""
+
+
 class _Record(BaseModel):
     # A later version may add keys; what is known of a file must not depend on what is not.
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -71,7 +75,7 @@ class FactorRecord(_Record):
             min=float(scale.low),
             max=float(scale.high),
             integers=scale.integers,
-            values=[float(value) for value in scale.values] if scale.values else None,
+            values=[float(value) for value in scale.listed] or None,
             weight=None if factor.weight is None else float(factor.weight),
         )
 
@@ -107,6 +111,8 @@ class Manifest(_Record):
     methods: list[str] = []
     tasks: list[str] = []
     items: int = 0
+    item_ids: list[str] = []
+    """Which items, where they are a part of the benchmark."""
     chosen: str = ""
     """Which part of the benchmark was asked for, in words; empty for all of it."""
     beside: dict[str, list[str]] = {}
@@ -114,6 +120,8 @@ class Manifest(_Record):
     avoid_ties: bool = False
     overall: str = "none"
     factors: list[FactorRecord] = []
+    overall_scale: tuple[float, float] | None = None
+    """The lowest and the highest overall that the rule can give."""
     covers: str = ""
     """`item`, `edit` or `pair`; empty in older files."""
     pairs: int | None = None
@@ -172,10 +180,12 @@ class Manifest(_Record):
             methods=list(benchmark.methods),
             tasks=list(benchmark.tasks),
             items=len(benchmark.items),
+            item_ids=[item.id for item in benchmark.items] if plan.is_part else [],
             chosen=plan.chosen,
             beside={method: list(plan.beside) for method in plan.newcomers},
             avoid_ties=any(dialog.avoid_ties for dialog in protocol.dialogs),
             overall=_rule_in_words(protocol),
+            overall_scale=_overall_scale(protocol.played),
             covers=protocol.dialogs[0].covers,
             pairs=plan.pairs,
             factors=[FactorRecord.of(factor) for factor in factors],
@@ -206,6 +216,13 @@ class Manifest(_Record):
 def _rule_in_words(protocol: Protocol) -> str:
     rule = protocol.suite.rule if protocol.suite else protocol.dialogs[0].overall
     return rule if isinstance(rule, str) else "rule"
+
+
+def _overall_scale(played: Dialog | Ensemble) -> tuple[float, float] | None:
+    if played.formula is None:
+        return None
+    low, high = played.formula.ends
+    return float(low), float(high)
 
 
 def _inner_suites(played: Dialog | Ensemble) -> list[dict[str, Any]]:
@@ -344,6 +361,12 @@ class Run:
         return validate(Manifest, loaded, str(path))
 
     @cached_property
+    def protocol(self) -> Protocol:
+        """What was played, with the pictures of the dialogs' own that are kept with the run."""
+        recorded = self.manifest.protocol
+        return replace(recorded, played=recorded.played.kept_in(self.path / OWN_PICTURES))
+
+    @cached_property
     def settings(self) -> dict[str, Any]:
         """The manifest as a plain dictionary."""
         return self.manifest.model_dump(mode="json")
@@ -355,6 +378,11 @@ class Run:
 
     def scores(self) -> pd.DataFrame:
         """Return the tidy table: one row per edit, repeat and factor. Raises where nothing is judged yet."""
+        if self.is_of_pairs:
+            raise FileProblem(
+                f"{self.path}: it compares pairs, which have no scores; `lmmscore leaderboard "
+                f"{self.path}` ranks its methods, and `lmmscore show` prints its conversations"
+            )
         path = self.path / "scores.csv"
         if not path.is_file() and not self.finished:
             path = self.path / "scores.csv.part"

@@ -11,6 +11,7 @@ import contextlib
 import csv
 import json
 import shlex
+import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +30,7 @@ from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.ledger import identity_of
 from lmmscore.plan import Plan, Unit
 from lmmscore.records import Outcome, Score
-from lmmscore.run_folder import Manifest, Run, RunLock, SessionRecord, relative_to_run
+from lmmscore.run_folder import OWN_PICTURES, Manifest, Run, RunLock, SessionRecord, relative_to_run
 from lmmscore.scores import SCORE_COLUMNS, Result, as_cells, missing_scores
 from lmmscore.session import Played
 
@@ -104,8 +105,19 @@ class RunWriter:
     def _part(self, name: str) -> TextIO:
         return (self.path / f"{name}.part").open("w", encoding="utf-8", newline="")
 
+    def _keep_pictures(self) -> None:
+        """Keep the pictures that dialogs show of their own: the run is replayed without the dialogs' files."""
+        for dialog in self._plan.protocol.dialogs:
+            for name in dialog.files:
+                kept = self.path / OWN_PICTURES / dialog.name / name
+                if kept != dialog.file(name):
+                    kept.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(dialog.file(name), kept)
+
     def begin(self) -> None:
         """Write run.yaml, so that even a run that is killed says what it was."""
+        with _writing(self.path):
+            self._keep_pictures()
         caution = f"Unfinished: the run is still going on, or was cut off. {self._manifest.caution}"
         self._write_manifest(state="running", caution=caution.strip(), planned=self._plan.units)
 
@@ -316,10 +328,14 @@ class RunWriter:
             return {}
         before, now = self._before, self._manifest
         items = self._earlier.items | {item.id for item in self._plan.benchmark.items}
+        whole = self._plan.numbers
         return {
             "methods": list(dict.fromkeys([*before.methods, *now.methods])),
             "tasks": list(dict.fromkeys([*before.tasks, *now.tasks])),
             "items": len(items),
+            "item_ids": [name for name in whole if name in items]
+            if len(items) < len(whole)
+            else [],
             "beside": {**before.beside, **now.beside},
         }
 

@@ -1,7 +1,10 @@
-"""Score files of other tools as our tidy scores table, so that every table and statistic works on them.
+"""Score files of other tools as our tidy scores table, so that every table and statistic works on
+them.
 
-Read are JSON lines of nested `{factor: {score, justification}}` (or `{factor: number}`), tables with a row a score
-or with a column a factor, and our own scores.csv. What has no number becomes an outcome with a reason, never a number.
+Read are JSON lines of nested `{factor: {score, justification}}` (or `{factor: number}`), tables
+with a row a score
+or with a column a factor, and our own scores.csv. What has no number becomes an outcome with a
+reason, never a number.
 """
 
 from __future__ import annotations
@@ -44,7 +47,13 @@ def read_score_file(
 
 
 def _is_ours(path: Path) -> bool:
-    return path.is_file() and set(SCORE_COLUMNS) <= set(read_tables(path)[0].columns)
+    """Tell by its header alone whether a file is a scores.csv: it may be a large one."""
+    if not path.is_file():
+        return False
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        header = file.readline()
+    columns = header.replace(";", ",").replace('"', "").strip().split(",")
+    return set(SCORE_COLUMNS) <= {column.strip() for column in columns}
 
 
 def scores_in(
@@ -90,7 +99,8 @@ def _folder(
     plain = replace(layout, factors=(), shared=False)
     if plain != USUAL or dialog is not None:
         raise FileProblem(
-            f"{path}: a folder says itself what is what; only --factor, --rename and --out can be used"
+            f"{path}: a folder says itself what is what; "
+            "only --factor, --rename and --out can be used"
         )
     found = read_score_folder(path)
     notes += found.notes
@@ -189,8 +199,8 @@ def _refuse_duplicates(edits: list[Edit]) -> None:
         key = (edit.item, edit.task, edit.method, edit.repeat)
         if key in seen:
             raise FileProblem(
-                f"{edit.where}: {edit.item!r} was scored before, at {seen[key]}; keep one, or tell them apart "
-                "in a column `repeat`, `method` or `task`"
+                f"{edit.where}: {edit.item!r} was scored before, at {seen[key]}; keep one, "
+                "or tell them apart in a column `repeat`, `method` or `task`"
             )
         seen[key] = edit.where
 

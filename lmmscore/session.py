@@ -28,6 +28,7 @@ from lmmscore.dialog import (
     reply_schema,
     task_title,
 )
+from lmmscore.errors import DialogError
 from lmmscore.justifications import length_notes
 from lmmscore.parsing import Fault, Reading, merged, read_overall
 from lmmscore.parsing.forms import Cell, FormReading, read_form
@@ -354,6 +355,29 @@ def read_winner_of(reply: Reply, turn: Turn) -> WinnerReading:
     """Return which edit of a pair a reply to a turn prefers."""
     form = turn.form
     return read_winner(reply, form.winners, form.key) if form else read_winner(reply)
+
+
+def read_answer(dialog: Dialog, reply: Reply, n: int, name: str = "") -> Reading | WinnerReading:
+    """Return what a single reply says, outside of a conversation: scores of n images, or a pair's winner."""
+    if dialog.format == 1 and not name:
+        return read_form(reply, dialog.factors, n).reading
+    turn = turn_read(dialog, name)
+    if turn.read == "winner":
+        return read_winner_of(reply, turn)
+    images = {"edit": 1, "pair": 2}.get(dialog.covers, n)
+    return read_scores_of(reply, turn, dialog.factors_read_by(turn), images).reading
+
+
+def turn_read(dialog: Dialog, name: str = "") -> Turn:
+    """Return the turn whose reply is read by itself: the one named, or the only one that reads anything."""
+    reading = [turn for turn in dialog.turns if turn.read in ("scores", "winner")]
+    chosen = [turn for turn in reading if name in ("", turn.name)]
+    if len(chosen) == 1:
+        return chosen[0]
+    names = ", ".join(turn.name for turn in reading)
+    if name:
+        raise DialogError(f"dialog {dialog.name}: no turn {name!r} is read; there are: {names}")
+    raise DialogError(f"dialog {dialog.name} reads several turns; name one of {names}")
 
 
 def without(reading: Reading, absent: frozenset[Cell]) -> Reading:

@@ -1,6 +1,7 @@
 """Tables as people keep them: CSV, TSV, Excel, JSON, JSON lines and Parquet, as rows without types.
 
-Cells stay as written: "007" and "NA" are ids, not a number and a hole. Only `number` says what a cell is worth.
+Cells stay as written: "007" and "NA" are ids, not a number and a hole. Only `number` says what a
+cell is worth.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ class Table:
     """Whether 5,5 is five and a half here, as in files with semicolons."""
 
     def plain(self, cell: Any) -> Any:
-        """Return a cell that may be a number, with a point where this file writes a decimal comma."""
+        """Return a cell that may be a number, with a point where this file writes a decimal
+        comma."""
         commas = self.decimal_commas and isinstance(cell, str) and _DECIMAL_COMMA.fullmatch(cell)
         return cell.replace(",", ".") if commas else cell
 
@@ -48,7 +50,8 @@ class Table:
         if wanted and wanted not in self.columns:
             listed = ", ".join(self.columns)
             raise FileProblem(
-                f"{self.where}: no column {wanted!r}{nearest(wanted, self.columns)} (it has: {listed})"
+                f"{self.where}: no column {wanted!r}{nearest(wanted, self.columns)} "
+                f"(it has: {listed})"
             )
         if wanted:
             return wanted
@@ -65,7 +68,8 @@ def split_field(spec: str) -> tuple[Path, str]:
 
 
 def read_tables(path: Path, sheet: str = "") -> list[Table]:
-    """Return the table of a file; of an Excel file those of all its filled sheets, or of the one named."""
+    """Return the table of a file; of an Excel file those of all its filled sheets, or of the one
+    named."""
     if not path.exists():
         raise FileProblem(f"{path}: no such file")
     suffix = path.suffix.lower()
@@ -263,7 +267,8 @@ def text(cell: Any) -> str:
 
 
 def number(cell: Any) -> float | None:
-    """Return a cell's number, None for an empty one. Raises ValueError for anything else, `true` included."""
+    """Return a cell's number, None for an empty one. Raises ValueError for anything else, `true`
+    included."""
     if cell is None or (isinstance(cell, str) and cell.strip().lower() in NOTHING):
         return None
     if isinstance(cell, bool) or not isinstance(cell, str | int | float):
@@ -310,8 +315,8 @@ def number_list(cell: Any) -> list[float] | None:
 
 
 NOT_SCORES = frozenset(
-    "seed time time_s seconds duration latency runtime cost price tokens id index size width height "
-    "steps position order repeat rater annotator worker participant".split()
+    "seed time time_s seconds duration latency runtime cost price tokens id index size width "
+    "height steps position order repeat rater annotator worker participant".split()
 )
 """Columns of numbers that nobody means as a score."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -283,7 +284,8 @@ def _plain(item: str) -> str:
 def match_items(
     judge: str, scores: pd.DataFrame, ratings: pd.DataFrame, notes: list[str]
 ) -> pd.DataFrame:
-    """Return the scores with people's item ids, where none is the same and it is plain which is which."""
+    """Return the scores with people's item ids, where none is the same and it is plain which is
+    which."""
     ours, theirs = set(scores["item"]), set(ratings["item"])
     if ours & theirs:
         return scores
@@ -342,8 +344,8 @@ def note_ranks(ratings: pd.DataFrame, notes: list[str]) -> list[str]:
         if (ranked == rows["score"]).all():
             found.append(str(factor))
             notes.append(
-                f"people's {factor} looks like ranks, 1 to the number of methods of each item: if 1 "
-                "is the best, agreement shows as a negative correlation; give scores, or ranks "
+                f"people's {factor} looks like ranks, 1 to the number of methods of each item: if "
+                "1 is the best, agreement shows as a negative correlation; give scores, or ranks "
                 "counted from the worst"
             )
     return found
@@ -468,7 +470,8 @@ def _told(off: pd.DataFrame, how: str, ends: Limits) -> str:
 def rescale(
     ratings: pd.DataFrame, matches: Mapping[str, ScaleMatch]
 ) -> tuple[pd.DataFrame, dict[str, ScaleMatch], list[str]]:
-    """Return the ratings mapped linearly onto the judge's scale, and what was done to which factor."""
+    """Return the ratings mapped linearly onto the judge's scale, and what was done to which
+    factor."""
     scores = ratings["score"].astype(float).copy()
     done: dict[str, list[str]] = {}
     after = dict(matches)
@@ -488,7 +491,7 @@ def rescale(
     return ratings.assign(score=scores), after, told
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Paired:
     """One factor, one judge: the edits that both the judge and people have a number for."""
 
@@ -498,17 +501,17 @@ class Paired:
     unrated: pd.DataFrame
     """The same columns for edits the judge scored and nobody rated; `people` is NaN."""
 
-    @property
+    @cached_property
     def judge(self) -> Floats:
         """The judge's scores."""
         return self.edits["judge"].to_numpy(dtype=float)
 
-    @property
+    @cached_property
     def people(self) -> Floats:
         """People's mean ratings."""
         return self.edits["people"].to_numpy(dtype=float)
 
-    @property
+    @cached_property
     def item(self) -> Ints:
         """Codes of items, from 0."""
         return np.asarray(pd.factorize(self.edits["item"])[0], dtype=np.int64)
@@ -516,14 +519,24 @@ class Paired:
     @property
     def items(self) -> int:
         """How many items there are."""
-        return int(self.edits["item"].nunique())
+        return int(self.item.max()) + 1 if len(self.edits) else 0
+
+    @cached_property
+    def _by_method(self) -> tuple[Ints, list[str]]:
+        codes, names = pd.factorize(self.edits["method"], sort=True)
+        return np.asarray(codes, dtype=np.int64), [str(name) for name in names]
+
+    @property
+    def method(self) -> Ints:
+        """Codes of methods, from 0, in the order of their names."""
+        return self._by_method[0]
 
     @property
     def methods(self) -> list[str]:
         """The methods, sorted by name."""
-        return sorted(self.edits["method"].unique())
+        return self._by_method[1]
 
-    @property
+    @cached_property
     def tasks(self) -> list[str]:
         """The task categories, sorted by name, without the unnamed one."""
         return sorted(set(self.edits["task"]) - {""})
@@ -531,8 +544,7 @@ class Paired:
     def grid(self, column: str) -> Floats:
         """Return a table with a row per item and a column per method, NaN without an edit."""
         grid = np.full((self.items, len(self.methods)), np.nan)
-        place = {method: number for number, method in enumerate(self.methods)}
-        grid[self.item, self.edits["method"].map(place).to_numpy(dtype=int)] = self.edits[column]
+        grid[self.item, self.method] = self.edits[column]
         return grid
 
     def of_task(self, task: str) -> Paired:
@@ -598,7 +610,8 @@ class RatedEdits:
         return self.edits.merge(means, on=EDIT, how="left")["judge"].to_numpy(dtype=float)
 
     def without_rater(self, rater: int) -> pd.DataFrame:
-        """Return the edits with people's mean without one rater; those nobody else rated are gone."""
+        """Return the edits with people's mean without one rater; those nobody else rated are
+        gone."""
         ratings = self.ratings
         kept = ratings.rater != rater
         size = np.bincount(ratings.edit[kept], minlength=len(self.edits))

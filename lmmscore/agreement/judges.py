@@ -199,8 +199,13 @@ def _within_methods(first: Paired, second: Paired, draws: int, rng: np.random.Ge
         float(np.mean([correlation.spearman(part[side], part[2]) for part in parts]))
         for side in (0, 1)
     ]
-    columns = list(zip(*parts, strict=True))
-    difference = _swapped_spearman(*columns, first.items)  # type: ignore[arg-type]
+    difference = _swapped_spearman(
+        [part[0] for part in parts],
+        [part[1] for part in parts],
+        [part[2] for part in parts],
+        [part[3] for part in parts],
+        first.items,
+    )
     return entry | {
         "value": rho[0] - rho[1],
         "first": rho[0],
@@ -261,7 +266,8 @@ def compare_judges(
     draws: int,
     seed: int,
 ) -> list[Entry]:
-    """Return the tests of every two judges, corrected by Holm over the pairs of a factor and level."""
+    """Return the tests of every two judges, corrected by Holm over the pairs of a factor and
+    level."""
     names = list(dict.fromkeys(name for name, _ in paired))
     pairs = list(combinations(names, 2))
     needed = permutation.draws_needed(max(len(pairs), 1), ALPHA, min(draws, FEWEST_DRAWS))
@@ -290,7 +296,8 @@ def _holm(entries: list[Entry]) -> list[Entry]:
 
 
 def clusters(judges: Sequence[str], entries: Iterable[Entry]) -> dict[str, str]:
-    """Return letters for judges: between those that share one there is no significant difference."""
+    """Return letters for judges: between those that share one there is no significant
+    difference."""
     apart = set()
     for entry in entries:
         p = entry.get("p_holm")
@@ -316,7 +323,7 @@ def panel_scores(judges: Mapping[str, pd.DataFrame], how: PanelScores) -> pd.Dat
         frames.append(means.rename(name))
     together = pd.concat(frames, axis=1, join="inner").dropna()
     rows = together.mean(axis=1).rename("score").reset_index()
-    return rows.assign(repeat=1, position=pd.NA, outcome=Outcome.SCORED.value, reason="")
+    return rows.assign(repeat=1, position=None, outcome=Outcome.SCORED.value, reason="")
 
 
 def disagreements(judges: Mapping[str, pd.DataFrame], factor: str, most: int = 20) -> list[Entry]:
@@ -330,18 +337,18 @@ def disagreements(judges: Mapping[str, pd.DataFrame], factor: str, most: int = 2
     if raw.empty:
         return []
     spread = raw.std(ddof=0).replace(0.0, 1.0)
-    apart = ((raw - raw.mean()) / spread).std(axis=1, ddof=0).sort_values(ascending=False)
+    apart = ((raw - raw.mean()) / spread).std(axis=1, ddof=0)
     found = []
-    for key, value in apart.head(most).items():
-        task, item, method = key  # type: ignore[misc]
-        scores = {str(name): float(score) for name, score in raw.loc[key].items()}
+    for place in np.argsort(-apart.to_numpy(), kind="stable")[:most]:
+        task, item, method = raw.index[place]
+        scores = {str(name): float(raw[name].iloc[place]) for name in raw.columns}
         found.append(
             {
                 "task": task,
                 "item": item,
                 "method": method,
                 "factor": factor,
-                "spread": float(value),
+                "spread": float(apart.iloc[place]),
                 "scores": scores,
             }
         )

@@ -23,7 +23,6 @@ from lmmscore.stats.arrays import Floats, Ints, column_means
 from lmmscore.stats.correlation import Within, fisher_mean
 from lmmscore.stats.jackknife import (
     FEWEST_ITEMS,
-    CountStatistic,
     Interval,
     interval,
     item_groups,
@@ -184,20 +183,20 @@ def column_interval(
         return Interval(value, why=f"{items} {noun} too few for an interval")
     number = int(groups.max()) + 1
     try:
-        if statistic.of_counts is not None:
-            of = statistic.of_counts(judge, people, groups[item], number)
-            with one_thread():
-                replicates = of(left_out(np.arange(number)))
-        else:
-            replicates = _by_hand(statistic, judge, people, groups[item], number)
+        replicates = _replicates(statistic, judge, people, groups[item], number)
     except OverflowError as error:
         return Interval(value, why=f"no interval, because {error}")
     return interval(value, replicates, statistic.transform)
 
 
-def _by_hand(
+def _replicates(
     statistic: Statistic, judge: Floats, people: Floats, group: Ints, number: int
 ) -> Floats:
+    """Return a statistic with each group of items left out."""
+    if statistic.of_counts is not None:
+        of = statistic.of_counts(judge, people, group, number)
+        with one_thread():
+            return of(left_out(np.arange(number)))
     assert statistic.of is not None
     found = np.full(number, np.nan)
     for one in range(number):
@@ -290,66 +289,101 @@ def _averaged(
     )
 
 
+@dataclass(frozen=True)
+class MethodCell:
+    """The edits of one method in one task, and the group in which each leaves."""
+
+    task: str | None
+    method: str
+    judge: Floats
+    people: Floats
+    group: Ints
+    items: int
+
+    @property
+    def undefined(self) -> str:
+        """Why a correlation of them is undefined; "" where it is defined."""
+        return correlation.reason_undefined(self.judge, self.people)
+
+
 def within_method_rows(subject: Subject) -> Iterator[AgreementRow]:
     """Yield the statistics over the items of each method, then their averages, named.
 
     Without a task of its own, a subject with several tasks has no rows of single methods: a method
     stands for other edits in each task. Its averages are over every method of every task.
     """
-    cells = _method_cells(subject)
+    paired = subject.paired
+    groups = item_groups(paired.items, subject.rng)
+    number = int(groups.max(initial=-1)) + 1
+    cells = _method_cells(subject, groups)
     for statistic in statistics(WITHIN_METHOD):
-        values = []
-        for task, method, part in cells:
-            row = _method_row(subject, statistic, task, method, part)
-            values.append(row.value_or_nan)
-            if task == subject.task:
-                yield row
-        yield from _method_averages(subject, statistic, cells, np.array(values))
+        values = np.full(len(cells), np.nan)
+        table = np.full((len(cells), number), np.nan)
+        for place, cell in enumerate(cells):
+            why = _why_undefined(statistic, cell.undefined, len(cell.judge), subject.scale_problem)
+            if not why and statistic.of is not None:
+                values[place] = statistic.of(cell.judge, cell.people)
+                table[place] = _replicates(statistic, cell.judge, cell.people, cell.group, number)
+            if cell.task == subject.task:
+                yield _method_row(subject, statistic, cell, values[place], table[place], why)
+        yield from _method_averages(subject, statistic, values, table)
 
 
-_Cell = tuple[str | None, str, Paired]
-
-
-def _method_cells(subject: Subject) -> list[_Cell]:
+def _method_cells(subject: Subject, groups: Ints) -> list[MethodCell]:
     """Return every method of every task, with its edits."""
     paired = subject.paired
-    tasks = paired.tasks
-    split = subject.task is None and len(tasks) > 1
-    found: list[_Cell] = []
-    for task in tasks if split else [subject.task]:
-        part = paired.of_task(task) if split and task is not None else paired
-        for method in part.methods:
-            edits = part.edits[part.edits["method"] == method].reset_index(drop=True)
-            found.append((task, str(method), Paired(edits, {}, paired.unrated)))
+    split = subject.task is None and len(paired.tasks) > 1
+    task = paired.edits["task"].to_numpy() if split else np.full(len(paired.edits), "")
+    found = []
+    for one in paired.tasks if split else [""]:
+        for code, method in enumerate(paired.methods):
+            chosen = (task == one) & (paired.method == code)
+            if not chosen.any():
+                continue
+            item = paired.item[chosen]
+            found.append(
+                MethodCell(
+                    one if split else subject.task,
+                    method,
+                    paired.judge[chosen],
+                    paired.people[chosen],
+                    groups[item],
+                    len(np.unique(item)),
+                )
+            )
     return found
 
 
 def _method_row(
-    subject: Subject, statistic: Statistic, task: str | None, method: str, part: Paired
+    subject: Subject,
+    statistic: Statistic,
+    cell: MethodCell,
+    value: float,
+    replicates: Floats,
+    why: str,
 ) -> AgreementRow:
-    judge, people = part.judge, part.people
-    constant = correlation.reason_undefined(judge, people)
-    why = _why_undefined(statistic, constant, len(judge), subject.scale_problem)
-    value = float("nan")
     found = None
-    if not why and statistic.of is not None:
-        value = statistic.of(judge, people)
-        # Only rows that are shown need an interval.
-        if task == subject.task:
-            groups = item_groups(part.items, subject.rng)
-            found = column_interval(statistic, value, judge, people, part.item, groups)
-    return replace(
-        subject.row(
-            WITHIN_METHOD, statistic, value, n=len(judge), of="items", why=why, interval=found
-        ),
-        task=task,
-        method=method,
+    if not math.isnan(value):
+        found = Interval(value, why=f"{cell.items} items are too few for an interval")
+        if cell.items >= FEWEST_ITEMS:
+            # A group without an edit of this method leaves nothing out.
+            found = interval(value, replicates[np.unique(cell.group)], statistic.transform)
+    row = subject.row(
+        WITHIN_METHOD,
+        statistic,
+        value,
+        n=len(cell.judge),
+        of="items",
+        why=why,
+        interval=found,
     )
+    return replace(row, task=cell.task, method=cell.method)
 
 
 def _method_averages(
-    subject: Subject, statistic: Statistic, cells: list[_Cell], values: Floats
+    subject: Subject, statistic: Statistic, values: Floats, table: Floats
 ) -> Iterator[AgreementRow]:
+    """Yield the averages over methods, with intervals that leave items out of all at once."""
     defined = ~np.isnan(values)
     undefined = int((~defined).sum())
     left = {"methods for which it is undefined": undefined} if undefined else {}
@@ -357,9 +391,16 @@ def _method_averages(
     for averaging in ways:
         value = float("nan")
         why = "it is defined for no method"
+        found = None
         if defined.any():
             value = _average(values[defined], averaging)
             why = "a correlation of ±1 has no Fisher transform"
+        if not math.isnan(value):
+            found = Interval(value, why="there are too few items for an interval")
+            if subject.paired.items >= FEWEST_ITEMS:
+                columns = table[defined].T
+                averages = np.array([_average(one[~np.isnan(one)], averaging) for one in columns])
+                found = interval(value, averages, statistic.transform)
         yield subject.row(
             WITHIN_METHOD,
             statistic,
@@ -369,38 +410,14 @@ def _method_averages(
             averaging=averaging,
             left_out=left,
             why=why,
-            interval=_average_interval(subject, statistic, cells, value, averaging),
+            interval=found,
         )
 
 
 def _average(values: Floats, averaging: str) -> float:
+    if not len(values):
+        return float("nan")
     return fisher_mean(values) if averaging == "fisher" else float(values.mean())
-
-
-def _average_interval(
-    subject: Subject, statistic: Statistic, cells: list[_Cell], value: float, averaging: str
-) -> Interval | None:
-    """Return the interval of an average over methods, leaving items out of all of them at once."""
-    if math.isnan(value) or statistic.of_counts is None:
-        return None
-    edits = subject.paired.edits
-    codes = {item: code for code, item in enumerate(dict.fromkeys(edits["item"]))}
-    if len(codes) < FEWEST_ITEMS:
-        return Interval(value, why=f"{len(codes)} items are too few for an interval")
-    groups = item_groups(len(codes), np.random.default_rng(0))
-    number = int(groups.max()) + 1
-    table = []
-    for _, _, part in cells:
-        item = groups[part.edits["item"].map(codes).to_numpy(dtype=int)]
-        if not correlation.reason_undefined(part.judge, part.people):
-            of: CountStatistic = statistic.of_counts(part.judge, part.people, item, number)
-            table.append(of(left_out(np.arange(number))))
-    replicates = np.full(number, np.nan)
-    for place, column in enumerate(np.array(table).T):
-        known_values = column[~np.isnan(column)]
-        if len(known_values):
-            replicates[place] = _average(known_values, averaging)
-    return interval(value, replicates, statistic.transform)
 
 
 def method_rows(subject: Subject) -> Iterator[AgreementRow]:

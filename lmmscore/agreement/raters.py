@@ -18,7 +18,7 @@ from lmmscore.agreement.levels import AgreementRow, known
 from lmmscore.agreement.statistics import ITEM
 from lmmscore.agreement.verdict import FEWEST_ITEMS, NO_CEILING, TOO_FEW, Verdict, in_words
 from lmmscore.stats import correlation, counts, reliability
-from lmmscore.stats.arrays import SAME, Floats, Ints, mean_known
+from lmmscore.stats.arrays import SAME, Bools, Floats, Ints, mean_known
 from lmmscore.stats.jackknife import (
     FEWEST_ITEMS as FEWEST_FOR_INTERVAL,
 )
@@ -216,7 +216,7 @@ def _verdict(
     row: AgreementRow,
     own: Floats,
     beside: list[Beside],
-    both: Floats,
+    both: Bools,
     items: int,
     rng: np.random.Generator,
 ) -> Verdict:

@@ -149,7 +149,7 @@ def _gaps(
     if not {first, second} <= set(wide.columns) or wide[[first, second]].dropna().empty:
         raise LmmscoreError(f"{first} and {second} have no scored item in common")
     both = wide[[first, second]].dropna()
-    item = both.groupby(level=["task", "item"], sort=False).ngroup().to_numpy()
+    item = np.asarray(both.groupby(level=["task", "item"], sort=False).ngroup(), dtype=np.int64)
     gaps = (both[first] - both[second]).to_numpy(dtype=np.float64)
     return gaps, item, chosen["method"].nunique()
 

@@ -24,12 +24,14 @@ _MARKUP = re.compile(
     | (?P<open>[［【〚⟦]|\\lbrack\b)
     | (?P<close>[］】〛⟧]|\\rbrack\b)
     | (?P<space>[_~\u00a0\t]|\\[ ,;!]|\\quad\b)
+    | (?P<line></?[A-Za-z][\w-]{2,20}>)
     | (?P<nothing>\\(?:text\w*|math\w+|boxed|fbox|bf|rm|operatorname|left|right|[Bb]igg?)\b
         |[*`$\\{}"'“”‘’])
     """,
     re.VERBOSE,
 )
 _STANDS_FOR = {"greater": ">", "less": "<", "equal": "=", "open": "[", "close": "]", "space": " "}
+_STANDS_FOR["line"] = "\n"
 
 _DOUBLE = re.compile(r"\[ *\[(?P<inside>[^\[\]\n]{1,60})\] *\]")
 _SINGLE = re.compile(r"[\[(](?P<inside>[^\[\]()\n]{1,60}[<>=][^\[\]()\n]{1,60})[\])]")
@@ -72,7 +74,32 @@ _GOOD = frozenset("good acceptable great fine well excellent".split())
 _BAD = frozenset("bad poor unacceptable fail failed fails failing terrible poorly weak".split())
 _GOES_ON = frozenset("because since as due for with given which in than by though but and".split())
 _NEGATIONS = frozenset("not no isnt doesnt never hardly nor cannot".split())
-_CHOOSES = frozenset("prefer choose pick select favor favour vote".split())
+_RESERVATIONS = frozenset("but however although though while if would could might".split())
+
+# In prose "a" is mostly an article: a side has a noun before it, or is a capital right before the verb.
+_NOUN = (
+    r"(?:[Mm]odel|[Ii]mage|[Ee]dit|[Aa]ssistant|[Oo]ption|[Cc]andidate|[Mm]ethod|[Oo]utput"
+    r"|[Rr]esponse|[Rr]esult|[Pp]icture)"
+)
+_SIDE = (
+    rf"(?:(?:[Tt]he )?(?:edited )?{_NOUN} (?:A|B|1|2)|[Tt]he (?:first|second|left|right)|\b[AB])"
+)
+_THING = r"s?(?: (?:edited |generated )?(?:image|edit|version|output|result|response|picture|one))?"
+_SURELY = r"(?:(?:clearly|slightly|overall|much|significantly|definitely|marginally|therefore) )*"
+_END = r"(?= (?:one|edit|image|choice|option|result|overall|of the two|because|since|as|than)\b|\s*$|,)"
+_PREFERRED = re.compile(
+    rf"(?P<side>{_SIDE}){_THING} (?:(?:is|was|looks) {_SURELY}(?:the )?"
+    rf"(?:better|best|superior|preferred|preferable|winner){_END}|wins\b|outperforms\b)"
+    rf"|\b(?:I|[Ww]e) (?:prefer|choose|pick|select|favou?r|vote for|go with) (?P<chosen>{_SIDE})\b"
+    rf"|\b(?:better|preferred|winning) (?:image|edit|model|one|result) is (?P<named>{_SIDE})\b"
+)
+_BOTH = re.compile(
+    r"\b[Bb]oth(?: of them| models?| edited| images?| edits?| results?| outputs?)* (?:are|were) "
+    r"(?:(?:equally|very|quite|both) )*(?:bad|poor|unacceptable|good|acceptable|great|excellent)\b"
+)
+_TIE = re.compile(
+    r"\b(?:is|call it|declare(?: it)?|ends? in) (?:a )?(?:tie|draw)\s*$", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +114,12 @@ class WinnerReading:
     """Where in the reply the verdict stands."""
     fault: Fault | None = None
 
+    def as_dict(self) -> dict[str, str]:
+        """Return the verdict as JSON: `winner`, and `both` for a tie that says how good both are."""
+        if not self.winner:
+            return {}
+        return {"winner": self.winner} | ({"both": self.both} if self.both else {})
+
 
 @dataclass(frozen=True, slots=True)
 class _Found:
@@ -100,12 +133,13 @@ def read_winner(
 ) -> WinnerReading:
     """Return which of two edits a reply prefers. `words` are the dialog's own, `key` that of its JSON."""
     plain = _Plain(reply.text)
-    own = {_folded(word): _told_apart(word, meaning) for word, meaning in (words or {}).items()}
+    meanings = {word: _told_apart(word, meaning) for word, meaning in (words or {}).items()}
+    own = {_folded(word): meaning for word, meaning in meanings.items()}
     fault = _no_answer(reply)
     if fault is not None and (reply.refusal or fault.kind != "refused"):
         return WinnerReading(fault=fault)
     found = (
-        _marked(plain, own)
+        _marked(reply.text, plain, own, meanings)
         or _in_json(reply.text, own, key)
         or _labelled(plain, own)
         or _alone(plain, own)
@@ -164,7 +198,7 @@ class _Plain:
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Return where a stretch stands in the text as it was written."""
-        return self._origins[start], self._origins[end]
+        return self._origins[start], self._origins[max(start, end - 1)] + 1
 
 
 def _folded(text: str) -> str:
@@ -172,30 +206,33 @@ def _folded(text: str) -> str:
     return re.sub(r"\s+", " ", _Plain(text).text).strip(" .,:;!#-()").casefold()
 
 
-def _marked(plain: _Plain, own: Mapping[str, str]) -> _Found | None:
+def _marked(
+    text: str, plain: _Plain, own: Mapping[str, str], words: Mapping[str, str]
+) -> _Found | None:
     """Return the last verdict that is a mark: the dialog's own, `[[A>B]]`, else `[A>B]`, else `A>B`."""
+    written = _without_menu(sorted(_literal(text, words), key=lambda found: found.span))
+    if written and not _DOUBLE.search(plain.text):
+        return written[-1]
     for pattern in (_DOUBLE, _SINGLE, _BARE):
         marks = []
         for match in pattern.finditer(plain.text):
             verdict = _meant(match[0], own) or _meant(match["inside"], own)
             if verdict is not None:
                 marks.append(_Found(verdict, plain.span(*match.span())))
-        if pattern is _DOUBLE:
-            marks = sorted([*marks, *_literal(plain, own)], key=lambda found: found.span)
         marks = _without_menu(marks)
         if marks:
             return marks[-1]
     return None
 
 
-def _literal(plain: _Plain, own: Mapping[str, str]) -> Iterator[_Found]:
+def _literal(text: str, words: Mapping[str, str]) -> Iterator[_Found]:
     """Yield the dialog's own words wherever they stand, if they are such as prose does not have."""
-    for word, verdict in own.items():
+    for word, verdict in words.items():
         if re.fullmatch(r"[\w ]*", word):
             continue
         loosely = r"\s*".join(re.escape(part) for part in re.findall(r"\w+|[^\w\s]", word))
-        for match in re.finditer(rf"(?<!\w){loosely}(?!\w)", plain.text, re.IGNORECASE):
-            yield _Found(verdict, plain.span(*match.span()))
+        for match in re.finditer(rf"(?<!\w){loosely}(?!\w)", text, re.IGNORECASE):
+            yield _Found(verdict, match.span())
 
 
 def _without_menu(marks: list[_Found]) -> list[_Found]:
@@ -265,7 +302,7 @@ def _stated(plain: _Plain) -> _Found | None:
     for paragraph in reversed(re.split(r"\n\s*\n", plain.text)):
         found = []
         for sentence in _SENTENCE.finditer(paragraph):
-            verdict = _statement(_TOKEN.findall(sentence[0].casefold()))
+            verdict = _statement(sentence[0])
             if verdict is not None:
                 start = plain.text.rfind(sentence[0])
                 found.append(_Found(verdict, plain.span(start, start + len(sentence[0]))))
@@ -274,23 +311,18 @@ def _stated(plain: _Plain) -> _Found | None:
     return None
 
 
-def _statement(tokens: Sequence[str]) -> str | None:
+def _statement(sentence: str) -> str | None:
     """Return what a sentence says: `Model B is better`, `I prefer image 2`, `both edits are bad`."""
-    if _NEGATIONS & set(tokens):
+    tokens = set(_TOKEN.findall(sentence.casefold()))
+    if (_NEGATIONS | _RESERVATIONS) & tokens:
         return None
-    plain = [token for token in tokens if token not in _THINGS and token not in _FILLERS]
-    for here, following in pairwise(plain):
-        after = plain[plain.index(following) + 1 :][:1]
-        of_an_aspect = bool(after) and after[0] in ("at", "in", "with", "regarding")
-        if following in _BETTER and here in _FIRST | _SECOND and not of_an_aspect:
-            return "first" if here in _FIRST else "second"
-        if here in _CHOOSES and following in _FIRST | _SECOND:
-            return "first" if following in _FIRST else "second"
-    if "both" in tokens or "neither" in tokens:
-        verdict = _with_quality(tokens)
-        if verdict != "tie" or {"tie", "equal", "equally"} & set(tokens):
-            return verdict
-    return "tie" if {"tie", "draw"} & set(tokens) else None
+    preferred = _PREFERRED.search(sentence)
+    if preferred is not None:
+        side = preferred["side"] or preferred["chosen"] or preferred["named"]
+        return _side(_TOKEN.findall(side.casefold())[-1])
+    if _BOTH.search(sentence):
+        return _with_quality(_TOKEN.findall(sentence.casefold()))
+    return "tie" if _TIE.search(sentence) else None
 
 
 def _meant(phrase: str, own: Mapping[str, str]) -> str | None:

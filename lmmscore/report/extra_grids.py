@@ -1,4 +1,5 @@
-"""What stands behind a leaderboard, as grids: differences, wins, position, repeats, sensitivity, habits."""
+"""What stands behind a leaderboard, as grids: differences, wins, position, repeats, sensitivity,
+habits."""
 
 from __future__ import annotations
 
@@ -115,7 +116,8 @@ def repeat_grid(spreads: Sequence[diagnostics.Spread], decimals: int) -> Grid:
 
 
 def variance_grid(found: Components | None, decimals: int) -> list[Grid]:
-    """Return where the variance of scores comes from, and what one more item or repeat would bring."""
+    """Return where the variance of scores comes from, and what one more item or repeat would
+    bring."""
     if found is None:
         return []
     parts = (found.item, found.method, found.interaction, found.residual)
@@ -245,7 +247,8 @@ def against_grid(found: TaskAgainst, name: str, decimals: int) -> Grid:
 
 
 def comparison_grids(found: Comparison, decimals: int) -> list[Grid]:
-    """Return the ranks in every run for each factor and task category, then how far the runs agree."""
+    """Return the ranks in every run for each factor and task category, then how far the runs
+    agree."""
     grids = []
     for factor, task in dict.fromkeys((line.factor, line.task) for line in found.changes):
         rows = tuple(

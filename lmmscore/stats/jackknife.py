@@ -38,7 +38,8 @@ _EDGE = 1e-7
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A value with its 95% limits; `low` and `high` are None, with the reason, where there are none."""
+    """A value with its 95% limits; `low` and `high` are None, with the reason, where there are
+    none."""
 
     value: float
     low: float | None = None
@@ -81,7 +82,7 @@ def item_groups(items: int, rng: np.random.Generator) -> Ints:
 def left_out(groups: Ints) -> Floats:
     """Return counts in which one group after another is left out."""
     number = int(groups.max()) + 1
-    return (groups[None, :] != np.arange(number)[:, None]).astype(float)
+    return np.asarray(groups[None, :] != np.arange(number)[:, None], dtype=np.float64)
 
 
 def replicates(statistics: Mapping[str, CountStatistic], groups: Ints) -> dict[str, Floats]:

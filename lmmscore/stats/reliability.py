@@ -79,9 +79,9 @@ def _edit_sums(ratings: Ratings) -> tuple[Floats, Floats, Floats, Ints]:
     """
     centred = ratings.value - ratings.value.mean()
     _, first, edit = np.unique(ratings.edit, return_index=True, return_inverse=True)
-    n = np.bincount(edit).astype(float)
-    total = np.bincount(edit, weights=centred)
-    squares = np.bincount(edit, weights=centred**2)
+    n = np.bincount(edit).astype(np.float64)
+    total = np.bincount(edit, weights=centred).astype(np.float64)
+    squares = np.bincount(edit, weights=centred**2).astype(np.float64)
     return n, total, squares, ratings.item[first]
 
 
@@ -177,7 +177,8 @@ class Components:
     replicates: float
 
     def error_of_difference(self, *, items: int = 0, replicates: int = 0) -> float:
-        """Return the standard error of the difference of two methods' means, with more of either."""
+        """Return the standard error of the difference of two methods' means, with more of
+        either."""
         n = self.items + items
         per_item = self.interaction
         if self.residual is not None:
@@ -217,7 +218,8 @@ def components(values: Floats, residual: float | None, replicates: float) -> Com
 
 
 def rater_variance(ratings: Ratings) -> tuple[float, float] | None:
-    """Return the variances of raters' levels and of the residual; None unless all rated all edits."""
+    """Return the variances of raters' levels and of the residual; None unless all rated all
+    edits."""
     edits, raters = ratings.edits, ratings.raters
     if len(ratings.value) != edits * raters or edits < 2 or raters < 2:
         return None

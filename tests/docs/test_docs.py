@@ -82,6 +82,7 @@ def test_commands_that_cannot_run_say_why() -> None:
         "needs a model served on this machine",
         "needs human ratings, and none come with lmmscore",
         "changes the shell it runs in",
+        "serves a page until you stop it",
         "shows the versions of this machine",
         "stands for your own data set",
         "stands for a file you downloaded",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
 from collections import Counter
 from collections.abc import Callable
@@ -11,11 +12,14 @@ from typing import Any
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
 import lmmscore
+from lmmscore.cli import lmmscore as program
 from lmmscore.comparisons import Comparison
 from lmmscore.conversation import Conversation
 from lmmscore.errors import BenchmarkError
+from lmmscore.execution.base import StopRequested
 from lmmscore.leaderboard.pairs import rank_pairs
 from lmmscore.plan import chosen_pairs
 from lmmscore.records import Outcome
@@ -248,3 +252,55 @@ def test_who_wins_everything_is_first_with_a_finite_strength() -> None:
     table = rank_pairs(comparisons([("a", "b", "a"), ("b", "c", "b"), ("a", "c", "a")])).table()
     assert [row.method for row in table.rows] == ["a", "b", "c"]
     assert "would make strengths infinite" in " ".join(table.notes)
+
+
+def test_the_commands_know_pairs(tmp_path: Path, make_benchmark: Maker) -> None:
+    """`leaderboard` in every format, `agree` with votes; what needs scores says where to look instead."""
+    run = lmmscore.run(make_benchmark(), written(tmp_path), better(*METHODS), out=tmp_path / "r")
+    runner = CliRunner()
+    shown = runner.invoke(program, ["leaderboard", str(run.path)])
+    assert "alpha" in shown.output
+    assert "Win rate" in shown.output
+    for form in ("md", "tex", "csv", "json"):
+        assert (
+            runner.invoke(program, ["leaderboard", str(run.path), "--format", form]).exit_code == 0
+        )
+    table = json.loads(runner.invoke(program, ["leaderboard", str(run.path), "--json"]).output)
+    assert [row["method"] for row in table["tables"][0]["rows"]] == list(METHODS)
+    assert table["tables"][0]["matrix"]["alpha"]["beta"] == 1
+    refused = runner.invoke(program, ["leaderboard", str(run.path), "--weights", "a=1"])
+    assert refused.exit_code == 2
+    votes = tmp_path / "votes.csv"
+    votes.write_text("item,method_a,method_b,winner\ni0,alpha,beta,alpha\ni1,beta,alpha,beta\n")
+    agreed = runner.invoke(program, ["agree", str(run.path), "--human", str(votes), "--json"])
+    assert json.loads(agreed.output)["votes"]["r"]["accuracy"] == 0.5
+    report = runner.invoke(program, ["report", str(run.path)])
+    assert report.exit_code == 1
+    assert "compares pairs" in str(report.exception)
+    assert "[[A>B]]" in runner.invoke(program, ["show", str(run.path), "i0"]).output
+
+
+def test_a_stopped_run_says_which_pairs_were_not_reached(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """They stand in pairs.csv as unjudged, and the next run asks for these alone."""
+    calls = 0
+
+    def answer(conversation: Conversation) -> str:
+        nonlocal calls
+        calls += 1
+        if calls > 4:
+            raise StopRequested("enough")
+        return "[[A>B]]"
+
+    root = make_benchmark(items=1)
+    path = written(tmp_path)
+    with pytest.raises(StopRequested):
+        lmmscore.run(root, path, ScriptedJudge(answer), out=tmp_path / "r", concurrency=1)
+    run = lmmscore.Run(tmp_path / "r")
+    assert Counter(row["outcome"] for row in rows(run)) == {"scored": 4, "unjudged": 2}
+    assert run.pair_board().caution.startswith("Unfinished")
+    judge = ScriptedJudge(lambda _: "[[A>B]]")
+    again = lmmscore.run(root, path, judge, out=tmp_path / "r")
+    assert len(judge.asked) == 2
+    assert {row["outcome"] for row in rows(again)} == {"scored"}

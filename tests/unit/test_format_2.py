@@ -20,9 +20,11 @@ from lmmscore.execution.local import play
 from lmmscore.images import Picture, Pictures, Recipe
 from lmmscore.judges.recorded import Recorded
 from lmmscore.ledger import Ledger
-from lmmscore.records import OVERALL, Item, Score
+from lmmscore.parsing import Reading
+from lmmscore.parsing.winner import WinnerReading
+from lmmscore.records import OVERALL, Item, Reply, Score
 from lmmscore.scores import scores_of
-from lmmscore.session import Played, Session
+from lmmscore.session import Played, Session, read_answer
 from lmmscore.yaml_files import validate
 from tests.conftest import ScriptedJudge, picture
 
@@ -510,3 +512,20 @@ def test_a_turn_for_items_that_have_something(table: Table) -> None:
         by_factor(table.play(dialog, answers, table.item(knowledge=" ")))["quality"].outcome
         == "absent"
     )
+
+
+def test_a_reply_is_read_by_itself_as_its_turn_asks() -> None:
+    """The only turn that reads, or the one named: lists, words and winners alike."""
+    dialog = dialog_from(VIESCORE)
+    with pytest.raises(DialogError, match="name one of sc, pq"):
+        read_answer(dialog, Reply("[3, 4]"), 1)
+    reading = read_answer(dialog, Reply("[3, 4]"), 1, "pq")
+    assert isinstance(reading, Reading)
+    assert reading.scores == {(1, "natural"): 3, (1, "artifacts"): 4}
+    pair = [{"name": "j", "read": "winner", "say": "{{show.first}}{{show.second}}"}]
+    versus = Dialog.model_validate(
+        {**POSE, "covers": "pair", "factors": [], "overall": "none", "turns": pair}
+    )
+    found = read_answer(versus, Reply("I prefer the second. [[A=B=Bad]]"), 2)
+    assert isinstance(found, WinnerReading)
+    assert found.as_dict() == {"winner": "tie", "both": "bad"}

@@ -93,7 +93,8 @@ def _threshold_rows(judge: Floats, people: Floats) -> Mapping[str, Any]:
 
 def _ordered_rows(judge: Floats, people: Floats) -> Floats:
     both, right = Within(judge, people).ordered_accuracy()
-    return np.divide(right, both, out=np.full(len(both), np.nan), where=both > SAME)
+    undefined = np.full(len(both), np.nan)
+    return np.asarray(np.divide(right, both, out=undefined, where=both > SAME))
 
 
 def _exact(judge: Floats, _people: Floats) -> Mapping[str, Any]:
