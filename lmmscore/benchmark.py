@@ -179,7 +179,7 @@ class Benchmark:
 
         # Methods keep the order they were asked for in: `--order given` shows them so.
         methods = tuple(dict.fromkeys(kept_methods))
-        return Benchmark(self.name, self.path, self.root, methods, tuple(chosen))
+        return Benchmark(self.name, self.path, self.root, methods, tuple(chosen), self.problems)
 
 
 def _chosen(what: str, wanted: Iterable[str], known: Iterable[str]) -> list[str]:
