@@ -126,10 +126,10 @@ def _run(request: Request, log_level: str, as_json: bool, page: WatchAlongside |
     else:
         _print_result(run)
     if unscored:
-        click.echo(
-            f"{unscored} edits have no score; {run.path / 'scores.csv'} says why, edit by edit",
-            err=True,
-        )
+        said = f"{unscored} edits have no score; {run.path / 'scores.csv'} says why, edit by edit"
+        if run.is_of_pairs:
+            said = f"{unscored} comparisons have no winner; {run.path / 'pairs.csv'} says why"
+        click.echo(said, err=True)
     return bool(unscored or (moved and moved.unscored))
 
 
@@ -193,13 +193,14 @@ def _without_folders(word: str) -> str:
 
 def _print_result(run: Run) -> None:
     from lmmscore.cli.terminal import print_board
-    from lmmscore.report.files import write_leaderboards
+    from lmmscore.report.files import write_leaderboards, write_pair_boards
 
     if not run.manifest.planned:
         click.echo(f"nothing to judge: {run.manifest.chosen or 'no edits'}", err=True)
         return
-    print_board(write_leaderboards(run))
+    print_board(write_pair_boards(run) if run.is_of_pairs else write_leaderboards(run))
     click.echo(f"\nrun:  {run.path}", err=True)
     shown = shlex.quote(str(run.path))
     click.echo(f"next: lmmscore leaderboard {shown} --format tex", err=True)
-    click.echo(f"      lmmscore report {shown}", err=True)
+    if not run.is_of_pairs:
+        click.echo(f"      lmmscore report {shown}", err=True)

@@ -177,7 +177,9 @@ class LiveRun:
         self._units = {}
         for unit in self._plan:
             if unit.shown:
-                calls = sum(len(steps_of(d, len(unit.shown))) for d in self._plan.protocol.dialogs)
+                edits = len(unit.shown)
+                dialogs = self._plan.protocol.dialogs
+                calls = sum(len(steps_of(dialog, edits, unit.item)) for dialog in dialogs)
                 progress = UnitProgress(unit, calls)
                 self._units[self._unit_key(unit.item.id, unit.repeat, unit.shown)] = progress
         self._rows = []

@@ -208,7 +208,10 @@ def check_study(benchmark: Benchmark, protocol: Protocol, covers: Covers) -> Non
 
 def shown_kinds(protocol: Protocol) -> tuple[str, ...]:
     """Return the kinds of picture beside the edits: the source, then what the dialog shows."""
-    others = sorted(protocol.images_shown() - {"source"})
+    shown: set[str] = set()
+    for dialog in protocol.dialogs:
+        shown.update(dialog.images_shown(protocol.settings_for(dialog)))
+    others = sorted(shown - {"source", "edit", "first", "second"})
     return ("source", *others)
 
 

@@ -38,9 +38,9 @@ ORDER = [
     "justifications",
     "session",
     "plan",
+    "comparisons",
     "scores",
     "stats",
-    "factorcolumns",
     "ratings",
     "scorelayouts",
     "scorefiles",
@@ -59,6 +59,7 @@ ORDER = [
     "report",
     "web",
     "api",
+    "probe",
     "cli",
 ]
 """Later ones may import earlier ones, never the reverse. A package counts as one."""
