@@ -190,7 +190,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     from lmmscore.errors import LmmscoreError
     from lmmscore.leaderboard.weights import scales_of, weights_of
     from lmmscore.ratings import Columns, read_ratings
-    from lmmscore.report.lines import counting
+    from lmmscore.report.progress import counting
 
     names = [judge.name for judge in judges]
     twice = next((name for name in names if names.count(name) > 1), None)

@@ -21,7 +21,7 @@ def command(benchmark: Path, as_json: bool) -> None:
     """
     from lmmscore.benchmark import read_benchmark
     from lmmscore.inspection import inspect
-    from lmmscore.report.lines import counting
+    from lmmscore.report.progress import counting
 
     loaded = read_benchmark(benchmark)
     with counting("checking items", len(loaded.items)) as step:

@@ -43,7 +43,7 @@ def command(out: Path, copy: Path | None) -> None:
     from lmmscore.cli.playing import play
     from lmmscore.cli.terminal import print_board
     from lmmscore.inspection import inspect
-    from lmmscore.report.files import write_leaderboards
+    from lmmscore.report.leaderboard import write_leaderboards
 
     folder = bundled("media") / "demo"
     benchmark = load_benchmark(folder)

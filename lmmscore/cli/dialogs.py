@@ -36,7 +36,7 @@ def command(ctx: click.Context, n: int, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"dialogs": rows}, ensure_ascii=False, indent=2))
         return
-    from lmmscore.report.dialogs import print_list
+    from lmmscore.report.screen import print_list
 
     print_list(rows, n)
 
@@ -92,7 +92,7 @@ def show(
 ) -> None:
     """Print the whole dialogue as it would be played."""
     from lmmscore.dialogs import load_members
-    from lmmscore.report.dialogs import print_script
+    from lmmscore.report.screen import print_script
     from lmmscore.session import script
 
     suite, dialogs = load_members(name)

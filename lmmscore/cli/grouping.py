@@ -29,7 +29,7 @@ def grouped(source: Source, form: Format, options: dict[str, Any], scales: Scale
     """Return the means by any keys, in any format. Raises a usage error for options that do not go with them."""
     from lmmscore.leaderboard.groups import group_means, parse_by
     from lmmscore.leaderboard.weights import parse_weights, reweigh
-    from lmmscore.report.group_tables import render_groups
+    from lmmscore.report.leaderboard import render_groups
 
     _refuse(options)
     by, weights = parse_by(options["by"]), options["weights"]

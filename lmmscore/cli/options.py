@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -43,6 +43,46 @@ def filled(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
     ):
         raise click.BadParameter("it is empty; give a value, or leave it out.", ctx, param)
     return value
+
+
+class GroupedCommand(click.Command):
+    """A command whose help lists its options in groups, what most need first, and an example."""
+
+    def __init__(
+        self,
+        *args: Any,
+        groups: Mapping[str, Sequence[str]] | None = None,
+        example: str = "",
+        **attributes: Any,
+    ) -> None:
+        super().__init__(*args, **attributes)
+        self.groups = dict(groups or {})
+        """Titles, with the names of the parameters under each; what is in none comes last."""
+        self.example = example
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options group by group."""
+        lines: dict[str, tuple[str, str]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None and param.name is not None:
+                lines[param.name] = record
+
+        for title, names in self.groups.items():
+            rows = [lines.pop(name) for name in names if name in lines]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+        if lines:
+            with formatter.section("Other options" if self.groups else "Options"):
+                formatter.write_dl(list(lines.values()))
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the example below the options."""
+        if self.example:
+            with formatter.section("Example"):
+                for line in self.example.splitlines():
+                    formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
 
 def plan_options(command: Command) -> Command:
@@ -187,4 +227,36 @@ ratings_scale = click.option(
     default="",
     metavar="LOW,HIGH",
     help="The scale of the ratings, where none is on record.",
+)
+
+
+def _named(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
+    """Read METHOD=NAME pairs, or a file that has one on each line."""
+    texts: list[str] = []
+    for text in value:
+        path = Path(text)
+        if "=" in text or not path.is_file():
+            texts.append(text)
+        else:
+            texts += [
+                line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()
+            ]
+    return dict(pairs(tuple(texts), "--names"))
+
+
+method_names = click.option(
+    "--names",
+    multiple=True,
+    callback=_named,
+    metavar="METHOD=NAME",
+    help="What a table calls a method, or a file of such lines; may be repeated.",
+)
+
+table_file = click.option(
+    "--out",
+    "-o",
+    "out",
+    type=FilePath(path_type=Path),
+    metavar="FILE",
+    help="Write to this file instead of standard output.",
 )

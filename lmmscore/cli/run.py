@@ -91,10 +91,10 @@ def command(as_json: bool, log_level: str, **given: Any) -> None:
 
 def _say_drift(run: Run) -> Drift:
     from lmmscore.drift import drift
-    from lmmscore.report.harmless import harmless
+    from lmmscore.report.formats.terminal import printable
 
     found = drift(run.path / "anchors.csv")
-    click.echo(harmless(str(found)), err=True)
+    click.echo(printable(str(found)), err=True)
     return found
 
 
@@ -112,7 +112,7 @@ def request_from(given: dict[str, Any]) -> Request:
 
 def _print_result(run: Run) -> None:
     from lmmscore.cli.terminal import print_board
-    from lmmscore.report.files import write_leaderboards
+    from lmmscore.report.leaderboard import write_leaderboards
 
     print_board(write_leaderboards(run))
     click.echo(f"\nrun:  {run.path}", err=True)

@@ -36,7 +36,7 @@ def command(run: Path, item: str, repeat: int, method: str, dialog: str, as_json
 
     The numbers that were read as scores stand out in the judge's own words; what was read stands below.
     """
-    from lmmscore.report.terminal_talk import print_talks, talks_json
+    from lmmscore.report.screen import print_talks, talks_json
     from lmmscore.runs import open_run
 
     opened = open_run(run)

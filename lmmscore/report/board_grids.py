@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 from lmmscore.leaderboard.tables import Leaderboard, Row, Table
 from lmmscore.records import OVERALL
-from lmmscore.report.grids import NONE, Cell, Grid, marks, number, percent, plain, span
+from lmmscore.report.grids import HEADINGS, NONE, Cell, Grid, marks, number, percent, plain, span
 
 
 def table_grid(table: Table, *, decimals: int) -> Grid:
     """Return one table: rank, method, mean and all that says how sure it is, then the factors."""
     holes = any(row.rank_range for row in table.rows)
-    columns = ["Rank", "Method", "Mean", "Std", "n", "Coverage", "95% mean", "95% rank"]
-    columns += (["Ranks holes allow"] if holes else []) + ["Group", *_factors(table)]
+    keys = ["rank", "method", "mean", "std", "n", "coverage", "mean_interval", "rank_interval"]
+    keys += [*(["rank_range"] if holes else []), "group", *_factors(table)]
+    columns = [HEADINGS.get(key, key) for key in keys]
     means = marks([row.mean for row in table.rows])
     factor_marks = {
         name: marks([row.factors[name] for row in table.rows]) for name in _factors(table)
@@ -33,6 +34,7 @@ def table_grid(table: Table, *, decimals: int) -> Grid:
         title=title(table),
         columns=tuple(columns),
         rows=tuple(rows),
+        keys=tuple(keys),
         caption=table.caption,
         above=table.warnings,
         below=table.notes,
