@@ -1,16 +1,28 @@
-# Every target sets up what it needs in .venv; nothing is installed anew until pyproject.toml changes.
+# Every target sets up what it needs in .venv; nothing is installed again until pyproject.toml changes.
 PYTHON ?= python3
 BIN := .venv/bin
+WORKERS ?= 2
 
-.PHONY: demo test test-transformers check bench docs docs-output docs-picture clean
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-fast test-slow test-transformers check bench docs docs-output docs-picture clean
+
+help:                        ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: .venv/.base            ## set up, then try everything offline on the drawn pictures
 	$(BIN)/lmmscore demo
 
-test: .venv/.dev             ## set up, then run the tests
-	$(BIN)/python -m pytest -n 2
+test: .venv/.dev             ## set up, then run all tests but the slow ones
+	$(BIN)/python -m pytest -n $(WORKERS)
 
-test-transformers: .venv/.dev ## by hand: the API judge against a real server that looks at images (installs torch)
+test-fast: .venv/.dev        ## only the unit tests: under a minute on two cores
+	$(BIN)/python -m pytest -n $(WORKERS) tests/unit
+
+# pytest exits with 5 when it finds no test; a folder without slow tests is no failure.
+test-slow: .venv/.dev        ## the slow tests: the built wheel, simulations
+	$(BIN)/python -m pytest -n $(WORKERS) tests/slow || [ $$? -eq 5 ]
+
+test-transformers: .venv/.dev ## by hand: the API judge against a real vision model (installs torch)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[transformers]'
 	$(BIN)/python -m pytest tests/heavy
 
@@ -25,7 +37,7 @@ bench: .venv/.dev            ## measure, as ratios in one run
 docs: .venv/.docs            ## build the documentation site into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-docs-output: .venv/.dev      ## write anew what the documentation shows: references, drawings, printed output
+docs-output: .venv/.dev      ## rewrite what the documentation shows: references, drawings, printed output
 	$(BIN)/python docs/scripts/generate.py
 	$(BIN)/python docs/scripts/pictures.py
 	$(BIN)/python docs/scripts/transcript.py

@@ -7,7 +7,7 @@ What the pictures themselves are like is looked at in `inspection`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +62,13 @@ class BenchmarkFile(_Strict):
     images: ImageTemplates | None = Field(
         None, description="Path templates; needed when items is a file."
     )
-    methods: list[str] | None = Field(
-        None, description="The methods, in order; found from the files if absent."
+    methods: list[str] | dict[str, str] | None = Field(
+        None,
+        description="The methods, in order, or each with the name that tables give it; "
+        "found from the files if absent.",
+    )
+    tasks: dict[str, str] = Field(
+        default_factory=dict, description="What tables call the task categories."
     )
     root: str = Field(".", description="The folder the pictures are in, relative to this file.")
 
@@ -92,6 +97,9 @@ class Benchmark:
     methods: tuple[str, ...]
     items: tuple[Item, ...]
     problems: tuple[Problem, ...] = field(default=(), repr=False)
+    method_names: Mapping[str, str] = field(default_factory=dict)
+    """What tables call the methods."""
+    task_titles: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -111,7 +119,7 @@ class Benchmark:
         if not chosen:
             raise BenchmarkError(f"{self.path}: no item is both of these tasks and of these ids")
         # Methods keep the order they were asked for in: `--order given` shows them so.
-        return Benchmark(self.name, self.path, self.root, tuple(dict.fromkeys(kept)), chosen)
+        return replace(self, methods=tuple(dict.fromkeys(kept)), items=chosen, problems=())
 
 
 def _chosen(what: str, wanted: Iterable[str], known: Iterable[str]) -> list[str]:
@@ -184,7 +192,8 @@ class _Reader:
         items = (
             self._inline(rows) if isinstance(self.file.items, list) else self._from_templates(rows)
         )
-        methods = self.file.methods or list(dict.fromkeys(m for item in items for m in item.edits))
+        named = list(self.file.methods or ())
+        methods = named or list(dict.fromkeys(m for item in items for m in item.edits))
         if items and not methods and not self.problems:
             self._problem(
                 str(self.path), "no-edits", "no edit of any method was found; check images.edit"
@@ -203,6 +212,8 @@ class _Reader:
             tuple(methods),
             tuple(items),
             tuple(self.problems),
+            self.file.methods if isinstance(self.file.methods, dict) else {},
+            self.file.tasks,
         )
 
     def _problem(self, place: str, kind: str, says: str) -> None:
@@ -269,7 +280,8 @@ class _Reader:
             return []
         rows = [(place, row) for place, row in rows if self._has_columns(place, row)]
         templates = {k: getattr(self.file.images, k) for k in KINDS if getattr(self.file.images, k)}
-        edits = self.files.edits(self.file.images.edit, self.file.methods, rows, templates)
+        named = list(self.file.methods) if self.file.methods else None
+        edits = self.files.edits(self.file.images.edit, named, rows, templates)
         items = []
         for place, row in rows:
             paths = {

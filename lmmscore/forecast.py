@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from lmmscore.dialogs import Turn, position_slots
 from lmmscore.images import Pictures, Recipe, fitted_size, read_header
 from lmmscore.judges.budget import cost_usd
 from lmmscore.judges.estimate import MESSAGE_TOKENS, text_tokens
 from lmmscore.judges.image_tokens import ImageTokens, image_tokens
 from lmmscore.judges.options import OpenAIOptions, Prices
-from lmmscore.planning import Plan
+from lmmscore.plan import Plan
 from lmmscore.records import Usage
-from lmmscore.session import Session, schema_of, slots_for, steps
-from lmmscore.templates import fill
+from lmmscore.session import Question
 
 REPLY_TOKENS = 300
 """What a turn's reply comes to, about, with the dialogs that come with lmmscore."""
@@ -27,16 +25,6 @@ SAMPLE = 24
 """So many pictures are encoded to learn how many bytes a pixel takes."""
 
 Size = Callable[[Path], tuple[int, int]]
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One turn of a session: its words, and the pictures shown with them."""
-
-    text: str
-    pictures: tuple[Path, ...]
-    schema: str = ""
-    """The JSON schema that its reply is held to, if any."""
 
 
 @dataclass(slots=True)
@@ -70,10 +58,14 @@ def forecast(plan: Plan, model: str, options: OpenAIOptions, recipe: Recipe) -> 
     """Work out a plan for a judge. Opens every picture's header, and encodes a few to learn their size."""
     size = cache(lambda path: _size(path, recipe))
     result = Forecast()
-    sessions = [(session.repeat, questions(session)) for unit in plan for session in unit.sessions]
-    result.pictures = {
-        path for _, asked in sessions for question in asked for path in question.pictures
-    }
+    sessions = [
+        (unit.repeat, session.outline())
+        for unit in plan
+        for session in plan.protocol.sessions(unit)
+    ]
+    for _, asked in sessions:
+        for question in asked:
+            result.pictures.update(shown.path for shown in question.images)
     bytes_per_pixel = _bytes_per_pixel(sorted(result.pictures), recipe, size)
     counts = cache(lambda path: _tokens(model, size(path), options))
     known: _Known = {}
@@ -93,40 +85,11 @@ def forecast(plan: Plan, model: str, options: OpenAIOptions, recipe: Recipe) -> 
     return result
 
 
-def questions(session: Session) -> list[Question]:
-    """Return what a session would ask, in order; the system message counts with the first question."""
-    dialog, slots = session.dialog, slots_for(session)
-    asked = [_question(session, slots, *step) for step in steps(dialog, len(session.order))]
-    if dialog.system and asked:
-        # It travels with every turn but is no turn of its own.
-        opening = fill(dialog.system, slots, f"dialog {dialog.name}, system")
-        asked[0] = replace(asked[0], text=opening + asked[0].text)
-    return asked
-
-
-def _question(
-    session: Session, slots: Mapping[str, str], turn: Turn, position: int | None
-) -> Question:
-    place, where = position or 1, f"dialog {session.dialog.name}, turn {turn.name}"
-    filled = {**slots, **position_slots(place)}
-    words = fill(turn.words(place, len(session.order)), filled, where)
-    shown = tuple(_paths(session, [fill(kind, filled, where) for kind in turn.show], place))
-    return Question(words, shown, schema_of(session, turn, slots))
-
-
-def _paths(session: Session, kinds: list[str], position: int) -> Iterator[Path]:
-    for kind in kinds:
-        if kind == "edit":
-            yield session.item.edits[session.order[position - 1]]
-        else:
-            yield session.item.images[kind]
-
-
 _Known = dict[tuple[int, Question], int]
 """Every question met so far, by the number of what was asked before it; each has a number of its own."""
 
 
-def _shared(known: _Known, repeat: int, asked: list[Question]) -> int:
+def _shared(known: _Known, repeat: int, asked: Sequence[Question]) -> int:
     """Return how many of a session's first questions an earlier one asks too; from now on all of its are known.
 
     The same words get the same reply, so two sessions are one until the first question in which they differ.
@@ -140,7 +103,7 @@ def _shared(known: _Known, repeat: int, asked: list[Question]) -> int:
 
 def _add(
     result: Forecast,
-    asked: list[Question],
+    asked: Sequence[Question],
     shared: int,
     tokens: Callable[[Path], ImageTokens],
     weight: Callable[[Path], int],
@@ -150,13 +113,16 @@ def _add(
     result.sessions += 1
     history_tokens = history_bytes = shown = 0
     for number, question in enumerate(asked):
-        words = len(question.text.encode()) + 60
-        pictures = sum(weight(path) * 4 // 3 + 80 for path in question.pictures)
+        # A system message travels with every turn but is no turn of its own.
+        text = question.system + question.text
+        paths = [image.path for image in question.images]
+        words = len(text.encode()) + 60
+        pictures = sum(weight(path) * 4 // 3 + 80 for path in paths)
         before = history_tokens
-        history_tokens += text_tokens(question.text) + MESSAGE_TOKENS
-        history_tokens += sum(tokens(path).tokens for path in question.pictures)
+        history_tokens += text_tokens(text) + MESSAGE_TOKENS
+        history_tokens += sum(tokens(path).tokens for path in paths)
         history_bytes += words + pictures
-        shown += len(question.pictures)
+        shown += len(paths)
         if number >= shared:
             result.calls += 1
             result.pictures_sent += shown
@@ -165,7 +131,7 @@ def _add(
             result.completion_tokens += reply
             result.bytes_chat += history_bytes
             # By Responses only what is new travels, and a picture as the file it is.
-            result.bytes_responses += words + sum(weight(path) + 600 for path in question.pictures)
+            result.bytes_responses += words + sum(weight(path) + 600 for path in paths)
         history_tokens += reply + MESSAGE_TOKENS
         history_bytes += reply * 4 + 60
 

@@ -13,6 +13,7 @@ import json
 import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ from lmmscore.records import Reply, Usage
 
 APPLICATION_ID = 0x6C6D6D73  # "lmms"
 VERSION = 1
+BUSY_S = 60.0  # how long to wait for another process that has the file
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS exchange (
@@ -282,7 +284,7 @@ def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
         # A published ledger may lie in a folder that cannot be written, where WAL needs to be told that all is still.
         still = read_only and not path.with_name(path.name + "-wal").exists()
         location = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}{'&immutable=1' if still else ''}"
-        connection = sqlite3.connect(location, uri=True, check_same_thread=False, timeout=60)
+        connection = sqlite3.connect(location, uri=True, check_same_thread=False, timeout=BUSY_S)
         try:
             _prepare(connection, path, read_only)
         except BaseException:
@@ -313,12 +315,27 @@ def _prepare(connection: sqlite3.Connection, path: Path, read_only: bool) -> Non
     if read_only:
         return
     # WAL lets readers read while one writes; FULL makes a commit survive the machine, not only the process.
-    connection.execute("PRAGMA journal_mode = WAL")
+    _switch_to_wal(connection)
     connection.execute("PRAGMA synchronous = FULL")
     if empty:
         connection.executescript(
             f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}; {_SCHEMA}"
         )
+
+
+def _switch_to_wal(connection: sqlite3.Connection) -> None:
+    # SQLite refuses this at once, timeout or not, while another connection writes a file that is
+    # not yet in WAL mode: two runs that create one ledger at the same moment would fail.
+    deadline = time.monotonic() + BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            busy = error.sqlite_errorcode == sqlite3.SQLITE_BUSY
+            if not busy or time.monotonic() > deadline:
+                raise
+        time.sleep(0.01)
 
 
 @contextlib.contextmanager

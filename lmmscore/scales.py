@@ -99,6 +99,9 @@ class Factor(_Strict):
     name: str = Field("", description="The name in words.")
     symbol: str = Field("", description="The name in a formula, for example S_acc.")
     aliases: tuple[str, ...] = Field((), description="Other names a judge may use for it.")
+    definition: str = Field(
+        "", description="What it means, for human raters; the judge is told in the turns' words."
+    )
     scale: Scale = Field(description="The numbers it may take.")
     weight: Decimal | None = Field(
         None, description="Its share of the overall score, where that is weighted."

@@ -18,7 +18,7 @@ from pydantic import BaseModel, JsonValue
 
 from lmmscore.benchmark import BenchmarkFile, InlineItem
 from lmmscore.cli import COMMANDS, lmmscore
-from lmmscore.dialogs import SLOT_NAMES, Dialog, Suite
+from lmmscore.dialog import SLOT_NAMES, Dialog, Suite
 from lmmscore.judges.judge_files import JudgesFile
 
 DOCS = Path(__file__).parents[1]

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import FilePath, Finite, filled, ratings_scale
+from lmmscore.cli.options import Finite, filled, plot_options, ratings_scale, table_file
+from lmmscore.cli.terminal import put
 
 if TYPE_CHECKING:
     from lmmscore.agreement import Agreement
     from lmmscore.cli.inputs import Source
-    from lmmscore.dialogs import Dialog
+    from lmmscore.dialog import Dialog
 
 
 SECTIONS = ("further", "tasks", "powered")
@@ -84,12 +85,8 @@ SECTIONS = ("further", "tasks", "powered")
 )
 @click.option("--show", multiple=True, type=click.Choice([*SECTIONS, "all"]),
               help="Add a section to what the terminal shows; may be repeated.")  # fmt: skip
-@click.option(
-    "--plots", type=FilePath(path_type=Path), metavar="DIR", help="Write figures into this folder."
-)
-@click.option(
-    "--plot-format", type=click.Choice(["pdf", "svg", "png"]), default="pdf", show_default=True
-)
+@plot_options
+@table_file
 @click.option("--format", "form", type=click.Choice(["term", "md", "csv", "tex", "json"]), default="term",
               show_default=True)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
@@ -114,14 +111,26 @@ def command(
     sections = AT_A_GLANCE if form == "term" and "all" not in options["show"] else ALL_SECTIONS
     tty, caution = sys.stdout.isatty(), cautions(judges)
     shown = (*sections, *options["show"])
-    click.echo(render(found, form, sections=shown, caution=caution, color=tty), nl=False)  # type: ignore[arg-type]
+    text = render(found, form, sections=shown, caution=caution, color=tty)  # type: ignore[arg-type]
+    put(text, options["out"])
     for note in found.notes:
         click.echo(f"note: {note}", err=True)
     if options["plots"]:
-        from lmmscore.report.plots import write_plots
+        from lmmscore.report.figures import agreement_drawings, write_figures
 
-        for path in write_plots(found, options["plots"], options["plot_format"]):
+        drawings = agreement_drawings(found, _factor_titles(judges))
+        form_of_plots, width = options["plot_format"], options["plot_width"]
+        for path in write_figures(drawings, options["plots"], form_of_plots, width):
             click.echo(f"wrote {path}", err=True)
+
+
+def _factor_titles(judges: Sequence[Source]) -> dict[str, str]:
+    """Return the factors' full names, as far as the runs know them."""
+    titles = {"overall": "Overall"}
+    for judge in judges:
+        for factor in judge.settings.get("factors") or ():
+            titles[factor["key"]] = factor.get("name") or factor["key"]
+    return titles
 
 
 def _runs(texts: Sequence[str]) -> list[Source]:
@@ -133,7 +142,7 @@ def _runs(texts: Sequence[str]) -> list[Source]:
 def _files(specs: Sequence[str], options: dict[str, Any]) -> list[Source]:
     """Read other tools' score files, each under a name of its own."""
     from lmmscore.cli.inputs import Source
-    from lmmscore.dialogs import load_dialog
+    from lmmscore.dialog import load_dialog
     from lmmscore.scorefiles import Layout, judge_name, read_score_file
 
     dialog = load_dialog(options["dialog"]) if options["dialog"] else None
@@ -163,7 +172,7 @@ def _with_scales(source: Source, dialog: Dialog | None) -> Source:
     from dataclasses import replace
 
     from lmmscore.records import OVERALL
-    from lmmscore.runs import factor_table
+    from lmmscore.run_folder import factor_table
 
     if dialog is not None:
         return replace(source, settings={"factors": factor_table(dialog.factors)})
@@ -178,7 +187,7 @@ def _with_scales(source: Source, dialog: Dialog | None) -> Source:
 
 def _bundled_dialogs() -> list[Dialog]:
     from lmmscore.bundled import bundled
-    from lmmscore.dialogs import Dialog, load
+    from lmmscore.dialog import Dialog, load
 
     loaded = [load(str(path)) for path in sorted(bundled("dialogs").glob("*.yaml"))]
     return [dialog for dialog in loaded if isinstance(dialog, Dialog)]

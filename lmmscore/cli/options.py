@@ -97,9 +97,7 @@ _PLAN_OPTIONS = [
     click.option(
         "--dialog",
         "-d",
-        default="lmm-score",
-        show_default=True,
-        help="Dialog or suite: a name or a file.",
+        help="Dialog or suite: a name or a file  [default: lmm-score]",
     ),
     click.option(
         "--judge",
@@ -111,18 +109,14 @@ _PLAN_OPTIONS = [
     click.option(
         "--order",
         type=click.Choice(["given", "shuffled", "balanced"]),
-        default="shuffled",
-        show_default=True,
-        help="Order in which the edits are shown.",
+        help="Order in which the edits are shown  [default: shuffled]",
     ),
     click.option(
         "--repeats",
         type=click.IntRange(1),
-        default=1,
-        show_default=True,
-        help="How often each item is judged.",
+        help="How often each item is judged  [default: 1]",
     ),
-    click.option("--seed", type=int, default=0, show_default=True, help="Seed of the orders."),
+    click.option("--seed", type=int, help="Seed of the orders  [default: 0]"),
     click.option(
         "--task", "tasks", multiple=True, help="Only this task category; may be repeated."
     ),
@@ -144,16 +138,12 @@ _PLAN_OPTIONS = [
         "--max-side",
         "max_side_px",
         type=click.IntRange(16),
-        default=1024,
-        show_default=True,
-        help="Longest side of a picture as sent, in pixels.",
+        help="Longest side of a picture as sent, in pixels  [default: 1024]",
     ),
     click.option(
         "--image-format",
         type=click.Choice(["png", "jpeg", "webp"]),
-        default="png",
-        show_default=True,
-        help="How pictures are encoded; png and webp lose nothing.",
+        help="How pictures are encoded; png and webp lose nothing  [default: png]",
     ),
 ]
 
@@ -230,7 +220,7 @@ ratings_scale = click.option(
 )
 
 
-def _named(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
+def _named(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
     """Read METHOD=NAME pairs, or a file that has one on each line."""
     texts: list[str] = []
     for text in value:
@@ -260,3 +250,63 @@ table_file = click.option(
     metavar="FILE",
     help="Write to this file instead of standard output.",
 )
+
+
+class TableFormat(click.ParamType):
+    """The name of an output format; which there are is asked only when somebody wants to know."""
+
+    name = "format"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """Return the formats as the help shows them."""
+        return f"[{'|'.join(_formats())}]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the name; fail for a format there is not."""
+        if value not in _formats():
+            self.fail(f"{value!r} is not one of {', '.join(_formats())}.", param, ctx)
+        return value
+
+
+def _formats() -> list[str]:
+    from lmmscore.report.formats import format_names
+
+    return format_names()
+
+
+table_format = click.option(
+    "--format", "form", type=TableFormat(), default="term", show_default=True, help="Output format."
+)
+
+
+def plot_options(command: Command) -> Command:
+    """Add what every command that writes figures takes."""
+    for option in reversed(_PLOT_OPTIONS):
+        command = option(command)
+    return command
+
+
+_PLOT_OPTIONS = [
+    click.option(
+        "--plots",
+        type=FilePath(path_type=Path),
+        metavar="DIR",
+        help="Write figures into this folder.",
+    ),
+    click.option(
+        "--plot-format",
+        type=click.Choice(["pdf", "svg", "png"]),
+        default="pdf",
+        show_default=True,
+        help="Their file format.",
+    ),
+    click.option(
+        "--plot-width",
+        type=click.Choice(["column", "page"]),
+        default="page",
+        show_default=True,
+        help="Their width: a column (3.25 in) or a page (6.75 in) of a paper.",
+    ),
+]
+
+PLOT_GROUP = ("plots", "plot_format", "plot_width")

@@ -131,7 +131,7 @@ def _default_page(runs: list[RunData]) -> Path:
 def _open(runs: tuple[str, ...], images: Path | None, names: dict[str, str]) -> list[RunData]:
     from lmmscore.errors import LmmscoreError
     from lmmscore.report.run_data import RunData
-    from lmmscore.runs import open_run
+    from lmmscore.run_folder import open_run
 
     where = images.absolute() if images else None
     found: list[RunData] = []

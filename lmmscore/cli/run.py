@@ -21,9 +21,9 @@ from lmmscore.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from lmmscore.anchors import Drift
     from lmmscore.api import Request
-    from lmmscore.drift import Drift
-    from lmmscore.runs import Run
+    from lmmscore.run_folder import Run
 
 
 @click.command("run")
@@ -90,7 +90,7 @@ def command(as_json: bool, log_level: str, **given: Any) -> None:
 
 
 def _say_drift(run: Run) -> Drift:
-    from lmmscore.drift import drift
+    from lmmscore.anchors import drift
     from lmmscore.report.formats.terminal import printable
 
     found = drift(run.path / "anchors.csv")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from lmmscore.dialogs import load_dialog, task_title
+from lmmscore.dialog import load_dialog, task_title
 from lmmscore.importing.inference import factors_of_chat
 from lmmscore.parsing import read_overall, read_text
 from lmmscore.scales import OPEN, Factor

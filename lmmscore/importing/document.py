@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import yaml
 
-from lmmscore.dialogs import IMAGE_KINDS
+from lmmscore.dialog import IMAGE_KINDS
 from lmmscore.errors import DialogError, FileProblem, nearest
 from lmmscore.importing.chat import avoids_ties, turns_of
 from lmmscore.importing.inference import factors_of_chat, open_scales, parse_scale

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from lmmscore.dialogs import Dialog, Turn
+from lmmscore.dialog import Dialog, Turn
 from lmmscore.ledger import Entry
 from lmmscore.parsing import Reading, merged, read_reply
 from lmmscore.records import Reply

@@ -26,7 +26,7 @@ from lmmscore.report.grids import (
     percent,
     plain,
 )
-from lmmscore.runs import Run
+from lmmscore.run_folder import Manifest, Run
 
 Format = Literal["md", "csv", "tex", "json", "term"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -34,12 +34,9 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 Style = Literal["compact", "full"]
 
 
-def display_names(
-    settings: Mapping[str, Any], more: Mapping[str, str] | None = None
-) -> DisplayNames:
+def display_names(manifest: Manifest, more: Mapping[str, str] | None = None) -> DisplayNames:
     """Return the names a run's benchmark gave to its methods and tasks, and `more` for methods."""
-    methods = {**(settings.get("method_names") or {}), **(more or {})}
-    return DisplayNames(methods, settings.get("task_titles") or {})
+    return DisplayNames({**manifest.method_names, **(more or {})}, manifest.task_titles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,7 +342,7 @@ def render_groups(groups: Groups, format: str, *, caution: str, decimals: int | 
 def write_leaderboards(run: Run) -> Leaderboard:
     """Write leaderboard.md, .csv, .tex and .json beside the scores, and return the leaderboard."""
     board = run.leaderboard()
-    names = display_names(run.settings)
+    names = display_names(run.manifest)
     for form in FORMATS:
         if form != "term":
             text = render(board, form, names=names)

@@ -25,7 +25,7 @@ from rich.text import Text
 
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.report.formats.terminal import printable
-from lmmscore.runner import Result
+from lmmscore.scores import Result
 from lmmscore.session import Exchange
 
 SAID_OF_A_KIND = 20
@@ -69,7 +69,7 @@ class Tally:
 
     def result(self, result: Result) -> Iterator[str]:
         """Count a finished unit; yield a line for whatever went wrong in it."""
-        if result.unit.sessions:
+        if result.unit.shown:
             # A unit without sessions only notes that methods made no edit: nobody waits for it.
             self.done += 1
             self._fresh += any(
@@ -139,7 +139,7 @@ class Tally:
 def troubles(result: Result) -> Iterator[tuple[str, str]]:
     """Yield (kind, line) for every way in which edits of a unit went unscored, and for repairs."""
     item, repeat = result.unit.item.id, result.unit.repeat
-    where = f"item {item}" + (f", repeat {repeat}" if result.unit.plan.repeats > 1 else "")
+    where = f"item {item}" + (f", repeat {repeat}" if result.unit.repeats > 1 else "")
     reasons: dict[tuple[Outcome, str], list[str]] = {}
     for row in result.scores:
         # That a method made no edit was known before the run began.

@@ -7,16 +7,15 @@ place. A run that is still going is read from what it has written so far.
 from __future__ import annotations
 
 import contextlib
-import json
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lmmscore.benchmark import load_benchmark
-from lmmscore.dialogs import Dialog
+from lmmscore.dialog import Dialog
 from lmmscore.errors import FileProblem, LedgerError, LmmscoreError
 from lmmscore.leaderboard.weights import scales_of, weights_of
 from lmmscore.ledger import Ledger
@@ -24,7 +23,7 @@ from lmmscore.records import OVERALL, Item, Outcome
 from lmmscore.report.conversation import PlayedTurn, Talk, with_scores_marked
 from lmmscore.report.grids import DisplayNames
 from lmmscore.report.leaderboard import display_names
-from lmmscore.runs import Run
+from lmmscore.run_folder import ExchangeRecord, Manifest, Run, SessionRecord
 from lmmscore.scores import read_scores
 from lmmscore.session import Session, slots_for
 from lmmscore.templates import fill, slots_of
@@ -65,30 +64,30 @@ class RunData:
     renamed: Mapping[str, str] = field(default_factory=dict)
     """Display names given for methods, over those of the benchmark."""
 
-    @cached_property
-    def settings(self) -> dict[str, Any]:
-        """What was asked."""
-        return self.run.settings
+    @property
+    def manifest(self) -> Manifest:
+        """What was asked, and how the run ended."""
+        return self.run.manifest
 
     @cached_property
     def names(self) -> DisplayNames:
         """What methods and task categories are called."""
-        return display_names(self.settings, self.renamed)
+        return display_names(self.manifest, self.renamed)
 
     @property
     def repeats(self) -> int:
         """How often each item was judged."""
-        return int(self.settings.get("repeats") or 1)
+        return self.manifest.repeats
 
     @cached_property
     def scales(self) -> dict[str, tuple[float, float]]:
         """Lowest and highest score of each factor, as far as the dialog says."""
-        return scales_of(self.settings, None)
+        return scales_of(self.run.settings, None)
 
     @cached_property
     def weights(self) -> dict[str, float] | None:
         """The weights of the run's own dialog."""
-        return weights_of(self.settings)
+        return weights_of(self.run.settings)
 
     @cached_property
     def scores(self) -> pd.DataFrame:
@@ -108,19 +107,20 @@ class RunData:
             return read_scores(copy)
 
     @cached_property
-    def sessions(self) -> list[dict[str, Any]]:
+    def sessions(self) -> list[SessionRecord]:
         """What is known of each session; nothing where the file was left behind."""
         if (self.run.path / "sessions.jsonl").is_file():
-            return list(self.run.sessions())
+            return list(self.run.records())
         part = self.run.path / "sessions.jsonl.part"
         if not part.is_file():
             return []
-        return [json.loads(line) for line in _whole_lines(part).splitlines()]
+        lines = _whole_lines(part).splitlines()
+        return [SessionRecord.model_validate_json(line) for line in lines]
 
     @property
     def unfinished(self) -> str:
         """What to say of a run that did not end; nothing of one that did."""
-        state = str(self.settings.get("state") or "")
+        state = self.manifest.state
         if not state or state == "finished":
             return ""
         if state == "running":
@@ -131,7 +131,7 @@ class RunData:
     def methods(self) -> list[str]:
         """The methods, in the order of the benchmark."""
         seen = [str(name) for name in self.scores["method"].unique()]
-        known = [name for name in self.settings.get("methods") or () if name in seen]
+        known = [name for name in self.manifest.methods if name in seen]
         return known + [name for name in seen if name not in known]
 
     @cached_property
@@ -183,7 +183,7 @@ class RunData:
         """Every conversation."""
         return list(self.conversations(self.sessions))
 
-    def conversations(self, sessions: list[dict[str, Any]]) -> Iterator[Talk]:
+    def conversations(self, sessions: Iterable[SessionRecord]) -> Iterator[Talk]:
         """Yield the conversations of some sessions, with the replies the ledger has."""
         with contextlib.ExitStack() as stack:
             ledger: Ledger | None = None
@@ -194,55 +194,52 @@ class RunData:
 
     @cached_property
     def _dialogs(self) -> dict[str, Dialog]:
-        known = (Dialog.model_validate(each) for each in self.settings.get("dialogs") or ())
-        return {dialog.name: dialog for dialog in known}
+        return {dialog.name: dialog for dialog in self.manifest.protocol.dialogs}
 
     @cached_property
     def _images_root(self) -> Path:
-        return self.images or Path(self.settings.get("images_root") or ".")
+        return self.images or Path(self.manifest.images_root or ".")
 
-    def _talk(self, record: Mapping[str, Any], ledger: Ledger | None) -> Talk:
-        dialog = self._dialogs.get(record["dialog"])
-        turns = [self._turn(exchange, ledger) for exchange in record["exchanges"]]
-        stated = record.get("stated") or {}
-        slips = record.get("slips") or ()
-        images = record.get("images") or {}
+    def _talk(self, record: SessionRecord, ledger: Ledger | None) -> Talk:
+        dialog = self._dialogs.get(record.dialog)
+        turns = [self._turn(exchange, ledger) for exchange in record.exchanges]
+        root = self._images_root
         return Talk(
-            item=record["item"],
-            task=record["task"],
-            instruction=record["instruction"],
-            repeat=record["repeat"],
-            dialog=record["dialog"],
+            item=record.item,
+            task=record.task,
+            instruction=record.instruction,
+            repeat=record.repeat,
+            dialog=record.dialog,
             covers=dialog.covers if dialog else "item",
-            order=tuple(record["order"]),
+            order=tuple(record.order),
             system=self._system(dialog, record) if dialog else "",
-            turns=tuple(with_scores_marked(turns, dialog, len(record["order"]))),
-            faults=tuple(record.get("faults") or ()),
-            failure=record.get("failure") or "",
-            stated={int(position): value for position, value in stated.items()},
-            slips={position: (exact, said) for position, exact, said in slips},
-            images={kind: self._images_root / path for kind, path in images.items()},
+            turns=tuple(with_scores_marked(turns, dialog, len(record.order))),
+            faults=tuple(record.faults),
+            failure=record.failure,
+            stated={int(position): value for position, value in record.stated.items()},
+            slips={position: (exact, said) for position, exact, said in record.slips},
+            images={kind: root / path for kind, path in record.images.items()},
         )
 
-    def _turn(self, exchange: Mapping[str, Any], ledger: Ledger | None) -> PlayedTurn:
+    def _turn(self, exchange: ExchangeRecord, ledger: Ledger | None) -> PlayedTurn:
         return PlayedTurn(
-            name=exchange["turn"],
-            position=exchange["position"],
-            repair=exchange["repair"],
-            key=exchange["key"],
-            images=tuple((kind, self._images_root / path) for kind, path in exchange["images"]),
-            entry=ledger.entry(exchange["key"]) if ledger else None,
+            name=exchange.turn,
+            position=exchange.position,
+            repair=exchange.repair,
+            key=exchange.key,
+            images=tuple((kind, self._images_root / path) for kind, path in exchange.images),
+            entry=ledger.entry(exchange.key) if ledger else None,
         )
 
-    def _system(self, dialog: Dialog, record: Mapping[str, Any]) -> str:
+    def _system(self, dialog: Dialog, record: SessionRecord) -> str:
         """Return the system message as it was said."""
         if not dialog.system:
             return ""
-        item = Item(record["item"], record["task"], record["instruction"], {}, {})
-        chosen = self.settings.get("settings") or {}
+        item = Item(record.item, record.task, record.instruction, {}, {})
+        chosen = self.manifest.settings
         settings = {name: choice for name, choice in chosen.items() if name in dialog.settings}
-        order = tuple(record["order"])
-        slots = slots_for(Session(dialog, item, record["repeat"], order, settings))
+        session = Session(dialog, item, record.repeat, tuple(record.order), settings)
+        slots = slots_for(session)
         # Further columns of the items file are not on record: their slots are shown as slots.
         unknown = {
             name: "{{" + name + "}}" for name in slots_of(dialog.system) if name not in slots
@@ -258,15 +255,15 @@ class RunData:
     def benchmark_items(self) -> Mapping[str, Item]:
         """The benchmark's items as they are now; none where it is gone."""
         with contextlib.suppress(LmmscoreError, OSError):
-            benchmark = load_benchmark(Path(self.settings["benchmark_file"]))
+            benchmark = load_benchmark(Path(self.manifest.benchmark_file))
             return {item.id: item for item in benchmark.items}
         return {}
 
     def title(self, factor: str) -> str:
         """Return a factor's name in words."""
-        for known in self.settings.get("factors") or ():
-            if known["key"] == factor:
-                return str(known["name"] or factor)
+        for known in self.manifest.factors:
+            if known.key == factor:
+                return known.name or factor
         return "Overall" if factor == OVERALL else factor
 
 

@@ -13,7 +13,7 @@ from rich.rule import Rule
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from lmmscore.dialogs import Dialog
+from lmmscore.dialog import Dialog
 from lmmscore.records import OVERALL
 from lmmscore.report.conversation import PlayedTurn, Talk
 from lmmscore.report.formats.terminal import printable

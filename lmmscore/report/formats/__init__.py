@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any
 
-from lmmscore.errors import LmmscoreError, nearest
+from lmmscore.registry import Registry
 from lmmscore.report.grids import Grid
 
 
@@ -41,36 +38,17 @@ class TableLayout:
 
 TableWriter = Callable[[TableDocument, TableLayout], str]
 
-_WRITERS: dict[str, TableWriter] = {}
-
-
-def register(name: str) -> Callable[[TableWriter], TableWriter]:
-    """Make a function the writer of a format; the command line then offers it by this name."""
-
-    def keep(writer: TableWriter) -> TableWriter:
-        _WRITERS[name] = writer
-        return writer
-
-    return keep
-
-
-@cache
-def _load() -> None:
-    for module in iter_modules(__path__):
-        import_module(f"{__name__}.{module.name}")
+formats: Registry[TableWriter] = Registry("format", __name__)
+"""By the name that `--format` takes; a file of this package adds one by `@formats.register(NAME)`."""
 
 
 def format_names() -> list[str]:
     """Return the names of all formats, the terminal first."""
-    _load()
-    return sorted(_WRITERS, key=lambda name: (name != "term", name))
+    return sorted(formats.names(), key=lambda name: (name != "term", name))
 
 
 def write(document: TableDocument, name: str, layout: TableLayout | None = None) -> str:
     """Return the document in a format. Raises LmmscoreError for an unknown one."""
-    _load()
-    if name not in _WRITERS:
-        known = format_names()
-        hint = nearest(name, known)
-        raise LmmscoreError(f"no format {name!r}{hint}; known: {', '.join(known)}")
-    return _WRITERS[name](document, layout or TableLayout())
+    # A module need not be called like its format: asking for the names imports them all.
+    formats.names()
+    return formats.get(name)(document, layout or TableLayout())

@@ -7,10 +7,10 @@ import io
 from typing import Any
 
 from lmmscore.csvsafe import defuse
-from lmmscore.report.formats import TableDocument, TableLayout, register
+from lmmscore.report.formats import TableDocument, TableLayout, formats
 
 
-@register("csv")
+@formats.register("csv")
 def write_csv(document: TableDocument, layout: TableLayout) -> str:  # noqa: ARG001
     """Return the records as CSV. Text that a spreadsheet would run is defused."""
     heads = list(dict.fromkeys(name for record in document.records for name in record))

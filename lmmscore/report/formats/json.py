@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from lmmscore.report.formats import TableDocument, TableLayout, register
+from lmmscore.report.formats import TableDocument, TableLayout, formats
 
 
-@register("json")
+@formats.register("json")
 def write_json(document: TableDocument, layout: TableLayout) -> str:  # noqa: ARG001
     """Return everything there is, at full precision."""
     return json.dumps(document.data, ensure_ascii=False, indent=2) + "\n"

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from lmmscore.report.formats import TableDocument, TableLayout, register
+from lmmscore.report.formats import TableDocument, TableLayout, formats
 from lmmscore.report.grids import Cell, Grid
 
 COLUMN_PT, PAGE_PT = 200.0, 397.0
@@ -70,7 +70,7 @@ _LETTERS = {
 }  # fmt: skip
 
 
-@register("tex")
+@formats.register("tex")
 def write_latex(document: TableDocument, layout: TableLayout) -> str:
     """Return each table as a float: a caption of one sentence, the table, the notes below it."""
     floats = [_float(grid, document, layout) for grid in document.grids]
@@ -234,8 +234,8 @@ def _sign(sign: str) -> str:
         return sign
     if sign in _LETTERS:
         return rf"{{\{_LETTERS[sign]}}}"
-    base, *accents = unicodedata.normalize("NFD", sign)
-    accent = "".join(accents)
+    apart = unicodedata.normalize("NFD", sign)
+    base, accent = apart[0], apart[1:]
     if base.isascii() and base.isalpha() and accent in _ACCENTS:
         return rf"\{_ACCENTS[accent]}{{{base}}}"
     return f"[U+{ord(sign):04X}]"

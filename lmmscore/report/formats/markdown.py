@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from lmmscore.report.formats import TableDocument, TableLayout, register
+from lmmscore.report.formats import TableDocument, TableLayout, formats
 from lmmscore.report.grids import Cell, Grid
 
 _MARKED = {"best": "**{}**", "second": "<u>{}</u>", "": "{}"}
 
 
-@register("md")
+@formats.register("md")
 def write_markdown(document: TableDocument, layout: TableLayout) -> str:  # noqa: ARG001
     """Return the tables as one Markdown text, the caution before everything."""
     parts = []

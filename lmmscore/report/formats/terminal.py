@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from lmmscore.report.formats import TableDocument, TableLayout, register
+from lmmscore.report.formats import TableDocument, TableLayout, formats
 from lmmscore.report.grids import Cell, Grid
 
 SHORT_FORM = ("rank", "method", "mean", "mean_interval", "group")
@@ -46,7 +46,7 @@ def _stand_in(found: re.Match[str]) -> str:
     return "\N{SYMBOL FOR DELETE}" if code == 0x7F else "\N{REPLACEMENT CHARACTER}"
 
 
-@register("term")
+@formats.register("term")
 def write_terminal(document: TableDocument, layout: TableLayout) -> str:
     """Return the tables as text for a terminal."""
     out = io.StringIO()

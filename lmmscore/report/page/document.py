@@ -191,7 +191,7 @@ def gather(runs: Sequence[RunData], pictures: PictureSet, options: PageOptions) 
 
 
 def _title(runs: Sequence[RunData]) -> str:
-    names = [str(run.settings.get("benchmark") or run.name) for run in runs]
+    names = [run.manifest.benchmark or run.name for run in runs]
     return " and ".join(dict.fromkeys(names))
 
 
@@ -200,8 +200,8 @@ def _lede(runs: Sequence[RunData]) -> str:
     for run in runs:
         methods = count(len(run.methods), "editing method")
         items = count(len(run.items), "item")
-        judge, dialog = run.settings.get("judge", ""), run.settings.get("dialog", "")
-        parts.setdefault(f"{methods} on {items}, judged by", []).append(f"{judge} with {dialog}")
+        judge = f"{run.manifest.judge} with {run.manifest.dialog}"
+        parts.setdefault(f"{methods} on {items}, judged by", []).append(judge)
     return "; ".join(f"{what} {listed(how)}" for what, how in parts.items()) + "."
 
 
@@ -244,7 +244,7 @@ def _compared(runs: Sequence[RunData], found: Sequence[Leaderboard]) -> CompareS
     ]
     names = [run.name for run in runs]
     scores = [run.scores for run in runs]
-    result = compare(names, boards, scores, [run.settings for run in runs], factor=factor)
+    result = compare(names, boards, scores, [run.run.settings for run in runs], factor=factor)
     return CompareSection(
         grids=extra_grids.comparison_grids(result, 2, runs[0].names),
         charts=[_run_scatter(runs, k, factor) for k in range(1, len(runs))],

@@ -72,7 +72,8 @@ def is_plain(nodes: Sequence[Node]) -> bool:
 
 
 def _with_marks(pieces: Sequence[Piece]) -> tuple[str, list[_Read]]:
-    parts, scores = [], []
+    parts: list[str] = []
+    scores: list[_Read] = []
     for piece in pieces:
         text = _PRIVATE.sub("\N{REPLACEMENT CHARACTER}", piece.text)
         if piece.read:

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -58,6 +57,7 @@ from lmmscore.report.page.charts import (
 )
 from lmmscore.report.page.links import board_id, slug
 from lmmscore.report.run_data import RunData
+from lmmscore.run_folder import Manifest
 
 RESAMPLES, FEWER_RESAMPLES, MANY_ITEMS = 10_000, 2_000, 300
 FEW_ITEMS = 20
@@ -160,7 +160,7 @@ def rank_run(run: RunData) -> Leaderboard:
 
 
 def _rank(run: RunData, factor: str | list[str], resamples: int) -> Leaderboard:
-    caution = str(run.settings.get("caution") or "")
+    caution = run.manifest.caution
     return rank(run.scores, factor=factor, scales=run.scales, caution=caution, resamples=resamples)
 
 
@@ -172,7 +172,7 @@ def view_run(
         run.scores,
         factor=found.tables[0].factor,
         weights=run.weights,
-        sessions=run.sessions or None,
+        sessions=[record.model_dump(mode="json") for record in run.sessions] or None,
         level=0.95,
         seed=0,
     )
@@ -181,7 +181,7 @@ def view_run(
         prefix=prefix,
         number=number_of_run,
         repeats=run.repeats,
-        caution=str(run.settings.get("caution") or ""),
+        caution=run.manifest.caution,
         cautions=cautions(run, found, behind, rated=rated),
         boards=boards(run, found, prefix),
         notes=found.notes,
@@ -429,7 +429,7 @@ def _grids(run: RunData, behind: Extras) -> list[Grid]:
         grids.append(extra_grids.repeat_grid(behind.repeats, 2))
     if behind.sensitivity is not None:
         grids.append(extra_grids.sensitivity_grid(behind.sensitivity))
-    asks = bool(run.settings.get("avoid_ties"))
+    asks = run.manifest.avoid_ties
     grids.append(extra_grids.habit_grid(behind.habits, asks_to_avoid_ties=asks))
     cost = cost_grid(run)
     return [*grids, cost] if cost else grids
@@ -475,9 +475,9 @@ def _cost_cells(row: Sequence[float]) -> list[str]:
 
 def cautions(run: RunData, board: Leaderboard, behind: Extras, *, rated: bool) -> list[str]:
     """Return what to be careful about, in plain words, the gravest first."""
-    settings = run.settings
+    manifest = run.manifest
     whole = next((table for table in board.tables if table.task is None), board.tables[0])
-    found = [str(settings.get("caution") or ""), run.unfinished, *whole.warnings]
+    found = [manifest.caution, run.unfinished, *whole.warnings]
     if len(run.items) < FEW_ITEMS:
         few = count(len(run.items), "item")
         found.append(f"{few}: one odd picture can move every mean. Look at the intervals.")
@@ -488,17 +488,17 @@ def cautions(run: RunData, board: Leaderboard, behind: Extras, *, rated: bool) -
         found.append("Each edit was judged once: the judge’s own variation is not known.")
     if not rated:
         found.append("No human ratings were given: whether people would agree is not known.")
-    asks = bool(settings.get("avoid_ties"))
+    asks = manifest.avoid_ties
     habits = habit_statements(behind.habits, asks_to_avoid_ties=asks)
     found += [text for text in habits if "impossible" in text]
-    errors, repairs = int(settings.get("slips") or 0), int(settings.get("repairs") or 0)
-    if errors:
-        times = _times(errors)
+    if manifest.slips:
+        times = _times(manifest.slips)
         found.append(
             f"The judge made arithmetic errors {times}; overalls here are computed from sub-scores."
         )
-    if repairs:
-        found.append(f"Scores could only be read after asking again {_times(repairs)}.")
+    if manifest.repairs:
+        times = _times(manifest.repairs)
+        found.append(f"Scores could only be read after asking again {times}.")
     return [text for text in dict.fromkeys(found) if text]
 
 
@@ -525,29 +525,29 @@ def coverage(run: RunData) -> list[Share]:
 
 def facts(run: RunData) -> list[tuple[str, str]]:
     """Return the run in a few lines: name and value."""
-    settings = run.settings
-    models = ", ".join(settings.get("models") or ())
+    manifest = run.manifest
+    models = ", ".join(manifest.models)
     tasks = [run.names.task(task) for task in dict.fromkeys(task for _, task in run.items)]
     categories = count(len(tasks), "task category", "task categories")
     items = count(len(run.items), "item")
     names = [run.names.method(name) for name in run.methods]
     found = [
-        ("Benchmark", f"{settings.get('benchmark', '')}: {items} in {categories} "
+        ("Benchmark", f"{manifest.benchmark}: {items} in {categories} "
                       f"({', '.join(tasks)})"),
         ("Methods", f"{len(names)}: {', '.join(names)}"),
-        ("Judge", settings.get("judge", "") + (f" (answered by {models})" if models else "")),
-        ("Dialog", f"{settings.get('dialog', '')}, version {settings.get('dialog_version', '?')}"),
-        ("Order of edits", f"{settings.get('order', '?')}, seed {settings.get('seed', '?')}, "
+        ("Judge", manifest.judge + (f" (answered by {models})" if models else "")),
+        ("Dialog", f"{manifest.dialog}, version {manifest.dialog_version or '?'}"),
+        ("Order of edits", f"{manifest.order}, seed {manifest.seed}, "
                            f"{count(run.repeats, 'repeat')}"),
-        ("When", _when(settings)),
+        ("When", _when(manifest)),
         ("Cost", cost_line(run)),
     ]  # fmt: skip
     return [(name, value) for name, value in found if value]
 
 
-def _when(settings: Mapping[str, Any]) -> str:
-    started = str(settings.get("started") or "").replace("T", " ").removesuffix("+00:00")
-    finished = str(settings.get("finished") or "").replace("T", " ").removesuffix("+00:00")
+def _when(manifest: Manifest) -> str:
+    started = manifest.started.replace("T", " ").removesuffix("+00:00")
+    finished = manifest.finished.replace("T", " ").removesuffix("+00:00")
     if finished:
         return f"{started} to {finished} UTC"
     return f"started {started} UTC, not finished" if started else ""
@@ -575,42 +575,40 @@ def cost_line(run: RunData) -> str:
 
 def provenance(run: RunData) -> list[tuple[str, str]]:
     """Return how a run was made: name and value."""
-    settings = run.settings
-    parameters = json.dumps(settings.get("parameters") or {}, sort_keys=True, ensure_ascii=False)
-    chosen = ", ".join(f"{k}={v}" for k, v in (settings.get("settings") or {}).items())
-    dialog = f"{settings.get('dialog')} v{settings.get('dialog_version')}"
+    manifest = run.manifest
+    parameters = json.dumps(manifest.parameters, sort_keys=True, ensure_ascii=False)
+    chosen = ", ".join(f"{name}={choice}" for name, choice in manifest.settings.items())
+    dialog = f"{manifest.dialog} v{manifest.dialog_version}"
     found = [
-        ("Run again with", settings.get("command") or command_of(settings, run.run.path)),
-        ("lmmscore of the run", settings.get("lmmscore", "")),
-        ("Judge", settings.get("judge", "")),
-        ("Models that answered", ", ".join(settings.get("models") or ())),
+        ("Run again with", manifest.command or command_of(manifest, run.run.path)),
+        ("lmmscore of the run", manifest.lmmscore),
+        ("Judge", manifest.judge),
+        ("Models that answered", ", ".join(manifest.models)),
         ("Parameters", parameters),
         ("Dialog", f"{dialog}, {chosen}" if chosen else dialog),
-        ("Digest of the dialog", settings.get("dialog_digest") or ""),
-        ("Pictures as sent", settings.get("image_recipe", "")),
-        ("Overall score", overall_rule(settings)),
+        ("Digest of the dialog", manifest.dialog_digest or ""),
+        ("Pictures as sent", manifest.image_recipe),
+        ("Overall score", overall_rule(manifest)),
     ]
     found += [(f"SHA-256 of {name}", digest) for name, digest in _digests(run).items()]
-    return [(name, str(value)) for name, value in found if value]
+    return [(name, value) for name, value in found if value]
 
 
-def overall_rule(settings: Mapping[str, Any]) -> str:
+def overall_rule(manifest: Manifest) -> str:
     """Return how the overall is made, as a formula where it is one."""
-    rule = settings.get("overall")
-    if rule == "weighted":
-        factors = [each for each in settings.get("factors") or () if each.get("weight")]
-        return " + ".join(f"{each['weight']:g} × {each['key']}" for each in factors)
-    return {"mean": "mean of the factors", "geometric": "geometric mean"}.get(str(rule), "")
+    if manifest.overall == "weighted":
+        weighed = [factor for factor in manifest.factors if factor.weight]
+        return " + ".join(f"{factor.weight:g} × {factor.key}" for factor in weighed)
+    return {"mean": "mean of the factors", "geometric": "geometric mean"}.get(manifest.overall, "")
 
 
-def command_of(settings: Mapping[str, Any], out: Path) -> str:
+def command_of(manifest: Manifest, out: Path) -> str:
     """Return the command that makes a run like this one, for runs that were started from Python."""
-    words = ["lmmscore", "run", settings.get("benchmark_file", "BENCHMARK")]
-    words += ["--dialog", settings.get("dialog", ""), "--judge", settings.get("judge", "")]
-    words += ["--order", settings.get("order", "shuffled")]
-    words += ["--repeats", str(settings.get("repeats", 1)), "--seed", str(settings.get("seed", 0))]
-    words += ["--out", str(out)]
-    for name, choice in (settings.get("settings") or {}).items():
+    words = ["lmmscore", "run", manifest.benchmark_file or "BENCHMARK"]
+    words += ["--dialog", manifest.dialog, "--judge", manifest.judge]
+    words += ["--order", manifest.order, "--repeats", str(manifest.repeats)]
+    words += ["--seed", str(manifest.seed), "--out", str(out)]
+    for name, choice in manifest.settings.items():
         words += ["--setting", f"{name}={choice}"]
     return shlex.join(words)
 
