@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import Finite, filled, plot_options, ratings_scale, table_file
+from lmmscore.cli.options import (
+    PLOT_GROUP,
+    Finite,
+    GroupedCommand,
+    filled,
+    plot_options,
+    ratings_scale,
+    table_file,
+)
 from lmmscore.cli.terminal import put
 
 if TYPE_CHECKING:
@@ -23,7 +31,25 @@ SECTIONS = ("further", "tasks", "powered")
 """What a terminal shows only when asked; files hold everything."""
 
 
-@click.command("agree")
+@click.command(
+    "agree",
+    cls=GroupedCommand,
+    groups={
+        "What to compare": ("human", "score_files", "factors", "renames", "scale", "dialog"),
+        "How to print it": ("form", "as_json", "out", "show"),
+        "Figures": PLOT_GROUP,
+        "Columns of the files": (
+            "item_column",
+            "rater_column",
+            "method_column",
+            "factor_column",
+            "score_column",
+            "task_column",
+            "task_pattern",
+        ),
+        "How to compute it": ("epsilon", "min_edits", "resamples", "seed"),
+    },
+)
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option("--scores", "score_files", callback=filled, multiple=True, metavar="FILE[:FIELD]",
               help="A score file of another tool; may be repeated.")  # fmt: skip

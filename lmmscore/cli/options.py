@@ -46,26 +46,24 @@ def filled(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
 
 
 class GroupedCommand(click.Command):
-    """A command whose help lists its options in groups, what most need first, and an example."""
+    """A command whose help lists its options in groups, what most need first."""
 
     def __init__(
         self,
         *args: Any,
         groups: Mapping[str, Sequence[str]] | None = None,
-        example: str = "",
         **attributes: Any,
     ) -> None:
         super().__init__(*args, **attributes)
         self.groups = dict(groups or {})
         """Titles, with the names of the parameters under each; what is in none comes last."""
-        self.example = example
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options group by group."""
         lines: dict[str, tuple[str, str]] = {}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
-            if record is not None and param.name is not None:
+            if isinstance(param, click.Option) and record is not None and param.name is not None:
                 lines[param.name] = record
 
         for title, names in self.groups.items():
@@ -77,12 +75,34 @@ class GroupedCommand(click.Command):
             with formatter.section("Other options" if self.groups else "Options"):
                 formatter.write_dl(list(lines.values()))
 
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the example below the options."""
-        if self.example:
-            with formatter.section("Example"):
-                for line in self.example.splitlines():
-                    formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+
+RUN_GROUPS = {
+    "What is judged, and by whom": (
+        "dialog",
+        "judge",
+        "out",
+        "limit",
+        "tasks",
+        "items",
+        "methods",
+        "repeats",
+        "order",
+        "seed",
+    ),
+    "What it may cost": ("budget_usd", "rpm", "tpm", "concurrency", "timeout_s"),
+    "How the judge answers": (
+        "temperature",
+        "judge_seed",
+        "seed_of_judge",
+        "max_tokens",
+        "reasoning_effort",
+        "image_detail",
+        "structured",
+        "api",
+    ),
+    "How pictures are sent": ("max_side_px", "image_format"),
+}
+"""The options of `run` and `plan` as their help shows them."""
 
 
 def plan_options(command: Command) -> Command:
@@ -252,7 +272,7 @@ table_file = click.option(
 )
 
 
-class TableFormat(click.ParamType):
+class TableFormat(click.ParamType[str]):
     """The name of an output format; which there are is asked only when somebody wants to know."""
 
     name = "format"

@@ -7,14 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import json_flag, judge_options, pairs, plan_options, take_judge_options
+from lmmscore.cli.options import (
+    RUN_GROUPS,
+    GroupedCommand,
+    json_flag,
+    judge_options,
+    pairs,
+    plan_options,
+    take_judge_options,
+)
 
 if TYPE_CHECKING:
     from lmmscore.forecast import Forecast
     from lmmscore.judges.options import Prices
 
 
-@click.command("plan")
+@click.command("plan", cls=GroupedCommand, groups=RUN_GROUPS)
 @plan_options
 @judge_options
 @json_flag

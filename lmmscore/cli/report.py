@@ -37,7 +37,6 @@ if TYPE_CHECKING:
             "resamples",
         ),
     },
-    example="lmmscore report results/demo --human ratings.csv",
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option(

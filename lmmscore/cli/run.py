@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lmmscore.cli.options import (
+    RUN_GROUPS,
     FilePath,
+    GroupedCommand,
     json_flag,
     judge_options,
     pairs,
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from lmmscore.run_folder import Run
 
 
-@click.command("run")
+@click.command("run", cls=GroupedCommand, groups=RUN_GROUPS)
 @plan_options
 @click.option(
     "--out",

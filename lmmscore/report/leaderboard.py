@@ -100,11 +100,11 @@ def board_document(
         grids = board_grids(replace(board, tables=shown), decimals=view.places, wide=True)
     else:
         grids = [_grid(table, view) for table in shown]
-    rules = [] if view.wide else list(dict.fromkeys(_rule(table) for table in shown))
+    rules = [] if view.wide else [_rule(table, view) for table in shown]
     return TableDocument(
         grids=[*(labelled(grid) for grid in grids), *further],
         caution=board.caution,
-        notes=[*(rule for rule in rules if rule), *board.notes],
+        notes=list(dict.fromkeys([*(rule for rule in rules if rule), *board.notes])),
         records=[
             {**_rounded(flat(table, row), view.decimals), "caption": table.caption}
             for table in board.tables
@@ -158,8 +158,13 @@ def label(title: str) -> str:
     return "tab:" + (re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "leaderboard")
 
 
-def _rule(table: Table) -> str:
-    return f"{table.rule[:1].upper()}{table.rule[1:]}." if table.rule else ""
+def _rule(table: Table, view: BoardView) -> str:
+    """Return how the means were made; without what a compact table does not show."""
+    parts = table.rule.split("; ") if table.rule else []
+    if view.style == "compact":
+        parts = [part for part in parts if not part.startswith("std")]
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def _rounded(record: Mapping[str, Any], decimals: int | None) -> dict[str, Any]:

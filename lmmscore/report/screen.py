@@ -67,8 +67,11 @@ def _print_turn(console: Console, talk: Talk, turn: PlayedTurn, number: int) -> 
         console.print(Text(printable(f"  shown: {kind} {path}"), style="dim"), soft_wrap=True)
     if turn.entry is None:
         return
-    console.print(Padding(Text(printable(turn.entry.question), style="dim"), (0, 0, 0, 2)))
-    console.print(Padding(_words(turn), (1, 0, 0, 2)))
+    # Who speaks is said in words: colour gets lost in a file, and not everybody sees it.
+    console.print(Text("  asked:", style="bold dim"))
+    console.print(Padding(Text(printable(turn.entry.question), style="dim"), (0, 0, 0, 4)))
+    console.print(Text("  judge:", style="bold"))
+    console.print(Padding(_words(turn), (0, 0, 0, 4)))
 
 
 def _words(turn: PlayedTurn) -> Text:
