@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lmmscore.anchors import FIRST_REPEAT, append_round
 from lmmscore.benchmark import Benchmark, load_benchmark
@@ -26,6 +26,9 @@ from lmmscore.ledger import Asker, Ledger
 from lmmscore.plan import Order, Plan, load_protocol, make_plan
 from lmmscore.run_folder import Manifest, Run, RunFolder, recorded_run
 from lmmscore.scores import Result
+
+if TYPE_CHECKING:
+    from lmmscore.results import RunResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +245,7 @@ def run(
     engine: str = "local",
     hooks: Hooks | None = None,
     progress: bool | None = None,
-) -> Run:
+) -> RunResult:
     """Judge a benchmark and return the run, as `lmmscore run` does.
 
     `judge` is a name as on the command line, or any object that has the methods of
@@ -271,11 +274,17 @@ def run(
         engine=engine,
     )
     if hooks is not None:
-        return _run_anywhere(request, hooks)
+        return _result(_run_anywhere(request, hooks))
     if not (_in_notebook() if progress is None else progress):
-        return _run_anywhere(request, Hooks())
+        return _result(_run_anywhere(request, Hooks()))
     with contextlib.ExitStack() as stack:
-        return _run_anywhere(request, watching(stack))
+        return _result(_run_anywhere(request, watching(stack)))
+
+
+def _result(run: Run) -> RunResult:
+    from lmmscore.results import RunResult
+
+    return RunResult(run.path)
 
 
 def watching(

@@ -142,21 +142,13 @@ def command(
     for note in found.notes:
         click.echo(f"note: {note}", err=True)
     if options["plots"]:
+        from lmmscore.cli.inputs import factor_titles
         from lmmscore.report.figures import agreement_drawings, write_figures
 
-        drawings = agreement_drawings(found, _factor_titles(judges))
+        drawings = agreement_drawings(found, factor_titles(judges))
         form_of_plots, width = options["plot_format"], options["plot_width"]
         for path in write_figures(drawings, options["plots"], form_of_plots, width):
             click.echo(f"wrote {path}", err=True)
-
-
-def _factor_titles(judges: Sequence[Source]) -> dict[str, str]:
-    """Return the factors' full names, as far as the runs know them."""
-    titles = {"overall": "Overall"}
-    for judge in judges:
-        for factor in judge.settings.get("factors") or ():
-            titles[factor["key"]] = factor.get("name") or factor["key"]
-    return titles
 
 
 def _runs(texts: Sequence[str]) -> list[Source]:

@@ -181,11 +181,12 @@ def _write(board: Leaderboard, source: Source, form: str, options: dict[str, Any
 
 
 def _write_plots(board: Leaderboard, source: Source, options: dict[str, Any]) -> None:
+    from lmmscore.cli.inputs import factor_titles
     from lmmscore.report.figures import board_drawings, write_figures
     from lmmscore.report.leaderboard import shown_tables, with_names
 
     named = with_names(board, _names(source, options))
-    drawings = board_drawings(replace(named, tables=shown_tables(named)))
+    drawings = board_drawings(replace(named, tables=shown_tables(named)), factor_titles([source]))
     ending, width = options["plot_format"], options["plot_width"]
     for path in write_figures(drawings, options["plots"], ending, width):
         click.echo(f"wrote {path}", err=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,6 +59,7 @@ STYLE = {
 }
 """Type 42: fonts are embedded as text, as publishers ask; a fixed salt makes files reproducible."""
 
+MINUS = "\N{MINUS SIGN}"
 LINES = 2_000
 """Resampled fits behind a band."""
 
@@ -90,6 +92,12 @@ def write_figures(
     except OSError as error:
         raise FileProblem(f"{folder}: cannot be written ({error.strerror or error})") from error
     return paths
+
+
+def drawn(drawing: Drawing, width_in: float) -> MplFigure:
+    """Return one figure, in the style of all. Raises LmmscoreError without matplotlib."""
+    with _style():
+        return drawing.draw(width_in)
 
 
 def _file_name(name: str) -> str:
@@ -126,8 +134,12 @@ def _sequential() -> Any:
 # A leaderboard
 
 
-def board_drawings(board: Leaderboard) -> list[Drawing]:
-    """Return the figures of a leaderboard: a forest plot per table, and its heat maps."""
+def board_drawings(board: Leaderboard, titles: Mapping[str, str] | None = None) -> list[Drawing]:
+    """Return the figures of a leaderboard: a forest plot per table, and its heat maps.
+
+    `titles` are the factors' full names.
+    """
+    called = titles or {}
     drawings = []
     for table in board.tables:
         place = title_of(table).lower()
@@ -138,7 +150,9 @@ def board_drawings(board: Leaderboard) -> list[Drawing]:
         drawings.append(Drawing(f"forest-{place}", draw))
     whole = next((table for table in board.tables if table.task is None), board.tables[0])
     if whole.rows and len(whole.rows[0].factors) > 1:
-        drawings.append(Drawing("methods-by-factor", lambda width: factor_means(whole, width)))
+        drawings.append(
+            Drawing("methods-by-factor", lambda width: factor_means(whole, called, width))
+        )
     tasks = [t for t in board.tables if t.task is not None and t.factor == whole.factor]
     if len(tasks) > 1:
         drawings.append(Drawing("methods-by-task", lambda width: task_means(whole, tasks, width)))
@@ -181,11 +195,12 @@ def _interval(ends: tuple[int, int]) -> str:
     return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]}–{ends[1]}"
 
 
-def factor_means(table: Table, width_in: float) -> MplFigure:
+def factor_means(table: Table, titles: Mapping[str, str], width_in: float) -> MplFigure:
     """Return the mean of every method on every factor."""
     factors = list(table.rows[0].factors)
     values = [[row.factors.get(factor) for factor in factors] for row in table.rows]
-    return _means_map(values, [row.method for row in table.rows], factors, width_in)
+    names = [titles.get(factor, factor) for factor in factors]
+    return _means_map(values, [row.method for row in table.rows], names, width_in)
 
 
 def task_means(whole: Table, tables: Sequence[Table], width_in: float) -> MplFigure:
@@ -222,7 +237,7 @@ def _label_cells(axis: Axes, table: Floats, form: str, image: Any) -> None:
         red, green, blue, _ = image.cmap(image.norm(0.0 if np.isnan(value) else value))
         dark = 0.3 * red + 0.59 * green + 0.11 * blue < 0.55
         color = "white" if dark else INK
-        shown = text.replace("-", "\N{MINUS SIGN}")
+        shown = text.replace("-", MINUS)
         axis.text(j, i, shown, ha="center", va="center", fontsize=6, color=color)
 
 
@@ -292,8 +307,9 @@ def _panels(
 ) -> tuple[MplFigure, list[tuple[str, Paired, Axes]]]:
     """Return a figure with a square panel for each factor of a judge."""
     factors = [factor for factor in found.factors if (judge, factor) in found.paired]
-    columns = min(2 if width_in < 5 else 4, len(factors))
-    rows = math.ceil(len(factors) / columns)
+    rows = math.ceil(len(factors) / (2 if width_in < 5 else 4))
+    # Rows of even length: five panels stand 3 + 2, not 4 + 1.
+    columns = math.ceil(len(factors) / rows)
     panel_in = width_in / columns
     figure = _new(width_in, panel_in * 1.08 * rows + 0.25)
     axes = list(figure.subplots(rows, columns, squeeze=False).ravel())
@@ -313,13 +329,19 @@ def agreement_scatter(
     figure, panels = _panels(found, judge, width_in)
     for factor, paired, axis in panels:
         row = found.row(judge, factor, "item", "spearman")
-        value = "ρ undefined" if row is None or row.value is None else f"ρ = {row.value:.2f}"
-        axis.set_title(f"{titles.get(factor, factor)}\n{value}, n = {len(paired.edits)}")
+        rho = None if row is None else row.value
+        value = "ρ undefined" if rho is None else f"ρ = {rho:.2f}".replace("-", MINUS)
+        axis.set_title(f"{_title(factor, titles)}\n{value}, n = {len(paired.edits)}")
         if len(paired.edits):
             _scatter(axis, paired, found.settings["seed"])
     figure.supxlabel("raters’ mean", fontsize=8)
     figure.supylabel(f"{judge}", fontsize=8)
     return figure
+
+
+def _title(factor: str, titles: Mapping[str, str]) -> str:
+    """Return a factor's full name, in lines that fit a panel."""
+    return textwrap.fill(titles.get(factor, factor), 20)
 
 
 def _scatter(axis: Axes, paired: Paired, seed: int) -> None:
@@ -339,10 +361,14 @@ def _scatter(axis: Axes, paired: Paired, seed: int) -> None:
     axis.set_xlim(ends)
     axis.set_ylim(ends)
     axis.set_aspect("equal")
-    # The same ticks on both axes.
-    axis.set_yticks(axis.get_xticks())
-    axis.set_xlim(ends)
-    axis.set_ylim(ends)
+    for side in (axis.xaxis, axis.yaxis):
+        side.set_major_locator(_round_ticks())
+
+
+def _round_ticks() -> Any:
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(nbins=5, steps=[1, 2, 5, 10])
 
 
 def jitter(values: Floats, rng: np.random.Generator) -> Floats:
@@ -380,7 +406,7 @@ def bland_altman(
     """Return judge less raters over their mean, with the bias and the limits of agreement."""
     figure, panels = _panels(found, judge, width_in)
     for factor, paired, axis in panels:
-        axis.set_title(titles.get(factor, factor))
+        axis.set_title(_title(factor, titles))
         row = found.row(judge, factor, "item", "bias")
         if row is None or row.value is None or len(paired.edits) < 2:
             continue
@@ -395,6 +421,8 @@ def bland_altman(
         for limit in (row.value - reach, row.value + reach):
             axis.axhline(limit, color=BLUE, linewidth=0.7, linestyle="--")
         axis.scatter(means, gaps, s=7, color=INK, alpha=0.55, linewidths=0)
+        for side in (axis.xaxis, axis.yaxis):
+            side.set_major_locator(_round_ticks())
     figure.supxlabel("mean of judge and raters", fontsize=8)
     figure.supylabel(f"{judge} less raters", fontsize=8)
     return figure
