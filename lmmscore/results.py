@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import html
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -34,7 +33,7 @@ from lmmscore.run_folder import open_run as open_folder
 from lmmscore.scores import read_scores
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as MplFigure
+    from lmmscore.report.figures import PlotImage
 
 PathLike = str | Path
 JudgeScores = pd.DataFrame | Run | str | Path
@@ -82,32 +81,16 @@ class JudgeAgreement(Agreement):
         """Return the tables as Markdown."""
         return render_agreement(self, "md")
 
-    def plot(self, kind: str = "scatter", *, judge: str = "", width_in: float = 6.75) -> Plot:
+    def plot(self, kind: str = "scatter", *, judge: str = "", width_in: float = 6.75) -> PlotImage:
         """Return a figure of one judge: `scatter`, `bland-altman` or `factors`."""
-        from lmmscore.report.figures import agreement_drawings, drawn
+        from lmmscore.report.figures import PlotImage, agreement_drawings, drawn
 
         wanted = f"{judge or self.judges[0]}-{kind}"
         drawings = {drawing.name: drawing for drawing in agreement_drawings(self, {})}
         if wanted not in drawings:
             hint = nearest(wanted, drawings)
             raise LmmscoreError(f"no figure {wanted!r}{hint}; known: {', '.join(drawings)}")
-        return Plot(drawn(drawings[wanted], width_in))
-
-
-@dataclass(frozen=True)
-class Plot:
-    """A figure that a notebook shows."""
-
-    figure: MplFigure
-
-    def _repr_png_(self) -> bytes:
-        out = io.BytesIO()
-        self.figure.savefig(out, format="png", dpi=144)
-        return out.getvalue()
-
-    def save(self, path: PathLike) -> None:
-        """Write the figure; the ending says in which format."""
-        self.figure.savefig(path, dpi=300)
+        return PlotImage(drawn(drawings[wanted], width_in))
 
 
 class RunResult(Run):

@@ -6,6 +6,7 @@ this file; the rest are the fits that the page draws too.
 
 from __future__ import annotations
 
+import io
 import math
 import re
 import textwrap
@@ -71,6 +72,22 @@ class Drawing:
     name: str
     draw: Callable[[float], MplFigure]
     """Takes the width in inches."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlotImage:
+    """A figure that a notebook shows."""
+
+    figure: MplFigure
+
+    def _repr_png_(self) -> bytes:
+        out = io.BytesIO()
+        self.figure.savefig(out, format="png", dpi=144)
+        return out.getvalue()
+
+    def save(self, path: str | Path) -> None:
+        """Write the figure; the ending says in which format."""
+        self.figure.savefig(path, dpi=300)
 
 
 def write_figures(

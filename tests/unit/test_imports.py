@@ -15,7 +15,7 @@ errors registry arguments records csvsafe whiskers images listing templates scal
 itemrows picturefiles
 benchmark inspection layouts dialog transcripts conversation ledger parsing justifications importing session plan
 scores judges tables factorcolumns ratings scorelayouts scorefiles leaderboard run_folder execution anchors
-replaying agreement forecast report api cli
+replaying agreement forecast report results api cli
 """.split()
 """Later ones may import earlier ones, never the reverse. A package counts as one."""
 

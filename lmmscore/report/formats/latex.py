@@ -10,8 +10,8 @@ from dataclasses import replace
 from lmmscore.report.formats import TableDocument, TableLayout, formats
 from lmmscore.report.grids import Cell, Grid
 
-COLUMN_PT, PAGE_PT = 200.0, 397.0
-"""The narrowest column (article, twocolumn) and page (NeurIPS) a table should fit unscaled."""
+COLUMN_PT, PAGE_PT = 200.0, 340.0
+"""The narrowest column and page a table should fit unscaled: those of the class article."""
 LETTER_PT = 4.9
 """How wide a letter is in \\small, on average and rather too much."""
 GAP_PT = 8.0
@@ -102,8 +102,10 @@ def _float(grid: Grid, document: TableDocument, layout: TableLayout) -> str:
 
 def _sentence(grid: Grid) -> str:
     """Return the caption: one sentence, what the table shows."""
-    text = (grid.caption or "").removesuffix(".")
-    return f"{grid.title}: {text[:1].lower()}{text[1:]}." if text else f"{grid.title}."
+    text = grid.caption.removesuffix(".")
+    said = f"{grid.title}: {text[:1].lower()}{text[1:]}" if text else grid.title
+    # What a table lacks is told before its figures; what exactly, below them.
+    return f"{said} (incomplete: see the notes)." if grid.above else f"{said}."
 
 
 def _notes(grid: Grid, document: TableDocument) -> list[str]:
