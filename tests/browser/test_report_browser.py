@@ -346,7 +346,7 @@ def test_a_dot_says_what_it_is_and_leads_there(tab: Tab) -> None:
     """Pointing at a dot names its edit; a click opens it."""
     chart = tab.page.locator("[data-chart=scatter-0-0] svg")
     chart.scroll_into_view_if_needed()
-    x, y, *_, item, method = tab.page.evaluate("lmm.core.charts['scatter-0-0'].points[0]")
+    x, y, *_ = tab.page.evaluate("lmm.core.charts['scatter-0-0'].points[0]")
     box = chart.bounding_box()
     scale = box["width"] / 260
     tab.page.mouse.move(box["x"] + x * scale, box["y"] + y * scale)

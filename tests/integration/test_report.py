@@ -31,7 +31,13 @@ from lmmscore.report.page.charts import (
 )
 from lmmscore.report.page.links import APART, slug
 from lmmscore.report.page.markup import markup
-from lmmscore.report.page.pictures import CACHE_NAME, PictureSet, place_pictures, sensible_px
+from lmmscore.report.page.pictures import (
+    CACHE_NAME,
+    PictureSet,
+    ThumbnailMaker,
+    place_pictures,
+    sensible_px,
+)
 from lmmscore.report.page.results import cost_line, coverage
 from lmmscore.report.page.security import digest_source, inert_json, policy
 from lmmscore.report.run_data import RunData
@@ -494,7 +500,10 @@ def test_thumbnails_shrink_as_pictures_grow_many(tmp_path: Path) -> None:
     pictures = PictureSet()
     boat, gone = DEMO / "source/boat.jpg", tmp_path / "gone.png"
     assert [pictures.add(path) for path in (boat, gone, boat)] == [0, 1, 0]
-    placed = place_pictures(pictures, side_px=32, cache=None, assets=None, full=False)
+    maker = ThumbnailMaker(None)
+    maker.begin(pictures.paths, 32)
+    thumbnails = maker.finish(pictures.paths)
+    placed = place_pictures(pictures, thumbnails, assets=None, full=False)
     (bundle,) = placed.thumbnails
     assert bundle[0].startswith("UklGR") and bundle[1] == ""
 

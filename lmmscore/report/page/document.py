@@ -34,6 +34,7 @@ from lmmscore.report.page.pictures import (
     CACHE_NAME,
     PicturePlace,
     PictureSet,
+    ThumbnailMaker,
     place_pictures,
     sensible_px,
 )
@@ -117,54 +118,48 @@ def write_page(runs: Sequence[RunData], options: PageOptions) -> Path:
         inside = options.out / "report.html"
         raise FileProblem(f"{options.out}: is a folder; name the page, for example {inside}")
     pictures = PictureSet()
-    content = gather(runs, pictures, options)
-    side_px = options.thumb_px or sensible_px(len(pictures))
-    placed = _place(pictures, side_px, runs[0], options)
-    return _put(_filled(content, placed, side_px, options), options.out)
-
-
-def _place(
-    pictures: PictureSet, side_px: int, first: RunData, options: PageOptions
-) -> PicturePlace:
-    folder = options.out.with_name(f"{options.out.stem}_assets") if options.assets else None
+    maker = ThumbnailMaker(runs[0].run.path / CACHE_NAME)
+    content = gather(runs, pictures, maker, options)
     with options.counting("thumbnails", len(pictures)) as counter:
-        return place_pictures(
-            pictures,
-            side_px=side_px,
-            cache=first.run.path / CACHE_NAME,
-            assets=folder,
-            full=options.full_images,
-            on_done=counter,
-        )
+        thumbnails = maker.finish(pictures.paths, counter)
+    folder = options.out.with_name(f"{options.out.stem}_assets") if options.assets else None
+    placed = place_pictures(pictures, thumbnails, assets=folder, full=options.full_images)
+    return _put(_filled(content, placed, maker.side_px, options), options.out)
 
 
 # Gathering
 
 
-def gather(runs: Sequence[RunData], pictures: PictureSet, options: PageOptions) -> PageContent:
-    """Return everything that is to be shown of these runs."""
+def gather(
+    runs: Sequence[RunData], pictures: PictureSet, maker: ThumbnailMaker, options: PageOptions
+) -> PageContent:
+    """Return everything that is to be shown of these runs; thumbnails are begun on the way."""
     agreement = options.agreement
     texts = SharedTexts()
+    core: dict[str, Any] = {"runs": [], "items": [], "talks": []}
+    prefixes = ["" if k == 0 else slug(run.name) for k, run in enumerate(runs)]
+    data = [
+        EditData(run, prefix, pictures, texts) for run, prefix in zip(runs, prefixes, strict=True)
+    ]
+    for run, prefix, own in zip(runs, prefixes, data, strict=True):
+        ratings = _ratings(run, options)
+        core["items"].append(own.items(ratings))
+        core["runs"].append({**run_facts(run, rated=bool(ratings)), "prefix": prefix})
+    maker.begin(pictures.paths, options.thumb_px or sensible_px(len(pictures)))
+
     found: list[Leaderboard] = []
     views: list[RunView] = []
     copied: dict[str, dict[str, str]] = {}
-    core: dict[str, Any] = {"runs": [], "items": [], "talks": []}
     talks: list[dict[str, Any]] = []
-    for k, run in enumerate(runs):
-        prefix = slug(run.name) if k else ""
+    for k, (run, prefix, own) in enumerate(zip(runs, prefixes, data, strict=True)):
         board = rank_run(run)
         view = view_run(run, board, prefix, k, rated=agreement is not None)
         copied |= copies(run, board, view.boards)
         found.append(board)
         views.append(view)
-
-        ratings = _ratings(run, options)
-        data = EditData(run, prefix, pictures, texts)
-        own = data.talks()
-        core["runs"].append({**run_facts(run, rated=bool(ratings)), "prefix": prefix})
-        core["items"].append(data.items(ratings))
-        core["talks"] += talk_list(own, k, len(talks))
-        talks += own
+        conversations = own.talks()
+        core["talks"] += talk_list(conversations, k, len(talks))
+        talks += conversations
 
     compared = _compared(runs, found)
     charts = _agreement_charts(runs, agreement) if agreement else []

@@ -7,8 +7,8 @@ import contextlib
 import hashlib
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -20,7 +20,7 @@ BUNDLE = 60
 """So many thumbnails lie together in the page, unpacked when the first of them comes into view."""
 
 SIZES_PX = ((300, 512), (1_500, 320))
-MANY_PX = 224
+MANY_PX = 192
 
 CACHE_NAME = ".thumbnails.sqlite"
 
@@ -67,20 +67,13 @@ class PictureSet:
 
 
 def place_pictures(
-    pictures: PictureSet,
-    *,
-    side_px: int,
-    cache: Path | None,
-    assets: Path | None,
-    full: bool,
-    on_done: Callable[[], None] = lambda: None,
+    pictures: PictureSet, thumbnails: Sequence[bytes], *, assets: Path | None, full: bool
 ) -> PicturePlace:
-    """Make the thumbnails, and put them and the full pictures where the page will find them.
+    """Put the thumbnails and the full pictures where the page will find them.
 
     With `assets`, a folder beside the page, all pictures are files in it; else they are inside the
     page, the full ones only if asked for.
     """
-    thumbnails = list(make_thumbnails(pictures.paths, side_px, cache, on_done))
     if assets is None:
         texts = [base64.b64encode(data).decode() for data in thumbnails]
         originals = [_data_address(path) for path in pictures.paths] if full else []
@@ -100,25 +93,46 @@ def bundles(texts: Sequence[str]) -> list[list[str]]:
     return [list(texts[start : start + BUNDLE]) for start in range(0, len(texts), BUNDLE)]
 
 
-def make_thumbnails(
-    paths: Sequence[Path], side_px: int, cache: Path | None, on_done: Callable[[], None]
-) -> Iterator[bytes]:
-    """Yield the thumbnails in order; empty where a picture cannot be opened any more."""
-    with (
-        contextlib.closing(ThumbnailCache(cache, side_px)) as kept,
-        ThreadPoolExecutor(max_workers=os.cpu_count()) as pool,
-    ):
-        known = kept.known()
+class ThumbnailMaker:
+    """Makes thumbnails in the background, while the rest of the page is put together."""
 
-        def look_up_or_make(path: Path) -> tuple[str, bytes]:
-            digest = _digest(path)
-            return digest, known.get(digest) or _thumbnail(path, side_px)
+    def __init__(self, cache: Path | None) -> None:
+        self._cache = cache
+        self._pool = ThreadPoolExecutor(max_workers=os.cpu_count())
+        self._made: dict[Path, Future[tuple[str, bytes]]] = {}
+        self._known: dict[str, bytes] = {}
+        self.side_px = 0
 
-        for digest, data in pool.map(look_up_or_make, paths):
-            if data and digest not in known:
-                kept.keep(digest, data)
-            on_done()
-            yield data
+    def begin(self, paths: Sequence[Path], side_px: int) -> None:
+        """Start with these pictures, in this size."""
+        self.side_px = side_px
+        with contextlib.closing(ThumbnailCache(self._cache, side_px)) as kept:
+            self._known = kept.known()
+        self._submit(paths)
+
+    def _submit(self, paths: Sequence[Path]) -> None:
+        for path in paths:
+            if path not in self._made:
+                self._made[path] = self._pool.submit(self._look_up_or_make, path)
+
+    def _look_up_or_make(self, path: Path) -> tuple[str, bytes]:
+        digest = _digest(path)
+        return digest, self._known.get(digest) or _thumbnail(path, self.side_px)
+
+    def finish(
+        self, paths: Sequence[Path], on_done: Callable[[], None] = lambda: None
+    ) -> list[bytes]:
+        """Return the thumbnails in order; empty where a picture cannot be opened any more."""
+        self._submit(paths)
+        found = []
+        with contextlib.closing(ThumbnailCache(self._cache, self.side_px)) as kept, self._pool:
+            for path in paths:
+                digest, data = self._made[path].result()
+                if data and digest not in self._known:
+                    kept.keep(digest, data)
+                on_done()
+                found.append(data)
+        return found
 
 
 def _digest(path: Path) -> str:
