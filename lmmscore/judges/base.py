@@ -14,7 +14,7 @@ class Judge(Protocol):
 
     @property
     def name(self) -> str:
-        """Who answers, as it stands in keys and tables: `pixels`, `openai/gpt-4o`. Never holds a secret."""
+        """Who answers, as it stands in keys and tables: `pixels`, `openai/MODEL`. Never holds a secret."""
 
     @property
     def parameters(self) -> Mapping[str, Any]:
