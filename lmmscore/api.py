@@ -4,75 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmmscore.anchors import FIRST_REPEAT, append_round
-from lmmscore.benchmark import Benchmark, load_benchmark
-from lmmscore.errors import BenchmarkError, LmmscoreError
+from lmmscore.errors import LmmscoreError
 from lmmscore.execution.base import Executor, Job, Listeners, executors
-from lmmscore.images import ImageFormat, Pictures, Recipe
+from lmmscore.images import ImageFormat, Pictures
 from lmmscore.judges import Bench, open_judge
 from lmmscore.judges.base import Judge
+from lmmscore.judges.budget import Spending
 from lmmscore.judges.recorded import Recorded
-from lmmscore.judges.spending import Spending
 from lmmscore.ledger import Asker, Ledger
-from lmmscore.plan import Order, Plan, load_protocol, make_plan
-from lmmscore.run_folder import Manifest, Run, RunFolder, recorded_run
+from lmmscore.plan import Order, Plan
+from lmmscore.request import Request, prepare
+from lmmscore.run_folder import Manifest, Run
+from lmmscore.run_writer import RunWriter
 from lmmscore.scores import Result
 
 if TYPE_CHECKING:
     from lmmscore.results import RunResult
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """Everything a run is asked for. None means: not asked for, so the default, or as recorded."""
-
-    benchmark: Path
-    dialog: str | None = None
-    judge: str | Judge = "pixels"
-    out: Path | None = None
-    order: Order | None = None
-    repeats: int | None = None
-    seed: int | None = None
-    concurrency: int = 8
-    tasks: tuple[str, ...] = ()
-    items: tuple[str, ...] = ()
-    methods: tuple[str, ...] = ()
-    settings: Mapping[str, str] = field(default_factory=dict)
-    ledger: Path | None = None
-    max_side_px: int | None = None
-    image_format: ImageFormat | None = None
-    judge_options: Mapping[str, Any] = field(default_factory=dict)
-    anchors: tuple[str, ...] = ()
-    """Items asked again at each run, whichever are judged, to see whether the judge drifts."""
-    engine: str = "local"
-    """Which executor plays the sessions."""
-    command: str = ""
-
-    @property
-    def recipe(self) -> Recipe:
-        """How pictures are prepared."""
-        recorded = self._recorded_recipe()
-        return Recipe(
-            self.max_side_px or recorded.max_side_px, self.image_format or recorded.format
-        )
-
-    def _recorded_recipe(self) -> Recipe:
-        run = self.recorded
-        return run.manifest.recipe if run else Recipe()
-
-    @property
-    def recorded(self) -> Run | None:
-        """The run that is replayed, where the judge is the record of one."""
-        return recorded_run(self.judge) if isinstance(self.judge, str) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,75 +39,17 @@ class Hooks:
     on_start: Callable[[Executor, Plan, Bench], None] = lambda *_: None
 
 
-def plan_of(request: Request) -> Plan:
-    """Return the sessions a request stands for. Raises where anything would stop the run."""
-    if min(request.repeats or 1, request.concurrency, request.max_side_px or 1) < 1:
-        raise LmmscoreError(
-            "repeats, concurrency and the longest side of a picture must be at least 1"
-        )
-    structured = bool(request.judge_options.get("structured"))
-    recorded = request.recorded
-    if recorded is not None and request.dialog in (None, recorded.manifest.dialog):
-        return _recorded_plan(request, recorded)
-    protocol = load_protocol(request.dialog or "lmm-score", request.settings, structured)
-    whole = load_benchmark(request.benchmark)
-    chosen = whole.select(request.tasks, request.items, request.methods)
-    order = request.order or "shuffled"
-    plan = make_plan(whole, chosen, protocol, order, request.repeats or 1, request.seed or 0)
-    return _with_anchors(plan, request, whole)
-
-
-def _recorded_plan(request: Request, run: Run) -> Plan:
-    """Return the plan of a recorded run, in its own words, order and settings, as far as none is given."""
-    manifest = run.manifest
-    protocol = manifest.protocol
-    if request.settings:
-        protocol = replace(protocol, settings={**protocol.settings, **request.settings})
-    whole = load_benchmark(request.benchmark)
-    items = request.items
-    if not (request.tasks or request.items):
-        items = run.item_ids() if manifest.items != len(whole.items) else ()
-    chosen = whole.select(request.tasks, items, request.methods or tuple(manifest.methods))
-    given = (request.order, request.repeats, request.seed, *request.methods)
-    plan = make_plan(
-        whole,
-        chosen,
-        protocol,
-        request.order or manifest.order,
-        request.repeats or manifest.repeats,
-        manifest.seed if request.seed is None else request.seed,
-    )
-    if all(value is None for value in given):
-        # How orders come about may change; how the edits were shown then does not.
-        plan = replace(plan, recorded_orders=run.orders())
-    return _with_anchors(plan, request, whole)
-
-
-def _with_anchors(plan: Plan, request: Request, whole: Benchmark) -> Plan:
-    """Return the plan with its anchors, which are held to all that is asked of items that are judged."""
-    if not request.anchors:
-        return plan
-    chosen = whole.select(items=request.anchors, methods=request.methods)
-    for item in chosen.items:
-        if not any(method in item.edits for method in chosen.methods):
-            raise BenchmarkError(
-                f"anchor {item.id}: no method made an edit of this item; choose another"
-            )
-    checked = make_plan(whole, chosen, plan.protocol)
-    return replace(plan, anchors=checked.benchmark.items)
-
-
 async def play_request(request: Request, hooks: Hooks) -> Run:
     """Play the request's sessions and return the run; nothing that is on record is asked again."""
-    plan = plan_of(request)
     bench = open_judge(request.judge, request.judge_options)
-    out = request.out or default_folder(plan, bench.judge.name)
+    prepared = prepare(request, bench.judge.name)
+    plan, out = prepared.plan, prepared.folder
     ledger_path = request.ledger or out / "ledger.sqlite"
     asker = Asker.of(bench.judge.name, bench.judge.parameters)
-    manifest = Manifest.of(plan, request.recipe, asker, bench.judge.caution, request.command)
+    manifest = Manifest.of(plan, request.recipe, asker, bench.judge.caution, request.command, out)
     pictures = Pictures(request.recipe)
     with (
-        closing(RunFolder(out, manifest, plan.benchmark.root, ledger_path)) as folder,
+        closing(RunWriter(out, manifest, plan, ledger_path)) as folder,
         closing(_told_what_was_spent(bench, out, ledger_path)),
         Ledger(ledger_path) as ledger,
     ):
@@ -162,7 +60,7 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
         try:
             folder.begin()
             await executor.run(plan, folder.take)
-            anchored = await _play_anchors(plan, executor, ledger, asker)
+            anchored = await _play_anchors(plan, executor, judge)
             if anchored:
                 append_round(out / "anchors.csv", anchored, plan.protocol, asker, pictures)
             state = "finished" if executor.error is None else f"stopped: {executor.error}"
@@ -176,7 +74,7 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
     return run
 
 
-def _finished(folder: RunFolder, executor: Executor, state: str) -> Run:
+def _finished(folder: RunWriter, executor: Executor, state: str) -> Run:
     try:
         return folder.finish(state)
     except LmmscoreError:
@@ -196,31 +94,20 @@ def _told_what_was_spent(bench: Bench, out: Path, ledger_path: Path) -> Spending
         with Ledger(ledger_path, read_only=True) as earlier:
             before_usd = earlier.cost_usd()
     spending = Spending(path, before_usd)
-    tell = getattr(bench.judge, "keep", None)
-    if tell is not None:
-        tell(spending)
+    bench.judge.keep(spending)
     return spending
 
 
-async def _play_anchors(
-    plan: Plan, executor: Executor, ledger: Ledger, asker: Asker
-) -> list[Result]:
+async def _play_anchors(plan: Plan, executor: Executor, judge: Recorded) -> list[Result]:
     """Ask the anchors again; return nothing where the run was stopped, for a round is whole or none."""
     if not plan.anchors or executor.error is not None:
         return []
     # Counted by the ledger, which may be shared: a round that another run has asked is no measure
     # of today.
-    repeat = max(FIRST_REPEAT, 1 + ledger.last_repeat(asker))
+    repeat = max(FIRST_REPEAT, 1 + judge.last_repeat())
     results: list[Result] = []
     await executor.run(plan.anchor_units(repeat), results.append)
     return results if executor.error is None else []
-
-
-def default_folder(plan: Plan, judge: str) -> Path:
-    """Return results/BENCHMARK-DIALOG-JUDGE, in letters every file system takes."""
-    model = judge.removeprefix("openai/").split("@")[0]
-    name = f"{plan.benchmark.name}-{plan.protocol.name}-{model}"
-    return Path("results") / (re.sub(r"[^\w.-]+", "-", name).strip("-.") or "run")
 
 
 def run(
@@ -236,8 +123,11 @@ def run(
     tasks: Iterable[str] = (),
     items: Iterable[str] = (),
     methods: Iterable[str] = (),
+    limit: int | None = None,
+    beside: Iterable[str] = (),
     settings: Mapping[str, str] | None = None,
     ledger: str | Path | None = None,
+    root: str | Path | None = None,
     max_side_px: int | None = None,
     image_format: ImageFormat | None = None,
     judge_options: Mapping[str, Any] | None = None,
@@ -265,8 +155,11 @@ def run(
         tasks=tuple(tasks),
         items=tuple(items),
         methods=tuple(methods),
+        limit=limit,
+        beside=tuple(beside),
         settings=dict(settings or {}),
         ledger=_named("ledger", ledger),
+        root=_named("root", root),
         max_side_px=max_side_px,
         image_format=image_format,
         judge_options=dict(judge_options or {}),
@@ -297,8 +190,7 @@ def watching(
 
     def start(executor: Executor, plan: Plan, bench: Bench) -> None:
         on_start(executor, plan)
-        meter = getattr(bench.judge, "meter", None)
-        shown.append(stack.enter_context(Progress(plan.units, meter)))
+        shown.append(stack.enter_context(Progress(plan.units, bench.judge.meter)))
 
     listeners = Listeners(
         on_exchange=lambda exchange: shown[0].exchange(exchange),

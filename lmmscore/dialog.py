@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from lmmscore.bundled import bundled
 from lmmscore.errors import DialogError, FileProblem, nearest
 from lmmscore.records import OVERALL
+from lmmscore.resources import bundled
 from lmmscore.scales import Factor, OverallRule, Scale, weights_of
 from lmmscore.templates import fill, ordinal, slots_of
-from lmmscore.yamlfile import load_yaml, validate
+from lmmscore.yaml_files import load_yaml, validate
 
 IMAGE_KINDS = ("source", "reference", "marked", "edit")
 
@@ -180,6 +180,15 @@ class Dialog(_Strict):
         described = self.model_dump(mode="json", exclude={"factors": {"__all__": {"definition"}}})
         return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
 
+    @cached_property
+    def wording(self) -> str:
+        """Identifies what is said, shown and read: a new title or version alone changes nothing."""
+        described = {"title", "about", "origin", "version", "dialog", "questions"}
+        data = self.model_dump(mode="json", exclude=described)
+        for factor in data["factors"]:
+            factor.pop("definition", None)
+        return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+
     def factor(self, key: str) -> Factor:
         """Return the factor of that key."""
         return next(factor for factor in self.factors if factor.key == key)
@@ -340,6 +349,11 @@ def find_dialog(name: str) -> Path:
     raise DialogError(
         f"no dialog {name!r}{nearest(name, known)} (there are: {', '.join(known)}; or give a file)"
     )
+
+
+def is_bundled(name: str) -> bool:
+    """Tell whether a name means a dialog that comes with lmmscore."""
+    return find_dialog(name).parent == bundled("dialogs")
 
 
 def load(name: str) -> Dialog | Suite:

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from lmmscore.images import Pictures, Recipe, fitted_size, read_header
 from lmmscore.judges.budget import cost_usd
-from lmmscore.judges.estimate import MESSAGE_TOKENS, text_tokens
-from lmmscore.judges.image_tokens import ImageTokens, image_tokens
-from lmmscore.judges.options import OpenAIOptions, Prices
+from lmmscore.judges.config import JudgeOptions, Prices
+from lmmscore.judges.tokens import MESSAGE_TOKENS, ImageTokens, image_tokens, text_tokens
 from lmmscore.plan import Plan
 from lmmscore.records import Usage
 from lmmscore.session import Question
@@ -54,7 +53,7 @@ class Forecast:
         return cost_usd(prices, Usage(self.prompt_tokens, self.completion_tokens, known))
 
 
-def forecast(plan: Plan, model: str, options: OpenAIOptions, recipe: Recipe) -> Forecast:
+def forecast(plan: Plan, model: str, options: JudgeOptions, recipe: Recipe) -> Forecast:
     """Work out a plan for a judge. Opens every picture's header, and encodes a few to learn their size."""
     size = cache(lambda path: _size(path, recipe))
     result = Forecast()
@@ -107,7 +106,7 @@ def _add(
     shared: int,
     tokens: Callable[[Path], ImageTokens],
     weight: Callable[[Path], int],
-    options: OpenAIOptions,
+    options: JudgeOptions,
 ) -> None:
     reply = min(options.max_tokens or REPLY_TOKENS, REPLY_TOKENS)
     result.sessions += 1
@@ -145,7 +144,7 @@ def _area(size: tuple[int, int]) -> int:
     return size[0] * size[1]
 
 
-def _tokens(model: str, size: tuple[int, int], options: OpenAIOptions) -> ImageTokens:
+def _tokens(model: str, size: tuple[int, int], options: JudgeOptions) -> ImageTokens:
     return image_tokens(model, *size, options.image_detail, options.image_tokens)
 
 

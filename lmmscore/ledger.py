@@ -13,7 +13,6 @@ import json
 import queue
 import sqlite3
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -21,13 +20,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from lmmscore.claims import Claims
 from lmmscore.conversation import Conversation
 from lmmscore.errors import LedgerError
 from lmmscore.records import Reply, Usage
+from lmmscore.sqlite import BUSY_S, has_no_locks, is_damaged, switch_to_wal
 
 APPLICATION_ID = 0x6C6D6D73  # "lmms"
 VERSION = 1
-BUSY_S = 60.0  # how long to wait for another process that has the file
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS exchange (
@@ -54,7 +54,6 @@ CREATE TABLE IF NOT EXISTS exchange (
   cost_usd REAL,
   recorded_at TEXT NOT NULL
 );
-CREATE INDEX IF NOT EXISTS exchange_by_conversation ON exchange (conversation);
 """
 
 _REPLY_COLUMNS = (
@@ -94,6 +93,11 @@ def key_of(asker: Asker, conversation: Conversation, repeat: int) -> str:
     return hashlib.sha256(parts.encode()).hexdigest()
 
 
+def identity_of(name: str) -> str:
+    """Return a judge's name without its server, which version 0.1 made a part of it."""
+    return name.partition("@http")[0] if name.startswith("openai/") else name
+
+
 class Ledger:
     """A file of exchanges. Safe to use from many threads, and from several processes at once."""
 
@@ -104,7 +108,10 @@ class Ledger:
         self._pending: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
         self._writer: threading.Thread | None = None
         self._closed = False
+        self._claims: Claims | None = None
         if not read_only:
+            with _translated(path):
+                self._claims = Claims(path)
             self._writer = threading.Thread(target=self._write_forever, name="ledger", daemon=True)
             self._writer.start()
 
@@ -122,6 +129,8 @@ class Ledger:
         if self._writer is not None:
             self._pending.put(None)
             self._writer.join()
+        if self._claims is not None:
+            self._claims.close()
         self._read.close()
 
     def find(self, key: str) -> Reply | None:
@@ -148,6 +157,18 @@ class Ledger:
         entry = _Entry(asker, conversation, repeat, reply)
         self._pending.put(entry)
         return entry.done
+
+    def claim(self, key: str) -> bool:
+        """Take on a question; False where another process is asking it at this moment."""
+        if self._claims is None:
+            return True
+        with _translated(self.path):
+            return self._claims.take(key)
+
+    def release(self, key: str) -> None:
+        """Let go of a question that was taken on."""
+        if self._claims is not None:
+            self._claims.release(key)
 
     def askers(self) -> list[Asker]:
         """Return everyone who was asked, in order of first appearance."""
@@ -287,10 +308,19 @@ def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
         connection = sqlite3.connect(location, uri=True, check_same_thread=False, timeout=BUSY_S)
         try:
             _prepare(connection, path, read_only)
+            if read_only and not _has_exchanges(connection):
+                # Cut short before its tables were made: a ledger without exchanges.
+                connection.close()
+                return _nothing()
         except BaseException:
             connection.close()
             raise
         return connection
+
+
+def _has_exchanges(connection: sqlite3.Connection) -> bool:
+    sql = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'exchange'"
+    return connection.execute(sql).fetchone() is not None
 
 
 def _nothing() -> sqlite3.Connection:
@@ -302,11 +332,10 @@ def _nothing() -> sqlite3.Connection:
 
 def _prepare(connection: sqlite3.Connection, path: Path, read_only: bool) -> None:
     # In this order: another run that is just making the file writes its id before its tables.
-    empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
-    application, version = (
-        connection.execute(f"PRAGMA {p}").fetchone()[0] for p in ("application_id", "user_version")
-    )
-    if not empty and application != APPLICATION_ID:
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if tables and application != APPLICATION_ID:
         raise LedgerError(f"{path}: an SQLite file, but not a ledger of lmmscore")
     if version > VERSION:
         raise LedgerError(
@@ -314,28 +343,15 @@ def _prepare(connection: sqlite3.Connection, path: Path, read_only: bool) -> Non
         )
     if read_only:
         return
-    # WAL lets readers read while one writes; FULL makes a commit survive the machine, not only the process.
-    _switch_to_wal(connection)
+    # FULL makes a commit survive the machine, not only the process.
+    switch_to_wal(connection)
     connection.execute("PRAGMA synchronous = FULL")
-    if empty:
+    if ("exchange",) not in tables:
+        # All or nothing: what a full disk cut short is made when there is room.
         connection.executescript(
-            f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}; {_SCHEMA}"
+            f"BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION_ID}; "
+            f"PRAGMA user_version = {VERSION}; {_SCHEMA} COMMIT;"
         )
-
-
-def _switch_to_wal(connection: sqlite3.Connection) -> None:
-    # SQLite refuses this at once, timeout or not, while another connection writes a file that is
-    # not yet in WAL mode: two runs that create one ledger at the same moment would fail.
-    deadline = time.monotonic() + BUSY_S
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            busy = error.sqlite_errorcode == sqlite3.SQLITE_BUSY
-            if not busy or time.monotonic() > deadline:
-                raise
-        time.sleep(0.01)
 
 
 @contextlib.contextmanager
@@ -343,12 +359,19 @@ def _translated(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        damaged = any(
-            words in str(error) for words in ("malformed", "not a database", "no such table")
-        )
-        remedy = (
-            "the file is damaged; put back a copy, or move it away and begin anew"
-            if damaged
-            else "check that the disk has room and the folder may be written, then run the same command"
-        )
+        if is_damaged(error):
+            remedy = (
+                "the file is damaged; put back a copy, or move it away: the same command then asks "
+                "again what it held"
+            )
+        elif has_no_locks(error):
+            remedy = (
+                "this file system has no locks, which SQLite needs; keep the ledger on a local disk "
+                "with --ledger"
+            )
+        else:
+            remedy = (
+                "check that the disk has room and the folder may be written, then run the same "
+                "command"
+            )
         raise LedgerError(f"{path}: {error}; {remedy}") from error

@@ -39,6 +39,13 @@ class Protocol:
         """Whether each edit has a conversation of its own."""
         return self.dialogs[0].covers == "edit"
 
+    @property
+    def wording(self) -> tuple[str, ...]:
+        """Digests of what is said, shown and read; equal where only titles or versions differ."""
+        members = tuple(dialog.wording for dialog in self.dialogs)
+        rule = (f"{self.suite.combine} gate={self.suite.gate}",) if self.suite else ()
+        return members + rule
+
     def settings_for(self, dialog: Dialog) -> dict[str, str]:
         """Return the chosen settings that this dialog has."""
         return {name: choice for name, choice in self.settings.items() if name in dialog.settings}
@@ -144,12 +151,23 @@ class Plan:
     seed: int = 0
     numbers: Mapping[str, int] = field(default_factory=dict, repr=False)
     """Each item's place in the whole benchmark, so that judging a part does not change the orders."""
+    order_rule: int = 2
+    """2: orders come from the methods' names; 1, of older runs: from their order in the benchmark."""
+    chosen: str = ""
+    """Which part of the benchmark this is, in words; empty for all of it."""
+    beside: tuple[str, ...] = ()
+    """Methods that the benchmark's are judged among, without being scored again themselves."""
     anchors: tuple[Item, ...] = ()
     """Items asked again at each run, whether or not they are among those judged."""
     recorded_orders: Mapping[tuple[str, str, int], tuple[str, ...]] = field(
         default_factory=dict, repr=False
     )
     """By task, item and repeat: how the edits were shown in a run that is replayed."""
+
+    @property
+    def newcomers(self) -> tuple[str, ...]:
+        """The methods that are judged among others that were judged before."""
+        return self.benchmark.methods if self.beside else ()
 
     @property
     def units(self) -> int:
@@ -178,7 +196,8 @@ class Plan:
         methods = self.benchmark.methods
         present = tuple(method for method in methods if method in item.edits)
         if not self.protocol.covers_edits:
-            shown = self._order_of(item, repeat, present) if present else ()
+            companions = tuple(method for method in self.beside if method in item.edits)
+            shown = self._order_of(item, repeat, present + companions) if present else ()
             yield Unit(item, repeat, methods, shown, self.repeats)
             return
         for method in present:
@@ -191,6 +210,9 @@ class Plan:
         recorded = self.recorded_orders.get((item.task, item.id, repeat))
         if recorded is not None and set(recorded) == set(present):
             return recorded
+        if self.order_rule >= 2 and self.order != "given":
+            # From the names: a benchmark that lists its methods in another order asks the same.
+            present = sorted(present)
         return order_of(
             self.order,
             present,
@@ -209,12 +231,16 @@ def make_plan(
     order: Order = "shuffled",
     repeats: int = 1,
     seed: int = 0,
+    order_rule: int = 2,
 ) -> Plan:
     """Return the plan. Raises BenchmarkError naming the items that lack a picture the protocol shows."""
     for kind in sorted(protocol.images_shown()):
         _refuse_lacking(chosen, protocol, kind)
-    numbers = {item.id: number for number, item in enumerate(whole.items)}
-    return Plan(chosen, protocol, order, repeats, seed, numbers)
+    ids = [item.id for item in whole.items]
+    if order_rule >= 2:
+        ids.sort()
+    numbers = {item: number for number, item in enumerate(ids)}
+    return Plan(chosen, protocol, order, repeats, seed, numbers, order_rule)
 
 
 def _refuse_lacking(benchmark: Benchmark, protocol: Protocol, kind: str) -> None:

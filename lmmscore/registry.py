@@ -37,16 +37,21 @@ class Registry(Generic[Member]):
 
         return add
 
-    def get(self, name: str) -> Member:
-        """Return the member of that name. Raises LmmscoreError, with the names there are."""
+    def find(self, name: str) -> Member | None:
+        """Return the member of that name, or None."""
         if name not in self._members:
             self._import(name)
-        if name not in self._members:
+        return self._members.get(name)
+
+    def get(self, name: str) -> Member:
+        """Return the member of that name. Raises LmmscoreError, with the names there are."""
+        member = self.find(name)
+        if member is None:
             known = ", ".join(self.names())
             raise LmmscoreError(
                 f"no {self.kind} {name!r}{nearest(name, self.names())}; known: {known}"
             )
-        return self._members[name]
+        return member
 
     def names(self) -> list[str]:
         """Return every name there is; imports all modules of the package."""
@@ -61,7 +66,17 @@ class Registry(Generic[Member]):
             return
         for point in self._points():
             if point.name == name:
-                self._members[name] = point.load()
+                self._members[name] = self._load(point)
+
+    def _load(self, point: importlib.metadata.EntryPoint) -> Member:
+        try:
+            member: Member = point.load()
+        except Exception as error:
+            raise LmmscoreError(
+                f"the {self.kind} {point.name} of {point.value} cannot be loaded ({error!r}); "
+                "update or uninstall the package that brings it"
+            ) from error
+        return member
 
     def _modules(self) -> set[str]:
         path = importlib.import_module(self._package).__path__

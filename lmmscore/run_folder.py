@@ -12,28 +12,27 @@ import errno
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
-import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lmmscore import __version__
+from lmmscore.benchmark import find_benchmark_file
 from lmmscore.csvsafe import restore
 from lmmscore.dialog import Dialog, Suite
-from lmmscore.errors import FileProblem, LmmscoreError
+from lmmscore.errors import FileProblem
 from lmmscore.images import Recipe
 from lmmscore.ledger import Asker
 from lmmscore.plan import Order, Plan, Protocol
-from lmmscore.records import Reply
+from lmmscore.records import Outcome, Reply
 from lmmscore.scales import Factor, show
-from lmmscore.scores import SCORE_COLUMNS, Result, as_cells, read_scores, slips
+from lmmscore.scores import read_scores, slips
 from lmmscore.session import Exchange, Played
-from lmmscore.yamlfile import load_yaml, validate
+from lmmscore.yaml_files import load_yaml, validate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,12 +100,18 @@ class Manifest(_Record):
     repeats: int = 1
     seed: int = 0
     image_recipe: str = ""
+    order_rule: int = 1
+    """2: orders come from the methods' names; 1: from the order in which the benchmark lists them."""
     methods: list[str] = []
     method_names: dict[str, str] = {}
     """What tables call the methods, where the benchmark says so."""
     tasks: list[str] = []
     task_titles: dict[str, str] = {}
     items: int = 0
+    chosen: str = ""
+    """Which part of the benchmark was asked for, in words; empty for all of it."""
+    beside: dict[str, list[str]] = {}
+    """Methods that were judged among some of the others only, and among which."""
     avoid_ties: bool = False
     overall: str = "none"
     factors: list[FactorRecord] = []
@@ -118,6 +123,10 @@ class Manifest(_Record):
     state: str = ""
     """`running`, `finished`, or `stopped: ` and why."""
     models: list[str] = []
+    planned: int = 0
+    """How many sessions the folder was ever asked for."""
+    judged: int = 0
+    """How many of them were played to their end."""
     unscored: int = 0
     slips: int = 0
     """How many of the judge's own sums are arithmetic errors."""
@@ -125,7 +134,9 @@ class Manifest(_Record):
     finished: str = ""
 
     @classmethod
-    def of(cls, plan: Plan, recipe: Recipe, asker: Asker, caution: str, command: str) -> Manifest:
+    def of(
+        cls, plan: Plan, recipe: Recipe, asker: Asker, caution: str, command: str, out: Path
+    ) -> Manifest:
         """Return what run.yaml says before the first question."""
         benchmark, protocol = plan.benchmark, plan.protocol
         named = protocol.suite or protocol.dialogs[0]
@@ -136,8 +147,8 @@ class Manifest(_Record):
             lmmscore=__version__,
             command=command,
             benchmark=benchmark.name,
-            benchmark_file=str(benchmark.path.absolute()),
-            images_root=str(benchmark.root),
+            benchmark_file=relative_to_run(benchmark.path, out),
+            images_root=relative_to_run(benchmark.root, out),
             dialog=protocol.name,
             dialog_version=named.version,
             dialog_digest=single.digest if single else None,
@@ -147,6 +158,7 @@ class Manifest(_Record):
             parameters=json.loads(asker.parameters),
             caution=caution,
             order=plan.order,
+            order_rule=plan.order_rule,
             repeats=plan.repeats,
             seed=plan.seed,
             image_recipe=str(recipe),
@@ -155,6 +167,8 @@ class Manifest(_Record):
             tasks=list(benchmark.tasks),
             task_titles=dict(benchmark.task_titles),
             items=len(benchmark.items),
+            chosen=plan.chosen,
+            beside={method: list(plan.beside) for method in plan.newcomers},
             avoid_ties=any(dialog.avoid_ties for dialog in protocol.dialogs),
             overall=protocol.suite.combine if protocol.suite else protocol.dialogs[0].overall,
             factors=[FactorRecord.of(factor) for factor in factors],
@@ -263,7 +277,20 @@ def _usage(replies: Iterable[Reply]) -> dict[str, float | None]:
 
 
 def _relative(path: Path, root: Path) -> str:
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+    # A picture outside the root is known by its name alone: a run holds no absolute path.
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+
+
+def relative_to_run(path: Path, folder: Path) -> str:
+    """Return a path as a run may hold it: relative to its folder, without any user's name."""
+    try:
+        relative = os.path.relpath(path.absolute(), folder.absolute())
+    except ValueError:
+        # Another drive of Windows.
+        return path.name
+    parts = Path(relative).parts
+    home = Path.home().name
+    return path.absolute().name if home and home in parts else Path(relative).as_posix()
 
 
 @dataclass(frozen=True)
@@ -291,14 +318,68 @@ class Run:
         """The manifest as a plain dictionary."""
         return self.manifest.model_dump(mode="json")
 
+    @property
+    def finished(self) -> bool:
+        """Whether all that the folder was asked for is done."""
+        return self.manifest.state == "finished"
+
     def scores(self) -> pd.DataFrame:
-        """Return the tidy table: one row per edit, repeat and factor."""
-        return read_scores(self.path / "scores.csv")
+        """Return the tidy table: one row per edit, repeat and factor. Raises where nothing is judged yet."""
+        path = self.path / "scores.csv"
+        if not path.is_file() and not self.finished:
+            path = self.path / "scores.csv.part"
+        if not path.is_file():
+            raise FileProblem(f"{self.path}: {self.progress()}; the same `lmmscore run` resumes it")
+        table = read_scores(path)
+        if not self.finished and not (table["outcome"] != Outcome.UNJUDGED).any():
+            raise FileProblem(f"{self.path}: {self.progress()}; the same `lmmscore run` resumes it")
+        return table
+
+    def progress(self) -> str:
+        """Return how far the run is, in words."""
+        manifest = self.manifest
+        if self.finished:
+            return "the run is finished"
+        if manifest.state == "running":
+            if RunLock.held(self.path):
+                return "the run is still going on"
+            return "the run was cut off before it could save its tables"
+        done = f"{manifest.judged} of {manifest.planned} sessions were judged"
+        return done if manifest.judged else f"no session was finished ({manifest.state})"
+
+    def find_benchmark(self, given: Path | None = None) -> Path | None:
+        """Return where the benchmark's file is now: as given, where it was, or beside the run."""
+        recorded = Path(self.manifest.benchmark_file)
+        folder = recorded.parent.name
+        if given is not None:
+            return find_benchmark_file(given)
+        tried = [
+            self.path / recorded,
+            self.path.parent / folder / recorded.name,
+            self.path / folder / recorded.name,
+            Path(folder) / recorded.name,
+            Path(recorded.name),
+        ]
+        return next((path for path in tried if path.is_file()), None)
+
+    def find_pictures(self, given: Path | None = None) -> Path | None:
+        """Return the folder of the benchmark's pictures, wherever the benchmark is now."""
+        recorded = self.path / self.manifest.images_root
+        benchmark = self.find_benchmark(given)
+        if benchmark is None:
+            return recorded if recorded.is_dir() else None
+        was = Path(os.path.relpath(recorded, (self.path / self.manifest.benchmark_file).parent))
+        moved = benchmark.parent / was
+        return moved if moved.is_dir() else benchmark.parent
 
     def records(self) -> Iterator[SessionRecord]:
         """Yield what is known of each session, in the order of the plan."""
         path = self.path / "sessions.jsonl"
-        with path.open(encoding="utf-8") as file:
+        if not path.is_file() and not self.finished:
+            path = self.path / "sessions.jsonl.part"
+        if not path.is_file():
+            return
+        with path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 try:
                     yield SessionRecord.model_validate_json(line)
@@ -308,18 +389,32 @@ class Run:
                         "`lmmscore run` with the same arguments writes it again"
                     ) from error
 
+    def intact_records(self) -> Iterator[SessionRecord]:
+        """Yield the records that can be read; what a damaged file has lost, its ledger still knows."""
+        records = self.records()
+        with contextlib.suppress(FileProblem):
+            yield from records
+
     def orders(self) -> dict[tuple[str, str, int], tuple[str, ...]]:
-        """Return how the edits were shown, by task, item and repeat."""
+        """Return how the edits were shown, by task, item and repeat, as far as it is on record."""
         return {
             (record.task, record.item, record.repeat): tuple(record.order)
-            for record in self.records()
+            for record in self.intact_records()
         }
 
     def item_ids(self) -> tuple[str, ...]:
         """Return the items of the run, each once."""
-        with (self.path / "scores.csv").open(encoding="utf-8", newline="") as file:
-            rows = csv.DictReader(file)
-            return tuple(dict.fromkeys(restore(row["item"]) for row in rows))
+        return tuple(dict.fromkeys(restore(row["item"]) for row in self.score_rows()))
+
+    def score_rows(self) -> Iterator[dict[str, str]]:
+        """Yield the rows of scores.csv as they are written; none where there is no file yet."""
+        path = self.path / "scores.csv"
+        if not path.is_file():
+            return
+        with path.open(encoding="utf-8", errors="replace", newline="") as file:
+            for row in csv.DictReader(file):
+                if None not in row and None not in row.values():
+                    yield row
 
     def sessions(self) -> Iterator[dict[str, Any]]:
         """Yield the records of the sessions as plain dictionaries."""
@@ -340,7 +435,7 @@ class Run:
     @property
     def ledger_path(self) -> Path:
         """Where the exchanges are."""
-        return Path(self.manifest.ledger or self.path / "ledger.sqlite")
+        return self.path / (self.manifest.ledger or "ledger.sqlite")
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r})"
@@ -357,9 +452,6 @@ def open_run(path: str | Path) -> Run:
     return Run(folder)
 
 
-_MUST_NOT_CHANGE = ("benchmark", "dialog", "judge")
-
-
 def recorded_run(judge: str) -> Run | None:
     """Return the run that a judge called `replay:PATH` answers from, where PATH is a run's folder."""
     if not judge.startswith("replay:"):
@@ -369,173 +461,6 @@ def recorded_run(judge: str) -> Run | None:
     if path.name not in (folder.name, "ledger.sqlite") or not (folder / "run.yaml").is_file():
         return None
     return Run(folder)
-
-
-class RunFolder:
-    """The folder of a run being written, by one run at a time. Derived files appear whole or not at all."""
-
-    def __init__(self, path: Path, manifest: Manifest, root: Path, ledger_path: Path) -> None:
-        self.path = path
-        self._manifest = manifest
-        self._root = root
-        self._ledger_path = ledger_path
-        self._started = datetime.now(UTC)
-        self.unscored = self.slips = self.repairs = self._taken = 0
-        self._fingerprints: dict[str, dict[str, None]] = {}
-        self._before: Manifest | None = None
-        with _writing(path):
-            path.mkdir(parents=True, exist_ok=True)
-            self._lock = RunLock(path)
-        try:
-            self._refuse_another_run()
-            self._open()
-        except BaseException:
-            self._lock.close()
-            raise
-
-    def _open(self) -> None:
-        with _writing(self.path):
-            self._scores = self._part("scores.csv")
-            self._sessions = self._part("sessions.jsonl")
-            self._rows = csv.writer(self._scores, lineterminator="\n")
-            self._rows.writerow(SCORE_COLUMNS)
-
-    def _refuse_another_run(self) -> None:
-        if not (self.path / "run.yaml").is_file():
-            return
-        self._before = Run(self.path).manifest
-        for key in _MUST_NOT_CHANGE:
-            before, now = getattr(self._before, key), getattr(self._manifest, key)
-            if before != now:
-                raise LmmscoreError(
-                    f"{self.path} holds a run with {key} {before!r}, not {now!r}; "
-                    "give this one another --out"
-                )
-
-    def _part(self, name: str) -> TextIO:
-        return (self.path / f"{name}.part").open("w", encoding="utf-8", newline="")
-
-    def begin(self) -> None:
-        """Write run.yaml, so that even a run that is killed says what it was."""
-        self._write_manifest(state="running")
-
-    def take(self, result: Result) -> None:
-        """Append a result; called in the order of the plan."""
-        with _writing(self.path):
-            self._rows.writerows(as_cells(row) for row in result.scores)
-            for played in result.played:
-                record = SessionRecord.of(played, self._root)
-                self.slips += len(record.slips)
-                line = record.model_dump(mode="json")
-                self._sessions.write(json.dumps(line, ensure_ascii=False) + "\n")
-                self._note_models(played)
-        self._taken += 1
-        self.unscored += len({row.method for row in result.scores if row.score is None})
-        self.repairs += sum(played.repairs for played in result.played)
-
-    def _note_models(self, played: Played) -> None:
-        # From the sessions, not from the ledger: that one may be shared, and holds the anchors too.
-        for exchange in played.exchanges:
-            reply = exchange.reply
-            if reply.model:
-                self._fingerprints.setdefault(reply.model, {})[reply.fingerprint] = None
-
-    def finish(self, state: str) -> Run:
-        """Put the derived files in place and say how the run ended."""
-        nothing = state != "finished" and not self._taken
-        if nothing:
-            # Stopped before anything was finished: what an earlier run derived is worth more than
-            # an empty table.
-            self._discard()
-        else:
-            self._put_in_place()
-        derived: dict[str, Any] = {
-            "caution": _cautions(self._fingerprints, self._manifest.caution),
-            "models": list(self._fingerprints),
-            "unscored": self.unscored,
-            "slips": self.slips,
-            "repairs": self.repairs,
-        }
-        if nothing and self._before is not None:
-            derived = {key: getattr(self._before, key) for key in derived}
-        finished = datetime.now(UTC).isoformat(timespec="seconds")
-        self._write_manifest(state=state, finished=finished, **derived)
-        return Run(self.path)
-
-    def _put_in_place(self) -> None:
-        with _writing(self.path):
-            for file, name in self._derived():
-                file.flush()
-                file.close()
-                (self.path / f"{name}.part").replace(self.path / name)
-
-    def _derived(self) -> tuple[tuple[TextIO, str], ...]:
-        return (self._scores, "scores.csv"), (self._sessions, "sessions.jsonl")
-
-    def close(self) -> None:
-        """Let go of the folder; what was not finished leaves no half-written table behind."""
-        self._discard()
-        self._lock.close()
-
-    def _discard(self) -> None:
-        for file, name in self._derived():
-            if file.closed:
-                continue
-            # A full disk complains once more when the last rows are flushed.
-            with contextlib.suppress(OSError):
-                file.close()
-            with contextlib.suppress(OSError):
-                (self.path / f"{name}.part").unlink()
-
-    def _write_manifest(self, **more: Any) -> None:
-        started = self._started.isoformat(timespec="seconds")
-        known = {"started": started, "ledger": self._other_ledger(), **more}
-        manifest = self._manifest.model_copy(update=known)
-        text = yaml.safe_dump(manifest.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
-        with _writing(self.path):
-            part = self.path / "run.yaml.part"
-            part.write_text(text, encoding="utf-8")
-            part.replace(self.path / "run.yaml")
-
-    def _other_ledger(self) -> str | None:
-        own = self.path / "ledger.sqlite"
-        return None if self._ledger_path == own else str(self._ledger_path.absolute())
-
-
-def _cautions(answered: Mapping[str, Mapping[str, None]], own: str) -> str:
-    """Return what to be careful about: who answered, and the judge's own caution."""
-    found = []
-    if len(answered) > 1:
-        found.append(f"The judge's model changed during this run: {', '.join(answered)}.")
-    if own:
-        found.append(own)
-    several = []
-    for model, fingerprints in answered.items():
-        names = [name for name in fingerprints if name]
-        if len(names) > 1:
-            several.append(f"{model} ({_first_few(names)})")
-    if several:
-        found.append(
-            f"Same model name, several system fingerprints: {', '.join(several)}; "
-            "the provider may have changed its servers."
-        )
-    return " ".join(found)
-
-
-def _first_few(names: list[str]) -> str:
-    # A busy provider has many, and a table's heading is no place for all of them.
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-
-
-@contextlib.contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise FileProblem(
-            f"{path}: cannot be written ({error.strerror or error}); every reply so far is in the ledger: make room or "
-            "give another --out, then run the same command"
-        ) from error
 
 
 _LOCK_NAME = ".lock"
@@ -570,6 +495,21 @@ class RunLock:
         with contextlib.suppress(OSError):
             os.truncate(self._fd, 0)
             os.write(self._fd, f"{os.getpid()}\n".encode())
+
+    @staticmethod
+    def held(folder: Path) -> bool:
+        """Tell whether a run is writing the folder at this moment."""
+        try:
+            fd = os.open(folder / _LOCK_NAME, os.O_RDWR)
+        except OSError:
+            return False
+        try:
+            _lock(fd)
+        except OSError as error:
+            return error.errno in _HELD
+        finally:
+            os.close(fd)
+        return False
 
     def _take(self, folder: Path) -> int:
         """Return the locked file; -1 where its holder removed it meanwhile, so that it protects nothing any more."""

@@ -162,7 +162,7 @@ def weights_of(
 
 
 def show(number: Fraction) -> str:
-    """Return the number as people write it: `7`, `6.5`; at full float precision where it has no short form."""
+    """Return the number as it is usually written: `7`, `6.5`; at full float precision where it has no short form."""
     if number.denominator == 1:
         return str(number.numerator)
     return repr(float(number))

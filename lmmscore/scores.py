@@ -65,6 +65,8 @@ def result_of(unit: Unit, protocol: Protocol, played: Sequence[Played]) -> Resul
     for method in unit.absent:
         rows += missing_scores(unit.item, method, unit.repeat, protocol.dialogs)
     place = {method: number for number, method in enumerate(unit.methods)}
+    # Methods that only stood beside the others are scored in sessions of their own.
+    rows = [row for row in rows if row.method in place]
     rows.sort(key=lambda row: place[row.method])
     return Result(unit, tuple(played), tuple(rows))
 

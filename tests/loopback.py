@@ -50,6 +50,8 @@ class Server:
     lose_state_after: int | None = None
     keeps: bool = True
     """Whether a `previous_response_id` means anything to it."""
+    names_state: bool = True
+    """Whether its answers name the response they continue."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Fields that every chat completion carries besides its own."""
     answer_headers: dict[str, str] = field(default_factory=dict)
@@ -149,6 +151,12 @@ def serving(server: Server, tls: ssl.SSLContext | None = None) -> Iterator[Serve
     finally:
         stop[0]()
         thread.join(10)
+
+
+async def until_hung_up(request: web.Request) -> None:
+    """Answer nothing until the client has had enough."""
+    while request.transport is not None and not request.transport.is_closing():
+        await asyncio.sleep(0.01)
 
 
 async def _handle(request: web.Request) -> web.StreamResponse:
@@ -275,10 +283,11 @@ def _responses(server: Server, body: dict[str, Any]) -> Any:
     server.states[name] = [*messages, spoken]
     if server.lose_state_after is not None and len(server.states) == server.lose_state_after:
         server.states.clear()
+    named = {"previous_response_id": state} if server.names_state else {}
     return {
         "id": name,
         "object": "response",
-        "previous_response_id": state,
+        **named,
         "status": "completed",
         "model": "tiny-2025-01-01",
         "output": [

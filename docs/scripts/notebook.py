@@ -20,7 +20,7 @@ CELLS: list[tuple[str, str]] = [
     ),
     (
         "code",
-        "import lmmscore\nfrom lmmscore.bundled import bundled\n\n"
+        "import lmmscore\nfrom lmmscore.resources import bundled\n\n"
         "demo = bundled('media') / 'demo'\n"
         "run = lmmscore.run(demo, tasks=['color_change'], out='results/tour')\n"
         "run.item('car')",
@@ -50,7 +50,7 @@ CELLS: list[tuple[str, str]] = [
     ),
     (
         "code",
-        "import pandas as pd\nfrom lmmscore.yamlfile import load_yaml\n\n"
+        "import pandas as pd\nfrom lmmscore.yaml_files import load_yaml\n\n"
         "order = load_yaml(demo / 'constructed.yaml')['order']\n"
         "items = run.scores()['item'].unique()\n"
         "ratings = pd.DataFrame(\n"

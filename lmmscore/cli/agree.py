@@ -35,19 +35,14 @@ SECTIONS = ("further", "tasks", "powered")
     "agree",
     cls=GroupedCommand,
     groups={
-        "What to compare": ("human", "score_files", "factors", "renames", "scale", "dialog"),
-        "How to print it": ("form", "as_json", "out", "show"),
+        "What to compare": ("human", "scores", "factor", "rename", "scale", "dialog"),
+        "How to print it": ("format", "json", "out", "show"),
         "Figures": PLOT_GROUP,
         "Columns of the files": (
-            "item_column",
-            "rater_column",
-            "method_column",
-            "factor_column",
-            "score_column",
-            "task_column",
-            "task_pattern",
+            *("item-column", "rater-column", "method-column", "factor-column"),
+            *("score-column", "task-column", "task-pattern"),
         ),
-        "How to compute it": ("epsilon", "min_edits", "resamples", "seed"),
+        "How to compute it": ("epsilon", "min-edits", "resamples", "seed"),
     },
 )
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
@@ -204,8 +199,8 @@ def _with_scales(source: Source, dialog: Dialog | None) -> Source:
 
 
 def _bundled_dialogs() -> list[Dialog]:
-    from lmmscore.bundled import bundled
     from lmmscore.dialog import Dialog, load
+    from lmmscore.resources import bundled
 
     loaded = [load(str(path)) for path in sorted(bundled("dialogs").glob("*.yaml"))]
     return [dialog for dialog in loaded if isinstance(dialog, Dialog)]

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     "compare",
     cls=GroupedCommand,
     groups={
-        "What to compare": ("task", "factor", "pooled", "anyway"),
-        "How to print it": ("form", "as_json", "out", "names", "decimals"),
+        "What to compare": ("task", "factor", "pool", "anyway"),
+        "How to print it": ("format", "json", "out", "names", "decimals"),
         "Figures": PLOT_GROUP,
     },
 )

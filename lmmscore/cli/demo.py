@@ -39,19 +39,19 @@ def command(out: Path, copy: Path | None) -> None:
     if copy is not None:
         _copy(copy)
         return
-    from lmmscore.api import Request
     from lmmscore.benchmark import load_benchmark
-    from lmmscore.bundled import bundled
+    from lmmscore.check import check_benchmark
     from lmmscore.cli.playing import play
     from lmmscore.cli.terminal import print_board
-    from lmmscore.inspection import inspect
     from lmmscore.report.leaderboard import write_leaderboards
     from lmmscore.report.page import PageOptions, write_page
     from lmmscore.report.run_data import RunData
+    from lmmscore.request import Request
+    from lmmscore.resources import bundled
 
     folder = bundled("media") / "demo"
     benchmark = load_benchmark(folder)
-    problems = inspect(benchmark)
+    problems = check_benchmark(benchmark)
     for problem in problems:
         click.echo(f"problem: {problem}", err=True)
     items, tasks, methods = len(benchmark.items), len(benchmark.tasks), len(benchmark.methods)
@@ -74,8 +74,8 @@ def _copy(to: Path) -> None:
     """Copy the benchmark as a newcomer would have it: pictures and a table, no benchmark.yaml yet."""
     import shutil
 
-    from lmmscore.bundled import bundled
     from lmmscore.errors import FileProblem
+    from lmmscore.resources import bundled
 
     try:
         shutil.copytree(bundled("media") / "demo", to, ignore=shutil.ignore_patterns("*.yaml"))
@@ -91,7 +91,7 @@ def _print_match(board: Leaderboard, constructed: Path) -> None:
     """Say how well the ranking matches the order the methods were built to have."""
     from scipy.stats import spearmanr
 
-    from lmmscore.yamlfile import load_yaml
+    from lmmscore.yaml_files import load_yaml
 
     order: list[str] = load_yaml(constructed)["order"]
     means = {row.method: row.mean for row in board.table().rows if row.mean is not None}

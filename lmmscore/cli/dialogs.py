@@ -166,7 +166,7 @@ def import_(
     What the document does not say is left as a marked question in the YAML, and asked for here by name.
     """
     from lmmscore.errors import FileProblem
-    from lmmscore.importing import can_be_set, import_document
+    from lmmscore.importers.dialogs.document import can_be_set, import_document
 
     draft = import_document(file, name or file.stem, pairs(answers, "--set"))
     target = out or Path("dialogs") / f"{draft.data['dialog']}.yaml"

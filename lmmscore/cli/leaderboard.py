@@ -36,24 +36,13 @@ SECTIONS = ("differences", "wins", "position", "repeats", "sensitivity", "habits
     groups={
         "What to show": ("task", "factor", "by", "show", "against"),
         "How to print it": (
-            "form",
-            "as_json",
-            "out",
-            "style",
-            "columns",
-            "table_star",
-            "names",
-            "decimals",
+            *("format", "json", "out", "style", "columns"),
+            *("table-star", "names", "decimals"),
         ),
         "Figures": PLOT_GROUP,
         "How to compute it": (
-            "weights",
-            "missing",
-            "average",
-            "scale",
-            "anyway",
-            "resamples",
-            "seed",
+            *("weights", "missing", "average", "scale"),
+            *("anyway", "resamples", "seed"),
         ),
     },
 )

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 from click.core import ParameterSource
+
+from lmmscore.judges.config import Declared, declared
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -56,15 +58,15 @@ class GroupedCommand(click.Command):
     ) -> None:
         super().__init__(*args, **attributes)
         self.groups = dict(groups or {})
-        """Titles, with the names of the parameters under each; what is in none comes last."""
+        """Titles, with the flags under each; what is in none comes last."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options group by group."""
         lines: dict[str, tuple[str, str]] = {}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
-            if isinstance(param, click.Option) and record is not None and param.name is not None:
-                lines[param.name] = record
+            if isinstance(param, click.Option) and record is not None:
+                lines[max(param.opts, key=len).lstrip("-")] = record
 
         for title, names in self.groups.items():
             rows = [lines.pop(name) for name in names if name in lines]
@@ -78,31 +80,24 @@ class GroupedCommand(click.Command):
 
 RUN_GROUPS = {
     "What is judged, and by whom": (
-        "dialog",
-        "judge",
-        "out",
-        "limit",
-        "tasks",
-        "items",
-        "methods",
-        "repeats",
-        "order",
-        "seed",
+        *("dialog", "judge", "out", "limit", "task", "item", "method", "beside"),
+        *("repeats", "order", "seed", "root"),
     ),
-    "What it may cost": ("budget_usd", "rpm", "tpm", "concurrency", "timeout_s"),
+    "What it may cost": ("budget", "rpm", "tpm", "concurrency", "timeout"),
     "How the judge answers": (
-        "temperature",
-        "judge_seed",
-        "seed_of_judge",
-        "max_tokens",
-        "reasoning_effort",
-        "image_detail",
-        "structured",
-        "api",
+        *("temperature", "judge-seed", "max-tokens", "reasoning-effort", "image-detail"),
+        *("structured", "api"),
     ),
-    "How pictures are sent": ("max_side_px", "image_format"),
+    "How pictures are sent": ("max-side", "image-format"),
 }
 """The options of `run` and `plan` as their help shows them."""
+
+ROOT_OPTION: dict[str, Any] = {
+    "type": FilePath(path_type=Path),
+    "metavar": "FOLDER",
+    "help": "The folder the pictures are in, in place of `root:` in the file; needed where that "
+    "leads outside the file's own folder.",
+}
 
 
 def plan_options(command: Command) -> Command:
@@ -124,7 +119,7 @@ _PLAN_OPTIONS = [
         "-j",
         default="pixels",
         show_default=True,
-        help="pixels, openai/MODEL[@URL], replay:PATH or a name from judges.yaml.",
+        help="pixels, openai/MODEL[@URL,…], replay:PATH or a name from judges.yaml.",
     ),
     click.option(
         "--order",
@@ -141,11 +136,24 @@ _PLAN_OPTIONS = [
         "--task", "tasks", multiple=True, help="Only this task category; may be repeated."
     ),
     click.option("--item", "items", multiple=True, help="Only this item; may be repeated."),
+    click.option("--root", **ROOT_OPTION),
     click.option(
         "--method",
         "methods",
         multiple=True,
         help="Only this method; may be repeated. Their order is kept.",
+    ),
+    click.option(
+        "--limit",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Only N items, spread over the task categories: a pilot.",
+    ),
+    click.option(
+        "--beside",
+        multiple=True,
+        metavar="METHOD",
+        help="Judge --method among these, already scored in this folder; may be repeated.",
     ),
     click.option(
         "--setting",
@@ -168,49 +176,46 @@ _PLAN_OPTIONS = [
 ]
 
 
+_PREFIX = "judge_option_"
+"""Apart from a command's own: the judge has a seed, and so have the orders."""
+
+
 def judge_options(command: Command) -> Command:
-    """Add the parameters of a judge behind an API."""
-    for option in reversed(_JUDGE_OPTIONS):
-        command = option(command)
+    """Add the flags of the judge's options, as `JudgeOptions` declares them."""
+    for each in reversed(declared()):
+        if each.about.flag:
+            command = _flag(each)(command)
     return command
 
 
-_NUMBER, _POSITIVE = Finite(min=0), Finite(min=0, min_open=True)
+def _flag(option: Declared) -> Callable[[Command], Command]:
+    about = option.about
+    name = _PREFIX + option.name
+    if option.type is bool:
+        return click.option(about.flag, name, is_flag=True, help=about.help)
+    return click.option(about.flag, name, type=_type_of(option), help=about.help)
 
-_JUDGE_OPTIONS = [
-    click.option("--temperature", type=_NUMBER, help="Sampling temperature."),
-    click.option("--judge-seed", "seed_of_judge", type=int, help="Sampling seed of the judge."),
-    click.option("--max-tokens", type=click.IntRange(1), help="Longest reply, in tokens."),
-    click.option(
-        "--reasoning-effort", help="How long a reasoning model thinks, in the provider's words."
-    ),
-    click.option("--image-detail", help="low, high or auto, where the provider knows it."),
-    click.option(
-        "--api",
-        type=click.Choice(["chat", "responses"]),
-        help="Chat Completions (default) or Responses.",
-    ),
-    click.option("--rpm", type=_POSITIVE, help="At most so many requests a minute."),
-    click.option("--tpm", type=_POSITIVE, help="At most so many tokens a minute."),
-    click.option("--timeout", "timeout_s", type=_POSITIVE, help="Seconds to wait for one reply."),
-    click.option(
-        "--budget", "budget_usd", type=_NUMBER, help="Never spend more than so many US dollars."
-    ),
-    click.option(
-        "--structured", is_flag=True, help="Ask for output that follows the dialog's JSON schema."
-    ),
-]
 
-_JUDGE_NAMES = (
-    "temperature seed_of_judge max_tokens reasoning_effort image_detail api rpm tpm timeout_s budget_usd structured"
-).split()
+def _type_of(option: Declared) -> click.ParamType[Any]:
+    """Return the type of a flag: the plain type of the option, with its bounds."""
+    about = option.about
+    kinds = [kind for kind in get_args(option.type) if kind is not type(None)]
+    if kinds and all(isinstance(kind, str) for kind in kinds):
+        return click.Choice(kinds)
+    kind = kinds[0] if kinds else option.type
+    if kind is float:
+        least = about.at_least if about.above is None else about.above
+        return Finite(min=least, min_open=about.above is not None)
+    if kind is int:
+        return click.INT if about.at_least is None else click.IntRange(int(about.at_least))
+    return click.STRING
 
 
 def take_judge_options(given: dict[str, Any]) -> dict[str, Any]:
     """Remove the judge's options from a command's arguments and return those that were given."""
-    taken = {name: given.pop(name, None) for name in _JUDGE_NAMES}
-    taken["seed"] = taken.pop("seed_of_judge")
-    # Compared by identity: 0 equals False, and a temperature, a seed or a budget of 0 is a wish like any other.
+    names = [name for name in given if name.startswith(_PREFIX)]
+    taken = {name.removeprefix(_PREFIX): given.pop(name) for name in names}
+    # Compared by identity: 0 equals False, and a temperature, a seed or a budget of 0 is a wish.
     return {
         name: value for name, value in taken.items() if value is not None and value is not False
     }
@@ -329,4 +334,4 @@ _PLOT_OPTIONS = [
     ),
 ]
 
-PLOT_GROUP = ("plots", "plot_format", "plot_width")
+PLOT_GROUP = ("plots", "plot-format", "plot-width")

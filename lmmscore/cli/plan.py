@@ -19,7 +19,7 @@ from lmmscore.cli.options import (
 
 if TYPE_CHECKING:
     from lmmscore.forecast import Forecast
-    from lmmscore.judges.options import Prices
+    from lmmscore.judges.config import Prices
 
 
 @click.command("plan", cls=GroupedCommand, groups=RUN_GROUPS)
@@ -32,17 +32,16 @@ def command(as_json: bool, **given: Any) -> None:
     Takes what `lmmscore run` takes, and asks no one. Repair turns and retries are not in it; replies are taken to be
     about 300 tokens a turn.
     """
-    from lmmscore.api import Request, plan_of
     from lmmscore.forecast import forecast
-    from lmmscore.judges.judge_files import find_judge
-    from lmmscore.judges.options import OpenAIOptions, parse_address
+    from lmmscore.judges.config import JudgeOptions, find_judge, parse_address
+    from lmmscore.request import Request, plan_of
 
     judge_given = take_judge_options(given)
     given["settings"] = pairs(given["settings"], "--setting")
     request = Request(**given)
     plan = plan_of(request)
     judge = str(given["judge"])
-    model, options = judge, OpenAIOptions()
+    model, options = judge, JudgeOptions()
     if not _is_local(judge):
         named = find_judge(judge, **judge_given)
         model, options = parse_address(named.spec).model, named.options

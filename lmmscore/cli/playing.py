@@ -13,10 +13,11 @@ from typing import TextIO
 
 import click
 
-from lmmscore.api import Request, play_request, watching
+from lmmscore.api import play_request, watching
+from lmmscore.check import names_given_away
 from lmmscore.execution.base import Executor, StopRequested
-from lmmscore.inspection import names_given_away
 from lmmscore.plan import Plan
+from lmmscore.request import Request
 from lmmscore.run_folder import Run
 
 
@@ -81,7 +82,9 @@ def _on_signals(runner: Executor, close_display: Callable[[], None]) -> None:
         )
 
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    # A terminal that is closed asks for the same as Ctrl-C: save what there is.
+    hangup = [signal.SIGHUP] if hasattr(signal, "SIGHUP") else []
+    for number in (signal.SIGINT, signal.SIGTERM, *hangup):
         _install(loop, number, stop)
 
 

@@ -26,15 +26,10 @@ if TYPE_CHECKING:
     "report",
     cls=GroupedCommand,
     groups={
-        "The page": ("out", "full_images", "assets", "thumb_px", "images", "names"),
+        "The page": ("out", "full-images", "assets", "thumb-px", "images", "names"),
         "Human ratings": (
-            "human",
-            "item_column",
-            "rater_column",
-            "method_column",
-            "renames",
-            "scale",
-            "resamples",
+            *("human", "item-column", "rater-column", "method-column"),
+            *("rename", "scale", "resamples"),
         ),
     },
 )

@@ -24,7 +24,7 @@ from lmmscore.cli.options import (
 
 if TYPE_CHECKING:
     from lmmscore.anchors import Drift
-    from lmmscore.api import Request
+    from lmmscore.request import Request
     from lmmscore.run_folder import Run
 
 
@@ -102,14 +102,21 @@ def _say_drift(run: Run) -> Drift:
 
 def request_from(given: dict[str, Any]) -> Request:
     """Return the request that a command's arguments stand for."""
-    from lmmscore.api import Request
-    from lmmscore.judges.options import mask
+    from lmmscore.judges.config import mask
+    from lmmscore.request import Request
 
     judge_given = take_judge_options(given)
     given["settings"] = pairs(given["settings"], "--setting")
-    # The command is kept with the run and shown in its report; a password in an address is not.
-    words = ["lmmscore", *map(mask, sys.argv[1:])]
+    # The command is kept with the run and shown in its report; a password in an address is not, nor
+    # is a path that may hold a user's name.
+    words = ["lmmscore", *(_without_folders(mask(word)) for word in sys.argv[1:])]
     return Request(**given, judge_options=judge_given, command=shlex.join(words))
+
+
+def _without_folders(word: str) -> str:
+    """Return an argument without the folders of an absolute path in it."""
+    name, equals, value = word.rpartition("=")
+    return f"{name}{equals}{Path(value).name}" if Path(value).is_absolute() else word
 
 
 def _print_result(run: Run) -> None:

@@ -23,6 +23,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from lmmscore.judges.budget import Meter
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.report.formats.terminal import printable
 from lmmscore.scores import Result
@@ -39,7 +40,7 @@ class Tally:
     """Running totals, with the meter of the judge where it has one."""
 
     total: int
-    meter: object | None
+    meter: Meter | None
     clock: Callable[[], float]
     done: int = 0
     turns: int = 0
@@ -80,7 +81,7 @@ class Tally:
 
     def notices(self) -> Iterator[str]:
         """Yield what the judge's meter has to say and has not said yet."""
-        notices = getattr(self.meter, "notices", None) or []
+        notices = [] if self.meter is None else self.meter.notices
         yield from notices[self._heard :]
         self._heard = len(notices)
 
@@ -95,32 +96,33 @@ class Tally:
     @property
     def in_flight(self) -> int | None:
         """How many turns wait for an answer; None where the judge does not say."""
-        return getattr(self.meter, "in_flight", None)
+        return None if self.meter is None else self.meter.in_flight
 
     @property
     def calls(self) -> int:
         """How many questions were answered by the judge, not by the ledger."""
-        calls = getattr(self.meter, "calls", None)
-        return self.turns - self.recalled if calls is None else int(calls)
+        return self.turns - self.recalled if self.meter is None else self.meter.calls
 
     @property
     def retries(self) -> int:
         """How many requests had to be sent again."""
-        return int(getattr(self.meter, "retries", 0) or 0)
+        return 0 if self.meter is None else self.meter.retries
 
     def tokens(self, name: str) -> int:
         """Return the running total of `prompt_tokens`, `completion_tokens` or `cached_tokens`."""
-        return int(getattr(self.meter, name, None) or self._asked[name])
+        counted = {} if self.meter is None else self.meter.tokens()
+        return counted.get(name) or self._asked[name]
 
     @property
     def cost_usd(self) -> float | None:
         """What was spent by the price list; None where no price is known."""
-        return getattr(self.meter, "cost_usd", None) or self._cost_usd
+        spent = None if self.meter is None else self.meter.cost_usd
+        return spent or self._cost_usd
 
     @property
     def assumed_usd(self) -> float:
         """The part of it that no server counted."""
-        return float(getattr(self.meter, "assumed_usd", 0.0) or 0.0)
+        return 0.0 if self.meter is None else self.meter.assumed_usd
 
     def elapsed_s(self) -> float:
         """How long the run has been going."""
@@ -176,7 +178,7 @@ class Progress:
     def __init__(
         self,
         total_units: int,
-        meter: object | None = None,
+        meter: Meter | None = None,
         *,
         console: Console | None = None,
         file: TextIO | None = None,

@@ -109,23 +109,16 @@ class RunData:
     @cached_property
     def sessions(self) -> list[SessionRecord]:
         """What is known of each session; nothing where the file was left behind."""
-        if (self.run.path / "sessions.jsonl").is_file():
-            return list(self.run.records())
-        part = self.run.path / "sessions.jsonl.part"
-        if not part.is_file():
-            return []
-        lines = _whole_lines(part).splitlines()
-        return [SessionRecord.model_validate_json(line) for line in lines]
+        return list(self.run.intact_records())
 
     @property
     def unfinished(self) -> str:
         """What to say of a run that did not end; nothing of one that did."""
-        state = self.manifest.state
-        if not state or state == "finished":
+        # A run that was stopped says so in its caution since format 2.
+        told = self.manifest.format >= 2 and self.manifest.state != "running"
+        if self.run.finished or told:
             return ""
-        if state == "running":
-            return "This run is not finished: what follows is what there was of it."
-        return f"The run did not finish ({state}): what follows is a part of it."
+        return f"This run is not finished ({self.run.progress()}): what follows is a part of it."
 
     @cached_property
     def methods(self) -> list[str]:
@@ -198,7 +191,7 @@ class RunData:
 
     @cached_property
     def _images_root(self) -> Path:
-        return self.images or Path(self.manifest.images_root or ".")
+        return self.images or self.run.find_pictures() or Path()
 
     def _talk(self, record: SessionRecord, ledger: Ledger | None) -> Talk:
         dialog = self._dialogs.get(record.dialog)
@@ -255,8 +248,9 @@ class RunData:
     def benchmark_items(self) -> Mapping[str, Item]:
         """The benchmark's items as they are now; none where it is gone."""
         with contextlib.suppress(LmmscoreError, OSError):
-            benchmark = load_benchmark(Path(self.manifest.benchmark_file))
-            return {item.id: item for item in benchmark.items}
+            file = self.run.find_benchmark()
+            if file is not None:
+                return {item.id: item for item in load_benchmark(file).items}
         return {}
 
     def title(self, factor: str) -> str:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,10 @@ from click.testing import CliRunner, Result
 
 import lmmscore
 from lmmscore.anchors import drift
-from lmmscore.bundled import bundled
 from lmmscore.cli import lmmscore as command_line
 from lmmscore.conversation import Conversation
 from lmmscore.errors import BenchmarkError
+from lmmscore.resources import bundled
 from tests.conftest import ScriptedJudge, bulleted
 from tests.loopback import Server, playing, serving
 
@@ -197,10 +198,15 @@ def test_rounds_asked_otherwise_are_not_compared(
     root = make_benchmark(items=1)
     usual = ["--temperature", "0.1"]
     run(server, root, tmp_path / "r", "--anchors", "i0", *usual)
-    done = run(server, root, tmp_path / "r", "--anchors", "i0", *usual, *changed)
+    # A folder holds one question, so the rounds are carried over by hand.
+    for name in ("other", "usual"):
+        (tmp_path / name).mkdir()
+    shutil.copy(tmp_path / "r" / "anchors.csv", tmp_path / "other")
+    done = run(server, root, tmp_path / "other", "--anchors", "i0", *usual, *changed)
     assert "against round" not in done.stderr
     assert "round 2 was asked with other settings than the rounds before" in done.stderr
-    done = run(server, root, tmp_path / "r", "--anchors", "i0", *usual)
+    shutil.copy(tmp_path / "other" / "anchors.csv", tmp_path / "usual")
+    done = run(server, root, tmp_path / "usual", "--anchors", "i0", *usual)
     assert "round 3 against round 1" in done.stderr
 
 

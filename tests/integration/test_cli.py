@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import os
@@ -13,9 +14,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from lmmscore.bundled import bundled
 from lmmscore.cli import COMMANDS
 from lmmscore.cli import lmmscore as command_line
+from lmmscore.resources import bundled
 from tests.conftest import picture
 
 Maker = Callable[..., Path]
@@ -180,7 +181,7 @@ def _exchanges(ledger: Path) -> int:
     import sqlite3
 
     try:
-        with sqlite3.connect(ledger, timeout=5) as connection:
+        with contextlib.closing(sqlite3.connect(ledger, timeout=5)) as connection:
             return int(connection.execute("SELECT count(*) FROM exchange").fetchone()[0])
     except sqlite3.Error:
         return 0

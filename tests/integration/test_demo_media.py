@@ -13,8 +13,8 @@ import yaml
 from PIL import Image
 
 from lmmscore.benchmark import Benchmark, load_benchmark
-from lmmscore.bundled import bundled
-from lmmscore.inspection import inspect
+from lmmscore.check import check_benchmark
+from lmmscore.resources import bundled
 
 MEDIA = bundled("media")
 
@@ -35,7 +35,7 @@ def test_three_tasks_of_four_items_by_six_methods(demo: Benchmark) -> None:
 
 def test_checking_it_finds_no_problem(demo: Benchmark) -> None:
     """Every picture opens, has the frame of its source and differs from every other edit byte for byte."""
-    assert inspect(demo) == []
+    assert check_benchmark(demo) == []
 
 
 def test_every_item_has_a_reference_and_marks_of_its_own(demo: Benchmark) -> None:

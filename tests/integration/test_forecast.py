@@ -6,18 +6,18 @@ from pathlib import Path
 import pytest
 
 import lmmscore
-from lmmscore.api import Request, plan_of
 from lmmscore.forecast import Forecast, forecast
 from lmmscore.images import Recipe
-from lmmscore.judges.options import OpenAIOptions
+from lmmscore.judges.config import JudgeOptions
 from lmmscore.ledger import Ledger
+from lmmscore.request import Request, plan_of
 
 Maker = Callable[..., Path]
 KINDS = ("source", "reference", "marked")
 
 
 def planned(request: Request) -> Forecast:
-    return forecast(plan_of(request), "tiny", OpenAIOptions(), Recipe())
+    return forecast(plan_of(request), "tiny", JudgeOptions(), Recipe())
 
 
 @pytest.mark.parametrize("dialog", ["lmm-score", "factors-12", "preservation-3"])

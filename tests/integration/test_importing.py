@@ -8,10 +8,10 @@ from click.testing import CliRunner
 from lmmscore.cli import lmmscore as command_line
 from lmmscore.dialog import Dialog, load_dialog
 from lmmscore.errors import DialogError
-from lmmscore.importing import import_document
+from lmmscore.importers.dialogs.document import import_document
 from lmmscore.session import script
 from lmmscore.transcripts import load_transcript
-from lmmscore.yamlfile import parse_yaml, validate
+from lmmscore.yaml_files import parse_yaml, validate
 
 
 def imported(path: Path, **answers: str) -> Dialog:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import base64
 import io
 import itertools
@@ -20,11 +19,10 @@ from PIL import Image
 
 from lmmscore.cli import lmmscore
 from lmmscore.errors import JudgeUnavailable, NotTrusted
-from lmmscore.judges.checkup import WORDS, hurried
-from lmmscore.judges.colours import COLOURS, colours_in, draw_pair, names_exactly
-from lmmscore.judges.openai_api import make
-from lmmscore.judges.options import OpenAIOptions
-from tests.loopback import Server, completion, error, serving
+from lmmscore.judges.config import JudgeOptions
+from lmmscore.judges.openai import make
+from lmmscore.judges.probe import COLOURS, WORDS, colours_in, draw_pair, hurried, names_exactly
+from tests.loopback import Server, completion, error, serving, until_hung_up
 
 Messages = list[dict[str, Any]]
 
@@ -263,8 +261,8 @@ def test_what_would_stop_a_run_ends_the_check() -> None:
     assert result.exit_code == 1
 
 
-async def hang(_: web.Request) -> None:
-    await asyncio.sleep(1.5)
+async def hang(request: web.Request) -> None:
+    await until_hung_up(request)
 
 
 @pytest.mark.parametrize(
@@ -279,7 +277,7 @@ def test_a_server_that_gives_no_answer_is_soon_given_up(
     answer: Any, options: tuple[str, ...], sent: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A quick look: two attempts, and no long wait that the server asks for."""
-    monkeypatch.setattr("lmmscore.judges.checkup.GRACE_S", 0.5)
+    monkeypatch.setattr("lmmscore.judges.probe.GRACE_S", 0.5)
     began_s = time.monotonic()
     with serving(Server(script=[answer] * 20)) as server, pytest.raises(JudgeUnavailable):
         check(f"openai/tiny@{server.url}", *options)
@@ -298,24 +296,51 @@ def test_a_certificate_that_is_not_trusted_is_named() -> None:
 def test_a_check_is_short_of_patience_unless_told_otherwise() -> None:
     """A run may wait long for a reply; whoever tries a judge out watches."""
     assert (
-        hurried(OpenAIOptions(), None).timeout_s == 60
-        and hurried(OpenAIOptions(), None).attempts == 2
+        hurried(JudgeOptions(), None).timeout_s == 60
+        and hurried(JudgeOptions(), None).attempts == 2
     )
-    assert hurried(OpenAIOptions(timeout_s=5, attempts=1), None) == OpenAIOptions(
+    assert hurried(JudgeOptions(timeout_s=5, attempts=1), None) == JudgeOptions(
         timeout_s=5, attempts=1
     )
-    assert hurried(OpenAIOptions(), 500).timeout_s == 500
+    assert hurried(JudgeOptions(), 500).timeout_s == 500
 
 
-def test_the_server_is_part_of_the_name_wherever_it_was_named(
+def test_the_server_that_is_asked_is_shown_wherever_it_was_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Another server is another judge, also when OPENAI_BASE_URL names it."""
+    """The judge is its model; which server was tried out is said beside it, also from OPENAI_BASE_URL."""
     with serving(server_with()) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         result = check("openai/tiny", "--json")
-    assert json.loads(result.stdout)["judge"] == f"openai/tiny@{server.url}" == make("tiny").name
-    assert result.stderr.startswith(f"openai/tiny@{server.url}, ")
+    found = json.loads(result.stdout)
+    assert found["judge"] == "openai/tiny" == make("tiny").name
+    assert {row["server"] for row in found["findings"]} == {server.url}
+    assert result.stderr.startswith(f"openai/tiny at {server.url}, ")
+
+
+def test_every_server_is_asked_and_differences_are_said() -> None:
+    """Two servers that answer as different models would judge one run by two measures."""
+    one, two = server_with(), server_with()
+    two.extra = {"model": "tiny-other"}
+    with serving(one), serving(two):
+        result = check(f"openai/tiny@{one.url},{two.url}")
+        alike = check(f"openai/tiny@{one.url},{one.url.replace('127.0.0.1', 'localhost')}")
+    assert result.exit_code == 0
+    assert one.served and two.served
+    assert f"servers differ in model: tiny-2025-01-01 ({one.url}); tiny-other ({two.url})" in (
+        result.stderr
+    )
+    assert "servers differ" not in alike.stderr
+
+
+def test_one_server_that_cannot_see_among_several_fails_the_check() -> None:
+    """A session may come to any of them."""
+    one, blind = server_with(), server_with()
+    blind.reply = lambda _: "I see no picture."
+    with serving(one), serving(blind):
+        result = check(f"openai/tiny@{one.url},{blind.url}")
+    assert result.exit_code == 1
+    assert f"sees images at {blind.url}" in result.stderr
 
 
 def test_one_budget_holds_for_the_whole_check(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmmscore.benchmark import Benchmark, load_benchmark, read_benchmark
-from lmmscore.cli.init import LAYOUT_NAMES
 from lmmscore.cli.init import command as init
-from lmmscore.layouts import LAYOUTS
+from lmmscore.errors import BenchmarkError
+from lmmscore.importers.pictures.base import all_layouts, layout_names
 from tests.painting import paint
 
 SHARED = Path(__file__).parents[2].parent / "shared"
@@ -30,7 +31,14 @@ def made(folder: Path, *arguments: object) -> Benchmark:
     """Return the benchmark `init` writes for a folder, with the same instruction for all."""
     result = run(folder, "--instruction", "Do it", *arguments)
     assert result.exit_code == 0, result.exception
-    return load_benchmark(Path(result.stdout.strip()))
+    return loaded_as_told(result)
+
+
+def loaded_as_told(result: Result) -> Benchmark:
+    """Return the benchmark by the command that `init` prints, with its --root if it names one."""
+    told = result.stderr.rpartition("next: lmmscore check ")[2]
+    root = re.search(r"--root (\S+)", told)
+    return load_benchmark(Path(result.stdout.strip()), Path(root[1]) if root else None)
 
 
 def edits(benchmark: Benchmark) -> dict[str, set[str]]:
@@ -39,7 +47,7 @@ def edits(benchmark: Benchmark) -> dict[str, set[str]]:
 
 def test_the_command_line_knows_every_layout() -> None:
     """`--layout` offers exactly the layouts there are."""
-    assert tuple(LAYOUTS) == LAYOUT_NAMES
+    assert list(all_layouts()) == layout_names()
 
 
 # A folder a method
@@ -359,6 +367,8 @@ def test_written_elsewhere_it_points_back(tmp_path: Path) -> None:
     assert benchmark.name == "Mine"
     assert benchmark.items[0].edits["A"].read_bytes()
     assert sorted(p.name for p in (tmp_path / "pictures").iterdir()) == ["1_A.png", "1_src.jpg"]
+    with pytest.raises(BenchmarkError, match=f"--root {tmp_path / 'pictures'}"):
+        load_benchmark(tmp_path / "new" / "mine.yaml")
 
 
 def test_nothing_known_lists_what_is_expected(tmp_path: Path) -> None:
@@ -366,7 +376,7 @@ def test_nothing_known_lists_what_is_expected(tmp_path: Path) -> None:
     paint(tmp_path, "one.png", "other.png")
     message = str(run(tmp_path).exception)
     assert "2 pictures; files such as one.png, other.png" in message
-    assert all(f"--layout {name}:" in message for name in LAYOUTS)
+    assert all(f"--layout {name}:" in message for name in all_layouts())
     (tmp_path / "empty").mkdir()
     assert "seen: no pictures" in str(run(tmp_path / "empty").exception)
 
@@ -428,4 +438,4 @@ def test_many_pictures_are_looked_at_once(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "listdir", counted)
         assert len(made(tmp_path).items) == 1000
-    assert listed < 20
+    assert listed < 50  # the layouts themselves are listed, too

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lmmscore.benchmark import load_benchmark
-from lmmscore.inspection import inspect
+from lmmscore.check import check_benchmark
 from tests.integration.test_layouts import edits, run
 from tests.painting import picture
 
@@ -67,7 +67,7 @@ def test_parquet_with_a_column_a_method(tmp_path: Path) -> None:
         ("add", "Add a tie"),
     ]
     assert benchmark.items[0].images["source"].read_bytes() == picture("s1", ".jpg")
-    assert not inspect(benchmark)
+    assert not check_benchmark(benchmark)
 
 
 def test_a_saved_data_set(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 
 from lmmscore.benchmark import Benchmark, load_benchmark
-from lmmscore.inspection import inspect
-from tests.integration.test_layouts import edits, run
+from lmmscore.check import check_benchmark
+from tests.integration.test_layouts import edits, loaded_as_told, run
 from tests.painting import paint
 
 SHARED = Path(__file__).parents[2].parent / "shared"
@@ -23,7 +23,7 @@ def made(folder: Path, *arguments: object) -> Benchmark:
     """Return the benchmark `init` writes for a folder."""
     result = run(folder, *arguments)
     assert result.exit_code == 0, result.exception
-    return load_benchmark(Path(result.stdout.strip()))
+    return loaded_as_told(result)
 
 
 # EditEval
@@ -152,7 +152,7 @@ def test_editeval_edits_are_found_where_people_put_them(tmp_path: Path, edit: st
     spreadsheet(folder / "p.xlsx", TABLES["a sheet a task"])
     benchmark = made(folder)
     assert edits(benchmark) == {name: {"SINE", "null_text"} for name in WANTED}
-    assert not inspect(benchmark)
+    assert not check_benchmark(benchmark)
 
 
 def test_editeval_without_edits_says_where_to_put_them(tmp_path: Path) -> None:
@@ -292,7 +292,8 @@ def test_vibe_sources_come_from_the_data_set(tmp_path: Path) -> None:
     with Image.open(one.images["marked"]) as marked, Image.open(one.images["source"]) as source:
         assert marked.getpixel((3, 3)) == (255, 0, 0)
         assert marked.getpixel((8, 8)) == source.getpixel((8, 8))
-    assert not inspect(benchmark)
+    # The layer of marks was drawn over the source; by itself nothing uses it.
+    assert [problem.kind for problem in check_benchmark(benchmark)] == ["unused-pictures"]
 
 
 # GEdit-Bench
@@ -394,9 +395,9 @@ def test_imgedit_with_everything_elsewhere(tmp_path: Path) -> None:
         tmp_path / "out", "--instructions", listing, "--source", tmp_path / "bench/singleturn"
     )
     assert result.exit_code == 0, result.exception
-    benchmark = load_benchmark(tmp_path / "out")
+    benchmark = loaded_as_told(result)
     assert edits(benchmark) == {"673": {"flux"}, "1082": {"flux"}}
-    assert not inspect(benchmark)
+    assert not check_benchmark(benchmark)
 
 
 def test_gedit_outputs_without_fullset(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ import yaml
 from click.testing import CliRunner, Result
 
 from lmmscore.api import run
-from lmmscore.bundled import bundled
 from lmmscore.cli import lmmscore
+from lmmscore.resources import bundled
 from tests.tidy_frames import judged, overall
 
 SHARED = Path(__file__).parents[2].parent / "shared"

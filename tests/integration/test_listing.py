@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lmmscore.listing import Listing
+from lmmscore.picture_files import FolderListing
 from tests.painting import paint
 
 
@@ -15,15 +15,15 @@ def test_a_name_finds_its_pictures_and_no_others(tmp_path: Path) -> None:
     """1_sd1 is not 1_sd1.5, and a text file is no picture."""
     paint(tmp_path, "a/1_sd1.png", "a/1_sd1.5.png", "a/1_sd1.jpg")
     (tmp_path / "a" / "1_sd1.txt").write_text("x", encoding="utf-8")
-    assert Listing(tmp_path).pictures("a/1_sd1") == ["a/1_sd1.jpg", "a/1_sd1.png"]
-    assert Listing(tmp_path).pictures("nowhere/1") == []
+    assert FolderListing(tmp_path).pictures("a/1_sd1") == ["a/1_sd1.jpg", "a/1_sd1.png"]
+    assert FolderListing(tmp_path).pictures("nowhere/1") == []
 
 
 def test_accents_are_found_however_they_are_stored(tmp_path: Path) -> None:
     """A table's é finds the file of a macOS disk, which stores it as two characters."""
     stored = unicodedata.normalize("NFD", "é")
     paint(tmp_path, f"{stored}.png")
-    assert Listing(tmp_path).pictures("é") == [f"{stored}.png"]
+    assert FolderListing(tmp_path).pictures("é") == [f"{stored}.png"]
 
 
 @pytest.mark.parametrize(
@@ -48,4 +48,4 @@ def test_methods_are_found_in_folders_and_in_names(
         "2_X.png",
         "out/m-C/x/C-1.png",
     )
-    assert list(Listing(tmp_path).candidates(pattern)) == found
+    assert list(FolderListing(tmp_path).candidates(pattern)) == found

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -32,7 +33,7 @@ class Slow(ScriptedJudge):
 
 
 def recorded(path: Path) -> int:
-    with sqlite3.connect(path) as connection:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
         return int(connection.execute("SELECT count(*) FROM exchange").fetchone()[0])
 
 
@@ -109,17 +110,21 @@ def test_a_ledger_that_cannot_be_read_stops_the_run_and_keeps_the_answers(
 
 def test_a_cancelled_run_does_not_wait(tmp_path: Path, make_benchmark: Maker) -> None:
     """Cancelling the task of a run ends it at once, though a judge would take an hour."""
-    from lmmscore.api import Request, play_request
+    from lmmscore.api import play_request
+    from lmmscore.request import Request
+
+    asked = asyncio.Event()
 
     class Hour(ScriptedJudge):
         async def ask(self, conversation: Conversation) -> Reply:
+            asked.set()
             await asyncio.sleep(3600)
             return await super().ask(conversation)
 
     async def cancelled() -> None:
         request = Request(make_benchmark(items=4), judge=Hour(fair_answer), out=tmp_path / "r")
         task = asyncio.create_task(play_request(request, Hooks()))
-        await asyncio.sleep(0.1)
+        await asyncio.wait_for(asked.wait(), 30)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asyncio.wait_for(task, 5)

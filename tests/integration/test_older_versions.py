@@ -9,7 +9,7 @@ import pytest
 
 import lmmscore
 from lmmscore.dialog import load_dialog
-from lmmscore.judges.judge_files import load_judges
+from lmmscore.judges.config import load_judges
 from lmmscore.ledger import Ledger
 from lmmscore.run_folder import open_run
 from lmmscore.session import script
@@ -74,8 +74,8 @@ def test_an_imported_dialog_still_plays() -> None:
 
 def test_every_key_of_an_old_judges_file_is_known() -> None:
     """A judges.yaml of 0.1.0 means what it meant."""
-    entry = load_judges(FIXTURES / "judges.yaml")["local"]
-    assert entry.parameters.temperature == 0.5
-    assert entry.limits.attempts == 3
-    assert entry.prices is not None
-    assert entry.prices.as_of.isoformat() == "2026-01-31"
+    options = load_judges(FIXTURES / "judges.yaml")["local"].options
+    assert options.temperature == 0.5
+    assert options.attempts == 3
+    assert options.prices is not None and options.prices.as_of is not None
+    assert options.prices.as_of.isoformat() == "2026-01-31"

@@ -11,14 +11,15 @@ import pytest
 
 from lmmscore import errors
 from lmmscore.conversation import Conversation
-from lmmscore.judges.openai_api import OpenAIOptions, make
+from lmmscore.judges.config import JudgeOptions
+from lmmscore.judges.openai import make
 from lmmscore.records import Reply
 
 pytest.importorskip("llmock")
 
 
 def ask(count: int = 1, model: str = "gpt-4o", **options: Any) -> list[Reply]:
-    judge = make(model, options=OpenAIOptions(**options), rng=random.Random(1))
+    judge = make(model, options=JudgeOptions(**options), rng=random.Random(1))
 
     async def play() -> list[Reply]:
         try:

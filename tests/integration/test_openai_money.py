@@ -11,17 +11,17 @@ from PIL import Image
 from lmmscore.conversation import Conversation, Message
 from lmmscore.errors import BudgetExhausted, JudgeFileError
 from lmmscore.images import Pictures, Recipe
-from lmmscore.judges.image_tokens import image_tokens
-from lmmscore.judges.openai_api import OpenAIOptions, make
-from lmmscore.judges.options import Prices
+from lmmscore.judges.config import JudgeOptions, Prices
+from lmmscore.judges.openai import make
+from lmmscore.judges.tokens import image_tokens
 from tests.loopback import Server, completion, error, serving
 
 PRICES = Prices(input=10.0, output=100.0)
 """A loopback answer (1000 in, 50 out) then costs 1.5 cents."""
 
 
-def options(**given: Any) -> OpenAIOptions:
-    return OpenAIOptions(prices=PRICES, max_tokens=50, attempts=4, **given)
+def options(**given: Any) -> JudgeOptions:
+    return JudgeOptions(prices=PRICES, max_tokens=50, attempts=4, **given)
 
 
 def test_a_run_stops_before_its_budget_is_passed() -> None:
@@ -110,7 +110,8 @@ def test_a_question_given_up_while_the_server_answers_counts_as_paid() -> None:
     async def play(url: str) -> float:
         judge = make(f"tiny@{url}", options=options(budget_usd=5.0), rng=random.Random(1))
         asking = asyncio.ensure_future(judge.ask(Conversation().say("Hello")))
-        await asyncio.sleep(0.3)
+        while not server.served:
+            await asyncio.sleep(0.01)
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
         await judge.close()
@@ -163,7 +164,7 @@ def test_the_next_turn_of_a_session_goes_before_sessions_that_have_not_begun() -
 def test_a_budget_without_prices_is_refused() -> None:
     """A cap that cannot be kept must not be promised."""
     with pytest.raises(JudgeFileError, match=r"prices.*judges\.yaml"):
-        make("tiny@http://127.0.0.1:1/v1", options=OpenAIOptions(budget_usd=1.0))
+        make("tiny@http://127.0.0.1:1/v1", options=JudgeOptions(budget_usd=1.0))
 
 
 @pytest.mark.parametrize(
@@ -199,7 +200,7 @@ def test_quotas_count_pictures_before_they_are_sent(tmp_path: Path) -> None:
     picture = Pictures(Recipe()).get(tmp_path / "a.png")
 
     async def play(url: str) -> float:
-        judge = make(f"gpt-4o@{url}", options=OpenAIOptions(tpm=60_000, max_tokens=10))
+        judge = make(f"gpt-4o@{url}", options=JudgeOptions(tpm=60_000, max_tokens=10))
         start = asyncio.get_running_loop().time()
         for number in range(2):
             await judge.ask(Conversation().say(f"{number}", (picture,) * 4))

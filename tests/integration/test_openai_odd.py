@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,10 @@ from hypothesis import strategies as st
 from lmmscore import errors
 from lmmscore.conversation import Conversation
 from lmmscore.judges import open_judge
-from lmmscore.judges.faults import Answer
-from lmmscore.judges.openai_api import OpenAIJudge, OpenAIOptions, make
-from lmmscore.judges.options import mask
-from lmmscore.judges.replies import Malformed, chat_reply, responses_reply
-from lmmscore.judges.streams import assemble
+from lmmscore.judges.config import JudgeOptions, mask
+from lmmscore.judges.faults import Answer, Malformed
+from lmmscore.judges.openai import OpenAIJudge, make
+from lmmscore.judges.openai_wire import assemble, chat_reply, responses_reply
 from lmmscore.ledger import Asker, Ledger
 from lmmscore.parsing.verdict import read_reply
 from lmmscore.records import Reply
@@ -59,7 +59,7 @@ def server() -> Iterator[Server]:
 
 def judge_at(server: Server, url: str = "", **options: Any) -> OpenAIJudge:
     options = {"attempts": 2, **options}
-    return make(f"tiny@{url or server.url}", options=OpenAIOptions(**options), rng=random.Random(1))
+    return make(f"tiny@{url or server.url}", options=JudgeOptions(**options), rng=random.Random(1))
 
 
 def ask(judge: OpenAIJudge, conversation: Conversation = HELLO) -> Reply:
@@ -125,7 +125,7 @@ def test_a_field_that_json_cannot_carry_is_refused_in_its_file(tmp_path: Path) -
     file = tmp_path / "judges.yaml"
     file.write_text("judges: {house: {model: m, parameters: {extra: {day: 2024-01-01}}}}")
     with pytest.raises(errors.JudgeFileError, match=r"extra"):
-        from lmmscore.judges.judge_files import load_judges
+        from lmmscore.judges.config import load_judges
 
         load_judges(file)
 
@@ -310,6 +310,7 @@ def test_the_writer_of_a_ledger_outlives_what_it_cannot_write(tmp_path: Path) ->
 
 def test_a_header_that_is_not_text_is_no_reason_to_hang(server: Server) -> None:
     """Request ids are somebody else's bytes."""
+    heard = threading.Event()
 
     async def answer(request: web.Request) -> web.StreamResponse:
         data = json.dumps(completion("Fine.")).encode()
@@ -318,11 +319,14 @@ def test_a_header_that_is_not_text_is_no_reason_to_hang(server: Server) -> None:
             data
         )
         request.transport.write(head + data)  # type: ignore[attr-defined]
-        await asyncio.sleep(0.2)
+        await asyncio.to_thread(heard.wait, 10)
         return web.Response()
 
     server.script.append(answer)
-    assert ask(judge_at(server)).request_id.encode()
+    try:
+        assert ask(judge_at(server)).request_id.encode()
+    finally:
+        heard.set()
 
 
 NAMES = """

@@ -12,7 +12,8 @@ from PIL import Image
 from lmmscore import errors
 from lmmscore.conversation import Conversation
 from lmmscore.images import Picture, Pictures, Recipe
-from lmmscore.judges.openai_api import OpenAIJudge, OpenAIOptions, make
+from lmmscore.judges.config import JudgeOptions
+from lmmscore.judges.openai import OpenAIJudge, make
 from lmmscore.records import Reply
 from tests.loopback import Server, error, serving
 
@@ -29,7 +30,7 @@ def shown(tmp_path: Path) -> list[Picture]:
 def play(server: Server, shown: list[Picture], **given: Any) -> tuple[OpenAIJudge, list[Reply]]:
     """Show one picture a turn, and return the judge and what it said."""
     judge = make(
-        f"tiny@{server.url}", options=OpenAIOptions(attempts=2, **given), rng=random.Random(1)
+        f"tiny@{server.url}", options=JudgeOptions(attempts=2, **given), rng=random.Random(1)
     )
 
     async def session() -> list[Reply]:
@@ -146,7 +147,7 @@ def test_an_upload_that_failed_is_tried_again_when_next_needed(shown: list[Pictu
         return text
 
     with serving(Server(script=[bad, bad], reply=lambda messages: str(len(messages)))) as server:
-        options = OpenAIOptions(attempts=2, api="responses")
+        options = JudgeOptions(attempts=2, api="responses")
         assert asyncio.run(twice(make(f"tiny@{server.url}", options=options))) == "1"
 
 
@@ -188,8 +189,8 @@ def test_bytes_grow_as_n_not_as_n_squared(shown: list[Picture]) -> None:
 
 def test_the_key_of_a_question_does_not_depend_on_how_it_travels() -> None:
     """A ledger filled by one way answers for the other."""
-    chat = make("m@http://127.0.0.1:1/v1", options=OpenAIOptions(temperature=0))
-    other = make("m@http://127.0.0.1:1/v1", options=OpenAIOptions(temperature=0, api="responses"))
+    chat = make("m@http://127.0.0.1:1/v1", options=JudgeOptions(temperature=0))
+    other = make("m@http://127.0.0.1:1/v1", options=JudgeOptions(temperature=0, api="responses"))
     assert (chat.name, chat.parameters) == (other.name, other.parameters)
 
 
@@ -224,7 +225,7 @@ def test_outcomes_of_responses_are_recorded_as_they_came() -> None:
     replies = []
     for step in script:
         with serving(Server(script=[step])) as server:
-            judge = make(f"tiny@{server.url}", options=OpenAIOptions(attempts=1, api="responses"))
+            judge = make(f"tiny@{server.url}", options=JudgeOptions(attempts=1, api="responses"))
             replies.append(asyncio.run(_ask_once(judge)))
     cut, filtered, refused, reasoned, called = replies
     assert (cut.text, cut.finish) == ("The first", "length")
@@ -239,7 +240,7 @@ def test_a_missing_model_is_not_taken_for_a_missing_api() -> None:
     with serving(
         Server(script=[(404, {}, error("The model `tiny` does not exist", code="model_not_found"))])
     ) as server:
-        judge = make(f"tiny@{server.url}", options=OpenAIOptions(attempts=1, api="responses"))
+        judge = make(f"tiny@{server.url}", options=JudgeOptions(attempts=1, api="responses"))
         with pytest.raises(errors.ModelNotFound, match="tiny"):
             asyncio.run(_ask_once(judge))
     assert len(server.served) == 1
@@ -248,7 +249,7 @@ def test_a_missing_model_is_not_taken_for_a_missing_api() -> None:
 def test_a_seed_cannot_travel_by_responses() -> None:
     """What cannot be sent is refused, rather than recorded as if it had been."""
     with pytest.raises(errors.JudgeFileError, match="seed"):
-        make("m@http://127.0.0.1:1/v1", options=OpenAIOptions(seed=1, api="responses"))
+        make("m@http://127.0.0.1:1/v1", options=JudgeOptions(seed=1, api="responses"))
 
 
 async def _ask_once(judge: OpenAIJudge) -> Reply:

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from PIL import Image
 from scipy import ndimage, stats
 
-from lmmscore.bundled import bundled
 from lmmscore.conversation import Conversation
 from lmmscore.dialog import load_dialog
 from lmmscore.images import Picture, Pictures, Recipe
-from lmmscore.judges.pixels import Pixels
+from lmmscore.judges.pixels.judge import Pixels
 from lmmscore.parsing import read_overall, read_reply
+from lmmscore.resources import bundled
 
 FOX = Path(__file__).parents[2].parent / "shared" / "data" / "editeval" / "fox"
 DEMO = bundled("media") / "demo"

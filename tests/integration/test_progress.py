@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ from rich.console import Console
 import lmmscore
 from lmmscore.api import Hooks
 from lmmscore.execution.base import Listeners
+from lmmscore.judges.budget import Meter
 from lmmscore.records import Outcome, Reply, Usage
 from lmmscore.report.formats.terminal import printable
 from lmmscore.report.progress import Progress, duration, in_place, short
@@ -38,20 +39,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now_s
-
-
-@dataclass
-class Meter:
-    """A judge's running totals."""
-
-    calls: int = 0
-    retries: int = 0
-    in_flight: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cached_tokens: int = 0
-    cost_usd: float = 0.0
-    notices: list[str] = field(default_factory=list)
 
 
 def exchange(*, recalled: bool = False, cost_usd: float | None = None) -> Exchange:
@@ -156,7 +143,16 @@ def test_the_meter_is_shown_in_place_on_a_terminal(monkeypatch: pytest.MonkeyPat
     """Turns in flight, retries, tokens and cost of an API judge are drawn over themselves."""
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    meter = Meter(7, 2, 3, 1_500_000, 12_000, 400_000, 1.5, ["no seed parameter"])
+    meter = Meter(
+        calls=7,
+        retries=2,
+        in_flight=3,
+        prompt_tokens=1_500_000,
+        completion_tokens=12_000,
+        cached_tokens=400_000,
+        cost_usd=1.5,
+        notices=["no seed parameter"],
+    )
     console = Console(file=io.StringIO(), force_terminal=True, width=120, legacy_windows=False)
     with Progress(5, meter, console=console, clock=Clock()) as shown:
         shown._live.refresh() if shown._live else None

@@ -123,7 +123,7 @@ def test_the_page_says_what_was_judged_and_what_to_be_careful_about(page: str) -
     for expected in (
         "demo: 3 items in 3 task categories",
         "pixels",
-        "lmm-score, version 1",
+        "lmm-score, version 2",
         "Coverage: 36 scored",
     ):
         assert expected in text

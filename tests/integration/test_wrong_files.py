@@ -13,13 +13,14 @@ import pytest
 from PIL import Image
 
 from lmmscore.benchmark import load_benchmark
+from lmmscore.check import check_benchmark
 from lmmscore.dialog import load_dialog
 from lmmscore.errors import DialogError, ImageProblem, LmmscoreError
 from lmmscore.images import load_rgb, read_header
-from lmmscore.importing import can_be_set, import_document
-from lmmscore.importing.document import _scale_typed
-from lmmscore.inspection import inspect
-from lmmscore.layouts import Choices, choose, read, scan
+from lmmscore.importers.dialogs.document import _scale_typed, can_be_set, import_document
+from lmmscore.importers.pictures.base import Choices, choose
+from lmmscore.importers.pictures.folder_tree import scan
+from lmmscore.importers.pictures.instructions import read
 from lmmscore.leaderboard.position import position_effect
 from lmmscore.ledger import Ledger
 
@@ -62,7 +63,7 @@ def test_check_lists_a_truncated_picture_among_the_others(make_benchmark: Maker)
     good = root / "edits" / "i0_alpha.png"
     good.write_bytes(good.read_bytes()[:60])
     (root / "edits" / "i1_beta.png").write_bytes(b"")
-    problems = [f"{problem}" for problem in inspect(load_benchmark(root))]
+    problems = [f"{problem}" for problem in check_benchmark(load_benchmark(root))]
     assert any("i0_alpha" in text for text in problems) and any(
         "i1_beta" in text for text in problems
     )
@@ -121,9 +122,9 @@ def test_a_mistyped_source_folder_is_not_overlooked(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
         Image.new("RGB", (8, 8)).save(tmp_path / folder / "one.png")
     with pytest.raises(LmmscoreError, match="did you mean photos"):
-        choices = Choices(source="photoss")
+        choices = Choices(source="photoss", instruction="Make it blue")
         tree = scan(tmp_path)
-        read(tree, choices, choose(tree, choices)[0], "Make it blue")
+        read(tree, choices, choose(tree, choices)[0])
 
 
 def test_two_items_cannot_show_an_effect_of_position() -> None:
@@ -255,7 +256,7 @@ def test_a_damaged_ledger_is_called_damaged(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["deep.json", "deep.jsonl"])
 def test_json_nested_beyond_reason_is_said(name: str, tmp_path: Path) -> None:
     """Whoever reads a table of people's making says so."""
-    from lmmscore.layouts.tables import read_table
+    from lmmscore.importers.pictures.instructions import read_table
     from lmmscore.tables import read_tables
 
     path = tmp_path / name

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from lmmscore.bundled import bundled
 from lmmscore.dialog import Dialog, dialog_names, load, load_dialog
 from lmmscore.errors import DialogError
 from lmmscore.plan import load_protocol
+from lmmscore.resources import bundled
 from lmmscore.session import script
 
 MINIMAL: dict[str, Any] = {
@@ -116,14 +116,13 @@ FACTS = {
         "task indicator",
         "1 to 10",
         "physics",
-        "Equal scores should be avoided",
-        "one per message",
+        "Avoid equal scores",
+        "one at a time",
     ],
     "factors-12": [
         "10 to 25 words",
-        "Decimals",
-        "not permitted",
-        "integers between 1 and 7",
+        "Do not use decimals",
+        "integers from 1 to 7",
         "image_id",
     ],
     "preservation-3": [
@@ -131,7 +130,7 @@ FACTS = {
         "light, shadows",
         "colour of a shirt",
         "every entity",
-        "stands by itself",
+        "each factor on its own",
         "image_id",
     ],
     "visual-context": [

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import yaml
 
-from lmmscore.bundled import bundled
 from lmmscore.dialog import Dialog, load_dialog
+from lmmscore.resources import bundled
 
 PATHS = sorted(bundled("dialogs").glob("*.yaml"))
 DIALOGS = [path for path in PATHS if "dialog" in yaml.safe_load(path.read_text("utf-8"))]
@@ -40,5 +42,6 @@ def test_a_definition_does_not_change_what_the_judge_is_asked(path):
 def test_a_digest_of_an_earlier_version_still_matches():
     """run.yaml of 0.1.0 names its dialog by a digest; the same dialog keeps it."""
     recorded = "f73ce4f013d0a7b623690037ac72a71c1688bbc6fc49f12eb1e686ae97754f25"
+    earlier = Path(__file__).parents[1] / "fixtures/v0.1.0/dialogs/lmm-score.yaml"
 
-    assert load_dialog("lmm-score").digest == recorded
+    assert load_dialog(str(earlier)).digest == recorded

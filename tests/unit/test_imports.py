@@ -11,11 +11,10 @@ import lmmscore
 PACKAGE = Path(lmmscore.__file__).parent
 
 ORDER = """
-errors registry arguments records csvsafe whiskers images listing templates scales yamlfile bundled
-itemrows picturefiles
-benchmark inspection layouts dialog transcripts conversation ledger parsing justifications importing session plan
-scores judges tables factorcolumns ratings scorelayouts scorefiles leaderboard run_folder execution anchors
-replaying agreement forecast report results api cli
+errors registry sqlite claims arguments records csvsafe whiskers images templates scales yaml_files
+resources tables picture_files benchmark check dialog transcripts conversation ledger parsing
+justifications session plan scores factorcolumns ratings scorelayouts scorefiles leaderboard run_folder
+run_writer judges execution anchors importers replaying agreement forecast request report results api cli
 """.split()
 """Later ones may import earlier ones, never the reverse. A package counts as one."""
 

@@ -9,14 +9,14 @@ import pytest
 from PIL import Image
 
 from lmmscore.benchmark import Problem, read_benchmark
-from lmmscore.inspection import inspect
+from lmmscore.check import check_benchmark
 from tests.conftest import picture
 
 
 def bench(root: Path, edits: dict[str, str]) -> list[Problem]:
     item = {"id": "a", "instruction": "Do", "source": "s.png", "edits": edits}
     (root / "benchmark.yaml").write_text(json.dumps({"name": "b", "items": [item]}))
-    return inspect(read_benchmark(root))
+    return check_benchmark(read_benchmark(root))
 
 
 def bomb(path: Path, side: int = 20_000) -> None:
@@ -110,7 +110,7 @@ def test_an_instruction_that_names_a_method_is_reported(tmp_path: Path) -> None:
         "edits": {"null_text": "e.png"},
     }
     (tmp_path / "benchmark.yaml").write_text(json.dumps({"name": "b", "items": [item]}))
-    assert "names-a-method" not in [p.kind for p in inspect(read_benchmark(tmp_path))]
+    assert "names-a-method" not in [p.kind for p in check_benchmark(read_benchmark(tmp_path))]
     item["edits"] = {"null-text": "e.png"}
     (tmp_path / "benchmark.yaml").write_text(json.dumps({"name": "b", "items": [item]}))
-    assert "names-a-method" in [p.kind for p in inspect(read_benchmark(tmp_path))]
+    assert "names-a-method" in [p.kind for p in check_benchmark(read_benchmark(tmp_path))]

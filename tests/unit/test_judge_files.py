@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from lmmscore.errors import JudgeFileError, LmmscoreError
-from lmmscore.judges.judge_files import find_judge, load_judges
-from lmmscore.judges.options import parse_address
+from lmmscore.judges.config import find_judge, load_judges, parse_address
 
 OWN = """
 judges:
@@ -96,9 +95,9 @@ def test_the_bundled_prices_are_dated(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     judges = load_judges()
     assert {"gpt-4o", "gpt-5", "gemini-2.5-pro"} <= set(judges)
-    assert all(
-        entry.prices is not None and entry.prices.as_of.year >= 2025 for entry in judges.values()
-    )
+    for entry in judges.values():
+        prices = entry.options.prices
+        assert prices is not None and prices.as_of is not None and prices.as_of.year >= 2025
 
 
 def test_a_named_judge_without_an_address_is_openais(monkeypatch: pytest.MonkeyPatch) -> None:

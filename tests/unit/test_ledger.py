@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import sqlite3
@@ -103,7 +104,8 @@ def test_two_processes_share_a_ledger(tmp_path: Path) -> None:
         assert worker.exitcode == 0
     with Ledger(path, read_only=True) as ledger:
         assert ledger.count() == 60
-    assert sqlite3.connect(path).execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 def test_a_published_ledger_is_read_from_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
@@ -124,7 +126,7 @@ def test_a_published_ledger_is_read_from_a_folder_that_cannot_be_written(tmp_pat
 def test_another_sqlite_file_is_refused(tmp_path: Path) -> None:
     """Nothing is written into somebody else's database."""
     path = tmp_path / "other.sqlite"
-    with sqlite3.connect(path) as connection:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE t (x)")
     with pytest.raises(LedgerError, match="not a ledger"):
         Ledger(path)
@@ -156,7 +158,7 @@ def test_a_ledger_that_another_run_is_just_creating_is_waited_for(
         waits.append(seconds)
         creator.rollback()
 
-    monkeypatch.setattr("lmmscore.ledger.time.sleep", wait)
+    monkeypatch.setattr("lmmscore.sqlite.time.sleep", wait)
     with Ledger(path) as ledger:
         assert ledger.count() == 0
     assert waits

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from lmmscore.conversation import Conversation
 from lmmscore.errors import BudgetExhausted, JudgeUnavailable
 from lmmscore.judges.budget import Budget, cost_usd
-from lmmscore.judges.options import Prices
-from lmmscore.judges.pace import Pace
-from lmmscore.judges.quota import announced, span_s
-from lmmscore.judges.retry import Patience, Trouble, asked_wait_s, persist
+from lmmscore.judges.config import Prices
+from lmmscore.judges.faults import Trouble, asked_wait_s
+from lmmscore.judges.limits import Pace, Patience, announced, persist, span_s
 from lmmscore.records import Usage
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from lmmscore.errors import NotRecorded
-from lmmscore.judges.budget import Budget
-from lmmscore.judges.spending import Spending
+from lmmscore.judges.budget import Budget, Spending
 
 
 def budget_of(path: Path, cap_usd: float | None = 10.0) -> Budget:

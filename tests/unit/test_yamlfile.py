@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from lmmscore.errors import FileProblem
-from lmmscore.yamlfile import load_yaml, parse_yaml, validate
+from lmmscore.yaml_files import load_yaml, parse_yaml, validate
 
 
 class Inner(BaseModel):
