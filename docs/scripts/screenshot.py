@@ -50,7 +50,7 @@ def main() -> None:
             page.wait_for_timeout(500)
             first = Path(folder) / "first.png"
             page.evaluate("scrollTo(0, 0)")
-            page.screenshot(path=first, clip={"x": 0, "y": 0, "width": 1400, "height": 700})
+            page.screenshot(path=first, clip={"x": 0, "y": 0, "width": 1400, "height": 590})
             second = Path(folder) / "second.png"
             page.locator("#item-boat").screenshot(path=second)
             _joined([first, second]).save(picture)

@@ -397,6 +397,7 @@ def _charts(run: RunData, number_of_run: int) -> list[Chart]:
         ]
         for method in run.methods
     }
+    values = dict(sorted(values.items(), key=lambda own: -float(np.mean(own[1] or [-1e9]))))
     known = [value for own in values.values() for value in own]
     charts = []
     if known:
