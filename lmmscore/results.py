@@ -143,15 +143,16 @@ class ItemView:
         return found
 
     def _paths(self) -> dict[str, Path]:
+        """Return the files of the source and of every method's edit."""
         paths: dict[str, Path] = {}
-        for talk in self.data.talks:
-            if talk.item != self.name:
-                continue
-            paths |= {kind: path for kind, path in talk.images.items() if kind == "source"}
+        talks = [talk for talk in self.data.talks if talk.item == self.name]
+        for talk in talks:
+            if "source" in talk.images:
+                paths["source"] = talk.images["source"]
             for turn in talk.turns:
-                edits = [path for kind, path in turn.images if kind == "edit"]
-                if edits:
-                    paths[talk.method_at(turn.position or 1)] = edits[0]
+                shown = dict(turn.images)
+                if "edit" in shown:
+                    paths[talk.method_at(turn.position or 1)] = shown["edit"]
         return paths
 
     def _repr_html_(self) -> str:

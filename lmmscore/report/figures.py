@@ -125,7 +125,7 @@ def _style() -> Any:
     try:
         import matplotlib
     except ImportError as error:
-        raise LmmscoreError("plots need matplotlib; pip install 'lmmscore[plots]'") from error
+        raise LmmscoreError("plots need matplotlib; pip install matplotlib") from error
     return matplotlib.rc_context(STYLE)  # type: ignore[arg-type]
 
 
@@ -448,7 +448,7 @@ def bland_altman(
 def factor_map(
     found: Agreement, judge: str, titles: Mapping[str, str], width_in: float
 ) -> MplFigure:
-    """Return heat maps of Spearman's ρ of factor by factor: judge by raters, and each by itself."""
+    """Return heat maps of Spearman's ρ, factor by factor: judge by raters, each by itself."""
     factors = [factor for factor in found.factors if (judge, factor) in found.paired]
     names = [titles.get(factor, factor) for factor in factors]
     maps = (

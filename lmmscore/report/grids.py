@@ -24,7 +24,7 @@ HEADINGS = {
     "rank_range": "Ranks missing scores allow",
     "group": "Group",
 }
-"""The columns of a leaderboard: the key in JSON and `--columns`, and the heading everywhere else."""
+"""The columns of a leaderboard: the key in JSON and `--columns`, and the heading elsewhere."""
 
 Mark = Literal["", "best", "second"]
 
@@ -63,15 +63,22 @@ class Grid:
 
     def select(self, places: Sequence[int]) -> Grid:
         """Return the grid with these columns only, in this order."""
+        moved = {old: new for new, old in enumerate(places)}
+        rows = [tuple(row[k] for k in places) for row in self.rows]
+        keys = [self.keys[k] for k in places] if self.keys else []
         return replace(
             self,
             columns=tuple(self.columns[k] for k in places),
-            rows=tuple(tuple(row[k] for k in places) for row in self.rows),
-            text_columns=frozenset(n for n, k in enumerate(places) if k in self.text_columns),
-            spare=frozenset(n for n, k in enumerate(places) if k in self.spare),
-            keys=tuple(self.keys[k] for k in places) if self.keys else (),
+            rows=tuple(rows),
+            text_columns=_kept(self.text_columns, moved),
+            spare=_kept(self.spare, moved),
+            keys=tuple(keys),
             groups=(),
         )
+
+
+def _kept(columns: frozenset[int], moved: Mapping[int, int]) -> frozenset[int]:
+    return frozenset(moved[k] for k in columns if k in moved)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +125,8 @@ def percent(share: float | None) -> str:
         return ">99.9%"
     if tenths == 0 and share > 1e-9:
         return "<0.1%"
-    return f"{tenths // 10}%" if tenths % 10 == 0 else f"{tenths / 10:.1f}%"
+    whole, rest = divmod(tenths, 10)
+    return f"{whole}.{rest}%" if rest else f"{whole}%"
 
 
 def p_value(p: float | None) -> str:
@@ -145,14 +153,15 @@ def listed(names: Sequence[str], most: int = 6) -> str:
 
 def marks(values: Sequence[float | None]) -> list[Mark]:
     """Return which figures of a column are its highest and second highest; none where all agree."""
-    levels: list[float] = []
-    for level in sorted({v for v in values if v is not None}, reverse=True):
-        if not levels or levels[-1] - level > TIE:
-            levels.append(level)
-
-    if len(levels) < 2:
+    known = sorted({value for value in values if value is not None}, reverse=True)
+    if not known:
         return [""] * len(values)
-    return [_mark(value, levels[0], levels[1]) for value in values]
+
+    best = known[0]
+    lower = [value for value in known if best - value > TIE]
+    if not lower:
+        return [""] * len(values)
+    return [_mark(value, best, lower[0]) for value in values]
 
 
 def _mark(value: float | None, best: float, second: float) -> Mark:

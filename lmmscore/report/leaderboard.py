@@ -80,12 +80,17 @@ def render(
     methods are called. `further` grids follow, in the formats that have room for them; `extra`
     adds keys to the JSON. `star` makes LaTeX floats span both columns of a page.
     """
-    called = names if isinstance(names, DisplayNames) else DisplayNames(names or {})
-    if style is None and format == "tex" and not columns:
+    if style is None and format == "tex":
         style = "compact"
-    view = BoardView(decimals, bool(wide), style, tuple(columns), called)
+    view = BoardView(decimals, bool(wide), style, tuple(columns), _display(names))
     document = board_document(board, view, further, extra)
     return write(document, format, TableLayout(width, color, star))
+
+
+def _display(names: DisplayNames | Mapping[str, str] | None) -> DisplayNames:
+    if isinstance(names, DisplayNames):
+        return names
+    return DisplayNames(names or {})
 
 
 def board_document(
@@ -288,10 +293,10 @@ def _behind(first: str, tests: Differences) -> set[str]:
     """Return the methods that the first one is significantly ahead of."""
     found = set()
     for pair in tests.pairs:
-        significant = pair.p_holm is not None and pair.p_holm <= tests.alpha
-        if significant and first in (pair.first, pair.second):
-            found.add(pair.second if pair.first == first else pair.first)
-    return found
+        names = {pair.first, pair.second}
+        if first in names and pair.p_holm is not None and pair.p_holm <= tests.alpha:
+            found |= names
+    return found - {first}
 
 
 def render_grids(

@@ -146,7 +146,9 @@ def test_every_task_and_factor_has_a_table_with_drawn_intervals_and_ranks(
     """There is a table for each category and factor; means, intervals and ranks are the leaderboard's."""
     reader = Reader(page)
     tables = [
-        attrs for tag, attrs in reader.tags if tag == "section" and "board" in str(attrs.get("class")).split()
+        attrs
+        for tag, attrs in reader.tags
+        if tag == "section" and "board" in str(attrs.get("class")).split()
     ]
     assert len(tables) == 4 * 5
     titles = reader.text

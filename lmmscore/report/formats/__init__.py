@@ -39,7 +39,7 @@ class TableLayout:
 TableWriter = Callable[[TableDocument, TableLayout], str]
 
 formats: Registry[TableWriter] = Registry("format", __name__)
-"""By the name that `--format` takes; a file of this package adds one by `@formats.register(NAME)`."""
+"""By the name that `--format` takes. A file of this package adds one: `@formats.register(NAME)`."""
 
 
 def format_names() -> list[str]:

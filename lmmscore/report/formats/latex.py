@@ -73,12 +73,12 @@ _LETTERS = {
 @formats.register("tex")
 def write_latex(document: TableDocument, layout: TableLayout) -> str:
     """Return each table as a float: a caption of one sentence, the table, the notes below it."""
-    floats = [_float(grid, document, layout) for grid in document.grids]
-    packages = ["booktabs", *(["graphicx"] if any("\\resizebox" in f for f in floats) else [])]
-    head = _NEEDS.format(",".join(packages))
+    body = "\n".join(_float(grid, document, layout) for grid in document.grids)
+    packages = "booktabs,graphicx" if r"\resizebox" in body else "booktabs"
+    head = _NEEDS.format(packages)
     if document.caution:
         head += f"% Caution: {' '.join(document.caution.split())}\n"
-    return head + "\n".join(floats)
+    return head + body
 
 
 def _float(grid: Grid, document: TableDocument, layout: TableLayout) -> str:
@@ -221,7 +221,7 @@ def _cell(cell: Cell) -> str:
 
 
 def escape(text: str) -> str:
-    """Return text that any LaTeX document prints as it is; a sign it has no letter for as its number."""
+    """Return text that any LaTeX document prints as it is; an unknown sign as its number."""
     # Two hyphens in a row would be drawn as one dash.
     parts = " ".join(text.split()).split("--")
     return "-{}-".join("".join(map(_sign, part)) for part in parts)

@@ -42,17 +42,24 @@ def _bullets(texts: Sequence[str]) -> str:
 
 
 def _table(grid: Grid) -> str:
-    # Markdown has no headings over several columns: each column carries the name of its group.
-    over = [name for name, width in grid.groups for _ in range(width)]
-    over = over or [""] * len(grid.columns)
-    heads = [
-        escape(f"{group}: {name}" if group else name)
-        for group, name in zip(over, grid.columns, strict=True)
-    ]
+    heads = [escape(head) for head in _heads(grid)]
     rules = ["---" if k in grid.text_columns else "---:" for k in range(len(heads))]
-    lines = [heads, rules]
-    lines += [[_cell(cell) for cell in row] for row in grid.rows]
+    body = [[_cell(cell) for cell in row] for row in grid.rows]
+    lines = [heads, rules, *body]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _heads(grid: Grid) -> list[str]:
+    """Return the headings. Markdown has none over several columns: each carries its group's name."""
+    if not grid.groups:
+        return list(grid.columns)
+    heads = []
+    columns = iter(grid.columns)
+    for group, width in grid.groups:
+        for _ in range(width):
+            name = next(columns)
+            heads.append(f"{group}: {name}" if group else name)
+    return heads
 
 
 def _cell(cell: Cell) -> str:

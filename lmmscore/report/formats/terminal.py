@@ -1,4 +1,4 @@
-"""Tables for a terminal. A row is never wrapped: what has no room is left out, and a line says so."""
+"""Tables for a terminal. No row is wrapped: what has no room is left out, and a line says so."""
 
 from __future__ import annotations
 
@@ -118,25 +118,38 @@ def fit_columns(grid: Grid, width: int) -> Grid:
     """
     if _width(grid) <= width:
         return grid
-    kept = [k for k in range(len(grid.columns)) if k not in grid.spare]
-    if kept and _width(grid.select(kept)) <= width:
-        return grid.select(kept)
+    needed = [k for k in range(len(grid.columns)) if k not in grid.spare]
+    if needed and _width(grid.select(needed)) <= width:
+        return grid.select(needed)
 
+    kept, fewest = needed, 2
     if "method" in grid.keys:
         kept = [grid.keys.index(key) for key in SHORT_FORM if key in grid.keys]
-    fewest = 3 if "method" in grid.keys else 2
+        fewest = 3
     while len(kept) > fewest and _width(grid.select(kept)) > width:
         kept.pop()
     return _shortened(grid.select(kept), width)
 
 
 def _width(grid: Grid) -> int:
-    over = [name for name, size in grid.groups for _ in range(size)] or [""] * len(grid.columns)
-    total = 0
-    for k, head in enumerate(grid.columns):
-        cells = [cell_len(row[k].text) for row in grid.rows]
-        total += max([cell_len(head), cell_len(over[k]), *cells]) + _GAP
-    return max(total - _GAP, 0) + 1
+    columns = [_column_width(grid, k) + _GAP for k in range(len(grid.columns))]
+    return max(sum(columns) - _GAP, 0) + 1
+
+
+def _column_width(grid: Grid, place: int) -> int:
+    cells = [cell_len(row[place].text) for row in grid.rows]
+    heads = [cell_len(line) for line in _head(grid, place).split("\n")]
+    return max([*heads, *cells])
+
+
+def _head(grid: Grid, place: int) -> str:
+    """Return a column's heading, below that of its group if it has one."""
+    start = 0
+    for name, width in grid.groups:
+        if name and start <= place < start + width:
+            return f"{name}\n{grid.columns[place]}"
+        start += width
+    return grid.columns[place]
 
 
 def _shortened(grid: Grid, width: int) -> Grid:
@@ -164,12 +177,10 @@ def _cut(cell: Cell, room: int) -> Cell:
 
 
 def _table(grid: Grid) -> RichTable:
-    over = [name for name, width in grid.groups for _ in range(width)] or [""] * len(grid.columns)
     table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
-    for k, name in enumerate(grid.columns):
-        head = Text(f"{over[k]}\n{name}" if over[k] else name)
+    for k in range(len(grid.columns)):
         side: Literal["left", "right"] = "left" if k in grid.text_columns else "right"
-        table.add_column(head, justify=side, no_wrap=True)
+        table.add_column(Text(_head(grid, k)), justify=side, no_wrap=True)
     for row in grid.rows:
         table.add_row(*[_text(cell) for cell in row])
     return table

@@ -424,6 +424,8 @@ class HeatCell:
     """pos1 … pos5 or neg1 … neg5; nothing for the middle."""
     title: str = ""
     link: str = ""
+    note: str = ""
+    """Smaller, below the figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,12 +441,12 @@ class HeatMap:
 
 def diverging(value: float | None, reach: float = 1.0) -> str:
     """Return the shade of a value about zero: blue above, orange below."""
-    if value is None or not math.isfinite(value) or reach <= 0:
+    if value is None or not math.isfinite(value):
         return ""
-    level = round(min(abs(value) / reach, 1.0) * LEVELS)
-    if not level:
-        return ""
-    return f"{'pos' if value > 0 else 'neg'}{level}"
+    share = min(abs(value) / reach, 1.0)
+    level = round(share * LEVELS)
+    side = "pos" if value > 0 else "neg"
+    return f"{side}{level}" if level else ""
 
 
 def sequential(value: float | None, low: float, high: float) -> str:

@@ -1,4 +1,4 @@
-"""Names for links, made of what things are called: a link stays true when the page is made again."""
+"""Names for links, made of what things are called, so that a link stays true."""
 
 from __future__ import annotations
 

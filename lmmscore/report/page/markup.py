@@ -62,13 +62,15 @@ def markup(pieces: Sequence[Piece]) -> list[Node]:
 
 
 def is_plain(nodes: Sequence[Node]) -> bool:
-    """Whether the words have no structure but paragraphs, so that the tree shows them as written."""
-    return all(
-        isinstance(node, list)
-        and node[0] == "p"
-        and all(isinstance(child, str) or child[0] in ("mark", "br") for child in node[2:])
-        for node in nodes
-    )
+    """Whether there is no structure but paragraphs, so that the tree shows the words as written."""
+    return all(_is_plain_paragraph(node) for node in nodes)
+
+
+def _is_plain_paragraph(node: Node) -> bool:
+    if isinstance(node, str) or node[0] != "p":
+        return False
+    inside = [child for child in node[2:] if not isinstance(child, str)]
+    return all(child[0] in ("mark", "br") for child in inside)
 
 
 def _with_marks(pieces: Sequence[Piece]) -> tuple[str, list[_Read]]:
@@ -227,9 +229,13 @@ def _math_node(element: ElementTree.Element) -> Node | None:
     tag = element.tag.rpartition("}")[2]
     if tag not in _MATH_TAGS:
         return None
+    children: list[Node] = []
+    for child in element:
+        node = _math_node(child)
+        if node is None:
+            return None
+        children.append(node)
+
     attributes = {k: v for k, v in element.attrib.items() if k in _MATH_ATTRIBUTES}
-    children = [_math_node(child) for child in element]
-    if None in children:
-        return None
-    text = [element.text] if element.text and element.text.strip() else []
-    return [tag, attributes or 0, *text, *children]
+    text = (element.text or "").strip()
+    return [tag, attributes or 0, *([text] if text else []), *children]

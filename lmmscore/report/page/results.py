@@ -60,6 +60,8 @@ from lmmscore.report.run_data import RunData
 from lmmscore.run_folder import Manifest
 
 RESAMPLES, FEWER_RESAMPLES, MANY_ITEMS = 10_000, 2_000, 300
+MATRIX_NOTES = 12
+"""Methods up to which the win matrix has room for p-values."""
 FEW_ITEMS = 20
 """Below this, one odd item moves every mean visibly."""
 PACKAGES = ("numpy", "scipy", "pandas", "pillow", "openai")
@@ -199,12 +201,12 @@ def view_run(
 
 def boards(run: RunData, found: Leaderboard, prefix: str) -> list[Board]:
     """Return the tables for the page, that over all categories first."""
-    ordered = sorted(found.tables, key=lambda table: table.task is not None)
-    tasks = {table.task for table in ordered if table.task is not None}
-    if len(tasks) == 1:
-        # The table over all would say the same twice.
-        ordered = [table for table in ordered if table.task is not None]
-    return [_board(run, table, found, prefix) for table in ordered]
+    whole = [table for table in found.tables if table.task is None]
+    parts = [table for table in found.tables if table.task is not None]
+    # Of one task category, the table over all would say the same twice.
+    one_task = len({table.task for table in parts}) == 1
+    shown = parts if one_task else [*whole, *parts]
+    return [_board(run, table, found, prefix) for table in shown]
 
 
 def _board(run: RunData, table: Table, found: Leaderboard, prefix: str) -> Board:
@@ -276,16 +278,19 @@ def gallery_link(
     factor: str | None = None,
 ) -> str:
     """Return the link to the edits that a figure is about."""
-    chosen = {
-        "run": prefix,
-        "task": None if task is None else slug(task),
-        "method": None if method is None else slug(method),
-        "against": None if against is None else slug(against),
-        "factor": None if factor in (None, run.main_factor) else slug(str(factor)),
-        "sort": "difference" if against is not None else None,
-    }
-    words = [f"{name}={value}" for name, value in chosen.items() if value]
-    return "#gallery" + ("?" + "&".join(words) if words else "")
+    words = []
+    if prefix:
+        words.append(f"run={prefix}")
+    if task is not None:
+        words.append(f"task={slug(task)}")
+    if method is not None:
+        words.append(f"method={slug(method)}")
+    if against is not None:
+        words += [f"against={slug(against)}", "sort=difference"]
+    if factor is not None and factor != run.main_factor:
+        words.append(f"factor={slug(factor)}")
+    query = "&".join(words)
+    return f"#gallery?{query}" if query else "#gallery"
 
 
 def _win_map(run: RunData, shown: Table, table: Table, prefix: str) -> HeatMap | None:
@@ -309,17 +314,19 @@ def _win_map(run: RunData, shown: Table, table: Table, prefix: str) -> HeatMap |
                 f"{first} against {second}: {won} won, {pair.ties} tied, {lost} lost; "
                 f"p = {p_value(pair.p_holm)} (Holm)"
             )
-            cells[first, second] = HeatCell(f"{won}{star}", diverging(share), words, link)
+            note = f"p {p_value(pair.p_holm)}" if len(table.rows) <= MATRIX_NOTES else ""
+            cells[first, second] = HeatCell(f"{won}{star}", diverging(share), words, link, note)
     names = [row.method for row in shown.rows]
     rows = [
         (name, tuple(cells.get((name, other), HeatCell("")) for other in names)) for name in names
     ]
     return HeatMap(
-        "Wins, item by item",
+        "Wins and p-values",
         tuple(names),
         tuple(rows),
-        "Items on which the method of the row scored higher than that of the column. "
-        "* significant difference of the means (p ≤ 0.05, Holm). Click a figure to see the pair.",
+        "Items on which the method of the row scored higher than that of the column, and the p-value "
+        "of the difference of their means, corrected for all pairs (Holm); * at most 0.05. "
+        "Click a figure to see the pair.",
         "Method",
     )
 
@@ -556,19 +563,21 @@ def _when(manifest: Manifest) -> str:
 
 def cost_line(run: RunData) -> str:
     """Return what the replies of a run cost; those that conversations share count once."""
-    replies = {
-        turn.key: turn.reply for talk in run.talks for turn in talk.turns if turn.entry is not None
-    }
+    turns = [turn for talk in run.talks for turn in talk.turns]
+    replies = list({turn.key: turn.reply for turn in turns if turn.entry is not None}.values())
     if not replies:
         return "no replies at hand"
-    sent = sum(reply.usage.prompt_tokens or 0 for reply in replies.values())
-    received = sum(reply.usage.completion_tokens or 0 for reply in replies.values())
-    costs = [reply.cost_usd for reply in replies.values() if reply.cost_usd is not None]
+
+    usages = [reply.usage for reply in replies]
+    sent = sum(usage.prompt_tokens or 0 for usage in usages)
+    received = sum(usage.completion_tokens or 0 for usage in usages)
+    costs = [reply.cost_usd for reply in replies if reply.cost_usd is not None]
+
     parts = [count(len(replies), "reply", "replies")]
-    if sent or received:
+    if sent + received:
         parts.append(f"{sent:,} tokens in, {received:,} out")
-    parts.append(f"${sum(costs):,.2f}" if costs else "no price on record")
-    return ", ".join(parts)
+    price = f"${sum(costs):,.2f}" if costs else "no price on record"
+    return ", ".join([*parts, price])
 
 
 # How it was made
