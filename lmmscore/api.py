@@ -54,7 +54,15 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
         Ledger(ledger_path) as ledger,
     ):
         judge = Recorded(bench.judge, ledger, bench.answers)
-        job = Job(plan.protocol, judge, pictures, request.concurrency, hooks.listeners)
+        job = Job(
+            plan.protocol,
+            judge,
+            pictures,
+            request.concurrency,
+            hooks.listeners,
+            out,
+            request.engine_options,
+        )
         executor = executors.get(request.engine)(job)
         hooks.on_start(executor, plan, bench)
         try:
@@ -63,7 +71,11 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
             anchored = await _play_anchors(plan, executor, judge)
             if anchored:
                 append_round(out / "anchors.csv", anchored, plan.protocol, asker, pictures)
-            state = "finished" if executor.error is None else f"stopped: {executor.error}"
+            state = "finished"
+            if executor.error is not None:
+                state = f"stopped: {executor.error}"
+            elif executor.waiting:
+                state = "waiting"
             run = _finished(folder, executor, state)
         finally:
             await bench.judge.close()
@@ -76,7 +88,7 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
 
 def _finished(folder: RunWriter, executor: Executor, state: str) -> Run:
     try:
-        return folder.finish(state)
+        return folder.finish(state, executor.waiting)
     except LmmscoreError:
         if executor.error is None:
             raise
@@ -124,6 +136,7 @@ def run(
     items: Iterable[str] = (),
     methods: Iterable[str] = (),
     limit: int | None = None,
+    shard: tuple[int, int] | None = None,
     beside: Iterable[str] = (),
     settings: Mapping[str, str] | None = None,
     ledger: str | Path | None = None,
@@ -133,6 +146,7 @@ def run(
     judge_options: Mapping[str, Any] | None = None,
     anchors: Iterable[str] = (),
     engine: str = "local",
+    engine_options: Mapping[str, Any] | None = None,
     hooks: Hooks | None = None,
     progress: bool | None = None,
 ) -> RunResult:
@@ -156,6 +170,7 @@ def run(
         items=tuple(items),
         methods=tuple(methods),
         limit=limit,
+        shard=shard,
         beside=tuple(beside),
         settings=dict(settings or {}),
         ledger=_named("ledger", ledger),
@@ -165,6 +180,7 @@ def run(
         judge_options=dict(judge_options or {}),
         anchors=tuple(anchors),
         engine=engine,
+        engine_options=dict(engine_options or {}),
     )
     if hooks is not None:
         return _result(_run_anywhere(request, hooks))

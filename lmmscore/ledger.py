@@ -56,6 +56,13 @@ CREATE TABLE IF NOT EXISTS exchange (
 );
 """
 
+COLUMNS = (
+    "key judge parameters repeat before conversation question images reply finish refusal reasoning "
+    "model fingerprint request_id also prompt_tokens completion_tokens cached_tokens "
+    "reasoning_tokens cost_usd recorded_at"
+).split()
+"""The columns of an exchange, in their order."""
+
 _REPLY_COLUMNS = (
     "reply, finish, refusal, reasoning, model, fingerprint, request_id, also, "
     "prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_usd"
@@ -154,7 +161,11 @@ class Ledger:
         self, asker: Asker, conversation: Conversation, repeat: int, reply: Reply
     ) -> Future[Reply]:
         """Append an exchange. The future's result is the reply that stands: the first one recorded for this key."""
-        entry = _Entry(asker, conversation, repeat, reply)
+        return self.record_envelope(asker, Envelope.of(asker, conversation, repeat), reply)
+
+    def record_envelope(self, asker: Asker, envelope: Envelope, reply: Reply) -> Future[Reply]:
+        """Append an exchange of which only the envelope was kept, as `record` does."""
+        entry = _Entry(asker, envelope, reply)
         self._pending.put(entry)
         return entry.done
 
@@ -232,20 +243,45 @@ class Ledger:
                 entry.done.set_exception(error)
 
 
-class _Entry:
-    """An exchange on its way into the file."""
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """All that the ledger keeps of a question: enough to record an answer that comes another day."""
 
-    def __init__(self, asker: Asker, conversation: Conversation, repeat: int, reply: Reply) -> None:
-        self.key = key_of(asker, conversation, repeat)
-        self.done: Future[Reply] = Future()
-        self._reply = reply
+    key: str
+    repeat: int
+    before: str
+    conversation: str
+    question: str
+    images: list[str]
+
+    @classmethod
+    def of(cls, asker: Asker, conversation: Conversation, repeat: int) -> Envelope:
+        """Return what is kept of the last message of a conversation."""
         message, parent = conversation.message, conversation.parent
         if message is None or parent is None:
             raise ValueError("an empty conversation asks nothing")
+        return cls(
+            key_of(asker, conversation, repeat),
+            repeat,
+            parent.digest,
+            conversation.digest,
+            message.text,
+            [picture.digest for picture in message.images],
+        )
+
+
+class _Entry:
+    """An exchange on its way into the file."""
+
+    def __init__(self, asker: Asker, envelope: Envelope, reply: Reply) -> None:
+        self.key = envelope.key
+        self.done: Future[Reply] = Future()
+        self._reply = reply
         usage = reply.usage
         self._row = (
-            *(self.key, asker.judge, asker.parameters, repeat, parent.digest, conversation.digest),
-            *(message.text, json.dumps([picture.digest for picture in message.images])),
+            *(self.key, asker.judge, asker.parameters, envelope.repeat),
+            *(envelope.before, envelope.conversation),
+            *(envelope.question, json.dumps(envelope.images)),
             *(reply.text, reply.finish, reply.refusal, reply.reasoning),
             *(reply.model, reply.fingerprint, reply.request_id, reply.also),
             *(

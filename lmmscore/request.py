@@ -6,6 +6,7 @@ that the folder holds already, or from the defaults, in this order.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,6 +41,8 @@ class Request:
     methods: tuple[str, ...] = ()
     limit: int | None = None
     """Judge so many items only, spread over the task categories: a pilot."""
+    shard: tuple[int, int] | None = None
+    """Judge a stable part of the items only, `(3, 16)` being the third of sixteen."""
     beside: tuple[str, ...] = ()
     """Judge the chosen methods among these, which a run in the same folder has scored already."""
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -53,6 +56,7 @@ class Request:
     """Items asked again at each run, whichever are judged, to see whether the judge drifts."""
     engine: str = "local"
     """Which executor plays the sessions."""
+    engine_options: Mapping[str, Any] = field(default_factory=dict)
     command: str = ""
 
     @property
@@ -104,6 +108,9 @@ def prepare(request: Request, judge: str = "") -> Prepared:
     protocol = _protocol(request, replayed)
     whole = load_benchmark(request.benchmark, request.root)
     folder = request.out or default_folder(whole.name, protocol.name, judge)
+    if request.shard is not None:
+        number, count = request.shard
+        folder = folder / f"shard-{number}-of-{count}"
     resumed = Run(folder) if (folder / "run.yaml").is_file() and judge else None
     if replayed is not None:
         request = _as_recorded(request, replayed, whole)
@@ -128,6 +135,11 @@ def _plan(request: Request, whole: Benchmark, protocol: Protocol, earlier: Run |
         items = spread(chosen.items, request.limit)
         words = f"{len(items)} of {len(chosen.items)} items (--limit {request.limit})"
         chosen = replace(chosen, items=items)
+    if request.shard is not None:
+        number, count = request.shard
+        items = tuple(item for item in chosen.items if shard_of(item.id, count) == number)
+        words = f"shard {number} of {count}, {len(items)} of {len(chosen.items)} items"
+        chosen = replace(chosen, items=items)
     plan = make_plan(
         whole,
         chosen,
@@ -137,10 +149,15 @@ def _plan(request: Request, whole: Benchmark, protocol: Protocol, earlier: Run |
         request.seed or 0,
         earlier.manifest.order_rule if earlier else 2,
     )
-    if earlier is not None and plan.order == earlier.manifest.order:
+    if earlier is not None and _same_orders(plan, earlier):
         # How orders come about may change; how the edits were shown then does not.
         plan = replace(plan, recorded_orders=earlier.orders())
     return replace(plan, chosen=words, beside=_companions(request, whole, protocol))
+
+
+def _same_orders(plan: Plan, earlier: Run) -> bool:
+    manifest = earlier.manifest
+    return (plan.order, plan.seed) == (manifest.order, manifest.seed)
 
 
 def _companions(request: Request, whole: Benchmark, protocol: Protocol) -> tuple[str, ...]:
@@ -183,6 +200,12 @@ def _resumed_protocol(protocol: Protocol, request: Request, run: Run) -> Protoco
     if not same or not is_bundled(request.dialog or "lmm-score"):
         return protocol
     return replace(manifest.protocol, settings=protocol.settings)
+
+
+def shard_of(item: str, count: int) -> int:
+    """Return which of so many shards an item belongs to; it stays there whatever else is judged."""
+    digest = hashlib.sha256(item.encode()).digest()
+    return int.from_bytes(digest[:8], "big") % count + 1
 
 
 def spread(items: Sequence[Item], limit: int) -> tuple[Item, ...]:

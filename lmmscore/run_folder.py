@@ -121,7 +121,9 @@ class Manifest(_Record):
     ledger: str | None = None
     """Where the exchanges are, if not in the folder of the run."""
     state: str = ""
-    """`running`, `finished`, or `stopped: ` and why."""
+    """`running`, `finished`, `waiting` for batches, or `stopped: ` and why."""
+    waiting: str = ""
+    """What is on its way, where the state is `waiting`."""
     models: list[str] = []
     planned: int = 0
     """How many sessions the folder was ever asked for."""
@@ -229,6 +231,10 @@ class SessionRecord(_Record):
     notes: list[str] = []
     faults: list[str] = []
     failure: str = ""
+    outcome: Outcome = Outcome.FAILED
+    """How the session ended, where `failure` says why it ended early."""
+    fields: dict[str, str] = {}
+    """Further columns of the items file, which the dialog may quote."""
     repairs: int = 0
     stated: dict[str, str] = {}
     """The judge's own overall, by position."""
@@ -254,6 +260,8 @@ class SessionRecord(_Record):
             notes=list(done.notes),
             faults=[str(fault) for fault in done.reading.faults],
             failure=done.failure.reason if done.failure else "",
+            outcome=done.failure.outcome if done.failure else Outcome.SCORED,
+            fields=dict(session.item.fields),
             repairs=played.repairs,
             stated={str(position): show(stated) for position, stated in done.stated.items()},
             slips=errors,
@@ -344,6 +352,8 @@ class Run:
             if RunLock.held(self.path):
                 return "the run is still going on"
             return "the run was cut off before it could save its tables"
+        if manifest.state == "waiting":
+            return f"the run waits for {manifest.waiting}"
         done = f"{manifest.judged} of {manifest.planned} sessions were judged"
         return done if manifest.judged else f"no session was finished ({manifest.state})"
 

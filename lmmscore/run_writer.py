@@ -125,8 +125,8 @@ class RunWriter:
     def _write_line(self, record: Mapping[str, Any]) -> None:
         self._sessions.write(json.dumps(record, ensure_ascii=False) + "\n")
 
-    def finish(self, state: str) -> Run:
-        """Put the derived files in place and say how the run ended."""
+    def finish(self, state: str, waiting: str = "") -> Run:
+        """Put the derived files in place and say how the run ended, or what it waits for."""
         with _writing(self.path):
             missed = [unit for unit in self._plan if _work(unit) not in self._taken]
             older = self._add_older_results()
@@ -148,6 +148,7 @@ class RunWriter:
         ]
         self._write_manifest(
             state=state,
+            waiting=waiting,
             caution=" ".join(filter(None, cautions)),
             models=list(self._fingerprints) or (self._before.models if self._before else []),
             planned=planned,

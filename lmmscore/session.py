@@ -135,6 +135,11 @@ class Session:
         """Return the session ended early, because its driver could get no answer."""
         return self._with(replace(self._progress, failure=Ending(outcome, reason, cause)))
 
+    @property
+    def steps_over(self) -> int:
+        """How many turns are over."""
+        return self._progress.step
+
     def outline(self) -> tuple[Question, ...]:
         """Return every question as it is put when all replies can be read: no repair, no early end."""
         return tuple(self._question(step) for step in steps_of(self.dialog, len(self.order)))

@@ -124,19 +124,28 @@ def error(message: str, **fields: Any) -> dict[str, Any]:
 @contextlib.contextmanager
 def serving(server: Server, tls: ssl.SSLContext | None = None) -> Iterator[Server]:
     """Serve on a free port of loopback while the block runs."""
+    app = web.Application(client_max_size=1 << 30)
+    app[SERVER] = server
+    app.router.add_route("*", "/{path:.*}", _handle)
+    with serving_app(app, tls) as url:
+        server.url = f"{url}/v1"
+        yield server
+
+
+@contextlib.contextmanager
+def serving_app(app: web.Application, tls: ssl.SSLContext | None = None) -> Iterator[str]:
+    """Serve an application on a free port of loopback; yield its address."""
     started = threading.Event()
     stop: list[Callable[[], None]] = []
+    urls: list[str] = []
 
     async def main() -> None:
-        app = web.Application(client_max_size=1 << 30)
-        app[SERVER] = server
-        app.router.add_route("*", "/{path:.*}", _handle)
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0, backlog=1024, ssl_context=tls)
         await site.start()
         port = site._server.sockets[0].getsockname()[1]  # type: ignore[union-attr]
-        server.url = f"{'https' if tls else 'http'}://127.0.0.1:{port}/v1"
+        urls.append(f"{'https' if tls else 'http'}://127.0.0.1:{port}")
         loop, over = asyncio.get_running_loop(), asyncio.Event()
         stop.append(lambda: loop.call_soon_threadsafe(over.set))
         started.set()
@@ -147,7 +156,7 @@ def serving(server: Server, tls: ssl.SSLContext | None = None) -> Iterator[Serve
     thread.start()
     assert started.wait(10)
     try:
-        yield server
+        yield urls[0]
     finally:
         stop[0]()
         thread.join(10)

@@ -100,6 +100,18 @@ ROOT_OPTION: dict[str, Any] = {
 }
 
 
+def _shard(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    """Read `3/16`."""
+    if value is None:
+        return None
+    number, slash, count = value.partition("/")
+    if not (slash and number.isdecimal() and count.isdecimal()):
+        raise click.BadParameter("write the shard and their number, as 3/16.", ctx, param)
+    if not 1 <= int(number) <= int(count):
+        raise click.BadParameter(f"shards are numbered from 1 to {int(count)}.", ctx, param)
+    return int(number), int(count)
+
+
 def plan_options(command: Command) -> Command:
     """Add what `run` and `plan` have in common: what is judged, with which dialog, by which judge."""
     for option in reversed(_PLAN_OPTIONS):
@@ -148,6 +160,12 @@ _PLAN_OPTIONS = [
         type=click.IntRange(1),
         metavar="N",
         help="Only N items, spread over the task categories: a pilot.",
+    ),
+    click.option(
+        "--shard",
+        metavar="K/N",
+        callback=_shard,
+        help="Only a stable Nth of the items, in a folder of its own: for arrays of jobs.",
     ),
     click.option(
         "--beside",

@@ -9,8 +9,10 @@ registered:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 from typing import Protocol as Interface
 
 from lmmscore.conversation import Conversation, Message
@@ -42,6 +44,10 @@ class Job:
     concurrency: int = 8
     """How many sessions are played at once."""
     listeners: Listeners = Listeners()
+    folder: Path = Path()
+    """The run's folder, for an executor that keeps something of its own there."""
+    engine_options: Mapping[str, Any] = field(default_factory=dict)
+    """What only this kind of executor knows, as it was asked for."""
 
 
 class Executor(Interface):
@@ -50,6 +56,10 @@ class Executor(Interface):
     @property
     def error(self) -> JudgeError | None:
         """What stopped the run, if anything did."""
+
+    @property
+    def waiting(self) -> str:
+        """What is still on its way when `run` returns, in words; empty where nothing is."""
 
     def stop(self, error: JudgeError) -> None:
         """Ask nothing new from now on; what is in flight is finished and recorded."""

@@ -96,6 +96,7 @@ class LocalExecutor:
         self._causes: deque[str] = deque(maxlen=ALIKE_FAILURES)
         self.error: JudgeError | None = None
         """What stopped the run, if anything did."""
+        self.waiting = ""
 
     def stop(self, error: JudgeError) -> None:
         """Ask nothing new from now on; what is in flight is finished and recorded."""

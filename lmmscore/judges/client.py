@@ -44,8 +44,9 @@ from lmmscore.judges.faults import (
     error_in,
     refuse,
 )
-from lmmscore.judges.http import Body, Connection, Key, Oversized, find_key, hider
+from lmmscore.judges.http import Body, Key, Oversized, find_key, hider
 from lmmscore.judges.limits import Clock, Pace, Patience, connections_allowed, persist
+from lmmscore.judges.openai_sdk import Connection
 from lmmscore.judges.tokens import Estimator
 from lmmscore.records import Reply
 
@@ -223,7 +224,7 @@ class Replicas:
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
+class ApiQuestion:
     """One question as it travels."""
 
     path: str
@@ -261,7 +262,7 @@ class ApiClient:
         self._room = connections_allowed()
         replicas = [self._replica(endpoint, options) for endpoint in address.endpoints]
         self.replicas = Replicas(replicas, clock, self.meter, self.notice)
-        self._hide = hider(replica.key for replica in replicas)
+        self.hide = hider(replica.key for replica in replicas)
         self._estimator = Estimator(
             address.model,
             max_tokens=options.max_tokens,
@@ -284,7 +285,9 @@ class ApiClient:
         pace = Pace(self._clock, rpm=options.rpm, tpm=options.tpm, most=most)
         return Replica(endpoint, key, Connection(endpoint, key, options), pace)
 
-    async def ask(self, replica: Replica, conversation: Conversation, outgoing: Outgoing) -> Reply:
+    async def ask(
+        self, replica: Replica, conversation: Conversation, question: ApiQuestion
+    ) -> Reply:
         """Return the reply to a question about a conversation.
 
         Raises JudgeError when there is none, and ReplicaFailed when it should be put to another server.
@@ -292,10 +295,10 @@ class ApiClient:
 
         async def once() -> Reply:
             return await self.till.charged(
-                conversation, lambda sending: self._paced(replica, outgoing, sending)
+                conversation, lambda sending: self._paced(replica, question, sending)
             )
 
-        return await self._persist(replica, once, outgoing.path)
+        return await self._persist(replica, once, question.path)
 
     async def upload(self, replica: Replica, data: bytes, mime: str) -> Answer:
         """Return the answer to a file sent; one that refuses it is returned too."""
@@ -309,7 +312,7 @@ class ApiClient:
                 passing = answer.status in RETRIED or answer.status >= 500
                 if passing and answer.status != 501:
                     attempt = self._attempt(replica, {}, len(data))
-                    complaint = complaint_in(answer, self._hide)
+                    complaint = complaint_in(answer, self.hide)
                     self._refuse(replica, answer, complaint, attempt, sent_s)
                 return answer
             finally:
@@ -347,7 +350,7 @@ class ApiClient:
             return result
 
         def on_trouble(number: int, trouble: Trouble, wait_s: float | None) -> None:
-            what = self._hide(trouble.what)
+            what = self.hide(trouble.what)
             if not self._patience.bears(trouble.wait_s):
                 trouble.error = self._away(trouble)
             if wait_s is None:
@@ -367,7 +370,7 @@ class ApiClient:
         except JudgeError as error:
             if error is self._stopping:
                 raise
-            raise type(error)(self._hide(str(error))) from None
+            raise type(error)(self.hide(str(error))) from None
 
     def _after(self, replica: Replica, trouble: Trouble, number: int, path: str) -> None:
         """Decide what a failed attempt says of its server. Raises where it says enough."""
@@ -375,7 +378,7 @@ class ApiClient:
             return
         if self.replicas.failed(replica, trouble):
             self.meter.retries += 1
-            log(logging.INFO, "retry", path=path, attempt=number, trouble=self._hide(trouble.what))
+            log(logging.INFO, "retry", path=path, attempt=number, trouble=self.hide(trouble.what))
             raise ReplicaFailed from None
         vain = number >= min(REFUSALS, self._patience.attempts)
         if vain and not trouble.reached and not self.replicas.any_answered:
@@ -409,7 +412,7 @@ class ApiClient:
         if self._stopping is not None:
             raise self._stopping
 
-    async def _paced(self, replica: Replica, outgoing: Outgoing, sending: Sending) -> Reply:
+    async def _paced(self, replica: Replica, question: ApiQuestion, sending: Sending) -> Reply:
         pace, conversation = replica.pace, sending.conversation
         session = conversation.beginning
         # Estimating opens pictures, so it is done only where something depends on it.
@@ -421,10 +424,10 @@ class ApiClient:
             self._refuse_when_stopping()
             sending.in_flight = True
             session_id = self._id_of(session) if self._names_sessions else ""
-            posting = replica.connection.post(outgoing.path, outgoing.body, session_id)
-            answer = await self._transfer(replica, posting, outgoing.body.size)
+            posting = replica.connection.post(question.path, question.body, session_id)
+            answer = await self._transfer(replica, posting, question.body.size)
             sending.in_flight = False
-            reply = self._read(replica, outgoing, answer, sent_s)
+            reply = self._read(replica, question, answer, sent_s)
             used = reply.usage
             counted = used.prompt_tokens
             if counted is not None:
@@ -495,23 +498,25 @@ class ApiClient:
                 replica.pace.crowded(sent_s, wait_s)
             raise
 
-    def _read(self, replica: Replica, outgoing: Outgoing, answer: Answer, sent_s: float) -> Reply:
+    def _read(
+        self, replica: Replica, question: ApiQuestion, answer: Answer, sent_s: float
+    ) -> Reply:
         # Whatever a server says goes to the ledger; a key that it repeats must not.
-        headers = {name: self._hide(value) for name, value in answer.headers.items()}
+        headers = {"x-request-id": self.hide(answer.headers.get("x-request-id", ""))}
         if answer.status != 200:
-            complaint = complaint_in(answer, self._hide)
+            complaint = complaint_in(answer, self.hide)
         else:
             try:
-                data = outgoing.parse(answer, self._hide)
+                data = question.parse(answer, self.hide)
                 error = error_in(data)
                 if error is None:
-                    return _served(outgoing.read(data, headers), replica)
-                complaint = complaint_of(error, self._hide)
+                    return _served(question.read(data, headers), replica)
+                complaint = complaint_of(error, self.hide)
             except (Malformed, ValueError) as unread:
                 self._malformed(replica, unread)
         if complaint.filtered:
             return _served(filtered_reply(complaint.message, headers), replica)
-        attempt = self._attempt(replica, outgoing.fields, outgoing.body.size, outgoing.relies)
+        attempt = self._attempt(replica, question.fields, question.body.size, question.relies)
         return self._refuse(replica, answer, complaint, attempt, sent_s)
 
     def _malformed(self, replica: Replica, unread: ValueError) -> NoReturn:
@@ -551,7 +556,7 @@ class ApiClient:
 
 def filtered_reply(message: str, headers: Mapping[str, str]) -> Reply:
     """The content filter's refusal of the question itself: evidence like any other reply, and not asked again."""
-    request_id = headers.get("x-request-id", "")
+    request_id = headers["x-request-id"]
     return Reply("", finish="content_filter", refusal=message, request_id=request_id)
 
 

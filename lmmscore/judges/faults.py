@@ -146,19 +146,23 @@ class Answer:
 
     def json(self, change: Callable[[str], str] = str) -> Any:
         """Return the parsed body, every text in it changed by `change`. Raises ValueError when it is not JSON."""
-        return with_texts(tolerant_json(self.content), lambda text: change(sound_text(text)))
+        return with_texts(tolerant_json(self.content), change)
 
 
-def tolerant_json(content: bytes) -> Any:
-    """Return what JSON text says; half a surrogate pair stays one. Raises ValueError when it is not JSON."""
+def tolerant_json(content: bytes, *, sound: bool = True) -> Any:
+    """Return what JSON text says, as texts that can be written down unless `sound` is False.
+
+    Raises ValueError when it is not JSON.
+    """
     try:
         return orjson.loads(content)
     except orjson.JSONDecodeError:
         # Half a surrogate pair is valid JSON to Python and to several servers, though not to orjson.
         try:
-            return json.loads(content.decode("utf-8", "replace"))
+            data = json.loads(content.decode("utf-8", "replace"))
         except RecursionError:
             raise ValueError("nested too deeply") from None
+    return with_texts(data, sound_text) if sound else data
 
 
 def sound_text(text: str) -> str:

@@ -1,13 +1,11 @@
-"""One server over HTTP: its key, its headers, its proxy, and requests whose bodies are never joined.
+"""What carries requests to one server: its key, its proxy, whom to trust, and bodies that are never joined.
 
-aiohttp carries them. Its errors become `NoAnswer` here, and only here.
+The openai package builds requests and hands them to `SegmentClient`, an http client on top of aiohttp.
 """
 
 from __future__ import annotations
 
-import base64
 import os
-import platform
 import re
 import ssl
 from collections.abc import Callable, Iterable, Mapping
@@ -16,12 +14,12 @@ from typing import Any
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
+import httpx2
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.payload import Payload
 from multidict import CIMultiDict
 from yarl import URL
 
-from lmmscore import __version__
 from lmmscore.errors import JudgeFileError, NotAuthorised
 from lmmscore.judges.config import Endpoint, JudgeOptions, mask
 from lmmscore.judges.faults import Answer, NoAnswer, sound_text
@@ -31,7 +29,11 @@ KEEPALIVE_S = 60.0
 SMALL_BYTES = 16_384
 """Neighbouring segments below this are joined: a copy of so little costs less than one more write."""
 USUAL_KEY = "OPENAI_API_KEY"
-_FILE_KEPT_S = 7 * 24 * 3600
+OUTGOING = "lmmscore.outgoing"
+ANSWER = "lmmscore.answer"
+"""Extensions of a request and of its response: what goes past httpx2."""
+_NOTHING = httpx2.ByteStream(b"")
+_UNPACKED = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})
 _SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie|password", re.IGNORECASE)
 _UNKNOWN_ISSUER = frozenset({18, 19, 20, 21})
 """OpenSSL's codes for a certificate that is self-signed, or signed by someone unknown here."""
@@ -187,55 +189,72 @@ class Segments(Payload):
         await self.write(writer)
 
 
-class Connection:
-    """The way to one server: one request, one answer, no second thoughts.
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A request as aiohttp takes it."""
 
-    No redirects, no cookies, no retries, no environment but what is read here.
+    url: URL
+    headers: CIMultiDict[str]
+    data: Segments | None
+
+
+class RequestForm:
+    """A request that is sent over and over, each time with another body.
+
+    Its body goes past httpx2, which would unpack what aiohttp packs again.
     """
 
-    def __init__(self, endpoint: Endpoint, key: Key, options: JudgeOptions) -> None:
-        self._url = endpoint.masked_url
-        self._query = f"?{endpoint.query}" if endpoint.query else ""
-        self._urls: dict[str, URL] = {}
-        self._headers = _headers(endpoint, key, options)
-        self._session_header = options.session_header
-        self._proxy = _proxy_for(URL(self._url))
+    def __init__(self, request: httpx2.Request) -> None:
+        self._method = request.method
+        self._url = request.url
+        self._sent = _outgoing(request, None)
+
+    def fill(self, body: Body, headers: Mapping[str, str]) -> httpx2.Request:
+        """Return a request with this body and, beside the usual headers, these."""
+        sent = self._sent.headers
+        if headers:
+            sent = sent.copy()
+            sent.update(headers)
+        outgoing = Outgoing(self._sent.url, sent, Segments(body))
+        extensions = {OUTGOING: outgoing}
+        return httpx2.Request(self._method, self._url, stream=_NOTHING, extensions=extensions)
+
+
+class SegmentClient(httpx2.AsyncClient):
+    """An http client for the openai package: one pool of connections, no redirects, retries or cookies.
+
+    It does what a judge needs and nothing else, because at a fast server the client's own work is what costs. Every
+    response carries its Answer as an extension; a response to a filled form carries nothing else.
+    """
+
+    def __init__(self, endpoint: Endpoint, options: JudgeOptions) -> None:
+        # The inherited pool is never used; this keeps it from being made.
+        super().__init__(transport=httpx2.AsyncBaseTransport(), trust_env=False)
+        self._encrypted = endpoint.url.scheme == "https"
+        self._proxy = _proxy_for(URL(endpoint.masked_url))
         self._most_bytes = int(options.max_response_mb * 1e6)
-        self._timeout = aiohttp.ClientTimeout(
+        self._limits = aiohttp.ClientTimeout(
             total=options.timeout_s,
             sock_connect=min(CONNECT_TIMEOUT_S, options.timeout_s),
             sock_read=options.stall_s if options.stream else None,
         )
         self._session: aiohttp.ClientSession | None = None
 
-    async def post(self, path: str, body: Body, session_id: str = "") -> Answer:
-        """Send a JSON body, segment by segment. Raises NoAnswer."""
-        headers = {self._session_header: session_id} if self._session_header else None
-        return await self._send(path, Segments(body), headers)
+    def build_request(self, method: str, url: Any, **options: Any) -> httpx2.Request:
+        """Return the request as given, without defaults of ours."""
+        options.pop("timeout", None)
+        return httpx2.Request(method, url, **options)
 
-    async def upload(self, data: bytes, mime: str) -> Answer:
-        """Send a picture to Files, under a name that says nothing. Raises NoAnswer."""
-        form = aiohttp.FormData()
-        form.add_field("purpose", "vision")
-        form.add_field("expires_after[anchor]", "created_at")
-        form.add_field("expires_after[seconds]", str(_FILE_KEPT_S))
-        name = f"picture.{mime.partition('/')[2]}"
-        form.add_field("file", data, filename=name, content_type=mime)
-        return await self._send("/files", form, None)
-
-    async def close(self) -> None:
-        """Close every connection."""
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
-
-    async def _send(self, path: str, data: Any, headers: Mapping[str, str] | None) -> Answer:
+    async def send(self, request: httpx2.Request, **_: Any) -> httpx2.Response:
+        """Send the request and return the whole response. Raises NoAnswer."""
         session = self._session or self._open()
+        outgoing = request.extensions.get(OUTGOING) or _outgoing(request, await _body(request))
         try:
-            async with session.post(
-                self._address_of(path),
-                data=data,
-                headers=headers,
+            async with session.request(
+                request.method,
+                outgoing.url,
+                headers=outgoing.headers,
+                data=outgoing.data,
                 allow_redirects=False,
                 proxy=self._proxy,
             ) as response:
@@ -252,7 +271,23 @@ class Connection:
             raise NoAnswer(_words_of(error), reached=True) from None
         # aiohttp keeps bytes that are not UTF-8 as halves of surrogate pairs, which no file takes.
         received = {name.lower(): sound_text(value) for name, value in response.headers.items()}
-        return Answer(response.status, received, content)
+        answer = {ANSWER: Answer(response.status, received, content)}
+        if OUTGOING in request.extensions:
+            return httpx2.Response(
+                response.status, stream=_NOTHING, request=request, extensions=answer
+            )
+        # aiohttp has already unpacked the body, so what described its packing no longer holds.
+        raw = [pair for pair in response.raw_headers if pair[0].lower() not in _UNPACKED]
+        return httpx2.Response(
+            response.status, headers=raw, content=content, request=request, extensions=answer
+        )
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await super().aclose()
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         """Return the body, unpacked. A server must not be able to fill the memory of this machine."""
@@ -266,68 +301,31 @@ class Connection:
             parts.append(part)
         return b"".join(parts)
 
-    def _address_of(self, path: str) -> URL:
-        url = self._urls.get(path)
-        if url is None:
-            url = self._urls[path] = URL(self._url + path + self._query, encoded=True)
-        return url
-
     def _open(self) -> aiohttp.ClientSession:
-        context = _trust() if self._url.startswith("https") else True
+        context = httpx2.create_ssl_context() if self._encrypted else True
         # No limit here: how many questions are in flight is decided in one place, the pace.
         connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_S, ssl=context)
         # aiohttp's trust_env would look for .netrc and proxies again, in a thread, at every request.
         self._session = aiohttp.ClientSession(
             connector=connector,
-            headers=self._headers,
-            timeout=self._timeout,
+            timeout=self._limits,
             trust_env=False,
             cookie_jar=aiohttp.DummyCookieJar(),
         )
         return self._session
 
 
-def _headers(endpoint: Endpoint, key: Key, options: JudgeOptions) -> CIMultiDict[str]:
-    headers: CIMultiDict[str] = CIMultiDict()
-    headers["User-Agent"] = f"lmmscore/{__version__}"
-    headers["Accept"] = "application/json"
-    key_header = options.key_header
-    if not key_header and endpoint.is_azure and "/deployments/" in endpoint.url.path:
-        key_header = "api-key"
-    if key_header:
-        headers[key_header] = key.secret
-    else:
-        headers["Authorization"] = f"Bearer {key.secret}"
-    if endpoint.credentials is not None:
-        pair = base64.b64encode(":".join(endpoint.credentials).encode()).decode()
-        headers["Authorization"] = f"Basic {pair}"
-    if endpoint.is_openai:
-        headers.update(_openai_environment())
-    headers.update(options.headers)
-    return headers
+def _outgoing(request: httpx2.Request, data: Segments | None) -> Outgoing:
+    headers = CIMultiDict(request.headers.multi_items())
+    for name in ("Host", "Content-Length"):
+        headers.popall(name, None)  # aiohttp gives its own
+    return Outgoing(URL(str(request.url), encoded=True), headers, data)
 
 
-def _openai_environment() -> dict[str, str]:
-    """Return the headers that the environment asks for, which are no business of other servers."""
-    found = {
-        "OpenAI-Organization": os.environ.get("OPENAI_ORG_ID", ""),
-        "OpenAI-Project": os.environ.get("OPENAI_PROJECT_ID", ""),
-    }
-    for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines():
-        name, _, value = line.partition(":")
-        found[name.strip()] = value.strip()
-    return {name: value for name, value in found.items() if name and value}
-
-
-def _trust() -> ssl.SSLContext:
-    """Return whom to trust: SSL_CERT_FILE and SSL_CERT_DIR where set, else the system's own list."""
-    named = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
-    if platform.system() in {"Darwin", "Windows"} and not named:
-        # OpenSSL cannot read the lists that these systems keep.
-        import truststore
-
-        return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    return ssl.create_default_context()
+async def _body(request: httpx2.Request) -> Segments | None:
+    assert isinstance(request.stream, httpx2.AsyncByteStream)
+    parts = [part async for part in request.stream]
+    return Segments(Body(parts)) if parts else None
 
 
 def _proxy_for(url: URL) -> str | None:

@@ -6,14 +6,17 @@ import json
 import os
 import random
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from lmmscore.conversation import Conversation
-from lmmscore.errors import JudgeError
+from lmmscore.errors import JudgeError, JudgeUnavailable
 from lmmscore.judges.base import JudgeBase
-from lmmscore.judges.budget import Meter, Spending
-from lmmscore.judges.client import ApiClient, Outgoing, Replica, ReplicaFailed
+from lmmscore.judges.budget import Meter, Spending, cost_usd
+from lmmscore.judges.client import ApiClient, ApiQuestion, Replica, ReplicaFailed
 from lmmscore.judges.config import Address, JudgeOptions, NamedJudge, find_judge, parse_address
+from lmmscore.judges.faults import Malformed, with_texts
+from lmmscore.judges.http import Body
 from lmmscore.judges.limits import Clock, RealClock
 from lmmscore.judges.openai_responses import ResponsesRoute
 from lmmscore.judges.openai_wire import (
@@ -23,10 +26,16 @@ from lmmscore.judges.openai_wire import (
     chat_data,
     chat_renderer,
     chat_reply,
+    responses_reply,
 )
 from lmmscore.judges.registry import Bench, register
 from lmmscore.records import Reply
 
+if TYPE_CHECKING:
+    from lmmscore.judges.batches import Mailbox
+
+BATCH_PRICE = 0.5
+"""What a question costs in a batch, as a part of the usual price."""
 _PARAMETERS = ("temperature", "seed", "max_tokens", "reasoning_effort", "image_detail")
 
 
@@ -64,8 +73,10 @@ class OpenAIJudge(JudgeBase):
     def __init__(
         self, address: Address, options: JudgeOptions, *, clock: Clock, rng: random.Random
     ) -> None:
+        self._address = address
+        self._options = options
         self._name = address.name
-        self._parameters = _parameters(options)
+        self._parameters = parameters_of(options)
         self._client = ApiClient(address, options, clock=clock, rng=rng)
         self._pictures = EncodedPictures()
         messages = RenderedMessages(chat_renderer(options.image_detail), self._pictures)
@@ -116,6 +127,45 @@ class OpenAIJudge(JudgeBase):
                 return reply
         return await self._chat[replica].ask(conversation)
 
+    @property
+    def batch_url(self) -> str:
+        """The address a question in a batch is meant for."""
+        return "/v1/responses" if self._options.api == "responses" else "/v1/chat/completions"
+
+    async def batch_body(self, conversation: Conversation) -> bytes:
+        """Return a question, its whole history included, as the body of a request."""
+        replica = next(iter(self._client.replicas))
+        if self._options.api == "responses":
+            body = await ResponsesRoute(
+                self._address, self._options, self._client, replica, self._pictures
+            ).whole_body(conversation)
+        else:
+            body = await self._chat[replica].body(conversation)
+        return b"".join(body.parts)
+
+    def batch_reply(self, body: Mapping[str, Any]) -> Reply:
+        """Read an answer of a batch, at the price of batches. Raises JudgeError where there is none."""
+        read = responses_reply if self._options.api == "responses" else chat_reply
+        try:
+            reply = read(with_texts(dict(body), self._client.hide), {})
+        except Malformed as error:
+            raise JudgeUnavailable(f"an answer without a reply: {error}") from error
+        prices = self._options.prices
+        counted = cost_usd(prices, reply.usage) if prices else None
+        if counted is None:
+            return reply
+        return replace(reply, cost_usd=counted * BATCH_PRICE)
+
+    def batch_mailbox(self) -> Mailbox:
+        """Return where the provider takes batches."""
+        from openai import AsyncOpenAI
+
+        from lmmscore.judges.batches import ApiMailbox
+
+        replica = next(iter(self._client.replicas))
+        client = AsyncOpenAI(api_key=replica.key.secret, base_url=replica.endpoint.masked_url)
+        return ApiMailbox(client)
+
     def keep(self, spending: Spending) -> None:
         """Count what a run has spent before, and write down what it spends."""
         self._client.till.keep(spending)
@@ -153,6 +203,16 @@ class ChatRoute:
 
     async def ask(self, conversation: Conversation) -> Reply:
         """Answer the last message."""
+        body, fields = await self._request(conversation)
+        question = ApiQuestion("/chat/completions", body, chat_reply, fields, parse=chat_data)
+        return await self._client.ask(self._replica, conversation, question)
+
+    async def body(self, conversation: Conversation) -> Body:
+        """Return the body of a question, as it also travels in a batch."""
+        body, _ = await self._request(conversation)
+        return body
+
+    async def _request(self, conversation: Conversation) -> tuple[Body, dict[str, Any]]:
         head, fields = self._head, self._fields
         if self._names_cache:
             # Sends the turns of one session to the same cache; the answers do not depend on it.
@@ -162,11 +222,11 @@ class ChatRoute:
             held = {"name": "reply", "strict": True, "schema": schema}
             fields = {**fields, "response_format": {"type": "json_schema", "json_schema": held}}
         body = chat_body({**head, **fields}, await self._messages.elements(conversation))
-        outgoing = Outgoing("/chat/completions", body, chat_reply, fields, parse=chat_data)
-        return await self._client.ask(self._replica, conversation, outgoing)
+        return body, fields
 
 
-def _parameters(options: JudgeOptions) -> dict[str, Any]:
+def parameters_of(options: JudgeOptions) -> dict[str, Any]:
+    """Return what changes the answers, as it stands in every key."""
     given = {name: getattr(options, name) for name in _PARAMETERS}
     given = {name: value for name, value in given.items() if value is not None}
     if options.temperature is not None:

@@ -17,8 +17,9 @@ from weakref import WeakKeyDictionary
 from lmmscore.conversation import Conversation, Message
 from lmmscore.errors import AddressNotFound, JudgeFileError, StateLost
 from lmmscore.images import Picture
-from lmmscore.judges.client import ApiClient, Outgoing, Replica
+from lmmscore.judges.client import ApiClient, ApiQuestion, Replica
 from lmmscore.judges.config import Address, JudgeOptions
+from lmmscore.judges.http import Body
 from lmmscore.judges.openai_wire import EncodedPictures, body_with, dumps, responses_reply
 from lmmscore.records import Reply
 
@@ -81,8 +82,8 @@ class ResponsesRoute:
             return reply
 
         relies = state is not None or self._shown.names_files(conversation)
-        outgoing = Outgoing("/responses", body, read, fields, relies)
-        reply = await self._client.ask(self._replica, conversation, outgoing)
+        question = ApiQuestion("/responses", body, read, fields, relies)
+        reply = await self._client.ask(self._replica, conversation, question)
         answer = seen[-1] if seen else {}
         if state is not None and seen and answer.get("previous_response_id") != state:
             # It may have answered without what came before: that is no answer to the conversation.
@@ -93,6 +94,11 @@ class ResponsesRoute:
         if answer.get("id"):
             self._keep(conversation.hear(reply.text or reply.refusal).digest, str(answer["id"]))
         return reply
+
+    async def whole_body(self, conversation: Conversation) -> Body:
+        """Return a question with all that was said before, as it travels in a batch."""
+        elements = await self._shown.elements(conversation, None)
+        return body_with("input", self._fields_for(conversation), elements)
 
     def _fields_for(self, conversation: Conversation) -> dict[str, Any]:
         message = conversation.message

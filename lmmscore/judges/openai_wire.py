@@ -350,7 +350,7 @@ def _events(content: bytes) -> list[bytes]:
 
 def _chunk(data: bytes) -> dict[str, Any]:
     try:
-        chunk = tolerant_json(data)
+        chunk = tolerant_json(data, sound=False)
     except ValueError:
         raise Malformed("a part of the stream is not JSON") from None
     if not isinstance(chunk, dict):

@@ -58,6 +58,19 @@ class Recorded:
                 raise under_way.failure
         return recorded
 
+    @property
+    def ledger(self) -> Ledger:
+        """Where every reply is written down."""
+        return self._ledger.ledger
+
+    def recall(self, conversation: Conversation, repeat: int) -> Heard | None:
+        """Return the reply that is on record, if there is one. Asks no one."""
+        key = key_of(self.asker, conversation, repeat)
+        heard = self._ledger.find(key, conversation, repeat)
+        if heard is None and self._also is not None:
+            heard = self._also.find(key, conversation, repeat)
+        return heard
+
     def last_repeat(self) -> int:
         """Return the highest repeat that this judge has answered, whatever was asked; 0 where none."""
         return self._ledger.last_repeat()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import subprocess
 import tomllib
@@ -111,3 +112,13 @@ def test_every_decision_is_in_the_index() -> None:
         status = re.fullmatch(r"accepted(?:, see (\d{4}))?|superseded by (\d{4})", row[4])
         assert status, f"{row[1]}: an unknown status: {row[4]}"
         assert set(status.groups()) - {None} <= set(numbers)
+
+
+def test_what_the_python_page_documents_exists() -> None:
+    """docs/api.md names functions and classes by their module; a moved one would break the site."""
+    page = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    named = re.findall(r"^::: (\S+)$", page, re.MULTILINE)
+    assert named
+    for path in named:
+        module, _, name = path.rpartition(".")
+        assert hasattr(importlib.import_module(module), name), path

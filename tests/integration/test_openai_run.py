@@ -125,7 +125,7 @@ def test_the_forecast_is_what_then_happens(bench: Path, tmp_path: Path, api: str
             items=items,
             judge_options={"api": api},
         )
-    assert made.sessions == 6 and len(made.pictures) == 6 * 4
+    assert made.sessions == 6 and made.pictures == 6 * 4
     asked = [one for one in server.served if one.path != "/v1/files"]
     # The first two questions are the same for all six items, and asked once.
     assert made.calls == len(asked) == 2 + 6 * (TURNS - 2)

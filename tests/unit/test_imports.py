@@ -10,12 +10,58 @@ import lmmscore
 
 PACKAGE = Path(lmmscore.__file__).parent
 
-ORDER = """
-errors registry sqlite claims arguments records csvsafe whiskers images templates scales yaml_files
-resources tables picture_files benchmark check dialog transcripts conversation ledger parsing
-justifications session plan scores factorcolumns ratings scorelayouts scorefiles leaderboard run_folder
-run_writer judges execution anchors importers replaying agreement forecast request report results api cli
-""".split()
+ORDER = [
+    "errors",
+    "registry",
+    "sqlite",
+    "claims",
+    "arguments",
+    "records",
+    "csvsafe",
+    "whiskers",
+    "images",
+    "templates",
+    "scales",
+    "rules",
+    "yaml_files",
+    "resources",
+    "tables",
+    "picture_files",
+    "benchmark",
+    "check",
+    "dialog",
+    "conversation",
+    "ledger",
+    "ledger_files",
+    "transcripts",
+    "parsing",
+    "justifications",
+    "session",
+    "plan",
+    "scores",
+    "stats",
+    "factorcolumns",
+    "ratings",
+    "scorelayouts",
+    "scorefiles",
+    "leaderboard",
+    "run_folder",
+    "run_writer",
+    "publish",
+    "judges",
+    "execution",
+    "forecast",
+    "anchors",
+    "importers",
+    "replaying",
+    "agreement",
+    "request",
+    "report",
+    "results",
+    "web",
+    "api",
+    "cli",
+]
 """Later ones may import earlier ones, never the reverse. A package counts as one."""
 
 ONLY_IN = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -399,13 +400,13 @@ def _bump_line(
     ]
     if not places:
         return
-    path = " ".join(f"{x},{y:g}" for x, y, _ in places)
-    first, last = places[0][2], places[-1][2]
-    kind = "up" if last < first else "down" if last > first else "same"
     words = f"{method}: rank {' → '.join(str(rank) for _, _, rank in places)}"
-    yield svg("polyline", svg("title", words), class_=f"bump {kind}", points=path)
+    for (x0, y0, before), (x1, y1, after) in pairwise(places):
+        kind = "up" if after < before else "down" if after > before else "same"
+        line = svg("title", words)
+        yield svg("line", line, class_=f"bump {kind}", x1=x0, y1=y0, x2=x1, y2=y1)
     for x, y, rank in places:
-        yield svg("circle", class_=f"bump {kind}", cx=x, cy=y, r=9)
+        yield svg("circle", class_="bump same", cx=x, cy=y, r=9)
         yield svg("text", str(rank), class_="rank", x=x, y=y + 3.5, text_anchor="middle")
     (x0, y0, _), (x1, y1, _) = places[0], places[-1]
     yield svg("text", method, class_="name", x=x0 - 14, y=y0 + 4, text_anchor="end")
