@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from lmmscore.benchmark import Benchmark, Problem
 from lmmscore.errors import ImageProblem
 from lmmscore.images import IMAGE_SUFFIXES, SUFFIXES, Header, load_rgb, read_header
@@ -17,6 +20,12 @@ from lmmscore.records import Item
 
 ASPECT_TOLERANCE = 0.02
 """Relative difference of width over height beyond which an edit has another frame than its source."""
+
+BORDER = 0.01
+"""Share of a side that a strip of one colour must take to count as a border."""
+
+SAME_COLOUR = 6
+"""How far, of 255, the pixels of a border may be from its mean."""
 
 _MOST_FOLDERS = 20
 
@@ -122,17 +131,19 @@ def _item_problems(item: Item) -> list[Problem]:
     named = dict(item.images) | {f"edit of {method}": path for method, path in item.edits.items()}
     problems: list[Problem] = []
     headers: dict[str, Header] = {}
+    bordered: dict[str, bool] = {}
     for what, path in named.items():
         place = f"item {item.id!r}, {what}"
         try:
             headers[what] = read_header(path)
-            load_rgb(path)
+            bordered[what] = has_border(np.asarray(load_rgb(path)))
         except ImageProblem as error:
             kind = "unreadable-image" if path.exists() else "missing-image"
             problems.append(Problem(place, kind, str(error)))
             continue
         problems.extend(_of_file(place, path, headers[what]))
     problems.extend(_frames_that_differ(item, headers))
+    problems.extend(_borders_added(item, bordered))
     problems.extend(_identical_edits(item))
     if not item.edits:
         says = "no method has an edit of it; every method will be recorded as missing here"
@@ -166,6 +177,39 @@ def _frames_that_differ(item: Item, headers: dict[str, Header]) -> Iterator[Prob
                 "on purpose"
             )
             yield Problem(f"item {item.id!r}, {what}", "aspect-ratio", says, level="warning")
+        elif (header.width, header.height) != (source.width, source.height):
+            says = (
+                f"size {header.width}×{header.height} where the source has "
+                f"{source.width}×{source.height}; a judge may take sharpness for quality: resize it"
+            )
+            yield Problem(f"item {item.id!r}, {what}", "size", says, level="warning")
+
+
+def _borders_added(item: Item, bordered: dict[str, bool]) -> Iterator[Problem]:
+    if bordered.get("source", True):
+        return
+    for what, found in bordered.items():
+        if found and what.startswith("edit of "):
+            says = (
+                "a border that the source lacks; a judge may see it as a fault, or a frame: crop it"
+            )
+            yield Problem(f"item {item.id!r}, {what}", "border", says, level="warning")
+
+
+def has_border(picture: NDArray[np.uint8]) -> bool:
+    """Tell whether a strip of one colour runs along all four sides, or along two opposite ones."""
+    sides = (picture, picture[::-1], picture.swapaxes(0, 1), picture.swapaxes(0, 1)[::-1])
+    top, bottom, left, right = (_edge_is_flat(side) for side in sides)
+    return (top and bottom) or (left and right)
+
+
+def _edge_is_flat(picture: NDArray[np.uint8]) -> bool:
+    rows = max(2, round(picture.shape[0] * BORDER))
+    strip = picture[:rows].reshape(-1, picture.shape[-1]).astype(np.int16)
+    inside = picture[: 4 * rows].reshape(-1, picture.shape[-1]).astype(np.int16)
+    flat = np.abs(strip - strip.mean(axis=0)).max() <= SAME_COLOUR
+    # A plain wall or sky is no border: that ends where the picture begins.
+    return bool(flat and np.abs(inside - strip.mean(axis=0)).max() > SAME_COLOUR)
 
 
 def _identical_edits(item: Item) -> Iterator[Problem]:

@@ -1,4 +1,4 @@
-"""Tables as people keep them: CSV, TSV, Excel, JSON and JSON lines, read as rows without guessing at types.
+"""Tables as people keep them: CSV, TSV, Excel, JSON, JSON lines and Parquet, as rows without types.
 
 Cells stay as written: "007" and "NA" are ids, not a number and a hole. Only `number` says what a cell is worth.
 """
@@ -11,14 +11,14 @@ import json
 import math
 import re
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lmmscore.errors import FileProblem, nearest
 
-SUFFIXES = (".csv", ".tsv", ".txt", ".xlsx", ".jsonl", ".ndjson", ".json")
+SUFFIXES = (".csv", ".tsv", ".txt", ".xlsx", ".jsonl", ".ndjson", ".json", ".parquet")
 NOTHING = {"", "na", "n/a", "nan", "none", "null", "-", "–"}
 """What people write in the cell of a number that is not there."""
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+", re.ASCII)
@@ -76,7 +76,7 @@ def read_tables(path: Path, sheet: str = "") -> list[Table]:
     try:
         if suffix == ".xlsx":
             return _read_excel(path, sheet)
-        return [_read_json(path) if "json" in suffix or suffix == ".ndjson" else _read_text(path)]
+        return [_READERS.get(suffix, _read_text)(path)]
     except UnicodeDecodeError as error:
         raise FileProblem(f"{path}: not UTF-8 (byte {error.start}); save it as UTF-8") from error
     except (OSError, csv.Error, RecursionError) as error:
@@ -174,6 +174,30 @@ def _read_json(path: Path) -> Table:
     return Table(str(path), columns, rows, tuple(line for line, _ in numbered))
 
 
+def _read_parquet(path: Path) -> Table:
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise FileProblem(
+            f"{path}: reading Parquet needs pyarrow; pip install 'lmmscore[parquet]'"
+        ) from error
+    try:
+        rows = tuple(pyarrow.parquet.read_table(path).to_pylist())
+    except pyarrow.ArrowException as error:
+        raise FileProblem(f"{path}: not a Parquet file ({error}); write it again") from error
+    if not rows:
+        raise FileProblem(f"{path}: no rows in it")
+    return Table(str(path), tuple(rows[0]), rows, tuple(range(1, len(rows) + 1)))
+
+
+_READERS = {
+    ".json": _read_json,
+    ".jsonl": _read_json,
+    ".ndjson": _read_json,
+    ".parquet": _read_parquet,
+}
+
+
 def _json_lines(path: Path, text: str) -> list[tuple[int, Any]]:
     found = []
     for line, piece in enumerate(text.split("\n"), 1):
@@ -228,3 +252,66 @@ def is_number(cell: Any) -> bool:
         return number(cell) is not None
     except ValueError:
         return False
+
+
+def number_list(cell: Any) -> list[float] | None:
+    """Return the numbers of a cell that is a list, or is written as one: [0.5, 1]; None for others.
+
+    Raises ValueError for a list that holds anything but numbers.
+    """
+    if isinstance(cell, str):
+        plain = cell.strip()
+        if not (plain.startswith("[") and plain.endswith("]")):
+            return None
+        cell = [part.strip() for part in plain[1:-1].split(",")]
+    if not isinstance(cell, list | tuple):
+        return None
+    found = []
+    for part in cell:
+        value = number(part)
+        if value is None:
+            raise ValueError(f"{cell!r} holds something that is not a number")
+        found.append(value)
+    return found
+
+
+NOT_SCORES = frozenset(
+    "seed time time_s seconds duration latency runtime cost price tokens id index size width height "
+    "steps position order repeat rater annotator worker participant".split()
+)
+"""Columns of numbers that nobody means as a score."""
+
+PROSE = frozenset(
+    "comment comments note notes remark remarks reason justification explanation instruction "
+    "prompt caption".split()
+)
+"""Columns of text, in which a lone number is still text."""
+
+
+def factor_columns(
+    table: Table, taken: Collection[str | None], places: Sequence[int], notes: list[str]
+) -> list[str]:
+    """Return the columns that hold scores: those with a number in them. Doubtful ones are noted.
+
+    A column with some cells that are no numbers is a factor too: its missing scores must show, not
+    make it vanish.
+    """
+    found = []
+    for name in table.columns:
+        if name in taken:
+            continue
+        cells = [table.plain(table.rows[place][name]) for place in places]
+        numbers = sum(map(is_number, cells))
+        said = [cell for cell in cells if text(cell).lower() not in NOTHING]
+        plain = name.strip().lower()
+        if not said:
+            notes.append(f"{table.where}: column {name} is empty and is left out")
+        elif numbers and _no_score(plain):
+            notes.append(f"{table.where}: column {name} is left out; by its name it is no score")
+        elif numbers == len(said) or (numbers and plain not in PROSE):
+            found.append(name)
+    return found
+
+
+def _no_score(name: str) -> bool:
+    return name in NOT_SCORES or name.endswith("_id") or name.startswith("unnamed:")

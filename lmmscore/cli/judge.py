@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lmmscore.cli.judge_probe import command as probe_command
 from lmmscore.cli.options import json_flag, judge_options, take_judge_options
 
 if TYPE_CHECKING:
@@ -141,3 +142,6 @@ def _look(spec: str, options: JudgeOptions, told: _Told) -> None:
     # findings say it too.
     logging.getLogger("lmmscore").addHandler(logging.NullHandler())
     asyncio.run(check_up(lambda given: make(spec, options=given), options, random.Random(), told))
+
+
+command.add_command(probe_command)

@@ -18,16 +18,17 @@ from lmmscore.cli.options import (
     plot_options,
     table_format,
 )
+from lmmscore.cli.panel import panel_options
 from lmmscore.cli.terminal import Screen, put, screen
 
 if TYPE_CHECKING:
     from lmmscore.cli.inputs import Source
     from lmmscore.leaderboard import Leaderboard
-    from lmmscore.leaderboard.against import TaskAgainst
-    from lmmscore.leaderboard.extras import Extras
+    from lmmscore.leaderboard.compare import TaskAgainst
+    from lmmscore.leaderboard.diagnostics import Extras
     from lmmscore.report.grids import DisplayNames, Grid
 
-SECTIONS = ("differences", "wins", "position", "repeats", "sensitivity", "habits")
+SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivity", "habits")
 
 
 @click.command(
@@ -127,11 +128,12 @@ SECTIONS = ("differences", "wins", "position", "repeats", "sensitivity", "habits
     type=click.IntRange(0),
     default=10_000,
     show_default=True,
-    help="Bootstrap draws.",
+    help="Sign patterns drawn in tests, at least; 0 for no tests and intervals.",
 )
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of those draws."
 )
+@panel_options
 def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> None:
     """Rank the methods of a run, for each task category and over all of them.
 
@@ -140,13 +142,21 @@ def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> 
     """
     from lmmscore.cli.grouping import grouped, plain_groups
     from lmmscore.cli.inputs import open_sources
+    from lmmscore.cli.panel import corrected, panel_of
 
     form = "json" if as_json else form
-    source = _pooled(open_sources(runs), anyway=options["anyway"])
+    sources = open_sources(runs)
+    options["members"] = panel_of(sources, options) if options["panel"] else None
+    if options["members"] is not None:
+        source = options["members"].source
+    else:
+        source = _pooled(sources, anyway=options["anyway"])
     if options["by"] is not None and plain_groups(options["by"]):
         put(grouped(source, form, options, _scales(source, options)), options["out"])
         return
-    board = _board(source, options)
+    board = corrected(source, options) if options["corrected"] else _board(source, options)
+    if options["members"] is not None:
+        board = replace(board, notes=(*options["members"].notes, *board.notes))
     _write(board, source, form, options)
     if options["plots"] is not None:
         _write_plots(board, source, options)
@@ -248,6 +258,7 @@ def _board(source: Source, options: dict[str, Any]) -> Leaderboard:
         caution=source.caution,
         resamples=options["resamples"],
         seed=options["seed"],
+        holm=options["holm"],
     )
     wanted = [t for t in board.tables if options["by"] is None or (t.task is None) == over_all]
     among = tuple(dict.fromkeys(tasks or ())) if over_all else ()
@@ -256,7 +267,7 @@ def _board(source: Source, options: dict[str, Any]) -> Leaderboard:
 
 def _of_tasks(source: Source, options: dict[str, Any]) -> Source:
     """Return the source with only the scores of the tasks named; all of them where none is."""
-    from lmmscore.leaderboard.board import chosen_tasks
+    from lmmscore.leaderboard.ranking import chosen_tasks
 
     if not options["task"]:
         return source
@@ -270,7 +281,11 @@ def _rendered(board: Leaderboard, source: Source, form: str, options: dict[str, 
     matched = [] if options["against"] is None else _against(board, options["against"])
     decimals = options["decimals"]
     if form == "json":
-        more: dict[str, Any] = _extras(board, source, options).as_dict(decimals)
+        more: dict[str, Any] = {}
+        if not options["corrected"]:
+            more = _extras(board, source, options).as_dict(decimals)
+        if options["members"] is not None:
+            more["panel"] = options["members"].as_dict()
         if options["against"] is not None:
             more["against"] = {
                 "table": options["against"],
@@ -279,6 +294,8 @@ def _rendered(board: Leaderboard, source: Source, form: str, options: dict[str, 
         return render(board, "json", decimals=decimals, extra={"run": source.name, **more})
     further = _sections(board, source, options)
     further += _against_grids(matched, options)
+    if options["members"] is not None:
+        further += options["members"].grids(board)
     wide = (options["by"] or "").replace(" ", "") == "task,method"
     columns = [name.strip() for name in (options["columns"] or "").split(",") if name.strip()]
     to_screen = screen() if options["out"] is None else Screen(color=False, width=None)
@@ -297,7 +314,7 @@ def _rendered(board: Leaderboard, source: Source, form: str, options: dict[str, 
 
 
 def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extras:
-    from lmmscore.leaderboard.extras import extras
+    from lmmscore.leaderboard.diagnostics import extras
     from lmmscore.leaderboard.weights import reweigh, weights_of
 
     given = _weights(options)
@@ -323,11 +340,12 @@ def _sections(board: Leaderboard, source: Source, options: dict[str, Any]) -> li
     for table in board.tables:
         found += [grids.difference_grid(table, decimals)] if "differences" in shown else []
         found += [grids.win_grid(table)] if "wins" in shown else []
-    if not shown & {"position", "repeats", "sensitivity", "habits"}:
+    if options["corrected"] or not shown & set(SECTIONS[2:]):
         return found
     behind = _extras(board, source, options)
     found += [grids.position_grid(behind.position, decimals)] if "position" in shown else []
     found += [grids.repeat_grid(behind.repeats, decimals)] if "repeats" in shown else []
+    found += grids.variance_grid(behind.components, decimals) if "variance" in shown else []
     if "sensitivity" in shown and behind.sensitivity:
         found.append(grids.sensitivity_grid(behind.sensitivity))
     asks = bool(source.settings.get("avoid_ties"))
@@ -336,7 +354,7 @@ def _sections(board: Leaderboard, source: Source, options: dict[str, Any]) -> li
 
 
 def _against(board: Leaderboard, name: str) -> list[TaskAgainst]:
-    from lmmscore.leaderboard.against import against
+    from lmmscore.leaderboard.compare import against
     from lmmscore.leaderboard.published import find_published, load_published
 
     return against(board, load_published(find_published(name)))

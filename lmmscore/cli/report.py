@@ -83,9 +83,9 @@ if TYPE_CHECKING:
 @click.option(
     "--resamples",
     type=click.IntRange(100),
-    default=2_000,
+    default=9_999,
     show_default=True,
-    help="Bootstrap draws for the agreement with raters.",
+    help="Random draws of tests of the agreement with raters.",
 )
 def command(runs: tuple[str, ...], out: Path | None, **options: Any) -> None:
     """Write one HTML page about one or several runs.

@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from lmmscore.errors import LmmscoreError, nearest
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from lmmscore.stats.arrays import Floats, Ints
 
 _NEEDED = ("item", "task", "method", "factor", "score")
 

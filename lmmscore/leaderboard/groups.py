@@ -10,10 +10,16 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.errors import LmmscoreError, nearest
-from lmmscore.leaderboard.board import chosen_factors, chosen_tasks, scale_ends
+from lmmscore.leaderboard.board import rounded
 from lmmscore.leaderboard.cube import Cube, tabulate
-from lmmscore.leaderboard.ranking import Missing, Scales, spread
-from lmmscore.leaderboard.tables import rounded
+from lmmscore.leaderboard.ranking import (
+    Missing,
+    Scales,
+    chosen_factors,
+    chosen_tasks,
+    scale_ends,
+    spread,
+)
 
 KEYS = ("task", "method", "factor", "item")
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lmmscore.leaderboard.tables import Leaderboard, Row, Table
+from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard
 from lmmscore.records import OVERALL
 from lmmscore.report.grids import HEADINGS, NONE, Cell, Grid, marks, number, percent, plain, span
 
 
-def table_grid(table: Table, *, decimals: int) -> Grid:
+def table_grid(table: BoardTable, *, decimals: int) -> Grid:
     """Return one table: rank, method, mean and all that says how sure it is, then the factors."""
     holes = any(row.rank_range for row in table.rows)
-    keys = ["rank", "method", "mean", "std", "n", "coverage", "mean_interval", "rank_interval"]
+    common = any(row.common_mean is not None for row in table.rows)
+    keys = ["rank", "method", "mean", *(["common_mean"] if common else [])]
+    keys += ["std", "n", "coverage", "mean_interval", "rank_interval"]
     keys += [*(["rank_range"] if holes else []), "group", *_factors(table)]
     columns = [HEADINGS.get(key, key) for key in keys]
     means = marks([row.mean for row in table.rows])
@@ -24,6 +26,7 @@ def table_grid(table: Table, *, decimals: int) -> Grid:
         cells = [
             *_lead(row),
             Cell(number(row.mean, decimals), means[k]),
+            *(plain(number(row.common_mean, decimals)) if common else ()),
             *_certainty(row, decimals, holes),
         ]
         cells += [
@@ -43,22 +46,22 @@ def table_grid(table: Table, *, decimals: int) -> Grid:
     )
 
 
-def title(table: Table) -> str:
+def title(table: BoardTable) -> str:
     """Return the heading of a table."""
     everywhere = ", ".join(table.among) or "All task categories"
     place = everywhere if table.task is None else table.task
     return place if table.factor == OVERALL else f"{place}: {table.factor}"
 
 
-def _factors(table: Table) -> list[str]:
+def _factors(table: BoardTable) -> list[str]:
     return list(table.rows[0].factors) if table.rows else []
 
 
-def _lead(row: Row) -> tuple[Cell, ...]:
+def _lead(row: BoardRow) -> tuple[Cell, ...]:
     return plain(NONE if row.rank is None else str(row.rank), row.method)
 
 
-def _certainty(row: Row, decimals: int, holes: bool) -> tuple[Cell, ...]:
+def _certainty(row: BoardRow, decimals: int, holes: bool) -> tuple[Cell, ...]:
     allowed = (span(row.rank_range, 0),) if holes else ()
     return plain(
         number(row.std, decimals),
@@ -71,7 +74,7 @@ def _certainty(row: Row, decimals: int, holes: bool) -> tuple[Cell, ...]:
     )
 
 
-def wide_grid(tables: Sequence[Table], *, decimals: int) -> Grid:
+def wide_grid(tables: Sequence[BoardTable], *, decimals: int) -> Grid:
     """Return all task categories side by side, as surveys print them: a group of columns for each."""
     methods = _by_standing(tables)
     columns, groups, blocks = ["Method"], [("", 1)], []
@@ -96,7 +99,7 @@ def wide_grid(tables: Sequence[Table], *, decimals: int) -> Grid:
     )
 
 
-def _by_standing(tables: Sequence[Table]) -> list[str]:
+def _by_standing(tables: Sequence[BoardTable]) -> list[str]:
     """Return the methods, best first in the table over all categories if there is one, else by name."""
     whole = [table for table in tables if table.task is None]
     if whole:
@@ -104,7 +107,7 @@ def _by_standing(tables: Sequence[Table]) -> list[str]:
     return sorted({row.method for table in tables for row in table.rows})
 
 
-def _block(table: Table, methods: Sequence[str], decimals: int) -> list[tuple[Cell, Cell]]:
+def _block(table: BoardTable, methods: Sequence[str], decimals: int) -> list[tuple[Cell, Cell]]:
     rows = {row.method: row for row in table.rows}
     found = [rows.get(method) for method in methods]
     flags = marks([row.mean if row else None for row in found])

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from lmmscore.agreement import Agreement, correlation
-from lmmscore.agreement.arrays import Floats
-from lmmscore.agreement.pairing import EDIT, Paired
+from lmmscore.agreement import Agreement
+from lmmscore.agreement.align import EDIT, Paired
 from lmmscore.errors import FileProblem, LmmscoreError
+from lmmscore.leaderboard.board import BoardTable, Leaderboard
 from lmmscore.leaderboard.compare import Comparison
-from lmmscore.leaderboard.tables import Leaderboard, Table
 from lmmscore.report.leaderboard import title_of
+from lmmscore.stats import correlation
+from lmmscore.stats.arrays import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -161,7 +162,7 @@ def board_drawings(board: Leaderboard, titles: Mapping[str, str] | None = None) 
     for table in board.tables:
         place = title_of(table).lower()
 
-        def draw(width: float, table: Table = table) -> MplFigure:
+        def draw(width: float, table: BoardTable = table) -> MplFigure:
             return forest(table, width)
 
         drawings.append(Drawing(f"forest-{place}", draw))
@@ -176,7 +177,7 @@ def board_drawings(board: Leaderboard, titles: Mapping[str, str] | None = None) 
     return drawings
 
 
-def forest(table: Table, width_in: float) -> MplFigure:
+def forest(table: BoardTable, width_in: float) -> MplFigure:
     """Return means with their intervals, best first, and the rank interval of each method."""
     rows = [row for row in table.rows if row.mean is not None]
     figure = _new(width_in, 0.75 + 0.22 * len(rows))
@@ -212,7 +213,7 @@ def _interval(ends: tuple[int, int]) -> str:
     return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]}–{ends[1]}"
 
 
-def factor_means(table: Table, titles: Mapping[str, str], width_in: float) -> MplFigure:
+def factor_means(table: BoardTable, titles: Mapping[str, str], width_in: float) -> MplFigure:
     """Return the mean of every method on every factor."""
     factors = list(table.rows[0].factors)
     values = [[row.factors.get(factor) for factor in factors] for row in table.rows]
@@ -220,7 +221,7 @@ def factor_means(table: Table, titles: Mapping[str, str], width_in: float) -> Mp
     return _means_map(values, [row.method for row in table.rows], names, width_in)
 
 
-def task_means(whole: Table, tables: Sequence[Table], width_in: float) -> MplFigure:
+def task_means(whole: BoardTable, tables: Sequence[BoardTable], width_in: float) -> MplFigure:
     """Return the mean of every method in every task category."""
     methods = [row.method for row in whole.rows]
     by_task = [{row.method: row.mean for row in table.rows} for table in tables]

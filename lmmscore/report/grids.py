@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from lmmscore.leaderboard.resampling import TIE
+from lmmscore.stats.arrays import SAME
 
 NONE = "–"
 """What a figure that does not exist is printed as: never 0, never nan."""
@@ -16,6 +16,7 @@ HEADINGS = {
     "rank": "Rank",
     "method": "Method",
     "mean": "Mean",
+    "common_mean": "Common mean",
     "std": "Std",
     "n": "n",
     "coverage": "Coverage",
@@ -158,7 +159,7 @@ def marks(values: Sequence[float | None]) -> list[Mark]:
         return [""] * len(values)
 
     best = known[0]
-    lower = [value for value in known if best - value > TIE]
+    lower = [value for value in known if best - value > SAME]
     if not lower:
         return [""] * len(values)
     return [_mark(value, best, lower[0]) for value in values]
@@ -167,9 +168,9 @@ def marks(values: Sequence[float | None]) -> list[Mark]:
 def _mark(value: float | None, best: float, second: float) -> Mark:
     if value is None:
         return ""
-    if abs(best - value) <= TIE:
+    if abs(best - value) <= SAME:
         return "best"
-    return "second" if abs(second - value) <= TIE else ""
+    return "second" if abs(second - value) <= SAME else ""
 
 
 def plain(*texts: str) -> tuple[Cell, ...]:

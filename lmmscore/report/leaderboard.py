@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from lmmscore.errors import LmmscoreError, nearest
+from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard, flat, rounded
 from lmmscore.leaderboard.differences import Differences
 from lmmscore.leaderboard.groups import Groups
-from lmmscore.leaderboard.tables import Leaderboard, Row, Table, flat, rounded
 from lmmscore.records import OVERALL
 from lmmscore.report.board_grids import board_grids, table_grid
 from lmmscore.report.formats import TableDocument, TableLayout, write
@@ -119,7 +119,7 @@ def board_document(
     )
 
 
-def shown_tables(board: Leaderboard) -> tuple[Table, ...]:
+def shown_tables(board: Leaderboard) -> tuple[BoardTable, ...]:
     """Return the tables to be read: of one task category, the table over all would repeat it."""
     tasks = {table.task for table in board.tables if table.task is not None}
     if len(tasks) != 1:
@@ -132,7 +132,7 @@ def with_names(board: Leaderboard, names: DisplayNames) -> Leaderboard:
     return replace(board, tables=tuple(_renamed(table, names) for table in board.tables))
 
 
-def _renamed(table: Table, names: DisplayNames) -> Table:
+def _renamed(table: BoardTable, names: DisplayNames) -> BoardTable:
     rows = [replace(row, method=names.method(row.method)) for row in table.rows]
     tests = table.differences
     if tests is not None:
@@ -147,7 +147,7 @@ def _renamed(table: Table, names: DisplayNames) -> Table:
     return replace(table, task=task, among=among, rows=tuple(rows), differences=tests)
 
 
-def title_of(table: Table) -> str:
+def title_of(table: BoardTable) -> str:
     """Return the heading of a table: its task category and its factor."""
     place = ", ".join(table.among) or "All task categories" if table.task is None else table.task
     return place if table.factor == OVERALL else f"{place}: {table.factor}"
@@ -163,7 +163,7 @@ def label(title: str) -> str:
     return "tab:" + (re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "leaderboard")
 
 
-def _rule(table: Table, view: BoardView) -> str:
+def _rule(table: BoardTable, view: BoardView) -> str:
     """Return how the means were made; without what a compact table does not show."""
     parts = table.rule.split("; ") if table.rule else []
     if view.style == "compact":
@@ -179,7 +179,7 @@ def _rounded(record: Mapping[str, Any], decimals: int | None) -> dict[str, Any]:
     }
 
 
-def _grid(table: Table, view: BoardView) -> Grid:
+def _grid(table: BoardTable, view: BoardView) -> Grid:
     if view.style == "compact" and not view.columns:
         grid = compact_grid(table, view.places)
     else:
@@ -205,7 +205,7 @@ def _chosen(grid: Grid, columns: Sequence[str]) -> Grid:
     return replace(grid.select([grid.keys.index(name) for name in columns]), spare=frozenset())
 
 
-def compact_grid(table: Table, decimals: int) -> Grid:
+def compact_grid(table: BoardTable, decimals: int) -> Grid:
     """Return what a paper prints: method, mean ± half its interval, rank interval, group."""
     flags = marks([row.mean for row in table.rows])
     grouped = any(row.group for row in table.rows)
@@ -233,14 +233,14 @@ def compact_grid(table: Table, decimals: int) -> Grid:
     )
 
 
-def _with_margin(row: Row, decimals: int) -> str:
+def _with_margin(row: BoardRow, decimals: int) -> str:
     if row.mean is None or row.mean_interval is None:
         return number(row.mean, decimals)
     low, high = row.mean_interval
     return f"{number(row.mean, decimals)} ± {number((high - low) / 2, decimals)}"
 
 
-def _rank_words(row: Row) -> str:
+def _rank_words(row: BoardRow) -> str:
     if row.rank is None:
         return NONE
     if row.rank_interval is None:
@@ -249,7 +249,7 @@ def _rank_words(row: Row) -> str:
     return f"{row.rank} ({low})" if low == high else f"{row.rank} ({low}–{high})"
 
 
-def verdict(table: Table) -> str:
+def verdict(table: BoardTable) -> str:
     """Return in one sentence who is first, and over whom that is significant."""
     ranked = [row for row in table.rows if row.rank is not None]
     if not ranked:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import lmmscore
 from lmmscore.cli import lmmscore as program
 from lmmscore.errors import FileProblem
-from lmmscore.leaderboard.tables import Row
+from lmmscore.leaderboard import BoardRow as Row
 from lmmscore.report.conversation import Piece
 from lmmscore.report.page import PageOptions, write_page
 from lmmscore.report.page.charts import (

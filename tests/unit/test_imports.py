@@ -40,7 +40,6 @@ ORDER = [
     "plan",
     "scores",
     "stats",
-    "factorcolumns",
     "ratings",
     "scorelayouts",
     "scorefiles",
@@ -60,6 +59,7 @@ ORDER = [
     "results",
     "web",
     "api",
+    "probe",
     "cli",
 ]
 """Later ones may import earlier ones, never the reverse. A package counts as one."""

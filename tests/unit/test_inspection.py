@@ -73,12 +73,13 @@ def test_a_file_of_another_type_than_its_name_is_reported(tmp_path: Path) -> Non
 
 
 def test_another_aspect_ratio_is_reported(tmp_path: Path) -> None:
-    """An edit with another frame than its source is found; a mere rescaling is none."""
+    """An edit with another frame than its source is found, and one of another size."""
     picture(tmp_path / "s.png", size=(32, 24))
     picture(tmp_path / "wide.png", size=(64, 24))
     picture(tmp_path / "large.png", size=(64, 48))
     problems = bench(tmp_path, {"wide": "wide.png", "large": "large.png"})
-    assert [(p.kind, "wide" in p.place) for p in problems] == [("aspect-ratio", True)]
+    found = [(p.kind, "wide" in p.place, p.level) for p in problems]
+    assert found == [("aspect-ratio", True, "warning"), ("size", False, "warning")]
 
 
 def test_byte_identical_edits_are_reported(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup, escape
 
-from lmmscore.leaderboard.tables import Row
+from lmmscore.leaderboard.board import BoardRow
 from lmmscore.report.grids import NONE, number
 
 BAR_WIDTH = 220
@@ -84,7 +84,7 @@ def axis_over(values: Iterable[float], start: float, end: float, margin: float =
 # The leaderboard's own drawings
 
 
-def means_axis(rows: Sequence[Row]) -> Axis:
+def means_axis(rows: Sequence[BoardRow]) -> Axis:
     """Return the axis on which all means of a table and their intervals find room."""
     ends = [end for row in rows for end in (row.mean_interval or ())]
     means = [row.mean for row in rows if row.mean is not None]
@@ -105,7 +105,7 @@ def axis_head(axis: Axis) -> Markup:
     )
 
 
-def interval_bar(row: Row, axis: Axis, described: str) -> Markup:
+def interval_bar(row: BoardRow, axis: Axis, described: str) -> Markup:
     """Return a mean as a dot on its interval: one line of a forest plot."""
     parts = [svg("line", class_="guide", x1=x, x2=x, y1=0, y2=24) for x, _ in axis.ticks(5)]
     if row.mean_interval is not None:
@@ -129,7 +129,7 @@ def interval_bar(row: Row, axis: Axis, described: str) -> Markup:
     )
 
 
-def rank_strip(row: Row, methods: int, described: str) -> Markup:
+def rank_strip(row: BoardRow, methods: int, described: str) -> Markup:
     """Return a row of places: a dot where the method stands, a band over the ranks it may have."""
     slot = min(15.0, STRIP_WIDTH / methods)
     width = round(slot * methods, 1)

@@ -18,7 +18,7 @@ from lmmscore.leaderboard import Leaderboard
 from lmmscore.leaderboard.compare import Comparison, compare
 from lmmscore.records import OVERALL
 from lmmscore.report import extra_grids
-from lmmscore.report.agreement_grids import agreement_grids
+from lmmscore.report.agreement_grids import SECTIONS, agreement_grids
 from lmmscore.report.grids import HEADINGS, Grid, count, listed
 from lmmscore.report.page.charts import Chart, Dot, bump_chart, scatter
 from lmmscore.report.page.edits import (
@@ -95,6 +95,20 @@ class CompareSection:
 
 
 @dataclass(frozen=True)
+class AgreementSection:
+    """Judges against human raters."""
+
+    verdicts: list[str]
+    grids: list[Grid]
+    """The level of edits, one per judge."""
+    methods: list[Grid]
+    """The ranking of methods by each judge beside the raters'."""
+    more: list[Grid]
+    charts: list[AgreementCharts]
+    notes: list[str]
+
+
+@dataclass(frozen=True)
 class PageContent:
     """The page before it is written."""
 
@@ -102,9 +116,7 @@ class PageContent:
     lede: str
     views: list[RunView]
     compared: CompareSection | None
-    agreement: list[Grid]
-    agreement_notes: list[str]
-    agreement_charts: list[AgreementCharts]
+    agreement: AgreementSection | None
     core: dict[str, Any]
     """What the page's code needs at once; everything else waits in bundles."""
     texts: list[str]
@@ -162,9 +174,10 @@ def gather(
         talks += conversations
 
     compared = _compared(runs, found)
-    charts = _agreement_charts(runs, agreement) if agreement else []
+    rated = _agreement_section(runs, agreement) if agreement else None
     drawn = [chart for view in views for chart in view.charts]
-    drawn += [chart for each in charts for chart in (*each.scatters, *each.differences)]
+    for each in rated.charts if rated else []:
+        drawn += [*each.scatters, *each.differences]
     drawn += compared.charts if compared else []
     core["copies"] = copied
     core["charts"] = {chart.id: _chart_data(chart) for chart in drawn if chart.points}
@@ -173,9 +186,7 @@ def gather(
         lede=_lede(runs),
         views=views,
         compared=compared,
-        agreement=agreement_grids(agreement) if agreement else [],
-        agreement_notes=_agreement_notes(agreement) if agreement else [],
-        agreement_charts=charts,
+        agreement=rated,
         core=core,
         texts=list(texts.texts),
         bundles=[
@@ -207,18 +218,20 @@ def _ratings(run: RunData, options: PageOptions) -> dict[tuple[str, str, str], f
     return mean_ratings(options.agreement, run.name, original)
 
 
-def _agreement_charts(runs: Sequence[RunData], agreement: Agreement) -> list[AgreementCharts]:
+def _agreement_section(runs: Sequence[RunData], agreement: Agreement) -> AgreementSection:
     titles = {factor: run.title(factor) for run in runs for factor in run.factors}
     places = {run.name: k for k, run in enumerate(runs)}
-    return agreement_charts(agreement, titles, places)
-
-
-def _agreement_notes(agreement: Agreement) -> list[str]:
+    first = ("item", "methods")
+    rest = [section for section in SECTIONS if section not in first]
     drawn, seed = agreement.settings["resamples"], agreement.settings["seed"]
-    return [
-        f"95% intervals: {drawn:,} bootstrap resamples of items, seed {seed}.",
-        *agreement.notes,
-    ]
+    return AgreementSection(
+        verdicts=[agreement.sentence(run.name) for run in runs],
+        grids=[replace(grid, above=()) for grid in agreement_grids(agreement, ["item"])],
+        methods=[replace(grid, above=()) for grid in agreement_grids(agreement, ["methods"])],
+        more=[replace(grid, above=()) for grid in agreement_grids(agreement, rest)],
+        charts=agreement_charts(agreement, titles, places),
+        notes=[f"Random draws: {drawn:,}, seed {seed}.", *agreement.notes],
+    )
 
 
 def _chart_data(chart: Chart) -> dict[str, Any]:

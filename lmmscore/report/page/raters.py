@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lmmscore.agreement import Agreement
-from lmmscore.agreement.pairing import Paired
+from lmmscore.agreement.align import Paired
 from lmmscore.report.figures import cross_correlations, fit_band
 from lmmscore.report.grids import number
 from lmmscore.report.page.charts import (

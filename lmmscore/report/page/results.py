@@ -16,9 +16,8 @@ import numpy as np
 from markupsafe import Markup
 
 from lmmscore import __version__
-from lmmscore.leaderboard import Leaderboard, Row, Table, rank
-from lmmscore.leaderboard.extras import Extras, extras
-from lmmscore.leaderboard.habits import statements as habit_statements
+from lmmscore.leaderboard import BoardRow, BoardTable, Leaderboard, rank
+from lmmscore.leaderboard.diagnostics import Extras, extras, habit_statements
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.report import extra_grids
 from lmmscore.report.formats import write
@@ -209,7 +208,7 @@ def boards(run: RunData, found: Leaderboard, prefix: str) -> list[Board]:
     return [_board(run, table, found, prefix) for table in shown]
 
 
-def _board(run: RunData, table: Table, found: Leaderboard, prefix: str) -> Board:
+def _board(run: RunData, table: BoardTable, found: Leaderboard, prefix: str) -> Board:
     shown = with_names(replace(found, tables=(table,)), run.names).tables[0]
     axis = means_axis(table.rows)
     letters = "".join(sorted({letter for row in table.rows for letter in row.group}))
@@ -232,7 +231,9 @@ def _board(run: RunData, table: Table, found: Leaderboard, prefix: str) -> Board
     )
 
 
-def _lines(run: RunData, table: Table, prefix: str, axis: Axis, letters: str) -> Sequence[Line]:
+def _lines(
+    run: RunData, table: BoardTable, prefix: str, axis: Axis, letters: str
+) -> Sequence[Line]:
     best = marks([row.mean for row in table.rows])
     return [
         _line(run, row, table, prefix, axis, letters, best[place])
@@ -241,7 +242,13 @@ def _lines(run: RunData, table: Table, prefix: str, axis: Axis, letters: str) ->
 
 
 def _line(
-    run: RunData, row: Row, table: Table, prefix: str, axis: Axis, letters: str, mark: Mark
+    run: RunData,
+    row: BoardRow,
+    table: BoardTable,
+    prefix: str,
+    axis: Axis,
+    letters: str,
+    mark: Mark,
 ) -> Line:
     name = run.names.method(row.method)
     interval, ranks = span(row.mean_interval, 2), _ranks(row)
@@ -262,7 +269,7 @@ def _line(
     )
 
 
-def _ranks(row: Row) -> str:
+def _ranks(row: BoardRow) -> str:
     if row.rank_interval is not None and row.rank_interval[0] == row.rank_interval[1]:
         return str(row.rank_interval[0])
     return span(row.rank_interval, 0)
@@ -293,7 +300,7 @@ def gallery_link(
     return f"#gallery?{query}" if query else "#gallery"
 
 
-def _win_map(run: RunData, shown: Table, table: Table, prefix: str) -> HeatMap | None:
+def _win_map(run: RunData, shown: BoardTable, table: BoardTable, prefix: str) -> HeatMap | None:
     """Return how often the method of a row beat that of a column, with the corrected p-value."""
     if table.differences is None or shown.differences is None or len(table.rows) < 2:
         return None
@@ -379,7 +386,7 @@ def _maps(run: RunData, found: Leaderboard, prefix: str) -> list[HeatMap]:
 
 
 def _task_map(
-    run: RunData, tables: Sequence[Table], shown: Mapping[str, str], prefix: str
+    run: RunData, tables: Sequence[BoardTable], shown: Mapping[str, str], prefix: str
 ) -> HeatMap:
     means: dict[tuple[str, str], float | None] = {}
     links: dict[tuple[str, str], str] = {}
