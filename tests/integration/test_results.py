@@ -70,8 +70,8 @@ def test_agree_takes_runs_paths_and_tables(run: RunResult, ratings: Path) -> Non
         lmmscore.agree(str(run.path), [str(ratings)], **options),
         lmmscore.agree({"two": run}, frame, **options),
     ]
-    values = [answer.to_frame()["value"].round(6).tolist() for answer in answers]
-    assert values[0] == values[1] == values[2]
+    values = [answer.to_frame()["value"].round(6) for answer in answers]
+    assert values[0].equals(values[1]) and values[0].equals(values[2])
     assert answers[0].judges == ["two"]
     assert "Spearman" in str(answers[0]) and "tabular" in answers[0].to_latex()
     assert answers[0].plot("bland-altman")._repr_png_().startswith(b"\x89PNG")
