@@ -88,7 +88,8 @@ class HumanRatings:
 def read_ratings(paths: Sequence[str | Path], columns: Columns = USUAL) -> HumanRatings:
     """Return the ratings of one or several files, or of all files of a folder. Raises FileProblem.
 
-    Where a file names no rater and there are several files (or sheets), each is one rater, called as the file is.
+    Where a file names no rater and there are several files (or sheets), each is one rater, called
+    as the file is.
     """
     import pandas as pd
 
@@ -168,7 +169,8 @@ def _shared_start(names: Sequence[str]) -> str:
 
 
 def with_items(sheets: list[Table], item: str, notes: list[str]) -> list[Table]:
-    """Return the sheets of a file that name items; the others, such as a legend, are left out with a note."""
+    """Return the sheets of a file that name items; the others, such as a legend, are left out with
+    a note."""
     found = [sheet for sheet in sheets if item in sheet.columns or sheet.find("", ITEM_NAMES)]
     left = [sheet.where for sheet in sheets if sheet not in found]
     notes += [f"{where}: this sheet names no item and is left out" for where in left if found]
@@ -219,7 +221,10 @@ def _rows(
     return found
 
 
-LIST_NOTE = "cells hold lists [SC, PQ], one column per method; O is √(SC·PQ), rater by rater (VIEScore's rule)"
+LIST_NOTE = (
+    "cells hold lists [SC, PQ], one column per method; "
+    "O is √(SC·PQ), rater by rater (VIEScore's rule)"
+)
 
 
 def _has_lists(table: Table, column: str) -> bool:
@@ -303,8 +308,10 @@ def _refuse_duplicates(ratings: pd.DataFrame) -> None:
     more = f" ({edits} such cases in all)" if edits > 1 else ""
     if not first["rater"]:
         raise FileProblem(
-            f"{places}: {edit} is rated twice and no column names the rater; say --rater-column NAME{more}"
+            f"{places}: {edit} is rated twice and no column names the rater; "
+            f"say --rater-column NAME{more}"
         )
     raise FileProblem(
-        f"{places}: rater {first['rater']} rated {edit} twice ({first['factor']}); keep one of the rows{more}"
+        f"{places}: rater {first['rater']} rated {edit} twice ({first['factor']}); "
+        f"keep one of the rows{more}"
     )

@@ -1,7 +1,10 @@
-"""Score files of other tools as our tidy scores table, so that every table and statistic works on them.
+"""Score files of other tools as our tidy scores table, so that every table and statistic works on
+them.
 
-Read are JSON lines of nested `{factor: {score, justification}}` (or `{factor: number}`), tables with a row a score
-or with a column a factor, and our own scores.csv. What has no number becomes an outcome with a reason, never a number.
+Read are JSON lines of nested `{factor: {score, justification}}` (or `{factor: number}`), tables
+with a row a score
+or with a column a factor, and our own scores.csv. What has no number becomes an outcome with a
+reason, never a number.
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ from typing import TYPE_CHECKING, TextIO
 from lmmscore.errors import FileProblem, nearest
 from lmmscore.ratings import with_items
 from lmmscore.records import OVERALL, Outcome, Score
-from lmmscore.scales import overall, weights_of
+from lmmscore.rules import overall
+from lmmscore.scales import weights_of
 from lmmscore.scorelayouts import USUAL, Edit, Layout, Reader, read_score_folder
 from lmmscore.scores import SCORE_COLUMNS, as_cells, frame_of, read_scores
 from lmmscore.tables import number, read_tables, split_field
@@ -95,7 +99,8 @@ def _folder(
     plain = replace(layout, factors=(), shared=False)
     if plain != USUAL or dialog is not None:
         raise FileProblem(
-            f"{path}: a folder says itself what is what; only --factor, --rename and --out can be used"
+            f"{path}: a folder says itself what is what; "
+            "only --factor, --rename and --out can be used"
         )
     found = read_score_folder(path)
     notes += found.notes
@@ -194,8 +199,8 @@ def _refuse_duplicates(edits: list[Edit]) -> None:
         key = (edit.item, edit.task, edit.method, edit.repeat)
         if key in seen:
             raise FileProblem(
-                f"{edit.where}: {edit.item!r} was scored before, at {seen[key]}; keep one, or tell them apart "
-                "in a column `repeat`, `method` or `task`"
+                f"{edit.where}: {edit.item!r} was scored before, at {seen[key]}; keep one, "
+                "or tell them apart in a column `repeat`, `method` or `task`"
             )
         seen[key] = edit.where
 

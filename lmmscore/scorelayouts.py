@@ -19,7 +19,7 @@ from lmmscore.ratings import (
     SCORE_NAMES,
     TASK_NAMES,
 )
-from lmmscore.scales import geometric_mean
+from lmmscore.rules import geometric_mean
 from lmmscore.tables import Table, factor_columns, is_number, number, text
 
 FARTHEST = 1000
@@ -40,7 +40,8 @@ class Layout:
     factors: tuple[str, ...] = ()
     """Only these are factors; empty means: every column that holds scores."""
     shared: bool = False
-    """Whether the names were given for another file too: here item and method may then go by the usual ones."""
+    """Whether the names were given for another file too: here item and method may then go by the
+    usual ones."""
 
 
 USUAL = Layout()
@@ -80,7 +81,8 @@ class Reader:
         if item is None:
             listed = ", ".join(table.columns)
             raise FileProblem(
-                f"{table.where}: which column is the item? Say --item-column NAME (it has: {listed})"
+                f"{table.where}: which column is the item? "
+                f"Say --item-column NAME (it has: {listed})"
             )
         task, repeat = table.find(self.layout.task, TASK_NAMES), table.find("", REPEAT_NAMES)
         find_task = _task_finder(self.layout.task_pattern, task)
@@ -104,7 +106,8 @@ class Reader:
             if name not in self.seen:
                 listed = ", ".join(self.seen)
                 raise FileProblem(
-                    f"{where}: no factor {name!r}{nearest(name, list(self.seen))} (it has: {listed})"
+                    f"{where}: no factor {name!r}{nearest(name, list(self.seen))} "
+                    f"(it has: {listed})"
                 )
 
     def _find(self, table: Table, what: str, guesses: tuple[str, ...]) -> str | None:
@@ -149,8 +152,8 @@ class Reader:
             )
             if far is not None:
                 raise FileProblem(
-                    f"{table.where}: column {name} has {far}, and no scale goes so far; name the factors with "
-                    "--factor NAME"
+                    f"{table.where}: column {name} has {far}, and no scale goes so far; "
+                    "name the factors with --factor NAME"
                 )
         return wide
 
@@ -175,7 +178,8 @@ def _task_finder(pattern: str, column: str | None) -> Any:
         ) from error
     if compiled.groups < 1:
         raise FileProblem(
-            f"--task-pattern {pattern!r} needs a group in parentheses: that part of the id is the task"
+            f"--task-pattern {pattern!r} needs a group in parentheses: "
+            "that part of the id is the task"
         )
 
     def find(row: Mapping[str, Any], item: str) -> str:
@@ -210,7 +214,8 @@ def _choose(table: Table, field: str, nested: list[str]) -> str:
     chosen = field or nested[0]
     if chosen.split(".")[0] not in table.columns:
         raise FileProblem(
-            f"{table.where}: no field {chosen!r}{nearest(chosen, nested)} (scores stand under: {listed})"
+            f"{table.where}: no field {chosen!r}{nearest(chosen, nested)} "
+            f"(scores stand under: {listed})"
         )
     return chosen
 
@@ -223,7 +228,8 @@ def _dig(value: Any, keys: list[str]) -> Mapping[str, Any]:
 
 
 def _is_nested(table: Table, column: str) -> bool:
-    """Return whether a column holds objects with a number, or an object with a score, in every entry."""
+    """Return whether a column holds objects with a number, or an object with a score, in every
+    entry."""
     values = [row[column] for row in table.rows if isinstance(row[column], dict)]
     return any(value and all(_is_score(entry) for entry in value.values()) for value in values)
 
@@ -243,8 +249,8 @@ class FolderScores:
 
 VIESCORE = ("SC", "PQ")
 VIESCORE_NOTE = (
-    "VIEScore's layout and rule: a metric is the lowest number of its list, truncated to an integer, "
-    "over 10 and clipped to 0–1; O is the geometric mean of SC and PQ"
+    "VIEScore's layout and rule: a metric is the lowest number of its list, truncated to an "
+    "integer, over 10 and clipped to 0–1; O is the geometric mean of SC and PQ"
 )
 
 
@@ -320,7 +326,8 @@ def _score_of(entry: Any) -> Any:
 
 
 def _viescore_cells(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Return SC, PQ and O of one edit; a score that cannot be read stays as it is, for its reason."""
+    """Return SC, PQ and O of one edit; a score that cannot be read stays as it is, for its
+    reason."""
     cells: dict[str, Any] = {}
     for name, score in raw.items():
         least = _least(score)

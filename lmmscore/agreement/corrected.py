@@ -1,4 +1,5 @@
-"""What people would say of all edits, from a few ratings and many scores: means, and a leaderboard."""
+"""What people would say of all edits, from a few ratings and many scores: means, and a
+leaderboard."""
 
 from __future__ import annotations
 
@@ -145,8 +146,8 @@ def _table(task: str | None, factor: str, rows: pd.DataFrame) -> BoardTable:
         )
     rated = int(rows["people"].notna().sum())
     caption = (
-        f"Mean {factor} by people, corrected by the judge: {rated} of {len(rows)} edits rated; n and "
-        "coverage are of rated edits, std is over them."
+        f"Mean {factor} by people, corrected by the judge: {rated} of {len(rows)} edits rated; n "
+        "and coverage are of rated edits, std is over them."
     )
     return BoardTable(
         task=task,

@@ -24,6 +24,8 @@ COMMANDS = {
     "compare": "Set several runs side by side.",
     "power": "Say how many items or repeats would tell two methods apart.",
     "agree": "Compare a judge with human ratings.",
+    "rate": "Collect human ratings on a web page.",
+    "watch": "Show on a web page how a run is getting on.",
     "report": "Write a run as one HTML page.",
     "show": "Print one conversation of a run.",
     "replay": "Read a published transcript: its scores, ranking and arithmetic.",
@@ -39,9 +41,10 @@ COMMANDS = {
 
 TASKS = {
     "Set up": ("demo", "init", "check", "doctor"),
-    "Run a judge": ("plan", "run", "judge", "dialogs"),
+    "Run a judge": ("plan", "run", "watch", "judge", "dialogs"),
     "Read the results": ("list", "leaderboard", "compare", "power", "report", "show"),
-    "Compare with people": ("agree",),
+    "Compare with people": ("rate", "agree"),
+    "Keep and publish": ("ledger", "publish"),
     "Results of others": ("replay", "scores", "published"),
 }
 """What one wants to do, and the commands for it; a command in none of them is listed last."""
@@ -69,6 +72,15 @@ EXAMPLES = {
     "published list": "lmmscore published list",
     "published check": "lmmscore published check editeval_v1",
     "doctor": "lmmscore doctor",
+    "watch": "lmmscore watch results/demo",
+    "rate": "lmmscore rate my-pictures --dialog lmm-score",
+    "ledger": "lmmscore ledger list results/demo",
+    "ledger list": "lmmscore ledger list results/demo",
+    "ledger merge": "lmmscore ledger merge all.sqlite results/first results/second",
+    "ledger extract": "lmmscore ledger extract all.sqlite one.sqlite",
+    "ledger verify": "lmmscore ledger verify results/demo",
+    "ledger export": "lmmscore ledger export results/demo exchanges.jsonl",
+    "publish": "lmmscore publish results/demo demo.zip",
 }
 """One line to try for each command; its help ends with it."""
 

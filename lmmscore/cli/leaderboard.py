@@ -22,6 +22,8 @@ from lmmscore.cli.panel import panel_options
 from lmmscore.cli.terminal import Screen, put, screen
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from lmmscore.cli.inputs import Source
     from lmmscore.leaderboard import Leaderboard
     from lmmscore.leaderboard.compare import TaskAgainst
@@ -145,6 +147,10 @@ def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> 
     from lmmscore.cli.panel import corrected, panel_of
 
     form = "json" if as_json else form
+    pairs = _pairs_among(runs)
+    if pairs is not None:
+        _print_pairs(pairs, form, options)
+        return
     sources = open_sources(runs)
     options["members"] = panel_of(sources, options) if options["panel"] else None
     if options["members"] is not None:
@@ -199,6 +205,51 @@ def _names(source: Source, options: dict[str, Any]) -> DisplayNames:
     if source.run is None:
         return DisplayNames(options["names"])
     return display_names(source.run.manifest, options["names"])
+
+
+def _pairs_among(runs: tuple[str, ...]) -> Path | None:
+    """Return the pairs.csv that is to be ranked; None where scores are."""
+    from lmmscore.run_folder import open_run
+
+    for text in runs:
+        path = Path(text)
+        if (path / "run.yaml").is_file() and open_run(path).is_of_pairs:
+            path /= "pairs.csv"
+        if path.name == "pairs.csv":
+            if len(runs) > 1:
+                raise click.UsageError(f"{text} compares pairs; rank it by itself")
+            return path
+    return None
+
+
+def _print_pairs(path: Path, form: str, options: dict[str, Any]) -> None:
+    """Print the leaderboard of a run that compares pairs."""
+    from lmmscore.comparisons import read_comparisons
+    from lmmscore.leaderboard.pairs import rank_pairs
+    from lmmscore.report.pair_grids import render_pairs
+    from lmmscore.run_folder import Run
+
+    unfit = ("factor", "by", "weights", "scale", "show", "against")
+    given = [name for name in unfit if options[name]]
+    if given or options["missing"] != "exclude" or options["average"] != "items":
+        name = given[0] if given else "missing" if options["missing"] != "exclude" else "average"
+        raise click.UsageError(f"--{name} is for scores; {path.parent} compares pairs")
+    known: dict[str, Any] = {}
+    if (path.parent / "run.yaml").is_file():
+        manifest = Run(path.parent).manifest
+        known = {"caution": manifest.caution, "methods": manifest.methods}
+    board = rank_pairs(
+        read_comparisons(path),
+        task=options["task"] or None,
+        resamples=options["resamples"],
+        seed=options["seed"],
+        **known,
+    )
+    layout = screen() if options["out"] is None else Screen(color=False, width=None)
+    put(render_pairs(board, form, decimals=options["decimals"], **layout), options["out"])
+    if form == "csv":
+        for note in [*(t for table in board.tables for t in table.warnings), *board.notes]:
+            click.echo(note, err=True)
 
 
 def _pooled(sources: list[Source], *, anyway: bool) -> Source:

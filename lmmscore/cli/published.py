@@ -37,7 +37,8 @@ def list_tables(as_json: bool) -> None:
 def check(file: str, as_json: bool, scale: str) -> None:
     """Find printed ranks that contradict printed means, and figures that cannot be.
 
-    FILE is a table with the columns task, method, mean, rank and perhaps std, or the name of a table
+    FILE is a table with the columns task, method, mean, rank and perhaps std, or the name of a
+    table
     that comes with lmmscore. Where it has a column n, the largest possible std is known exactly.
 
     A table of correlations (columns method and spearman, pearson, kendall or correlation, and any
@@ -75,6 +76,7 @@ def check(file: str, as_json: bool, scale: str) -> None:
     where = len({problem.task for problem in problems})
     lines = len({(problem.task, problem.method) for problem in problems})
     click.echo(
-        f"{lines} of {total} lines contradict others or the scale, in {where} of {len(tasks)} tasks.",
+        f"{lines} of {total} lines contradict others or the scale, "
+        f"in {where} of {len(tasks)} tasks.",
         err=True,
     )

@@ -59,6 +59,8 @@ def find(run: RunData, item: str, repeat: int, method: str, dialog: str) -> list
     if not method:
         return talks
     about = [talk for talk in talks if method == talk.method]
+    if run.run.is_of_pairs:
+        about = [talk for talk in talks if method in talk.order]
     if not about and any(method in talk.order for talk in talks):
         # One conversation covers all edits: the one asked for is in it.
         return talks

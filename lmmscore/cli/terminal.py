@@ -10,6 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from lmmscore.leaderboard import Leaderboard
+    from lmmscore.leaderboard.pairs import PairBoard
 
 
 class Screen(TypedDict):
@@ -43,8 +44,13 @@ def put(text: str, out: Path | None) -> None:
     click.echo(f"wrote {out}", err=True)
 
 
-def print_board(board: Leaderboard) -> None:
+def print_board(board: Leaderboard | PairBoard) -> None:
     """Print a leaderboard's tables to standard output, in colour where someone is looking."""
+    from lmmscore.leaderboard.pairs import PairBoard
     from lmmscore.report.leaderboard import render
+    from lmmscore.report.pair_grids import render_pairs
 
+    if isinstance(board, PairBoard):
+        click.echo(render_pairs(board, "term", **screen()), nl=False)
+        return
     click.echo(render(board, "term", **screen()), nl=False)

@@ -27,7 +27,8 @@ def caption(
 
 
 def rule(*, repeats: int, missing: str, lowest: float) -> str:
-    """Return what is done before averaging, what the spread is over, and the rule for missing scores."""
+    """Return what is done before averaging, what the spread is over, and the rule for missing
+    scores."""
     first = f"an edit's {repeats} repeats averaged first; " if repeats > 1 else ""
     unscored = "left out"
     if missing != "exclude":
@@ -44,6 +45,14 @@ def missing_warning(
     rest = "; all others in full" if len(short) < len(rows) else ""
     total = _count(asked, "judgement")
     return f"{missing} of {total} gave no score ({why}). Scored: {', '.join(short)}{rest}."
+
+
+def left_out_note(factor: str, edits: int, of: int) -> str:
+    """Return how many edits a factor does not count for."""
+    return (
+        f"{factor} was left out for {edits} of {_count(of, 'edit')}: not asked of their items, or said "
+        "not to apply. It does not count there, and is no missing score."
+    )
 
 
 def _share(coverage: float) -> str:

@@ -32,7 +32,8 @@ class Spread:
     between: float | None
     """Standard deviation over edits of their true scores, the repeats' share taken out."""
     reliability: float | None
-    """Test–retest: the share of the spread of single judgements that comes back in a repeat, ICC(1,1)."""
+    """Test–retest: the share of the spread of single judgements that comes back in a repeat,
+    ICC(1,1)."""
     reliability_of_mean: float | None
     """The same for the mean over the repeats there are, ICC(1,k)."""
 
@@ -76,7 +77,10 @@ def _spread(method: str | None, value: Floats, edit: Ints) -> Spread:
 def repeat_statement(spread: Spread) -> str:
     """Return the spread in a sentence."""
     if spread.within is None or spread.between is None:
-        return "No edit was judged twice, so the spread over repeats is unknown; run with --repeats 2 or more."
+        return (
+            "No edit was judged twice, so the spread over repeats is unknown; "
+            "run with --repeats 2 or more."
+        )
     text = f"Std over repeats of the same edit {spread.within:.2f}, over edits {spread.between:.2f}"
     if spread.reliability is None or spread.reliability_of_mean is None:
         return text + "; all scores are equal, so reliability is undefined."
@@ -173,10 +177,13 @@ def sensitivity(
     sample: int,
     rng: np.random.Generator,
 ) -> Sensitivity:
-    """Rank the methods under every weighting of a uniform sample of the simplex, and under `weights`.
+    """Rank the methods under every weighting of a uniform sample of the simplex, and under
+    `weights`.
 
-    Means are over items on which all the factors are scored. `weights` None means equal weights. Whether a
-    rank depends on the weights is not sampled but known: a mean difference is linear in the weights, so it
+    Means are over items on which all the factors are scored. `weights` None means equal weights.
+    Whether a
+    rank depends on the weights is not sampled but known: a mean difference is linear in the
+    weights, so it
     has one sign everywhere exactly when it has one sign on every factor by itself.
     """
     cube = tabulate(scores)
@@ -197,7 +204,8 @@ def sensitivity(
 
 
 def _factor_means(cube: Cube, factors: Sequence[str]) -> tuple[Floats, list[str], int]:
-    """Return method × factor means over each method's fully scored items, for methods that have any."""
+    """Return method × factor means over each method's fully scored items, for methods that have
+    any."""
     parts = cube.mean[:, :, [cube.factor(name) for name in factors]]
     complete = np.asarray(np.isfinite(parts).all(axis=2))
     kept = np.flatnonzero(complete.any(axis=0))
@@ -277,7 +285,8 @@ class Habits:
     outcomes: Mapping[str, int]
     """Edits × repeats by outcome."""
     sessions: int | None = None
-    """Sessions on record; None where only the scores are known, and then the next three are unknown too."""
+    """Sessions on record; None where only the scores are known, and then the next three are unknown
+    too."""
     repairs: int | None = None
     slips: int | None = None
     names: Mapping[str, int] | None = field(default=None)
@@ -304,9 +313,11 @@ def _scale_dict(use: ScaleUse, decimals: int | None) -> dict[str, Any]:
 
 
 def habits(scores: pd.DataFrame, sessions: Iterable[Mapping[str, Any]] | None) -> Habits:
-    """Return a judge's habits from the tidy scores and, where there are any, the records of the sessions.
+    """Return a judge's habits from the tidy scores and, where there are any, the records of the
+    sessions.
 
-    A session's record may have `repairs` (a number or a list), `slips` (the same) and `names` (method names
+    A session's record may have `repairs` (a number or a list), `slips` (the same) and `names`
+    (method names
     found in a reply).
     """
     factors = [str(name) for name in pd.unique(scores["factor"])]
@@ -330,7 +341,8 @@ def _how_many(value: Any) -> int:
 def _outcomes(scores: pd.DataFrame, factors: list[str]) -> dict[str, int]:
     if "outcome" not in scores.columns or not factors:
         return {}
-    # One line per edit and repeat: all factors of an edit come from one reply, and the first stands for them.
+    # One line per edit and repeat: all factors of an edit come from one reply, and the first stands
+    # for them.
     key = [name for name in ("task", "item", "method", "repeat") if name in scores.columns]
     worst = scores.assign(good=scores["outcome"] == Outcome.SCORED.value).sort_values(
         "good", kind="stable"
@@ -387,8 +399,8 @@ def habit_statements(found: Habits, *, asks_to_avoid_ties: bool) -> list[str]:
     if found.sessions is not None:
         refused = found.outcomes.get(Outcome.REFUSED.value, 0)
         said.append(
-            f"{found.sessions} sessions: {found.repairs} repair turns, {found.slips} slips in the judge's "
-            f"own sums, {refused} refused edits."
+            f"{found.sessions} sessions: {found.repairs} repair turns, {found.slips} slips in the "
+            f"judge's own sums, {refused} refused edits."
         )
     if found.names:
         named = ", ".join(f"{name} ({count})" for name, count in found.names.items())

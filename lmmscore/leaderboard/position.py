@@ -28,7 +28,7 @@ _FEW_ORDERS = "Too few different orders to tell an effect of position from chanc
 MOST_SESSIONS = 100
 """Sessions up to which the orders are re-randomised; above, Student's t by item does as well."""
 
-_DRAWS = 999
+_DRAWS = 1_999
 _ALL_UP_TO = 6
 """Sessions up to which every reassignment of the orders is tried."""
 
@@ -261,7 +261,8 @@ def _reassigned(placed: Placed) -> Floats:
 
 
 def _assignments(kinds: list[list[int]], sessions: int, rng: np.random.Generator) -> list[Ints]:
-    """Return which session's order each session gets; all ways but the recorded one, or a sample."""
+    """Return which session's order each session gets; all ways but the recorded one, or a
+    sample."""
     same = np.arange(sessions)
     if len(kinds) == 1 and sessions <= _ALL_UP_TO:
         return [np.array(way) for way in permutations(range(sessions))][1:]

@@ -1,4 +1,5 @@
-"""Published leaderboards: load them, find figures that contradict each other, set a run beside them."""
+"""Published leaderboards: load them, find figures that contradict each other, set a run beside
+them."""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ class Problem:
 
 
 def key_of(name: str) -> str:
-    """Return what a name is matched by: its letters and digits, `+` as plus, known aliases resolved."""
+    """Return what a name is matched by: its letters and digits, `+` as plus, known aliases
+    resolved."""
     plain = "".join(c for c in name.casefold().replace("+", "plus") if c.isalnum()) or name
     return ALIASES.get(plain, plain)
 
@@ -71,7 +73,8 @@ def find_published(name: str) -> Path:
         return inside
     known = sorted(file.stem for file in folder.glob("*.csv"))
     raise FileProblem(
-        f"no published table {name!r}{nearest(name, known)}; give a file, or one of: {', '.join(known)}"
+        f"no published table {name!r}{nearest(name, known)}; "
+        f"give a file, or one of: {', '.join(known)}"
     )
 
 
@@ -147,7 +150,8 @@ def _twice(entry: Entry, rivals: Sequence[Entry]) -> Iterator[Problem]:
 def _rank(entry: Entry, rivals: Sequence[Entry]) -> Iterator[Problem]:
     """Compare with every other line: whoever has the higher mean must have the better rank.
 
-    Equal printed means may have different ranks: rounding can hide a difference. Gaps in the ranks are no
+    Equal printed means may have different ranks: rounding can hide a difference. Gaps in the ranks
+    are no
     contradiction either: a table may leave lines out.
     """
     if entry.rank is None:
@@ -182,7 +186,8 @@ def _figures(entry: Entry, scale: tuple[float, float]) -> Iterator[Problem]:
         return
     if entry.std < 0:
         yield Problem(*place, "std-negative", f"std {entry.std:g} is below 0")
-    # A printed mean stands for everything that rounds to it, and near the end of a scale that matters.
+    # A printed mean stands for everything that rounds to it, and near the end of a scale that
+    # matters.
     most = max(
         largest_std(entry.mean + shift, low, high, entry.n) for shift in (-_ROUNDING, 0, _ROUNDING)
     )
@@ -194,12 +199,15 @@ def _figures(entry: Entry, scale: tuple[float, float]) -> Iterator[Problem]:
 
 
 def largest_std(mean: float, low: float, high: float, n: int | None) -> float:
-    """Return the largest sample standard deviation of `n` scores with this mean (None: of any number).
+    """Return the largest sample standard deviation of `n` scores with this mean (None: of any
+    number).
 
-    It is reached by as many scores at both ends as the mean allows and one in between to make it come out.
+    It is reached by as many scores at both ends as the mean allows and one in between to make it
+    come out.
     """
     mean = min(max(mean, low), high)
-    # Beyond a few hundred scores the bound only falls towards the population's, sqrt((high-mean)(mean-low)).
+    # Beyond a few hundred scores the bound only falls towards the population's, sqrt((high-
+    # mean)(mean-low)).
     sizes = range(2, 400) if n is None else (max(n, 2),)
     return max(_largest(mean, low, high, size) for size in sizes)
 
@@ -216,7 +224,8 @@ def _largest(mean: float, low: float, high: float, n: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class PrintedCorrelation:
-    """One printed correlation: of a judge, a task, a method and a factor, as far as they are named."""
+    """One printed correlation: of a judge, a task, a method and a factor, as far as they are
+    named."""
 
     group: tuple[str, ...]
     """Everything but the method, by which lines belong together."""

@@ -39,9 +39,11 @@ def render(
     width: int | None = None,
     color: bool = False,
 ) -> str:
-    """Return an agreement as text: the answer and the sections asked for; CSV and JSON always hold everything.
+    """Return an agreement as text: the answer and the sections asked for; CSV and JSON always hold
+    everything.
 
-    Notes stand below the tables in Markdown and LaTeX; the command line prints them to standard error as well.
+    Notes stand below the tables in Markdown and LaTeX; the command line prints them to standard
+    error as well.
     """
     if format == "json":
         return found.to_json() + "\n"

@@ -79,7 +79,8 @@ def _with_above(grid: Grid, said: tuple[str, ...]) -> Grid:
 
 
 def methods_grids(found: Agreement) -> list[Grid]:
-    """Return the ranking of methods by the judge beside people's, per task category and over all."""
+    """Return the ranking of methods by the judge beside people's, per task category and over
+    all."""
     grids = []
     for judge in found.judges:
         for factor in found.headline_factors:
@@ -183,8 +184,8 @@ def headline(found: Agreement, judge: str) -> Grid:
         ("factor", "n", "Spearman ρ", "95%", "at most", "as a rater", "a rater", "verdict"),
         tuple(rows),
         caption=(
-            "Over all edits pooled, the judge's score against the mean over raters. At most: what ρ "
-            "could be, given the raters' reliability. As a rater: against the mean of the other "
+            "Over all edits pooled, the judge's score against the mean over raters. At most: what "
+            "ρ could be, given the raters' reliability. As a rater: against the mean of the other "
             f"raters, within each rater's edits, then averaged. {MEANING}"
         ),
         above=tuple(found.beside_raters(judge)),
@@ -365,7 +366,8 @@ def _within_method(
 
 
 def task_grids(found: Agreement) -> list[Grid]:
-    """Return Spearman at every level inside task categories, for the factors of the first tables."""
+    """Return Spearman at every level inside task categories, for the factors of the first
+    tables."""
     levels = list(found.settings["levels"])
     grids = []
     for factor in found.headline_factors:
@@ -548,8 +550,8 @@ def powered_grids(found: Agreement) -> list[Grid]:
             (*columns, "λ"),
             tuple(rows),
             caption="PPI++ with Student's t: the mean rating, corrected by the judge's scores of "
-            "edits nobody rated; λ is how far the judge is believed. It holds where the rated edits "
-            "are a random part of all.",
+            "edits nobody rated; λ is how far the judge is believed. It holds where the rated "
+            "edits are a random part of all.",
             above=tuple(cautions),
             below=tuple(reasons),
             text_columns=frozenset({0, 1, 2}),

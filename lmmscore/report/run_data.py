@@ -92,6 +92,9 @@ class RunData:
     @cached_property
     def scores(self) -> pd.DataFrame:
         """The tidy table; of a run that is still going, the part that is written."""
+        if self.run.is_of_pairs:
+            # Pairs have no scores: what was read of them stands out in the judge's words.
+            return read_scores(self.run.path / "scores.csv")
         path = self.run.path / "scores.csv"
         part = self.run.path / "scores.csv.part"
         if path.is_file() or not part.is_file():

@@ -26,7 +26,8 @@ _SHORT_CELLS, _SHORT_WORK = 4e6, 2e10
 
 
 def accuracy(judge: Floats, people: Floats, threshold: float) -> float:
-    """Return the share of pairs ordered alike, with the judge tied up to the threshold; NaN for no pairs."""
+    """Return the share of pairs ordered alike, with the judge tied up to the threshold; NaN for no
+    pairs."""
     n = len(judge)
     if n < 2:
         return float("nan")
@@ -45,7 +46,8 @@ def _right_by_scores(judge: Floats, people: Floats, threshold: float) -> float:
 
 
 def agreeing_less_opposed(judge: Floats, people: Floats) -> float:
-    """Return how many pairs both sides order alike, less those they order the other way; for short scales."""
+    """Return how many pairs both sides order alike, less those they order the other way; for short
+    scales."""
     levels, tied, ordered = _score_tables(judge, people)
     size = np.bincount(np.searchsorted(levels, snap(judge)))
     opposed = np.outer(size, size) - tied - ordered
@@ -53,7 +55,8 @@ def agreeing_less_opposed(judge: Floats, people: Floats) -> float:
 
 
 def _score_tables(judge: Floats, people: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the judge's scores and, for every two of them, the pairs people tie and the pairs they order alike."""
+    """Return the judge's scores and, for every two of them, the pairs people tie and the pairs they
+    order alike."""
     levels, left = np.unique(snap(judge), return_inverse=True)
     scores, right = np.unique(snap(people), return_inverse=True)
     table = np.zeros((len(levels), len(scores)))
@@ -63,7 +66,8 @@ def _score_tables(judge: Floats, people: Floats) -> tuple[Floats, Floats, Floats
 
 def _right_by_cells(judge: Floats, people: Floats, threshold: float) -> float:
     x, y, size = _cells(judge, people)
-    # Edits with the same two scores are tied for both sides: every pair of them is judged correctly.
+    # Edits with the same two scores are tied for both sides: every pair of them is judged
+    # correctly.
     right = float((size * (size - 1) / 2).sum())
     for row in range(len(x) - 1):
         alike = _alike(x[row + 1 :] - x[row], y[row + 1 :] - y[row], threshold)
@@ -102,7 +106,8 @@ def calibrate(judge: Floats, people: Floats) -> float | None:
 
 
 def best_threshold(gaps: Floats, gains: Floats) -> float:
-    """Return the gap up to which the gains of calling pairs ties add up to the most; 0 where none adds anything."""
+    """Return the gap up to which the gains of calling pairs ties add up to the most; 0 where none
+    adds anything."""
     if not len(gaps):
         return 0.0
     order = np.argsort(gaps, kind="stable")
@@ -184,7 +189,9 @@ def _grid_fits(edits: ScoredPairs) -> bool:
 
 def pair_statistics(edits: ScoredPairs) -> CountStatistic:
     """Return the statistics named above, one row each, of counts of groups."""
-    sums = by_grid(edits) if _grid_fits(edits) else by_groups(edits)
+    cells = edits.scores[0] * edits.scores[1]
+    few = len(edits.group) ** 2 * 20 < cells * edits.groups
+    sums = by_groups(edits) if few or not _grid_fits(edits) else by_grid(edits)
     size = np.bincount(edits.group, minlength=edits.groups).astype(float)
     judge_ties = _tied(edits.judge, edits)
     people_ties = _tied(edits.people, edits)

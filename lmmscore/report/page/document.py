@@ -81,6 +81,8 @@ class PageOptions:
     """Pictures in full inside the page."""
     thumb_px: int | None = None
     """Longest side of a thumbnail; None: what is sensible for so many."""
+    keep_thumbnails: bool = True
+    """In the run's folder, for the next report; not where that folder is only to be read."""
     command: str = ""
     counting: Counting = _silently
 
@@ -130,7 +132,8 @@ def write_page(runs: Sequence[RunData], options: PageOptions) -> Path:
         inside = options.out / "report.html"
         raise FileProblem(f"{options.out}: is a folder; name the page, for example {inside}")
     pictures = PictureSet()
-    maker = ThumbnailMaker(runs[0].run.path / CACHE_NAME)
+    cache = runs[0].run.path / CACHE_NAME if options.keep_thumbnails else None
+    maker = ThumbnailMaker(cache)
     content = gather(runs, pictures, maker, options)
     with options.counting("thumbnails", len(pictures)) as counter:
         thumbnails = maker.finish(pictures.paths, counter)
