@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
@@ -120,8 +120,13 @@ class BenchmarkFile(_StrictFile):
     images: ImageTemplates | None = Field(
         None, description="Path templates; needed when items is a file."
     )
-    methods: list[str] | None = Field(
-        None, description="The methods, in order; found from the files if absent."
+    methods: list[str] | dict[str, str] | None = Field(
+        None,
+        description="The methods, in order, or each with the name that tables give it; "
+        "found from the files if absent.",
+    )
+    tasks: dict[str, str] = Field(
+        default_factory=dict, description="What tables call the task categories."
     )
     root: str = Field(
         ".",
@@ -159,6 +164,9 @@ class Benchmark:
     methods: tuple[str, ...]
     items: tuple[Item, ...]
     problems: tuple[BenchmarkProblem, ...] = field(default=(), repr=False)
+    method_names: Mapping[str, str] = field(default_factory=dict)
+    """What tables call the methods."""
+    task_titles: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -179,7 +187,7 @@ class Benchmark:
 
         # Methods keep the order they were asked for in: `--order given` shows them so.
         methods = tuple(dict.fromkeys(kept_methods))
-        return Benchmark(self.name, self.path, self.root, methods, tuple(chosen), self.problems)
+        return replace(self, methods=methods, items=tuple(chosen))
 
 
 def _chosen(what: str, wanted: Iterable[str], known: Iterable[str]) -> list[str]:
@@ -277,7 +285,7 @@ class _BenchmarkReader:
         items = self._inline(rows) if written_out else self._from_templates(rows)
 
         found = list(dict.fromkeys(method for item in items for method in item.edits))
-        methods = self.file.methods or found
+        methods = list(self.file.methods or ()) or found
         if items and not methods and not self.problems:
             self._problem(
                 str(self.path), "no-edits", "no edit of any method was found; check images.edit"
@@ -294,6 +302,8 @@ class _BenchmarkReader:
             tuple(methods),
             tuple(items),
             tuple(self.problems),
+            self.file.methods if isinstance(self.file.methods, dict) else {},
+            self.file.tasks,
         )
 
     def _problem(self, place: str, kind: str, says: str, level: Level = "fatal") -> None:
@@ -391,7 +401,8 @@ class _BenchmarkReader:
 
         rows = [(place, row) for place, row in rows if self._has_columns(place, row)]
         templates = self.file.images.pictures()
-        edits = self.files.edits(self.file.images.edit, self.file.methods, rows, templates)
+        named = list(self.file.methods) if self.file.methods else None
+        edits = self.files.edits(self.file.images.edit, named, rows, templates)
 
         items = []
         for place, row in rows:

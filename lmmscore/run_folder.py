@@ -109,7 +109,10 @@ class Manifest(_Record):
     order_rule: int = 1
     """2: orders come from the methods' names; 1: from the order in which the benchmark lists them."""
     methods: list[str] = []
+    method_names: dict[str, str] = {}
+    """What tables call the methods, where the benchmark says so."""
     tasks: list[str] = []
+    task_titles: dict[str, str] = {}
     items: int = 0
     item_ids: list[str] = []
     """Which items, where they are a part of the benchmark."""
@@ -178,7 +181,9 @@ class Manifest(_Record):
             seed=plan.seed,
             image_recipe=str(recipe),
             methods=list(benchmark.methods),
+            method_names=dict(benchmark.method_names),
             tasks=list(benchmark.tasks),
+            task_titles=dict(benchmark.task_titles),
             items=len(benchmark.items),
             item_ids=[item.id for item in benchmark.items] if plan.is_part else [],
             chosen=plan.chosen,

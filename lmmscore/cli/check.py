@@ -27,7 +27,7 @@ def command(benchmark: Path, root: Path | None, as_json: bool) -> None:
     """
     from lmmscore.benchmark import read_benchmark
     from lmmscore.check import check_benchmark
-    from lmmscore.report.lines import counting
+    from lmmscore.report.progress import counting
 
     loaded = read_benchmark(benchmark, root)
     with counting("checking items", len(loaded.items)) as step:

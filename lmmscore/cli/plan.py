@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import json_flag, judge_options, pairs, plan_options, take_judge_options
+from lmmscore.cli.options import (
+    RUN_GROUPS,
+    GroupedCommand,
+    json_flag,
+    judge_options,
+    pairs,
+    plan_options,
+    take_judge_options,
+)
 
 if TYPE_CHECKING:
     from lmmscore.forecast import Forecast, Record
@@ -18,7 +26,7 @@ if TYPE_CHECKING:
     from lmmscore.request import Prepared, Request
 
 
-@click.command("plan")
+@click.command("plan", cls=GroupedCommand, groups=RUN_GROUPS)
 @plan_options
 @judge_options
 @click.option("--batch", is_flag=True, help="Say what it would take by batches as well.")
