@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +17,8 @@ from typing import TYPE_CHECKING
 
 from lmmscore.benchmark import load_benchmark
 from lmmscore.dialog import Dialog
-from lmmscore.errors import FileProblem, LedgerError, LmmscoreError
+from lmmscore.errors import FileProblem, ImageProblem, LedgerError, LmmscoreError
+from lmmscore.images import Pictures
 from lmmscore.leaderboard.weights import scales_of, weights_of
 from lmmscore.ledger import Ledger
 from lmmscore.records import OVERALL, Item, Outcome
@@ -196,10 +198,43 @@ class RunData:
     def _images_root(self) -> Path:
         return self.images or self.run.find_pictures() or Path()
 
+    @cached_property
+    def _as_judged(self) -> dict[str, bool]:
+        """For every picture on record: whether the file that is there now is what the judge saw."""
+        try:
+            with Ledger(self.run.ledger_path, read_only=True) as ledger:
+                recorded = self.run.shown_digests(ledger)
+            pictures = Pictures(self.manifest.recipe)
+        except LmmscoreError:
+            return {}
+
+        def same(name: str) -> bool | None:
+            try:
+                return pictures.get(self._images_root / name).digest in recorded[name]
+            except ImageProblem:
+                return None
+
+        with ThreadPoolExecutor() as pool:
+            found = dict(zip(recorded, pool.map(same, recorded), strict=True))
+        return {name: state for name, state in found.items() if state is not None}
+
+    @property
+    def changed_pictures(self) -> list[str]:
+        """The pictures that were exchanged since the judge saw them."""
+        return [name for name, same in self._as_judged.items() if not same]
+
+    def _picture(self, name: str) -> Path:
+        """Return a picture's file: only what the judge was shown, or what lies where the user says.
+
+        A run that was received could name any file of this machine; it cannot know its digest.
+        """
+        if self._as_judged.get(name, self.images is not None):
+            return self._images_root / name
+        return Path("not shown") / name
+
     def _talk(self, record: SessionRecord, ledger: Ledger | None) -> Talk:
         dialog = self._dialogs.get(record.dialog)
         turns = [self._turn(exchange, ledger) for exchange in record.exchanges]
-        root = self._images_root
         return Talk(
             item=record.item,
             task=record.task,
@@ -214,7 +249,7 @@ class RunData:
             failure=record.failure,
             stated={int(position): value for position, value in record.stated.items()},
             slips={position: (exact, said) for position, exact, said in record.slips},
-            images={kind: root / path for kind, path in record.images.items()},
+            images={kind: self._picture(path) for kind, path in record.images.items()},
         )
 
     def _turn(self, exchange: ExchangeRecord, ledger: Ledger | None) -> PlayedTurn:
@@ -223,7 +258,7 @@ class RunData:
             position=exchange.position,
             repair=exchange.repair,
             key=exchange.key,
-            images=tuple((kind, self._images_root / path) for kind, path in exchange.images),
+            images=tuple((kind, self._picture(path)) for kind, path in exchange.images),
             entry=ledger.entry(exchange.key) if ledger else None,
         )
 

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
 import lmmscore
 from lmmscore.api import Hooks
+from lmmscore.cli import lmmscore as command
 from lmmscore.conversation import Conversation
 from lmmscore.errors import FileProblem, JudgeError, LmmscoreError
 from lmmscore.execution.base import Executor, Listeners, StopRequested
@@ -353,3 +355,17 @@ def test_what_was_shown_is_known_by_its_digest(tmp_path: Path, make_benchmark: M
     pictures = Pictures(run.manifest.recipe)
     assert all(pictures.get(bench / name).digest in digests for name, digests in shown.items())
     assert len(shown) == 4
+
+
+def test_a_changed_picture_is_named_and_not_shown(tmp_path: Path, make_benchmark: Maker) -> None:
+    """The report shows what was judged, or says that it cannot."""
+    bench = make_benchmark(items=2)
+    run = lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "r")
+    edits = sorted((bench / "edits").iterdir())
+    edits[0].write_bytes(edits[1].read_bytes())
+    out = tmp_path / "report.html"
+    done = CliRunner().invoke(command, ["report", str(run.path), "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    assert f"1 picture changed since the judge saw them, and not shown: edits/{edits[0].name}" in (
+        out.read_text()
+    )
