@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, TextIO
 from lmmscore.errors import FileProblem, nearest
 from lmmscore.ratings import with_items
 from lmmscore.records import OVERALL, Outcome, Score
-from lmmscore.scales import overall, weights_of
+from lmmscore.rules import overall
+from lmmscore.scales import weights_of
 from lmmscore.scorelayouts import USUAL, Edit, Layout, Reader, read_score_folder
 from lmmscore.scores import SCORE_COLUMNS, as_cells, frame_of, read_scores
 from lmmscore.tables import number, read_tables, split_field

@@ -19,7 +19,7 @@ from lmmscore.ratings import (
     SCORE_NAMES,
     TASK_NAMES,
 )
-from lmmscore.scales import geometric_mean
+from lmmscore.rules import geometric_mean
 from lmmscore.tables import Table, factor_columns, is_number, number, text
 
 FARTHEST = 1000

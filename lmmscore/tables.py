@@ -19,7 +19,7 @@ from typing import Any
 
 from lmmscore.errors import FileProblem, nearest
 
-SUFFIXES = (".csv", ".tsv", ".txt", ".xlsx", ".jsonl", ".ndjson", ".json", ".parquet")
+SUFFIXES = (".csv", ".tsv", ".txt", ".xlsx", ".xlsm", ".jsonl", ".ndjson", ".json", ".parquet")
 NOTHING = {"", "na", "n/a", "nan", "none", "null", "-", "–"}
 """What people write in the cell of a number that is not there."""
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+", re.ASCII)
@@ -78,7 +78,7 @@ def read_tables(path: Path, sheet: str = "") -> list[Table]:
             f"{path}: cannot read {suffix or 'a file without ending'}; known: {', '.join(SUFFIXES)}"
         )
     try:
-        if suffix == ".xlsx":
+        if suffix in {".xlsx", ".xlsm"}:
             return _read_excel(path, sheet)
         return [_READERS.get(suffix, _read_text)(path)]
     except UnicodeDecodeError as error:
@@ -88,8 +88,13 @@ def read_tables(path: Path, sheet: str = "") -> list[Table]:
 
 
 def _read_text(path: Path) -> Table:
-    # utf-8-sig: Excel writes a mark before the first column's name, which would else become part of
-    # it.
+    # utf-8-sig: Excel writes a mark before the first column's name, which would else become part of it.
+    rows, lines, delimiter = _text_cells(path)
+    return _table(str(path), rows, lines, decimal_commas=delimiter == ";")
+
+
+def _text_cells(path: Path) -> tuple[list[list[str]], list[int], str]:
+    """Return the cells of a text file, the line of each row, and the delimiter."""
     text = path.read_text(encoding="utf-8-sig")
     header = text.split("\n", 1)[0]
     delimiter = max(",;\t", key=header.count) if path.suffix.lower() != ".tsv" else "\t"
@@ -98,10 +103,34 @@ def _read_text(path: Path) -> Table:
     for row in reader:
         rows.append([cell.strip() for cell in row])
         lines.append(reader.line_num)
-    return _table(str(path), rows, lines, decimal_commas=delimiter == ";")
+    return rows, lines, delimiter
 
 
-def _read_excel(path: Path, sheet: str) -> list[Table]:
+def read_cells(path: Path) -> dict[str, list[list[str]]]:
+    """Return the cells of an Excel or text file by sheet, header and all, empty rows excluded.
+
+    Merged cells are filled downwards. A text file is one sheet without a name.
+    """
+    try:
+        if path.suffix.lower() not in {".xlsx", ".xlsm"}:
+            return {"": [row for row in _text_cells(path)[0] if any(row)]}
+        book = _workbook(path, read_only=False)
+    except UnicodeDecodeError as error:
+        raise FileProblem(f"{path}: not UTF-8 (byte {error.start}); save it as UTF-8") from error
+    except (OSError, csv.Error) as error:
+        raise FileProblem(f"{path}: cannot be read ({error})") from error
+
+    sheets = {}
+    for sheet in book.worksheets:
+        rows = [[_cell(value) for value in row] for row in sheet.iter_rows(values_only=True)]
+        for area in sheet.merged_cells.ranges:
+            for number in range(area.min_row, area.max_row):
+                rows[number][area.min_col - 1] = rows[area.min_row - 1][area.min_col - 1]
+        sheets[sheet.title] = [row for row in rows if any(row)]
+    return sheets
+
+
+def _workbook(path: Path, *, read_only: bool) -> Any:
     try:
         import openpyxl
     except ImportError as error:
@@ -109,11 +138,15 @@ def _read_excel(path: Path, sheet: str) -> list[Table]:
             f"{path}: reading Excel needs openpyxl; pip install 'lmmscore[excel]'"
         ) from error
     try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+        return openpyxl.load_workbook(path, read_only=read_only, data_only=True)
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError) as error:
         raise FileProblem(
-            f"{path}: not an Excel file ({error}); save it anew, or as CSV UTF-8"
+            f"{path}: not an Excel file ({error}); save it again, or as CSV UTF-8"
         ) from error
+
+
+def _read_excel(path: Path, sheet: str) -> list[Table]:
+    book = _workbook(path, read_only=True)
     try:
         if sheet and sheet not in book.sheetnames:
             listed = ", ".join(book.sheetnames)

@@ -161,6 +161,9 @@ def command(
 
     if not runs and not score_files:
         raise click.UsageError("Name a RUN, or a score file with --scores.")
+    if any(_is_of_pairs(run) for run in runs):
+        _print_pair_agreement(runs, "json" if as_json else form, options)
+        return
     judges = [*_runs(runs), *_files(score_files, options)]
     found = _agree(judges, options)
     form = "json" if as_json else form
@@ -175,6 +178,58 @@ def command(
 
         for path in write_plots(found, options["plots"], options["plot_format"]):
             click.echo(f"wrote {path}", err=True)
+
+
+def _is_of_pairs(text: str) -> bool:
+    from lmmscore.run_folder import Run
+
+    return (Path(text) / "run.yaml").is_file() and Run(Path(text)).is_of_pairs
+
+
+def _print_pair_agreement(runs: tuple[str, ...], form: str, options: dict[str, Any]) -> None:
+    """Print how often each run's verdicts on pairs are those of people."""
+    from lmmscore.agreement.votes import agree_on_pairs
+    from lmmscore.report.votes import votes_as_text
+    from lmmscore.run_folder import Run
+
+    scored = [run for run in runs if not _is_of_pairs(run)]
+    if scored:
+        raise click.UsageError(f"{scored[0]} has scores, and other runs here pairs; compare apart")
+    if form not in ("term", "json", "md"):
+        raise click.UsageError(f"--format {form} has no place with pairs; use term, md or json")
+    votes = _human_votes(options)
+    found = {}
+    for name in runs:
+        run = Run(Path(name))
+        found[run.path.name] = agree_on_pairs(run.comparisons(), votes)
+    click.echo(votes_as_text(found, form), nl=False)
+
+
+def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str]]:
+    from lmmscore.agreement.votes import read_votes, votes_of_ratings
+    from lmmscore.ratings import Columns, read_ratings
+
+    files = options["human"]
+    votes: dict[tuple[str, str, str], list[str]] = {}
+    given = [None if Path(name).is_dir() else read_votes(Path(name)) for name in files]
+    if all(each is not None for each in given):
+        for each in given:
+            for pair, said in (each or {}).items():
+                votes.setdefault(pair, []).extend(said)
+        return votes
+    columns = Columns(
+        item=options["item_column"],
+        method=options["method_column"],
+        rater=options["rater_column"],
+        factor=options["factor_column"],
+        score=options["score_column"],
+    )
+    ratings = read_ratings(files, columns).table
+    known = [str(name) for name in ratings["factor"].unique()]
+    factor = (options["factors"] or [known[0] if len(known) == 1 else "overall"])[0]
+    if factor not in known:
+        raise click.UsageError(f"--factor: name one of {', '.join(known)}, by which people decide")
+    return votes_of_ratings(ratings, factor)
 
 
 def _runs(texts: Sequence[str]) -> list[Source]:
@@ -243,8 +298,9 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     from lmmscore.cli.inputs import parse_scale
     from lmmscore.errors import LmmscoreError
     from lmmscore.leaderboard.weights import scales_of, weights_of
-    from lmmscore.ratings import Columns, read_ratings
+    from lmmscore.ratings import Columns
     from lmmscore.report.lines import counting
+    from lmmscore.web.results import read_human_ratings
 
     panel = _panel(judges, options) if options["panel"] else None
     names = [judge.name for judge in judges]
@@ -257,7 +313,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
             for name in ("item", "method", "rater", "factor", "score", "task")
         }
     )
-    ratings = read_ratings(options["human"], columns)
+    ratings = read_human_ratings(options["human"], columns)
     scales = {
         factor: ends for judge in judges for factor, ends in scales_of(judge.settings, None).items()
     }

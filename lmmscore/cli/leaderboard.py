@@ -13,6 +13,8 @@ from lmmscore.cli.options import filled
 from lmmscore.cli.panel import panel_options
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from lmmscore.cli.inputs import Source
     from lmmscore.leaderboard import Leaderboard
     from lmmscore.leaderboard.compare import TaskAgainst
@@ -96,6 +98,10 @@ def command(runs: tuple[str, ...], form: Format, as_json: bool, **options: Any) 
     from lmmscore.cli.panel import corrected, panel_of
 
     form = "json" if as_json else form
+    pairs = _pairs_among(runs)
+    if pairs is not None:
+        _print_pairs(pairs, form, options)
+        return
     sources = open_sources(runs)
     options["members"] = panel_of(sources, options) if options["panel"] else None
     if options["members"] is not None:
@@ -113,6 +119,55 @@ def command(runs: tuple[str, ...], form: Format, as_json: bool, **options: Any) 
         # A CSV file has no room for sentences; they must not get lost for that.
         for text in [*(t for table in board.tables for t in table.warnings), *board.notes]:
             click.echo(text, err=True)
+
+
+def _pairs_among(runs: tuple[str, ...]) -> Path | None:
+    """Return the pairs.csv that is to be ranked; None where scores are."""
+    from pathlib import Path
+
+    from lmmscore.run_folder import open_run
+
+    for text in runs:
+        path = Path(text)
+        if (path / "run.yaml").is_file() and open_run(path).is_of_pairs:
+            path /= "pairs.csv"
+        if path.name == "pairs.csv":
+            if len(runs) > 1:
+                raise click.UsageError(f"{text} compares pairs; rank it by itself")
+            return path
+    return None
+
+
+def _print_pairs(path: Path, form: Format, options: dict[str, Any]) -> None:
+    """Print the leaderboard of a run that compares pairs."""
+    from lmmscore.comparisons import read_comparisons
+    from lmmscore.leaderboard.pairs import rank_pairs
+    from lmmscore.report.pair_grids import render_pairs
+    from lmmscore.run_folder import Run
+
+    unfit = ("factor", "by", "weights", "scale", "show", "against")
+    given = [name for name in unfit if options[name]]
+    if given or options["missing"] != "exclude" or options["average"] != "items":
+        name = given[0] if given else "missing" if options["missing"] != "exclude" else "average"
+        raise click.UsageError(f"--{name} is for scores; {path.parent} compares pairs")
+    known: dict[str, Any] = {}
+    if (path.parent / "run.yaml").is_file():
+        manifest = Run(path.parent).manifest
+        known = {"caution": manifest.caution, "methods": manifest.methods}
+    board = rank_pairs(
+        read_comparisons(path),
+        task=options["task"] or None,
+        resamples=options["resamples"],
+        seed=options["seed"],
+        **known,
+    )
+    tty = sys.stdout.isatty()
+    width = get_terminal_size().columns if tty else None
+    text = render_pairs(board, form, decimals=options["decimals"], width=width, color=tty)
+    click.echo(text, nl=False)
+    if form == "csv":
+        for note in [*(t for table in board.tables for t in table.warnings), *board.notes]:
+            click.echo(note, err=True)
 
 
 def _pooled(sources: list[Source], *, anyway: bool) -> Source:

@@ -102,10 +102,11 @@ def _open(runs: tuple[str, ...], images: Path | None) -> list[Judged]:
 def _agreement(judged: list[Judged], renames: dict[str, str], options: dict[str, Any]) -> Agreement:
     from lmmscore.agreement import agree
     from lmmscore.cli.inputs import parse_scale
-    from lmmscore.ratings import Columns, read_ratings
+    from lmmscore.ratings import Columns
+    from lmmscore.web.results import read_human_ratings
 
     columns = Columns(**{name: options[f"{name}_column"] for name in ("item", "method", "rater")})
-    ratings = read_ratings(options["human"], columns)
+    ratings = read_human_ratings(options["human"], columns)
     found = agree(
         {each.name: each.scores for each in judged},
         ratings.table,

@@ -47,6 +47,14 @@ def missing_warning(
     return f"{missing} of {total} gave no score ({why}). Scored: {', '.join(short)}{rest}."
 
 
+def left_out_note(factor: str, edits: int, of: int) -> str:
+    """Return how many edits a factor does not count for."""
+    return (
+        f"{factor} was left out for {edits} of {_count(of, 'edit')}: not asked of their items, or said "
+        "not to apply. It does not count there, and is no missing score."
+    )
+
+
 def _share(coverage: float) -> str:
     # Rounded down: what is nearly all must not look like all.
     return f"{math.floor(coverage * 100 + 1e-6)}%"

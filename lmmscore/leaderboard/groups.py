@@ -111,7 +111,8 @@ def _caption(keys: Sequence[str], factors: Sequence[str], missing: Missing, ends
 
 def _edits(cube: Cube, factor: int, hole: float | None) -> pd.DataFrame:
     means = cube.mean[:, :, factor] if hole is None else cube.filled(factor, hole)
-    item, method = np.nonzero(cube.asked)
+    due = cube.due(factor)
+    item, method = np.nonzero(due)
     return pd.DataFrame(
         {
             "task": np.array(cube.tasks, dtype=object)[cube.task_of[item]],
@@ -119,7 +120,7 @@ def _edits(cube: Cube, factor: int, hole: float | None) -> pd.DataFrame:
             "method": np.array(cube.methods, dtype=object)[method],
             "value": means[item, method],
             "scored": cube.scored[item, method, factor],
-            "asked": cube.asked[item, method],
+            "asked": due[item, method],
         }
     )
 

@@ -18,7 +18,7 @@ from lmmscore.leaderboard.cube import Cube, tabulate
 from lmmscore.leaderboard.differences import Differences, corrected, differences
 from lmmscore.leaderboard.position import PositionEffect, position_effect
 from lmmscore.leaderboard.weights import normalised, reweigh
-from lmmscore.records import OVERALL
+from lmmscore.records import OVERALL, Outcome
 from lmmscore.stats.arrays import SAME, Floats, Ints, column_means, ranks
 from lmmscore.stats.jackknife import mean_limits
 from lmmscore.stats.permutation import draws_needed
@@ -218,6 +218,7 @@ class Figures:
         notes = captions.statements(rows, items, tests)
         if common is not None and len(self.ranked) > 1:
             notes.insert(0, captions.common_note(len(common), len(self.ranked)))
+        notes += self._left_out()
         return BoardTable(
             task=self.task,
             factor=factor,
@@ -237,6 +238,16 @@ class Figures:
             holes=cube.holes(index),
             common_items=None if common is None else len(common),
         )
+
+    def _left_out(self) -> list[str]:
+        """Return how many edits each factor was left out for."""
+        cube = self.cube
+        found = []
+        for place, name in enumerate(cube.factors):
+            edits = int((cube.absent[:, :, place] > 0).sum())
+            if edits and self.factor in (name, OVERALL):
+                found.append(captions.left_out_note(name, edits, int((cube.asked > 0).sum())))
+        return found
 
     def _common_items(self) -> Ints | None:
         """Return the items all ranked methods have a score for; None where that is every item."""
@@ -264,8 +275,9 @@ class Figures:
         """Return one method's line."""
         values = self.values[:, column]
         known = values[np.isfinite(values)]
-        asked = self.cube.asked[:, column]
-        scored = self.cube.scored[:, column, self.cube.factor(self.factor)]
+        index = self.cube.factor(self.factor)
+        asked = self.cube.due(index)[:, column]
+        scored = self.cube.scored[:, column, index]
         limits = None
         if self.rules.resamples:
             limits = mean_limits(values, self.strata, level=self.rules.level)
@@ -275,7 +287,7 @@ class Figures:
             mean=float(self.means[column]) if known.size else None,
             std=spread(known),
             n=int(known.size),
-            coverage=float(scored.sum() / asked.sum()),
+            coverage=float(scored.sum() / asked.sum()) if asked.any() else 1.0,
             factors=self._factor_means(column),
             mean_interval=limits,
             rank_interval=rank_interval,
@@ -301,11 +313,12 @@ class Figures:
         cube, factor, found = self.cube, self.factor, []
         if holes := cube.holes(cube.factor(factor)):
             here = outcomes[outcomes["factor"] == factor]
+            here = here[here["outcome"] != Outcome.ABSENT.value]
             here = here if self.task is None else here[here["task"] == self.task]
             counts = here["outcome"].value_counts()
             reasons = {str(name): int(count) for name, count in counts.items()}
             reasons["without a line"] = holes - len(here)
-            asked = int(cube.asked.sum())
+            asked = int(cube.due(cube.factor(factor)).sum())
             found.append(captions.missing_warning(holes, asked, reasons, rows))
             observed = factor not in self.rules.known
             scale = self.rules.scales[factor]

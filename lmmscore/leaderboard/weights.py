@@ -56,8 +56,8 @@ def normalised(weights: Mapping[str, float], factors: list[str]) -> dict[str, fl
 def reweigh(scores: pd.DataFrame, weights: Mapping[str, float]) -> pd.DataFrame:
     """Return the scores with the overall of every edit derived from its factors.
 
-    An edit that lacks a factor with a weight has no overall: the reason of that factor becomes its
-    own.
+    An edit that lacks a factor with a weight has no overall: the reason of that factor becomes its own.
+    A factor that was left out does not count, and the weights of the others grow in proportion.
     """
     parts = scores[scores["factor"] != OVERALL]
     shares = normalised(weights, [str(name) for name in parts["factor"].unique()])
@@ -69,13 +69,21 @@ def reweigh(scores: pd.DataFrame, weights: Mapping[str, float]) -> pd.DataFrame:
     total = np.bincount(
         edit[counts], weights=(share * value)[counts], minlength=edit.max(initial=-1) + 1
     )
-    complete = np.bincount(edit[counts], minlength=len(total)) == sum(
-        weight > 0 for weight in shares.values()
-    )
-    return pd.concat(
-        [_overalls(parts, edit, share > 0, np.where(complete, total, np.nan)), parts],
-        ignore_index=True,
-    )
+    absent = _left_out(parts) & (share > 0)
+    given = np.bincount(edit[counts], minlength=len(total))
+    excused = np.bincount(edit[absent], minlength=len(total))
+    complete = given + excused == sum(weight > 0 for weight in shares.values())
+    # What was left out takes no share; without anything left out this divides by 1.
+    left = 1 - np.bincount(edit[absent], weights=share[absent], minlength=len(total))
+    overall = np.where(complete & (given > 0), total / np.where(given > 0, left, 1.0), np.nan)
+    lines = _overalls(parts, edit, (share > 0) & (~absent | (given == 0)[edit]), overall)
+    return pd.concat([lines, parts], ignore_index=True)
+
+
+def _left_out(parts: pd.DataFrame) -> np.ndarray:
+    if "outcome" not in parts.columns:
+        return np.zeros(len(parts), dtype=bool)
+    return (parts["outcome"] == Outcome.ABSENT.value).to_numpy()
 
 
 def _overalls(
@@ -114,6 +122,9 @@ def scales_of(
         str(f["key"]): float(f.get("weight") or 0) for f in settings.get("factors") or ()
     }
     shares = shares if sum(shares.values()) > 0 else dict.fromkeys(ends, 1.0)
+    recorded = settings.get("overall_scale")
+    if recorded and weights is None:
+        return {**ends, OVERALL: (float(recorded[0]), float(recorded[1]))}
     if ends and all(name in ends for name, share in shares.items() if share):
         # Means of any kind lie between those of the lowest and of the highest scores.
         total = sum(shares.values())

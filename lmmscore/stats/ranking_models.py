@@ -17,6 +17,10 @@ from lmmscore.stats.arrays import Floats, Ints
 
 _MOST_STEPS = 200
 _CLOSE = 1e-10
+_ENDLESS = 25.0
+"""Strengths that grow beyond this grow for ever: nobody has met a method e²⁵ times as good."""
+_RIDGE = 1e-12
+"""Keeps a step defined on the way to infinity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,41 +99,77 @@ def fit_davidson(wins: Floats, ties: Floats | None = None, *, prior: float = 0.0
     if len(connected_groups(wins, ties)) > 1:
         raise ValueError("no finite fit: some methods never beat, or never lost to, the others")
 
-    games = wins + wins.T + ties
-    tied = float(ties.sum()) / 2
-    gained = wins.sum(axis=1) + ties.sum(axis=1) / 2
-    strengths = np.zeros(len(wins))
-    tie = 0.0 if tied == 0 else 2 * tied / max(float(wins.sum()), 1.0)
+    strengths, tie = fit_many(wins[None], ties[None])
+    if np.isnan(strengths).any():
+        # Ties link methods, but not always closely enough: 6 wins, no loss and 4 ties have no fit.
+        raise ValueError("no finite fit: some methods never lost to some others")
+    return Davidson(strengths[0], float(tie[0]))
 
+
+def fit_many(wins: Floats, ties: Floats) -> tuple[Floats, Floats]:
+    """Fit many data sets at once: strengths and tie parameter of each, by maximum likelihood.
+
+    Axes are data set, method, method, counts as in `fit_davidson`. Strengths are NaN where there is no
+    finite fit. Where nothing was tied the tie parameter is 0; where nothing else happened it is
+    infinite, and all strengths are equal.
+    """
+    count, methods = wins.shape[:2]
+    games = wins + wins.transpose(0, 2, 1) + ties
+    margin = (wins - wins.transpose(0, 2, 1)).sum(axis=2) / 2
+    tied = ties.sum(axis=(1, 2)) / 2
+    won = wins.sum(axis=(1, 2))
+    some_tied, some_won = tied > 0, won > 0
+
+    strengths = np.zeros((count, methods))
+    log_tie = np.log(np.where(some_tied & some_won, 2 * tied / np.maximum(won, 1e-300), 1.0))
     for _ in range(_MOST_STEPS):
-        expected, curvature, tie_share = _expectations(strengths, tie, games)
-        step = np.linalg.lstsq(curvature, gained - expected, rcond=None)[0]
+        tie = np.where(some_tied, np.exp(log_tie), 0.0)
+        gradient, information = _newton_terms(strengths, tie, games, margin, tied)
+        step = np.linalg.solve(information, gradient[:, :, None])[:, :, 0]
         # A damped Newton step: far from the optimum a full one could overshoot.
-        step *= min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-300))
-        strengths = strengths + step - (strengths + step).mean()
-        ratio = 1.0
-        if tied > 0:
-            ratio = tied / tie_share
-            tie *= ratio
-        if float(np.abs(step).max()) < _CLOSE and abs(ratio - 1) < _CLOSE:
+        longest = np.abs(step).max(axis=1)
+        step *= np.minimum(1.0, 2.0 / np.maximum(longest, 1e-300))[:, None]
+        endless = np.abs(strengths).max(axis=1) > _ENDLESS
+        step[~some_won | endless] = 0.0
+        strengths = strengths + step[:, :methods]
+        strengths -= strengths.mean(axis=1, keepdims=True)
+        log_tie = log_tie + np.where(some_tied, step[:, methods], 0.0)
+        if float(np.abs(step).max()) < _CLOSE:
             break
-    return Davidson(strengths, tie)
+    tie = np.where(some_tied, np.where(some_won, np.exp(log_tie), np.inf), 0.0)
+    strengths[np.abs(strengths).max(axis=1) > _ENDLESS] = np.nan
+    return strengths, tie
 
 
-def _expectations(strengths: Floats, tie: float, games: Floats) -> tuple[Floats, Floats, float]:
-    """Return the expected points of each method, their information, and the expected ties."""
-    half = (strengths[:, None] - strengths[None, :]) / 2
+def _newton_terms(
+    strengths: Floats, tie: Floats, games: Floats, margin: Floats, tied: Floats
+) -> tuple[Floats, Floats]:
+    """Return gradient and information of every data set: the strengths, then the log of the tie parameter.
+
+    Davidson's model is a multinomial logit in these, so its likelihood has a single maximum.
+    """
+    count, methods = strengths.shape
+    half = (strengths[:, :, None] - strengths[:, None, :]) / 2
     win, loss = np.exp(half), np.exp(-half)
-    total = win + loss + tie
-    p_win, p_loss, p_tie = win / total, loss / total, tie / total
-    points = p_win + p_tie / 2
-    expected = (games * points).sum(axis=1)
-    # The variance of one comparison's points, for a win counts 1 and a tie one half.
-    variance = games * (
-        p_win * (1 - points) ** 2 + p_tie * (0.5 - points) ** 2 + p_loss * points**2
-    )
-    information = np.diag(variance.sum(axis=1)) - variance
-    return expected, information, float((games * p_tie).sum()) / 2
+    total = win + loss + tie[:, None, None]
+    lead, p_tie = (win - loss) / total, tie[:, None, None] / total
+
+    gradient = np.zeros((count, methods + 1))
+    gradient[:, :methods] = margin - (games * lead).sum(axis=2) / 2
+    gradient[:, methods] = tied - (games * p_tie).sum(axis=(1, 2)) / 2
+
+    variance = games * (1 - p_tie - lead**2) / 4
+    information = np.zeros((count, methods + 1, methods + 1))
+    own = np.arange(methods)
+    # Adding a constant to all strengths changes nothing; the last term keeps their mean where it is.
+    information[:, :methods, :methods] = 1.0 / methods - variance
+    information[:, own, own] += variance.sum(axis=2) + _RIDGE
+    both = -(games * lead * p_tie).sum(axis=2) / 2
+    information[:, :methods, methods] = both
+    information[:, methods, :methods] = both
+    spread = (games * p_tie * (1 - p_tie)).sum(axis=(1, 2)) / 2
+    information[:, methods, methods] = np.where(spread > 0, spread, 1.0)
+    return gradient, information
 
 
 def bootstrap_strengths(

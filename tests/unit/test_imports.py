@@ -38,6 +38,7 @@ ORDER = [
     "justifications",
     "session",
     "plan",
+    "comparisons",
     "scores",
     "stats",
     "ratings",
@@ -65,12 +66,13 @@ ORDER = [
 
 ONLY_IN = {
     "openai": {"judges"},
-    "aiohttp": {"judges"},
+    "aiohttp": {"judges", "web"},
     "PIL": {"images", "judges", "report"},
     "rich": {"report", "cli"},
     "skimage": {"judges"},
     "matplotlib": {"report"},
-    "jinja2": {"report"},
+    "jinja2": {"report", "web"},
+    "markdown_it": {"web"},
 }
 """Packages that stay behind one border."""
 

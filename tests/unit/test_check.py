@@ -78,8 +78,8 @@ def test_another_aspect_ratio_is_reported(tmp_path: Path) -> None:
     picture(tmp_path / "wide.png", size=(64, 24))
     picture(tmp_path / "large.png", size=(64, 48))
     problems = bench(tmp_path, {"wide": "wide.png", "large": "large.png"})
-    found = [(p.kind, "wide" in p.place, p.level) for p in problems]
-    assert found == [("aspect-ratio", True, "warning"), ("size", False, "warning")]
+    found = [(p.kind, "wide" in p.place, p.fatal) for p in problems]
+    assert found == [("aspect-ratio", True, False), ("size", False, False)]
 
 
 def test_byte_identical_edits_are_reported(tmp_path: Path) -> None:
