@@ -125,7 +125,7 @@ class When(_Strict):
     @model_validator(mode="after")
     def _some(self) -> When:
         if not any(getattr(self, name) for name in type(self).model_fields):
-            raise ValueError("give task, field, image, without_field or without_image")
+            raise ValueError("give task, field or image, or without_field or without_image")
         return self
 
     def holds(self, item: Item) -> bool:

@@ -117,13 +117,14 @@ class JudgeOptions:
     extra: Mapping[str, Any] = option(
         {}, "Further fields of the request, as the server names them.", section="parameters"
     )
-    structured: bool = option(
-        False, "Ask for output that follows the dialog's JSON schema.", flag="--structured"
-    )
     logprobs: bool = option(
         False,
-        "Ask for the probabilities of the words, for expected scores beside the stated ones.",
+        "Ask for the probabilities of score tokens, for expected scores beside the stated ones.",
+        section="parameters",
         flag="--logprobs",
+    )
+    structured: bool = option(
+        False, "Ask for output that follows the dialog's JSON schema.", flag="--structured"
     )
 
     # These say how a question travels; answers do not depend on them.

@@ -53,7 +53,18 @@ def _tokens(reply: Reply) -> list[Mapping[str, Any]]:
     content = held.get("content") if isinstance(held, dict) else held
     if not isinstance(content, list):
         return []
-    return [token for token in content if isinstance(token, dict) and "token" in token]
+    tokens = [token for token in content if isinstance(token, dict) and "token" in token]
+    return [_unpacked(token) for token in tokens]
+
+
+def _unpacked(token: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a token as a server sends it; the ledger keeps only those with a digit, and shorter."""
+    top = token.get("top")
+    if not isinstance(top, list):
+        return token
+    pairs = [pair for pair in top if isinstance(pair, list) and len(pair) == 2]
+    alternatives = [{"token": said, "logprob": logprob} for said, logprob in pairs]
+    return {**token, "top_logprobs": alternatives}
 
 
 def _by_place(
@@ -64,6 +75,7 @@ def _by_place(
     at = 0
     for token in tokens:
         said = str(token["token"])
+        at = int(token.get("at", at))
         if not text.startswith(said, at):
             return {}
         bare = said.strip()
