@@ -59,7 +59,7 @@ class Result:
 
 
 def result_of(unit: Unit, protocol: Protocol, played: Sequence[Played]) -> Result:
-    """Return the unit's scores, method by method in the order of the benchmark; or its comparison."""
+    """Return the unit's scores, in the order of the benchmark's methods; or its comparison."""
     if protocol.covers_pairs:
         return Result(unit, tuple(played), (), comparison_of(unit, played))
     by_dialog = [scores_of(each) for each in played]
@@ -146,7 +146,7 @@ def _overall_row(
 
 
 def _expected_overall(rows: Sequence[Score], formula: Formula, absent: set[str]) -> Fraction | None:
-    """Return the expected overall, where the rule is a weighted sum: the mean of a sum is the sum of means."""
+    """Return the expected overall where the rule is a weighted sum; of no other is it known."""
     means = {row.factor: row.expected for row in rows if row.expected is not None}
     return formula.value(means, absent) if means and formula.is_linear else None
 
@@ -182,7 +182,7 @@ def combined(suite: Ensemble, by_dialog: Mapping[str, Sequence[Score]]) -> list[
 def _combined_row(
     suite: Ensemble, by_dialog: Mapping[str, Sequence[Score]], named: list[Score]
 ) -> Score | None:
-    """Return the overall of a suite, adding those of its members to `named`; None where it was not asked."""
+    """Return a suite's overall, adding its members' to `named`; None where it was not asked."""
     own: list[Score] = []
     for member in suite.members:
         if isinstance(member, Ensemble):
@@ -198,7 +198,7 @@ def _combined_row(
 
     numbers = {row.factor: row.score for row in own if row.score is not None}
     absent = {row.factor for row in own if row.outcome == Outcome.ABSENT}
-    # Later members of a gated suite were not asked: they count 0, as the member that closed the gate.
+    # Later members of a gated suite were not asked: they count 0, as the one that closed it.
     closed = next((row.factor for row in own if row.score == 0), "") if suite.suite.gate else ""
     names = [member.name for member in suite.members]
     unasked = names[names.index(closed) + 1 :] if closed else []
@@ -263,7 +263,7 @@ def read_scores(path: Path) -> pd.DataFrame:
 
 
 def with_expected(scores: pd.DataFrame, where: str) -> pd.DataFrame:
-    """Return the scores with the expected ones in place of those stated; a score without one is none."""
+    """Return the scores with the expected ones in place of those stated."""
     import pandas as pd
 
     if EXPECTED not in scores.columns:

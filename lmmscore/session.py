@@ -106,7 +106,7 @@ class Done:
     winner: WinnerReading | None = None
     """Of a pair: which edit is preferred."""
     expected: Mapping[Cell, Fraction] = field(default_factory=dict)
-    """By image and factor: the score expected from the probabilities of the judge's words, if reported."""
+    """By image and factor: the score expected from the probabilities of the words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class Session:
     item: Item
     repeat: int
     order: tuple[str, ...]
-    """The methods in the order their edits are shown: one where the dialog covers one edit, two for a pair."""
+    """The methods in the order their edits are shown: all, one, or the two of a pair."""
     settings: Mapping[str, str] = field(default_factory=dict)
     structured: bool = False
     """Whether the judge is held to the JSON schema of its replies."""
@@ -367,7 +367,7 @@ def read_winner_of(reply: Reply, turn: Turn) -> WinnerReading:
 
 
 def read_answer(dialog: Dialog, reply: Reply, n: int, name: str = "") -> Reading | WinnerReading:
-    """Return what a single reply says, outside of a conversation: scores of n images, or a pair's winner."""
+    """Return what a reply says by itself: scores of n images, or the winner of a pair."""
     if dialog.format == 1 and not name:
         return read_form(reply, dialog.factors, n).reading
     turn = turn_read(dialog, name)
@@ -378,7 +378,7 @@ def read_answer(dialog: Dialog, reply: Reply, n: int, name: str = "") -> Reading
 
 
 def turn_read(dialog: Dialog, name: str = "") -> Turn:
-    """Return the turn whose reply is read by itself: the one named, or the only one that reads anything."""
+    """Return the turn named, or the only one whose reply is read."""
     reading = [turn for turn in dialog.turns if turn.read in ("scores", "winner")]
     chosen = [turn for turn in reading if name in ("", turn.name)]
     if len(chosen) == 1:

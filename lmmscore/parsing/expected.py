@@ -1,8 +1,8 @@
 """The score a judge would give on average, from the probabilities of its own words.
 
-A server may report, for each token of a reply, the likeliest tokens in its place. Where a score is one token
-of an integer scale, their mean, weighted by probability, is the expected score. It stands beside the stated
-one and never replaces it.
+A server may report, for each token of a reply, the likeliest tokens in its place. Where a score is
+one token of an integer scale, their mean, weighted by probability, is the expected score. It stands
+beside the stated one and never replaces it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Cell = tuple[int, str]
 def expected_scores(
     reply: Reply, reading: Reading, factors: Sequence[Factor]
 ) -> dict[Cell, Fraction]:
-    """Return the expected score of every image and factor whose score is one token with alternatives."""
+    """Return the expected score wherever a score is one token with alternatives."""
     tokens = _tokens(reply)
     if not tokens:
         return {}
@@ -70,7 +70,7 @@ def _unpacked(token: Mapping[str, Any]) -> Mapping[str, Any]:
 def _by_place(
     text: str, tokens: Sequence[Mapping[str, Any]]
 ) -> dict[tuple[int, int], Mapping[str, Any]]:
-    """Return the tokens that are a number, by where the number stands; none where they are not the text."""
+    """Return the tokens that are numbers, by place; none where they are not those of the text."""
     found: dict[tuple[int, int], Mapping[str, Any]] = {}
     at = 0
     for token in tokens:
@@ -112,7 +112,7 @@ def _whole_values(scale: Scale) -> set[int]:
 
 
 def _may_go_on(shares: Mapping[int, float], values: set[int]) -> bool:
-    """Tell whether a likely token may be the beginning of a longer number: 1 of 10, where 10 is no token."""
+    """Tell whether a likely token may begin a longer number: 1 of 10, where 10 is no token."""
     for value, share in shares.items():
         longer = {other for other in values if other != value and str(other).startswith(str(value))}
         if longer and share >= LIKELY and not longer & set(shares):

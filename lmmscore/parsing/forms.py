@@ -29,14 +29,14 @@ _DECORATION = "\"'`*_ \t$"
 
 @dataclass(frozen=True, slots=True)
 class FormReading:
-    """What a reply in a prescribed form says, and of which images and factors it says that they do not apply."""
+    """What a reply in a prescribed form says, and what it says does not apply."""
 
     reading: Reading
     absent: frozenset[Cell] = frozenset()
 
 
 def read_form(reply: Reply, factors: Sequence[Factor], n: int, list_key: str = "") -> FormReading:
-    """Return the scores of n images on these factors: from a list under a key, from words, or as usual."""
+    """Return the scores of n images: from a list under a key, from words, or as usual."""
     if reply.finish == "content_filter" or reply.refusal or not reply.text.strip():
         return FormReading(read_reply(reply, factors, n))
     if list_key:
@@ -157,7 +157,7 @@ def _from_rows(rows: Sequence[_Listed], factors: Sequence[Factor], n: int) -> Fo
 
 
 def _meaning(text: str, scale: Scale) -> Fraction | str | None:
-    """Return the score that a text stands for, None where it is one that does not count, or what is wrong."""
+    """Return the score a text stands for, None for one that does not count, or what is wrong."""
     plain = text.strip(_DECORATION)
     if scale.words is not None:
         by_word = {word_key(word): value for word, value in scale.words.items()}
@@ -227,7 +227,7 @@ def _read_words(reply: Reply, factors: Sequence[Factor], n: int) -> FormReading:
 def _open_faults(
     faults: Sequence[Fault], factors: Sequence[Factor], known: set[Cell], n: int
 ) -> list[Fault]:
-    """Return a fault for everything that is still open: the reader's own, or that nothing was said."""
+    """Return a fault for everything still open: the reader's own, or that nothing was said."""
     return [
         _open_fault(faults, factor, position, partly=bool(known))
         for position in range(1, n + 1)
@@ -291,7 +291,7 @@ def _said(text: str, factors: Sequence[Factor], n: int) -> _Said:
 
 
 def _word_pattern(factor: Factor, words: Sequence[str], *, only: bool) -> re.Pattern[str]:
-    """Return what finds `Left Arm: MATCH`, `"left_arm": {"label": "MATCH"}`, or the word as the whole reply."""
+    """Return what finds `Left Arm: MATCH`, the same in JSON, or the word as the whole reply."""
     listed = "|".join(_loosely(word) for word in sorted(words, key=len, reverse=True))
     names = "|".join(_loosely(name) for name in sorted(factor.names, key=len, reverse=True))
     # A word with another beside it, `MATCH | MISMATCH`, is the choice that was offered.
@@ -321,7 +321,7 @@ def _fault(kind: str, says: str) -> FormReading:
 
 
 def _cut(found: FormReading, reply: Reply) -> FormReading:
-    """Return the reading; nothing of it where the reply was cut off and something may be missing."""
+    """Return the reading; nothing of it where the reply was cut off before it was complete."""
     if reply.finish != "length" or found.reading.complete:
         return found
     return _fault(
