@@ -229,12 +229,13 @@ def _print_pair_agreement(runs: tuple[str, ...], form: str, options: dict[str, A
 
 
 def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str]]:
-    from lmmscore.agreement.votes import read_votes, votes_of_ratings
-    from lmmscore.ratings import Columns, read_ratings
+    from lmmscore.agreement.votes import votes_of_ratings
+    from lmmscore.ratings import Columns
+    from lmmscore.web.results import read_human_ratings
 
     files = options["human"]
     votes: dict[tuple[str, str, str], list[str]] = {}
-    given = [None if Path(name).is_dir() else read_votes(Path(name)) for name in files]
+    given = [_votes_in(Path(name)) for name in files]
     if all(each is not None for each in given):
         for each in given:
             for pair, said in (each or {}).items():
@@ -247,12 +248,26 @@ def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str
         factor=options["factor_column"],
         score=options["score_column"],
     )
-    ratings = read_ratings(files, columns).table
+    ratings = read_human_ratings(files, columns).table
     known = [str(name) for name in ratings["factor"].unique()]
     factor = (options["factors"] or [known[0] if len(known) == 1 else "overall"])[0]
     if factor not in known:
         raise click.UsageError(f"--factor: name one of {', '.join(known)}, by which people decide")
     return votes_of_ratings(ratings, factor)
+
+
+def _votes_in(path: Path) -> dict[tuple[str, str, str], list[str]] | None:
+    """Return the votes of a file or folder, however they were collected; None where it has none."""
+    from lmmscore.agreement.votes import read_votes
+    from lmmscore.web.results import read_human_votes
+
+    notes: list[str] = []
+    collected = read_human_votes(path, notes)
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
+    if collected is not None:
+        return collected
+    return None if path.is_dir() else read_votes(path)
 
 
 def _runs(texts: Sequence[str]) -> list[Source]:

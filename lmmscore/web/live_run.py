@@ -59,7 +59,7 @@ class Limits:
     tpm: float | None = None
 
 
-UnitKey = tuple[str, int, frozenset[str]]
+UnitKey = tuple[str, int, tuple[str, ...]]
 
 
 @dataclass
@@ -186,8 +186,9 @@ class LiveRun:
 
     def _unit_key(self, item: str, repeat: int, shown: Sequence[str]) -> UnitKey:
         """Return what tells units apart; one about all edits of an item is known by the item."""
-        covers_edits = self._plan.protocol.covers_edits
-        return item, repeat, frozenset(shown if covers_edits else ())
+        protocol = self._plan.protocol
+        several = protocol.covers_edits or protocol.covers_pairs
+        return item, repeat, tuple(shown) if several else ()
 
     # Looking
 
@@ -307,6 +308,7 @@ class LiveRun:
             "totals": self._totals(),
             "grid": self._grid(rows),
             "board": self._board_of(rows),
+            "pairs": self._plan.protocol.covers_pairs,
             "talk": self._talk(),
         }
 
@@ -434,6 +436,9 @@ class LiveRun:
         for item in self._plan.benchmark.items:
             cells = []
             for method in methods:
+                if self._plan.protocol.covers_pairs:
+                    cells.append(self._pair_cell(item.id, method))
+                    continue
                 outcome, score = found.get((item.id, method), ("", None))
                 if method not in item.edits:
                     outcome = str(Outcome.MISSING)
@@ -444,6 +449,20 @@ class LiveRun:
                 cells.append([outcome, shown, share, (item.id, method) in repaired])
             items.append({"item": item.id, "task": item.task, "cells": cells})
         return {"methods": methods, "items": items, "low": low, "high": high}
+
+    def _pair_cell(self, item: str, method: str) -> list[Any]:
+        """Return how many of an edit's comparisons are done: pairs give an edit no score."""
+        own = [
+            each
+            for each in self._units.values()
+            if each.unit.item.id == item and method in each.unit.shown
+        ]
+        if not own:
+            return [str(Outcome.MISSING), None, None, False]
+        done = sum(each.finished for each in own)
+        repaired = any(each.repairs for each in own)
+        outcome = "compared" if done else "waiting"
+        return [outcome, f"{done} of {len(own)}", round(done / len(own), 3), repaired]
 
     def _marks(self) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
         """Return the edits being talked about now, and those whose scores took a repair turn."""
