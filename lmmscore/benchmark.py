@@ -136,7 +136,7 @@ class BenchmarkFile(_StrictFile):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class BenchmarkProblem:
     """Something wrong with a benchmark: where, of what kind, and what to do."""
 
     place: str
@@ -163,7 +163,7 @@ class Benchmark:
     root: Path
     methods: tuple[str, ...]
     items: tuple[Item, ...]
-    problems: tuple[Problem, ...] = field(default=(), repr=False)
+    problems: tuple[BenchmarkProblem, ...] = field(default=(), repr=False)
     method_names: Mapping[str, str] = field(default_factory=dict)
     """What tables call the methods."""
     task_titles: Mapping[str, str] = field(default_factory=dict)
@@ -187,7 +187,7 @@ class Benchmark:
 
         # Methods keep the order they were asked for in: `--order given` shows them so.
         methods = tuple(dict.fromkeys(kept_methods))
-        return replace(self, methods=methods, items=tuple(chosen), problems=())
+        return replace(self, methods=methods, items=tuple(chosen))
 
 
 def _chosen(what: str, wanted: Iterable[str], known: Iterable[str]) -> list[str]:
@@ -240,19 +240,19 @@ def read_benchmark(path: Path, root: Path | None = None) -> Benchmark:
     path = find_benchmark_file(path)
     parsed = complaints(BenchmarkFile, load_yaml(path))
     if isinstance(parsed, list):
-        problems = tuple(Problem(str(path), says.kind, says) for says in parsed)
+        problems = tuple(BenchmarkProblem(str(path), says.kind, says) for says in parsed)
         return Benchmark(path.parent.name, path, path.parent, (), (), problems)
 
-    return _Reader(path, parsed, root).benchmark()
+    return _BenchmarkReader(path, parsed, root).benchmark()
 
 
-class _Reader:
+class _BenchmarkReader:
     """One reading of a benchmark file: gathers items and problems side by side."""
 
     def __init__(self, path: Path, file: BenchmarkFile, root: Path | None) -> None:
         self.path = path
         self.file = file
-        self.problems: list[Problem] = []
+        self.problems: list[BenchmarkProblem] = []
         self.folder = path.parent.resolve()
         self._kinds: dict[tuple[str, ...], tuple[str, ...]] = {}
         self.files = PictureFiles(self._root(root), self._problem)
@@ -307,7 +307,7 @@ class _Reader:
         )
 
     def _problem(self, place: str, kind: str, says: str, level: Level = "fatal") -> None:
-        self.problems.append(Problem(place, kind, says, level))
+        self.problems.append(BenchmarkProblem(place, kind, says, level))
 
     # Rows
 

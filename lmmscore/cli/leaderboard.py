@@ -123,6 +123,11 @@ SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivi
     metavar="TABLE",
     help="Set beside a published table: editeval_v1, or a file.",
 )
+@click.option(
+    "--expected",
+    is_flag=True,
+    help="Rank by expected scores in place of those stated (of a run with --logprobs).",
+)
 @plot_options
 @click.option("--anyway", is_flag=True, help="Pool several runs although they are not comparable.")
 @click.option(
@@ -152,6 +157,8 @@ def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> 
         _print_pairs(pairs, form, options)
         return
     sources = open_sources(runs)
+    if options["expected"]:
+        sources = [_by_expected(source) for source in sources]
     options["members"] = panel_of(sources, options) if options["panel"] else None
     if options["members"] is not None:
         source = options["members"].source
@@ -170,6 +177,12 @@ def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> 
         # A CSV file has no room for sentences; they must not get lost for that.
         for text in [*(t for table in board.tables for t in table.warnings), *board.notes]:
             click.echo(text, err=True)
+
+
+def _by_expected(source: Source) -> Source:
+    from lmmscore.scores import with_expected
+
+    return replace(source, scores=with_expected(source.scores, source.name))
 
 
 def _write(board: Leaderboard, source: Source, form: str, options: dict[str, Any]) -> None:
@@ -229,7 +242,7 @@ def _print_pairs(path: Path, form: str, options: dict[str, Any]) -> None:
     from lmmscore.report.pair_grids import render_pairs
     from lmmscore.run_folder import Run
 
-    unfit = ("factor", "by", "weights", "scale", "show", "against")
+    unfit = ("expected", "factor", "by", "weights", "scale", "show", "against")
     given = [name for name in unfit if options[name]]
     if given or options["missing"] != "exclude" or options["average"] != "items":
         name = given[0] if given else "missing" if options["missing"] != "exclude" else "average"
