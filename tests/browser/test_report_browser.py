@@ -420,8 +420,9 @@ def test_conversations_are_rendered_folded_and_searchable(tab: Tab) -> None:
     assert 0 < folded < tab.page.locator("#talk .turn").count()
     assert tab.page.locator("#talk .prose li strong").count() > 3
     tab.page.fill("#talk-tools [name=find]", "give your scores")
-    assert tab.page.locator("#talk .turn:not([hidden])").count() == 1
-    assert tab.page.inner_text("#talk-found") == "1 turn"
+    found = tab.page.locator("#talk .turn:not([hidden])").count()
+    assert 0 < found < tab.page.locator("#talk .turn").count()
+    assert tab.page.inner_text("#talk-found").startswith(f"{found} turn")
 
 
 def test_previous_and_next_walk_through_the_conversations(tab: Tab) -> None:
