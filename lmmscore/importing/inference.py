@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from lmmscore.parsing.labels import normal
+from lmmscore.parsing.names import normal
 from lmmscore.scales import OPEN
 
 _NUMBER = r"\d+(?:\.\d+)?"
