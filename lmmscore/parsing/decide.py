@@ -46,7 +46,7 @@ def decide(said: Iterable[Said], factors: Sequence[Factor], n: int) -> Reading:
         fault = Fault(FaultKind.CONTRADICTION, _strangeness(strange[0], n))
         return Reading(faults=(fault,))
     size = n * len(factors)
-    passes = _passes(_whole_objects(said, len(factors), n))
+    passes = _passes(_whole_objects(said, len(factors), n), size)
     complete = [index for index, each in enumerate(passes) if len(each.cells) == size]
     if not complete:
         return _merged_reading(passes, factors, n)
@@ -93,7 +93,7 @@ def _whole_objects(said: Sequence[Said], size: int, n: int) -> Sequence[Said]:
     return [each for each in said if each.layout != "json" or each.unit in whole]
 
 
-def _passes(said: Sequence[Said]) -> list[_Pass]:
+def _passes(said: Sequence[Said], size: int) -> list[_Pass]:
     """Tell verdicts apart: a new one begins where a cell comes again in another unit."""
     passes: list[_Pass] = []
     current = _Pass()
@@ -104,7 +104,8 @@ def _passes(said: Sequence[Said]) -> list[_Pass]:
                 passes.append(current)
             current.cells[each.cell] = each
             continue
-        if earlier.mark.value == each.mark.value and earlier.mark.value is not None:
+        same = earlier.mark.value == each.mark.value and earlier.mark.value is not None
+        if same and (earlier.unit == each.unit or len(current.cells) < size):
             continue
         together = earlier.unit == each.unit and (each.whole or len(current.cells) > 1)
         if together and not _begins_again(current, each):

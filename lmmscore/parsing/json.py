@@ -281,7 +281,7 @@ def _placed(node: Tree, names: Names) -> list[tuple[int | None, Node]]:
     placed = [(_image_of(each, names, weak=True), each) for each in node.nodes]
     labelled = names.n > 1 and any(_may_name_an_image(each, names) for each in node.nodes)
     unnamed = all(position is None for position, _ in placed)
-    if unnamed and len(placed) == names.n and names.n > 1 and not labelled:
+    if unnamed and len(placed) == names.n and not labelled:
         return list(enumerate(node.nodes, 1))
     return placed
 

@@ -168,10 +168,11 @@ def kind_of(caption: str) -> Kind | None:
 
     None where they say nothing of it. "Ranking with scores" heads scores.
     """
-    words = " ".join(caption[-LONGEST_CAPTION:].split()).strip(_STRIPPED)
+    spaced = " ".join(caption[-LONGEST_CAPTION:].split())
+    words = spaced.strip(_STRIPPED)
     if not words:
         return None
-    bare = _INTRODUCED.sub("", _BRACKETS.sub("", words)).strip(_STRIPPED) or words
+    bare = _INTRODUCED.sub("", _BRACKETS.sub("", spaced).strip(_STRIPPED)).strip(_STRIPPED) or words
     scores = _OF_SCORES.search(words) is not None
     final = _FINAL.search(words) is not None
     for kind, pattern in _COMPILED:
@@ -190,7 +191,8 @@ def kind_of(caption: str) -> Kind | None:
 
 def is_no_verdict(label: str) -> bool:
     """Tell whether a row, a column or a JSON key of that name holds something else than scores."""
-    kind = kind_of(re.sub(r"[_-]+", " ", label[:LONGEST_CAPTION]))
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|[_-]+", " ", label[:LONGEST_CAPTION])
+    kind = kind_of(spaced)
     return kind is not None and kind is not Kind.VERDICT
 
 

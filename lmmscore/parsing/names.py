@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from lmmscore.scales import Factor
@@ -65,7 +65,7 @@ _ORDERED = rf"""
     (?:the[ ]{{1,3}}|die[ ]|das[ ]|la[ ]|el[ ]|le[ ])?
     (?:
       (?:(?P<ordinal>{_ORDINAL})|(?P<last>last|final|letzte[sn]?|[uú]ltima|derni[eè]re)
-        |(?P<nth>[0-9]{{1,3}})(?:st|nd|rd|th|\.|er|re|e|ème|a|ª))[ _-]{{1,3}}
+        |(?P<nth>[0-9]{{1,3}})(?:st|nd|rd|th|\.(?=[ ](?:Bild|Ergebnis|Variante))|er|re|e|ème|a|ª))[ _-]{{1,3}}
       (?:(?:{_WHICH}|of[ ]the)[ _-]{{1,3}})?(?:{NOUN}|one)(?![A-Za-z])
     | 第[ ]?(?:(?P<cnumber>[0-9]{{1,3}})|(?P<cword>[一二三四五六七八九十]))[ ]?
       (?:张|幅|个|枚|枚目|番目|장|幅图|副|項|个编辑)?(?:的|の)?(?:编辑|編集)?(?:图像|图片|图|照片|画像|結果|结果|방법)?
@@ -119,6 +119,8 @@ class ImageName:
     """Which; several where they are named together, (UNKNOWN,) where it cannot be said."""
     start: int
     end: int
+    by_sign: bool = False
+    """Whether by a letter or a Roman numeral."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +179,8 @@ class Names:
     def factors_in(self, text: str, start: int, end: int) -> Iterator[FactorName]:
         """Yield every place where a factor is named, in order; of overlapping names the longest."""
         for match in self._pattern.finditer(text, start, end):
+            if " " not in match[0] and _modified(text, match, start):
+                continue
             name = normal(match[0])
             key = self._known[name].key
             in_words = name not in self._symbols
@@ -195,7 +199,7 @@ class Names:
             positions = self._positions(match)
             if not positions:
                 continue
-            image = ImageName(positions, match.start(), match.end())
+            image = ImageName(positions, match.start(), match.end(), bool(match["sign"]))
             if match["all"] is None and match["both"] is None:
                 image = self._with_more(text, image, end)
             place = image.end
@@ -241,7 +245,7 @@ class Names:
         """Return the name with what is named together with it: `1 and 2`, `1-3`; but `1/4` is one."""
         of_all = _OF_ALL.match(text, image.end, end)
         if of_all is not None and int(of_all["count"]) == self.n:
-            return ImageName(image.positions, image.start, of_all.end())
+            return replace(image, end=of_all.end())
         positions = list(image.positions)
         place = image.end
         plural = _PLURAL.search(text, image.start, image.end) is not None
@@ -258,7 +262,7 @@ class Names:
             place = more.end()
         if UNKNOWN in positions:
             positions = [UNKNOWN]
-        return ImageName(tuple(dict.fromkeys(positions)), image.start, place)
+        return replace(image, positions=tuple(dict.fromkeys(positions)), end=place)
 
     def image_named(self, label: str) -> int | None:
         """Return the one image a label names by a noun: `Image 3`, `the third image`, `#3`."""
@@ -288,6 +292,24 @@ class Names:
         if short := re.fullmatch(r"(?:[IEMPVRO]|img|im|pic|ed)[_-]?([0-9]{1,2})", bare):
             return int(short[1])
         return self.image_named(label)
+
+
+# Words that may stand before a name of one word: "the quality", but "overall quality" is another.
+_BEFORE_A_NAME = frozenset(
+    """a an and are as at but for from give gives giving has have i in is its it of on or per score
+    scores scored scoring get gets got receives receive rate rates rated the their this to und with
+    while whose plus both my s de la el der die das für en points pts where image edit images factor
+    factors assign breakdown""".split()
+)
+_WORD_BEFORE = re.compile(r"(?P<word>[A-Za-z]+)[ ]{1,2}$")
+
+
+def _modified(text: str, match: re.Match[str], start: int) -> bool:
+    """Tell whether the word before makes a name another's: "texture quality", "overall quality"."""
+    if "_" in match[0] or match[0].isupper():
+        return False
+    before = _WORD_BEFORE.search(text, max(start, match.start() - 30), match.start())
+    return before is not None and before["word"].lower() not in _BEFORE_A_NAME
 
 
 _INDEX = re.compile(

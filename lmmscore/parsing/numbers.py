@@ -50,7 +50,7 @@ _WORD = re.compile(
 )
 _OPENING = re.compile(r"[ ]*(?:[(\[<\"'“‘]{1,3}[ ]*)?")
 
-_CLOSING = re.compile(r"[ ]*(?:[)\]>\"'”’]{1,3})?")
+_CLOSING = re.compile(r"(?:[ ]*[)\]>\"'”’]{1,3})?")
 _SCALE = re.compile(
     r"""
     [ ]*[(\[,]?[ ]*
@@ -65,7 +65,7 @@ _ENDS = re.compile(r"[\s.,;:!|)\]}\"'”’>/–—-]*(?:\b(?:and|und|y|et)\b[\s
 # What makes the number one of several, a bound, or something not yet settled.
 _RUNS_ON = re.compile(
     r"""
-      [ ]*(?:[,;/&|+、・]|\.{2,3}|…)[ ]*[0-9]{1,3}(?:\.[0-9]+)?[ ]*(?:[,;/&|\])、]|\Z|\n)
+      [ ]*(?:[,;/&|+、・]|\.{2,3}|…)[ ]*[0-9]{1,3}(?:\.[0-9]+)?[ ]*(?:[,;/&|\]、]|\)(?![ ]+\Z)|\Z|\n)
     | [ ]*(?:→|->|=>|[=+×*^<>±≠≈~?]|roughly\b|approx\w*|to\b|or\b|bis\b|bzw|oder\b|ou\b|til\b|until\b|through\b|vs\b|&
         |至|到|或|から|か|至少|以上|以下|左右|o\b|ó\b)
     | [ ]*[,;(–—-]*[ ]*
@@ -83,13 +83,22 @@ _EXPLAINS = re.compile(
     r"""
       [ ]*[,;:.!|(\[。，；（]
     | [ ]*[–—]|[ ]+-[ ]|-[ ]
-    | [ ]+(?:because|since|as(?![ ](?:a|the)[ ](?:max|min|upper|lower))|due|given|for|with|though
-        |although|while|but|despite|considering|thanks|owing|which|where|reflecting|indicating
-        |weil|da|denn|porque|ya[ ]que|car|on[ ]account|overall|and(?![ ]+[0-9]))\b
-    | [ ]*(?=[A-Z][a-z]{2,})
+    | [ ]+(?:as(?![ ](?:a|the)[ ](?:max|min|upper|lower))|and(?![ ]+[0-9])|(?P<word>[a-z]+))\b
+    | [ ]*(?=[A-Z][a-z]{2,}|[A-Z][a-z]\b)
     | [ ]*[\u4e00-\u9fff\u3040-\u30ff\uac00-\ud7af]
     """,
     re.VERBOSE,
+)
+# Nobody counts these, so a number before them is no count: "6 because …", "7 keeps the fox intact".
+_BEGINS_AN_EXPLANATION = frozenset(
+    """a adheres aligns also although an appears aside based because being but by captures car clear
+    clearly considering contains da denn despite due edit even excellent fails fair fairly feels fits
+    follows for gives given good great has however i in indicating introduces it its just keeps lacks
+    leaves looks loses maintains makes meets minor misses moderate mostly needs nice no not nothing on
+    only overall owing perfect poor porque preserves quite reflecting remains replaces respects retains
+    seems shows since slight slightly so some solid somewhat stays still strong strongly suffers suggests
+    thanks that the there these they this though thus too totally very weak weil well where
+    which while with within without yet""".split()
 )
 _UNIT_RUNS_ON = re.compile(
     r"""
@@ -109,10 +118,10 @@ _NOT_COUNTED = frozenset(
 )
 _COUNTED = re.compile(
     r"""
-      (?:[ ]?(?:or|to|and|[-–—])[ ]?[0-9]{1,4})?[ -]?(?:of[ ](?:the|them|these|those|all|its)[ ]?)?
-      (?P<word>[^\W\d_][\w'’-]*)
+      [ ]of[ ](?:the[ ]|all[ ])?[0-9]{1,4}[ ][^\W\d_]
     | [ ]?/[ ]?[0-9]{1,4}[ ](?:of|the)\b
-    | [ ]of[ ][0-9]{1,4}[ ][^\W\d_]
+    | (?:[ ]?(?:or|to|and|[-–—])[ ]?[0-9]{1,4})?[ -]?(?:of[ ](?:the|them|these|those|all|its)[ ]?)?
+      (?P<word>[^\W\d_][\w'’-]*)
     """,
     re.VERBOSE,
 )
@@ -132,7 +141,7 @@ _NAMED_OTHERWISE = re.compile(
         |f/|ISO|no\.|number|nr\.|\#)
       |\b(?:overall|total|average|mean|S_all|S_total|sum|final|combined)
         (?:[ ](?:scores?|ratings?|grade))?(?:[ ](?:is|of|at|to|be|as))*
-    )[ ]*[:=(#]*[ ]*$
+    )[ ]*[:=(#]*[ ]*\Z
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -143,7 +152,7 @@ _HEDGED_BEFORE = re.compile(
         |than|to|or|minus|plus|place|level|weight|version|maximum|minimum|max|min|could[ ]be|would[ ]be
         |might[ ]be|should[ ]be|ungefähr|etwa|ca\.|circa|by|step|factor|no\.|number|another|extra)
       |[<>≤≥~≈±×*^/#$€£]|[0-9][ ]?[-–—]
-    )[ ]*(?:an?[ ])?$
+    )[ ]*(?:an?[ ])?\Z
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -257,7 +266,12 @@ def entry_fault(
         return ""
     if _RUNS_ON.match(text, place, end):
         return "its number is hedged, or one of several"
-    if not _EXPLAINS.match(text, place, end):
+    if _starts_a_range(text, number, place, end):
+        return "it is given a range"
+    explains = _EXPLAINS.match(text, place, end)
+    if explains is not None and explains["word"]:
+        explains = explains if explains["word"] in _BEGINS_AN_EXPLANATION else None
+    if explains is None:
         words = " ".join(text[place : min(end, place + 30)].split())
         return f"the number is followed by “{words}”"
     competing = next(competitors(text, place, end, scale, number.value, others), None)
@@ -280,7 +294,7 @@ def competitors(
             continue
         if _NAMED_OTHERWISE.search(text, max(start - 1, number.start - 40), number.start):
             continue
-        if _in_a_scale(text, number, start, end):
+        if _in_a_scale(text, number, start, end) or _NUMBERS.fullmatch(text, number.end, end):
             continue
         yield number
 
@@ -298,7 +312,8 @@ def _is_counted(text: str, number: Number, end: int) -> bool:
     return word is None or word.lower() not in _NOT_COUNTED
 
 
-_RANGE_BEFORE = re.compile(r"[0-9]{1,3}[ ]?(?:-|–|—|to|bis|~|/|至)[ ]?$")
+_NUMBERS = re.compile(r"[.)][ ]+")
+_RANGE_BEFORE = re.compile(r"[0-9]{1,3}[ ]?(?:-|–|—|to|bis|~|/|至)[ ]?\Z")
 _RANGE_AFTER = re.compile(r"[ ]?(?:-|–|—|to|bis|~|至)[ ]?[0-9]{1,3}(?![0-9])")
 _SCALE_WORD = re.compile(r"\bscale\b|\bfrom\b|\bSkala\b|\bpoint\b", re.IGNORECASE)
 
@@ -311,6 +326,16 @@ def _in_a_scale(text: str, number: Number, start: int, end: int) -> bool:
         return False
     around = text[max(start, number.start - 30) : min(end, number.end + 20)]
     return _SCALE_WORD.search(around) is not None
+
+
+def _starts_a_range(text: str, number: Number, place: int, end: int) -> bool:
+    """Tell whether a number is followed by the other end of a range: "1 - 10", not "6 - 2 dogs"."""
+    after = _RANGE_AFTER.match(text, place, end)
+    if after is None:
+        return False
+    other = Number(number.value, None, after.end(), after.end(), after.end())
+    scale = re.match(r"[ -]*(?:points?|scale|Skala)\b", text[after.end() : end], re.IGNORECASE)
+    return scale is not None or not _is_counted(text, other, end)
 
 
 def value_in(text: str, scale: Scale, start: int) -> Mark:

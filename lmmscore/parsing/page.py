@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lmmscore.parsing.kinds import LASTING, Kind, kind_of
 from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName, Names
@@ -74,6 +74,10 @@ _MOVES_ON = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_SCORE_LINE = re.compile(
+    r"(?:final|my|sub-?|the)?[ ]*(?:scores?|ratings?|grade|points|marks?)[ ]*[:=–—-]?[ ]*[0-9]",
+    re.IGNORECASE,
+)
 _SENTENCE = re.compile(r"[.!?。！？…][\"'”’)]*$")
 _LONGEST_HEADING = 90
 
@@ -139,7 +143,7 @@ class Page:
             gap = gap or newlines.count("\n") > 1
             lines.append(self._line(start, start + len(match[0].rstrip()), gap=gap))
             gap = False
-        return lines
+        return _one_naming(lines)
 
     def _line(self, start: int, end: int, *, gap: bool) -> Line:
         opening = _START.match(self.text, start, end)
@@ -181,6 +185,19 @@ class Page:
     def span(self, start: int, end: int) -> Span:
         """Return the place in the reply of a stretch of the plain text."""
         return self.plain.span(start, end)
+
+
+def _one_naming(lines: list[Line]) -> list[Line]:
+    """Return the lines; where images go by numbers, letters name nobody knows which."""
+    signed = [line for line in lines if any(image.by_sign for image in line.images)]
+    numbered = any(not image.by_sign for line in lines for image in line.images)
+    if signed and numbered:
+        for line in signed:
+            line.images = [
+                replace(image, positions=(UNKNOWN,)) if image.by_sign else image
+                for image in line.images
+            ]
+    return lines
 
 
 def lay_out(page: Page, scored: Sequence[bool]) -> None:
@@ -338,6 +355,8 @@ def _caption(page: Page, line: Line, words: str, state: _State) -> None:
     short = len(words) <= _LONGEST_HEADING
     if not any(each.isalpha() for each in words):
         return
+    if _SCORE_LINE.match(words):
+        return
     colon = words.rstrip().endswith(":")
     marked = line.heading or colon
     neutral = _NEUTRAL.match(words.strip(" :*#")) is not None
@@ -347,6 +366,8 @@ def _caption(page: Page, line: Line, words: str, state: _State) -> None:
     kind = kind_of(words) if (marked or short) and not _SENTENCE.search(words.rstrip()) else None
     if kind is None and colon:
         kind = kind_of(words.rstrip(" :").rpartition(". ")[2])
+    if kind is Kind.SOURCE and not line.images and short:
+        marked = True
     if kind is not None and kind is not Kind.VERDICT and (marked or _stands_alone(line)):
         state.closed()
         state.kind = kind
@@ -367,12 +388,15 @@ def _caption(page: Page, line: Line, words: str, state: _State) -> None:
         return
     if marked and short or _is_unknown_heading(line, words):
         state.closed()
+        state.kind = state.kind if state.kind in LASTING else Kind.VERDICT
         state.caption = words.strip()
         line.heads = True
         return
     first = line.images[0] if line.images else None
     other = first is not None and first.positions != state.positions
-    if _MOVES_ON.search(words) or (other and first is not None and first.start <= line.head + 12):
+    goes_on = not line.gap and page.text.startswith("  ", line.start)
+    near = first is not None and first.start <= line.head + 12
+    if _MOVES_ON.search(words) or (other and near and not goes_on):
         state.closed()
 
 

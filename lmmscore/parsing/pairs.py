@@ -43,6 +43,9 @@ _BACKWARD = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _NUMBERS_NEXT = re.compile(r"[.)][ ]+")
+# A name that stands in a sum: "0.2 × S_qua = 1.4".
+_TERM = re.compile(r"(?:[×·*+]|[0-9]\.[0-9]+)[ ]*[(]?\Z")
+_MOST = 300
 _STRONG = re.compile(r"[:=(\[]|→|->|=>|\w")
 
 
@@ -86,6 +89,8 @@ def pairs(
     decide, and where they do not, nobody gets it. `taken` are stretches whose numbers mean
     something else: the names of images.
     """
+    if len(names) > _MOST:
+        return []
     inside = [*taken, *((name.start, name.end) for name in names)]
     numbers = [
         number
@@ -102,10 +107,16 @@ def _forward(text: str, end: int, names: Sequence[Name]) -> dict[int, _Claim]:
     """Return, by where it begins, each number that stands right behind a name."""
     claims: dict[int, _Claim] = {}
     for index, name in enumerate(names):
+        if _TERM.search(text, max(0, name.start - 12), name.start):
+            continue
         limit = names[index + 1].start if index + 1 < len(names) else end
         bracket = _IN_BRACKETS.match(text, name.end, limit)
         number = number_at(text, bracket.end(), limit) if bracket else None
-        if number is not None and _CLOSED.match(text, number.end, limit):
+        closed = _CLOSED.match(text, number.end, limit) if number else None
+        if number is not None and closed is not None:
+            if limit < end and not text[closed.end() : limit].strip():
+                # "Accuracy (2) Quality (3)" numbers what comes next.
+                continue
             claims[number.start] = _Claim(index, number, strong=True, bracketed=True)
             continue
         joint = _JOINT.match(text, name.end, limit)

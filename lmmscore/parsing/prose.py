@@ -71,7 +71,10 @@ class Prose:
         self.drafts: set[Kind] = set()
         """The kinds of what was found and is no verdict."""
         self._pairs = [self._factor_pairs(line) for line in page.lines]
-        self._images = [self._image_pairs(line) for line in page.lines]
+        self._heads = self._heading_factors()
+        self._images = [
+            self._image_pairs(line, index) for index, line in enumerate(page.lines)
+        ]
         self._tuples = self._ordered()
         scored = [
             bool(found) or bool(images) or index in self._tuples
@@ -90,19 +93,21 @@ class Prose:
         taken = [(image.start, image.end) for image in line.images]
         return pairs(self.text, line.head, line.end, line.factors, self._scale, taken)
 
-    def _image_pairs(self, line: Line) -> list[Pair[ImageName]]:
+    def _image_pairs(self, line: Line, index: int) -> list[Pair[ImageName]]:
         """Return the images that are given a number, where that can be of one factor only."""
         if not line.images or self.page.in_table(line):
             return []
-        factor = self._factor_of_images(line)
+        factor = self._factor_of_images(line, index)
         if factor is None:
+            return []
+        if self.only is None and not line.factors and line.images[0].start > line.head + 6:
             return []
         scale = self.names.factor(factor).scale
         start = line.factors[0].end if line.factors else line.start
         images = [image for image in line.images if image.start >= start]
         return pairs(self.text, start, line.end, images, lambda _: scale)
 
-    def _factor_of_images(self, line: Line) -> str | None:
+    def _factor_of_images(self, line: Line, index: int) -> str | None:
         """Return the factor a list of images is about: named before it on its line, or above it."""
         if self.only is not None:
             return self.only.key
@@ -112,21 +117,22 @@ class Prose:
             first = line.factors[0]
             heads = first.start <= line.head + 2 and first.start < line.images[0].start
             return first.key if heads else None
-        return self._heading_factor(line)
+        return self._heads[index]
 
-    def _heading_factor(self, line: Line) -> str | None:
-        """Return the factor that heads the list in which a line stands."""
-        index = next(i for i, each in enumerate(self.page.lines) if each is line)
-        for above in reversed(self.page.lines[max(0, index - 60) : index]):
-            if not above.factors:
-                if above.heading and not above.images:
-                    return None
-                continue
-            keys = {factor.key for factor in above.factors}
-            first = above.factors[0]
-            alone = len(keys) == 1 and first.start <= above.head + 14 and not above.images
-            return first.key if alone and not self._says_a_number(above) else None
-        return None
+    def _heading_factors(self) -> list[str | None]:
+        """Return for each line the factor that heads the list in which it stands."""
+        heads: list[str | None] = []
+        current: str | None = None
+        for line in self.page.lines:
+            heads.append(current)
+            if line.factors:
+                keys = {factor.key for factor in line.factors}
+                first = line.factors[0]
+                alone = len(keys) == 1 and first.start <= line.head + 14 and not line.images
+                current = first.key if alone and not self._says_a_number(line) else None
+            elif line.heading and not line.images:
+                current = None
+        return heads
 
     def _says_a_number(self, line: Line) -> bool:
         taken = [(factor.start, factor.end) for factor in line.factors]
@@ -301,9 +307,29 @@ class Prose:
             mark = Mark(None, found[-1].span, FaultKind.CONTRADICTION, says)
         else:
             mark = found[-1]
+        if self._is_the_only_one(line, last.key):
+            return
         yield from self._say(
             line, line.positions, last.key, mark, index, line.caption, "prose"
         )
+
+    def _is_the_only_one(self, line: Line, key: str) -> bool:
+        """Tell whether no other factor of a section has a number: this one may be the overall."""
+        named: set[str] = set()
+        for index, each in enumerate(self.page.lines):
+            if each.section != line.section or each.start == line.start:
+                continue
+            named |= {factor.key for factor in each.factors}
+            if self._pairs[index] or self._says_below(each, index):
+                return False
+        return len(named - {key}) > 0
+
+    def _says_below(self, line: Line, index: int) -> bool:
+        if not line.factors:
+            return False
+        last = line.factors[-1]
+        scale = self.names.factor(last.key).scale
+        return bool(self._numbers_below(line, index, last, scale))
 
     def _numbers_below(
         self, line: Line, index: int, name: FactorName, scale: Scale
@@ -372,14 +398,14 @@ class Prose:
 
     def _image_first(self, line: Line, found: Sequence[Pair[ImageName]]) -> bool:
         """Tell `S_acc: Image 1: 8` from `S_acc: 8 (Image 1 …)`."""
-        between = self.text[line.factors[0].end : found[0].start]
+        between = self.text[line.factors[0].end : found[0].name.start]
         return not re.search(r"[0-9]", between)
 
     def _images_say(self, line: Line, index: int) -> Iterator[Said]:
         found = self._images[index]
         if not found:
             return
-        key = self._factor_of_images(line)
+        key = self._factor_of_images(line, index)
         if key is None:
             return
         lead = self.text[line.head : found[0].start]
@@ -388,6 +414,8 @@ class Prose:
             self.drafts.add(line.kind if line.kind is not Kind.VERDICT else kind or Kind.DRAFT)
             return
         for pair in found:
+            if self._only_counts(line, pair):
+                continue
             for position in pair.name.positions:
                 if position == UNKNOWN:
                     self.unplaced = True
@@ -395,6 +423,11 @@ class Prose:
                 mark = replace(pair.mark, span=self.page.span(*pair.mark.span))
                 unit = -1 - line.section
                 yield Said(position, key, mark, "prose by factor", unit, line.caption)
+
+    def _only_counts(self, line: Line, pair: Pair[ImageName]) -> bool:
+        """Tell whether a sentence counts something in an image: "Image 3 has 2 dogs"."""
+        behind = self.text[pair.name.end : pair.name.end + 2].strip()
+        return pair.mark.kind is FaultKind.AMBIGUOUS and behind[:1] not in {":", "=", "("}
 
     # --- Numbers in a stated order ---
 

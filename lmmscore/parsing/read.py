@@ -155,8 +155,9 @@ class Contents:
         caption = kind_of(words) if words.rstrip().endswith(":") or len(words) < 100 else None
         own = caption if caption is not None and not line.factors else None
         kind = own or line.kind
-        verdict = kind is Kind.VERDICT and position != UNKNOWN
-        return Above(position, verdict, line.caption)
+        if position == UNKNOWN:
+            position = None
+        return Above(position, kind is Kind.VERDICT, line.caption)
 
     def _tables_say(self, tables: Sequence[Table]) -> Iterator[Said]:
         for table in tables:

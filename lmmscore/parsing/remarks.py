@@ -44,6 +44,7 @@ _OF_SOMETHING_ELSE = re.compile(
 )
 _SUM = re.compile(r"[0-9)][ ]*[×·*+]|[×·*+][ ]*[0-9(S]")
 _COUNTED = re.compile(r"[ ]+(?:points?[ ]+(?!because|since|for\b)|%|times\b|percent)", re.IGNORECASE)
+_OLD = re.compile(r"\b(?:from|than|not|instead of|rather than|was|were)[ ]+$", re.IGNORECASE)
 _PLAIN_END = re.compile(
     r"[ ]*(?:[.,;:!?)\]/\n–—→-]|$|(?:out of|instead|rather|not|from|because|since|as|for|on|in|and|here"
     r"|now|but|then|after|points?|would|is|to|than|while|if|though|too)\b)",
@@ -204,6 +205,8 @@ def _numbers_of(page: Page, start: int, end: int) -> set[Fraction]:
         if any(first <= number.start < last for first, last in inside):
             continue
         if _COUNTED.match(page.text, number.digits_end, end):
+            continue
+        if _OLD.search(page.text, max(start, number.start - 20), number.start):
             continue
         if _PLAIN_END.match(page.text, number.digits_end, end):
             found.add(number.value)

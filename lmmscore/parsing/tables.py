@@ -19,13 +19,11 @@ _LINE = re.compile(r"[^\n]+")
 _GAP = re.compile(r" {2,}|\t+")
 
 _IMAGE_COLUMN = re.compile(
-    r"""
-    (?:edited[ ])?(?:image|picture|edit|img|method|model|candidate|version|variant|bild|imagen|immagine
-      |图像|图片|编号|画像|이미지|番号)s?(?:[ ](?:no\.?|number|id|\#|nr\.?))?
-    """,
-    re.VERBOSE | re.IGNORECASE,
+    r"(?:edited )?(?:image|picture|edit|img|photo|bild|imagen|immagine|图像|图片|图|画像|이미지)s?"
+    r"(?: (?:no\.?|number|id|#|nr\.?))?",
+    re.IGNORECASE,
 )
-_NUMBER_COLUMN = re.compile(r"#|n[or]\.?|№|id", re.IGNORECASE)
+_NUMBER_COLUMN = re.compile(r"#|n[or]\.?|№|id|编号|番号|번호|序号", re.IGNORECASE)
 _RANK_COLUMN = re.compile(r"\b(?:rank|ranking|place|standing)\b", re.IGNORECASE)
 _SCORE_COLUMN = re.compile(r"\b(?:score|rating|points)s?\b", re.IGNORECASE)
 _EXACTLY_SCORES = re.compile(
