@@ -164,7 +164,9 @@ class Names:
         tries = [label]
         bracketed = _BRACKETED.fullmatch(label)
         if bracketed:
-            tries += bracketed.groups()
+            outer, inner = bracketed.groups()
+            numbered = re.search(r"[0-9]", _RUNNING_NUMBER.sub("", outer)) is not None
+            tries += [outer] if numbered else [outer, inner]
         tries += [_RUNNING_NUMBER.sub("", each) for each in tries]
         for wanted in map(normal, tries):
             factor = self._known.get(wanted) or self._known.get(_ENDS_IN_SCORE.sub("", wanted))
@@ -176,8 +178,19 @@ class Names:
         """Tell whether a label is a factor's name and nothing else."""
         return normal(label) in self._known
 
-    def factors_in(self, text: str, start: int, end: int) -> Iterator[FactorName]:
-        """Yield every place where a factor is named, in order; of overlapping names the longest."""
+    def factors_in(self, text: str, start: int, end: int) -> list[FactorName]:
+        """Return every place where a factor is named; `Editing Accuracy (S_acc)` is one name."""
+        found: list[FactorName] = []
+        for name in self._factors_in(text, start, end):
+            last = found[-1] if found else None
+            between = text[last.end : name.start].strip() if last else ""
+            if last is not None and last.key == name.key and between in {"(", "[", "/", ""}:
+                found[-1] = replace(last, end=name.end, position=name.position)
+            else:
+                found.append(name)
+        return found
+
+    def _factors_in(self, text: str, start: int, end: int) -> Iterator[FactorName]:
         for match in self._pattern.finditer(text, start, end):
             if " " not in match[0] and _modified(text, match, start):
                 continue

@@ -290,7 +290,7 @@ def competitors(
             continue
         if number.top is not None and number.top != scale.high:
             continue
-        if number.sign_of_difference(text) or _is_counted(text, number, end):
+        if number.sign_of_difference(text) or counts(text, number, end):
             continue
         if _NAMED_OTHERWISE.search(text, max(start - 1, number.start - 40), number.start):
             continue
@@ -299,7 +299,7 @@ def competitors(
         yield number
 
 
-def _is_counted(text: str, number: Number, end: int) -> bool:
+def counts(text: str, number: Number, end: int) -> bool:
     """Tell whether a number counts what follows it: "2 birds", "1 or 2 pixels", "2-pixel"."""
     if number.unit:
         return _POINTS_COUNTED.match(text, number.digits_end, end) is not None
@@ -335,7 +335,7 @@ def _starts_a_range(text: str, number: Number, place: int, end: int) -> bool:
         return False
     other = Number(number.value, None, after.end(), after.end(), after.end())
     scale = re.match(r"[ -]*(?:points?|scale|Skala)\b", text[after.end() : end], re.IGNORECASE)
-    return scale is not None or not _is_counted(text, other, end)
+    return scale is not None or not counts(text, other, end)
 
 
 def value_in(text: str, scale: Scale, start: int) -> Mark:

@@ -15,7 +15,7 @@ _START = re.compile(
     r"""
     [ \t]*(?:>[ ]?){0,5}[ \t]*(?P<hashes>\#{1,6}[ ]+(?![0-9]{1,2}[ ]*:))?
     (?P<bullet>(?:[-•●▪◦+*–—·○■‣⁃][ ]{1,6}|[-•·](?=[A-Za-z]))*)
-    (?P<numbering>[(\[]?(?P<number>[0-9]{1,3})[.)\]](?![0-9])[ ]*)?
+    (?P<numbering>\(?(?P<number>[0-9]{1,3})[.)](?![0-9]|[ ]*[:=–—-])[ ]*)?
     (?:[-•*–—][ ]+)?
     """,
     re.VERBOSE,
@@ -45,7 +45,9 @@ _SUBJECT = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_PARTS = re.compile(r"(?:^|[;.|]|,?[ ](?:and|while|whereas|but))[ ]*(?:for[ ])?$")
+_PARTS = re.compile(
+    r"(?:^|[;.!|]|,?[ ](?:and|while|whereas|but)\b)[ ]*(?P<lead>(?:[^\W\d]+[ ,]+){0,6})[(\[\"'“*]{0,2}$"
+)
 _BARE_HEAD = re.compile(
     r"""
     (?:(?P<letter>(?-i:[A-H]))|(?P<short>(?-i:[IEMPVRO])(?P<digits>[0-9]{1,2}))
@@ -68,6 +70,7 @@ _NEUTRAL = re.compile(
 )
 _MOVES_ON = re.compile(
     r"""
+    \bcomes[ ]next\b|\bis[ ](?:up|next)\b|\bon[ ]to[ ]the\b|\bnext\b[ ]*[:.,]|\blast[ ]but[ ]not[ ]least\b |
     \b(?:next|other|another|following|remaining|previous|former|latter|subsequent)[ ]
       (?:edited[ ]|two[ ]|three[ ])?(?:one|image|edit|picture|photo|result|version|method|candidate|variant)
     | \b(?:moving|turning|going|coming)[ ](?:on|over|now)?[ ]?to\b|\bnow[ ](?:for|to|on[ ]to)\b
@@ -89,7 +92,10 @@ class Part:
     start: int
     end: int
     positions: tuple[int, ...] | None
-    """The images it names itself; None where it is said of those of its section."""
+    """The images it is said of: those that it names itself, or those of its section."""
+    named: bool = False
+    """Whether it names them itself."""
+    section: int = 0
 
 
 @dataclass(slots=True)
@@ -153,7 +159,10 @@ class Page:
             head = role.end() if role.end() < end else head
         number = int(opening["number"]) if opening["number"] else None
         heading = bool(opening["hashes"]) or self._is_bold(head, end)
-        factors = list(self.names.factors_in(self.text, start, end))
+        factors = self.names.factors_in(self.text, start, end)
+        if not factors and self.names.is_name(self.text[head:end]):
+            key = self.names.factor_named(self.text[head:end])
+            factors = [FactorName(key.key, head, end, in_words=True)] if key else []
         images = [
             image
             for image in self.names.images_in(self.text, start, end)
@@ -257,19 +266,31 @@ def _place(
     start, positions = _opening(page, line, has_scores, numbered=numbered, bare=bare)
     if positions is not None:
         state.opened(positions)
-        line.parts = _parts(page, line, start, has_scores)
-        line.parts[0].positions = positions
         line.heads = not has_scores
-    else:
-        line.parts = _parts(page, line, line.head, has_scores)
-        if not has_scores:
-            _caption(page, line, words, state)
+    elif not has_scores:
+        _caption(page, line, words, state)
+    line.parts = _parts(page, line, start, has_scores)
+    first = line.parts[0]
+    first.positions = state.positions
+    first.named = positions is not None
+    first.section = state.section
     if has_scores:
         state.entries = True
-    last = line.parts[-1] if line.parts else None
-    if last is not None and last.positions is not None and len(line.parts) > 1:
-        state.opened(last.positions)
-        state.entries = has_scores
+    if has_scores and page.n > 1 and _leads_on(page, line):
+        state.closed()
+    for part in line.parts[1:]:
+        state.opened(part.positions)
+        part.section = state.section
+        state.entries = part.start < line.end
+
+
+def _leads_on(page: Page, line: Line) -> bool:
+    """Tell whether a line of scores ends in words that head the next: `…: 6. The next one:`."""
+    words = page.words(line)
+    if not words.endswith((":", "：")) or not line.factors:
+        return False
+    tail = page.text[line.factors[-1].end : line.end]
+    return any(each.isdigit() for each in tail) and any(each.isalpha() for each in tail)
 
 
 def _opening(
@@ -308,7 +329,7 @@ def _head_image(page: Page, line: Line) -> ImageName | None:
     if not _LEAD_IN.fullmatch(lead):
         return None
     stop = _STOP.match(page.text, image.end, line.end)
-    factor_next = bool(line.factors) and not page.text[image.end : line.factors[0].start].strip(" ,")
+    factor_next = _followed_by_a_score(page, line, image.end)
     subject = _SUBJECT.match(page.text, image.end, line.end) is not None
     at_start = not lead.strip(" (*[")
     if not at_start and len(lead.split()) > 7:
@@ -339,21 +360,44 @@ def _parts(page: Page, line: Line, start: int, has_scores: bool) -> list[Part]:
     for image in line.images:
         if image.start < start:
             continue
-        opens = _PARTS.search(page.text[max(start, image.start - 40) : image.start])
-        stop = _STOP.match(page.text, image.end, line.end)
-        heads = stop is not None and stop["stop"] in {":", "=", "–", "—", "-", "|", "→", "->"}
-        subject = _SUBJECT.match(page.text, image.end, line.end) is not None
-        if opens is None or not (heads or subject):
+        if image.start < parts[-1].start:
             continue
+        before = page.text[max(start, image.start - 40) : image.start]
+        # What a heading on the same line leads into is not a new clause.
+        opens = _PARTS.search(before if start == line.head else "·" + before)
+        if opens is None:
+            continue
+        stop = _STOP.match(page.text, image.end, line.end)
+        heads = stop is not None and stop["stop"] in {":", "=", "–", "—", "-", "|", "→", "->", ""}
+        subject = _SUBJECT.match(page.text, image.end, line.end) is not None
+        subject = subject or _followed_by_a_score(page, line, image.end)
+        if _COMPARES.search(opens["lead"]):
+            heads = subject = False
+        elif opens["lead"] and not heads and not subject:
+            continue
+        # An image that opens a clause takes over, or nobody can say who does.
+        positions = _checked(image.positions, page.n) if heads or subject else (UNKNOWN,)
         parts[-1].end = image.start
-        parts.append(Part(stop.end() if heads and stop else image.end, line.end, image.positions))
+        parts.append(Part(stop.end() if heads and stop else image.end, line.end, positions, True))
     return parts
+
+
+_UP_TO_A_SCORE = re.compile(r"[ ]*(?:[(\[][^()\[\]\n]{0,60}[)\]])?[ ,]*(?:an?[ ])?")
+
+
+def _followed_by_a_score(page: Page, line: Line, place: int) -> bool:
+    """Tell whether a name is followed by a factor or a number, with nothing but brackets between."""
+    joint = _UP_TO_A_SCORE.match(page.text, place, line.end)
+    after = joint.end() if joint else place
+    return page.text[after : after + 1].isdigit() or any(f.start == after for f in line.factors)
 
 
 def _caption(page: Page, line: Line, words: str, state: _State) -> None:
     """Take a line that scores nothing for what it may be: a heading, or a remark."""
     short = len(words) <= _LONGEST_HEADING
     if not any(each.isalpha() for each in words):
+        if state.entries and page.n > 1 and not _is_below_a_factor(page, line):
+            state.closed()
         return
     if _SCORE_LINE.match(words):
         return
@@ -392,12 +436,27 @@ def _caption(page: Page, line: Line, words: str, state: _State) -> None:
         state.caption = words.strip()
         line.heads = True
         return
-    first = line.images[0] if line.images else None
-    other = first is not None and first.positions != state.positions
-    goes_on = not line.gap and page.text.startswith("  ", line.start)
-    near = first is not None and first.start <= line.head + 12
-    if _MOVES_ON.search(words) or (other and near and not goes_on):
+    if _MOVES_ON.search(words) or (page.n > 1 and _interrupts(page, line, words, state)):
         state.closed()
+
+
+def _is_below_a_factor(page: Page, line: Line) -> bool:
+    """Tell whether a line of nothing but a number is the score of the factor named above it."""
+    above = page.line_at(line.start - 1)
+    return above is not None and bool(above.factors) and not above.images
+
+
+def _interrupts(page: Page, line: Line, words: str, state: _State) -> bool:
+    """Tell whether a line that scores nothing may begin something new, though it is no heading."""
+    goes_on = not line.gap and page.text.startswith("  ", line.start)
+    if goes_on:
+        return False
+    others = [image for image in line.images if image.positions != state.positions]
+    if others and not _COMPARES.search(words):
+        return len(words.split()) <= 14 or others[0].start <= line.head + 12
+    if others and others[0].start <= line.head + 6:
+        return True
+    return state.entries and len(words.split()) <= 6
 
 
 def _stands_alone(line: Line) -> bool:

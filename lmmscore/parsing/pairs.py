@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Generic, TypeVar
 
 from lmmscore.parsing.names import FactorName, ImageName
-from lmmscore.parsing.numbers import Number, entry_fault, is_hedged, number_at, numbers_in
+from lmmscore.parsing.numbers import Number, counts, entry_fault, is_hedged, number_at, numbers_in
 from lmmscore.parsing.verdict import FaultKind, Mark
 from lmmscore.scales import Scale
 
@@ -37,14 +37,14 @@ _CLOSED = re.compile(r"[ ]*[)\]]")
 # Between a number and the name of what it is for.
 _BACKWARD = re.compile(
     r"""
-    [ ]*(?P<sign>(?:for|on|in|to|für|en|pour)\b(?:[ ]+(?:the|its|an?|overall|die|la))*|[:=(\[]|[-–—])?
+    [\"'”)\]]{0,2}[ ]*(?P<sign>(?:for|on|in|to|für|en|pour)\b(?:[ ]+(?:the|its|an?|overall|die|la))*|[:=(\[]|[-–—])?
     [ ]*[\"'“]?
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 _NUMBERS_NEXT = re.compile(r"[.)][ ]+")
 # A name that stands in a sum: "0.2 × S_qua = 1.4".
-_TERM = re.compile(r"(?:[×·*+]|[0-9]\.[0-9]+)[ ]*[(]?\Z")
+_TERM = re.compile(r"(?:[×·*+]|(?<![0-9])0?\.[0-9]+)[ ]*[(]?\Z")
 _MOST = 300
 _STRONG = re.compile(r"[:=(\[]|→|->|=>|\w")
 
@@ -99,8 +99,50 @@ def pairs(
     ]
     forward = _forward(text, end, names)
     backward = _backward(text, start, names, numbers)
+    if names and _opens_with_a_number(text, names[0].start, numbers, backward):
+        forward = {
+            place: claim
+            for place, claim in forward.items()
+            if claim.strong
+        }
+    forward = _without_shifts(text, names, forward, end)
     chosen = _resolved(names, numbers, forward, backward)
     return _made(text, end, names, scale_of, chosen)
+
+
+_SIGNED = re.compile(r"[ )\]]*[:=]")
+_PARTED = re.compile(r"[ ]*(?:[,;|/\n]|\.?[ ]*\Z|and\b)")
+
+
+def _without_shifts(
+    text: str, names: Sequence[Name], forward: dict[int, _Claim], end: int
+) -> dict[int, _Claim]:
+    """Return the claims without those that may be shifted: `S_acc 9 - S_pre 5 - S_qua`.
+
+    Where only spaces or dashes part the entries and the last name has no number, the numbers may
+    as well stand before their names.
+    """
+    claimed = {claim.label for claim in forward.values()}
+    if not names or len(names) - 1 in claimed:
+        return forward
+    kept = {}
+    for place, claim in forward.items():
+        following = claim.label + 1
+        limit = names[following].start if following < len(names) else end
+        parted = _PARTED.match(text, claim.number.end, limit) is not None
+        if claim.strong or claim.bracketed or parted:
+            kept[place] = claim
+    return kept
+
+
+def _opens_with_a_number(
+    text: str, first: int, numbers: Sequence[Number], backward: dict[int, _Claim]
+) -> bool:
+    """Tell whether a number stands before all names and is nobody's: then any may be shifted."""
+    for number in numbers:
+        if number.start < first and number.start not in backward and not counts(text, number, first):
+            return True
+    return False
 
 
 def _forward(text: str, end: int, names: Sequence[Name]) -> dict[int, _Claim]:
@@ -117,7 +159,7 @@ def _forward(text: str, end: int, names: Sequence[Name]) -> dict[int, _Claim]:
             if limit < end and not text[closed.end() : limit].strip():
                 # "Accuracy (2) Quality (3)" numbers what comes next.
                 continue
-            claims[number.start] = _Claim(index, number, strong=True, bracketed=True)
+            claims[number.start] = _Claim(index, number, strong=False, bracketed=True)
             continue
         joint = _JOINT.match(text, name.end, limit)
         if joint is None:
@@ -148,8 +190,13 @@ def _backward(
             continue
         if text.startswith("(", number.start - 1) and text.startswith(")", number.end):
             continue
+        if _SIGNED.match(text, name.end):
+            # What is followed by a colon gets its number there.
+            continue
         claims[number.start] = _Claim(index, number, _STRONG.search(joint["sign"] or "") is not None)
-    return claims
+    opened = any(claim.label == 0 for claim in claims.values())
+    # A name before the first number: then any number parted by spaces may belong to the one before.
+    return {place: claim for place, claim in claims.items() if opened or claim.strong}
 
 
 def _resolved(

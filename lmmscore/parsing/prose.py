@@ -12,7 +12,7 @@ from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName
 from lmmscore.parsing.numbers import Number, entry_fault, number_at, numbers_in
 from lmmscore.parsing.page import _NEUTRAL, Line, Page, Part, lay_out
 from lmmscore.parsing.pairs import Pair, pairs
-from lmmscore.parsing.verdict import FaultKind, Layout, Mark, Said
+from lmmscore.parsing.verdict import FaultKind, Mark, Said
 from lmmscore.scales import Scale
 
 _ASKS = re.compile(
@@ -21,6 +21,14 @@ _ASKS = re.compile(
 _CONDITION = re.compile(r"(?:^|[.;:!]\s+)(?:if|unless|assuming|suppose|supposing)\b", re.IGNORECASE)
 _LABEL_ENDS = re.compile(r"(?::|[–—]|\s-)\s*$")
 _CLAUSE_ENDS = re.compile(r"[,;:.)]")
+_LEADS = re.compile(
+    r"""
+    (?:[\s\W_]|\b(?:i|we|give|gives|gave|given|it|its|an?|the|this|would|assign|assigned|rate|rated|with
+      |and|scores?|scored|rating|ratings|has|gets|receives|as|for|of|is|are|my|so|therefore|thus|hence
+      |overall|here|breakdown|sub|evaluation|factors?)(?![\w]))*
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
 _ORDER_WORDS = re.compile(
     r"""
     \b(?:order|scores?|format|in|the|following|as|images?|tuples?|lists?|of|for|each|are|is|given|factors?
@@ -31,6 +39,7 @@ _ORDER_WORDS = re.compile(
 _VALUES = re.compile(r"[ ]*[(\[<]?[ ]*(?P<values>[0-9][0-9./ ,;|&·\t-]*[0-9])[ ]*[)\]>]?[ ]*\.?[ ]*")
 _VALUE = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3})?(?:/[0-9]{1,3})?")
 _BETWEEN_VALUES = re.compile(r"[ ]*[,;|&·][ ]*|[ ]+")
+_LABEL_COLUMN = re.compile(r"\b(?:image|edit|method|id|no|img|picture)s?\b|#", re.IGNORECASE)
 _OWN_LABEL = re.compile(
     r"(?:final|my|sub-?|the|overall)?[ ]*(?:scores?|ratings?|grade|points|marks?|value|评分|得分|分数)"
     r"[ ]*(?:\([^()\n]{0,40}\)[ ]*)?(?:[:=]|\bis\b|[–—-](?=[ ]))[ ]*",
@@ -53,8 +62,17 @@ _OUTPUT = re.compile(
 class _Section:
     """What has been said in a section so far."""
 
-    given: dict[tuple[str, int | None], tuple[Fraction | None, int]] = field(default_factory=dict)
+    given: dict[tuple[str, int | None], int] = field(default_factory=dict)
+    """The line on which each factor was named."""
     closed: bool = False
+    certain: int | None = None
+    """The last line of which it is certain that it belongs here, once the section is closed."""
+
+    def close(self, certain: int) -> None:
+        """End the section: nothing behind that line is certain."""
+        self.closed = True
+        if self.certain is None or certain < self.certain:
+            self.certain = certain
 
 
 class Prose:
@@ -130,14 +148,14 @@ class Prose:
                 first = line.factors[0]
                 alone = len(keys) == 1 and first.start <= line.head + 14 and not line.images
                 current = first.key if alone and not self._says_a_number(line) else None
-            elif line.heading and not line.images:
+            elif not line.images and (line.heading or line.gap or len(self.page.words(line)) < 40):
                 current = None
         return heads
 
     def _says_a_number(self, line: Line) -> bool:
         taken = [(factor.start, factor.end) for factor in line.factors]
         scale = self.names.factor(line.factors[0].key).scale
-        for number in numbers_in(self.text, line.factors[0].end, line.end):
+        for number in numbers_in(self.text, line.head, line.end):
             inside = any(first <= number.start < last for first, last in taken)
             bracketed = self.text.rfind("(", line.start, number.start) > self.text.rfind(
                 ")", line.start, number.start
@@ -148,19 +166,29 @@ class Prose:
 
     def said(self) -> Iterator[Said]:
         """Yield everything that is said of an image on a factor, verdicts only."""
-        for index, line in enumerate(self.page.lines):
-            if self.page.in_table(line):
+        found = [(index, said) for index in range(len(self.page.lines)) for said in self._line_says(index)]
+        for index, said in found:
+            section = self._sections.get(said.unit)
+            # From where a section may have ended unannounced, nothing of it is certain.
+            if section is not None and section.certain is not None and index > section.certain:
+                self.unplaced = True
                 continue
-            if index in self._tuples:
-                yield from self._tuple_says(line, self._tuples[index])
-            elif self._is_by_factor(line, index):
-                yield from self._images_say(line, index)
-            else:
-                yield from self._factors_say(line, index)
-                if self.only is not None and not self._pairs[index]:
-                    yield from self._images_say(line, index)
+            yield said
         if self.only is not None:
             yield from self._only_says()
+
+    def _line_says(self, index: int) -> Iterator[Said]:
+        line = self.page.lines[index]
+        if self.page.in_table(line):
+            return
+        if index in self._tuples:
+            yield from self._tuple_says(line, self._tuples[index])
+        elif self._is_by_factor(line, index):
+            yield from self._images_say(line, index)
+        else:
+            yield from self._factors_say(line, index)
+            if self.only is not None and not self._pairs[index]:
+                yield from self._images_say(line, index)
 
     # --- Lists under images, and sentences ---
 
@@ -171,6 +199,8 @@ class Prose:
             inside = [pair for pair in inside if pair.start >= part.start] or inside
             if inside:
                 yield from self._part_says(line, part, inside, index)
+        if self.n > 1 and len(line.parts) == 1 and line.factors:
+            self._names_in_vain(line, index)
         paired = {pair.name.start for pair in found}
         bare = [factor for factor in line.factors if factor.start not in paired]
         if bare and bare[-1] is line.factors[-1]:
@@ -185,10 +215,16 @@ class Prose:
         if kind is not Kind.VERDICT:
             self.drafts.add(kind)
             return
-        if _enumerates(found) or self._may_subtract(found):
+        if _enumerates(found) or self._may_subtract(found) or self._is_shifted(line, found, index):
             return
-        positions = part.positions if part.positions is not None else line.positions
-        stray = bool(own) and part.positions is None and self.n > 1 and not is_final(own)
+        if self._comes_twice(line, part, found):
+            self.unplaced = True
+            self._sections.setdefault(part.section, _Section()).close(index)
+            return
+        positions = part.positions
+        stray = self.n > 1 and not part.named and not self._may_lead(lead, own)
+        if stray:
+            self._sections.setdefault(part.section, _Section()).close(index - 1)
         for number, pair in enumerate(found):
             since = found[number - 1].end if number else part.start
             if self._speaks_of_another(line, since, pair, positions):
@@ -196,7 +232,7 @@ class Prose:
             where = (pair.name.position,) if pair.name.position else positions
             if stray and not pair.name.position:
                 where = (UNKNOWN,)
-            yield from self._say(line, where, pair.name.key, pair.mark, index, label, "prose")
+            yield from self._say(part.section, where, pair.name.key, pair.mark, index, label)
 
     def _may_subtract(self, found: Sequence[Pair[FactorName]]) -> bool:
         """Tell whether `10 - naturalness, 8 - artifacts` may be sums: two of them prove no pattern."""
@@ -205,6 +241,22 @@ class Prose:
         joints = [self.text[pair.start : pair.name.start] for pair in found]
         dashed = all(re.search(r"\d[ ]+-[ ]*$", joint) for joint in joints)
         return dashed and "," in self.text[found[0].end : found[1].start]
+
+    def _is_shifted(self, line: Line, found: Sequence[Pair[FactorName]], index: int) -> bool:
+        """Tell whether a number at the head of a line may belong to the name that ends the last."""
+        above = self.page.lines[index - 1] if index else None
+        if above is None or not found[0].backward or found[0].start > line.head + 2:
+            return False
+        last = above.factors[-1] if above.factors else None
+        if last is None or last.end < above.end - 2:
+            return False
+        return not self._pairs[index - 1] or self._pairs[index - 1][-1].name.start != last.start or (
+            self._pairs[index - 1][-1].backward and self._shifts(index - 1)
+        )
+
+    def _shifts(self, index: int) -> bool:
+        found = self._pairs[index]
+        return self._is_shifted(self.page.lines[index], found, index) if found else False
 
     def _lead(
         self, line: Line, lead: str, found: Sequence[Pair[FactorName]]
@@ -245,44 +297,85 @@ class Prose:
                 return positions is not None or self.n > 1
         return False
 
+    def _may_lead(self, lead: str, own: str) -> bool:
+        """Tell whether words before a score leave it with the image of its section."""
+        return _LEADS.fullmatch(lead) is not None or (bool(own) and is_final(own))
+
     def _say(
         self,
-        line: Line,
+        section: int,
         positions: tuple[int, ...] | None,
         key: str,
         mark: Mark,
         index: int,
         label: str,
-        layout: Layout,
     ) -> Iterator[Said]:
         if self.n > 1 and (positions is None or UNKNOWN in positions):
             self.unplaced = True
             return
         placed = replace(mark, span=self.page.span(*mark.span))
         for position in positions or (None,):
-            if self._recurs(line, key, position, placed, index):
+            if self._recurs(section, key, position, index):
                 self.unplaced = True
                 continue
-            yield Said(position, key, placed, layout, line.section, label)
+            yield Said(position, key, placed, "prose", section, label)
 
-    def _recurs(
-        self, line: Line, key: str, position: int | None, mark: Mark, index: int
-    ) -> bool:
-        """Tell whether a section has ended unannounced: a factor comes again after a blank line."""
+    def _recurs(self, number: int, key: str, position: int | None, index: int) -> bool:
+        """Tell whether a section has ended unannounced: a factor comes again on a later line.
+
+        On the very next line, it is a second thought about the same image.
+        """
         if self.n == 1:
             return False
-        section = self._sections.setdefault(line.section, _Section())
+        section = self._sections.setdefault(number, _Section())
         if section.closed:
             return True
-        earlier = section.given.get((key, position))
-        if earlier is None:
-            section.given[key, position] = (mark.value, index)
+        earlier = section.given.setdefault((key, position), index)
+        if earlier == index:
             return False
-        if earlier[0] == mark.value:
+        section.close(earlier)
+        again = earlier == index - 1 and not self.page.lines[index].gap
+        section.certain = index if again else earlier
+        return not again
+
+    def _names_in_vain(self, line: Line, index: int) -> None:
+        """Take down the factors that a line names without a number: their turn is over, too."""
+        section = self._sections.setdefault(line.section, _Section())
+        for factor in line.factors:
+            if not self._opens_an_entry(line, factor):
+                continue
+            for position in line.positions or ():
+                earlier = section.given.setdefault((factor.key, position), index)
+                if earlier < index - 1:
+                    section.close(earlier)
+
+    def _opens_an_entry(self, line: Line, factor: FactorName) -> bool:
+        before = self.text[line.head : factor.start]
+        if not before.strip() or re.search(r"[,;:|.–—]\s*(?:and\s+)?$", before):
+            return True
+        after = self.text[factor.end : line.end]
+        return re.match(r"[ )]*(?:[:=|→–—-]|is\b|gets\b|of\b|as\b)", after) is not None
+
+    def _comes_twice(self, line: Line, part: Part, found: Sequence[Pair[FactorName]]) -> bool:
+        """Tell whether a part names a factor twice: another image may have begun unannounced."""
+        if self.n == 1:
             return False
-        gap = any(each.gap for each in self.page.lines[earlier[1] + 1 : index + 1])
-        section.closed = gap
-        return gap
+        last: dict[str, int] = {}
+        for factor in line.factors:
+            if not part.start <= factor.start < part.end:
+                continue
+            if any(image.end <= factor.start for image in line.images if image.start >= part.start):
+                mention = max(
+                    image.end
+                    for image in line.images
+                    if part.start <= image.start and image.end <= factor.start
+                )
+                if not _CLAUSE_ENDS.search(self.text, mention, factor.start):
+                    continue
+            if factor.key in last and self._opens_an_entry(line, factor):
+                return True
+            last[factor.key] = factor.start
+        return False
 
     # --- A number below the name it belongs to ---
 
@@ -309,8 +402,11 @@ class Prose:
             mark = found[-1]
         if self._is_the_only_one(line, last.key):
             return
+        section = self._sections.setdefault(line.section, _Section())
+        if not section.closed:
+            section.given.pop((last.key, (line.positions or (None,))[0]), None)
         yield from self._say(
-            line, line.positions, last.key, mark, index, line.caption, "prose"
+            line.section, line.positions, last.key, mark, index, line.caption
         )
 
     def _is_the_only_one(self, line: Line, key: str) -> bool:
@@ -343,7 +439,7 @@ class Prose:
         for below in self.page.lines[index + 1 : index + 9]:
             if below.factors or below.heads or self.page.in_table(below):
                 break
-            if below.images and below.images[0].start <= below.head + 2:
+            if below.images:
                 break
             far = far or below.gap
             found += self._number_of_line(below, scale, far=far, empty=name.end + 2 >= line.end)
@@ -383,7 +479,8 @@ class Prose:
             if not rest:
                 return []
         ended = _AT_THE_END.search(self.text[line.head : line.end])
-        if ended is not None and not far and Fraction(ended["top"]) == scale.high:
+        labelled = ended is not None and re.search(r"[:=→]\s*$", self.text[: line.head + ended.start("value")][-4:])
+        if ended is not None and not far and not labelled and Fraction(ended["top"]) == scale.high:
             place = line.head + ended.start("value")
             return self._last_number(place, line.head, line.end, scale)
         return []
@@ -435,6 +532,7 @@ class Prose:
         """Return, by line, what numbers without names say under an order that was stated."""
         made: dict[int, list[tuple[int | None, str, Mark]]] = {}
         order: list[str] = []
+        labelled = False
         by_image: list[int] = []
         for index, line in enumerate(self.page.lines):
             if self.page.in_table(line):
@@ -448,11 +546,15 @@ class Prose:
                 elif not self._pairs[index]:
                     stated = self._stated_order(line)
                     order = stated or order
+                    lead = self.text[line.head : line.factors[0].start]
+                    labelled = bool(_LABEL_COLUMN.search(lead)) if stated else labelled
                 else:
                     order = []
                 by_image.append(index) if self._is_sequence(line) else None
-            elif order and (found := self._tuple_of(line, order)):
-                made[index] = found
+            elif order and (line.images or not labelled):
+                found = self._tuple_of(line, order)
+                if found:
+                    made[index] = found
         made |= self._sequences(by_image)
         return made
 

@@ -90,17 +90,31 @@ def tables_in(text: str, names: Names) -> list[Table]:
 
 def _is_grid(table: Table, names: Names) -> bool:
     """Tell whether lines with bars are a table: factors head its columns or its rows."""
+    for row in table.rows[:_WIDEST]:
+        if any(_is_an_entry(cell.text, names) for cell in row[:_WIDEST]):
+            return False
     for row in (table.rows[0], *([cell for cell in row[:2]] for row in table.rows)):
         if any(cell.text and names.factor_named(cell.text) for cell in row[:_WIDEST]):
             return True
     return False
 
 
+def _is_an_entry(text: str, names: Names) -> bool:
+    """Tell whether a cell holds a factor with its number: `S_acc 8`; then bars only part entries."""
+    if len(text) > 40 or not re.search(r"[0-9]", _IN_BRACKETS.sub("", text)):
+        return False
+    bare = re.sub(r"^[0-9]{1,2}[.)][ ]|[×x][ ]?[0-9.]+", "", text)
+    if not re.search(r"[0-9]", _IN_BRACKETS.sub("", bare)):
+        return False
+    return bool(names.factors_in(text, 0, len(text)))
+
+
 def _barred(text: str) -> Iterator[Table]:
     """Yield every run of two or more lines with bars; a blank line does not end one."""
     run: list[re.Match[str]] = []
     for line in [*_LINE.finditer(text), None]:
-        if line is not None and "|" not in line[0] and run and _RULE.fullmatch(line[0]):
+        rule = line is not None and "|" not in line[0] and _RULE.fullmatch(line[0])
+        if line is not None and run and rule and ("+" in line[0] or len(run) == 1):
             continue
         if line is not None and "|" in line[0] and _continues(text, run, line):
             run.append(line)
@@ -246,12 +260,16 @@ class _Reader:
         self.above = corner if corner is not None else above
 
     def entries(self) -> list[Entry]:
+        blank = any(not cell.text for cell in self.head[1:])
+        if blank and any(len(row) != len(self.head) for row in self.body):
+            # Columns without a heading, and rows of another length: nothing lines up.
+            return []
         columns = [self._factor_in(cell) for cell in self.head[:_WIDEST]]
         first = [self._factor_in(row[0]) for row in self.rows]
         images = [None, *(self._image(cell) for cell in self.head[1:_WIDEST])]
         if any(columns[1:]) or (columns[0] and len(columns) > 1 and self.n == 1 and not any(first[1:])):
             return self._images_as_rows(columns)
-        if any(first) and any(image is not None for image in images):
+        if any(first) and not first[0] and any(image is not None for image in images):
             return self._images_as_columns(images, first[1:])
         if any(first):
             return self._one_image(first)
@@ -290,6 +308,9 @@ class _Reader:
         alone = {self.above} if self.above is not None and len(body) == 1 else set()
         found: list[Entry] = []
         for row, named in zip(body, images or [alone] * len(body), strict=True):
+            if len(row) > len(self.head):
+                # A bar too many: which column a number stands in is anybody's guess.
+                continue
             fault = _TWO_IMAGES if len(named) > 1 else ""
             for key, cell in zip(columns, row, strict=False):
                 if not key:
@@ -349,6 +370,8 @@ class _Reader:
     ) -> list[Entry]:
         found: list[Entry] = []
         for key, row in zip(first, self.body, strict=True):
+            if len(row) > len(self.head):
+                continue
             for image, cell in zip(images, row, strict=False):
                 if key and image is not None:
                     found += self._entry(image, key, cell)
@@ -357,6 +380,9 @@ class _Reader:
     def _one_image(self, first: Sequence[str | None]) -> list[Entry]:
         """Read a table of factor and score: of the image named in its corner or above it."""
         scored = [(key, row) for key, row in zip(first, self.rows, strict=True) if key]
+        if self.n > 1 and len({key for key, _ in scored}) < len(scored):
+            # A factor comes twice: another image has begun unannounced.
+            return []
         # Where the first line is a score already, there is no heading.
         head = [] if first[0] else self.head
         column = _score_column(head, [row for _, row in scored], 1)
