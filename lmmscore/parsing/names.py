@@ -65,7 +65,7 @@ _ORDERED = rf"""
     (?:the[ ]{{1,3}}|die[ ]|das[ ]|la[ ]|el[ ]|le[ ])?
     (?:
       (?:(?P<ordinal>{_ORDINAL})|(?P<last>last|final|letzte[sn]?|[uú]ltima|derni[eè]re)
-        |(?P<nth>[0-9]{{1,3}})(?:st|nd|rd|th|\.(?=[ ](?:Bild|Ergebnis|Variante))|er|re|e|ème|a|ª))[ _-]{{1,3}}
+        |(?P<nth>[0-9]{{1,3}})(?:st|nd|rd|th|\.(?=[ ](?:Bild|Ergebnis|Variante)\b(?![ ]?[0-9]))|er|re|e|ème|a|ª))[ _-]{{1,3}}
       (?:(?:{_WHICH}|of[ ]the)[ _-]{{1,3}})?(?:{NOUN}|one)(?![A-Za-z])
     | 第[ ]?(?:(?P<cnumber>[0-9]{{1,3}})|(?P<cword>[一二三四五六七八九十]))[ ]?
       (?:张|幅|个|枚|枚目|番目|장|幅图|副|項|个编辑)?(?:的|の)?(?:编辑|編集)?(?:图像|图片|图|照片|画像|結果|结果|방법)?
@@ -134,6 +134,8 @@ class FactorName:
     """Named in words rather than by its symbol."""
     position: int | None = None
     """The image, where an index to the symbol says it: `S_acc(2)`."""
+    modified: bool = False
+    """Whether a word before it makes it another's: "texture quality", "overall quality"."""
 
 
 class Names:
@@ -192,17 +194,17 @@ class Names:
 
     def _factors_in(self, text: str, start: int, end: int) -> Iterator[FactorName]:
         for match in self._pattern.finditer(text, start, end):
-            if " " not in match[0] and _modified(text, match, start):
-                continue
+            modified = " " not in match[0] and _modified(text, match, start)
             name = normal(match[0])
             key = self._known[name].key
             in_words = name not in self._symbols
             index = _INDEX.match(text, match.end(), end) if self.n > 1 else None
             if index is not None and 1 <= int(index["index"]) <= self.n:
                 position = int(index["index"])
-                yield FactorName(key, match.start(), index.end(), in_words, position)
+                yield FactorName(key, match.start(), index.end(), in_words, position, modified)
             else:
-                yield FactorName(key, match.start(), match.end(), in_words)
+                place = (match.start(), match.end())
+                yield FactorName(key, *place, in_words, modified=modified)
 
     def images_in(self, text: str, start: int, end: int) -> Iterator[ImageName]:
         """Yield every place where images are named by a noun or a number sign."""
@@ -369,7 +371,8 @@ def _factor_pattern(names: tuple[tuple[str, tuple[str, ...]], ...]) -> re.Patter
         alternatives += [(len(word), _loosely(word)) for word in words]
         # A key such as "real" is also an English word: it names the factor only before a sign.
         bracket = r"(?:\([^()\n]{0,80}\)[ ]*)?"
-        alternatives.append((len(key), rf"{_loosely(key)}(?=[ ]*{bracket}[:=])"))
+        alternatives.append((len(key), rf"{_loosely(key)}(?=[ ]*{bracket}[:=→])"))
+        alternatives.append((len(key), rf"(?<=\(){_loosely(key)}(?=\))"))
     longest_first = [pattern for _, pattern in sorted(alternatives, key=lambda entry: -entry[0])]
     return re.compile(
         rf"(?<![A-Za-z0-9_])(?:{'|'.join(longest_first)})(?![A-Za-z0-9]|_[A-Za-z0-9])",

@@ -15,7 +15,8 @@ _START = re.compile(
     r"""
     [ \t]*(?:>[ ]?){0,5}[ \t]*(?P<hashes>\#{1,6}[ ]+(?![0-9]{1,2}[ ]*:))?
     (?P<bullet>(?:[-•●▪◦+*–—·○■‣⁃][ ]{1,6}|[-•·](?=[A-Za-z]))*)
-    (?P<numbering>\(?(?P<number>[0-9]{1,3})[.)](?![0-9]|[ ]*[:=–—-])[ ]*)?
+    (?P<numbering>\(?(?P<number>[0-9]{1,3})[.)]
+      (?![0-9]|[ ]*(?:[:=–—-]|(?:for|on|in|to|points?|pts)\b))[ ]*)?
     (?:[-•*–—][ ]+)?
     """,
     re.VERBOSE,
@@ -81,8 +82,14 @@ _SCORE_LINE = re.compile(
     r"(?:final|my|sub-?|the)?[ ]*(?:scores?|ratings?|grade|points|marks?)[ ]*[:=–—-]?[ ]*[0-9]",
     re.IGNORECASE,
 )
+_ENTRY_ENDS = re.compile(r"[ )]*(?:[,;|.][ ]*[\"'\[(]*[0-9]|[.;|]?\s*\Z)")
+_LABEL_TAIL = re.compile(r"[A-Za-z].*:\s*$|[A-Z][\w.]*[ ]#?(?:[0-9]{1,2}|[A-H])\W*$|[=#–—-]{2,}\W*$")
+_MAY_BE_A_SCORE = re.compile(
+    r"[ ]*(?:[=:–—-]|\(|(?:for|on|in)\b|(?:/|out of)[ ]*(?P<top>[0-9]{1,3}))[ ]*", re.IGNORECASE
+)
 _SENTENCE = re.compile(r"[.!?。！？…][\"'”’)]*$")
 _LONGEST_HEADING = 90
+_MOST_NAMES = 300
 
 
 @dataclass(slots=True)
@@ -110,6 +117,8 @@ class Line:
     heading: bool
     """Whether it is marked as a heading."""
     factors: list[FactorName]
+    named: list[FactorName]
+    """The factors, and what only resembles them."""
     images: list[ImageName]
     gap: bool
     """Whether a blank line stands before it."""
@@ -159,7 +168,11 @@ class Page:
             head = role.end() if role.end() < end else head
         number = int(opening["number"]) if opening["number"] else None
         heading = bool(opening["hashes"]) or self._is_bold(head, end)
-        factors = self.names.factors_in(self.text, start, end)
+        named = self.names.factors_in(self.text, start, end)
+        if len(named) > _MOST_NAMES:
+            # Nobody's verdict, and it must not keep us busy.
+            named = []
+        factors = [factor for factor in named if not factor.modified]
         if not factors and self.names.is_name(self.text[head:end]):
             key = self.names.factor_named(self.text[head:end])
             factors = [FactorName(key.key, head, end, in_words=True)] if key else []
@@ -168,7 +181,23 @@ class Page:
             for image in self.names.images_in(self.text, start, end)
             if not any(f.start < image.end and image.start < f.end for f in factors)
         ]
-        return Line(start, end, head, number, heading, factors, images, gap)
+        images = [self._unless_a_score(image, factors, end) for image in images]
+        return Line(start, end, head, number, heading, factors, named, images, gap)
+
+    def _unless_a_score(
+        self, image: ImageName, factors: Sequence[FactorName], end: int
+    ) -> ImageName:
+        """Return an image's name, or an unknown one where its number may be a score.
+
+        In "the dusk picture 5 = S_qua" and "the first picture 5/10" it is.
+        """
+        joint = _MAY_BE_A_SCORE.match(self.text, image.end, end)
+        if joint is None:
+            return image
+        after = [factor for factor in factors if factor.start == joint.end()]
+        counted = joint["top"] is not None and int(joint["top"]) != self.n
+        scored = bool(after) and _ENTRY_ENDS.match(self.text, after[0].end, end)
+        return replace(image, positions=(UNKNOWN,)) if counted or scored else image
 
     def _is_bold(self, start: int, end: int) -> bool:
         if start >= end:
@@ -220,6 +249,7 @@ def lay_out(page: Page, scored: Sequence[bool]) -> None:
             state.entries = True
             continue
         _place(page, line, state, has_scores, numbered=numbered, bare=not named)
+        state.scored = has_scores
         state.describe(line)
 
 
@@ -233,6 +263,8 @@ class _State:
     caption: str = ""
     entries: bool = False
     """Whether something has been scored in this section."""
+    scored: bool = False
+    """Whether the last line gave scores."""
 
     def opened(self, positions: tuple[int, ...] | None) -> None:
         self.section += 1
@@ -255,7 +287,7 @@ class _State:
 
 
 def _place(
-    page: Page, line: Line, state: _State, has_scores: bool, *, numbered: bool, bare: bool
+    page: Page, line: Line, state: _State, has_scores: bool, *, numbered: str, bare: bool
 ) -> None:
     words = page.words(line)
     if _RULE.fullmatch(page.text, line.start, line.end):
@@ -274,9 +306,9 @@ def _place(
     first.positions = state.positions
     first.named = positions is not None
     first.section = state.section
-    if has_scores:
+    if has_scores or line.factors:
         state.entries = True
-    if has_scores and page.n > 1 and _leads_on(page, line):
+    if has_scores and len(line.factors) > 1 and page.n > 1 and _leads_on(page, line):
         state.closed()
     for part in line.parts[1:]:
         state.opened(part.positions)
@@ -286,15 +318,14 @@ def _place(
 
 def _leads_on(page: Page, line: Line) -> bool:
     """Tell whether a line of scores ends in words that head the next: `…: 6. The next one:`."""
-    words = page.words(line)
-    if not words.endswith((":", "：")) or not line.factors:
-        return False
     tail = page.text[line.factors[-1].end : line.end]
-    return any(each.isdigit() for each in tail) and any(each.isalpha() for each in tail)
+    return _LABEL_TAIL.search(tail) is not None or any(
+        image.start > line.factors[-1].end for image in line.images
+    )
 
 
 def _opening(
-    page: Page, line: Line, has_scores: bool, *, numbered: bool, bare: bool
+    page: Page, line: Line, has_scores: bool, *, numbered: str, bare: bool
 ) -> tuple[int, tuple[int, ...] | None]:
     """Return where the words of a line go on behind the images that head it, and these images."""
     image = _head_image(page, line)
@@ -307,7 +338,8 @@ def _opening(
             position = page.names.image_labelled(head["letter"] or head["short"] or head["ordinal"])
             if position is not None and (has_scores or head.end() >= line.end):
                 return head.end(), (position,)
-        if numbered and line.number is not None:
+        alone = line.head >= line.end
+        if line.number is not None and (numbered == "lines" or (alone and numbered == "headings")):
             return line.head, (line.number,)
     return line.head, None
 
@@ -396,7 +428,8 @@ def _caption(page: Page, line: Line, words: str, state: _State) -> None:
     """Take a line that scores nothing for what it may be: a heading, or a remark."""
     short = len(words) <= _LONGEST_HEADING
     if not any(each.isalpha() for each in words):
-        if state.entries and page.n > 1 and not _is_below_a_factor(page, line):
+        below = not state.scored and _is_below_a_factor(page, line)
+        if state.entries and page.n > 1 and not below:
             state.closed()
         return
     if _SCORE_LINE.match(words):
@@ -443,7 +476,9 @@ def _caption(page: Page, line: Line, words: str, state: _State) -> None:
 def _is_below_a_factor(page: Page, line: Line) -> bool:
     """Tell whether a line of nothing but a number is the score of the factor named above it."""
     above = page.line_at(line.start - 1)
-    return above is not None and bool(above.factors) and not above.images
+    if above is None or not above.factors or above.images:
+        return False
+    return above.factors[-1].end >= above.end - 2
 
 
 def _interrupts(page: Page, line: Line, words: str, state: _State) -> bool:
@@ -470,16 +505,16 @@ def _is_unknown_heading(line: Line, words: str) -> bool:
     return not re.search(r"[.!?,;。]$", words.rstrip()) and not re.search(r"[0-9]", words)
 
 
-def _numbers_name_images(page: Page) -> bool:
-    """Tell whether the numbering of lines numbers images: some such line names several factors."""
+def _numbers_name_images(page: Page) -> str:
+    """Tell whether the numbering of lines numbers images: of `lines` that name several factors, or
+    of `headings` that are nothing but a number."""
     if page.n < 2:
-        return False
-    return any(
-        line.number is not None
-        and 1 <= line.number <= page.n
-        and len({factor.key for factor in line.factors}) > 1
-        for line in page.lines
-    ) or all(
-        any(line.number == i and line.head >= line.end for line in page.lines)
-        for i in range(1, page.n + 1)
-    )
+        return ""
+    alone = {line.number for line in page.lines if line.head >= line.end}
+    if alone >= set(range(1, page.n + 1)):
+        return "headings"
+    for line in page.lines:
+        several = len({factor.key for factor in line.factors}) > 1
+        if line.number is not None and 1 <= line.number <= page.n and several:
+            return "lines"
+    return ""

@@ -105,13 +105,15 @@ def pairs(
             for place, claim in forward.items()
             if claim.strong
         }
+    if names and _ends_with_a_number(text, names[-1].end, numbers, forward, end):
+        backward = {}
     forward = _without_shifts(text, names, forward, end)
     chosen = _resolved(names, numbers, forward, backward)
     return _made(text, end, names, scale_of, chosen)
 
 
-_SIGNED = re.compile(r"[ )\]]*[:=]")
-_PARTED = re.compile(r"[ ]*(?:[,;|/\n]|\.?[ ]*\Z|and\b)")
+_SIGNED = re.compile(r"[ )\]]*(?:[:=→…]|->|\.\.)")
+_PARTED = re.compile(r"[ ]*(?:[)\]][ ]*:|[)\]]?[ ]*(?:[,;|/\n]|and\b))")
 
 
 def _without_shifts(
@@ -130,9 +132,13 @@ def _without_shifts(
         following = claim.label + 1
         limit = names[following].start if following < len(names) else end
         parted = _PARTED.match(text, claim.number.end, limit) is not None
-        if claim.strong or claim.bracketed or parted:
+        if claim.strong or parted or following == len(names):
             kept[place] = claim
     return kept
+
+
+def _is_barred(name: FactorName | ImageName) -> bool:
+    return isinstance(name, FactorName) and name.modified
 
 
 def _opens_with_a_number(
@@ -145,11 +151,22 @@ def _opens_with_a_number(
     return False
 
 
+def _ends_with_a_number(
+    text: str, last: int, numbers: Sequence[Number], forward: dict[int, _Claim], end: int
+) -> bool:
+    """Tell whether a number right behind the last name is nobody's: then any may be shifted."""
+    for number in numbers:
+        if number.start >= last and number.start not in forward:
+            near = re.fullmatch(r"\W{0,12}", text[last : number.start]) is not None
+            return near and not counts(text, number, end)
+    return False
+
+
 def _forward(text: str, end: int, names: Sequence[Name]) -> dict[int, _Claim]:
     """Return, by where it begins, each number that stands right behind a name."""
     claims: dict[int, _Claim] = {}
     for index, name in enumerate(names):
-        if _TERM.search(text, max(0, name.start - 12), name.start):
+        if _TERM.search(text, max(0, name.start - 12), name.start) or _is_barred(name):
             continue
         limit = names[index + 1].start if index + 1 < len(names) else end
         bracket = _IN_BRACKETS.match(text, name.end, limit)
@@ -184,11 +201,14 @@ def _backward(
         before = [number for number in numbers if floor <= number.start and number.end <= name.start]
         if not before:
             continue
+        if _is_barred(name):
+            continue
         number = before[-1]
         joint = _BACKWARD.fullmatch(text, number.end, name.start)
         if joint is None or is_hedged(text, floor, number.start):
             continue
-        if text.startswith("(", number.start - 1) and text.startswith(")", number.end):
+        enclosed = text.startswith("(", number.start - 1) and text.startswith(")", number.end)
+        if enclosed and not (joint["sign"] or "")[:1].isalpha():
             continue
         if _SIGNED.match(text, name.end):
             # What is followed by a colon gets its number there.

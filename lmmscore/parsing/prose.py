@@ -29,6 +29,11 @@ _LEADS = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_LABEL_AMID = re.compile(r"[.;!?][ ]+(?=[^.;:\n]{0,60}[A-Za-z])[^.;:\n]{1,60}:(?=[ ])")
+_COMPARED = re.compile(
+    r"\b(?:than|as|like|unlike|with|to|vs|versus|from|in|of|over|see|for|tie[ds]?|and|beside)\b[\s(]*$",
+    re.IGNORECASE,
+)
 _ORDER_WORDS = re.compile(
     r"""
     \b(?:order|scores?|format|in|the|following|as|images?|tuples?|lists?|of|for|each|are|is|given|factors?
@@ -109,7 +114,8 @@ class Prose:
         if not line.factors or self.page.in_table(line):
             return []
         taken = [(image.start, image.end) for image in line.images]
-        return pairs(self.text, line.head, line.end, line.factors, self._scale, taken)
+        found = pairs(self.text, line.head, line.end, line.named or line.factors, self._scale, taken)
+        return [pair for pair in found if not pair.name.modified]
 
     def _image_pairs(self, line: Line, index: int) -> list[Pair[ImageName]]:
         """Return the images that are given a number, where that can be of one factor only."""
@@ -146,7 +152,9 @@ class Prose:
             if line.factors:
                 keys = {factor.key for factor in line.factors}
                 first = line.factors[0]
-                alone = len(keys) == 1 and first.start <= line.head + 14 and not line.images
+                lead = self.text[line.head : first.start]
+                at_head = re.fullmatch(r"\W*(?:factor|criterion|metric)?\W*\d*\W*", lead, re.I)
+                alone = len(keys) == 1 and at_head is not None and not line.images
                 current = first.key if alone and not self._says_a_number(line) else None
             elif not line.images and (line.heading or line.gap or len(self.page.words(line)) < 40):
                 current = None
@@ -221,6 +229,10 @@ class Prose:
             self.unplaced = True
             self._sections.setdefault(part.section, _Section()).close(index)
             return
+        cut = self._taken_over(line, part)
+        if cut is not None:
+            self._sections.setdefault(part.section, _Section()).close(index)
+            found = [pair for pair in found if pair.end <= cut]
         positions = part.positions
         stray = self.n > 1 and not part.named and not self._may_lead(lead, own)
         if stray:
@@ -244,15 +256,33 @@ class Prose:
 
     def _is_shifted(self, line: Line, found: Sequence[Pair[FactorName]], index: int) -> bool:
         """Tell whether a number at the head of a line may belong to the name that ends the last."""
-        above = self.page.lines[index - 1] if index else None
-        if above is None or not found[0].backward or found[0].start > line.head + 2:
+        if not found[0].backward or found[0].start > line.head + 2:
             return False
+        if self._number_is_left(index):
+            return True
+        if not index:
+            return False
+        above = self.page.lines[index - 1]
         last = above.factors[-1] if above.factors else None
         if last is None or last.end < above.end - 2:
             return False
         return not self._pairs[index - 1] or self._pairs[index - 1][-1].name.start != last.start or (
             self._pairs[index - 1][-1].backward and self._shifts(index - 1)
         )
+
+    def _number_is_left(self, index: int) -> bool:
+        """Tell whether a list of numbers before names ends in a number: then it is shifted."""
+        for place in range(index + 1, len(self.page.lines)):
+            below = self.page.lines[place]
+            if not below.factors:
+                words = self.page.words(below).strip("[]()\"'*. ")
+                return re.fullmatch(r"[0-9]{1,3}(?:[./][0-9]{1,3})?", words) is not None
+            found = self._pairs[place]
+            if len(found) == 1 and found[0].backward:
+                continue
+            opens = number_at(self.text, below.head, below.end)
+            return opens is not None and opens.start <= below.head + 2 and not found
+        return False
 
     def _shifts(self, index: int) -> bool:
         found = self._pairs[index]
@@ -281,6 +311,27 @@ class Prose:
         if is_label and kind is None and not _NEUTRAL.match(words.strip(" :*#")):
             return Kind.VERDICT, words
         return Kind.VERDICT, ""
+
+    def _taken_over(self, line: Line, part: Part) -> int | None:
+        """Return where another image may take over in the middle of a part, if one does."""
+        if self.n == 1:
+            return None
+        first = min((f.end for f in line.factors if f.start >= part.start), default=part.end)
+        label = _LABEL_AMID.search(self.text, first, part.end)
+        if label is not None and not any(
+            label.start() < f.start < label.end() for f in line.named
+        ):
+            return label.start()
+        for image in line.images:
+            if not part.start <= image.start < part.end or image.positions == part.positions:
+                continue
+            if image.start < first and not re.search(r"[.;!?]\s", self.text[part.start : image.start]):
+                continue
+            before = self.text[max(part.start, image.start - 40) : image.start]
+            behind = any(f.start >= image.end for f in line.factors)
+            if behind and not _COMPARED.search(before):
+                return image.start
+        return None
 
     def _speaks_of_another(
         self,
@@ -334,7 +385,11 @@ class Prose:
         if earlier == index:
             return False
         section.close(earlier)
-        again = earlier == index - 1 and not self.page.lines[index].gap
+        again = (
+            earlier == index - 1
+            and not self.page.lines[index].gap
+            and len(self._pairs[earlier]) == len(self._pairs[index]) == 1
+        )
         section.certain = index if again else earlier
         return not again
 
@@ -372,7 +427,8 @@ class Prose:
                 )
                 if not _CLAUSE_ENDS.search(self.text, mention, factor.start):
                     continue
-            if factor.key in last and self._opens_an_entry(line, factor):
+            scored = factor.start in {pair.name.start for pair in found}
+            if factor.key in last and (scored or self._opens_an_entry(line, factor)):
                 return True
             last[factor.key] = factor.start
         return False
@@ -439,11 +495,33 @@ class Prose:
         for below in self.page.lines[index + 1 : index + 9]:
             if below.factors or below.heads or self.page.in_table(below):
                 break
-            if below.images:
+            if below.images or (self.n > 1 and self._may_be_a_label(below)):
+                break
+            first = re.match(r"\w+", self.page.words(below))
+            if first is not None and self.only is None and self.names.is_name(first[0]):
+                break
+            if self.n > 1 and not self._is_bare_number(below) and not self._has_letters(below):
                 break
             far = far or below.gap
             found += self._number_of_line(below, scale, far=far, empty=name.end + 2 >= line.end)
         return found
+
+    def _has_letters(self, line: Line) -> bool:
+        return any(each.isalpha() for each in self.page.words(line))
+
+    def _is_bare_number(self, line: Line) -> bool:
+        words = self.page.words(line).strip("[]()\"'*. ")
+        plain = re.fullmatch(r"[0-9]{1,3}(?:[.,][0-9]{1,3})?(?:[ ]*/[ ]*[0-9]{1,3})?", words)
+        return plain is not None and line.number is None
+
+    def _may_be_a_label(self, line: Line) -> bool:
+        """Tell whether a line may name something that the number below it is of."""
+        words = self.page.words(line)
+        if not any(each.isalpha() for each in words) or _OWN_LABEL.match(words):
+            return False
+        if _NEUTRAL.match(words.strip(" :*#")):
+            return False
+        return len(words.split()) <= 6 or words.rstrip().endswith(":")
 
     def _last_number(self, place: int, start: int, end: int, scale: Scale) -> list[Mark]:
         """Return the score at the end of a line of explanation, if nothing else there can be it."""
@@ -479,7 +557,11 @@ class Prose:
             if not rest:
                 return []
         ended = _AT_THE_END.search(self.text[line.head : line.end])
-        labelled = ended is not None and re.search(r"[:=→]\s*$", self.text[: line.head + ended.start("value")][-4:])
+        labelled = False
+        if ended is not None:
+            before = self.text[line.head : line.head + ended.start("value")]
+            several = self.n > 1 and not re.search(r"[.!?(–—-]\s*$", before)
+            labelled = several or re.search(r"[:=→]\s*$", before) is not None
         if ended is not None and not far and not labelled and Fraction(ended["top"]) == scale.high:
             place = line.head + ended.start("value")
             return self._last_number(place, line.head, line.end, scale)
@@ -511,7 +593,7 @@ class Prose:
             self.drafts.add(line.kind if line.kind is not Kind.VERDICT else kind or Kind.DRAFT)
             return
         for pair in found:
-            if self._only_counts(line, pair):
+            if self._only_counts(line, pair) or self._is_loose(line, pair):
                 continue
             for position in pair.name.positions:
                 if position == UNKNOWN:
@@ -520,6 +602,14 @@ class Prose:
                 mark = replace(pair.mark, span=self.page.span(*pair.mark.span))
                 unit = -1 - line.section
                 yield Said(position, key, mark, "prose by factor", unit, line.caption)
+
+    def _is_loose(self, line: Line, pair: Pair[ImageName]) -> bool:
+        """Tell whether only a space joins an image under a factor's heading to a number amid words."""
+        if line.factors or self.only is not None:
+            return False
+        between = self.text[pair.name.end : pair.mark.span[0]].strip("[(\"' ")
+        rest = self.text[pair.end : line.end].strip("])\"'. ")
+        return not between and not pair.bracketed and bool(rest)
 
     def _only_counts(self, line: Line, pair: Pair[ImageName]) -> bool:
         """Tell whether a sentence counts something in an image: "Image 3 has 2 dogs"."""

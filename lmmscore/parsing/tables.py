@@ -38,7 +38,7 @@ _EXACTLY_SCORES = re.compile(
 _NUMERIC = re.compile(
     r"-?[0-9]+(?:[.,][0-9]+)?(?:\s*(?:/|out of)\s*[0-9]+|\s*%)?(?![\w.-])", re.IGNORECASE
 )
-_IN_BRACKETS = re.compile(r"\([^()]*\)")
+_IN_BRACKETS = re.compile(r"\((?![0-9./ ]+\))[^()]*\)")
 _BLANK_CELL = re.compile(r"[-–—\s.…]*")
 
 _WIDEST = 60
@@ -103,10 +103,11 @@ def _is_an_entry(text: str, names: Names) -> bool:
     """Tell whether a cell holds a factor with its number: `S_acc 8`; then bars only part entries."""
     if len(text) > 40 or not re.search(r"[0-9]", _IN_BRACKETS.sub("", text)):
         return False
-    bare = re.sub(r"^[0-9]{1,2}[.)][ ]|[×x][ ]?[0-9.]+", "", text)
+    bare = re.sub(r"^[0-9]{1,2}[.)][ ](?![=:–—-])|[×x][ ]?[0-9.]+", "", text)
     if not re.search(r"[0-9]", _IN_BRACKETS.sub("", bare)):
         return False
-    return bool(names.factors_in(text, 0, len(text)))
+    last = bare.split()[-1] if bare.split() else ""
+    return names.is_name(last) or bool(names.factors_in(text, 0, len(text)))
 
 
 def _barred(text: str) -> Iterator[Table]:
