@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import statistics
 import subprocess
@@ -86,7 +87,7 @@ def resumed() -> None:
         lmmscore.run(root, judge=Instant(), out=out)
         again_s = time.perf_counter() - start
         start = time.perf_counter()
-        with sqlite3.connect(out / "ledger.sqlite") as connection:
+        with contextlib.closing(sqlite3.connect(out / "ledger.sqlite")) as connection:
             keys = [row[0] for row in connection.execute("SELECT key FROM exchange")]
             for key in keys:
                 connection.execute("SELECT * FROM exchange WHERE key = ?", (key,)).fetchone()

@@ -18,12 +18,12 @@ from typing import Any
 
 import lmmscore
 from lmmscore.benchmark import load_benchmark
-from lmmscore.bundled import bundled
 from lmmscore.conversation import Conversation
 from lmmscore.records import Reply
 from lmmscore.report.page import Wish, write_report
 from lmmscore.report.page.judged import Judged
-from lmmscore.runs import Run
+from lmmscore.resources import bundled
+from lmmscore.run_folder import Run
 
 ITEMS, METHODS = 1_000, 8
 OPENS_WITHIN_S = 3.0

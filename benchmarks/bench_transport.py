@@ -86,7 +86,7 @@ def plain(url: str) -> tuple[Play, Callable[[], Awaitable[None]]]:
 def ours(url: str) -> tuple[Play, Callable[[], Awaitable[None]]]:
     """The judge as a run uses it, with its pace, budget, retries and log."""
     from lmmscore.conversation import Conversation
-    from lmmscore.judges.openai_api import make
+    from lmmscore.judges.openai import make
 
     judge = make(f"tiny@{url}")
 
@@ -105,7 +105,7 @@ def raw(url: str) -> tuple[Play, Callable[[], Awaitable[None]]]:
     import aiohttp
     import pybase64
 
-    from lmmscore.judges.transport import Segments
+    from lmmscore.judges.http import Body, Segments
 
     sessions: list[aiohttp.ClientSession] = []
 
@@ -118,7 +118,7 @@ def raw(url: str) -> tuple[Play, Callable[[], Awaitable[None]]]:
                 parts.append(pybase64.b64encode(pictures[turn].data()))
             parts.append(QUESTION.encode())
             async with sessions[0].post(
-                url + "/chat/completions", data=Segments([*parts, b"]}"])
+                url + "/chat/completions", data=Segments(Body([*parts, b"]}"]))
             ) as response:
                 reply = json.loads(await response.read())
             parts.append(reply["choices"][0]["message"]["content"].encode())
@@ -260,9 +260,10 @@ def print_bytes() -> None:
 
 async def _bytes_by(api: Any, count: int, url: str) -> int:
     from lmmscore.conversation import Conversation
-    from lmmscore.judges.openai_api import OpenAIOptions, make
+    from lmmscore.judges.config import JudgeOptions
+    from lmmscore.judges.openai import make
 
-    judge, talk = make(f"tiny@{url}", options=OpenAIOptions(api=api)), Conversation()
+    judge, talk = make(f"tiny@{url}", options=JudgeOptions(api=api)), Conversation()
     for turn in range(count + 5):
         picture: Any = FilePicture(FOLDER / f"{SIZES[3]}.png", f"{turn:064x}")
         talk = talk.say(QUESTION, (picture,) if turn < count else ())

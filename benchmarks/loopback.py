@@ -1,6 +1,7 @@
 """A server that costs nearly nothing: it counts a request's bytes, waits, and answers the same every time.
 
-Run as `python -m benchmarks.loopback DELAY_S`; it prints its port and serves until its standard input closes.
+Run as `python -m benchmarks.loopback DELAY_S [SLOTS]`; it prints its port and serves until its standard
+input closes. With SLOTS it answers no more than so many questions at a time; the others wait in line.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import asyncio
 import json
 import socket
 import sys
+from collections import deque
+from collections.abc import Callable
 
 REPLY = json.dumps(
     {
@@ -37,12 +40,37 @@ DISCARD = socket.MSG_TRUNC if sys.platform == "linux" else 0
 SCRATCH = bytearray(1 << 20)
 
 
+class Desk:
+    """Answers after a delay, and no more than so many at a time."""
+
+    def __init__(self, delay_s: float, slots: int) -> None:
+        self._delay_s = delay_s
+        self._free = slots
+        self._line: deque[Callable[[], None]] = deque()
+        self._loop = asyncio.get_running_loop()
+
+    def serve(self, answer: Callable[[], None]) -> None:
+        """Have an answer given when its turn has come."""
+        self._line.append(answer)
+        self._call_next()
+
+    def _call_next(self) -> None:
+        while self._free and self._line:
+            self._free -= 1
+            self._loop.call_later(self._delay_s, self._done, self._line.popleft())
+
+    def _done(self, answer: Callable[[], None]) -> None:
+        answer()
+        self._free += 1
+        self._call_next()
+
+
 class Exchange:
     """One connection: requests are counted to their end and answered in a while."""
 
-    def __init__(self, sock: socket.socket, delay_s: float) -> None:
+    def __init__(self, sock: socket.socket, desk: Desk) -> None:
         self._sock = sock
-        self._delay_s = delay_s
+        self._desk = desk
         self._head = b""
         self._left = 0
         self._loop = asyncio.get_running_loop()
@@ -76,29 +104,29 @@ class Exchange:
     def _count(self, received: int) -> None:
         self._left -= received
         if not self._left:
-            self._loop.call_later(self._delay_s, self._answer)
+            self._desk.serve(self._answer)
 
     def _answer(self) -> None:
         if self._sock.fileno() >= 0:
             self._sock.send(ANSWER)
 
 
-async def accept(listening: socket.socket, delay_s: float) -> None:
+async def accept(listening: socket.socket, desk: Desk) -> None:
     loop = asyncio.get_running_loop()
     while True:
         sock, _ = await loop.sock_accept(listening)
         sock.setblocking(False)
-        Exchange(sock, delay_s)
+        Exchange(sock, desk)
 
 
-async def serve(delay_s: float) -> None:
+async def serve(delay_s: float, slots: int = sys.maxsize) -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listening:
         listening.setblocking(False)
         print(listening.getsockname()[1], flush=True)
-        accepting = asyncio.create_task(accept(listening, delay_s))
+        accepting = asyncio.create_task(accept(listening, Desk(delay_s, slots)))
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
         accepting.cancel()
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(float(sys.argv[1])))
+    asyncio.run(serve(float(sys.argv[1]), *map(int, sys.argv[2:])))

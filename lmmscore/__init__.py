@@ -8,15 +8,15 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from lmmscore.agreement import agree
-    from lmmscore.interactive import run
+    from lmmscore.api import run
     from lmmscore.leaderboard import rank
     from lmmscore.report.leaderboard import render
-    from lmmscore.runs import Run, open_run
+    from lmmscore.run_folder import Run, open_run
 
 _WHERE = {
-    "run": "lmmscore.interactive",
-    "open_run": "lmmscore.runs",
-    "Run": "lmmscore.runs",
+    "run": "lmmscore.api",
+    "open_run": "lmmscore.run_folder",
+    "Run": "lmmscore.run_folder",
     "rank": "lmmscore.leaderboard",
     "agree": "lmmscore.agreement",
     "render": "lmmscore.report.leaderboard",

@@ -8,19 +8,21 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lmmscore.csvsafe import defuse
+from lmmscore.csvsafe import defuse, restore
 from lmmscore.errors import FileProblem, ImageProblem
 from lmmscore.images import Pictures
 from lmmscore.ledger import Asker
-from lmmscore.planning import Plan, Unit
-from lmmscore.runner import Result
-from lmmscore.scores import SCORE_COLUMNS, as_cells
-from lmmscore.session import Session, slots_for
+from lmmscore.plan import Protocol
+from lmmscore.records import OVERALL, Outcome
+from lmmscore.scores import SCORE_COLUMNS, Result, as_cells
+from lmmscore.session import Question, Session
 
 FIRST_REPEAT = 1_000_001
 """Anchor rounds count as repeats from here on, so that each round is a question of its own to the ledger."""
@@ -28,35 +30,38 @@ FIRST_REPEAT = 1_000_001
 _COLUMNS = ("round", "asked", "model", "question", *SCORE_COLUMNS)
 
 
-def anchor_units(plan: Plan, repeat: int) -> Iterator[Unit]:
-    """Yield the anchors' units: shown as in the first repeat, asked as a repeat of their own."""
-    benchmark = replace(plan.benchmark, items=plan.anchors)
-    for unit in replace(plan, benchmark=benchmark, repeats=1, anchors=()):
-        sessions = tuple(replace(session, repeat=repeat) for session in unit.sessions)
-        yield replace(unit, repeat=repeat, sessions=sessions)
-
-
-def append_round(path: Path, results: Sequence[Result], asker: Asker, pictures: Pictures) -> None:
+def append_round(
+    path: Path, results: Sequence[Result], protocol: Protocol, asker: Asker, pictures: Pictures
+) -> None:
     """Add a round's scores to the file, numbered after those that are there."""
     before = read_rounds(path)
     number = 1 + max((int(row["round"]) for row in before), default=0)
-    models = {
-        e.reply.model for result in results for played in result.played for e in played.exchanges
-    }
-    answered = ", ".join(sorted(filter(None, models)))
-    about = (number, datetime.now(UTC).isoformat(timespec="seconds"), defuse(answered))
+    asked_at = datetime.now(UTC).isoformat(timespec="seconds")
+    about = (number, asked_at, defuse(", ".join(_models(results))))
     part = path.with_name(path.name + ".part")
     try:
         with part.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(_COLUMNS)
-            writer.writerows([row.get(column, "") for column in _COLUMNS] for row in before)
+            for row in before:
+                writer.writerow([row.get(column, "") for column in _COLUMNS])
             for result in results:
-                question = question_of(result.unit, asker, pictures)
+                question = question_of(protocol.sessions(result.unit), asker, pictures)
                 writer.writerows([*about, question, *as_cells(score)] for score in result.scores)
         part.replace(path)
     except OSError as error:
         raise FileProblem(f"{path}: cannot be written ({error.strerror or error})") from error
+
+
+def _models(results: Sequence[Result]) -> list[str]:
+    """Return who answered, each once."""
+    models = {
+        exchange.reply.model
+        for result in results
+        for played in result.played
+        for exchange in played.exchanges
+    }
+    return sorted(models - {""})
 
 
 def read_rounds(path: Path) -> list[dict[str, str]]:
@@ -67,27 +72,22 @@ def read_rounds(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def question_of(unit: Unit, asker: Asker, pictures: Pictures) -> str:
-    """Return a digest of all that a judge is told and shown in a unit, and with which parameters it is asked.
+def question_of(sessions: Sequence[Session], asker: Asker, pictures: Pictures) -> str:
+    """Return a digest of all that a judge is told and shown, and of the parameters it is asked with.
 
     The judge's own words are no part of it: rounds with equal digests differ by the judge alone.
     """
-    sessions = [_told_and_shown(session, pictures) for session in unit.sessions]
-    parts = json.dumps(
-        [asker.judge, asker.parameters, sessions], sort_keys=True, ensure_ascii=False
-    )
+    told = [
+        [question.system, question.text, question.schema, _digests(question, pictures)]
+        for session in sessions
+        for question in session.outline()
+    ]
+    parts = json.dumps([asker.judge, asker.parameters, told], ensure_ascii=False)
     return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 
-def _told_and_shown(session: Session, pictures: Pictures) -> list[object]:
-    dialog, item = session.dialog, session.item
-    kinds = sorted(set(dialog.images_shown(session.settings)) - {"edit"})
-    paths = [
-        *(item.images[kind] for kind in kinds),
-        *(item.edits[method] for method in session.order),
-    ]
-    shown = [_digest(pictures, path) for path in paths]
-    return [dialog.digest, slots_for(session), session.structured, shown]
+def _digests(question: Question, pictures: Pictures) -> list[str]:
+    return [_digest(pictures, shown.path) for shown in question.images]
 
 
 def _digest(pictures: Pictures, path: Path) -> str:
@@ -95,3 +95,136 @@ def _digest(pictures: Pictures, path: Path) -> str:
         return pictures.get(path).digest
     except ImageProblem:
         return ""  # its session has failed, and says why
+
+
+Row = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """How the scores of the anchors have moved since the first round that was asked as the latest."""
+
+    rounds: int
+    """The number of the latest round."""
+    against: int | None = None
+    """The round it is compared with; None where there is none to compare with."""
+    factor: str = OVERALL
+    edits: int = 0
+    """How many edits are scored in both rounds."""
+    mean: float | None = None
+    """Mean of latest minus earlier, over those edits; None where there are none."""
+    half_width: float | None = None
+    """Half of the 95% interval of that mean; None for fewer than two edits."""
+    models: tuple[str, str] = ("", "")
+    """Who answered the earlier round, and who the latest."""
+    unscored: tuple[str, ...] = ()
+    """Which anchors of the latest round have no score, and why."""
+    apart: str = ""
+    """Why the latest round cannot be compared, though there are earlier ones."""
+
+    def __str__(self) -> str:
+        missing = f"; no score: {'; '.join(self.unscored)}" if self.unscored else ""
+        return f"anchors: {self._says()}{missing}"
+
+    def _says(self) -> str:
+        latest = f"round {self.rounds}"
+        if self.apart:
+            return f"{latest} {self.apart}"
+        if self.mean is None:
+            return f"{latest} is recorded; the next run will show any drift against it"
+        earlier = f"round {self.against}"
+        if self.models[0] != self.models[1]:
+            latest, earlier = f"{latest} ({self.models[1]})", f"{earlier} ({self.models[0]})"
+        interval = f" ± {self.half_width:.2f}" if self.half_width is not None else ""
+        whom = "the overall" if self.factor == OVERALL else self.factor
+        return (
+            f"{latest} against {earlier}: {self.mean:+.2f}{interval} on {whom} "
+            f"(mean and 95% interval over {self.edits} edits)"
+        )
+
+
+def drift(path: Path) -> Drift:
+    """Return how far the latest round is from the first that was asked the same, and what has no score in it."""
+    rows = read_rounds(path)
+    rounds: dict[int, list[Row]] = {}
+    factor = _standing(rows)
+    for row in rows:
+        if row["factor"] == factor:
+            rounds.setdefault(int(row["round"]), []).append(row)
+    if not rounds:
+        return Drift(0, apart="is still to be asked")
+    number = max(rounds)
+    latest = rounds.pop(number)
+    unscored = tuple(_unscored(latest))
+    for earlier in sorted(rounds):
+        pairs = _pairs(rounds[earlier], latest)
+        if pairs:
+            moved = [float(now["score"]) - float(then["score"]) for then, now in pairs]
+            models = (restore(rounds[earlier][0]["model"]), restore(latest[0]["model"]))
+            mean, half = statistics.fmean(moved), _half_width(moved)
+            return Drift(number, earlier, factor, len(moved), mean, half, models, unscored)
+    before = [row for each in rounds.values() for row in each]
+    return Drift(number, factor=factor, unscored=unscored, apart=_apart(before, latest))
+
+
+def _standing(rows: Sequence[Row]) -> str:
+    """Return the factor that stands for an edit: the overall, or the last where the dialog has none."""
+    # A method without an edit has a row for the overall under every dialog.
+    factors = [row["factor"] for row in rows if row["outcome"] != Outcome.MISSING]
+    return OVERALL if not factors or OVERALL in factors else factors[-1]
+
+
+def _pairs(earlier: Sequence[Row], latest: Sequence[Row]) -> list[tuple[Row, Row]]:
+    """Return the rows of edits that were asked about in the same way and scored both times."""
+    known = {_edit(row): row for row in earlier if row["score"]}
+    then_and_now = ((known.get(_edit(row)), row) for row in latest if row["score"])
+    # Other parameters, words, pictures or companions move scores without any drift of the judge.
+    return [
+        (t, now)
+        for t, now in then_and_now
+        if t is not None and now["question"] == t.get("question")
+    ]
+
+
+def _edit(row: Row) -> tuple[str, str]:
+    return row["item"], row["method"]
+
+
+def _apart(before: Sequence[Row], latest: Sequence[Row]) -> str:
+    scored = {_edit(row) for row in latest if row["score"]}
+    if not scored:
+        return "has no score, so nothing can be said of drift"
+    known = {_edit(row) for row in before if row["score"]}
+    then = "the next run like this one will show any drift against it"
+    if scored & known:
+        return (
+            "was asked with other settings than the rounds before (the judge's parameters, the dialog, the pictures "
+            f"or their order), so they are not compared; {then}"
+        )
+    return (
+        f"has no scored edit in common with the rounds before, so they are not compared; {then}"
+        if known
+        else ""
+    )
+
+
+def _unscored(latest: Sequence[Row]) -> list[str]:
+    """Return a line for each reason why edits of an anchor have no score."""
+    reasons: dict[tuple[str, str, str], list[str]] = {}
+    for row in latest:
+        # That a method made no edit was known before the run began.
+        if not row["score"] and row["outcome"] != Outcome.MISSING:
+            why = (restore(row["item"]), row["outcome"], restore(row["reason"]))
+            reasons.setdefault(why, []).append(restore(row["method"]))
+    return [
+        f"{item} ({', '.join(methods) if len(methods) <= 3 else f'{len(methods)} edits'}): {outcome}: {reason}"
+        for (item, outcome, reason), methods in reasons.items()
+    ]
+
+
+def _half_width(moved: Sequence[float]) -> float | None:
+    if len(moved) < 2:
+        return None
+    from scipy.stats import t
+
+    return float(t.ppf(0.975, len(moved) - 1)) * statistics.stdev(moved) / math.sqrt(len(moved))

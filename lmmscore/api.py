@@ -3,58 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import re
+import contextlib
+import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lmmscore.anchors import FIRST_REPEAT, anchor_units, append_round
-from lmmscore.benchmark import Benchmark, load_benchmark
-from lmmscore.errors import BenchmarkError, LmmscoreError
-from lmmscore.images import ImageFormat, Pictures, Recipe
+from lmmscore.anchors import FIRST_REPEAT, append_round
+from lmmscore.errors import LmmscoreError
+from lmmscore.execution.base import Executor, Job, Listeners, executors
+from lmmscore.images import ImageFormat, Pictures
 from lmmscore.judges import Bench, open_judge
 from lmmscore.judges.base import Judge
+from lmmscore.judges.budget import Spending
 from lmmscore.judges.recorded import Recorded
-from lmmscore.judges.spending import Spending
 from lmmscore.ledger import Asker, Ledger
-from lmmscore.orders import Order
-from lmmscore.planning import Plan, Protocol, load_protocol, make_plan
-from lmmscore.records import Item
-from lmmscore.runner import Listeners, Result, Runner
-from lmmscore.runs import Run, RunFolder, describe
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """Everything a run is asked for."""
-
-    benchmark: Path
-    dialog: str = "lmm-score"
-    judge: str | Judge = "pixels"
-    out: Path | None = None
-    order: Order = "shuffled"
-    repeats: int = 1
-    seed: int = 0
-    concurrency: int = 8
-    tasks: tuple[str, ...] = ()
-    items: tuple[str, ...] = ()
-    methods: tuple[str, ...] = ()
-    settings: Mapping[str, str] = field(default_factory=dict)
-    ledger: Path | None = None
-    max_side_px: int = 1024
-    image_format: ImageFormat = "png"
-    judge_options: Mapping[str, Any] = field(default_factory=dict)
-    anchors: tuple[str, ...] = ()
-    """Items asked anew at each run, whichever are judged, to see whether the judge drifts."""
-    command: str = ""
-
-    @property
-    def recipe(self) -> Recipe:
-        """How pictures are prepared."""
-        return Recipe(self.max_side_px, self.image_format)
+from lmmscore.plan import Order, Plan
+from lmmscore.request import Request, prepare
+from lmmscore.run_folder import Manifest, Run
+from lmmscore.run_writer import RunWriter
+from lmmscore.scores import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,141 +33,126 @@ class Hooks:
     """Where a caller can look on or take hold of a run."""
 
     listeners: Listeners = field(default_factory=Listeners)
-    on_start: Callable[[Runner, Plan, Bench], None] = lambda *_: None
-
-
-def plan_of(request: Request) -> Plan:
-    """Return the sessions a request stands for. Raises where anything would stop the run."""
-    whole = load_benchmark(request.benchmark)
-    chosen = whole.select(request.tasks, request.items, request.methods)
-    protocol = load_protocol(
-        request.dialog, request.settings, bool(request.judge_options.get("structured"))
-    )
-    if request.repeats < 1 or request.concurrency < 1 or request.max_side_px < 1:
-        raise LmmscoreError(
-            "repeats, concurrency and the longest side of a picture must be at least 1"
-        )
-    plan = make_plan(whole, chosen, protocol, request.order, request.repeats, request.seed)
-    return replace(plan, anchors=_anchors(request, whole, protocol)) if request.anchors else plan
-
-
-def _anchors(request: Request, whole: Benchmark, protocol: Protocol) -> tuple[Item, ...]:
-    """Return the anchors, from the whole benchmark; they are held to all that is asked of items that are judged."""
-    chosen = whole.select(items=request.anchors, methods=request.methods)
-    for item in chosen.items:
-        if not any(method in item.edits for method in chosen.methods):
-            raise BenchmarkError(
-                f"anchor {item.id}: no method made an edit of this item; choose another"
-            )
-    return make_plan(whole, chosen, protocol).benchmark.items
+    on_start: Callable[[Executor, Plan, Bench], None] = lambda *_: None
 
 
 async def play_request(request: Request, hooks: Hooks) -> Run:
-    """Play the request's sessions and return the run; asking the same again asks nothing that is on record."""
-    plan = plan_of(request)
+    """Play the request's sessions and return the run; nothing that is on record is asked again."""
     bench = open_judge(request.judge, request.judge_options)
-    out = request.out or default_folder(plan, bench.judge.name)
+    prepared = prepare(request, bench.judge.name)
+    plan, out = prepared.plan, prepared.folder
     ledger_path = request.ledger or out / "ledger.sqlite"
     asker = Asker.of(bench.judge.name, bench.judge.parameters)
-    described = describe(plan, request.recipe, asker, bench.judge.caution, request.command)
+    manifest = Manifest.of(plan, request.recipe, asker, bench.judge.caution, request.command, out)
     pictures = Pictures(request.recipe)
     with (
-        closing(RunFolder(out, described, ledger_path)) as folder,
+        closing(RunWriter(out, manifest, plan, ledger_path)) as folder,
         closing(_told_what_was_spent(bench, out, ledger_path)),
         Ledger(ledger_path) as ledger,
     ):
-        runner = Runner(
-            Recorded(bench.judge, ledger, bench.answers),
+        judge = Recorded(bench.judge, ledger, bench.answers)
+        job = Job(
+            plan.protocol,
+            judge,
             pictures,
             request.concurrency,
             hooks.listeners,
+            out,
+            request.engine_options,
         )
-        hooks.on_start(runner, plan, bench)
+        executor = executors.get(request.engine)(job)
+        hooks.on_start(executor, plan, bench)
         try:
             folder.begin()
-            await runner.run(plan, folder.take)
-            anchored = await _play_anchors(plan, runner, ledger, asker)
+            await executor.run(plan, folder.take)
+            anchored = await _play_anchors(plan, executor, judge)
             if anchored:
-                append_round(out / "anchors.csv", anchored, asker, pictures)
-            state = "finished" if runner.error is None else f"stopped: {runner.error}"
-            run = _finished(folder, runner, state)
+                append_round(out / "anchors.csv", anchored, plan.protocol, asker, pictures)
+            state = "finished"
+            if executor.error is not None:
+                state = f"stopped: {executor.error}"
+            elif executor.waiting:
+                state = "waiting"
+            run = _finished(folder, executor, state)
         finally:
             await bench.judge.close()
             if bench.answers is not None:
                 bench.answers.close()
-    if runner.error is not None:
-        raise runner.error
+    if executor.error is not None:
+        raise executor.error
     return run
 
 
-def _finished(folder: RunFolder, runner: Runner, state: str) -> Run:
+def _finished(folder: RunWriter, executor: Executor, state: str) -> Run:
     try:
-        return folder.finish(state)
+        return folder.finish(state, executor.waiting)
     except LmmscoreError:
-        if runner.error is None:
+        if executor.error is None:
             raise
-        # The run was stopped already: what stopped it is the news, not that its tables cannot be written.
-        raise runner.error from None
+        # The run was stopped already: what stopped it is the news, not that its tables cannot be
+        # written.
+        raise executor.error from None
 
 
 def _told_what_was_spent(bench: Bench, out: Path, ledger_path: Path) -> Spending:
-    """Tell a judge that counts money what this run has spent: a budget covers all parts of it, and no other run."""
+    """Tell a judge that counts money what this run has spent: a budget covers all parts of it."""
     path, before_usd = out / "spending.csv", 0.0
     if not path.exists() and ledger_path == out / "ledger.sqlite" and ledger_path.is_file():
-        # A folder that never had, or has lost, its own account: what its ledger has priced is the least it spent.
+        # A folder that never had, or has lost, its own account: what its ledger has priced is the
+        # least it spent.
         with Ledger(ledger_path, read_only=True) as earlier:
             before_usd = earlier.cost_usd()
     spending = Spending(path, before_usd)
-    tell = getattr(bench.judge, "keep", None)
-    if tell is not None:
-        tell(spending)
+    bench.judge.keep(spending)
     return spending
 
 
-async def _play_anchors(plan: Plan, runner: Runner, ledger: Ledger, asker: Asker) -> list[Result]:
-    """Ask the anchors anew; return nothing where the run was stopped, for a round is whole or it is none."""
-    if not plan.anchors or runner.error is not None:
+async def _play_anchors(plan: Plan, executor: Executor, judge: Recorded) -> list[Result]:
+    """Ask the anchors again; return nothing where the run was stopped, for a round is whole or none."""
+    if not plan.anchors or executor.error is not None:
         return []
-    # Counted by the ledger, which may be shared: a round that another run has asked is no measure of today.
-    repeat = max(FIRST_REPEAT, 1 + ledger.last_repeat(asker))
+    # Counted by the ledger, which may be shared: a round that another run has asked is no measure
+    # of today.
+    repeat = max(FIRST_REPEAT, 1 + judge.last_repeat())
     results: list[Result] = []
-    await runner.run(anchor_units(plan, repeat), results.append)
-    return results if runner.error is None else []
-
-
-def default_folder(plan: Plan, judge: str) -> Path:
-    """Return results/BENCHMARK-DIALOG-JUDGE, in letters every file system takes."""
-    name = (
-        f"{plan.benchmark.name}-{plan.protocol.name}-{judge.removeprefix('openai/').split('@')[0]}"
-    )
-    return Path("results") / (re.sub(r"[^\w.-]+", "-", name).strip("-.") or "run")
+    await executor.run(plan.anchor_units(repeat), results.append)
+    return results if executor.error is None else []
 
 
 def run(
     benchmark: str | Path,
-    dialog: str = "lmm-score",
+    dialog: str | None = None,
     judge: str | Judge = "pixels",
     *,
     out: str | Path | None = None,
-    order: Order = "shuffled",
-    repeats: int = 1,
-    seed: int = 0,
+    order: Order | None = None,
+    repeats: int | None = None,
+    seed: int | None = None,
     concurrency: int = 8,
     tasks: Iterable[str] = (),
     items: Iterable[str] = (),
     methods: Iterable[str] = (),
+    limit: int | None = None,
+    shard: tuple[int, int] | None = None,
+    beside: Iterable[str] = (),
     settings: Mapping[str, str] | None = None,
     ledger: str | Path | None = None,
-    max_side_px: int = 1024,
-    image_format: ImageFormat = "png",
+    root: str | Path | None = None,
+    max_side_px: int | None = None,
+    image_format: ImageFormat | None = None,
     judge_options: Mapping[str, Any] | None = None,
     anchors: Iterable[str] = (),
+    engine: str = "local",
+    engine_options: Mapping[str, Any] | None = None,
     hooks: Hooks | None = None,
+    progress: bool | None = None,
 ) -> Run:
     """Judge a benchmark and return the run, as `lmmscore run` does.
 
-    `judge` is a name as on the command line, or any object that has the methods of `lmmscore.judges.base.Judge`.
-    The same call again goes on where it stopped, at no cost for what was answered before.
+    `judge` is a name as on the command line, or any object that has the methods of
+    `lmmscore.judges.base.Judge`. The same call again resumes where it stopped, at no cost for what was
+    answered before. `progress` shows how far it is; None does so in a notebook and keeps quiet in a
+    program.
     """
     request = Request(
         benchmark=Path(benchmark),
@@ -210,14 +166,50 @@ def run(
         tasks=tuple(tasks),
         items=tuple(items),
         methods=tuple(methods),
+        limit=limit,
+        shard=shard,
+        beside=tuple(beside),
         settings=dict(settings or {}),
         ledger=_named("ledger", ledger),
+        root=_named("root", root),
         max_side_px=max_side_px,
         image_format=image_format,
         judge_options=dict(judge_options or {}),
         anchors=tuple(anchors),
+        engine=engine,
+        engine_options=dict(engine_options or {}),
     )
-    return _run_anywhere(request, hooks or Hooks())
+    if hooks is not None:
+        return _run_anywhere(request, hooks)
+    if not (_in_notebook() if progress is None else progress):
+        return _run_anywhere(request, Hooks())
+    with contextlib.ExitStack() as stack:
+        return _run_anywhere(request, watching(stack))
+
+
+def watching(
+    stack: contextlib.ExitStack, on_start: Callable[[Executor, Plan], None] = lambda *_: None
+) -> Hooks:
+    """Return hooks that show progress until the stack is left; `on_start` is called before it appears."""
+    from lmmscore.report.progress import Progress
+
+    shown: list[Progress] = []
+
+    def start(executor: Executor, plan: Plan, bench: Bench) -> None:
+        on_start(executor, plan)
+        shown.append(stack.enter_context(Progress(plan.units, bench.judge.meter)))
+
+    listeners = Listeners(
+        on_exchange=lambda exchange: shown[0].exchange(exchange),
+        on_result=lambda result: shown[0].result(result),
+    )
+    return Hooks(listeners, start)
+
+
+def _in_notebook() -> bool:
+    """Whether this is the kernel of a notebook; asking costs no import."""
+    shell = sys.modules.get("IPython")
+    return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
 
 
 def _named(name: str, value: str | Path | None) -> Path | None:

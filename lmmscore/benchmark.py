@@ -1,34 +1,81 @@
 """benchmark.yaml → items, methods and edits.
 
-Reading gathers every problem instead of stopping at the first; `load_benchmark` then refuses a file that has any.
-What the pictures themselves are like is looked at in `inspection`.
+Reading gathers every problem instead of stopping at the first; `load_benchmark` then refuses a file
+that has a fatal one. What the pictures themselves are like is looked at in `check`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from lmmscore.errors import BenchmarkError, FileProblem, nearest
-from lmmscore.itemrows import read_rows
-from lmmscore.picturefiles import PictureFiles
+from lmmscore.picture_files import PictureFiles
 from lmmscore.records import Item
-from lmmscore.yamlfile import complaints, load_yaml
+from lmmscore.tables import read_tables
+from lmmscore.yaml_files import complaints, load_yaml
 
 KINDS = ("source", "reference", "marked")
-"""The kinds of picture an item may have besides its edits."""
+"""The usual kinds of picture an item has besides its edits; a benchmark may name further ones."""
+
+Level = Literal["fatal", "problem", "warning"]
+
+Row = dict[str, Any]
+
+_KIND = re.compile(r"[a-z][a-z0-9_]*")
 
 
-class _Strict(BaseModel):
+class _StrictFile(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
 
-class ImageTemplates(_Strict):
-    """Where the pictures are: paths with `{id}`, `{task}`, `{method}` or any column of the items file."""
+class _WithImageKinds(_StrictFile):
+    """A model whose further keys name kinds of picture: `mask`, `subject2` …"""
+
+    model_config = ConfigDict(json_schema_extra={"additionalProperties": {"type": "string"}})
+
+    others: dict[str, str] = Field(
+        default_factory=dict,
+        description="Further kinds of picture by name; or write each as a key beside these.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _sort_kinds(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        kinds = [key for key in data if _names_a_kind(key, list(cls.model_fields))]
+        if not kinds:
+            return data
+        rest = {key: value for key, value in data.items() if key not in kinds}
+        given = rest.get("others") or {}
+        return {**rest, "others": {**given, **{kind: data[kind] for kind in kinds}}}
+
+    def pictures(self) -> dict[str, str]:
+        """Return what is written for each kind of picture, edits aside."""
+        usual = {kind: getattr(self, kind) for kind in KINDS}
+        return {kind: value for kind, value in usual.items() if value is not None} | self.others
+
+
+def _names_a_kind(key: object, known: list[str]) -> bool:
+    """Whether a key is a kind of picture rather than one of the known keys, perhaps mistyped."""
+    if not isinstance(key, str) or key in known or not _KIND.fullmatch(key):
+        return False
+    meant = get_close_matches(key, known, n=1, cutoff=0.8)
+    return not meant or re.fullmatch(rf"{meant[0]}_?\d+", key) is not None
+
+
+class ImageTemplates(_WithImageKinds):
+    """Where the pictures are: paths with `{id}`, `{task}`, `{method}` or a column of the items.
+
+    Further keys name further kinds of picture, which dialogs can show: `mask: masks/{id}.png`.
+    """
 
     source: str | None = Field(None, description="The picture before the edit.")
     edit: str = Field(description="One method's edit; must contain {method}.")
@@ -38,8 +85,11 @@ class ImageTemplates(_Strict):
     )
 
 
-class InlineItem(_Strict):
-    """An item written out in benchmark.yaml, with the paths of its pictures."""
+class InlineItem(_WithImageKinds):
+    """An item written out in benchmark.yaml, with the paths of its pictures.
+
+    Further keys name further kinds of picture: `mask: masks/1.png`.
+    """
 
     id: str = Field(description="What the item is called; unique in the benchmark.")
     task: str = Field("all", description="Its task category: leaderboards have a table for each.")
@@ -50,14 +100,19 @@ class InlineItem(_Strict):
     edits: dict[str, str] = Field(
         default_factory=dict, description="Each method's edit; a method that made none is left out."
     )
+    fields: dict[str, str] = Field(
+        default_factory=dict,
+        description="Whatever else dialogs may say of it, as {{field.NAME}}.",
+    )
 
 
-class BenchmarkFile(_Strict):
+class BenchmarkFile(_StrictFile):
     """The keys of benchmark.yaml."""
 
     name: str = Field(description="What tables call this benchmark.")
     items: str | list[dict[str, Any]] = Field(
-        description="A .csv, .tsv, .jsonl or .yaml file with the columns id, task and instruction; or the items."
+        description="A .csv, .tsv, .xlsx, .jsonl or .yaml file with the columns id, task and "
+        "instruction; or the items."
     )
     images: ImageTemplates | None = Field(
         None, description="Path templates; needed when items is a file."
@@ -65,7 +120,11 @@ class BenchmarkFile(_Strict):
     methods: list[str] | None = Field(
         None, description="The methods, in order; found from the files if absent."
     )
-    root: str = Field(".", description="The folder the pictures are in, relative to this file.")
+    root: str = Field(
+        ".",
+        description="The folder the pictures are in, relative to this file. One outside this "
+        "file's folder counts only with --root on the command line.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +134,13 @@ class Problem:
     place: str
     kind: str
     says: str
-    fatal: bool = True
-    """A run refuses a benchmark with a fatal problem; others are worth a look."""
+    level: Level = "fatal"
+    """A run refuses a benchmark with a fatal problem. Warnings are worth a look, no more."""
+
+    @property
+    def fatal(self) -> bool:
+        """Whether a run refuses the benchmark because of it."""
+        return self.level == "fatal"
 
     def __str__(self) -> str:
         return f"{self.place}: {self.says}"
@@ -101,28 +165,30 @@ class Benchmark:
     def select(
         self, tasks: Iterable[str] = (), items: Iterable[str] = (), methods: Iterable[str] = ()
     ) -> Benchmark:
-        """Return the part of the benchmark with these tasks, items and methods; an empty choice means all."""
-        tasks = _chosen("task", tasks, self.tasks)
-        ids = _chosen("item", items, [item.id for item in self.items])
-        kept = _chosen("method", methods, self.methods)
-        chosen = tuple(
-            item for item in self.items if item.task in set(tasks) and item.id in set(ids)
-        )
+        """Return the part with these tasks, items and methods; an empty choice means all."""
+        kept_tasks = set(_chosen("task", tasks, self.tasks))
+        kept_ids = set(_chosen("item", items, [item.id for item in self.items]))
+        kept_methods = _chosen("method", methods, self.methods)
+
+        chosen = [i for i in self.items if i.task in kept_tasks and i.id in kept_ids]
         if not chosen:
             raise BenchmarkError(f"{self.path}: no item is both of these tasks and of these ids")
         # Methods keep the order they were asked for in: `--order given` shows them so.
-        return Benchmark(self.name, self.path, self.root, tuple(dict.fromkeys(kept)), chosen)
+        methods = tuple(dict.fromkeys(kept_methods))
+        return Benchmark(self.name, self.path, self.root, methods, tuple(chosen))
 
 
 def _chosen(what: str, wanted: Iterable[str], known: Iterable[str]) -> list[str]:
-    wanted, known = list(wanted), list(known)
+    wanted = list(wanted)
+    known = dict.fromkeys(known)
     for name in wanted:
         if name not in known:
-            listed = ", ".join(known[:12]) + (" …" if len(known) > 12 else "")
+            names = list(known)
+            listed = ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
             raise BenchmarkError(
-                f"no {what} {name!r} in the benchmark{nearest(name, known)} (it has: {listed})"
+                f"no {what} {name!r} in the benchmark{nearest(name, names)} (it has: {listed})"
             )
-    return wanted or known
+    return wanted or list(known)
 
 
 def find_benchmark_file(path: Path) -> Path:
@@ -139,9 +205,12 @@ def find_benchmark_file(path: Path) -> Path:
     return path
 
 
-def load_benchmark(path: Path) -> Benchmark:
-    """Return the benchmark, or raise BenchmarkError naming every fatal problem of its file."""
-    benchmark = read_benchmark(path)
+def load_benchmark(path: Path, root: Path | None = None) -> Benchmark:
+    """Return the benchmark, or raise BenchmarkError naming every fatal problem of its file.
+
+    `root` is the folder of the pictures as the user names it, in place of `root:` in the file.
+    """
+    benchmark = read_benchmark(path, root)
     fatal = [problem for problem in benchmark.problems if problem.fatal]
     if fatal:
         more = f"\n… and {len(fatal) - 10} more" if len(fatal) > 10 else ""
@@ -149,53 +218,60 @@ def load_benchmark(path: Path) -> Benchmark:
     return benchmark
 
 
-def read_benchmark(path: Path) -> Benchmark:
-    """Return the benchmark with every problem its file has; raises only where nothing can be read."""
+def read_benchmark(path: Path, root: Path | None = None) -> Benchmark:
+    """Return the benchmark with every problem it has; raises only where nothing can be read."""
     path = find_benchmark_file(path)
     parsed = complaints(BenchmarkFile, load_yaml(path))
     if isinstance(parsed, list):
-        problems = tuple(Problem(str(path), _kind_of(says), says) for says in parsed)
+        problems = tuple(Problem(str(path), says.kind, says) for says in parsed)
         return Benchmark(path.parent.name, path, path.parent, (), (), problems)
-    return _Reader(path, parsed).benchmark()
-
-
-def _kind_of(says: str) -> str:
-    return (
-        "unknown-key"
-        if "unknown key" in says
-        else "missing-key"
-        if "missing" in says
-        else "bad-value"
-    )
+    return _Reader(path, parsed, root).benchmark()
 
 
 class _Reader:
     """One reading of a benchmark file: gathers items and problems side by side."""
 
-    def __init__(self, path: Path, file: BenchmarkFile) -> None:
+    def __init__(self, path: Path, file: BenchmarkFile, root: Path | None) -> None:
         self.path = path
         self.file = file
-        self.files = PictureFiles((path.parent / file.root).resolve(), self._problem)
         self.problems: list[Problem] = []
+        self.folder = path.parent.resolve()
+        self.files = PictureFiles(self._root(root), self._problem)
+
+    def _root(self, given: Path | None) -> Path:
+        """Return the folder of the pictures: inside the file's own unless the user says so."""
+        if given is not None:
+            return given.resolve()
+        root = (self.folder / self.file.root).resolve()
+        if root.is_relative_to(self.folder):
+            return root
+        says = (
+            f"{self.file.root!r} leads outside {self.folder}, and pictures are sent to a judge; "
+            f"if you trust this file, add --root {root}"
+        )
+        self._problem(f"{self.path}, root", "path-outside", says)
+        return self.folder
 
     def benchmark(self) -> Benchmark:
+        if any(problem.kind == "path-outside" for problem in self.problems):
+            # Every picture would be reported as missing from the wrong folder.
+            return self._made([], [])
         rows = list(self._rows())
         self._refuse_duplicates(rows)
-        items = (
-            self._inline(rows) if isinstance(self.file.items, list) else self._from_templates(rows)
-        )
-        methods = self.file.methods or list(dict.fromkeys(m for item in items for m in item.edits))
+        rows = [(place, row) for place, row in rows if self._is_text(place, row)]
+        written_out = isinstance(self.file.items, list)
+        items = self._inline(rows) if written_out else self._from_templates(rows)
+
+        found = list(dict.fromkeys(method for item in items for method in item.edits))
+        methods = self.file.methods or found
         if items and not methods and not self.problems:
             self._problem(
                 str(self.path), "no-edits", "no edit of any method was found; check images.edit"
             )
-        for name in sorted({name for name in methods if methods.count(name) > 1}):
-            self._problem(f"{self.path}, methods", "duplicate", f"{name!r} is listed twice")
-        for name in sorted({m for item in items for m in item.edits} - set(methods)):
-            says = (
-                f"edits of {name!r} are given but it is not under methods{nearest(name, methods)}"
-            )
-            self._problem(f"{self.path}, methods", "unknown-method", says)
+        self._check_methods(methods, found, rows)
+        return self._made(methods, items)
+
+    def _made(self, methods: list[str], items: list[Item]) -> Benchmark:
         return Benchmark(
             self.file.name,
             self.path,
@@ -205,26 +281,27 @@ class _Reader:
             tuple(self.problems),
         )
 
-    def _problem(self, place: str, kind: str, says: str) -> None:
-        self.problems.append(Problem(place, kind, says))
+    def _problem(self, place: str, kind: str, says: str, level: Level = "fatal") -> None:
+        self.problems.append(Problem(place, kind, says, level))
 
-    def _rows(self) -> Iterator[tuple[str, dict[str, Any]]]:
+    # Rows
+
+    def _rows(self) -> Iterator[tuple[str, Row]]:
         """Yield each item's place and its fields as written."""
         if isinstance(self.file.items, list):
             for number, row in enumerate(self.file.items, 1):
                 yield f"{self.path}, item {number}", row
             return
-        path = self.files.inside(
-            self.file.items, f"{self.path}, items", base=self.path.parent.resolve()
-        )
+        path = self.files.inside(self.file.items, f"{self.path}, items", base=self.folder)
         if path is None:
             return
         try:
-            yield from read_rows(path)
+            yield from read_item_rows(path)
         except FileProblem as error:
-            self._problem(str(path), "unreadable-items", str(error).removeprefix(f"{path}: "))
+            place, says = _place_and_text(path, str(error))
+            self._problem(place, "unreadable-items", says)
 
-    def _refuse_duplicates(self, rows: list[tuple[str, dict[str, Any]]]) -> None:
+    def _refuse_duplicates(self, rows: list[tuple[str, Row]]) -> None:
         first: dict[str, str] = {}
         for place, row in rows:
             name = str(row.get("id", ""))
@@ -236,67 +313,143 @@ class _Reader:
         if not rows and not self.problems:
             self._problem(str(self.path), "no-items", "there are no items")
 
-    def _inline(self, rows: list[tuple[str, dict[str, Any]]]) -> list[Item]:
+    def _is_text(self, place: str, row: Row) -> bool:
+        """Refuse half a surrogate pair, which JSON can spell but no file can hold."""
+        for key, value in row.items():
+            try:
+                f"{key}{value}".encode()
+            except UnicodeEncodeError:
+                says = f"{value!a} in {key!a} is not valid Unicode text; write it again"
+                self._problem(place, "bad-value", says)
+                return False
+        return True
+
+    # Items
+
+    def _inline(self, rows: list[tuple[str, Row]]) -> list[Item]:
         items = []
         for place, row in rows:
             parsed = complaints(InlineItem, row)
             if isinstance(parsed, list):
                 for says in parsed:
-                    self._problem(place, _kind_of(says), says)
+                    self._problem(place, says.kind, says)
                 continue
             if not parsed.instruction.strip():
                 self._problem(place, "missing-column", "no instruction")
                 continue
-            images = {
-                kind: getattr(parsed, kind) for kind in KINDS if getattr(parsed, kind) is not None
-            }
-            paths = {
-                kind: self.files.inside(value, f"{place}, {kind}") for kind, value in images.items()
-            }
-            edits = {
-                m: self.files.inside(value, f"{place}, edits.{m}")
-                for m, value in parsed.edits.items()
-            }
+            images = {}
+            for kind, value in parsed.pictures().items():
+                images[kind] = self.files.inside(value, f"{place}, {kind}")
+            edits = {}
+            for method, value in parsed.edits.items():
+                edits[method] = self.files.inside(value, f"{place}, edits.{method}")
             items.append(
-                Item(parsed.id, parsed.task, parsed.instruction, _present(paths), _present(edits))
+                Item(
+                    parsed.id,
+                    parsed.task,
+                    parsed.instruction,
+                    _present(images),
+                    _present(edits),
+                    parsed.fields,
+                )
             )
         return items
 
-    def _from_templates(self, rows: list[tuple[str, dict[str, Any]]]) -> list[Item]:
+    def _from_templates(self, rows: list[tuple[str, Row]]) -> list[Item]:
         if self.file.images is None:
             says = 'missing; say where the pictures are, for example edit: "{id}_{method}.png"'
             self._problem(f"{self.path}, images", "missing-key", says)
             return []
         rows = [(place, row) for place, row in rows if self._has_columns(place, row)]
-        templates = {k: getattr(self.file.images, k) for k in KINDS if getattr(self.file.images, k)}
+        templates = self.file.images.pictures()
         edits = self.files.edits(self.file.images.edit, self.file.methods, rows, templates)
+
         items = []
         for place, row in rows:
-            paths = {
-                k: self.files.file(t, row, f"{place}, images.{k}") for k, t in templates.items()
-            }
-            known = {"id", "task", "instruction"}
-            fields = {key: str(value) for key, value in row.items() if key not in known}
+            images = {}
+            for kind, template in templates.items():
+                images[kind] = self.files.file(template, row, f"{place}, images.{kind}")
             named = row.get("task")
             # A task called 0 has a name.
-            task, wish = "all" if named in (None, "") else str(named), str(row["instruction"])
-            items.append(
-                Item(str(row["id"]), task, wish, _present(paths), edits[str(row["id"])], fields)
-            )
+            task = "all" if named in (None, "") else str(named)
+            name, instruction = str(row["id"]), str(row["instruction"])
+            fields = {}
+            for key, value in row.items():
+                if key not in {"id", "task", "instruction"}:
+                    fields[key] = str(value)
+            items.append(Item(name, task, instruction, _present(images), edits[name], fields))
         return items
 
     def _has_columns(self, place: str, row: Mapping[str, Any]) -> bool:
         for column in ("id", "instruction"):
             value = row.get(column)
-            if value is None or not str(value).strip():
-                hint = (
-                    nearest(column, {str(name).lower(): None for name in row})
-                    if column not in row
-                    else ""
-                )
-                self._problem(place, "missing-column", f"no {column}{hint}")
-                return False
+            if value is not None and str(value).strip():
+                continue
+            hint = ""
+            if column not in row:
+                hint = nearest(column, [str(name).lower() for name in row])
+            self._problem(place, "missing-column", f"no {column}{hint}")
+            return False
         return True
+
+    # Methods
+
+    def _check_methods(
+        self, methods: list[str], found: list[str], rows: list[tuple[str, Row]]
+    ) -> None:
+        place = f"{self.path}, methods"
+        for name in sorted({name for name in methods if methods.count(name) > 1}):
+            self._problem(place, "duplicate", f"{name!r} is listed twice")
+        for name in sorted(set(found) - set(methods)):
+            says = (
+                f"edits of {name!r} are given but it is not under methods{nearest(name, methods)}"
+            )
+            self._problem(place, "unknown-method", says)
+
+        empty = [name for name in methods if name not in found]
+        if not empty or not rows:
+            return
+        unused = self._methods_on_disk(rows) - set(methods)
+        for name in empty:
+            hint = nearest(name, unused)
+            if not hint and unused:
+                hint = f"; on disk but not listed: {', '.join(sorted(unused)[:8])}"
+            says = f"no edit of {name!r} was found, for any item{hint}; correct or remove the name"
+            self._problem(place, "method-without-edits", says, "problem")
+
+    def _methods_on_disk(self, rows: list[tuple[str, Row]]) -> set[str]:
+        images = self.file.images
+        if images is None or isinstance(self.file.items, list) or "{method}" not in images.edit:
+            return set()
+        silent = PictureFiles(self.files.root, lambda *_: None)
+        named = [(place, row) for place, row in rows if row.get("id")]
+        edits = silent.discovered(images.edit, named, images.pictures())
+        return {method for by_method in edits.values() for method in by_method}
+
+
+def read_item_rows(path: Path) -> Iterator[tuple[str, Row]]:
+    """Yield the place and the fields of each row of an items file. Raises FileProblem."""
+    if path.suffix.lower() in {".yaml", ".yml"}:
+        rows = load_yaml(path)
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise FileProblem(
+                f"{path}: expected a list of items, each with id, task and instruction"
+            )
+        for number, row in enumerate(rows, 1):
+            yield f"{path}, item {number}", row
+        return
+    for table in read_tables(path):
+        for line, cells in zip(table.lines, table.rows, strict=True):
+            row = {key: value for key, value in cells.items() if value is not None}
+            yield f"{table.where}, line {line}", row
+
+
+def _place_and_text(path: Path, message: str) -> tuple[str, str]:
+    """Split `FILE:LINE: what is wrong` so that the place is said once."""
+    found = re.match(r":(\d+): ", message.removeprefix(str(path)))
+    if found is None:
+        return str(path), message.removeprefix(f"{path}: ")
+    return f"{path}, line {found[1]}", message.removeprefix(f"{path}{found[0]}")
 
 
 def _present(paths: Mapping[str, Path | None]) -> dict[str, Path]:

@@ -1,4 +1,4 @@
-"""The exception tree. Each message says where the trouble is and what to do next.
+"""The exception tree. Each message says where the problem is and what to do next.
 
 The command line prints such an error as one line and exits with 1; anything else that escapes is a bug of ours.
 """
@@ -13,7 +13,7 @@ Scope = Literal["turn", "session", "run"]
 
 
 class LmmscoreError(Exception):
-    """Something the user can mend."""
+    """Something the user can fix."""
 
 
 class FileProblem(LmmscoreError):
@@ -64,6 +64,22 @@ class JudgeFileError(LmmscoreError):
 
 class JudgeUnavailable(JudgeError):
     """The server did not answer, however patiently it was asked."""
+
+
+class ServerUnreachable(JudgeError):
+    """There is no server where one was named: nothing listens, or nobody knows the host."""
+
+    scope: Scope = "run"
+
+
+class AnswerTooLarge(JudgeError):
+    """The server sends more than any reply can be."""
+
+
+class ImagesRefused(JudgeError):
+    """The model takes no images; every further question would meet the same."""
+
+    scope: Scope = "run"
 
 
 class ServerAway(JudgeError):

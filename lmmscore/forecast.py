@@ -1,23 +1,28 @@
-"""What a run would take, worked out without asking anyone: calls, pictures, bytes, tokens and price."""
+"""What a run would take, worked out without asking anyone: calls, pictures, bytes, tokens and price.
+
+The plan is walked once and nothing of it is kept, so that a plan of any size takes the same memory.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import random
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from functools import cache
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
-from lmmscore.dialogs import Turn, position_slots
+from lmmscore.conversation import Conversation
+from lmmscore.execution.base import asked
 from lmmscore.images import Pictures, Recipe, fitted_size, read_header
 from lmmscore.judges.budget import cost_usd
-from lmmscore.judges.estimate import MESSAGE_TOKENS, text_tokens
-from lmmscore.judges.image_tokens import ImageTokens, image_tokens
-from lmmscore.judges.options import OpenAIOptions, Prices
-from lmmscore.planning import Plan
+from lmmscore.judges.config import JudgeOptions, Prices
+from lmmscore.judges.recorded import KnownAnswers
+from lmmscore.judges.tokens import MESSAGE_TOKENS, image_tokens, text_tokens
+from lmmscore.ledger import Asker, Ledger, key_of
+from lmmscore.plan import Plan
 from lmmscore.records import Usage
-from lmmscore.session import Session, schema_of, slots_for, steps
-from lmmscore.templates import fill
+from lmmscore.session import Question, Session, spoken
 
 REPLY_TOKENS = 300
 """What a turn's reply comes to, about, with the dialogs that come with lmmscore."""
@@ -25,18 +30,8 @@ CACHE_FROM_TOKENS = 1024
 """Providers cache a prefix from about this length on."""
 SAMPLE = 24
 """So many pictures are encoded to learn how many bytes a pixel takes."""
-
-Size = Callable[[Path], tuple[int, int]]
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One turn of a session: its words, and the pictures shown with them."""
-
-    text: str
-    pictures: tuple[Path, ...]
-    schema: str = ""
-    """The JSON schema that its reply is held to, if any."""
+KEPT_SIZES = 4096
+"""So many pictures' sizes are remembered: those of the item at hand, and more."""
 
 
 @dataclass(slots=True)
@@ -44,9 +39,15 @@ class Forecast:
     """What a run would take. Repair turns, which depend on the judge, are not in it."""
 
     sessions: int = 0
+    sessions_recorded: int = 0
+    """Sessions of which every answer is on record."""
     calls: int = 0
     """What several sessions ask in the same words is one call."""
-    pictures: set[Path] = field(default_factory=set)
+    calls_recorded: int = 0
+    """Questions whose answer is on record already; no part of `calls`."""
+    waves: int = 0
+    """How many batches must follow each other: the questions of the longest session."""
+    pictures: int = 0
     pictures_sent: int = 0
     """By Chat Completions, where every turn sends the history again."""
     bytes_chat: int = 0
@@ -66,108 +67,175 @@ class Forecast:
         return cost_usd(prices, Usage(self.prompt_tokens, self.completion_tokens, known))
 
 
-def forecast(plan: Plan, model: str, options: OpenAIOptions, recipe: Recipe) -> Forecast:
-    """Work out a plan for a judge. Opens every picture's header, and encodes a few to learn their size."""
-    size = cache(lambda path: _size(path, recipe))
-    result = Forecast()
-    sessions = [(session.repeat, questions(session)) for unit in plan for session in unit.sessions]
-    result.pictures = {
-        path for _, asked in sessions for question in asked for path in question.pictures
-    }
-    bytes_per_pixel = _bytes_per_pixel(sorted(result.pictures), recipe, size)
-    counts = cache(lambda path: _tokens(model, size(path), options))
-    known: _Known = {}
-    for repeat, asked in sessions:
-        shared = _shared(known, repeat, asked)
-        _add(
-            result,
-            asked,
-            shared,
-            counts,
-            lambda path: round(bytes_per_pixel * _area(size(path))),
-            options,
-        )
-    kinds = [counts(path) for path in result.pictures]
-    result.image_tokens_guessed = any(kind.guess for kind in kinds)
-    result.image_formula = next((kind.formula for kind in kinds), "")
-    return result
+class Record:
+    """What a ledger has of a plan: how many of a session's questions need not be asked."""
+
+    def __init__(self, ledger: Ledger, asker: Asker, recipe: Recipe) -> None:
+        self._answers = KnownAnswers(ledger, asker)
+        self._asker = asker
+        self._pictures = Pictures(recipe)
+
+    def steps_answered(self, session: Session) -> int:
+        """Return how many turns of the session are over, going by the answers on record."""
+        conversation = Conversation()
+        while isinstance(question := session.next(), Question):
+            conversation = asked(conversation, question, self._pictures)
+            key = key_of(self._asker, conversation, session.repeat)
+            heard = self._answers.find(key, conversation, session.repeat)
+            if heard is None:
+                return session.steps_over
+            conversation = conversation.hear(spoken(heard.reply) or "(no answer)")
+            session = session.hear(heard.reply)
+        return len(session.outline())
 
 
-def questions(session: Session) -> list[Question]:
-    """Return what a session would ask, in order; the system message counts with the first question."""
-    dialog, slots = session.dialog, slots_for(session)
-    asked = [_question(session, slots, *step) for step in steps(dialog, len(session.order))]
-    if dialog.system and asked:
-        # It travels with every turn but is no turn of its own.
-        opening = fill(dialog.system, slots, f"dialog {dialog.name}, system")
-        asked[0] = replace(asked[0], text=opening + asked[0].text)
-    return asked
+def forecast(
+    plan: Plan,
+    model: str,
+    options: JudgeOptions,
+    recipe: Recipe,
+    record: Record | None = None,
+) -> Forecast:
+    """Work out a plan for a judge, net of what is on record.
 
-
-def _question(
-    session: Session, slots: Mapping[str, str], turn: Turn, position: int | None
-) -> Question:
-    place, where = position or 1, f"dialog {session.dialog.name}, turn {turn.name}"
-    filled = {**slots, **position_slots(place)}
-    words = fill(turn.words(place, len(session.order)), filled, where)
-    shown = tuple(_paths(session, [fill(kind, filled, where) for kind in turn.show], place))
-    return Question(words, shown, schema_of(session, turn, slots))
-
-
-def _paths(session: Session, kinds: list[str], position: int) -> Iterator[Path]:
-    for kind in kinds:
-        if kind == "edit":
-            yield session.item.edits[session.order[position - 1]]
-        else:
-            yield session.item.images[kind]
-
-
-_Known = dict[tuple[int, Question], int]
-"""Every question met so far, by the number of what was asked before it; each has a number of its own."""
-
-
-def _shared(known: _Known, repeat: int, asked: list[Question]) -> int:
-    """Return how many of a session's first questions an earlier one asks too; from now on all of its are known.
-
-    The same words get the same reply, so two sessions are one until the first question in which they differ.
+    Opens every picture's header, and encodes a few pictures to learn their size.
     """
-    before, shared = -repeat, 0
-    for question in asked:
-        shared += (before, question) in known
-        before = known.setdefault((before, question), len(known))
-    return shared
+    sums = _Sums(model, options, recipe)
+    for unit in plan:
+        sums.begin_item(unit.item.id, unit.item.task)
+        for session in plan.protocol.sessions(unit):
+            answered = record.steps_answered(session) if record else 0
+            sums.add(session, answered)
+    return sums.total()
 
 
-def _add(
-    result: Forecast,
-    asked: list[Question],
-    shared: int,
-    tokens: Callable[[Path], ImageTokens],
-    weight: Callable[[Path], int],
-    options: OpenAIOptions,
-) -> None:
-    reply = min(options.max_tokens or REPLY_TOKENS, REPLY_TOKENS)
-    result.sessions += 1
-    history_tokens = history_bytes = shown = 0
-    for number, question in enumerate(asked):
-        words = len(question.text.encode()) + 60
-        pictures = sum(weight(path) * 4 // 3 + 80 for path in question.pictures)
-        before = history_tokens
-        history_tokens += text_tokens(question.text) + MESSAGE_TOKENS
-        history_tokens += sum(tokens(path).tokens for path in question.pictures)
-        history_bytes += words + pictures
-        shown += len(question.pictures)
-        if number >= shared:
-            result.calls += 1
-            result.pictures_sent += shown
-            result.prompt_tokens += history_tokens
-            result.cached_tokens += before if before >= CACHE_FROM_TOKENS else 0
-            result.completion_tokens += reply
-            result.bytes_chat += history_bytes
-            # By Responses only what is new travels, and a picture as the file it is.
-            result.bytes_responses += words + sum(weight(path) + 600 for path in question.pictures)
-        history_tokens += reply + MESSAGE_TOKENS
-        history_bytes += reply * 4 + 60
+class _Sums:
+    """The running totals of a plan."""
+
+    def __init__(self, model: str, options: JudgeOptions, recipe: Recipe) -> None:
+        self._recipe = recipe
+        self._reply_tokens = min(options.max_tokens or REPLY_TOKENS, REPLY_TOKENS)
+        self._result = Forecast()
+        self._size = lru_cache(KEPT_SIZES)(lambda path: _size(path, recipe))
+        self._tokens = lru_cache(KEPT_SIZES)(
+            lambda path: image_tokens(
+                model, *self._size(path), options.image_detail, options.image_tokens
+            )
+        )
+        self._prefixes = _Prefixes()
+        self._item = ""
+        self._shown: set[Path] = set()
+        self._sample: list[Path] = []
+        self._rng = random.Random(0)
+        # Pixels, not bytes: how many bytes a pixel takes is known at the end.
+        self._pixels_chat = 0
+        self._pixels_responses = 0
+
+    def begin_item(self, item: str, task: str) -> None:
+        """Say whose sessions come next; those of one item come together."""
+        if item != self._item:
+            self._item = item
+            self._shown = set()
+            self._prefixes.begin(task)
+
+    def add(self, session: Session, answered: int) -> None:
+        """Count a session of which the first turns are on record."""
+        questions = session.outline()
+        shared = self._prefixes.shared(session.repeat, questions)
+        result = self._result
+        result.sessions += 1
+        result.sessions_recorded += answered >= len(questions)
+        result.waves = max(result.waves, len(questions) - answered)
+        tokens = words = pixels = pictures = 0
+        for number, question in enumerate(questions):
+            # A system message travels with every turn but is no turn of its own.
+            text = question.system + question.text
+            paths = [shown.path for shown in question.images]
+            self._note(paths)
+            before = tokens
+            new_words = len(text.encode()) + 60 + 80 * len(paths)
+            new_pixels = sum(_area(self._size(path)) for path in paths)
+            tokens += text_tokens(text) + MESSAGE_TOKENS
+            tokens += sum(self._tokens(path).tokens for path in paths)
+            words += new_words
+            pixels += new_pixels
+            pictures += len(paths)
+            if number >= shared and number < answered:
+                result.calls_recorded += 1
+            elif number >= shared:
+                result.calls += 1
+                result.pictures_sent += pictures
+                result.prompt_tokens += tokens
+                result.cached_tokens += before if before >= CACHE_FROM_TOKENS else 0
+                result.completion_tokens += self._reply_tokens
+                result.bytes_chat += words
+                self._pixels_chat += pixels
+                # By Responses only what is new travels, and a picture as the file it is.
+                result.bytes_responses += new_words + 520 * len(paths)
+                self._pixels_responses += new_pixels
+            tokens += self._reply_tokens + MESSAGE_TOKENS
+            words += self._reply_tokens * 4 + 60
+
+    def _note(self, paths: Sequence[Path]) -> None:
+        """Count the pictures of this item, and keep an even sample of all."""
+        for path in paths:
+            if path in self._shown:
+                continue
+            self._shown.add(path)
+            self._result.pictures += 1
+            if len(self._sample) < SAMPLE:
+                self._sample.append(path)
+            else:
+                place = self._rng.randrange(self._result.pictures)
+                if place < SAMPLE:
+                    self._sample[place] = path
+            kind = self._tokens(path)
+            self._result.image_tokens_guessed |= kind.guess
+            self._result.image_formula = self._result.image_formula or kind.formula
+
+    def total(self) -> Forecast:
+        """Return the sums."""
+        per_pixel = self._bytes_per_pixel()
+        self._result.bytes_chat += round(self._pixels_chat * per_pixel * 4 / 3)
+        self._result.bytes_responses += round(self._pixels_responses * per_pixel)
+        return self._result
+
+    def _bytes_per_pixel(self) -> float:
+        """Return how many bytes an encoded pixel takes, on average over the sample."""
+        if not self._sample:
+            return 0.0
+        pictures = Pictures(self._recipe)
+        with ThreadPoolExecutor() as pool:
+            weights = pool.map(lambda path: len(pictures.get(path).data()), self._sample)
+            return sum(weights) / sum(_area(self._size(path)) for path in self._sample)
+
+
+class _Prefixes:
+    """Which questions were met before, so that what is asked once is counted once.
+
+    The same words get the same reply: two sessions are one until the first question in which they
+    differ. What several items have in common stands in all of them, so the questions of the item at
+    hand and of the latest item of each task category are all that must be remembered.
+    """
+
+    def __init__(self) -> None:
+        self._here: set[int] = set()
+        self._latest: dict[str, set[int]] = {}
+
+    def begin(self, task: str) -> None:
+        """Begin the sessions of another item."""
+        self._here = set()
+        self._known = [*self._latest.values()]
+        self._latest[task] = self._here
+
+    def shared(self, repeat: int, questions: Sequence[Question]) -> int:
+        """Return how many of a session's first questions an earlier session asks too."""
+        before, shared = hash(repeat), 0
+        for question in questions:
+            before = hash((before, question))
+            shared += before in self._here or any(before in known for known in self._known)
+            self._here.add(before)
+        return shared
 
 
 def _size(path: Path, recipe: Recipe) -> tuple[int, int]:
@@ -177,18 +245,3 @@ def _size(path: Path, recipe: Recipe) -> tuple[int, int]:
 
 def _area(size: tuple[int, int]) -> int:
     return size[0] * size[1]
-
-
-def _tokens(model: str, size: tuple[int, int], options: OpenAIOptions) -> ImageTokens:
-    return image_tokens(model, *size, options.image_detail, options.image_tokens)
-
-
-def _bytes_per_pixel(paths: list[Path], recipe: Recipe, size: Size) -> float:
-    """Return how many bytes an encoded pixel takes, on average over an even sample of the pictures."""
-    chosen = paths[:: max(1, len(paths) // SAMPLE)][:SAMPLE]
-    if not chosen:
-        return 0.0
-    pictures = Pictures(recipe)
-    with ThreadPoolExecutor() as pool:
-        weights = list(pool.map(lambda path: len(pictures.get(path).data()), chosen))
-    return sum(weights) / sum(_area(size(path)) for path in chosen)

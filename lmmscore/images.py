@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import struct
 import threading
 import warnings
@@ -15,12 +16,12 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 from weakref import WeakValueDictionary
 
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from lmmscore.errors import ImageProblem
+from lmmscore.errors import FileProblem, ImageProblem
 
 # Pillow remarks on odd metadata of files it reads all the same.
 warnings.filterwarnings("ignore", category=UserWarning, module=r"PIL\.")
@@ -70,6 +71,14 @@ class Recipe:
     def mime(self) -> str:
         """The media type of the encoded picture."""
         return f"image/{self.format}"
+
+    @classmethod
+    def parse(cls, text: str) -> Recipe:
+        """Return the recipe that is written so."""
+        found = re.fullmatch(r"v1 (png|jpeg|webp) max_side=(\d+)", text)
+        if found is None:
+            raise FileProblem(f"{text!r} is no recipe for pictures that is known here")
+        return cls(int(found[2]), cast(ImageFormat, found[1]))
 
 
 @dataclass(frozen=True, slots=True)

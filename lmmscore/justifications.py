@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from lmmscore.dialogs import JsonForm
+from lmmscore.dialog import JsonForm
 from lmmscore.parsing import json_values
 from lmmscore.parsing.names import normal
 from lmmscore.scales import Factor

@@ -20,9 +20,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from lmmscore.claims import Claims
 from lmmscore.conversation import Conversation
 from lmmscore.errors import LedgerError
 from lmmscore.records import Reply, Usage
+from lmmscore.sqlite import BUSY_S, has_no_locks, is_damaged, switch_to_wal
 
 APPLICATION_ID = 0x6C6D6D73  # "lmms"
 VERSION = 1
@@ -52,8 +54,14 @@ CREATE TABLE IF NOT EXISTS exchange (
   cost_usd REAL,
   recorded_at TEXT NOT NULL
 );
-CREATE INDEX IF NOT EXISTS exchange_by_conversation ON exchange (conversation);
 """
+
+COLUMNS = (
+    "key judge parameters repeat before conversation question images reply finish refusal reasoning "
+    "model fingerprint request_id also prompt_tokens completion_tokens cached_tokens "
+    "reasoning_tokens cost_usd recorded_at"
+).split()
+"""The columns of an exchange, in their order."""
 
 _REPLY_COLUMNS = (
     "reply, finish, refusal, reasoning, model, fingerprint, request_id, also, "
@@ -92,6 +100,11 @@ def key_of(asker: Asker, conversation: Conversation, repeat: int) -> str:
     return hashlib.sha256(parts.encode()).hexdigest()
 
 
+def identity_of(name: str) -> str:
+    """Return a judge's name without its server, which version 0.1 made a part of it."""
+    return name.partition("@http")[0] if name.startswith("openai/") else name
+
+
 class Ledger:
     """A file of exchanges. Safe to use from many threads, and from several processes at once."""
 
@@ -102,7 +115,10 @@ class Ledger:
         self._pending: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
         self._writer: threading.Thread | None = None
         self._closed = False
+        self._claims: Claims | None = None
         if not read_only:
+            with _translated(path):
+                self._claims = Claims(path)
             self._writer = threading.Thread(target=self._write_forever, name="ledger", daemon=True)
             self._writer.start()
 
@@ -120,6 +136,8 @@ class Ledger:
         if self._writer is not None:
             self._pending.put(None)
             self._writer.join()
+        if self._claims is not None:
+            self._claims.close()
         self._read.close()
 
     def find(self, key: str) -> Reply | None:
@@ -143,9 +161,25 @@ class Ledger:
         self, asker: Asker, conversation: Conversation, repeat: int, reply: Reply
     ) -> Future[Reply]:
         """Append an exchange. The future's result is the reply that stands: the first one recorded for this key."""
-        entry = _Entry(asker, conversation, repeat, reply)
+        return self.record_envelope(asker, Envelope.of(asker, conversation, repeat), reply)
+
+    def record_envelope(self, asker: Asker, envelope: Envelope, reply: Reply) -> Future[Reply]:
+        """Append an exchange of which only the envelope was kept, as `record` does."""
+        entry = _Entry(asker, envelope, reply)
         self._pending.put(entry)
         return entry.done
+
+    def claim(self, key: str) -> bool:
+        """Take on a question; False where another process is asking it at this moment."""
+        if self._claims is None:
+            return True
+        with _translated(self.path):
+            return self._claims.take(key)
+
+    def release(self, key: str) -> None:
+        """Let go of a question that was taken on."""
+        if self._claims is not None:
+            self._claims.release(key)
 
     def askers(self) -> list[Asker]:
         """Return everyone who was asked, in order of first appearance."""
@@ -209,20 +243,45 @@ class Ledger:
                 entry.done.set_exception(error)
 
 
-class _Entry:
-    """An exchange on its way into the file."""
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """All that the ledger keeps of a question: enough to record an answer that comes another day."""
 
-    def __init__(self, asker: Asker, conversation: Conversation, repeat: int, reply: Reply) -> None:
-        self.key = key_of(asker, conversation, repeat)
-        self.done: Future[Reply] = Future()
-        self._reply = reply
+    key: str
+    repeat: int
+    before: str
+    conversation: str
+    question: str
+    images: list[str]
+
+    @classmethod
+    def of(cls, asker: Asker, conversation: Conversation, repeat: int) -> Envelope:
+        """Return what is kept of the last message of a conversation."""
         message, parent = conversation.message, conversation.parent
         if message is None or parent is None:
             raise ValueError("an empty conversation asks nothing")
+        return cls(
+            key_of(asker, conversation, repeat),
+            repeat,
+            parent.digest,
+            conversation.digest,
+            message.text,
+            [picture.digest for picture in message.images],
+        )
+
+
+class _Entry:
+    """An exchange on its way into the file."""
+
+    def __init__(self, asker: Asker, envelope: Envelope, reply: Reply) -> None:
+        self.key = envelope.key
+        self.done: Future[Reply] = Future()
+        self._reply = reply
         usage = reply.usage
         self._row = (
-            *(self.key, asker.judge, asker.parameters, repeat, parent.digest, conversation.digest),
-            *(message.text, json.dumps([picture.digest for picture in message.images])),
+            *(self.key, asker.judge, asker.parameters, envelope.repeat),
+            *(envelope.before, envelope.conversation),
+            *(envelope.question, json.dumps(envelope.images)),
             *(reply.text, reply.finish, reply.refusal, reply.reasoning),
             *(reply.model, reply.fingerprint, reply.request_id, reply.also),
             *(
@@ -282,13 +341,22 @@ def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
         # A published ledger may lie in a folder that cannot be written, where WAL needs to be told that all is still.
         still = read_only and not path.with_name(path.name + "-wal").exists()
         location = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}{'&immutable=1' if still else ''}"
-        connection = sqlite3.connect(location, uri=True, check_same_thread=False, timeout=60)
+        connection = sqlite3.connect(location, uri=True, check_same_thread=False, timeout=BUSY_S)
         try:
             _prepare(connection, path, read_only)
+            if read_only and not _has_exchanges(connection):
+                # Cut short before its tables were made: a ledger without exchanges.
+                connection.close()
+                return _nothing()
         except BaseException:
             connection.close()
             raise
         return connection
+
+
+def _has_exchanges(connection: sqlite3.Connection) -> bool:
+    sql = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'exchange'"
+    return connection.execute(sql).fetchone() is not None
 
 
 def _nothing() -> sqlite3.Connection:
@@ -300,11 +368,10 @@ def _nothing() -> sqlite3.Connection:
 
 def _prepare(connection: sqlite3.Connection, path: Path, read_only: bool) -> None:
     # In this order: another run that is just making the file writes its id before its tables.
-    empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
-    application, version = (
-        connection.execute(f"PRAGMA {p}").fetchone()[0] for p in ("application_id", "user_version")
-    )
-    if not empty and application != APPLICATION_ID:
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if tables and application != APPLICATION_ID:
         raise LedgerError(f"{path}: an SQLite file, but not a ledger of lmmscore")
     if version > VERSION:
         raise LedgerError(
@@ -312,12 +379,14 @@ def _prepare(connection: sqlite3.Connection, path: Path, read_only: bool) -> Non
         )
     if read_only:
         return
-    # WAL lets readers read while one writes; FULL makes a commit survive the machine, not only the process.
-    connection.execute("PRAGMA journal_mode = WAL")
+    # FULL makes a commit survive the machine, not only the process.
+    switch_to_wal(connection)
     connection.execute("PRAGMA synchronous = FULL")
-    if empty:
+    if ("exchange",) not in tables:
+        # All or nothing: what a full disk cut short is made when there is room.
         connection.executescript(
-            f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}; {_SCHEMA}"
+            f"BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION_ID}; "
+            f"PRAGMA user_version = {VERSION}; {_SCHEMA} COMMIT;"
         )
 
 
@@ -326,12 +395,19 @@ def _translated(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        damaged = any(
-            words in str(error) for words in ("malformed", "not a database", "no such table")
-        )
-        remedy = (
-            "the file is damaged; put back a copy, or move it away and begin anew"
-            if damaged
-            else "check that the disk has room and the folder may be written, then run the same command"
-        )
+        if is_damaged(error):
+            remedy = (
+                "the file is damaged; put back a copy, or move it away: the same command then asks "
+                "again what it held"
+            )
+        elif has_no_locks(error):
+            remedy = (
+                "this file system has no locks, which SQLite needs; keep the ledger on a local disk "
+                "with --ledger"
+            )
+        else:
+            remedy = (
+                "check that the disk has room and the folder may be written, then run the same "
+                "command"
+            )
         raise LedgerError(f"{path}: {error}; {remedy}") from error

@@ -22,6 +22,8 @@ class Outcome(StrEnum):
     UNREADABLE = "unreadable"
     MISSING = "missing"
     FAILED = "failed"
+    UNJUDGED = "unjudged"
+    """Planned, and not reached: the run was stopped."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from lmmscore.dialogs import load_dialog
+from lmmscore.dialog import load_dialog
 from lmmscore.errors import FileProblem
-from lmmscore.importing.chat import factors_in
+from lmmscore.importers.dialogs.chat import factors_in
 from lmmscore.parsing import Reading, read_overall, read_text
 from lmmscore.scales import Factor, OverallRule, Scale, overall, weights_of
 from lmmscore.scores import SLIP_TOLERANCE

@@ -99,6 +99,9 @@ class Factor(_Strict):
     name: str = Field("", description="The name in words.")
     symbol: str = Field("", description="The name in a formula, for example S_acc.")
     aliases: tuple[str, ...] = Field((), description="Other names a judge may use for it.")
+    definition: str = Field(
+        "", description="What it means, for human raters; the judge is told in the turns' words."
+    )
     scale: Scale = Field(description="The numbers it may take.")
     weight: Decimal | None = Field(
         None, description="Its share of the overall score, where that is weighted."
@@ -159,7 +162,7 @@ def weights_of(
 
 
 def show(number: Fraction) -> str:
-    """Return the number as people write it: `7`, `6.5`; at full float precision where it has no short form."""
+    """Return the number as it is usually written: `7`, `6.5`; at full float precision where it has no short form."""
     if number.denominator == 1:
         return str(number.numerator)
     return repr(float(number))

@@ -26,7 +26,7 @@ __all__ = ["Layout", "judge_name", "read_score_file", "scores_in", "write_scores
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lmmscore.dialogs import Dialog
+    from lmmscore.dialog import Dialog
 
 
 def read_score_file(

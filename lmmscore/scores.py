@@ -7,15 +7,16 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmmscore.csvsafe import defuse, restore
-from lmmscore.dialogs import Dialog, Suite
+from lmmscore.dialog import Dialog, Suite
 from lmmscore.errors import FileProblem
-from lmmscore.parsing import Fault, Reading
+from lmmscore.plan import Protocol, Unit
 from lmmscore.records import OVERALL, Item, Outcome, Score
 from lmmscore.scales import geometric_mean, overall, show
 from lmmscore.session import Played
@@ -41,6 +42,43 @@ SLIP_TOLERANCE = Fraction(1, 20)
 """A stated overall within this of the exact one is rounding, not a slip."""
 
 
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A unit of the plan after it was played."""
+
+    unit: Unit
+    played: tuple[Played, ...]
+    scores: tuple[Score, ...]
+
+
+def result_of(unit: Unit, protocol: Protocol, played: Sequence[Played]) -> Result:
+    """Return the unit's scores, method by method in the order of the benchmark."""
+    by_dialog = [scores_of(each) for each in played]
+    rows: list[Score] = []
+    if protocol.suite is None:
+        for scores in by_dialog:
+            rows += scores
+    elif by_dialog:
+        for method in unit.shown:
+            members = [[row for row in scores if row.method == method] for scores in by_dialog]
+            rows += combined(protocol.suite, protocol.dialogs, members)
+    for method in unit.absent:
+        rows += missing_scores(unit.item, method, unit.repeat, protocol.dialogs)
+    place = {method: number for number, method in enumerate(unit.methods)}
+    # Methods that only stood beside the others are scored in sessions of their own.
+    rows = [row for row in rows if row.method in place]
+    rows.sort(key=lambda row: place[row.method])
+    return Result(unit, tuple(played), tuple(rows))
+
+
+def settled(protocol: Protocol, played: Played) -> bool:
+    """Tell whether a suite's later members need not be asked: its overall is 0 whatever they say."""
+    suite = protocol.suite
+    if suite is None or not suite.gate or not protocol.covers_edits:
+        return False
+    return any(row.factor == OVERALL and row.score == 0 for row in scores_of(played))
+
+
 def scores_of(played: Played) -> list[Score]:
     """Return the scores of every edit in a session: each factor, then the overall."""
     rows: list[Score] = []
@@ -50,44 +88,43 @@ def scores_of(played: Played) -> list[Score]:
 
 
 def _scores_of_edit(played: Played, position: int, method: str) -> list[Score]:
-    dialog, item, reading = played.session.dialog, played.session.item, played.reading
-    numbers = {
-        f.key: reading.scores[position, f.key]
-        for f in dialog.factors
-        if (position, f.key) in reading.scores
-    }
-    place = (item.id, item.task, method, played.session.repeat, position)
-    rows = []
+    session = played.session
+    dialog, item = session.dialog, session.item
+    place = (item.id, item.task, method, session.repeat, position)
+    numbers: dict[str, Fraction] = {}
+    rows: list[Score] = []
     for factor in dialog.factors:
-        if factor.key in numbers:
-            rows.append(Score(*place, factor.key, numbers[factor.key], Outcome.SCORED))
-        else:
+        score = played.reading.scores.get((position, factor.key))
+        if score is None:
             rows.append(Score(*place, factor.key, None, *_why(played, position, factor.key)))
-    rule = "mean" if dialog.overall == "none" and len(dialog.factors) == 1 else dialog.overall
+        else:
+            numbers[factor.key] = score
+            rows.append(Score(*place, factor.key, score, Outcome.SCORED))
+
+    rule = dialog.overall
+    if rule == "none" and len(dialog.factors) == 1:
+        rule = "mean"
     if rule == "none":
         return rows
     total = overall(rule, dialog.factors, numbers, dialog.weights)
-    if total is None:
-        # Never a mean over the factors that happened to be readable.
-        worst = next(row for row in rows if row.score is None)
-        return [
-            *rows,
-            Score(*place, OVERALL, None, worst.outcome, f"{worst.factor}: {worst.reason}"),
-        ]
-    return [*rows, Score(*place, OVERALL, total, Outcome.SCORED)]
+    if total is not None:
+        return [*rows, Score(*place, OVERALL, total, Outcome.SCORED)]
+    # Never a mean over the factors that happened to be readable.
+    worst = next(row for row in rows if row.score is None)
+    reason = f"{worst.factor}: {worst.reason}"
+    return [*rows, Score(*place, OVERALL, None, worst.outcome, reason)]
 
 
 def _why(played: Played, position: int, key: str) -> tuple[Outcome, str]:
-    if played.failure is not None:
-        return played.failure.outcome, played.failure.reason
-    for fault in _faults_at(played.reading, position, key):
-        return fault.outcome, fault.says
-    return Outcome.UNREADABLE, "no score was found"
-
-
-def _faults_at(reading: Reading, position: int, key: str) -> list[Fault]:
-    faults = [fault for fault in reading.faults_of(position) if fault.factor in (None, key)]
-    return sorted(faults, key=lambda fault: fault.factor is None)
+    failure = played.done.failure
+    if failure is not None:
+        return failure.outcome, failure.reason
+    faults = [fault for fault in played.reading.faults_of(position) if fault.factor in (None, key)]
+    if not faults:
+        return Outcome.UNREADABLE, "no score was found"
+    # What is known of this very factor says more than what is wrong with the whole reply.
+    fault = min(faults, key=lambda fault: fault.factor is None)
+    return fault.outcome, fault.says
 
 
 def missing_scores(item: Item, method: str, repeat: int, dialogs: Sequence[Dialog]) -> list[Score]:
@@ -101,51 +138,34 @@ def missing_scores(item: Item, method: str, repeat: int, dialogs: Sequence[Dialo
 def combined(
     suite: Suite, dialogs: Sequence[Dialog], members: Sequence[list[Score]]
 ) -> list[Score]:
-    """Return the rows of one edit under a suite: factors, each member's overall by its name, the combination."""
+    """Return the rows of one edit under a suite: factors, each member's overall, the combination."""
     rows = [row for member in members for row in member if row.factor != OVERALL]
     overalls = [row for member in members for row in member if row.factor == OVERALL]
+    # A gated suite has fewer overalls than dialogs.
     named = [
-        Score(
-            r.item,
-            r.task,
-            r.method,
-            r.repeat,
-            r.position,
-            dialog.name,
-            r.score,
-            r.outcome,
-            r.reason,
-        )
-        for dialog, r in zip(dialogs, overalls, strict=False)
+        replace(row, factor=dialog.name) for dialog, row in zip(dialogs, overalls, strict=False)
     ]
-    first = overalls[0]
-    place = (first.item, first.task, first.method, first.repeat, first.position)
     for row in named:
         if row.score is None:
-            return [
-                *rows,
-                *named,
-                Score(*place, OVERALL, None, row.outcome, f"{row.factor}: {row.reason}"),
-            ]
+            reason = f"{row.factor}: {row.reason}"
+            return [*rows, *named, replace(row, factor=OVERALL, reason=reason)]
+
     numbers = [row.score for row in named if row.score is not None]
-    gated = (
-        f"{named[-1].factor} is 0, so the rest was not asked" if len(named) < len(dialogs) else ""
-    )
-    total = (
-        geometric_mean(numbers)
-        if suite.combine == "geometric"
-        else sum(numbers, Fraction(0)) / len(numbers)
-    )
-    if gated and suite.combine == "mean":
+    note = ""
+    if len(named) < len(dialogs):
+        note = f"{named[-1].factor} is 0, so the rest was not asked"
+    if suite.combine == "geometric":
+        total = geometric_mean(numbers)
+    else:
         total = sum(numbers, Fraction(0)) / len(dialogs)
-    return [*rows, *named, Score(*place, OVERALL, total, Outcome.SCORED, gated)]
+    return [*rows, *named, replace(overalls[0], score=total, reason=note)]
 
 
 def slips(played: Played) -> list[tuple[int, Fraction, Fraction]]:
-    """Return (position, exact, stated) wherever the judge's own overall is not what its sub-scores give."""
+    """Return (position, exact, stated) wherever the judge's own overall is an arithmetic error."""
     dialog = played.session.dialog
     found = []
-    for position, stated in sorted(played.stated.items()):
+    for position, stated in sorted(played.done.stated.items()):
         numbers = {
             key: score for (at, key), score in played.reading.scores.items() if at == position
         }

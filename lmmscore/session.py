@@ -1,38 +1,95 @@
-"""Play one dialog about one item.
+"""One dialog about one item, as a value: what to say next, and what was read from the replies so far.
 
-A session asks; whether an answer comes from the judge or from the ledger is not its business.
+A session does no input or output. Whoever has replies drives it:
+
+    while isinstance(step := session.next(), Question):
+        session = session.hear(reply_to(step))
+
+The asyncio executor asks a judge, `plan` and `dialogs show` only look at the outline, and replaying takes
+the replies from a ledger. None of them knows how a dialog is led or how scores are read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import groupby
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
-from lmmscore.conversation import Conversation, Message
-from lmmscore.dialogs import Dialog, Turn, position_slots, task_title
-from lmmscore.errors import ContentFiltered, ImageProblem, JudgeError
-from lmmscore.images import Pictures
-from lmmscore.judges.recorded import Heard
+from lmmscore.dialog import Dialog, Turn, position_slots, reply_schema, task_title
 from lmmscore.justifications import length_notes
 from lmmscore.parsing import Fault, Reading, merged, read_overall, read_reply
 from lmmscore.records import Item, Outcome, Reply
-from lmmscore.schemas import reply_schema
 from lmmscore.templates import cardinal, fill
 
 
-class Asked(Protocol):
-    """What a session needs of a judge."""
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A picture that goes with a question: its kind and its file."""
 
-    async def ask(self, conversation: Conversation, repeat: int) -> Heard:
-        """Answer the last message."""
+    kind: str
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the judge is told and shown next."""
+
+    turn: str
+    position: int | None
+    """Which edit the turn is about, where it is about one."""
+    text: str
+    images: tuple[Shown, ...] = ()
+    schema: str = ""
+    """The JSON schema, as text, that the reply is held to where the judge can be held to one."""
+    repair: int = 0
+    """0, or which repair turn this is."""
+    system: str = ""
+    """The dialog's system message, on the question that opens the conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Why a conversation could not be finished."""
+
+    outcome: Outcome
+    reason: str
+    cause: str = ""
+    """The kind of error behind it, by which failures alike are told; empty where there was none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """There is nothing left to say: what was read from the conversation."""
+
+    reading: Reading
+    stated: Mapping[int, Fraction]
+    """The overall scores that the judge worked out itself, by position."""
+    notes: tuple[str, ...] = ()
+    """What is worth knowing of how it was read: mended JSON, justifications of another length."""
+    failure: Ending | None = None
+    """Set when the conversation could not be finished."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Progress:
+    """How far a session is. Only `Session.hear` and `Session.end` make new ones."""
+
+    step: int = 0
+    repair: int = 0
+    turn_reading: Reading | None = None
+    """What the scoring turn now under way has given so far; None outside of one."""
+    reading: Reading = field(default_factory=Reading)
+    stated: Mapping[int, Fraction] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    failure: Ending | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One dialog × item × order × repeat: what is going to be played."""
+    """One dialog × item × order × repeat, and what was heard of it so far. Immutable; `hear` returns the next."""
 
     dialog: Dialog
     item: Item
@@ -42,222 +99,168 @@ class Session:
     settings: Mapping[str, str] = field(default_factory=dict)
     structured: bool = False
     """Whether the judge is held to the JSON schema of its replies."""
+    _progress: _Progress = field(default_factory=_Progress, repr=False)
 
+    def next(self) -> Question | Done:
+        """Return what to say next, or what was read once there is nothing left to say."""
+        now = self._progress
+        step = self._step()
+        if step is None:
+            return Done(now.reading, now.stated, now.reading.notes + now.notes, now.failure)
+        if now.repair:
+            return self._repair_question(step)
+        return self._question(step)
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """A turn as it was played."""
+    def hear(self, reply: Reply) -> Session:
+        """Return the session after the reply to `next()`."""
+        step = self._step()
+        if step is None:
+            raise ValueError("nothing was asked: the session is over")
+        turn = step.turn
 
-    turn: str
-    position: int | None
-    """Which edit was shown, where one was."""
-    question: str
-    images: tuple[tuple[str, Path], ...]
-    """What was shown, by kind."""
-    reply: Reply
-    recalled: bool
-    key: str
-    """What the ledger knows it by."""
-    repair: int = 0
-    """0, or which repair turn this was."""
+        if reply.finish == "content_filter":
+            reason = f"turn {turn.name}: the provider's content filter withheld the answer"
+            return self.end(Outcome.FILTERED, reason)
+        if turn.read == "scores":
+            return self._hear_scores(step, reply)
+        if not spoken(reply).strip():
+            # An empty message cannot be sent back as something the judge said.
+            return self.end(Outcome.UNREADABLE, f"turn {turn.name}: the answer is empty")
+        if turn.read == "overall":
+            stated = read_overall(reply.text, len(self.order))
+            return self._after(step, stated=stated)
+        return self._after(step)
 
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """Why a conversation could not be finished."""
-
-    outcome: Outcome
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Played:
-    """A session after it was played: the conversation, what was read from it, and why it ended early if it did."""
-
-    session: Session
-    exchanges: tuple[Exchange, ...]
-    reading: Reading
-    stated: Mapping[int, Fraction]
-    """The overall scores the judge worked out itself, by position."""
-    notes: tuple[str, ...] = ()
-    """What is worth knowing of how it was read: JSON that had to be mended, justifications of another length."""
-    failure: Ending | None = None
-    """Set when the conversation could not be finished."""
+    def end(self, outcome: Outcome, reason: str, cause: str = "") -> Session:
+        """Return the session ended early, because its driver could get no answer."""
+        return self._with(replace(self._progress, failure=Ending(outcome, reason, cause)))
 
     @property
-    def repairs(self) -> int:
-        """How many repair turns it took."""
-        return sum(1 for exchange in self.exchanges if exchange.repair)
+    def steps_over(self) -> int:
+        """How many turns are over."""
+        return self._progress.step
 
+    def outline(self) -> tuple[Question, ...]:
+        """Return every question as it is put when all replies can be read: no repair, no early end."""
+        return tuple(self._question(step) for step in steps_of(self.dialog, len(self.order)))
 
-async def play(
-    session: Session,
-    judge: Asked,
-    pictures: Pictures,
-    listener: Callable[[Exchange], None] | None = None,
-) -> Played:
-    """Play the dialog to its end. Raises JudgeError only for what must stop the whole run."""
-    player = _Player(session, judge, pictures, listener)
-    failure: Ending | None = None
-    try:
-        await player.play()
-    except _Ended as end:
-        failure = end.ending
-    except ContentFiltered as error:
-        failure = Ending(Outcome.FILTERED, str(error))
-    except JudgeError as error:
-        if error.scope == "run":
-            raise
-        failure = Ending(Outcome.FAILED, str(error))
-    except ImageProblem as error:
-        failure = Ending(Outcome.FAILED, str(error))
-    notes = player.reading.notes + player.notes
-    return Played(session, tuple(player.exchanges), player.reading, player.stated, notes, failure)
-
-
-class _Ended(Exception):
-    """The conversation cannot go on."""
-
-    def __init__(self, outcome: Outcome, reason: str) -> None:
-        super().__init__(reason)
-        self.ending = Ending(outcome, reason)
-
-
-class _Player:
-    """The conversation so far, and what was read from it."""
-
-    def __init__(
-        self,
-        session: Session,
-        judge: Asked,
-        pictures: Pictures,
-        listener: Callable[[Exchange], None] | None,
-    ) -> None:
-        self.session = session
-        self.dialog = session.dialog
-        self.judge = judge
-        self.pictures = pictures
-        self.listener = listener
-        self.slots = slots_for(session)
-        self.conversation = _opening(session.dialog, self.slots)
-        self.exchanges: list[Exchange] = []
-        self.reading = Reading()
-        self.stated: dict[int, Fraction] = {}
-        self.notes: tuple[str, ...] = ()
-
-    async def play(self) -> None:
-        for turn, position in steps(self.dialog, len(self.session.order)):
+    def _step(self) -> Step | None:
+        """Return the step whose question or repair comes next; None when the session is over."""
+        now = self._progress
+        if now.failure is not None:
+            return None
+        steps = steps_of(self.dialog, len(self.order))
+        for step in steps[now.step :]:
             # The judge's own sums are of no use when there is nothing to compare them with.
-            if turn.read == "overall" and not self.reading.complete:
-                continue
-            reply = await self._take(turn, position)
-            if turn.read == "scores":
-                await self._read_scores(turn, reply)
-            elif turn.read == "overall":
-                self.stated = read_overall(reply.text, len(self.session.order))
+            if step.turn.read != "overall" or now.reading.complete:
+                return step
+        return None
 
-    async def _take(self, turn: Turn, position: int | None) -> Reply:
-        n = len(self.session.order)
-        text = turn.words(position or 1, n)
-        slots = self.slots | position_slots(position or 1)
-        where = f"dialog {self.dialog.name}, turn {turn.name}"
-        kinds = [fill(kind, slots, where) for kind in turn.show]
-        images = tuple((kind, self._path(kind, position or 1)) for kind in kinds)
-        return await self._ask(turn, position, fill(text, slots, where), images)
+    def _after(self, step: Step, **changes: Any) -> Session:
+        """Return the session once a step is over."""
+        over = replace(self._progress, step=step.number + 1, repair=0, turn_reading=None)
+        return self._with(replace(over, **changes))
 
-    def _path(self, kind: str, position: int) -> Path:
-        if kind == "edit":
-            return self.session.item.edits[self.session.order[position - 1]]
-        return self.session.item.images[kind]
+    def _with(self, progress: _Progress) -> Session:
+        return replace(self, _progress=progress)
 
-    async def _ask(
-        self,
-        turn: Turn,
-        position: int | None,
-        text: str,
-        images: tuple[tuple[str, Path], ...] = (),
-        repair: int = 0,
-    ) -> Reply:
-        shown = tuple(self.pictures.get(path) for _, path in images)
-        self.conversation = self.conversation.say(
-            text, shown, schema_of(self.session, turn, self.slots)
-        )
-        heard = await self.judge.ask(self.conversation, self.session.repeat)
-        exchange = Exchange(
-            turn.name, position, text, images, heard.reply, heard.recalled, heard.key, repair
-        )
-        self.exchanges.append(exchange)
-        if self.listener is not None:
-            self.listener(exchange)
-        self._hear(turn, heard.reply)
-        return heard.reply
-
-    def _hear(self, turn: Turn, reply: Reply) -> None:
-        if reply.finish == "content_filter":
-            raise _Ended(
-                Outcome.FILTERED,
-                f"turn {turn.name}: the provider's content filter withheld the answer",
-            )
-        heard = reply.text or reply.refusal
-        if not heard.strip() and turn.read != "scores":
-            # An empty message cannot be sent back as something the judge said.
-            raise _Ended(Outcome.UNREADABLE, f"turn {turn.name}: the answer is empty")
-        self.conversation = self.conversation.hear(heard or "(no answer)")
-
-    async def _read_scores(self, turn: Turn, reply: Reply) -> None:
-        n = len(self.session.order)
-        factors = self.dialog.factors_read_by(turn)
+    def _hear_scores(self, step: Step, reply: Reply) -> Session:
+        """Read the scores; where some are missing and a repair is left, ask for them next."""
+        now = self._progress
+        n = len(self.order)
+        factors = self.dialog.factors_read_by(step.turn)
         reading = read_reply(reply, factors, n)
-        repair = 0
-        while not reading.complete and repair < self.dialog.repair.at_most:
-            repair += 1
-            problems = "\n".join(f"- {self._in_words(fault)}" for fault in reading.faults)
-            text = fill(
-                self.dialog.repair.say,
-                self.slots | {"problems": problems},
-                f"dialog {self.dialog.name}, repair",
-            )
-            reply = await self._ask(turn, None, text, repair=repair)
-            reading = merged(reading, read_reply(reply, factors, n), factors, n)
-        self.notes += length_notes(reply.text, turn.form, factors)
-        self.reading = (
-            merged(self.reading, reading, self.dialog.factors, n) if turn.factors else reading
+        if now.turn_reading is not None:
+            reading = merged(now.turn_reading, reading, factors, n)
+
+        if not reading.complete and now.repair < self.dialog.repair.at_most:
+            return self._with(replace(now, repair=now.repair + 1, turn_reading=reading))
+
+        notes = now.notes + length_notes(reply.text, step.turn.form, factors)
+        if step.turn.factors is not None:
+            # Other turns read the other factors: what they gave stays.
+            reading = merged(now.reading, reading, self.dialog.factors, n)
+        return self._after(step, reading=reading, notes=notes)
+
+    def _question(self, step: Step) -> Question:
+        turn = step.turn
+        place = step.position or 1
+        where = f"dialog {self.dialog.name}, turn {turn.name}"
+        slots = slots_for(self)
+        filled = slots | position_slots(place)
+        kinds = [fill(kind, filled, where) for kind in turn.show]
+        return Question(
+            turn.name,
+            step.position,
+            fill(turn.words(place, len(self.order)), filled, where),
+            tuple(Shown(kind, self._file(kind, place)) for kind in kinds),
+            self._schema(turn, slots),
+            system=self._system(slots) if step.number == 0 else "",
         )
+
+    def _repair_question(self, step: Step) -> Question:
+        now = self._progress
+        slots = slots_for(self)
+        faults = now.turn_reading.faults if now.turn_reading else ()
+        problems = "\n".join(f"- {self._in_words(fault)}" for fault in faults)
+        where = f"dialog {self.dialog.name}, repair"
+        text = fill(self.dialog.repair.say, slots | {"problems": problems}, where)
+        schema = self._schema(step.turn, slots)
+        return Question(step.turn.name, None, text, schema=schema, repair=now.repair)
 
     def _in_words(self, fault: Fault) -> str:
         """Return a fault in the dialog's own words for the factor."""
-        image = (
-            f"Image {fault.position}, " if fault.position and len(self.session.order) > 1 else ""
-        )
-        factor = self.dialog.factor(fault.factor) if fault.factor else None
-        name = (factor.symbol or factor.key) + ": " if factor else ""
-        return f"{image}{name}{fault.says}"
+        words = fault.says
+        if fault.factor:
+            factor = self.dialog.factor(fault.factor)
+            words = f"{factor.symbol or factor.key}: {words}"
+        if fault.position and len(self.order) > 1:
+            words = f"Image {fault.position}, {words}"
+        return words
+
+    def _file(self, kind: str, position: int) -> Path:
+        if kind == "edit":
+            return self.item.edits[self.order[position - 1]]
+        return self.item.images[kind]
+
+    def _schema(self, turn: Turn, slots: Mapping[str, str]) -> str:
+        if not self.structured or turn.form is None:
+            return ""
+        return reply_schema(turn.form, self.dialog.factors_read_by(turn), slots)
+
+    def _system(self, slots: Mapping[str, str]) -> str:
+        return fill(self.dialog.system, slots, f"dialog {self.dialog.name}, system")
 
 
-def steps(dialog: Dialog, n: int) -> Iterator[tuple[Turn, int | None]]:
-    """Yield the turns in order, those for each edit n times in a row with the edit's position."""
-    group: list[Turn] = []
-    for turn in dialog.turns:
-        if turn.each == "edit":
-            group.append(turn)
-            continue
-        yield from _each_edit(group, n)
-        group = []
-        yield turn, (1 if dialog.covers == "edit" else None)
-    yield from _each_edit(group, n)
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A turn at its place in the conversation."""
+
+    number: int
+    turn: Turn
+    position: int | None
+    """Which edit it is about, where it is about one."""
 
 
-def _each_edit(group: list[Turn], n: int) -> Iterator[tuple[Turn, int | None]]:
-    # Neighbouring turns for each edit are said about one edit before the next is shown.
-    if group:
-        yield from ((turn, position) for position in range(1, n + 1) for turn in group)
+def steps_of(dialog: Dialog, n: int) -> list[Step]:
+    """Return the turns as they are played about n edits.
+
+    Neighbouring turns for each edit are said about one edit before the next edit is shown.
+    """
+    placed: list[tuple[Turn, int | None]] = []
+    for each, group in groupby(dialog.turns, key=lambda turn: turn.each):
+        turns = list(group)
+        if each == "edit":
+            placed += [(turn, position) for position in range(1, n + 1) for turn in turns]
+        else:
+            position = 1 if dialog.covers == "edit" else None
+            placed += [(turn, position) for turn in turns]
+    return [Step(number, turn, position) for number, (turn, position) in enumerate(placed)]
 
 
-def schema_of(session: Session, turn: Turn, slots: Mapping[str, str]) -> str:
-    """Return the JSON schema that the reply to a turn is held to, or nothing."""
-    if not session.structured or turn.form is None:
-        return ""
-    return reply_schema(turn.form, session.dialog.factors_read_by(turn), slots)
+def spoken(reply: Reply) -> str:
+    """Return what stands in the conversation as the judge's words."""
+    return reply.text or reply.refusal
 
 
 def slots_for(session: Session) -> dict[str, str]:
@@ -277,34 +280,59 @@ def slots_for(session: Session) -> dict[str, str]:
     }
 
 
-def _opening(dialog: Dialog, slots: Mapping[str, str]) -> Conversation:
-    if not dialog.system:
-        return Conversation()
-    return Conversation().add(
-        Message("system", fill(dialog.system, slots, f"dialog {dialog.name}, system"))
-    )
-
-
 def script(
     dialog: Dialog, n: int, task: str, instruction: str, settings: Mapping[str, str]
 ) -> list[dict[str, str | list[str]]]:
-    """Return the turns as they would be played about n edits, without playing them."""
-    session = Session(dialog, Item("example", task, instruction, {}, {}), 1, ("",) * n, settings)
-    slots = slots_for(session)
-    lines: list[dict[str, str | list[str]]] = []
-    for turn, position in steps(dialog, n if dialog.covers == "item" else 1):
-        known = slots | position_slots(position or 1)
-        where = f"dialog {dialog.name}, turn {turn.name}"
-        reads = {
-            "scores": ", ".join(factor.key for factor in dialog.factors_read_by(turn)),
-            "overall": "overall",
+    """Return the turns as they would be played about n edits that nobody made."""
+    kinds = dialog.images_shown(settings)
+    images = {kind: Path(kind) for kind in kinds if kind != "edit"}
+    item = Item("example", task, instruction, images, {"": Path("edit")})
+    edits = n if dialog.covers == "item" else 1
+    session = Session(dialog, item, 1, ("",) * edits, settings)
+    steps = steps_of(dialog, edits)
+    return [
+        {
+            "turn": question.turn,
+            "shows": [shown.kind for shown in question.images],
+            "say": question.text,
+            "reads": _reads(dialog, step.turn),
         }
-        lines.append(
-            {
-                "turn": turn.name,
-                "shows": [fill(kind, known, where) for kind in turn.show],
-                "say": fill(turn.words(position or 1, n), known, where),
-                "reads": reads[turn.read] if turn.read else "",
-            }
-        )
-    return lines
+        for step, question in zip(steps, session.outline(), strict=True)
+    ]
+
+
+def _reads(dialog: Dialog, turn: Turn) -> str:
+    if turn.read == "scores":
+        return ", ".join(factor.key for factor in dialog.factors_read_by(turn))
+    return turn.read or ""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A question as it was put, and the reply."""
+
+    question: Question
+    reply: Reply
+    recalled: bool
+    """Whether the reply came from the ledger."""
+    key: str
+    """What the ledger knows it by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A session after it was played: the conversation, and what was read from it."""
+
+    session: Session
+    exchanges: tuple[Exchange, ...]
+    done: Done
+
+    @property
+    def reading(self) -> Reading:
+        """The scores read, and what could not be read."""
+        return self.done.reading
+
+    @property
+    def repairs(self) -> int:
+        """How many repair turns it took."""
+        return sum(1 for exchange in self.exchanges if exchange.question.repair)

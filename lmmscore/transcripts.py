@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from lmmscore.errors import FileProblem
 from lmmscore.templates import ordinal
-from lmmscore.yamlfile import read_text
+from lmmscore.yaml_files import read_text
 
 _USER = r"prompt|user|human|question|me|you"
 _JUDGE = r"chatgpt|gpt[\w. -]*|assistant|ai|bot|claude[\w. -]*|gemini[\w. -]*|model|judge|response|answer|reply"

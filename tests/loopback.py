@@ -50,6 +50,8 @@ class Server:
     lose_state_after: int | None = None
     keeps: bool = True
     """Whether a `previous_response_id` means anything to it."""
+    names_state: bool = True
+    """Whether its answers name the response they continue."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Fields that every chat completion carries besides its own."""
     answer_headers: dict[str, str] = field(default_factory=dict)
@@ -122,19 +124,28 @@ def error(message: str, **fields: Any) -> dict[str, Any]:
 @contextlib.contextmanager
 def serving(server: Server, tls: ssl.SSLContext | None = None) -> Iterator[Server]:
     """Serve on a free port of loopback while the block runs."""
+    app = web.Application(client_max_size=1 << 30)
+    app[SERVER] = server
+    app.router.add_route("*", "/{path:.*}", _handle)
+    with serving_app(app, tls) as url:
+        server.url = f"{url}/v1"
+        yield server
+
+
+@contextlib.contextmanager
+def serving_app(app: web.Application, tls: ssl.SSLContext | None = None) -> Iterator[str]:
+    """Serve an application on a free port of loopback; yield its address."""
     started = threading.Event()
     stop: list[Callable[[], None]] = []
+    urls: list[str] = []
 
     async def main() -> None:
-        app = web.Application(client_max_size=1 << 30)
-        app[SERVER] = server
-        app.router.add_route("*", "/{path:.*}", _handle)
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0, backlog=1024, ssl_context=tls)
         await site.start()
         port = site._server.sockets[0].getsockname()[1]  # type: ignore[union-attr]
-        server.url = f"{'https' if tls else 'http'}://127.0.0.1:{port}/v1"
+        urls.append(f"{'https' if tls else 'http'}://127.0.0.1:{port}")
         loop, over = asyncio.get_running_loop(), asyncio.Event()
         stop.append(lambda: loop.call_soon_threadsafe(over.set))
         started.set()
@@ -145,10 +156,16 @@ def serving(server: Server, tls: ssl.SSLContext | None = None) -> Iterator[Serve
     thread.start()
     assert started.wait(10)
     try:
-        yield server
+        yield urls[0]
     finally:
         stop[0]()
         thread.join(10)
+
+
+async def until_hung_up(request: web.Request) -> None:
+    """Answer nothing until the client has had enough."""
+    while request.transport is not None and not request.transport.is_closing():
+        await asyncio.sleep(0.01)
 
 
 async def _handle(request: web.Request) -> web.StreamResponse:
@@ -275,10 +292,11 @@ def _responses(server: Server, body: dict[str, Any]) -> Any:
     server.states[name] = [*messages, spoken]
     if server.lose_state_after is not None and len(server.states) == server.lose_state_after:
         server.states.clear()
+    named = {"previous_response_id": state} if server.names_state else {}
     return {
         "id": name,
         "object": "response",
-        "previous_response_id": state,
+        **named,
         "status": "completed",
         "model": "tiny-2025-01-01",
         "output": [

@@ -18,8 +18,8 @@ from pydantic import BaseModel, JsonValue
 
 from lmmscore.benchmark import BenchmarkFile, InlineItem
 from lmmscore.cli import COMMANDS, lmmscore
-from lmmscore.dialogs import SLOT_NAMES, Dialog, Suite
-from lmmscore.judges.judge_files import JudgesFile
+from lmmscore.dialog import SLOT_NAMES, Dialog, Suite
+from lmmscore.judges.config import judges_file
 
 DOCS = Path(__file__).parents[1]
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -43,7 +43,7 @@ def schemas() -> dict[str, dict[str, Any]]:
         "benchmark": _schema(_with_items(), "benchmark.yaml of lmmscore"),
         "dialog": _schema(Dialog.model_json_schema(), "A dialog of lmmscore"),
         "suite": _schema(Suite.model_json_schema(), "A suite of dialogs of lmmscore"),
-        "judges": _schema(JudgesFile.model_json_schema(), "judges.yaml of lmmscore"),
+        "judges": _schema(judges_file().model_json_schema(), "judges.yaml of lmmscore"),
     }
 
 
@@ -85,7 +85,7 @@ def reference() -> str:
         ("An item in benchmark.yaml", InlineItem),
         ("A dialog", Dialog),
         ("A suite", Suite),
-        ("judges.yaml", JudgesFile),
+        ("judges.yaml", judges_file()),
     ):
         text += _section(title, model, 2, set())
     text.append(

@@ -20,7 +20,7 @@ CELLS: list[tuple[str, str]] = [
     ),
     (
         "code",
-        "import lmmscore\nfrom lmmscore.bundled import bundled\n\n"
+        "import lmmscore\nfrom lmmscore.resources import bundled\n\n"
         "demo = bundled('media') / 'demo'\n"
         "run = lmmscore.run(demo, judge='pixels', tasks=['color_change'], out='results/tour')\nrun",
     ),
@@ -31,7 +31,7 @@ CELLS: list[tuple[str, str]] = [
     ("code", "run.scores().head()"),
     (
         "markdown",
-        "A leaderboard takes the options of the command. What cannot be told apart shares a letter.",
+        "A leaderboard takes the options of the command. Methods without a significant difference share a letter.",
     ),
     ("code", "run.leaderboard(factor='qua', resamples=2000)"),
     ("markdown", "The same call again asks nothing: every answer is on record."),
@@ -42,13 +42,13 @@ CELLS: list[tuple[str, str]] = [
     ),
     (
         "markdown",
-        "Agreement needs ratings. There are none by people here, so this cell takes the order *by construction* of "
-        "the drawn methods in their place, as one rater called `construction`. With people it would be "
+        "Agreement needs ratings. There are no human ratings here, so this cell takes the order *by construction* of "
+        "the drawn methods instead, as one rater called `construction`. With human ratings it would be "
         "`read_ratings(['ratings.csv'])`.",
     ),
     (
         "code",
-        "import pandas as pd\nfrom lmmscore.yamlfile import load_yaml\n\n"
+        "import pandas as pd\nfrom lmmscore.yaml_files import load_yaml\n\n"
         "order = load_yaml(demo / 'constructed.yaml')['order']\n"
         "items = run.scores()['item'].unique()\n"
         "ratings = pd.DataFrame(\n"

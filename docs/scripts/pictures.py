@@ -77,7 +77,7 @@ class Drawing:
 
 
 def intervals() -> Drawing:
-    """Two methods whose intervals overlap, and that are told apart all the same, item by item."""
+    """Two methods whose intervals overlap, and that differ all the same, item by item."""
     d = Drawing(660, 250, "Means with overlapping intervals, and the same scores paired by item")
     for x, name, low, mean, high in ((90, "A", 6.9, 7.6, 8.3), (170, "B", 6.5, 7.2, 7.9)):
         y = [220 - (value - 6) * 70 for value in (low, mean, high)]
@@ -96,8 +96,8 @@ def intervals() -> Drawing:
 
 
 def position() -> Drawing:
-    """Scores that sink with the place at which an edit is shown."""
-    d = Drawing(660, 250, "A judge whose scores sink with the place")
+    """Scores that fall with the position at which an edit is shown."""
+    d = Drawing(660, 250, "A judge whose scores fall with the position")
     d.line(60, 215, 620, 215)
     for place in range(1, 9):
         x = 60 + place * 62
@@ -107,7 +107,7 @@ def position() -> Drawing:
     d.line(100, 78, 580, 150, ORANGE, 3)
     d.text(440, 100, "the fitted position effect", ORANGE)
     d.text(60, 30, "overall")
-    d.text(620, 235, "place", GREY, 12, "end")
+    d.text(620, 235, "position", GREY, 12, "end")
     return d
 
 
@@ -161,7 +161,7 @@ def levels() -> Drawing:
         for dx, dy in offsets:
             d.dot(330 + (x - 60) * 1.2 + dx, y + dy, BLUE, 4)
     d.text(490, 30, "level of items: 18 edits", anchor="middle")
-    d.text(40, 250, "people →", GREY, 12)
+    d.text(40, 250, "raters →", GREY, 12)
     d.text(40, 60, "judge ↑", GREY, 12)
     return d
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import lmmscore
 from lmmscore.api import Hooks
-from lmmscore.bundled import bundled
-from lmmscore.runner import Listeners
+from lmmscore.execution.base import Listeners
+from lmmscore.resources import bundled
 from lmmscore.session import Exchange
 
 TARGET = Path(__file__).parents[1] / "examples" / "transcript.md"
@@ -32,8 +32,12 @@ def text() -> str:
         "",
     ]
     for exchange in heard:
-        shown = [f"![]({ITEM}_{_name(kind, path)})" for kind, path in exchange.images]
-        lines += ["## Prompt:", "", *shown, *([""] if shown else []), exchange.question, ""]
+        question = exchange.question
+        shown = [
+            f"![]({ITEM}_{_name(kind, path)})"
+            for kind, path in ((s.kind, s.path) for s in question.images)
+        ]
+        lines += ["## Prompt:", "", *shown, *([""] if shown else []), question.text, ""]
         lines += ["## Judge:", "", exchange.reply.text, ""]
     return "\n".join(lines)
 

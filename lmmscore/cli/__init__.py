@@ -30,6 +30,8 @@ COMMANDS = {
     "dialogs": "List, show, check and import protocols.",
     "judge": "Try out a judge before relying on it.",
     "published": "Check published leaderboards for contradictions.",
+    "ledger": "Look into ledgers, unite them, take a part out, check and export.",
+    "publish": "Write a run as an archive that others can check.",
     "doctor": "Print the versions that matter for a bug report.",
 }
 """Every command with its one-line help. Each lives in the module of its name beside this file."""

@@ -15,7 +15,7 @@ from lmmscore.cli.options import FilePath, Finite, filled, ratings_scale
 if TYPE_CHECKING:
     from lmmscore.agreement import Agreement
     from lmmscore.cli.inputs import Source
-    from lmmscore.dialogs import Dialog
+    from lmmscore.dialog import Dialog
 
 
 SECTIONS = ("further", "tasks", "powered")
@@ -133,7 +133,7 @@ def _runs(texts: Sequence[str]) -> list[Source]:
 def _files(specs: Sequence[str], options: dict[str, Any]) -> list[Source]:
     """Read other tools' score files, each under a name of its own."""
     from lmmscore.cli.inputs import Source
-    from lmmscore.dialogs import load_dialog
+    from lmmscore.dialog import load_dialog
     from lmmscore.scorefiles import Layout, judge_name, read_score_file
 
     dialog = load_dialog(options["dialog"]) if options["dialog"] else None
@@ -163,7 +163,7 @@ def _with_scales(source: Source, dialog: Dialog | None) -> Source:
     from dataclasses import replace
 
     from lmmscore.records import OVERALL
-    from lmmscore.runs import factor_table
+    from lmmscore.run_folder import factor_table
 
     if dialog is not None:
         return replace(source, settings={"factors": factor_table(dialog.factors)})
@@ -177,8 +177,8 @@ def _with_scales(source: Source, dialog: Dialog | None) -> Source:
 
 
 def _bundled_dialogs() -> list[Dialog]:
-    from lmmscore.bundled import bundled
-    from lmmscore.dialogs import Dialog, load
+    from lmmscore.dialog import Dialog, load
+    from lmmscore.resources import bundled
 
     loaded = [load(str(path)) for path in sorted(bundled("dialogs").glob("*.yaml"))]
     return [dialog for dialog in loaded if isinstance(dialog, Dialog)]

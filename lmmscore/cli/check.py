@@ -5,51 +5,62 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from lmmscore.cli.options import FilePath, json_flag
+from lmmscore.cli.options import ROOT_OPTION, FilePath, json_flag
+
+if TYPE_CHECKING:
+    from lmmscore.benchmark import Benchmark, Problem
 
 
 @click.command("check")
 @click.argument("benchmark", type=FilePath(path_type=Path))
+@click.option("--root", **ROOT_OPTION)
 @json_flag
-def command(benchmark: Path, as_json: bool) -> None:
+def command(benchmark: Path, root: Path | None, as_json: bool) -> None:
     """List every problem of a benchmark, each with its place and remedy.
 
-    Exits with 1 when there is any. A method that lacks an edit is no problem: it is recorded as missing.
+    Exits with 1 when there is a problem; warnings alone leave it at 0. A method that lacks some
+    edits is no problem: they are recorded as missing.
     """
     from lmmscore.benchmark import read_benchmark
-    from lmmscore.inspection import inspect
+    from lmmscore.check import check_benchmark
     from lmmscore.report.lines import counting
 
-    loaded = read_benchmark(benchmark)
+    loaded = read_benchmark(benchmark, root)
     with counting("checking items", len(loaded.items)) as step:
-        problems = inspect(loaded, on_item=step)
+        found = check_benchmark(loaded, on_item=step)
     if as_json:
-        rows = [
-            {"place": p.place, "kind": p.kind, "says": p.says, "fatal": p.fatal} for p in problems
-        ]
-        click.echo(
-            json.dumps({"benchmark": loaded.name, "problems": rows}, ensure_ascii=False, indent=2)
-        )
+        rows = []
+        for each in found:
+            row = {"place": each.place, "kind": each.kind, "says": each.says}
+            rows.append({**row, "level": each.level, "fatal": each.fatal})
+        body = {"benchmark": loaded.name, "problems": rows}
+        click.echo(json.dumps(body, ensure_ascii=False, indent=2))
     else:
-        for problem in problems:
-            click.echo(f"{'problem' if problem.fatal else 'warning'}: {problem}")
-    lacking = sum(method not in item.edits for item in loaded.items for method in loaded.methods)
-    tasks, methods = len(loaded.tasks), len(loaded.methods)
-    click.echo(
-        f"{loaded.name}: {len(loaded.items)} items in {tasks} task {'category' if tasks == 1 else 'categories'}, "
-        f"{methods} methods, {lacking} edits missing; {_count(problems)}",
-        err=True,
-    )
-    if problems:
+        for each in found:
+            click.echo(f"{'warning' if each.level == 'warning' else 'problem'}: {each}")
+    click.echo(_summary(loaded, found), err=True)
+    if any(each.level != "warning" for each in found):
         raise click.exceptions.Exit(1)
 
 
-def _count(problems: Sequence[object]) -> str:
-    return (
-        "no problems"
-        if not problems
-        else f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
-    )
+def _summary(benchmark: Benchmark, found: Sequence[Problem]) -> str:
+    from lmmscore.importers.pictures.base import counted
+
+    lacking = 0
+    for item in benchmark.items:
+        lacking += sum(method not in item.edits for method in benchmark.methods)
+    items = counted(len(benchmark.items), "item")
+    tasks = counted(len(benchmark.tasks), "task category", "task categories")
+    methods = counted(len(benchmark.methods), "method")
+    edits = counted(lacking, "edit")
+
+    warnings = sum(each.level == "warning" for each in found)
+    problems = len(found) - warnings
+    verdict = counted(problems, "problem") if problems else "no problems"
+    if warnings:
+        verdict += f", {counted(warnings, 'warning')}"
+    return f"{benchmark.name}: {items} in {tasks}, {methods}, {edits} missing; {verdict}"

@@ -37,17 +37,17 @@ def command(out: Path, copy: Path | None) -> None:
     if copy is not None:
         _copy(copy)
         return
-    from lmmscore.api import Request
     from lmmscore.benchmark import load_benchmark
-    from lmmscore.bundled import bundled
+    from lmmscore.check import check_benchmark
     from lmmscore.cli.playing import play
     from lmmscore.cli.terminal import print_board
-    from lmmscore.inspection import inspect
     from lmmscore.report.files import write_leaderboards
+    from lmmscore.request import Request
+    from lmmscore.resources import bundled
 
     folder = bundled("media") / "demo"
     benchmark = load_benchmark(folder)
-    problems = inspect(benchmark)
+    problems = check_benchmark(benchmark)
     for problem in problems:
         click.echo(f"problem: {problem}", err=True)
     items, tasks, methods = len(benchmark.items), len(benchmark.tasks), len(benchmark.methods)
@@ -66,8 +66,8 @@ def _copy(to: Path) -> None:
     """Copy the benchmark as a newcomer would have it: pictures and a table, no benchmark.yaml yet."""
     import shutil
 
-    from lmmscore.bundled import bundled
     from lmmscore.errors import FileProblem
+    from lmmscore.resources import bundled
 
     try:
         shutil.copytree(bundled("media") / "demo", to, ignore=shutil.ignore_patterns("*.yaml"))
@@ -83,7 +83,7 @@ def _print_match(board: Leaderboard, constructed: Path) -> None:
     """Say how well each ranking matches the order the methods were built to have."""
     from scipy.stats import spearmanr
 
-    from lmmscore.yamlfile import load_yaml
+    from lmmscore.yaml_files import load_yaml
 
     order: list[str] = load_yaml(constructed)["order"]
     click.echo("\nAgainst the order known by construction (" + " > ".join(order) + "):")

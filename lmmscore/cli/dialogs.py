@@ -12,7 +12,7 @@ import click
 from lmmscore.cli.options import FilePath, filled, json_flag, pairs
 
 if TYPE_CHECKING:
-    from lmmscore.dialogs import Dialog, Suite
+    from lmmscore.dialog import Dialog, Suite
 
 
 @click.group("dialogs", invoke_without_command=True)
@@ -30,7 +30,7 @@ def command(ctx: click.Context, n: int, as_json: bool) -> None:
     """List the protocols at hand, or show, check and import them."""
     if ctx.invoked_subcommand is not None:
         return
-    from lmmscore.dialogs import dialog_names, load
+    from lmmscore.dialog import dialog_names, load
 
     rows = [_row(load(name), n) for name in dialog_names()]
     if as_json:
@@ -42,7 +42,7 @@ def command(ctx: click.Context, n: int, as_json: bool) -> None:
 
 
 def _row(loaded: Dialog | Suite, n: int) -> dict[str, Any]:
-    from lmmscore.dialogs import Dialog, load_dialog
+    from lmmscore.dialog import Dialog, load_dialog
 
     members = (
         [loaded]
@@ -91,7 +91,7 @@ def show(
     name: str, n: int, settings: tuple[str, ...], task: str, instruction: str, as_json: bool
 ) -> None:
     """Print the whole dialogue as it would be played."""
-    from lmmscore.dialogs import load_members
+    from lmmscore.dialog import load_members
     from lmmscore.report.dialogs import print_script
     from lmmscore.session import script
 
@@ -122,7 +122,7 @@ def show(
 @click.argument("names", nargs=-1)
 def check(names: tuple[str, ...]) -> None:
     """Check dialogs, given by name or file; all at hand if none is given."""
-    from lmmscore.dialogs import dialog_names, load_members
+    from lmmscore.dialog import dialog_names, load_members
     from lmmscore.errors import LmmscoreError
 
     wrong = 0
@@ -166,7 +166,7 @@ def import_(
     What the document does not say is left as a marked question in the YAML, and asked for here by name.
     """
     from lmmscore.errors import FileProblem
-    from lmmscore.importing import can_be_set, import_document
+    from lmmscore.importers.dialogs.document import can_be_set, import_document
 
     draft = import_document(file, name or file.stem, pairs(answers, "--set"))
     target = out or Path("dialogs") / f"{draft.data['dialog']}.yaml"

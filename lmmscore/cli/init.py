@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lmmscore.cli.options import FilePath, filled
+from lmmscore.importers.pictures.base import layout_names
 
 if TYPE_CHECKING:
-    from lmmscore.layouts import Choices, Found
-    from lmmscore.layouts.writing import Written
-
-LAYOUT_NAMES = ("folders", "suffixes", "editeval", "vibe", "gedit", "imgedit", "dataset")
-"""Kept here so that `--help` need not import the layouts; a test holds the two together."""
+    from lmmscore.importers.pictures.base import Choices, Found
+    from lmmscore.importers.pictures.writer import Written
 
 _COLUMNS = ("id", "task", "instruction", "source", "reference", "marked", "method")
 
@@ -38,7 +36,7 @@ def _column_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("folder", type=FilePath(path_type=Path))
 @click.option(
     "--layout",
-    type=click.Choice(LAYOUT_NAMES),
+    type=click.Choice(layout_names()),
     help="How the folder is laid out; recognised if not said.",
 )
 @click.option(
@@ -54,7 +52,8 @@ def _column_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--instructions",
     type=FilePath(path_type=Path),
-    help="Table with id, instruction and perhaps task: .csv, .xlsx, .jsonl, .json, .parquet or a saved data set.",
+    help="Table with id, instruction and perhaps task: .csv, .xlsx, .jsonl, .json, .parquet or "
+    "a saved data set.",
 )
 @click.option(
     "--instruction", metavar="TEXT", help="The instruction of every item that has none of its own."
@@ -84,42 +83,46 @@ def command(
     out: Path | None,
     name: str | None,
     force: bool,
-    instruction: str | None,
     **given: Any,
 ) -> None:
-    """Look at a FOLDER of images, say what it is taken for and why, and write its benchmark.yaml.
+    """Recognise how a FOLDER of images is laid out, say why, and write its benchmark.yaml.
 
-    Prints the path of the file. Nothing is overwritten without --force, and no picture is touched. Instructions
-    that are nowhere to be found are left empty, to be filled in: `lmmscore check` names each of them.
+    Prints the path of the file. Nothing is overwritten without --force, and no picture is touched.
+    Instructions that cannot be found are left empty, to be filled in: `lmmscore check` names each.
     """
-    from lmmscore.layouts import choose, read, scan
-    from lmmscore.layouts.writing import write_benchmark
+    from lmmscore.importers.pictures.base import choose
+    from lmmscore.importers.pictures.folder_tree import scan
+    from lmmscore.importers.pictures.instructions import read
+    from lmmscore.importers.pictures.writer import write_benchmark
 
     out = _target(folder if folder.is_dir() else folder.parent, out).absolute()
-    # Pictures that an earlier init took out of a data set are no reason to take it for a folder of pictures.
-    tree = scan(folder, without=_pictures(out))
-    name = (
-        name
-        or (folder.resolve().stem if folder.is_file() else folder.resolve().name)
-        or "benchmark"
-    )
     _refuse_to_overwrite(out, force)
+    # Pictures that an earlier init took out of a data set do not make it a folder of pictures.
+    tree = scan(folder, without=_pictures(out))
     choices = _choices(given, out)
     chosen, guess = choose(tree, choices, layout)
     click.echo(f"recognised the layout {chosen.name}: {guess.why}", err=True)
-    found = read(tree, choices, chosen, instruction)
+
+    found = read(tree, choices, chosen)
     for note in found.notes:
         click.echo(f"note: {note}", err=True)
     header = [f"Written by `lmmscore init`; layout {chosen.name}: {guess.why}", *_advice(found)]
-    written = write_benchmark(found, out, name, header, force)
+    written = write_benchmark(found, out, name or _default_name(folder), header, force)
     _say_next(found, written)
     click.echo(str(written.benchmark))
+
+
+def _default_name(folder: Path) -> str:
+    real = folder.resolve()
+    return (real.stem if folder.is_file() else real.name) or "benchmark"
 
 
 def _target(root: Path, out: Path | None) -> Path:
     if out is None:
         return root / "benchmark.yaml"
-    return out / "benchmark.yaml" if out.is_dir() or out.suffix not in {".yaml", ".yml"} else out
+    if out.is_dir() or out.suffix not in {".yaml", ".yml"}:
+        return out / "benchmark.yaml"
+    return out
 
 
 def _pictures(out: Path) -> Path:
@@ -135,15 +138,18 @@ def _refuse_to_overwrite(out: Path, force: bool) -> None:
 
 
 def _choices(given: dict[str, Any], out: Path) -> Choices:
-    from lmmscore.layouts import Choices
+    from lmmscore.importers.pictures.base import Choices
+    from lmmscore.importers.pictures.writer import items_file_of
 
     columns = {what: given[f"{what}_column"] for what in _COLUMNS if given[f"{what}_column"]}
     return Choices(
         source=given["source"].rstrip("/\\") if given["source"] else None,
         task=given["task"],
+        instruction=given["instruction"],
         language=given["language"],
         split=given["split"],
         instructions=given["instructions"],
+        earlier_items=items_file_of(out),
         columns=columns,
         edit_columns=given["edit_columns"],
         pictures=_pictures(out),
@@ -167,38 +173,45 @@ def _progress() -> Callable[[str, int, int], None]:
 
 
 def _advice(found: Found) -> list[str]:
+    lines = []
     missing = sum(not item.instruction for item in found.items)
-    lines = (
-        [f"Instructions still to be filled in: {missing} of {len(found.items)}."] if missing else []
-    )
+    if missing:
+        lines.append(f"Instructions still to be filled in: {missing} of {len(found.items)}.")
     if found.templates and found.methods:
         lines.append("Without the list of methods they are found from the files.")
     return lines
 
 
 def _say_next(found: Found, written: Written) -> None:
-    from lmmscore.layouts.base import counted
+    from lmmscore.importers.pictures.base import IMAGE_ROLES, counted
 
+    items = counted(len(found.items), "item")
     tasks = counted(len({item.task for item in found.items}), "task category", "task categories")
+    methods = counted(len(found.methods), "method")
     edits = sum(len(item.edits) for item in found.items)
     lacking = len(found.items) * len(found.methods) - edits
-    items, methods = counted(len(found.items), "item"), counted(len(found.methods), "method")
-    kinds = [
-        kind
-        for kind in ("source", "reference", "marked")
-        if any(kind in i.images for i in found.items)
-    ]
-    beside = f"; beside the edits: {', '.join(kinds) or 'no other pictures'}"
+    kinds = [kind for kind in IMAGE_ROLES if any(kind in item.images for item in found.items)]
+    beside = ", ".join(kinds) or "no other pictures"
     click.echo(
-        f"{items} in {tasks}, {methods}, {counted(edits, 'edit')}, {lacking} missing{beside}",
+        f"{items} in {tasks}, {methods}, {counted(edits, 'edit')}, {lacking} missing; "
+        f"beside the edits: {beside}",
         err=True,
     )
+
     empty = sum(not item.instruction for item in found.items)
     if empty:
         where = written.items or written.benchmark
         click.echo(
-            f"{counted(empty, 'instruction')} could not be found: fill in {where}, or type the command again with "
-            "--force and --instructions FILE or --instruction TEXT",
+            f"{counted(empty, 'instruction')} could not be found: fill in {where}, or type the "
+            "command again with --force and --instructions FILE or --instruction TEXT",
             err=True,
         )
-    click.echo(f"next: lmmscore check {shlex.quote(str(written.benchmark))}", err=True)
+    following = f"lmmscore check {shlex.quote(str(written.benchmark))}"
+    if written.outside_root is not None:
+        following += f" --root {shlex.quote(str(written.outside_root))}"
+        click.echo(
+            "the pictures are outside the folder of benchmark.yaml: check, plan and run read them "
+            "only with the --root below",
+            err=True,
+        )
+    click.echo(f"next: {following}", err=True)

@@ -15,7 +15,7 @@ from lmmscore.errors import LmmscoreError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lmmscore.runs import Run
+    from lmmscore.run_folder import Run
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Source:
 
 def open_source(text: str) -> Source:
     """Open a run folder, or a scores.csv by itself; its run.yaml counts if it stands beside it."""
-    from lmmscore.runs import open_run
+    from lmmscore.run_folder import open_run
     from lmmscore.scores import read_scores
 
     if not text:

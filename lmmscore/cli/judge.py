@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +11,8 @@ import click
 from lmmscore.cli.options import json_flag, judge_options, take_judge_options
 
 if TYPE_CHECKING:
-    from lmmscore.judges.checkup import Finding
-    from lmmscore.judges.judge_files import NamedJudge
+    from lmmscore.judges.config import JudgeOptions, NamedJudge
+    from lmmscore.judges.probe import Finding
 
 
 @click.group("judge")
@@ -28,22 +27,27 @@ def command() -> None:
 def check(judge: str, as_json: bool, **given: Any) -> None:
     """Ask JUDGE a few short questions about two plain pictures, and say what works.
 
-    JUDGE is openai/MODEL[@BASE_URL] or a name from judges.yaml. It costs about a cent at most. Each question is
-    sent twice at most and waits 60 s for its answer, unless --timeout says otherwise. Exits with 1 when the judge
-    cannot see pictures or cannot remember what was said: it would be of no use.
+    JUDGE is openai/MODEL[@BASE_URL,…] or a name from judges.yaml; each of several servers is asked.
+    It costs about a cent at most. Each question is sent twice at most and waits 60 s for its answer,
+    unless --timeout says otherwise. Exits with 1 when the judge cannot see pictures or cannot
+    remember what was said: it would be of no use.
     """
     named = _find(judge, take_judge_options(given))
-    name = judge_name(named)
-    click.echo(f"{name}, each question at most {_patience(named)}", err=True)
+    name = named.address.name
     told = _Told(aloud=not as_json)
     try:
-        _look(named, told)
+        for endpoint in named.address.endpoints:
+            where = endpoint.masked_url
+            click.echo(f"{name} at {where}, each question at most {_patience(named)}", err=True)
+            told.server = where
+            _look(f"{named.address.model}@{endpoint.url.geturl()}", named.options, told)
     finally:
         if as_json and told.findings:
-            click.echo(
-                json.dumps({"judge": name, "findings": told.rows()}, ensure_ascii=False, indent=2)
-            )
-    lacking = [finding.what for finding in told.findings if finding.needed and not finding.works]
+            found = {"judge": name, "findings": told.rows()}
+            click.echo(json.dumps(found, ensure_ascii=False, indent=2))
+    for line in told.differences():
+        click.echo(f"warning: {line}", err=True)
+    lacking = told.lacking(several=len(named.address.endpoints) > 1)
     if lacking:
         click.echo(f"{name}: not fit to judge images: {', '.join(lacking)} failed", err=True)
         raise click.exceptions.Exit(1)
@@ -53,7 +57,9 @@ class _Told:
     """Prints findings as they come, and on the side what is being asked and how long it takes."""
 
     def __init__(self, *, aloud: bool) -> None:
-        self.findings: list[Finding] = []
+        self.server = ""
+        self.findings: list[tuple[str, Finding]] = []
+        """Each with the server it is about."""
         self._aloud = aloud
         self._began_s = 0.0
 
@@ -65,34 +71,54 @@ class _Told:
         click.echo(f" {time.monotonic() - self._began_s:.1f} s", err=True)
 
     def found(self, finding: Finding) -> None:
-        self.findings.append(finding)
+        self.findings.append((self.server, finding))
         if self._aloud:
             mark = {True: "yes", False: "NO", None: "?"}[finding.works]
             click.echo(f"{finding.what:<18} {mark:<4} {finding.detail}")
 
+    def lacking(self, *, several: bool) -> list[str]:
+        """What a judge needs and did not show, and where if there are several servers."""
+        failed = [(at, one) for at, one in self.findings if one.needed and not one.works]
+        return [f"{one.what} at {at}" if several else one.what for at, one in failed]
+
+    def differences(self) -> list[str]:
+        """What servers that should be alike do not have in common."""
+        by_finding: dict[str, dict[str, list[str]]] = {}
+        for server, finding in self.findings:
+            shown = {True: "yes", False: "no", None: "unknown"}[finding.works]
+            if finding.what in {"model", "fingerprint"}:
+                shown = finding.detail
+            by_finding.setdefault(finding.what, {}).setdefault(shown, []).append(server)
+        lines = []
+        for what, answers in by_finding.items():
+            if len(answers) > 1:
+                listed = [f"{shown} ({', '.join(where)})" for shown, where in answers.items()]
+                lines.append(f"servers differ in {what}: {'; '.join(listed)}")
+        return lines
+
     def rows(self) -> list[dict[str, Any]]:
         """The findings for programs."""
         return [
-            {"what": one.what, "works": one.works, "detail": one.detail, "needed": one.needed}
-            for one in self.findings
+            {
+                "server": server,
+                "what": one.what,
+                "works": one.works,
+                "detail": one.detail,
+                "needed": one.needed,
+            }
+            for server, one in self.findings
         ]
-
-
-def judge_name(named: NamedJudge) -> str:
-    """Return the judge's identity, its server included, without anything secret in it."""
-    from lmmscore.judges.options import parse_address
-
-    return parse_address(named.spec, os.environ.get("OPENAI_BASE_URL", "")).name
 
 
 def _find(judge: str, given: dict[str, Any]) -> NamedJudge:
     from dataclasses import replace
 
     from lmmscore.errors import JudgeFileError
-    from lmmscore.judges.checkup import hurried
-    from lmmscore.judges.judge_files import find_judge
+    from lmmscore.judges.config import find_judge
+    from lmmscore.judges.probe import hurried
+    from lmmscore.judges.registry import kind_of
 
-    if judge == "pixels" or judge.startswith("replay:"):
+    if kind_of(judge).answers_here:
         raise JudgeFileError(f"{judge} answers from this machine; there is nothing to check")
     named = find_judge(judge, **given)
     return replace(named, options=hurried(named.options, given.get("timeout_s")))
@@ -103,18 +129,15 @@ def _patience(named: NamedJudge) -> str:
     return f"{attempts} × {timeout_s:g} s (--timeout for longer)"
 
 
-def _look(named: NamedJudge, told: _Told) -> None:
+def _look(spec: str, options: JudgeOptions, told: _Told) -> None:
     import asyncio
     import logging
     import random
 
-    from lmmscore.judges.checkup import check_up
-    from lmmscore.judges.openai_api import make
+    from lmmscore.judges.openai import make
+    from lmmscore.judges.probe import check_up
 
-    # Without a handler, Python would write what is logged into the middle of the progress; the findings say it too.
+    # Without a handler, Python would write what is logged into the middle of the progress; the
+    # findings say it too.
     logging.getLogger("lmmscore").addHandler(logging.NullHandler())
-    asyncio.run(
-        check_up(
-            lambda options: make(named.spec, options=options), named.options, random.Random(), told
-        )
-    )
+    asyncio.run(check_up(lambda given: make(spec, options=given), options, random.Random(), told))

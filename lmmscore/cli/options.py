@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 from click.core import ParameterSource
+
+from lmmscore.judges.config import Declared, declared
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -45,6 +47,26 @@ def filled(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
     return value
 
 
+ROOT_OPTION: dict[str, Any] = {
+    "type": FilePath(path_type=Path),
+    "metavar": "FOLDER",
+    "help": "The folder the pictures are in, in place of `root:` in the file; needed where that "
+    "leads outside the file's own folder.",
+}
+
+
+def _shard(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    """Read `3/16`."""
+    if value is None:
+        return None
+    number, slash, count = value.partition("/")
+    if not (slash and number.isdecimal() and count.isdecimal()):
+        raise click.BadParameter("write the shard and their number, as 3/16.", ctx, param)
+    if not 1 <= int(number) <= int(count):
+        raise click.BadParameter(f"shards are numbered from 1 to {int(count)}.", ctx, param)
+    return int(number), int(count)
+
+
 def plan_options(command: Command) -> Command:
     """Add what `run` and `plan` have in common: what is judged, with which dialog, by which judge."""
     for option in reversed(_PLAN_OPTIONS):
@@ -57,41 +79,54 @@ _PLAN_OPTIONS = [
     click.option(
         "--dialog",
         "-d",
-        default="lmm-score",
-        show_default=True,
-        help="Dialog or suite: a name or a file.",
+        help="Dialog or suite: a name or a file  [default: lmm-score]",
     ),
     click.option(
         "--judge",
         "-j",
         default="pixels",
         show_default=True,
-        help="pixels, openai/MODEL[@URL], replay:PATH or a name from judges.yaml.",
+        help="pixels, openai/MODEL[@URL,…], replay:PATH or a name from judges.yaml.",
     ),
     click.option(
         "--order",
         type=click.Choice(["given", "shuffled", "balanced"]),
-        default="shuffled",
-        show_default=True,
-        help="Order in which the edits are shown.",
+        help="Order in which the edits are shown  [default: shuffled]",
     ),
     click.option(
         "--repeats",
         type=click.IntRange(1),
-        default=1,
-        show_default=True,
-        help="How often each item is judged.",
+        help="How often each item is judged  [default: 1]",
     ),
-    click.option("--seed", type=int, default=0, show_default=True, help="Seed of the orders."),
+    click.option("--seed", type=int, help="Seed of the orders  [default: 0]"),
     click.option(
         "--task", "tasks", multiple=True, help="Only this task category; may be repeated."
     ),
     click.option("--item", "items", multiple=True, help="Only this item; may be repeated."),
+    click.option("--root", **ROOT_OPTION),
     click.option(
         "--method",
         "methods",
         multiple=True,
         help="Only this method; may be repeated. Their order is kept.",
+    ),
+    click.option(
+        "--limit",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Only N items, spread over the task categories: a pilot.",
+    ),
+    click.option(
+        "--shard",
+        metavar="K/N",
+        callback=_shard,
+        help="Only a stable Nth of the items, in a folder of its own: for arrays of jobs.",
+    ),
+    click.option(
+        "--beside",
+        multiple=True,
+        metavar="METHOD",
+        help="Judge --method among these, already scored in this folder; may be repeated.",
     ),
     click.option(
         "--setting",
@@ -104,63 +139,56 @@ _PLAN_OPTIONS = [
         "--max-side",
         "max_side_px",
         type=click.IntRange(16),
-        default=1024,
-        show_default=True,
-        help="Longest side of a picture as sent, in pixels.",
+        help="Longest side of a picture as sent, in pixels  [default: 1024]",
     ),
     click.option(
         "--image-format",
         type=click.Choice(["png", "jpeg", "webp"]),
-        default="png",
-        show_default=True,
-        help="How pictures are encoded; png and webp lose nothing.",
+        help="How pictures are encoded; png and webp lose nothing  [default: png]",
     ),
 ]
+
+
+_PREFIX = "judge_option_"
+"""Apart from a command's own: the judge has a seed, and so have the orders."""
 
 
 def judge_options(command: Command) -> Command:
-    """Add the parameters of a judge behind an API."""
-    for option in reversed(_JUDGE_OPTIONS):
-        command = option(command)
+    """Add the flags of the judge's options, as `JudgeOptions` declares them."""
+    for each in reversed(declared()):
+        if each.about.flag:
+            command = _flag(each)(command)
     return command
 
 
-_NUMBER, _POSITIVE = Finite(min=0), Finite(min=0, min_open=True)
+def _flag(option: Declared) -> Callable[[Command], Command]:
+    about = option.about
+    name = _PREFIX + option.name
+    if option.type is bool:
+        return click.option(about.flag, name, is_flag=True, help=about.help)
+    return click.option(about.flag, name, type=_type_of(option), help=about.help)
 
-_JUDGE_OPTIONS = [
-    click.option("--temperature", type=_NUMBER, help="Sampling temperature."),
-    click.option("--judge-seed", "seed_of_judge", type=int, help="Sampling seed of the judge."),
-    click.option("--max-tokens", type=click.IntRange(1), help="Longest reply, in tokens."),
-    click.option(
-        "--reasoning-effort", help="How long a reasoning model thinks, in the provider's words."
-    ),
-    click.option("--image-detail", help="low, high or auto, where the provider knows it."),
-    click.option(
-        "--api",
-        type=click.Choice(["chat", "responses"]),
-        help="Chat Completions (default) or Responses.",
-    ),
-    click.option("--rpm", type=_POSITIVE, help="At most so many requests a minute."),
-    click.option("--tpm", type=_POSITIVE, help="At most so many tokens a minute."),
-    click.option("--timeout", "timeout_s", type=_POSITIVE, help="Seconds to wait for one reply."),
-    click.option(
-        "--budget", "budget_usd", type=_NUMBER, help="Never spend more than so many US dollars."
-    ),
-    click.option(
-        "--structured", is_flag=True, help="Ask for output that follows the dialog's JSON schema."
-    ),
-]
 
-_JUDGE_NAMES = (
-    "temperature seed_of_judge max_tokens reasoning_effort image_detail api rpm tpm timeout_s budget_usd structured"
-).split()
+def _type_of(option: Declared) -> click.ParamType[Any]:
+    """Return the type of a flag: the plain type of the option, with its bounds."""
+    about = option.about
+    kinds = [kind for kind in get_args(option.type) if kind is not type(None)]
+    if kinds and all(isinstance(kind, str) for kind in kinds):
+        return click.Choice(kinds)
+    kind = kinds[0] if kinds else option.type
+    if kind is float:
+        least = about.at_least if about.above is None else about.above
+        return Finite(min=least, min_open=about.above is not None)
+    if kind is int:
+        return click.INT if about.at_least is None else click.IntRange(int(about.at_least))
+    return click.STRING
 
 
 def take_judge_options(given: dict[str, Any]) -> dict[str, Any]:
     """Remove the judge's options from a command's arguments and return those that were given."""
-    taken = {name: given.pop(name, None) for name in _JUDGE_NAMES}
-    taken["seed"] = taken.pop("seed_of_judge")
-    # Compared by identity: 0 equals False, and a temperature, a seed or a budget of 0 is a wish like any other.
+    names = [name for name in given if name.startswith(_PREFIX)]
+    taken = {name.removeprefix(_PREFIX): given.pop(name) for name in names}
+    # Compared by identity: 0 equals False, and a temperature, a seed or a budget of 0 is a wish.
     return {
         name: value for name, value in taken.items() if value is not None and value is not False
     }

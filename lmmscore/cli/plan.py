@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,42 +12,109 @@ import click
 from lmmscore.cli.options import json_flag, judge_options, pairs, plan_options, take_judge_options
 
 if TYPE_CHECKING:
-    from lmmscore.forecast import Forecast
-    from lmmscore.judges.options import Prices
+    from lmmscore.forecast import Forecast, Record
+    from lmmscore.judges.config import Prices
+    from lmmscore.ledger import Asker
+    from lmmscore.request import Prepared, Request
 
 
 @click.command("plan")
 @plan_options
 @judge_options
+@click.option("--batch", is_flag=True, help="Say what it would take by batches as well.")
 @json_flag
-def command(as_json: bool, **given: Any) -> None:
+def command(as_json: bool, batch: bool, **given: Any) -> None:
     """Say what a run would take: calls, images, bytes, tokens and price.
 
     Takes what `lmmscore run` takes, and asks no one. Repair turns and retries are not in it; replies are taken to be
     about 300 tokens a turn.
     """
-    from lmmscore.api import Request, plan_of
     from lmmscore.forecast import forecast
-    from lmmscore.judges.judge_files import find_judge
-    from lmmscore.judges.options import OpenAIOptions, parse_address
+    from lmmscore.judges.config import JudgeOptions, find_judge, parse_address
+    from lmmscore.judges.openai import parameters_of
+    from lmmscore.ledger import Asker
+    from lmmscore.request import Request, prepare
 
     judge_given = take_judge_options(given)
     given["settings"] = pairs(given["settings"], "--setting")
-    request = Request(**given)
-    plan = plan_of(request)
+    request = Request(**given, judge_options=judge_given)
     judge = str(given["judge"])
-    model, options = judge, OpenAIOptions()
+    model, options = judge, JudgeOptions()
     if not _is_local(judge):
         named = find_judge(judge, **judge_given)
-        model, options = parse_address(named.spec).model, named.options
-    made = forecast(plan, model, options, request.recipe)
+        address, options = parse_address(named.spec), named.options
+        model = address.model
+        asker = Asker.of(address.name, parameters_of(options))
+    else:
+        asker = _local_identity(judge, judge_given)
+    prepared = prepare(request, asker.judge)
+    with contextlib.ExitStack() as stack:
+        record = _record(stack, prepared, request, asker)
+        made = forecast(prepared.plan, model, options, request.recipe, record)
     figures = _figures(made, None if _is_local(judge) else options.prices)
+    why = list(_what_is_new(prepared, made))
     if as_json:
-        click.echo(json.dumps({"judge": model, **figures}, indent=2))
+        by_batch = _batch_figures(made, options.prices) if batch else {}
+        click.echo(json.dumps({"judge": model, **figures, **by_batch, "new": why}, indent=2))
         return
     for line in _lines(made, options.prices, local=_is_local(judge)):
         click.echo(line)
+    if batch:
+        for line in _batch_lines(made, None if _is_local(judge) else options.prices):
+            click.echo(line)
+    for line in why:
+        click.echo(f"{'new':<14} {line}")
     _warn_of_budget(figures, options.budget_usd)
+
+
+def _local_identity(judge: str, options: Mapping[str, Any]) -> Asker:
+    """Return under which name and parameters a judge that runs here is on record."""
+    from lmmscore.judges.registry import open_judge
+    from lmmscore.ledger import Asker
+
+    bench = open_judge(judge, options)
+    if bench.answers is not None:
+        bench.answers.close()
+    return Asker.of(bench.judge.name, bench.judge.parameters)
+
+
+def _record(
+    stack: contextlib.ExitStack, prepared: Prepared, request: Request, asker: Asker
+) -> Record | None:
+    """Return what is on record for this plan: in the folder's ledger, or in the one that was named."""
+    from lmmscore.forecast import Record
+    from lmmscore.ledger import Ledger
+
+    path = request.ledger or prepared.folder / "ledger.sqlite"
+    if prepared.resumed is not None and request.ledger is None:
+        path = prepared.resumed.ledger_path
+    if not path.is_file():
+        return None
+    ledger = stack.enter_context(Ledger(path, read_only=True))
+    return Record(ledger, asker, request.recipe)
+
+
+def _what_is_new(prepared: Prepared, made: Forecast) -> Iterator[str]:
+    """Say what the folder's run does not have yet, and what follows from it."""
+    if prepared.resumed is None or not made.calls:
+        return
+    before, plan = prepared.resumed.manifest, prepared.plan
+    methods = [name for name in plan.benchmark.methods if name not in before.methods]
+    if methods and not plan.protocol.covers_edits and not plan.beside:
+        yield (
+            f"{', '.join(methods)}: {plan.protocol.name} shows all edits of an item side by side, so "
+            f"all items are judged again; --method {methods[0]} --beside METHOD judges it among "
+            "stated others only"
+        )
+    elif methods:
+        yield f"methods: {', '.join(methods)}"
+    items = {item.id for item in plan.benchmark.items} - set(prepared.resumed.item_ids())
+    if items:
+        yield f"{len(items)} item{'s' if len(items) > 1 else ''}"
+    if plan.repeats > before.repeats:
+        yield f"{plan.repeats - before.repeats} more of {plan.repeats} repeats"
+    if before.state != "finished":
+        yield f"what an interrupted run left ({prepared.resumed.progress()})"
 
 
 def _is_local(judge: str) -> bool:
@@ -55,8 +124,10 @@ def _is_local(judge: str) -> bool:
 def _figures(made: Forecast, prices: Prices | None) -> dict[str, Any]:
     return {
         "sessions": made.sessions,
+        "sessions_recorded": made.sessions_recorded,
         "calls": made.calls,
-        "images": len(made.pictures),
+        "calls_recorded": made.calls_recorded,
+        "images": made.pictures,
         "images_sent": made.pictures_sent,
         "bytes_chat": made.bytes_chat,
         "bytes_responses": made.bytes_responses,
@@ -72,9 +143,9 @@ def _figures(made: Forecast, prices: Prices | None) -> dict[str, Any]:
 
 def _lines(made: Forecast, prices: Prices | None, *, local: bool) -> list[str]:
     lines = [
-        f"{'sessions':<14} {made.sessions:,}",
-        f"{'calls':<14} {made.calls:,}",
-        f"{'images':<14} {len(made.pictures):,}",
+        f"{'sessions':<14} {made.sessions:,}{_of_it(made.sessions_recorded)}",
+        f"{'calls':<14} {made.calls:,}{_beside_them(made.calls_recorded)}",
+        f"{'images':<14} {made.pictures:,}",
     ]
     if local:
         return [*lines, f"{'price':<14} nothing: this judge runs here"]
@@ -98,6 +169,40 @@ def _lines(made: Forecast, prices: Prices | None, *, local: bool) -> list[str]:
         f"{made.price_usd(prices, cached=True):.2f} USD if every turn hits the prefix cache "
         f"(prices as of {prices.as_of})",
     ]
+
+
+def _batch_figures(made: Forecast, prices: Prices | None) -> dict[str, Any]:
+    from lmmscore.judges.openai import BATCH_PRICE
+
+    whole = made.price_usd(prices, cached=False)
+    return {
+        "waves": made.waves,
+        "worst_hours": 24 * made.waves,
+        "price_usd_batch": None if whole is None else whole * BATCH_PRICE,
+    }
+
+
+def _batch_lines(made: Forecast, prices: Prices | None) -> list[str]:
+    """Say what batches would take; prefixes are not cached from one wave to the next."""
+    figures = _batch_figures(made, prices)
+    days = figures["waves"]
+    lines = [f"{'batches':<14} {made.waves} waves, each within 24 hours: at worst {days} days"]
+    if figures["price_usd_batch"] is not None:
+        cached = made.price_usd(prices, cached=True) or 0.0
+        cheaper = "batches" if figures["price_usd_batch"] < cached else "asking directly"
+        lines.append(
+            f"{'':<14} {figures['price_usd_batch']:.2f} USD at half price; with the prefix cache "
+            f"{cheaper} costs less"
+        )
+    return lines
+
+
+def _of_it(recorded: int) -> str:
+    return f", {recorded:,} of them on record" if recorded else ""
+
+
+def _beside_them(recorded: int) -> str:
+    return f" still to be made; {recorded:,} more are on record" if recorded else ""
 
 
 def _size(count: int) -> str:

@@ -13,12 +13,12 @@ from typing import TextIO
 
 import click
 
-from lmmscore.api import Request, play_request
-from lmmscore.inspection import names_given_away
-from lmmscore.interactive import watching
-from lmmscore.planning import Plan
-from lmmscore.runner import Runner, StopRequested
-from lmmscore.runs import Run
+from lmmscore.api import play_request, watching
+from lmmscore.check import names_given_away
+from lmmscore.execution.base import Executor, StopRequested
+from lmmscore.plan import Plan
+from lmmscore.request import Request
+from lmmscore.run_folder import Run
 
 
 def play(request: Request, log_level: str = "warning") -> Run:
@@ -53,7 +53,7 @@ def _log_to_stderr(level: str) -> None:
 async def _play(request: Request) -> Run:
     with contextlib.ExitStack() as stack:
 
-        def begin(runner: Runner, plan: Plan) -> None:
+        def begin(runner: Executor, plan: Plan) -> None:
             for problem in names_given_away(plan.benchmark):
                 click.echo(f"warning: {problem}", err=True)
             _on_signals(runner, stack.close)
@@ -61,7 +61,7 @@ async def _play(request: Request) -> Run:
         return await play_request(request, watching(stack, begin))
 
 
-def _on_signals(runner: Runner, close_display: Callable[[], None]) -> None:
+def _on_signals(runner: Executor, close_display: Callable[[], None]) -> None:
     """Stop asking at the first Ctrl-C or SIGTERM; give up at once at the second."""
     asked: list[bool] = []
 
@@ -82,7 +82,9 @@ def _on_signals(runner: Runner, close_display: Callable[[], None]) -> None:
         )
 
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    # A terminal that is closed asks for the same as Ctrl-C: save what there is.
+    hangup = [signal.SIGHUP] if hasattr(signal, "SIGHUP") else []
+    for number in (signal.SIGINT, signal.SIGTERM, *hangup):
         _install(loop, number, stop)
 
 

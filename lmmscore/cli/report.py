@@ -91,7 +91,7 @@ def command(runs: tuple[str, ...], out: Path | None, **options: Any) -> None:
 def _open(runs: tuple[str, ...], images: Path | None) -> list[Judged]:
     from lmmscore.cli.inputs import open_sources
     from lmmscore.report.page.judged import Judged
-    from lmmscore.runs import open_run
+    from lmmscore.run_folder import open_run
 
     opened = [open_run(Path(text)) for text in runs]
     names = [source.name for source in open_sources(runs)]

@@ -21,9 +21,9 @@ from lmmscore.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from lmmscore.api import Request
-    from lmmscore.drift import Drift
-    from lmmscore.runs import Run
+    from lmmscore.anchors import Drift
+    from lmmscore.request import Request
+    from lmmscore.run_folder import Run
 
 
 @click.command("run")
@@ -55,6 +55,21 @@ if TYPE_CHECKING:
     help="Ask this item anew at each run, selected or not, to measure drift.",
 )
 @click.option(
+    "--engine",
+    type=click.Choice(["local", "batch"]),
+    default="local",
+    show_default=True,
+    help="What drives the sessions: this process, or batches.",
+)
+@click.option("--batch", is_flag=True, help="Send questions as batches, and collect them later.")
+@click.option("--wait", is_flag=True, help="With --batch: stay until every wave is answered.")
+@click.option("--cancel", is_flag=True, help="With --batch: end the batches that are out.")
+@click.option(
+    "--batch-dir",
+    type=FilePath(path_type=Path),
+    help="With --batch: a folder for `vllm run-batch` files instead of a provider.",
+)
+@click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
     default="warning",
@@ -72,6 +87,9 @@ def command(as_json: bool, log_level: str, **given: Any) -> None:
 
     request = request_from(given)
     run = play(request, log_level)
+    if run.manifest.state == "waiting":
+        _say_waiting(run, as_json)
+        return
     unscored = int(run.settings["unscored"])
     moved = _say_drift(run) if request.anchors else None
     if as_json:
@@ -89,8 +107,21 @@ def command(as_json: bool, log_level: str, **given: Any) -> None:
         raise click.exceptions.Exit(3)
 
 
+def _say_waiting(run: Run, as_json: bool) -> None:
+    """Say what is on its way; the same command collects it."""
+    manifest = run.manifest
+    if as_json:
+        found = {"run": str(run.path), "state": manifest.state, "waiting": manifest.waiting}
+        click.echo(json.dumps(found | {"judged": manifest.judged, "planned": manifest.planned}))
+    click.echo(
+        f"waiting for {manifest.waiting}; {manifest.judged} of {manifest.planned} sessions are "
+        "judged. The same command collects what is answered and sends what follows (--wait stays)",
+        err=True,
+    )
+
+
 def _say_drift(run: Run) -> Drift:
-    from lmmscore.drift import drift
+    from lmmscore.anchors import drift
     from lmmscore.report.harmless import harmless
 
     found = drift(run.path / "anchors.csv")
@@ -100,20 +131,43 @@ def _say_drift(run: Run) -> Drift:
 
 def request_from(given: dict[str, Any]) -> Request:
     """Return the request that a command's arguments stand for."""
-    from lmmscore.api import Request
-    from lmmscore.judges.options import mask
+    from lmmscore.judges.config import mask
+    from lmmscore.request import Request
 
     judge_given = take_judge_options(given)
+    given["engine_options"] = _engine_options(given)
     given["settings"] = pairs(given["settings"], "--setting")
-    # The command is kept with the run and shown in its report; a password in an address is not.
-    words = ["lmmscore", *map(mask, sys.argv[1:])]
+    # The command is kept with the run and shown in its report; a password in an address is not, nor
+    # is a path that may hold a user's name.
+    words = ["lmmscore", *(_without_folders(mask(word)) for word in sys.argv[1:])]
     return Request(**given, judge_options=judge_given, command=shlex.join(words))
+
+
+def _engine_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Remove what only one engine understands from a command's arguments, and return it."""
+    options = {name: given.pop(name, None) for name in ("wait", "cancel", "batch_dir")}
+    if given.pop("batch", False):
+        given["engine"] = "batch"
+    chosen = {name: value for name, value in options.items() if value}
+    if chosen and given.get("engine") != "batch":
+        option = next(iter(chosen)).replace("_", "-")
+        raise click.UsageError(f"--{option} goes with --batch")
+    return chosen
+
+
+def _without_folders(word: str) -> str:
+    """Return an argument without the folders of an absolute path in it."""
+    name, equals, value = word.rpartition("=")
+    return f"{name}{equals}{Path(value).name}" if Path(value).is_absolute() else word
 
 
 def _print_result(run: Run) -> None:
     from lmmscore.cli.terminal import print_board
     from lmmscore.report.files import write_leaderboards
 
+    if not run.manifest.planned:
+        click.echo(f"nothing to judge: {run.manifest.chosen or 'no edits'}", err=True)
+        return
     print_board(write_leaderboards(run))
     click.echo(f"\nrun:  {run.path}", err=True)
     shown = shlex.quote(str(run.path))

@@ -45,7 +45,7 @@ def command(
     FILE holds JSON lines of nested {factor: {score, justification}}, under FIELD where there are several, or a CSV
     table with a row a score or a column a factor. What has no number on the scale gets an outcome and a reason.
     """
-    from lmmscore.dialogs import load_dialog
+    from lmmscore.dialog import load_dialog
     from lmmscore.records import OVERALL
     from lmmscore.scorefiles import Layout, scores_in, write_scores
 

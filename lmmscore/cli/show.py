@@ -12,7 +12,7 @@ from lmmscore.cli.options import FilePath, filled, json_flag
 
 if TYPE_CHECKING:
     from lmmscore.report.conversation import Talk
-    from lmmscore.runs import Run
+    from lmmscore.run_folder import Run
 
 
 @click.command("show")
@@ -37,7 +37,7 @@ def command(run: Path, item: str, repeat: int, method: str, dialog: str, as_json
     The numbers that were read as scores stand out in the judge's own words; what was read stands below.
     """
     from lmmscore.report.terminal_talk import print_talks, talks_json
-    from lmmscore.runs import open_run
+    from lmmscore.run_folder import open_run
 
     opened = open_run(run)
     talks = find(opened, item, repeat, method, dialog)

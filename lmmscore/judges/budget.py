@@ -1,16 +1,154 @@
-"""A hard cap on what a run may cost: money is set aside before a question is sent, and settled after."""
+"""What a judge costs: running totals, a hard cap, and the file in which a run's spending outlives its process.
+
+Money is set aside before a question is sent and settled after, whatever happens in between. The sum of the lines of
+spending.csv is what may have been spent: a process that is killed gives nothing back, since the server may have
+charged for what was in flight.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
-from dataclasses import dataclass
+import csv
+import math
+import os
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
 
-from lmmscore.errors import BudgetExhausted, NotRecorded
-from lmmscore.judges.options import Prices
-from lmmscore.judges.spending import Spending
-from lmmscore.records import Usage
+from lmmscore.conversation import Conversation
+from lmmscore.errors import BudgetExhausted, FileProblem, NotRecorded
+from lmmscore.judges.config import Prices
+from lmmscore.judges.faults import Trouble
+from lmmscore.judges.tokens import Estimator
+from lmmscore.records import Reply, Usage
+
+SpendingKind = Literal["set aside", "given back", "counted", "assumed"]
+
+
+@dataclass(slots=True)
+class Meter:
+    """Running totals of one judge. Read it at any time; only the judge writes it."""
+
+    calls: int = 0
+    """Questions answered."""
+    requests: int = 0
+    """Requests sent, retries and uploads included."""
+    retries: int = 0
+    in_flight: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    bytes_sent: int = 0
+    """Bodies of all requests."""
+    files_uploaded: int = 0
+    cost_usd: float = 0.0
+    """By the price list, over all parts of the run, including what is only assumed."""
+    assumed_usd: float = 0.0
+    """The part of the cost that no server counted: answers lost on the way, or without a count."""
+    models: set[str] = field(default_factory=set)
+    """Every exact model that answered."""
+    servers: Counter[str] = field(default_factory=Counter)
+    """How many questions each server answered, by its base URL."""
+    moves: int = 0
+    """How often a session went to another server because its own failed."""
+    notices: list[str] = field(default_factory=list)
+    """What the user should hear of, once: a fallback, several choices where one was asked for."""
+
+    def count(self, usage: Usage) -> None:
+        """Add the tokens of one answer."""
+        self.calls += 1
+        self.prompt_tokens += usage.prompt_tokens or 0
+        self.completion_tokens += usage.completion_tokens or 0
+        self.cached_tokens += usage.cached_tokens or 0
+
+    def tokens(self) -> dict[str, int]:
+        """Return the running totals of tokens by kind."""
+        return {
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": self.completion_tokens,
+            "cached_tokens": self.cached_tokens,
+        }
+
+    def notice(self, text: str) -> bool:
+        """Keep a remark, and return whether it is new."""
+        if text in self.notices:
+            return False
+        self.notices.append(text)
+        return True
+
+
+class Spending:
+    """The file `spending.csv` of a run folder. `counted` is what servers counted; the rest is assumed."""
+
+    def __init__(self, path: Path, before_usd: float = 0.0) -> None:
+        """Read what is there. Where there is no file yet, it starts with what was spent before there was one."""
+        self._path = path
+        self._file: int | None = None
+        self._carried_usd = 0.0 if path.exists() else before_usd
+        rows = _read(path) if path.exists() else []
+        total_usd = math.fsum(usd for usd, _ in rows)
+        counted_usd = math.fsum(usd for usd, what in rows if what == "counted")
+        self.total_usd = max(0.0, total_usd) + self._carried_usd
+        self.counted_usd = counted_usd + self._carried_usd
+
+    def write(self, *rows: tuple[float, SpendingKind]) -> None:
+        """Append lines, all at once. Raises NotRecorded."""
+        rows = tuple((usd, what) for usd, what in rows if usd)
+        if not rows:
+            return
+        try:
+            if self._file is None:
+                self._open()
+            self._append(*rows)
+        except OSError as error:
+            raise NotRecorded(
+                f"{self._path}: cannot be written ({error.strerror or error}); make room, then run "
+                "the same command"
+            ) from error
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _open(self) -> None:
+        new = not self._path.exists()
+        self._file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        if new:
+            os.write(self._file, b"usd,what")
+            self._append((self._carried_usd, "counted"))
+
+    def _append(self, *rows: tuple[float, SpendingKind]) -> None:
+        assert self._file is not None
+        # The line break comes first, so that a line cut short by a full disk cannot spoil the one after it.
+        os.write(self._file, "".join(f"\n{usd:.9f},{what}" for usd, what in rows).encode())
+
+
+def _read(path: Path) -> list[tuple[float, str]]:
+    found: list[tuple[float, str]] = []
+    try:
+        with path.open(encoding="utf-8", errors="replace", newline="") as file:
+            for row in csv.reader(file):
+                usd = _number(row[0]) if len(row) == 2 else None
+                if usd is not None:
+                    found.append((usd, row[1]))
+    except (OSError, csv.Error) as error:
+        raise FileProblem(
+            f"{path}: cannot be read ({error}); it says what the run has spent"
+        ) from error
+    return found
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +180,8 @@ class Budget:
     async def reserve(self, most_usd: Callable[[], float]) -> Reservation:
         """Set money aside for a question; without a cap there is no need to.
 
-        Waits while only questions in flight stand in the way, and raises when nothing else does. What is learnt
-        meanwhile counts: `most_usd` is asked anew after each wait.
+        Waits while only questions in flight stand in the way, and raises when nothing else does.
+        What is learnt meanwhile counts: `most_usd` is called again after each wait.
         """
         if self.cap_usd is None:
             self._in_flight += 1
@@ -51,8 +189,9 @@ class Budget:
         while self._short(usd := most_usd()):
             if not self._in_flight:
                 raise BudgetExhausted(
-                    f"budget: {self.spent_usd:.2f} of {self.cap_usd:.2f} USD spent, and the next question may cost "
-                    f"{usd:.3f}; everything paid for is saved: go on with a larger --budget"
+                    f"budget: {self.spent_usd:.2f} of {self.cap_usd:.2f} USD spent, and the next "
+                    f"question may cost {usd:.3f}; everything paid for is saved: resume with a "
+                    "larger --budget"
                 )
             self._settled.clear()
             await self._settled.wait()
@@ -92,3 +231,85 @@ def cost_usd(prices: Prices, usage: Usage) -> float | None:
     return (
         fresh * prices.input + cached * cached_price + usage.completion_tokens * prices.output
     ) / 1e6
+
+
+@dataclass(slots=True)
+class Sending:
+    """An attempt: what it is about, and whether the server may be answering it now."""
+
+    conversation: Conversation
+    in_flight: bool = False
+
+
+Send = Callable[[Sending], Awaitable[Reply]]
+_UNCOUNTED = Usage()
+
+
+class Till:
+    """Charges each attempt to the budget, at what the server counted or else at what it may have cost."""
+
+    def __init__(
+        self, prices: Prices | None, budget: Budget, estimator: Estimator, meter: Meter
+    ) -> None:
+        self._prices = prices
+        self._budget = budget
+        self._estimator = estimator
+        self._meter = meter
+        self._first_of_its_kind = asyncio.Lock()
+        self._show()
+
+    def keep(self, book: Spending) -> None:
+        """Go on from what a run has spent before, and write down what it spends."""
+        self._budget.keep(book)
+        self._show()
+
+    async def charged(self, conversation: Conversation, send: Send) -> Reply:
+        """Return the reply to a question sent once, with its price where it was counted."""
+        if self._budget.cap_usd is not None and not self._estimator.knows(conversation):
+            # A server may count far more than any formula says. One question finds out; the others
+            # wait for it.
+            async with self._first_of_its_kind:
+                if not self._estimator.knows(conversation):
+                    return await self._charge(conversation, send)
+        return await self._charge(conversation, send)
+
+    async def _charge(self, conversation: Conversation, send: Send) -> Reply:
+        reservation = await self._budget.reserve(lambda: self._most_usd(conversation))
+        sending = Sending(conversation)
+        try:
+            reply = await send(sending)
+        except Trouble as trouble:
+            self._settle_lost(reservation, conversation, paid=trouble.paid)
+            raise
+        except BaseException:
+            self._settle_lost(reservation, conversation, paid=sending.in_flight)
+            raise
+        counted = cost_usd(self._prices, reply.usage) if self._prices else None
+        usd = self._most_usd(conversation, reply.usage) if counted is None else counted
+        if self._budget.cap_usd is not None:
+            self._estimator.learn(conversation, reply.usage)
+        self._settle(reservation, usd, assumed=counted is None)
+        return reply if counted is None else replace(reply, cost_usd=counted)
+
+    def _settle_lost(
+        self, reservation: Reservation, conversation: Conversation, *, paid: bool
+    ) -> None:
+        usd = (reservation.usd or self._most_usd(conversation)) if paid else 0.0
+        self._settle(reservation, usd, assumed=paid)
+
+    def _settle(self, reservation: Reservation, usd: float, *, assumed: bool) -> None:
+        self._budget.settle(reservation, usd, assumed=assumed)
+        self._show()
+
+    def _show(self) -> None:
+        self._meter.cost_usd = self._budget.spent_usd
+        self._meter.assumed_usd = self._budget.assumed_usd
+
+    def _most_usd(self, conversation: Conversation, counted: Usage = _UNCOUNTED) -> float:
+        """Return what an exchange may cost at most, by what was counted of it and else by estimate."""
+        if self._prices is None:
+            return 0.0
+        prompt, reply = counted.prompt_tokens, counted.completion_tokens
+        prompt = self._estimator.prompt(conversation) if prompt is None else prompt
+        reply = self._estimator.reply() if reply is None else reply
+        return cost_usd(self._prices, Usage(prompt, reply, counted.cached_tokens)) or 0.0

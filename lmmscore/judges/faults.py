@@ -1,11 +1,17 @@
-"""What an answer other than a reply means: ask again, or stop the turn, the session or the run, and why."""
+"""What an answer other than a reply means: ask again, or stop the turn, the session or the run, and why.
+
+Servers agree on status codes and little else, so some of this reads the words of their messages. It is the only place
+that does.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
@@ -13,6 +19,7 @@ import orjson
 
 from lmmscore.errors import (
     AddressNotFound,
+    ImagesRefused,
     JudgeError,
     JudgeUnavailable,
     ModelNotFound,
@@ -23,33 +30,104 @@ from lmmscore.errors import (
     RequestRefused,
     StateLost,
 )
-from lmmscore.judges.retry import Trouble, asked_wait_s
 
 RETRIED = frozenset({408, 409, 425, 429})
+_LONGEST_WAIT_S = 365 * 86_400.0
+_SHOWN_CHARACTERS = 400
+
 _NO_QUOTA = frozenset(
     {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "access_terminated"}
 )
 _FILTERED = frozenset(
     {"content_filter", "content_policy_violation", "responsibleaipolicyviolation"}
 )
+_TOO_LONG = frozenset({"context_length_exceeded", "string_above_max_length"})
+_UNKNOWN_MODEL = frozenset(
+    {
+        "model_not_found",
+        "unknown_model",
+        "invalid_model",
+        "model_not_available",
+        "deploymentnotfound",
+    }
+)
+
 _FLAGGED = re.compile(
-    r"\b(?:input|prompt|content|images?|request|message)\b[^.]{0,80}\bflagged\b|flagged as potentially violating"
-    r"|content management policy|rejected (?:by|as a result of) (?:the|our) (?:moderation|safety) system",
+    r"\b(?:input|prompt|content|images?|request|message)\b[^.]{0,80}\bflagged\b"
+    r"|flagged as potentially violating|content management policy"
+    r"|rejected (?:by|as a result of) (?:the|our) (?:moderation|safety) system",
     re.IGNORECASE,
 )
-_TOO_LONG = frozenset({"context_length_exceeded", "string_above_max_length"})
 _LOST = re.compile(
     r"previous.?response|response with id|file_not_found|no such file"
     r"|\bfile\b.*\b(?:not found|not be found|expired|does not exist|deleted)"
 )
 _NO_SUCH_PLACE = re.compile(
-    r"unexpected endpoint|unknown (?:endpoint|url|route|path)|(?:route|endpoint|method) not (?:found|implemented)",
+    r"unexpected endpoint|unknown (?:endpoint|url|route|path)"
+    r"|(?:route|endpoint|method) not (?:found|implemented)",
     re.IGNORECASE,
 )
-_UNWANTED = re.compile(
-    r"unsupported|not supported|unrecogni[sz]ed|unknown|not permitted|not allowed|extra inputs|unexpected|invalid"
+_NO_SUCH_MODEL = re.compile(
+    r"\b(?:invalid|unknown|no such) model\b|not a (?:valid|supported) model"
+    r"|could not find (?:a |real )?model"
+    r"|\bmodels?\b.{0,160}\b(?:not found|not exist|not available)",
+    re.IGNORECASE,
 )
-_SHOWN_CHARACTERS = 400
+_NO_IMAGES = re.compile(
+    r"\bimages?(?: inputs?| content|_url)? (?:is|are) not supported"
+    r"|image_url is only supported by|unknown variant `image_url`"
+    r"|no endpoints found that support image"
+    r"|(?:not|n't) support (?:images?|vision|multi-?modal)(?![\w/ -]*(?:format|type|detail|size))"
+    r"|is not a (?:multi-?modal|vision)|\bat most 0 image|only supports? text|supports? only text"
+    r"|\bmmproj\b",
+    re.IGNORECASE,
+)
+_FEWER_IMAGES = re.compile(r"\bat most [1-9]\d* image|too many images", re.IGNORECASE)
+_UNWANTED = re.compile(
+    r"unsupported|not supported|unrecogni[sz]ed|unknown|not permitted|not allowed|extra inputs"
+    r"|unexpected|invalid"
+)
+
+
+class NoAnswer(Exception):
+    """Nothing came back: the server was not reached, or the answer was lost or late."""
+
+    def __init__(self, what: str, *, reached: bool, unsafe: bool = False) -> None:
+        super().__init__(what)
+        self.reached = reached
+        self.unsafe = unsafe
+        """No safe connection can be made: asking again would not help."""
+
+
+class Malformed(ValueError):
+    """A body that is not a reply."""
+
+
+class Trouble(Exception):
+    """An attempt that failed in a way that may pass: asking again can help."""
+
+    def __init__(
+        self,
+        what: str,
+        error: JudgeError,
+        *,
+        wait_s: float | None = None,
+        crowded: bool = False,
+        paid: bool = False,
+        reached: bool = True,
+    ) -> None:
+        super().__init__(what)
+        self.what = what
+        self.error = error
+        """What to raise when no attempt is left."""
+        self.wait_s = wait_s
+        """How long the server asks to wait, if it says."""
+        self.crowded = crowded
+        """The server has too many questions, not only this one: everyone should slow down."""
+        self.paid = paid
+        """The server may have answered, and charged, and the answer was lost on the way."""
+        self.reached = reached
+        """Whether there was a server at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,50 +139,62 @@ class Answer:
     """Names in lower case."""
     content: bytes
 
-    def json(self) -> Any:
-        """Return the parsed body. Raises ValueError when it is not JSON."""
-        return sound(tolerant_json(self.content))
+    @property
+    def is_stream(self) -> bool:
+        """Whether it came as server-sent events."""
+        return self.headers.get("content-type", "").startswith("text/event-stream")
+
+    def json(self, change: Callable[[str], str] = str) -> Any:
+        """Return the parsed body, every text in it changed by `change`. Raises ValueError when it is not JSON."""
+        return with_texts(tolerant_json(self.content), change)
 
 
-def tolerant_json(content: bytes) -> Any:
-    """Return what JSON text says; half a surrogate pair stays one. Raises ValueError when it is not JSON."""
+def tolerant_json(content: bytes, *, sound: bool = True) -> Any:
+    """Return what JSON text says, as texts that can be written down unless `sound` is False.
+
+    Raises ValueError when it is not JSON.
+    """
     try:
         return orjson.loads(content)
     except orjson.JSONDecodeError:
         # Half a surrogate pair is valid JSON to Python and to several servers, though not to orjson.
         try:
-            return json.loads(content.decode("utf-8", "replace"))
+            data = json.loads(content.decode("utf-8", "replace"))
         except RecursionError:
             raise ValueError("nested too deeply") from None
+    return with_texts(data, sound_text) if sound else data
 
 
-def sound(value: Any) -> Any:
-    """Return parsed JSON whose text can be written down: half a surrogate pair becomes U+FFFD.
+def sound_text(text: str) -> str:
+    """Return a text that can be written down: half a surrogate pair becomes U+FFFD."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def with_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """Return parsed JSON with every text in it changed, keys included.
 
     Raises ValueError when it is nested too deeply.
     """
     try:
-        return _sound(value)
+        return _with_texts(value, change)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
 
-def _sound(value: Any) -> Any:
+def _with_texts(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
-        return (
-            value
-            if value.isascii()
-            else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        )
+        return change(value)
     if isinstance(value, list):
-        return [_sound(each) for each in value]
+        return [_with_texts(each, change) for each in value]
     if isinstance(value, dict):
-        return {_sound(key): _sound(each) for key, each in value.items()}
+        return {change(key): _with_texts(each, change) for key, each in value.items()}
     return value
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Attempt:
     """What a message about a failure may need to name."""
 
     judge: str
@@ -114,7 +204,7 @@ class Asked:
     fields: Mapping[str, Any]
     """The parameters sent."""
     size: int
-    keeps: bool = False
+    relies: bool = False
     """Whether it relies on something the server keeps: an earlier response, or files."""
 
 
@@ -148,7 +238,8 @@ def complaint_in(answer: Answer, hide: Callable[[str], str] = str) -> Complaint:
     if isinstance(data, dict):
         return complaint_of(data, hide)
     text = " ".join(hide(answer.content[:100_000].decode("utf-8", "replace")).split())
-    return Complaint(text[:300] if not text.startswith("<") else "", frozenset(), "")
+    is_page = text.startswith("<")
+    return Complaint("" if is_page else text[:300], frozenset(), "")
 
 
 def complaint_of(data: Mapping[str, Any], hide: Callable[[str], str] = str) -> Complaint:
@@ -156,129 +247,158 @@ def complaint_of(data: Mapping[str, Any], hide: Callable[[str], str] = str) -> C
     error = data.get("error") or data
     if not isinstance(error, dict):
         error = {"message": str(error)}
+    code = error.get("code")
+    message = error.get("message") or error.get("detail") or data.get("detail") or ""
+    text = message if isinstance(message, str) else json.dumps(message)
+    shown = " ".join(hide(text).split())[:_SHOWN_CHARACTERS]
+    status = code if isinstance(code, int) else None
+    return Complaint(shown, _codes(error), str(error.get("param") or ""), status)
+
+
+def _codes(error: Mapping[str, Any]) -> frozenset[str]:
     inner = error.get("innererror")
-    inner = inner if isinstance(inner, dict) else {}
+    inner_code = inner.get("code") if isinstance(inner, dict) else None
     codes = {
-        str(value).lower()
-        for value in (error.get("code"), error.get("type"), inner.get("code"))
-        if value
+        str(code).lower() for code in (error.get("code"), error.get("type"), inner_code) if code
     }
     metadata = error.get("metadata")
     if isinstance(metadata, dict) and metadata.get("reasons"):
         codes.add("content_filter")  # OpenRouter's moderation
-    message = error.get("message") or error.get("detail") or data.get("detail") or ""
-    status = error.get("code") if isinstance(error.get("code"), int) else None
-    text = message if isinstance(message, str) else json.dumps(message)
-    shown = " ".join(hide(text).split())[:_SHOWN_CHARACTERS]
-    return Complaint(shown, frozenset(codes), str(error.get("param") or ""), status)
+    return frozenset(codes)
 
 
 def error_in(data: Any) -> Mapping[str, Any] | None:
     """Return the error that a body with status 200 holds instead of an answer, if it does."""
     if not isinstance(data, dict):
         return None
-    if data.get("error") and not data.get("choices"):
-        return data
     choices = data.get("choices")
-    first = (
-        choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-    )
+    if data.get("error") and not choices:
+        return data
+    first = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(first, dict):
+        return None
     if first.get("error") or first.get("finish_reason") == "error":
         # OpenRouter reports a provider that broke off this way.
         return {"error": first.get("error") or {"message": "the provider broke off"}}
     return None
 
 
-def refuse(answer: Answer, complaint: Complaint, asked: Asked, wall_s: float) -> NoReturn:
-    """Raise what this answer means: Trouble when asking again may help, else the error that stops the right thing."""
-    status = complaint.status if answer.status < 300 and complaint.status else answer.status
+def refuse(answer: Answer, complaint: Complaint, attempt: Attempt, wall_s: float) -> NoReturn:
+    """Raise what this answer means: Trouble when asking again may help, else what stops the right thing."""
+    status = answer.status
+    if status < 300 and complaint.status:
+        status = complaint.status
     said = f"{status}: {complaint.message}" if complaint.message else f"{status}"
     if complaint.codes & _NO_QUOTA or status == 402:
         raise QuotaExhausted(
-            f"{asked.judge}: no quota or money left ({said}); top up the account, then go on"
+            f"{attempt.judge}: no quota or money left ({said}); top up the account, then resume"
         )
     if status == 501 or (status < 300 and _NO_SUCH_PLACE.search(complaint.message)):
-        raise _nothing_there(said, asked)
+        raise _nothing_there(said, attempt)
+    if _NO_IMAGES.search(complaint.message):
+        # llama.cpp says so with a 500, which asking again would not change.
+        raise ImagesRefused(
+            f"{attempt.judge}: the model at {attempt.url} takes no images ({said}); name a model "
+            "that does, or serve this one with its vision part (llama.cpp: --mmproj)"
+        )
     if status in RETRIED or status >= 500 or status < 300:
-        _trouble(status, said, answer, asked, wall_s)
-    raise _final(status, said, complaint, answer, asked)
+        _trouble(status, said, answer, attempt, wall_s)
+    raise _final(status, said, complaint, answer, attempt)
 
 
-def _nothing_there(said: str, asked: Asked) -> AddressNotFound:
+def _nothing_there(said: str, attempt: Attempt) -> AddressNotFound:
     return AddressNotFound(
-        f"{asked.judge}: nothing to ask at {asked.url} ({said}); check the base URL: most end in /v1"
+        f"{attempt.judge}: nothing to ask at {attempt.url} ({said}); "
+        "check the base URL: most end in /v1"
     )
 
 
-def _trouble(status: int, said: str, answer: Answer, asked: Asked, wall_s: float) -> NoReturn:
-    wait_s = asked_wait_s(dict(answer.headers), wall_s)
+def _trouble(status: int, said: str, answer: Answer, attempt: Attempt, wall_s: float) -> NoReturn:
+    wait_s = asked_wait_s(answer.headers, wall_s)
     crowded = status == 429 or (status in {503, 529} and wait_s is not None)
-    hint = (
-        "lower --concurrency or set --rpm"
-        if crowded
-        else "try again later; everything paid for is saved"
-    )
+    hint = "try again later; everything paid for is saved"
+    if crowded:
+        hint = "lower --concurrency or set --rpm"
     error = JudgeUnavailable(
-        f"{asked.judge}: no answer, however often it was asked ({said}); {hint}"
+        f"{attempt.judge}: no answer from {attempt.url}, however often it was asked ({said}); {hint}"
     )
     raise Trouble(f"HTTP {said}", error, wait_s=wait_s, crowded=crowded)
 
 
 def _final(
-    status: int, said: str, complaint: Complaint, answer: Answer, asked: Asked
+    status: int, said: str, complaint: Complaint, answer: Answer, attempt: Attempt
 ) -> JudgeError:
+    """Return the error for an answer that would be the same if asked again."""
+    judge = attempt.judge
     if status in {401, 403}:
         return NotAuthorised(
-            f"{asked.judge}: the server refuses the key from {asked.key_source} ({said})"
+            f"{judge}: {attempt.url} refuses the key from {attempt.key_source} ({said})"
         )
-    if asked.keeps and status in {400, 404, 410} and _says_lost(complaint):
-        return StateLost(f"{asked.judge}: the server no longer has what it kept ({said})")
-    about = f"{complaint.codes} {complaint.message}".lower()
-    if (
-        status in {404, 405} and ("model" in about or "deployment" in about)
-    ) or complaint.param == "model":
+    if attempt.relies and status in {400, 404, 410} and _says_lost(complaint):
+        return StateLost(f"{judge}: the server no longer has what it kept ({said})")
+    if _says_no_model(status, complaint):
         return ModelNotFound(
-            f"{asked.judge}: no model {asked.model} at {asked.url} ({said}); check its name"
+            f"{judge}: no model {attempt.model} at {attempt.url} ({said}); check its name: "
+            f"{attempt.url}/models lists those it has"
         )
     if status in {404, 405}:
-        return _nothing_there(said, asked)
+        return _nothing_there(said, attempt)
     if 300 <= status < 400:
         return AddressNotFound(
-            f"{asked.judge}: the server redirects to {_place_in(answer)} ({status}), where the key is not sent; "
-            f"if you trust that address, name it as the base URL"
+            f"{judge}: the server redirects to {_place_in(answer)} ({status}), where the key is "
+            "not sent; if you trust that address, name it as the base URL"
         )
     if status == 413:
         return PayloadTooLarge(
-            f"{asked.judge}: the question is {asked.size / 1e6:.1f} MB, more than the server takes ({said}); "
-            f"show smaller pictures (--max-side 768, --image-format jpeg), or set api: responses in judges.yaml"
+            f"{judge}: the question is {attempt.size / 1e6:.1f} MB, more than the server takes "
+            f"({said}); show smaller pictures (--max-side 768, --image-format jpeg), or set "
+            "api: responses in judges.yaml"
         )
-    parameter = _refused_parameter(complaint, asked)
+    return _refused_question(said, complaint, attempt)
+
+
+def _refused_question(said: str, complaint: Complaint, attempt: Attempt) -> JudgeError:
+    judge = attempt.judge
+    parameter = _refused_parameter(complaint, attempt)
     if parameter:
         return ParameterRefused(
-            f"{asked.judge}: the server refuses the parameter {parameter} ({said}); "
+            f"{judge}: the server refuses the parameter {parameter} ({said}); "
             f"{_remedy(parameter)} (in judges.yaml or on the command line)"
+        )
+    if _FEWER_IMAGES.search(complaint.message):
+        return RequestRefused(
+            f"{judge}: more images in one conversation than the server takes ({said}); let it take "
+            "more (vLLM: --limit-mm-per-prompt), or judge fewer methods at once"
         )
     if complaint.codes & _TOO_LONG or "context length" in complaint.message.lower():
         return RequestRefused(
-            f"{asked.judge}: the conversation is too long for the model ({said}); show smaller pictures "
-            f"(--max-side, image_detail: low), or judge fewer methods at once"
+            f"{judge}: the conversation is too long for the model ({said}); show smaller pictures "
+            "(--max-side, image_detail: low), or judge fewer methods at once"
         )
-    return RequestRefused(f"{asked.judge}: the server refuses the question ({said})")
+    return RequestRefused(f"{judge}: the server refuses the question ({said})")
 
 
 def _says_lost(complaint: Complaint) -> bool:
     about = f"{complaint.param} {' '.join(complaint.codes)} {complaint.message}".lower()
-    return bool(_LOST.search(about)) or complaint.param.endswith(
-        ("file_id", "previous_response_id")
-    )
+    named = complaint.param.endswith(("file_id", "previous_response_id"))
+    return named or bool(_LOST.search(about))
+
+
+def _says_no_model(status: int, complaint: Complaint) -> bool:
+    if complaint.param == "model" or complaint.codes & _UNKNOWN_MODEL:
+        return True
+    if status in {404, 405}:
+        about = f"{' '.join(complaint.codes)} {complaint.message}".lower()
+        return "model" in about or "deployment" in about
+    return bool(_NO_SUCH_MODEL.search(complaint.message))
 
 
 def _place_in(answer: Answer) -> str:
     try:
         place = urlsplit(answer.headers.get("location", ""))
-        return f"{place.scheme}://{place.hostname}" if place.hostname else "elsewhere"
     except ValueError:
         return "elsewhere"
+    return f"{place.scheme}://{place.hostname}" if place.hostname else "elsewhere"
 
 
 _REMEDIES = {
@@ -297,11 +417,12 @@ _OURS = {
 }
 """What the server calls a parameter, where we call it otherwise."""
 _NOT_PARAMETERS = frozenset({"model", "messages", "input"})
+_ORDINARY_WORDS = frozenset({"text", "store", "reasoning"})
 
 
-def _refused_parameter(complaint: Complaint, asked: Asked) -> str:
-    """Return the parameter that the server will not take, by the name we give it; empty when it is none of them."""
-    sent = {*asked.fields} - _NOT_PARAMETERS
+def _refused_parameter(complaint: Complaint, attempt: Attempt) -> str:
+    """Return the parameter that the server will not take, by our name for it; empty when it is none."""
+    sent = {*attempt.fields} - _NOT_PARAMETERS
     path = complaint.param.replace("[", ".").split(".")
     if path[0] in sent or path[0] in {"stream", "stream_options"}:
         return _OURS.get(path[0], path[0])
@@ -310,20 +431,57 @@ def _refused_parameter(complaint: Complaint, asked: Asked) -> str:
     text = complaint.message.lower()
     if not _UNWANTED.search(text):
         return ""
-    # Servers quote the name, or write it with its underscore: "text" alone is an ordinary word.
-    found = [
-        name
-        for name in (*sorted(sent, key=len, reverse=True), "stream_options")
-        if _names(text, name)
-    ]
-    return _OURS.get(found[0], found[0]) if found else ""
+    for name in (*sorted(sent, key=len, reverse=True), "stream_options"):
+        if _names(text, name):
+            return _OURS.get(name, name)
+    return ""
 
 
 def _names(text: str, name: str) -> bool:
-    common = name in {"text", "store", "reasoning"}
-    quoted = rf"[\"'`“‘]{re.escape(name)}\b" if common else rf"\b{re.escape(name)}\b"
-    return bool(re.search(quoted, text))
+    # Servers quote the name, or write it with its underscore: "text" alone is an ordinary word.
+    opening = "[\"'`“‘]" if name in _ORDINARY_WORDS else r"\b"
+    return bool(re.search(rf"{opening}{re.escape(name)}\b", text))
 
 
 def _remedy(parameter: str) -> str:
     return _REMEDIES.get(parameter, f"leave out {parameter}, or give it a value the model takes")
+
+
+def asked_wait_s(headers: Mapping[str, str], wall_s: float) -> float | None:
+    """Return the wait a response asks for: `retry-after-ms`, or `retry-after` in seconds or as a date.
+
+    Header names are in lower case. A date in the past means now; what cannot be read, or is no wait, says nothing.
+    """
+    in_ms = _number(headers.get("retry-after-ms", ""))
+    if in_ms is not None:
+        wait_s = _sensible(in_ms / 1000)
+        if wait_s is not None:
+            return wait_s
+    value = headers.get("retry-after", "").strip()
+    if value.endswith("ms"):
+        in_ms = _number(value.removesuffix("ms"))
+        return None if in_ms is None else _sensible(in_ms / 1000)
+    seconds = _number(value.removesuffix("s"))
+    if seconds is None:
+        seconds = _seconds_until(value, wall_s)
+    return None if seconds is None else _sensible(seconds)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _seconds_until(text: str, wall_s: float) -> float | None:
+    try:
+        return parsedate_to_datetime(text).timestamp() - wall_s
+    except (ValueError, TypeError, IndexError):
+        return None
+
+
+def _sensible(seconds: float) -> float | None:
+    # `inf`, `nan` and the number of seconds since 1970 are no waits.
+    sensible = math.isfinite(seconds) and seconds < _LONGEST_WAIT_S
+    return max(0.0, seconds) if sensible else None

@@ -11,15 +11,25 @@ from typing import Any
 
 from lmmscore.conversation import Conversation, Message
 from lmmscore.errors import LedgerError, NoRecordedReply
-from lmmscore.judges import Bench
-from lmmscore.ledger import Ledger
+from lmmscore.judges.base import JudgeBase
+from lmmscore.judges.registry import Bench, register
+from lmmscore.ledger import Asker, Ledger, identity_of
 from lmmscore.records import Reply
+from lmmscore.run_folder import recorded_run
 from lmmscore.transcripts import Transcript, load_transcript, same_words
 
 
-def open_replay(path: Path) -> Bench:
-    """Return the judge of a recorded ledger (a run folder or its ledger.sqlite), or of a transcript."""
-    if path.is_dir():
+@register("replay", form="replay:PATH[#NUMBER]", answers_here=True)
+def open_replay(spec: str, options: Mapping[str, Any]) -> Bench:
+    """Return the judge of a recorded ledger (a run folder or its ledger.sqlite), or of a transcript.
+
+    Where a ledger holds the answers of several, `#2` chooses the second; so does the option `judge_name` by name.
+    """
+    path, number = _place(spec.removeprefix("replay:"))
+    run = recorded_run(f"replay:{path}")
+    if run is not None:
+        path = run.ledger_path
+    elif path.is_dir():
         path = path / "ledger.sqlite"
     if not path.is_file():
         raise LedgerError(
@@ -30,30 +40,95 @@ def open_replay(path: Path) -> Bench:
     if not is_ledger:
         return Bench(FromTranscript(load_transcript(path)))
     ledger = Ledger(path, read_only=True)
-    return Bench(_the_one_asked(ledger), ledger)
+    name = str(options.get("judge_name") or "")
+    if run is not None and number is None and not name:
+        # A ledger may be shared by runs with other judges: this run says whom it asked.
+        return Bench(Silent(run.manifest.judge, run.manifest.parameters), ledger)
+    try:
+        asker = _the_one_meant(ledger, number, name)
+    except BaseException:
+        ledger.close()
+        raise
+    return Bench(Silent(asker.judge, json.loads(asker.parameters)), ledger)
 
 
-def _the_one_asked(ledger: Ledger) -> Silent:
-    askers = ledger.askers()
-    if len(askers) != 1:
-        names = ", ".join(asker.judge for asker in askers) or "nobody"
-        raise LedgerError(
-            f"{ledger.path}: replaying needs a ledger of one judge and one set of parameters, not {names}"
-        )
-    return Silent(askers[0].judge, json.loads(askers[0].parameters))
+def _place(text: str) -> tuple[Path, int | None]:
+    """Return the path and, where the text ends in `#2` and is no path itself, the number."""
+    path, mark, number = text.rpartition("#")
+    if mark and number.isdecimal() and not Path(text).exists():
+        return Path(path), int(number)
+    return Path(text), None
 
 
-class Silent:
+def _the_one_meant(ledger: Ledger, number: int | None, name: str) -> Asker:
+    """Return whose answers are replayed. Raises LedgerError, with a list, where it cannot be told."""
+    groups = _by_identity(ledger.askers())
+    if not groups:
+        raise LedgerError(f"{ledger.path}: holds no answers yet; there is nothing to replay")
+    if number is not None:
+        if 1 <= number <= len(groups):
+            return groups[number - 1]
+        raise LedgerError(f"{ledger.path}: no judge #{number} in it; it has\n{_listed(groups)}")
+    wanted = [asker for asker in groups if not name or _is_called(asker, name)]
+    if len(wanted) == 1:
+        return wanted[0]
+    if not wanted:
+        raise LedgerError(f"{ledger.path}: no answers of {name!r} in it; it has\n{_listed(groups)}")
+    raise LedgerError(
+        f"{ledger.path}: several judges or parameters; choose with replay:PATH#NUMBER\n"
+        f"{_listed(groups)}"
+    )
+
+
+def _by_identity(askers: list[Asker]) -> list[Asker]:
+    """Return one asker for each judge and parameters, whatever server answered."""
+    groups: dict[tuple[str, str], list[Asker]] = {}
+    for asker in askers:
+        groups.setdefault((identity_of(asker.judge), asker.parameters), []).append(asker)
+    # A judge that is on record under one name keeps it, and its keys with it.
+    return [
+        same[0] if len(same) == 1 else Asker(identity, parameters)
+        for (identity, parameters), same in groups.items()
+    ]
+
+
+def _is_called(asker: Asker, name: str) -> bool:
+    identity = identity_of(asker.judge)
+    return name in {asker.judge, identity, identity.removeprefix("openai/")}
+
+
+def _listed(askers: list[Asker]) -> str:
+    lines = [
+        f"  #{number} {asker.judge} {asker.parameters}" for number, asker in enumerate(askers, 1)
+    ]
+    return "\n".join(lines)
+
+
+class Silent(JudgeBase):
     """Stands for a judge that answered earlier. It adds nothing: what is not on record is an error."""
 
     def __init__(self, name: str, parameters: Mapping[str, Any]) -> None:
-        self.name = name
-        self.parameters = parameters
-        self.caution = ""
-        if name == "pixels":
-            from lmmscore.judges.pixels import Pixels
+        self._name = name
+        self._parameters = parameters
 
-            self.caution = Pixels().caution
+    @property
+    def name(self) -> str:
+        """Who answered."""
+        return self._name
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """What it was asked with."""
+        return self._parameters
+
+    @property
+    def caution(self) -> str:
+        """What the judge on record would say of itself."""
+        if self._name != "pixels":
+            return ""
+        from lmmscore.judges.pixels.words import CAUTION
+
+        return CAUTION
 
     async def ask(self, conversation: Conversation) -> Reply:
         """Raise NoRecordedReply: if the answer were on record, this would not have been asked."""
@@ -62,20 +137,23 @@ class Silent:
             "with another dialog, order, seed or set of images? A new judge can be asked with --judge openai/MODEL"
         )
 
-    async def close(self) -> None:
-        """Do nothing."""
 
-
-class FromTranscript:
+class FromTranscript(JudgeBase):
     """Answers as the transcript does, as long as it is asked the same, about the same pictures."""
-
-    caution = ""
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
-        digest = hashlib.sha256(transcript.path.read_bytes()).hexdigest()
-        self.name = f"transcript/{transcript.path.stem}"
-        self.parameters: Mapping[str, Any] = {"sha256": digest}
+        self._digest = hashlib.sha256(transcript.path.read_bytes()).hexdigest()
+
+    @property
+    def name(self) -> str:
+        """The transcript, by its file."""
+        return f"transcript/{self._transcript.path.stem}"
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The transcript, by its content."""
+        return {"sha256": self._digest}
 
     async def ask(self, conversation: Conversation) -> Reply:
         """Return the transcript's reply to the turn at this place. Raises NoRecordedReply where the words differ."""
@@ -113,9 +191,6 @@ class FromTranscript:
                 f"{self._transcript.path}, turn {number}: it shows {', '.join(expected) or 'no picture'}, not "
                 f"{', '.join(shown) or 'none'}; show the edits as it does: --order given {methods}"
             )
-
-    async def close(self) -> None:
-        """Do nothing."""
 
 
 def _number(conversation: Conversation) -> int:

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lmmscore.bundled import bundled
 from lmmscore.csvsafe import restore
 from lmmscore.errors import FileProblem, nearest
+from lmmscore.resources import bundled
 
 _NEEDED = ("task", "method", "mean", "rank")
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lmmscore.dialogs import Dialog, Turn
+from lmmscore.dialog import Dialog, Turn
 from lmmscore.ledger import Entry, Ledger
 from lmmscore.parsing import Reading, merged, read_reply
 from lmmscore.records import Item, Reply
-from lmmscore.runs import Run
+from lmmscore.run_folder import Run
 from lmmscore.scales import show
 from lmmscore.session import Session, slots_for
 from lmmscore.templates import fill, slots_of

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from lmmscore.dialogs import Dialog
+from lmmscore.dialog import Dialog
 
 
 def print_list(rows: Sequence[Mapping[str, Any]], n: int) -> None:

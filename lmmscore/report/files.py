@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lmmscore.leaderboard import Leaderboard
 from lmmscore.report.leaderboard import FORMATS, render
-from lmmscore.runs import Run
+from lmmscore.run_folder import Run
 
 
 def write_leaderboards(run: Run) -> Leaderboard:

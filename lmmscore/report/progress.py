@@ -15,9 +15,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from lmmscore.judges.budget import Meter
 from lmmscore.report.harmless import harmless
 from lmmscore.report.tally import Tally
-from lmmscore.runner import Result
+from lmmscore.scores import Result
 from lmmscore.session import Exchange
 
 STEPS = 10
@@ -32,7 +33,7 @@ class Progress:
     def __init__(
         self,
         total_units: int,
-        meter: object | None = None,
+        meter: Meter | None = None,
         *,
         console: Console | None = None,
         file: TextIO | None = None,

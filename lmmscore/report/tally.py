@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from lmmscore.judges.budget import Meter
 from lmmscore.records import OVERALL, Outcome
-from lmmscore.runner import Result
+from lmmscore.scores import Result
 from lmmscore.session import Exchange
 
 SAID_OF_A_KIND = 20
@@ -21,7 +22,7 @@ class Tally:
     """Running totals, with the meter of the judge where it has one."""
 
     total: int
-    meter: object | None
+    meter: Meter | None
     clock: Callable[[], float]
     done: int = 0
     turns: int = 0
@@ -51,7 +52,7 @@ class Tally:
 
     def result(self, result: Result) -> Iterator[str]:
         """Count a finished unit; yield a line for whatever went wrong in it."""
-        if result.unit.sessions:
+        if result.unit.shown:
             # A unit without sessions only notes that methods made no edit: nobody waits for it.
             self.done += 1
             self._fresh += any(
@@ -62,7 +63,7 @@ class Tally:
 
     def notices(self) -> Iterator[str]:
         """Yield what the judge's meter has to say and has not said yet."""
-        notices = getattr(self.meter, "notices", None) or []
+        notices = [] if self.meter is None else self.meter.notices
         yield from notices[self._heard :]
         self._heard = len(notices)
 
@@ -77,32 +78,33 @@ class Tally:
     @property
     def in_flight(self) -> int | None:
         """How many turns wait for an answer; None where the judge does not say."""
-        return getattr(self.meter, "in_flight", None)
+        return None if self.meter is None else self.meter.in_flight
 
     @property
     def calls(self) -> int:
         """How many questions were answered by the judge, not by the ledger."""
-        calls = getattr(self.meter, "calls", None)
-        return self.turns - self.recalled if calls is None else int(calls)
+        return self.turns - self.recalled if self.meter is None else self.meter.calls
 
     @property
     def retries(self) -> int:
         """How many requests had to be sent again."""
-        return int(getattr(self.meter, "retries", 0) or 0)
+        return 0 if self.meter is None else self.meter.retries
 
     def tokens(self, name: str) -> int:
         """Return the running total of `prompt_tokens`, `completion_tokens` or `cached_tokens`."""
-        return int(getattr(self.meter, name, None) or self._asked[name])
+        counted = {} if self.meter is None else self.meter.tokens()
+        return counted.get(name) or self._asked[name]
 
     @property
     def cost_usd(self) -> float | None:
         """What was spent by the price list; None where no price is known."""
-        return getattr(self.meter, "cost_usd", None) or self._cost_usd
+        spent = None if self.meter is None else self.meter.cost_usd
+        return spent or self._cost_usd
 
     @property
     def assumed_usd(self) -> float:
         """The part of it that no server counted."""
-        return float(getattr(self.meter, "assumed_usd", 0.0) or 0.0)
+        return 0.0 if self.meter is None else self.meter.assumed_usd
 
     def elapsed_s(self) -> float:
         """How long the run has been going."""
@@ -121,7 +123,7 @@ class Tally:
 def troubles(result: Result) -> Iterator[tuple[str, str]]:
     """Yield (kind, line) for every way in which edits of a unit went unscored, and for repairs."""
     item, repeat = result.unit.item.id, result.unit.repeat
-    where = f"item {item}" + (f", repeat {repeat}" if result.unit.plan.repeats > 1 else "")
+    where = f"item {item}" + (f", repeat {repeat}" if result.unit.repeats > 1 else "")
     reasons: dict[tuple[Outcome, str], list[str]] = {}
     for row in result.scores:
         # That a method made no edit was known before the run began.

@@ -22,7 +22,8 @@ from PIL import Image
 
 from lmmscore.conversation import Conversation
 from lmmscore.images import Picture, Pictures, Recipe
-from lmmscore.judges.openai_api import OpenAIOptions, make
+from lmmscore.judges.config import JudgeOptions
+from lmmscore.judges.openai import make
 from lmmscore.records import Reply
 
 transformers = pytest.importorskip(
@@ -154,7 +155,7 @@ def ask(spec: str, *conversations: Conversation) -> list[Reply]:
     """Return the replies to conversations, each asked by itself."""
     judge = make(
         spec,
-        options=OpenAIOptions(temperature=0.0, max_tokens=48, seed=1, timeout_s=120, attempts=2),
+        options=JudgeOptions(temperature=0.0, max_tokens=48, seed=1, timeout_s=120, attempts=2),
     )
 
     async def play() -> list[Reply]:

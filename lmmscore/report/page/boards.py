@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lmmscore.dialogs import task_title
+from lmmscore.dialog import task_title
 from lmmscore.leaderboard import Leaderboard, Row, Table, rank
 from lmmscore.records import OVERALL
 from lmmscore.report.board_grids import table_grid

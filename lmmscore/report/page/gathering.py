@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lmmscore.agreement import Agreement
-from lmmscore.dialogs import task_title
+from lmmscore.dialog import task_title
 from lmmscore.leaderboard import Leaderboard
 from lmmscore.leaderboard.compare import compare
 from lmmscore.leaderboard.extras import Extras, extras

@@ -15,7 +15,7 @@ from lmmscore.leaderboard.weights import scales_of, weights_of
 from lmmscore.ledger import Ledger
 from lmmscore.records import OVERALL, Item, Outcome
 from lmmscore.report.conversation import Talk, Talks
-from lmmscore.runs import Run
+from lmmscore.run_folder import Run
 
 if TYPE_CHECKING:
     import pandas as pd

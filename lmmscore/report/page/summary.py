@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from lmmscore.dialogs import task_title
+from lmmscore.dialog import task_title
 from lmmscore.leaderboard import Leaderboard
 from lmmscore.leaderboard.extras import Extras
 from lmmscore.leaderboard.habits import statements as habit_statements

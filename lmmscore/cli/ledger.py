@@ -1,0 +1,150 @@
+"""`lmmscore ledger`: what is in a ledger; several united, a part taken out, checked, exported."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from lmmscore.cli.options import FilePath, json_flag
+
+if TYPE_CHECKING:
+    from lmmscore.ledger_files import Content
+
+_PATH = FilePath(path_type=Path)
+
+
+@click.group("ledger")
+def command() -> None:
+    """Look into ledgers, unite them, take a part out, check and export them.
+
+    LEDGER is a ledger.sqlite or the folder of a run.
+    """
+
+
+def _ledger(path: Path) -> Path:
+    """Return the ledger meant by a file or by the folder of a run."""
+    from lmmscore.run_folder import Run
+
+    if not path.is_dir():
+        return path
+    if (path / "run.yaml").is_file():
+        return Run(path).ledger_path
+    return path / "ledger.sqlite"
+
+
+@command.command("list")
+@click.argument("ledgers", nargs=-1, required=True, type=_PATH)
+@json_flag
+def list_(ledgers: tuple[Path, ...], as_json: bool) -> None:
+    """Say what is in a ledger: judges, parameters, exchanges, tokens and cost."""
+    from lmmscore.ledger_files import contents
+
+    found = {str(path): contents(_ledger(path)) for path in ledgers}
+    if as_json:
+        listed = {name: [asdict(each) for each in held] for name, held in found.items()}
+        click.echo(json.dumps(listed, indent=2, ensure_ascii=False))
+        return
+    for name, held in found.items():
+        click.echo(f"{name}: {_count(sum(each.exchanges for each in held), 'exchange')}")
+        for number, each in enumerate(held, 1):
+            click.echo(f"  #{number} {_described(each)}")
+
+
+def _described(content: Content) -> str:
+    parts = [
+        f"{content.judge} {content.parameters}",
+        _count(content.exchanges, "exchange"),
+        _count(content.sessions, "session"),
+        f"{content.prompt_tokens:,} tokens in, {content.completion_tokens:,} out",
+    ]
+    if content.cost_usd:
+        parts.append(f"${content.cost_usd:,.4f}")
+    if content.models:
+        parts.append(f"answered by {', '.join(content.models)}")
+    parts.append(f"{content.first[:10]} to {content.last[:10]}")
+    return "; ".join(parts)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+@command.command("merge")
+@click.argument("out", type=_PATH)
+@click.argument("ledgers", nargs=-1, required=True, type=_PATH)
+def merge_(out: Path, ledgers: tuple[Path, ...]) -> None:
+    """Unite LEDGERS into OUT, a ledger or the folder of a run.
+
+    The same question is kept once. Where two ledgers have different answers to it, the one recorded
+    first stands, and the conflict is named.
+    """
+    from lmmscore.ledger_files import merge
+
+    target = out / "ledger.sqlite" if out.suffix != ".sqlite" else out
+    done = merge(target, [_ledger(path) for path in ledgers])
+    for conflict in done.conflicts[:20]:
+        click.echo(
+            f"conflict: {conflict.key[:12]} is answered otherwise in {conflict.other}; the answer "
+            f"from {conflict.kept} stands",
+            err=True,
+        )
+    if len(done.conflicts) > 20:
+        click.echo(f"… and {len(done.conflicts) - 20} more conflicts", err=True)
+    click.echo(
+        f"{_count(done.added, 'exchange')} added, {done.known:,} there already, "
+        f"{_count(len(done.conflicts), 'conflict')}",
+        err=True,
+    )
+    click.echo(target)
+
+
+@command.command("extract")
+@click.argument("ledger", type=_PATH)
+@click.argument("out", type=_PATH)
+@click.option("--run", type=_PATH, help="Only the exchanges of the run in this folder.")
+@click.option("--judge", default="", help="Only the exchanges of this judge.")
+def extract_(ledger: Path, out: Path, run: Path | None, judge: str) -> None:
+    """Copy a part of LEDGER to OUT: one run's exchanges, or one judge's."""
+    from lmmscore.ledger_files import extract
+    from lmmscore.run_folder import open_run
+
+    if run is None and not judge:
+        raise click.UsageError("say what to take out: --run FOLDER or --judge NAME")
+    keys = None
+    if run is not None:
+        keys = [exchange.key for record in open_run(run).records() for exchange in record.exchanges]
+    count = extract(_ledger(ledger), out, keys=keys, judge=judge)
+    click.echo(f"{_count(count, 'exchange')} copied", err=True)
+    click.echo(out)
+
+
+@command.command("verify")
+@click.argument("ledgers", nargs=-1, required=True, type=_PATH)
+def verify_(ledgers: tuple[Path, ...]) -> None:
+    """Check that the file is whole and that every key fits what was asked."""
+    from lmmscore.ledger_files import problems
+
+    wrong = 0
+    for path in ledgers:
+        for problem in problems(_ledger(path)):
+            click.echo(f"problem: {problem}")
+            wrong += 1
+    if wrong:
+        raise click.exceptions.Exit(1)
+    click.echo("no problems", err=True)
+
+
+@command.command("export")
+@click.argument("ledger", type=_PATH)
+@click.argument("out", type=_PATH, metavar="OUT.jsonl|OUT.parquet")
+def export_(ledger: Path, out: Path) -> None:
+    """Write every exchange as JSON lines or Parquet."""
+    from lmmscore.ledger_files import export
+
+    count = export(_ledger(ledger), out)
+    click.echo(f"{_count(count, 'exchange')} written", err=True)
+    click.echo(out)

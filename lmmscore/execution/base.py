@@ -1,0 +1,88 @@
+"""What every executor is given and must do, and how one is found by name.
+
+A new executor is one module in this package, called as its engine is, with a class or function that is
+registered:
+
+    @executors.register("local")
+    class LocalExecutor: ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from typing import Protocol as Interface
+
+from lmmscore.conversation import Conversation, Message
+from lmmscore.errors import JudgeError
+from lmmscore.images import Pictures
+from lmmscore.judges.recorded import Recorded
+from lmmscore.plan import Protocol, Unit
+from lmmscore.registry import Registry
+from lmmscore.scores import Result
+from lmmscore.session import Exchange, Question
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Who is told what, while it happens."""
+
+    on_exchange: Callable[[Exchange], None] = lambda _: None
+    on_result: Callable[[Result], None] = lambda _: None
+    """Called as soon as a unit is done, in any order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be played, by whom it is judged, and who looks on."""
+
+    protocol: Protocol
+    judge: Recorded
+    pictures: Pictures
+    concurrency: int = 8
+    """How many sessions are played at once."""
+    listeners: Listeners = Listeners()
+    folder: Path = Path()
+    """The run's folder, for an executor that keeps something of its own there."""
+    engine_options: Mapping[str, Any] = field(default_factory=dict)
+    """What only this kind of executor knows, as it was asked for."""
+
+
+class Executor(Interface):
+    """Plays the units of a plan."""
+
+    @property
+    def error(self) -> JudgeError | None:
+        """What stopped the run, if anything did."""
+
+    @property
+    def waiting(self) -> str:
+        """What is still on its way when `run` returns, in words; empty where nothing is."""
+
+    def stop(self, error: JudgeError) -> None:
+        """Ask nothing new from now on; what is in flight is finished and recorded."""
+
+    async def run(self, units: Iterable[Unit], sink: Callable[[Result], None]) -> None:
+        """Play every unit and hand the results to `sink` in the order of the plan.
+
+        Where the run is stopped, units that were not finished have no result, and `error` says why.
+        """
+
+
+executors: Registry[Callable[[Job], Executor]] = Registry("engine", "lmmscore.execution")
+
+
+class StopRequested(JudgeError):
+    """The user asked to stop: nothing new is asked."""
+
+    scope = "run"
+
+
+def asked(before: Conversation, question: Question, pictures: Pictures) -> Conversation:
+    """Return the conversation with the question put. Opens the pictures' files to know their digests."""
+    if question.system:
+        before = before.add(Message("system", question.system))
+    images = tuple(pictures.get(shown.path) for shown in question.images)
+    return before.say(question.text, images, question.schema)

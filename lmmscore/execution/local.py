@@ -1,0 +1,192 @@
+"""The asyncio executor: many sessions at once in this process.
+
+Results leave in the order of the plan and soon, so that a run of any length needs the same memory and
+writes the same files however its sessions happened to overtake each other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol
+
+from lmmscore.conversation import Conversation
+from lmmscore.errors import ContentFiltered, ImageProblem, JudgeError
+from lmmscore.execution.base import Job, asked, executors
+from lmmscore.images import Pictures
+from lmmscore.judges.recorded import Heard
+from lmmscore.plan import Unit
+from lmmscore.records import Outcome
+from lmmscore.scores import Result, result_of, settled
+from lmmscore.session import Done, Exchange, Played, Question, Session, spoken
+
+ALIKE_FAILURES = 5
+"""So many sessions in a row failing alike stop the run: something is wrong with more than a session."""
+
+_Task = asyncio.Task[Result | None]
+
+
+class Asked(Protocol):
+    """What playing a session needs of a judge."""
+
+    async def ask(self, conversation: Conversation, repeat: int) -> Heard:
+        """Answer the last message."""
+
+
+async def play(
+    session: Session,
+    judge: Asked,
+    pictures: Pictures,
+    listener: Callable[[Exchange], None] | None = None,
+) -> Played:
+    """Play a session to its end. Raises JudgeError only for what must stop the whole run."""
+    begun = session
+    conversation = Conversation()
+    exchanges: list[Exchange] = []
+    while isinstance(question := session.next(), Question):
+        try:
+            conversation = asked(conversation, question, pictures)
+            heard = await judge.ask(conversation, session.repeat)
+        except (JudgeError, ImageProblem) as error:
+            session = _ended(session, error)
+            continue
+        exchange = Exchange(question, heard.reply, heard.recalled, heard.key)
+        exchanges.append(exchange)
+        if listener is not None:
+            listener(exchange)
+        conversation = conversation.hear(spoken(heard.reply) or "(no answer)")
+        session = session.hear(heard.reply)
+    assert isinstance(question, Done)
+    return Played(begun, tuple(exchanges), question)
+
+
+def _ended(session: Session, error: JudgeError | ImageProblem) -> Session:
+    """Return the session ended by an error; raise the error where it stops the whole run."""
+    if isinstance(error, JudgeError) and error.scope == "run":
+        raise error
+    outcome = Outcome.FILTERED if isinstance(error, ContentFiltered) else Outcome.FAILED
+    return session.end(outcome, str(error), type(error).__name__)
+
+
+class _BrokenOff(JudgeError):
+    """Something else went wrong, and is going to be raised: meanwhile nothing new is asked."""
+
+    scope = "run"
+
+
+class _AlikeFailures(JudgeError):
+    """Session after session failed in the same way."""
+
+    scope = "run"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"{ALIKE_FAILURES} sessions in a row failed alike, so the run was stopped: {reason}. "
+            "Everything recorded is kept; mend the cause and run the same command"
+        )
+
+
+@executors.register("local")
+class LocalExecutor:
+    """Plays units with one judge, as asyncio tasks."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._causes: deque[str] = deque(maxlen=ALIKE_FAILURES)
+        self.error: JudgeError | None = None
+        """What stopped the run, if anything did."""
+        self.waiting = ""
+
+    def stop(self, error: JudgeError) -> None:
+        """Ask nothing new from now on; what is in flight is finished and recorded."""
+        if self.error is None:
+            self.error = error
+            self._job.judge.stop(error)
+
+    async def run(self, units: Iterable[Unit], sink: Callable[[Result], None]) -> None:
+        """Play every unit and hand the results to `sink` in the order of the plan.
+
+        Whatever goes wrong, in `sink` or in a session, stops the run as `stop` does and is raised at
+        the end.
+        """
+        active: set[_Task] = set()
+        try:
+            await self._play_all(iter(units), sink, active)
+        except Exception as error:
+            self._break_off(error)
+            await asyncio.gather(*active, return_exceptions=True)
+            raise
+        finally:
+            # There is something left only if the run itself was cancelled, and then now means now.
+            for task in active:
+                task.cancel()
+            await asyncio.gather(*active, return_exceptions=True)
+
+    async def _play_all(
+        self, units: Iterator[Unit], sink: Callable[[Result], None], active: set[_Task]
+    ) -> None:
+        window = max(64, 8 * self._job.concurrency)
+        waiting: deque[_Task] = deque()
+        exhausted = False
+        while not exhausted or waiting:
+            while not exhausted and len(active) < self._job.concurrency and len(waiting) < window:
+                unit = next(units, None) if self.error is None else None
+                if unit is None:
+                    exhausted = True
+                    break
+                task = asyncio.create_task(self._play(unit))
+                active.add(task)
+                waiting.append(task)
+            if active:
+                done, _ = await asyncio.wait(active, return_when=asyncio.FIRST_COMPLETED)
+                active -= done
+                _raise_first(done)
+            while waiting and waiting[0].done():
+                result = waiting.popleft().result()
+                if result is not None:
+                    sink(result)
+
+    def _break_off(self, error: Exception) -> None:
+        self.stop(_BrokenOff(f"the run was broken off by {type(error).__name__}: {error}"))
+
+    async def _play(self, unit: Unit) -> Result | None:
+        """Return the unit's result; None where the run was stopped before it was finished."""
+        job = self._job
+        played: list[Played] = []
+        try:
+            for session in job.protocol.sessions(unit):
+                on_exchange = job.listeners.on_exchange
+                played.append(await play(session, job.judge, job.pictures, on_exchange))
+                if settled(job.protocol, played[-1]):
+                    break
+        except JudgeError as error:
+            self.stop(error)
+            return None
+        except Exception as error:
+            # At once, before any other session can ask: those who wait for the same answer would
+            # ask in its place.
+            self._break_off(error)
+            raise
+        result = result_of(unit, job.protocol, played)
+        self._stop_on_alike_failures(played)
+        job.listeners.on_result(result)
+        return result
+
+    def _stop_on_alike_failures(self, played: Sequence[Played]) -> None:
+        for each in played:
+            failure = each.done.failure
+            if failure is None or failure.outcome != Outcome.FAILED:
+                self._causes.clear()
+                continue
+            self._causes.append(failure.cause)
+            if len(self._causes) == ALIKE_FAILURES and len(set(self._causes)) == 1:
+                self.stop(_AlikeFailures(failure.reason))
+
+
+def _raise_first(done: set[_Task]) -> None:
+    """Raise what went wrong in one of these tasks, if anything did."""
+    for task in done:
+        error = task.exception()
+        if error is not None:
+            raise error

@@ -1,0 +1,1 @@
+"""What others have published or arranged, brought into our own formats."""

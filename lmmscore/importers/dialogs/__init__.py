@@ -1,0 +1,1 @@
+"""Published prompts, transcripts and whole protocols, turned into dialogs that play their words."""

@@ -1,0 +1,1 @@
+"""One file per layout. A layout's name is the name of its file."""

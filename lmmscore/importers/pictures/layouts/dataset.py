@@ -1,0 +1,307 @@
+"""A Hugging Face data set saved to disk, or Parquet files, with image columns.
+
+Pictures are written as files once, beside benchmark.yaml, since a judge is shown files. A row is
+an item with a column for each method's edit; or, where a column names the method, a row is an edit.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lmmscore.errors import FileProblem, nearest
+from lmmscore.importers.pictures.arrow_files import (
+    Columns,
+    columns_of,
+    count_rows,
+    data_files,
+    rows,
+)
+from lmmscore.importers.pictures.base import (
+    DEFAULT_TASK,
+    IMAGE_ROLES,
+    LAYOUTS,
+    Choices,
+    Found,
+    FoundItem,
+    Guess,
+    LayoutError,
+    PictureLayout,
+    counted,
+    ending,
+    file_inside,
+    listed,
+)
+from lmmscore.importers.pictures.folder_tree import Tree, role_of
+from lmmscore.importers.pictures.instructions import find_column, plain
+
+LOOKS_LIKE = ".parquet files, or .arrow files written by datasets' save_to_disk, with image columns"
+
+_EDITED = {"edited", "edit", "output", "result", "generated", "prediction", "after"}
+
+_FILE_STARTS = {
+    b"\x89PNG": ".png",
+    b"\xff\xd8\xff": ".jpg",
+    b"GIF8": ".gif",
+    b"BM": ".bmp",
+    b"II*": ".tif",
+    b"MM": ".tif",
+}
+
+
+@dataclass(slots=True)
+class _ColumnPlan:
+    """Which column is what."""
+
+    text: dict[str, str | None]
+    roles: dict[str, str] = field(default_factory=dict)
+
+    edits: dict[str, str] = field(default_factory=dict)
+    """Columns by method; with a method column, one column under the name `""`."""
+
+    left_out: list[str] = field(default_factory=list)
+
+
+def look(tree: Tree, _: Choices) -> Guess | None:
+    """Guess from the files' types. Pictures beside a Parquet file make a data set less likely."""
+    files = tree.named(".arrow", ".parquet")
+    if not files:
+        return None
+    kind = "saved by datasets" if any(path.suffix == ".arrow" for path in files) else "Parquet"
+    names = listed((path.name for path in files), 2)
+    sure = 0.9 if not tree.images else 0.4
+    return Guess(sure, f"{counted(len(files), 'data file')} ({names}), {kind}")
+
+
+def take(tree: Tree, choices: Choices) -> Found:
+    """Sort the columns, then write out the pictures of every row."""
+    path = tree.real(tree.files[0]) if len(tree.files) == 1 else tree.root
+    files = data_files(path, choices.split)
+    if not files:
+        raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
+    if choices.pictures is None:
+        raise LayoutError(f"{tree.root}: no folder to write the pictures of the data set to")
+
+    columns = columns_of(files[0])
+    plan = _plan(columns, choices, str(files[0]))
+    extractor = _Extractor(plan, columns, choices, tree.root)
+    wanted = dict.fromkeys([*plan.roles.values(), *plan.edits.values(), *columns.text])
+    total = count_rows(files)
+    for number, row in enumerate(rows(files, list(wanted)), 1):
+        extractor.add(number, row)
+        choices.progress("writing pictures", number, total)
+    return extractor.found()
+
+
+# Which column is what
+
+
+def _plan(columns: Columns, choices: Choices, where: str) -> _ColumnPlan:
+    """Sort the columns: as asked, else by their names."""
+    plan = _ColumnPlan({})
+    for what in ("id", "task", "instruction", "method"):
+        plan.text[what] = find_column(columns.text, what, choices, where)
+
+    for role in IMAGE_ROLES:
+        asked = choices.columns.get(role)
+        _refuse_unknown(asked, columns.images, where)
+        likely = [name for name in columns.images if _role(name) == role]
+        column = asked or next(iter(likely), None)
+        if column is not None:
+            plan.roles[role] = column
+    if "source" not in plan.roles and "image" in columns.images:
+        plan.roles["source"] = "image"
+
+    _plan_edits(plan, columns, choices, where)
+    if not plan.roles and not plan.edits:
+        seen = ", ".join((*columns.images, *columns.text)) or "none"
+        raise LayoutError(
+            f"{where}: no image column; columns: {seen}. Name it with --source-column"
+        )
+    used = {*plan.roles.values(), *plan.edits.values()}
+    plan.left_out = [name for name in columns.images if name not in used]
+    return plan
+
+
+def _plan_edits(plan: _ColumnPlan, columns: Columns, choices: Choices, where: str) -> None:
+    if choices.edit_columns:
+        for given in choices.edit_columns:
+            method, _, column = given.rpartition("=")
+            _refuse_unknown(column, columns.images, where)
+            by_row = plan.text["method"] is not None and not method
+            plan.edits["" if by_row else method or _method_name(column)] = column
+        return
+
+    free = [name for name in columns.images if name not in plan.roles.values() and not _role(name)]
+    if plan.text["method"]:
+        likely = [name for name in free if _bare(name) in _EDITED] or free
+        if likely:
+            plan.edits[""] = likely[0]
+        return
+    for name in free:
+        if "mask" not in name.lower():
+            plan.edits[_method_name(name)] = name
+
+
+def _refuse_unknown(column: str | None, known: tuple[str, ...], where: str) -> None:
+    if column is not None and column not in known:
+        hint = nearest(column, known)
+        names = ", ".join(known) or "none"
+        raise FileProblem(f"{where}: no image column {column!r}{hint}; image columns: {names}")
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"^(image|img)_|_(image|img|images|raw|png|jpg)$", "", plain(name))
+
+
+def _role(name: str) -> str | None:
+    return role_of(plain(name)) or role_of(_bare(name)) or role_of(_bare(_bare(name)))
+
+
+def _method_name(column: str) -> str:
+    words = r"(?:image|img|edit|edited|output)"
+    return re.sub(rf"(?i)^{words}[_.-]|[_.-]{words}$", "", column) or column
+
+
+# Rows to pictures
+
+
+class _Extractor:
+    """Writes the pictures of rows as files and gathers the items they belong to."""
+
+    def __init__(self, plan: _ColumnPlan, columns: Columns, choices: Choices, root: Path) -> None:
+        assert choices.pictures is not None
+        self.plan = plan
+        self.columns = columns
+        self.choices = choices
+        self.root = root
+        self.folder = choices.pictures
+        self.items: dict[str, FoundItem] = {}
+        self.methods: dict[str, None] = {}
+        self.names: dict[str, str] = {}
+        self.taken: set[str] = set()
+        self.missing: list[str] = []
+        self.outside: list[str] = []
+
+    def add(self, number: int, row: dict[str, Any]) -> None:
+        """Take up one row."""
+        text = {}
+        for what, column in self.plan.text.items():
+            text[what] = _text(row.get(column)) if column else ""
+
+        item = self._item(number, text)
+        item.instruction = item.instruction or text["instruction"]
+        known = {*self.plan.text.values(), "id", "task", "instruction"}
+        for column in self.columns.text:
+            if column not in known and plain(column) not in known:
+                item.fields.setdefault(plain(column), _text(row.get(column)))
+
+        for role, column in self.plan.roles.items():
+            self._picture(item, item.images, role, role, row.get(column))
+        for key, column in self.plan.edits.items():
+            method = key or text["method"]
+            self.methods.setdefault(method)
+            self._picture(item, item.edits, method, f"edits/{_safe(method)}", row.get(column))
+
+    def _item(self, number: int, text: dict[str, str]) -> FoundItem:
+        name = text["id"] or str(number)
+        if name in self.items and not self.plan.text["method"]:
+            name = f"{name}#{number}"
+        task = text["task"] or self.choices.task or DEFAULT_TASK
+        return self.items.setdefault(name, FoundItem(task, name, id=name))
+
+    def _picture(
+        self, item: FoundItem, into: dict[str, Path], key: str, folder: str, value: Any
+    ) -> None:
+        if key in into or value is None:
+            return
+        data, path = value, None
+        if isinstance(value, dict):
+            data, path = value.get("bytes"), value.get("path")
+        if data is not None:
+            into[key] = self._write(self.folder / folder, self._file_name(item.id), data)
+            return
+
+        inside = file_inside(self.root, path)
+        if inside is not None:
+            into[key] = inside
+        elif path and (self.root / path).is_file():
+            self.outside.append(f"{item.id} ({key}): {path}")
+        else:
+            self.missing.append(f"{item.id} ({key})")
+
+    def _file_name(self, item: str) -> str:
+        """Return a file name for an id that no other id has, even where names ignore case."""
+        if item not in self.names:
+            name = _safe(item)
+            while name.lower() in self.taken:
+                name += "_"
+            self.names[item] = name
+            self.taken.add(name.lower())
+        return self.names[item]
+
+    def _write(self, folder: Path, name: str, data: bytes) -> Path:
+        path = folder / f"{name}{suffix_of(data)}"
+        try:
+            if not path.is_file() or path.stat().st_size != len(data):
+                folder.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
+        except OSError as error:
+            raise FileProblem(
+                f"{path}: {error.strerror or error}; --out FILE writes elsewhere"
+            ) from error
+        return path
+
+    def found(self) -> Found:
+        """Return the items with templates over the files that were written."""
+        items = list(self.items.values())
+        edits = [path for item in items for path in item.edits.values()]
+        templates = {"edit": "edits/{method}/{id}" + ending(edits)}
+        for role in self.plan.roles:
+            images = [item.images[role] for item in items if role in item.images]
+            templates[role] = f"{role}/{{id}}" + ending(images)
+        return Found(items, list(self.methods), self.folder, templates, self._notes())
+
+    def _notes(self) -> list[str]:
+        notes = [f"left out the image column {name}" for name in self.plan.left_out]
+        if self.missing:
+            count = counted(len(self.missing), "picture")
+            notes.append(f"{count} not in the data: {listed(self.missing, 3)}")
+        if self.outside:
+            count = counted(len(self.outside), "picture")
+            notes.append(
+                f"left out {count} whose paths lead outside {self.root}: "
+                f"{listed(self.outside, 3)}; copy them into the folder if you trust the data set"
+            )
+        if not self.methods:
+            notes.append(
+                "no column of edits; name them with --edit-column METHOD=COLUMN, or put pictures "
+                f"in {self.folder.name}/edits/METHOD/"
+            )
+        return notes
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value).strip()
+
+
+def _safe(name: str) -> str:
+    """Return a name every file system takes."""
+    return re.sub(r"[^\w.-]+", "_", name).strip("._")[:100] or "item"
+
+
+def suffix_of(data: bytes) -> str:
+    """Return the file type the bytes begin like."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return ".webp"
+    if data[4:12] in {b"ftypavif", b"ftypavis"}:
+        return ".avif"
+    for start, suffix in _FILE_STARTS.items():
+        if data.startswith(start):
+            return suffix
+    return ".png"
+
+
+LAYOUTS.register("dataset")(PictureLayout("dataset", LOOKS_LIKE, look, take))

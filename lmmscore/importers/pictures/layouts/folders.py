@@ -1,0 +1,263 @@
+"""One folder per method with the same file names inside; sources in a folder of their own or loose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from lmmscore.errors import nearest
+from lmmscore.importers.pictures.base import (
+    DEFAULT_TASK,
+    LAYOUTS,
+    Choices,
+    Found,
+    FoundItem,
+    Guess,
+    LayoutError,
+    PictureLayout,
+    counted,
+    ending,
+    listed,
+    name_items,
+    natural,
+)
+from lmmscore.importers.pictures.folder_tree import (
+    PLAIN_NAMES,
+    Tree,
+    is_container,
+    role_names,
+    role_of,
+)
+
+LOOKS_LIKE = "source/ID.png, METHOD/ID.png: one folder per method, the same file names inside"
+
+Keyed = dict[str, PurePosixPath]
+"""Pictures by their name inside a folder, without file type."""
+
+
+@dataclass(slots=True)
+class _Arrangement:
+    """Which folder is what."""
+
+    roles: dict[str, tuple[str, Keyed]] = field(default_factory=dict)
+    """By role: the folder (`""` for the top) and its pictures."""
+
+    methods: dict[str, tuple[str, Keyed]] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+
+    @property
+    def used(self) -> int:
+        """How many pictures have a place."""
+        placed = [*self.roles.values(), *self.methods.values()]
+        return sum(len(keyed) for _, keyed in placed)
+
+
+def look(tree: Tree, choices: Choices) -> Guess | None:
+    """Guess from the names that the folders share."""
+    task_first, parts = _arrangements(tree, choices)
+    methods = _methods(parts.values())
+    if not methods:
+        shared = _shared_without_source(tree)
+        if not shared:
+            return None
+        return Guess(0.3, f"{listed(shared)} share file names, but none is named like a source")
+
+    sources = {part.roles["source"][0] or "the files at the top" for part in parts.values()}
+    used = sum(part.used for part in parts.values())
+    where = f", in {counted(len(parts), 'task folder')}" if task_first else ""
+    folders = f"{counted(len(methods), 'folder')} ({listed(methods)})"
+    why = f"{folders} repeat file names of {listed(sources)}{where}"
+    return Guess(0.5 + 0.4 * used / len(tree.images), why)
+
+
+def take(tree: Tree, choices: Choices) -> Found:
+    """Read the items from the sources and the methods from the folders."""
+    task_first, parts = _arrangements(tree, choices)
+    parts = {task: part for task, part in parts.items() if part.methods}
+    if not parts:
+        raise _no_sources(tree)
+    if choices.source and all(part.roles["source"][0] != choices.source for part in parts.values()):
+        hint = nearest(choices.source, tree.tops)
+        raise LayoutError(
+            f"{tree.root}: no folder {choices.source} with sources{hint}; see --source"
+        )
+
+    fallback = choices.task or DEFAULT_TASK
+    items: list[FoundItem] = []
+    notes: list[str] = []
+    for task, part in parts.items():
+        items += _items(tree, part, task if task_first else None, fallback)
+        notes += part.left_out
+
+    nested = not task_first and any(item.task != fallback for item in items)
+    slot = name_items(items)
+    prefix = "{task}/" if task_first else ""
+    inner = f"{{task}}/{slot}" if nested else slot
+    templates = _templates(list(parts.values()), prefix, inner)
+    notes += _orphans(parts.values())
+    return Found(items, _methods(parts.values()), tree.root, templates, notes)
+
+
+def _methods(parts: Iterable[_Arrangement]) -> list[str]:
+    return list(dict.fromkeys(name for part in parts for name in part.methods))
+
+
+def _arrangements(tree: Tree, choices: Choices) -> tuple[bool, dict[str, _Arrangement]]:
+    """Return whether the top folders are tasks, and the arrangement of the whole or of each."""
+    whole = _arrange(tree.images, choices)
+    if whole is not None:
+        return False, {"": whole}
+
+    parts: dict[str, _Arrangement] = {}
+    for top in tree.tops:
+        inside = [PurePosixPath(*path.parts[1:]) for path in tree.under(top)]
+        part = _arrange(inside, choices, loose_sources=False)
+        if part is not None and part.methods:
+            parts[top] = _moved(part, top)
+    return True, parts
+
+
+def _moved(part: _Arrangement, top: str) -> _Arrangement:
+    """Return the arrangement with every path below a top folder."""
+
+    def moved(keyed: Keyed) -> Keyed:
+        return {key: PurePosixPath(top) / path for key, path in keyed.items()}
+
+    roles = {role: (folder, moved(keyed)) for role, (folder, keyed) in part.roles.items()}
+    methods = {name: (folder, moved(keyed)) for name, (folder, keyed) in part.methods.items()}
+    return _Arrangement(roles, methods, [f"{top}: {note}" for note in part.left_out])
+
+
+def _arrange(
+    images: Iterable[PurePosixPath], choices: Choices, loose_sources: bool = True
+) -> _Arrangement | None:
+    """Return which folder is what, or None where the sources cannot be told."""
+    images = list(images)
+    containers = _containers(images)
+    folders = _pictures_by_folder(images, containers)
+
+    found = _Arrangement()
+    for folder, keyed in folders.items():
+        role = "source" if folder == choices.source else role_of(PurePosixPath(folder).name)
+        if role and (role not in found.roles or folder == choices.source):
+            found.roles[role] = (folder, keyed)
+
+    if "source" not in found.roles and loose_sources:
+        loose = {path.stem: path for path in images if len(path.parts) == 1}
+        if loose:
+            found.roles["source"] = ("", loose)
+    if "source" not in found.roles:
+        plain = [folder for folder in folders if folder.lower() in PLAIN_NAMES]
+        if len(plain) != 1 or len(folders) < 2:
+            return None
+        found.roles["source"] = (plain[0], folders[plain[0]])
+
+    _sort_methods(found, folders, containers)
+    return found
+
+
+def _containers(images: list[PurePosixPath]) -> list[str]:
+    """Return the top folders such as `outputs/` that hold nothing but folders."""
+    depths: dict[str, int] = {}
+    for path in images:
+        if len(path.parts) > 1:
+            top = path.parts[0]
+            depths[top] = min(depths.get(top, len(path.parts)), len(path.parts))
+    return [top for top, depth in depths.items() if depth > 2 and is_container(top)]
+
+
+def _pictures_by_folder(images: list[PurePosixPath], containers: list[str]) -> dict[str, Keyed]:
+    folders: dict[str, Keyed] = {}
+    for path in images:
+        depth = 2 if path.parts[0] in containers else 1
+        if len(path.parts) > depth:
+            folder = "/".join(path.parts[:depth])
+            key = "/".join(path.with_suffix("").parts[depth:])
+            folders.setdefault(folder, {})[key] = path
+    return folders
+
+
+def _sort_methods(found: _Arrangement, folders: dict[str, Keyed], containers: list[str]) -> None:
+    known = set(found.roles["source"][1])
+    taken = {folder for folder, _ in found.roles.values()}
+    for folder, keyed in folders.items():
+        if folder in taken:
+            continue
+        name = PurePosixPath(folder).name
+        why = ""
+        if not known & set(keyed):
+            why = "none of its names is a source's"
+        elif role_of(name) or (containers and "/" not in folder):
+            why = "it is not among the methods"
+        if why:
+            found.left_out.append(f"left out {folder}/ ({counted(len(keyed), 'picture')}): {why}")
+        else:
+            found.methods[name] = (folder, keyed)
+
+
+def _items(tree: Tree, part: _Arrangement, task: str | None, fallback: str) -> list[FoundItem]:
+    items = []
+    for key in sorted(part.roles["source"][1], key=natural):
+        inner, _, number = key.rpartition("/")
+        item = FoundItem(task or inner or fallback, key if task else number)
+        for role, (_, keyed) in part.roles.items():
+            if key in keyed:
+                item.images[role] = tree.real(keyed[key])
+        for method, (_, keyed) in part.methods.items():
+            if key in keyed:
+                item.edits[method] = tree.real(keyed[key])
+        items.append(item)
+    return items
+
+
+def _templates(parts: list[_Arrangement], prefix: str, inner: str) -> dict[str, str]:
+    """Return templates as the first task suggests; the writer checks that they fit the others."""
+    templates = {}
+    for role, (folder, _) in parts[0].roles.items():
+        paths: list[PurePosixPath] = []
+        for part in parts:
+            if role in part.roles:
+                paths += part.roles[role][1].values()
+        above = f"{folder}/" if folder else ""
+        templates[role] = prefix + above + inner + ending(paths)
+
+    edits: list[PurePosixPath] = []
+    for part in parts:
+        for _, keyed in part.methods.values():
+            edits += keyed.values()
+    folder = next(iter(parts[0].methods.values()))[0]
+    container = folder.rpartition("/")[0]
+    above = f"{container}/" if container else ""
+    templates["edit"] = prefix + above + "{method}/" + inner + ending(edits)
+    return templates
+
+
+def _orphans(parts: Iterable[_Arrangement]) -> list[str]:
+    notes = []
+    for part in parts:
+        known = set(part.roles["source"][1])
+        for method, (_, keyed) in part.methods.items():
+            lost = sorted(set(keyed) - known)
+            if lost:
+                says = f"{method}: {counted(len(lost), 'picture')} without a source left out"
+                notes.append(f"{says}: {listed(lost, 3)}")
+    return notes
+
+
+def _shared_without_source(tree: Tree) -> list[str]:
+    keys = {}
+    for top in tree.tops:
+        keys[top] = {"/".join(path.with_suffix("").parts[1:]) for path in tree.under(top)}
+    return [top for top in keys if any(keys[top] & keys[other] for other in keys if other != top)]
+
+
+def _no_sources(tree: Tree) -> LayoutError:
+    seen = listed(tree.tops) or "no folders"
+    return LayoutError(
+        f"{tree.root}: no folder of sources; seen: {seen}. Name one of {role_names('source')}, "
+        "or say which it is with --source FOLDER"
+    )
+
+
+LAYOUTS.register("folders")(PictureLayout("folders", LOOKS_LIKE, look, take))

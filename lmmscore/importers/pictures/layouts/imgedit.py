@@ -1,0 +1,185 @@
+"""ImgEdit-Bench outputs: basic_edit.json, the originals it names, and one folder per method.
+
+As its evaluation code reads them: https://github.com/PKU-YuanGroup/ImgEdit, folder Benchmark. The
+keys of the JSON name the edits (METHOD/KEY.png); `id` is the path of the original, `edit_type` the
+task, `prompt` the instruction.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from lmmscore.errors import FileProblem
+from lmmscore.importers.pictures.base import (
+    LAYOUTS,
+    Choices,
+    Found,
+    FoundItem,
+    Guess,
+    LayoutError,
+    PictureLayout,
+    counted,
+    ending,
+    file_inside,
+    listed,
+    name_items,
+    natural,
+)
+from lmmscore.importers.pictures.folder_tree import Tree, is_container
+from lmmscore.yaml_files import read_text
+
+LOOKS_LIKE = (
+    'basic_edit.json ({"KEY": {"id": "animal/1.jpg", "prompt": …, "edit_type": …}}), '
+    "originals, METHOD/KEY.png"
+)
+
+Entries = dict[str, dict[str, Any]]
+
+
+def look(tree: Tree, choices: Choices) -> Guess | None:
+    """Guess from a JSON file of ImgEdit's form."""
+    listing = _listing(tree, choices)
+    if listing is None:
+        return None
+    path, entries = listing
+    methods = _methods(tree, entries, _originals(tree, entries, choices))
+    count = counted(len(entries), "entry", "entries")
+    why = f"{path.name} has {count} with id, prompt and edit_type, as ImgEdit's"
+    return Guess(0.96, f"{why}; edits named by its keys in {listed(methods) or 'no folder'}")
+
+
+def take(tree: Tree, choices: Choices) -> Found:
+    """Read the items from the JSON, the originals by their paths and the edits by their keys."""
+    listing = _listing(tree, choices)
+    if listing is None:
+        raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
+    path, entries = listing
+    originals = _originals(tree, entries, choices)
+    methods = _methods(tree, entries, originals)
+
+    items = []
+    for key in sorted(entries, key=natural):
+        entry = entries[key]
+        item = FoundItem(str(entry.get("edit_type") or "all"), key)
+        item.instruction = str(entry["prompt"])
+        item.fields["original"] = str(entry["id"])
+        original = file_inside(originals, entry["id"]) if originals is not None else None
+        if original is not None:
+            item.images["source"] = original
+        item.edits = {name: folder[key] for name, folder in methods.items() if key in folder}
+        items.append(item)
+
+    name_items(items)
+    templates = _templates(tree.root, items, originals, methods)
+    notes = _notes(items, originals, methods)
+    return Found(items, list(methods), tree.root, templates, notes, [path])
+
+
+def _listing(tree: Tree, choices: Choices) -> tuple[Path, Entries] | None:
+    """Return the JSON file of ImgEdit's form with the most entries."""
+    paths = [tree.real(path) for path in tree.named(".json")]
+    if choices.instructions is not None:
+        paths = [choices.instructions]
+    best: tuple[Path, Entries] | None = None
+    for path in paths:
+        entries = _entries(path)
+        if entries and (best is None or len(entries) > len(best[1])):
+            best = (path, entries)
+    return best
+
+
+def _entries(path: Path) -> Entries | None:
+    if path.suffix.lower() != ".json":
+        return None
+    try:
+        data = json.loads(read_text(path))
+    except (ValueError, RecursionError, FileProblem):
+        return None
+    if not isinstance(data, dict):
+        return None
+    for entry in data.values():
+        if not isinstance(entry, dict) or not {"id", "prompt"} <= set(entry):
+            return None
+    return data or None
+
+
+def _originals(tree: Tree, entries: Entries, choices: Choices) -> Path | None:
+    """Return the folder under which the paths in the JSON are found."""
+    if choices.source:
+        given = Path(choices.source)
+        return given.absolute() if given.is_dir() else tree.root / choices.source
+
+    wanted = [PurePosixPath(str(entry["id"])) for entry in entries.values()]
+    known = set(tree.files)
+    folders = {PurePosixPath()}
+    for path in tree.images:
+        folders.update(path.parents)
+    best, most = PurePosixPath(), 0
+    for folder in sorted(folders):
+        hits = sum(folder / path in known for path in wanted)
+        if hits > most:
+            best, most = folder, hits
+    return tree.real(best) if most else None
+
+
+def _methods(tree: Tree, entries: Entries, originals: Path | None) -> dict[str, dict[str, Path]]:
+    """Return pictures by method and key: every folder whose pictures are named by keys."""
+    methods: dict[str, dict[str, Path]] = {}
+    for folder, paths in tree.folders.items():
+        if _holds_originals(tree, folder, originals):
+            continue
+        keyed = {path.stem: tree.real(path) for path in paths if path.stem in entries}
+        if keyed:
+            methods[_method_name(tree, folder)] = keyed
+    return dict(sorted(methods.items(), key=lambda entry: natural(entry[0])))
+
+
+def _holds_originals(tree: Tree, folder: PurePosixPath, originals: Path | None) -> bool:
+    if originals is None or originals == tree.root:
+        return False
+    return tree.real(folder).is_relative_to(originals)
+
+
+def _method_name(tree: Tree, folder: PurePosixPath) -> str:
+    for part in reversed(folder.parts):
+        if not is_container(part) and part.lower() != "imgedit":
+            return part
+    return folder.name or tree.root.resolve().name
+
+
+def _templates(
+    root: Path, items: list[FoundItem], originals: Path | None, methods: dict[str, dict[str, Path]]
+) -> dict[str, str]:
+    if not methods or originals is None or not all(item.images for item in items):
+        return {}
+    name, keyed = next(iter(methods.items()))
+    folder = next(iter(keyed.values())).parent
+    inside = folder.is_relative_to(root) and originals.is_relative_to(root)
+    if not inside or name not in folder.parts:
+        return {}
+    parts = folder.relative_to(root).parts
+    above = "/".join("{method}" if part == name else part for part in parts)
+    origin = originals.relative_to(root).as_posix()
+    source = "{original}" if origin == "." else origin + "/{original}"
+    edits = [path for by_key in methods.values() for path in by_key.values()]
+    return {"source": source, "edit": f"{above}/{{id}}{ending(edits)}"}
+
+
+def _notes(
+    items: list[FoundItem], originals: Path | None, methods: dict[str, dict[str, Path]]
+) -> list[str]:
+    notes = []
+    bare = [item.fields["original"] for item in items if not item.images]
+    if originals is None:
+        notes.append("the originals were not found; give their folder with --source FOLDER")
+    elif bare:
+        count = counted(len(bare), "original")
+        notes.append(f"{count} not found in {originals}: {listed(bare, 3)}")
+    if not methods:
+        notes.append("no edits yet; put them as METHOD/KEY.png")
+    return notes
+
+
+LAYOUTS.register("imgedit")(PictureLayout("imgedit", LOOKS_LIKE, look, take))

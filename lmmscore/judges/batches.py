@@ -1,0 +1,224 @@
+"""Where batches of questions are handed in and picked up: a provider's batch API, or a folder.
+
+A mailbox knows nothing of sessions: it takes a file of requests, one JSON object to a line, and gives
+back lines with answers, in any order, whenever they are ready.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import openai
+
+from lmmscore.errors import FileProblem, JudgeError, JudgeUnavailable, NotAuthorised
+
+Metadata = Mapping[str, str]
+
+ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
+"""The states in which a batch gives nothing more than it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    """How far a batch is."""
+
+    status: str
+    answered: int = 0
+    failed: int = 0
+    total: int = 0
+    reason: str = ""
+    """Why the whole batch failed, where it did."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is nothing more to come."""
+        return self.status in ENDED
+
+
+class Mailbox(Protocol):
+    """Takes files of requests and gives back answers."""
+
+    async def send(self, file: Path, url: str, metadata: Metadata) -> str:
+        """Hand in a file and return the batch's id."""
+
+    async def find(self, metadata: Metadata) -> str | None:
+        """Return the id of a batch that was handed in with this metadata, if there is one."""
+
+    async def state(self, batch: str) -> BatchState:
+        """Return how far a batch is."""
+
+    def answers(self, batch: str) -> AsyncIterator[str]:
+        """Yield the lines that are there: answers, and errors of single requests."""
+
+    async def cancel(self, batch: str) -> None:
+        """End a batch; what is answered already can still be had."""
+
+    async def close(self) -> None:
+        """Let go of connections."""
+
+
+class ApiMailbox:
+    """OpenAI's `/v1/files` and `/v1/batches`, and whatever speaks like them."""
+
+    def __init__(self, client: openai.AsyncOpenAI) -> None:
+        self._client = client
+
+    async def send(self, file: Path, url: str, metadata: Metadata) -> str:
+        """Upload the file, then make a batch of it."""
+        try:
+            uploaded = await self._client.files.create(file=file, purpose="batch")
+            made = await self._client.batches.create(
+                input_file_id=uploaded.id,
+                endpoint=url,  # type: ignore[arg-type]
+                completion_window="24h",
+                metadata=dict(metadata),
+            )
+        except openai.OpenAIError as error:
+            raise translated(error) from error
+        return made.id
+
+    async def find(self, metadata: Metadata) -> str | None:
+        """Look through the account's batches, newest first."""
+        try:
+            async for batch in self._client.batches.list(limit=100):
+                known = batch.metadata or {}
+                if all(known.get(name) == value for name, value in metadata.items()):
+                    return batch.id
+        except openai.OpenAIError as error:
+            raise translated(error) from error
+        return None
+
+    async def state(self, batch: str) -> BatchState:
+        """Ask for the batch."""
+        try:
+            found = await self._client.batches.retrieve(batch)
+        except openai.OpenAIError as error:
+            raise translated(error) from error
+        counts = found.request_counts
+        problems = found.errors.data if found.errors and found.errors.data else []
+        return BatchState(
+            found.status,
+            counts.completed if counts else 0,
+            counts.failed if counts else 0,
+            counts.total if counts else 0,
+            "; ".join(problem.message or "" for problem in problems),
+        )
+
+    async def answers(self, batch: str) -> AsyncIterator[str]:
+        """Download both files of a batch: answers and errors."""
+        try:
+            found = await self._client.batches.retrieve(batch)
+            for file in (found.output_file_id, found.error_file_id):
+                if not file:
+                    continue
+                content = await self._client.files.content(file)
+                for line in content.text.splitlines():
+                    yield line
+        except openai.OpenAIError as error:
+            raise translated(error) from error
+
+    async def cancel(self, batch: str) -> None:
+        """Ask the provider to stop."""
+        try:
+            await self._client.batches.cancel(batch)
+        except openai.OpenAIError as error:
+            raise translated(error) from error
+
+    async def close(self) -> None:
+        """Close the client's connections."""
+        await self._client.close()
+
+
+class FolderMailbox:
+    """A folder for `vllm run-batch` and its like: `NAME.jsonl` goes in, `NAME.out.jsonl` comes back."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def send(self, file: Path, url: str, metadata: Metadata) -> str:
+        """Put the file into the folder, whole or not at all."""
+        name = f"wave-{metadata['wave']}-{metadata['digest'][:12]}"
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            part = self._folder / f"{name}.part"
+            shutil.copyfile(file, part)
+            part.replace(self._folder / f"{name}.jsonl")
+        except OSError as error:
+            raise FileProblem(f"{self._folder}: {error.strerror or error}") from error
+        return name
+
+    async def find(self, metadata: Metadata) -> str | None:
+        """Look whether the file is there."""
+        name = f"wave-{metadata['wave']}-{metadata['digest'][:12]}"
+        return name if (self._folder / f"{name}.jsonl").is_file() else None
+
+    async def state(self, batch: str) -> BatchState:
+        """Compare what went in with what has come back."""
+        total = _lines(self._folder / f"{batch}.jsonl")
+        answered = _lines(self._folder / f"{batch}.out.jsonl")
+        done = answered >= total > 0
+        return BatchState("completed" if done else "in_progress", answered, 0, total)
+
+    async def answers(self, batch: str) -> AsyncIterator[str]:
+        """Read what has come back so far."""
+        path = self._folder / f"{batch}.out.jsonl"
+        if path.is_file():
+            with path.open(encoding="utf-8", errors="replace") as file:
+                for line in file:
+                    # A line still being written has no end yet.
+                    if line.endswith("\n"):
+                        yield line
+
+    async def cancel(self, batch: str) -> None:
+        """Take the file out again."""
+        (self._folder / f"{batch}.jsonl").unlink(missing_ok=True)
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+def _lines(path: Path) -> int:
+    if not path.is_file():
+        return 0
+    with path.open("rb") as file:
+        return sum(1 for line in file if line.strip())
+
+
+def translated(error: openai.OpenAIError) -> JudgeError:
+    """Return one of our errors for one of the client's. The border of the openai package."""
+    if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
+        return NotAuthorised("the server refuses the key for batches; check it and its rights")
+    if isinstance(error, openai.NotFoundError):
+        return _Run(f"the server has no batches: {_says(error)}; run without --batch")
+    if isinstance(error, openai.APIConnectionError):
+        return _Run(f"the server cannot be reached for batches: {_says(error)}")
+    return _Run(f"batches: {_says(error)}")
+
+
+class _Run(JudgeUnavailable):
+    """What stops a run by batches; what was sent stays there."""
+
+    scope = "run"
+
+
+def _says(error: openai.OpenAIError) -> str:
+    body = getattr(error, "body", None)
+    if isinstance(body, dict) and isinstance(body.get("message"), str):
+        return str(body["message"])[:300]
+    return str(error)[:300]
+
+
+def answer_line(line: str) -> tuple[str, Mapping[str, Any]] | None:
+    """Return a line's id and content; None for a line that is none."""
+    try:
+        data = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(data, dict) or not isinstance(data.get("custom_id"), str):
+        return None
+    return data["custom_id"], data

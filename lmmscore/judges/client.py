@@ -1,0 +1,566 @@
+"""Asking servers until there is an answer, or a reason why there is none.
+
+Around each question: which of several servers, at which pace, for how much money, how often, and the totals and the
+log of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import uuid
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, NoReturn, TypeVar
+from weakref import WeakKeyDictionary, ref
+
+import orjson
+
+from lmmscore.conversation import Conversation
+from lmmscore.errors import (
+    AnswerTooLarge,
+    JudgeError,
+    JudgeFileError,
+    JudgeUnavailable,
+    NotTrusted,
+    ServerAway,
+    ServerUnreachable,
+)
+from lmmscore.judges.budget import Budget, Meter, Sending, Till
+from lmmscore.judges.config import Address, Endpoint, JudgeOptions
+from lmmscore.judges.faults import (
+    RETRIED,
+    Answer,
+    Attempt,
+    Complaint,
+    Malformed,
+    NoAnswer,
+    Trouble,
+    complaint_in,
+    complaint_of,
+    error_in,
+    refuse,
+)
+from lmmscore.judges.http import Body, Key, Oversized, find_key, hider
+from lmmscore.judges.limits import Clock, Pace, Patience, connections_allowed, persist
+from lmmscore.judges.openai_sdk import Connection
+from lmmscore.judges.tokens import Estimator
+from lmmscore.records import Reply
+
+T = TypeVar("T")
+LOGGER = logging.getLogger("lmmscore.judges")
+FAILURES_IN_A_ROW = 3
+"""So many attempts failing, with no answer between them, mean that a server has failed."""
+FIRST_REST_S = 30.0
+LONGEST_REST_S = 600.0
+REFUSALS = 2
+"""So many vain attempts to connect, before any answer, mean that there is no server."""
+
+
+def log(level: int, event: str, **about: object) -> None:
+    """Write one line `event=retry attempt=2 wait_s=1.5`; what is None or empty is left out.
+
+    Never a key, never the bytes of a picture.
+    """
+    if LOGGER.isEnabledFor(level):
+        said = {name: value for name, value in about.items() if value not in (None, "")}
+        pairs = [f"{name}={_shown(value)}" for name, value in said.items()]
+        LOGGER.log(level, "%s", " ".join([f"event={event}", *pairs]))
+
+
+def _shown(value: object) -> str:
+    text = f"{value:.3f}" if isinstance(value, float) else str(value)
+    return repr(text) if any(mark in text for mark in " \n\t\"'=") else text
+
+
+class ReplicaFailed(Exception):
+    """A server failed, and the session is to go on at another."""
+
+
+@dataclass(eq=False, slots=True)
+class Replica:
+    """One server among those that offer the model."""
+
+    endpoint: Endpoint
+    key: Key
+    connection: Connection
+    pace: Pace
+    asking: int = 0
+    """Sessions whose question is under way here."""
+    begun: int = 0
+    """Sessions that were sent here first."""
+    answered: bool = False
+    answer_s: float = 0.0
+    """How long an answer takes here, lately; 0 before the first."""
+    failures: int = 0
+    """Attempts that failed since the last answer."""
+    down: bool = False
+    rest_s: float = FIRST_REST_S
+    failed_at_s: float = 0.0
+    rests_until_s: float = 0.0
+    trial: ref[Conversation] | None = None
+    """The one session that tries a server which was down, until it answers."""
+
+    @property
+    def url(self) -> str:
+        """Its base URL, without anything secret."""
+        return self.endpoint.masked_url
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        """Count a session here while its question is under way."""
+        self.asking += 1
+        try:
+            yield
+        finally:
+            self.asking -= 1
+
+    @property
+    def load(self) -> float:
+        """How long one more session would wait for its answers, in relation to other servers."""
+        return (self.asking + 1) * self.answer_s
+
+    def is_tried_by_other(self, session: Conversation) -> bool:
+        """Whether another session is finding out if this server is back."""
+        tried_by = self.trial() if self.trial is not None else None
+        return tried_by is not None and tried_by is not session
+
+
+class Replicas:
+    """The servers of one model, and which session is at which.
+
+    A session goes to the least busy server at its first question and stays, because that server's prefix cache holds
+    its pictures. A server that fails is left alone for a while; its sessions move. Then one session tries it again.
+    """
+
+    def __init__(
+        self, replicas: list[Replica], clock: Clock, meter: Meter, notice: Callable[[str], None]
+    ) -> None:
+        self._replicas = replicas
+        self._clock = clock
+        self._meter = meter
+        self._notice = notice
+        # By the first message of its conversation, the object: sessions may open with the same words.
+        self._pins: WeakKeyDictionary[Conversation, Replica] = WeakKeyDictionary()
+
+    def __iter__(self) -> Iterator[Replica]:
+        return iter(self._replicas)
+
+    def of(self, session: Conversation) -> Replica:
+        """Return the server this session is at, or is at from now on."""
+        if len(self._replicas) == 1:
+            return self._replicas[0]
+        pinned = self._pins.get(session)
+        if pinned is not None and self._takes(pinned, session):
+            return pinned
+        candidates = [each for each in self._replicas if self._takes(each, session)]
+        if not candidates:
+            # All of them are down: there is nothing to do but to go on trying.
+            candidates = [pinned or min(self._replicas, key=lambda each: each.rests_until_s)]
+        # A server that has not answered yet is no faster and no slower than the others.
+        known = all(each.answer_s for each in candidates)
+        chosen = min(
+            candidates,
+            key=lambda each: (each.down, each.load if known else each.asking, each.begun),
+        )
+        if chosen.down:
+            chosen.trial = ref(session)
+        chosen.begun += 1
+        self._pins[session] = chosen
+        if pinned is not None and pinned is not chosen:
+            self._meter.moves += 1
+            log(logging.INFO, "moved", **{"from": pinned.url, "to": chosen.url})
+        return chosen
+
+    def succeeded(self, replica: Replica, asked_s: float) -> None:
+        """Take note of an answer to what was asked at a time."""
+        replica.answered = True
+        # What was on its way when the server failed does not show that it is back.
+        if replica.down and asked_s <= replica.failed_at_s:
+            return
+        replica.failures = 0
+        if replica.down:
+            replica.down = False
+            replica.trial = None
+            replica.rest_s = FIRST_REST_S
+            self._notice(f"{replica.url} answers again")
+
+    def failed(self, replica: Replica, trouble: Trouble) -> bool:
+        """Take note of a failed attempt; return whether the session should go to another server."""
+        replica.failures += 1
+        if len(self._replicas) == 1:
+            return False
+        out_of_order = not trouble.reached or replica.failures >= FAILURES_IN_A_ROW
+        if out_of_order and (not replica.down or replica.trial is not None):
+            self._leave_alone(replica, trouble)
+        others = [each for each in self._replicas if each is not replica and not each.down]
+        return replica.down and bool(others)
+
+    def _leave_alone(self, replica: Replica, trouble: Trouble) -> None:
+        if replica.trial is not None:
+            replica.rest_s = min(LONGEST_REST_S, 2 * replica.rest_s)
+        replica.down = True
+        replica.trial = None
+        replica.failed_at_s = self._clock.now()
+        replica.rests_until_s = replica.failed_at_s + replica.rest_s
+        self._notice(
+            f"{replica.url} fails ({trouble.what}); its sessions move to other servers, and it is "
+            f"tried again after {replica.rest_s:.0f} s"
+        )
+
+    def _takes(self, replica: Replica, session: Conversation) -> bool:
+        if not replica.down:
+            return True
+        rested = self._clock.now() >= replica.rests_until_s
+        return rested and not replica.is_tried_by_other(session)
+
+    @property
+    def any_answered(self) -> bool:
+        """Whether any server has answered anything."""
+        return any(each.answered for each in self._replicas)
+
+
+@dataclass(frozen=True, slots=True)
+class ApiQuestion:
+    """One question as it travels."""
+
+    path: str
+    body: Body
+    read: Callable[[Any, Mapping[str, str]], Reply]
+    fields: Mapping[str, Any]
+    """The parameters sent with it, by the server's names."""
+    relies: bool = False
+    """Whether it relies on something the server keeps."""
+    parse: Callable[[Answer, Callable[[str], str]], Any] = Answer.json
+    """How the body of an answer is parsed, with a function that takes secrets out of texts."""
+
+
+class ApiClient:
+    """Asks the servers of one model."""
+
+    def __init__(
+        self,
+        address: Address,
+        options: JudgeOptions,
+        *,
+        clock: Clock,
+        rng: random.Random,
+    ) -> None:
+        if options.budget_usd is not None and options.prices is None:
+            raise JudgeFileError(
+                f"{address.name}: a budget needs prices, and none are known for this model; "
+                "add prices: {input: …, output: …, as_of: …} to judges.yaml"
+            )
+        self._address = address
+        self._clock = clock
+        self._rng = rng
+        self._patience = Patience(attempts=options.attempts)
+        self.meter = Meter()
+        self._room = connections_allowed()
+        replicas = [self._replica(endpoint, options) for endpoint in address.endpoints]
+        self.replicas = Replicas(replicas, clock, self.meter, self.notice)
+        self.hide = hider(replica.key for replica in replicas)
+        self._estimator = Estimator(
+            address.model,
+            max_tokens=options.max_tokens,
+            image_detail=options.image_detail,
+            formula=options.image_tokens,
+        )
+        budget = Budget(options.budget_usd, options.spent_usd)
+        self.till = Till(options.prices, budget, self._estimator, self.meter)
+        self._stopping: JudgeError | None = None
+        self._stopped = asyncio.Event()
+        self._names_sessions = bool(options.session_header)
+        self._session_ids: WeakKeyDictionary[Conversation, str] = WeakKeyDictionary()
+
+    def _replica(self, endpoint: Endpoint, options: JudgeOptions) -> Replica:
+        key = find_key(endpoint, self._address.name, options)
+        limits = [options.concurrency] if options.concurrency else []
+        if self._room is not None:
+            limits.append(max(1, self._room // len(self._address.endpoints)))
+        most = min(limits, default=None)
+        pace = Pace(self._clock, rpm=options.rpm, tpm=options.tpm, most=most)
+        return Replica(endpoint, key, Connection(endpoint, key, options), pace)
+
+    async def ask(
+        self, replica: Replica, conversation: Conversation, question: ApiQuestion
+    ) -> Reply:
+        """Return the reply to a question about a conversation.
+
+        Raises JudgeError when there is none, and ReplicaFailed when it should be put to another server.
+        """
+
+        async def once() -> Reply:
+            return await self.till.charged(
+                conversation, lambda sending: self._paced(replica, question, sending)
+            )
+
+        return await self._persist(replica, once, question.path)
+
+    async def upload(self, replica: Replica, data: bytes, mime: str) -> Answer:
+        """Return the answer to a file sent; one that refuses it is returned too."""
+
+        async def once() -> Answer:
+            sent_s = await replica.pace.admit(0, under_way=True)
+            try:
+                self._refuse_when_stopping()
+                sending = replica.connection.upload(data, mime)
+                answer = await self._transfer(replica, sending, len(data))
+                passing = answer.status in RETRIED or answer.status >= 500
+                if passing and answer.status != 501:
+                    attempt = self._attempt(replica, {}, len(data))
+                    complaint = complaint_in(answer, self.hide)
+                    self._refuse(replica, answer, complaint, attempt, sent_s)
+                return answer
+            finally:
+                replica.pace.leave()
+
+        return await self._persist(replica, once, "/files")
+
+    async def close(self) -> None:
+        """Let go of connections and timers."""
+        for replica in self.replicas:
+            replica.pace.close()
+            await replica.connection.close()
+
+    def stop(self, error: JudgeError) -> None:
+        """Send nothing from now on: what is in flight is finished; whoever waits gets this error."""
+        self._stopping = error
+        self._stopped.set()
+        for replica in self.replicas:
+            replica.pace.open()
+
+    def notice(self, text: str) -> None:
+        """Tell the user something once."""
+        if self.meter.notice(text):
+            log(logging.WARNING, "notice", judge=self._address.name, text=text)
+
+    async def _persist(self, replica: Replica, attempt: Callable[[], Awaitable[T]], path: str) -> T:
+        async def once(number: int) -> T:
+            asked_s = self._clock.now()
+            try:
+                result = await attempt()
+            except Trouble as trouble:
+                self._after(replica, trouble, number, path)
+                raise
+            self.replicas.succeeded(replica, asked_s)
+            return result
+
+        def on_trouble(number: int, trouble: Trouble, wait_s: float | None) -> None:
+            what = self.hide(trouble.what)
+            if not self._patience.bears(trouble.wait_s):
+                trouble.error = self._away(trouble)
+            if wait_s is None:
+                log(logging.ERROR, "gave_up", path=path, attempt=number, trouble=what)
+                return
+            self.meter.retries += 1
+            log(logging.INFO, "retry", path=path, attempt=number, wait_s=wait_s, trouble=what)
+
+        try:
+            return await persist(
+                once,
+                patience=self._patience,
+                sleep=self._sleep,
+                rng=self._rng,
+                on_trouble=on_trouble,
+            )
+        except JudgeError as error:
+            if error is self._stopping:
+                raise
+            raise type(error)(self.hide(str(error))) from None
+
+    def _after(self, replica: Replica, trouble: Trouble, number: int, path: str) -> None:
+        """Decide what a failed attempt says of its server. Raises where it says enough."""
+        if trouble.crowded:
+            return
+        if self.replicas.failed(replica, trouble):
+            self.meter.retries += 1
+            log(logging.INFO, "retry", path=path, attempt=number, trouble=self.hide(trouble.what))
+            raise ReplicaFailed from None
+        vain = number >= min(REFUSALS, self._patience.attempts)
+        if vain and not trouble.reached and not self.replicas.any_answered:
+            raise ServerUnreachable(
+                f"{self._address.name}: no server at {self._address.places} ({trouble.what}); start "
+                "it, or correct its address, then run the same command"
+            ) from None
+
+    def _away(self, trouble: Trouble) -> ServerAway:
+        wait_s = trouble.wait_s or 0.0
+        until = datetime.fromtimestamp(self._clock.wall() + wait_s)
+        when = f"{until:%H:%M}" if wait_s < 86_400 else f"{until:%Y-%m-%d %H:%M}"
+        return ServerAway(
+            f"{self._address.name}: the server asks to wait {wait_s:.0f} s, until {when} "
+            f"({trouble.what}); everything paid for is saved: run the same command then"
+        )
+
+    async def _sleep(self, seconds: float) -> None:
+        """Wait before asking again, unless the run stops meanwhile."""
+        waits = [
+            asyncio.ensure_future(self._clock.sleep(seconds)),
+            asyncio.ensure_future(self._stopped.wait()),
+        ]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+    def _refuse_when_stopping(self) -> None:
+        if self._stopping is not None:
+            raise self._stopping
+
+    async def _paced(self, replica: Replica, question: ApiQuestion, sending: Sending) -> Reply:
+        pace, conversation = replica.pace, sending.conversation
+        session = conversation.beginning
+        # Estimating opens pictures, so it is done only where something depends on it.
+        tokens = self._estimator.all_tokens(conversation) if pace.counts_tokens else 0
+        self._mention_room(pace)
+        sent_s = await pace.admit(tokens, session=session)
+        self._count_in_flight()
+        try:
+            self._refuse_when_stopping()
+            sending.in_flight = True
+            session_id = self._id_of(session) if self._names_sessions else ""
+            posting = replica.connection.post(question.path, question.body, session_id)
+            answer = await self._transfer(replica, posting, question.body.size)
+            sending.in_flight = False
+            reply = self._read(replica, question, answer, sent_s)
+            used = reply.usage
+            counted = used.prompt_tokens
+            if counted is not None:
+                counted += used.completion_tokens or 0
+            pace.answered(answer.headers, sent_s=sent_s, estimated=tokens, tokens=counted)
+        finally:
+            pace.leave()
+            self._count_in_flight()
+        if pace.counts_tokens:
+            self._estimator.learn(conversation, reply.usage)
+        self._account(replica, reply, self._clock.now() - sent_s)
+        return reply
+
+    def _count_in_flight(self) -> None:
+        self.meter.in_flight = sum(replica.pace.in_flight for replica in self.replicas)
+
+    def _mention_room(self, pace: Pace) -> None:
+        if self._room is not None and self.meter.in_flight >= self._room - 1:
+            self.notice(
+                f"at most {self._room} questions are asked at once: the system lets this process "
+                "open no more files (ulimit -n raises that)"
+            )
+
+    def _id_of(self, session: Conversation) -> str:
+        """Return a session's id for routers: the same for all of its turns, and drawn by lot."""
+        known = self._session_ids.get(session)
+        if known is None:
+            known = self._session_ids[session] = uuid.uuid4().hex
+        return known
+
+    async def _transfer(self, replica: Replica, sending: Awaitable[Answer], size: int) -> Answer:
+        self.meter.requests += 1
+        self.meter.bytes_sent += size
+        name = self._address.name
+        try:
+            return await sending
+        except Oversized as lost:
+            raise AnswerTooLarge(
+                f"{name}: an answer from {replica.url} is {lost}, which no reply is; "
+                "limits.max_response_mb in judges.yaml allows more"
+            ) from None
+        except NoAnswer as lost:
+            if lost.unsafe:
+                raise NotTrusted(f"{name}: {lost}") from None
+            hint = "is the server running?"
+            if lost.reached:
+                hint += f" A question is {size / 1e6:.1f} MB"
+            error = JudgeUnavailable(
+                f"{name}: no answer from {replica.url}, however often it was asked ({lost}); {hint}"
+            )
+            raise Trouble(str(lost), error, paid=lost.reached, reached=lost.reached) from None
+
+    def _refuse(
+        self,
+        replica: Replica,
+        answer: Answer,
+        complaint: Complaint,
+        attempt: Attempt,
+        sent_s: float,
+    ) -> NoReturn:
+        """Raise what an answer means, and slow everyone down if it means that there are too many."""
+        try:
+            refuse(answer, complaint, attempt, self._clock.wall())
+        except Trouble as trouble:
+            # A wait that will stop the run is not waited for.
+            if trouble.crowded and self._patience.bears(trouble.wait_s):
+                wait_s = self._patience.first_s * 2 if trouble.wait_s is None else trouble.wait_s
+                replica.pace.crowded(sent_s, wait_s)
+            raise
+
+    def _read(
+        self, replica: Replica, question: ApiQuestion, answer: Answer, sent_s: float
+    ) -> Reply:
+        # Whatever a server says goes to the ledger; a key that it repeats must not.
+        headers = {"x-request-id": self.hide(answer.headers.get("x-request-id", ""))}
+        if answer.status != 200:
+            complaint = complaint_in(answer, self.hide)
+        else:
+            try:
+                data = question.parse(answer, self.hide)
+                error = error_in(data)
+                if error is None:
+                    return _served(question.read(data, headers), replica)
+                complaint = complaint_of(error, self.hide)
+            except (Malformed, ValueError) as unread:
+                self._malformed(replica, unread)
+        if complaint.filtered:
+            return _served(filtered_reply(complaint.message, headers), replica)
+        attempt = self._attempt(replica, question.fields, question.body.size, question.relies)
+        return self._refuse(replica, answer, complaint, attempt, sent_s)
+
+    def _malformed(self, replica: Replica, unread: ValueError) -> NoReturn:
+        why = str(unread) if isinstance(unread, Malformed) else "not JSON"
+        error = JudgeUnavailable(
+            f"{self._address.name}: the server's answers cannot be read ({why}); is {replica.url} "
+            "the base URL of an OpenAI-compatible API?"
+        )
+        raise Trouble(f"malformed body: {why}", error, paid=True)
+
+    def _attempt(
+        self, replica: Replica, fields: Mapping[str, Any], size: int, relies: bool = False
+    ) -> Attempt:
+        name, model = self._address.name, self._address.model
+        return Attempt(name, model, replica.url, replica.key.source, fields, size, relies)
+
+    def _account(self, replica: Replica, reply: Reply, elapsed_s: float) -> None:
+        # A moving average over about the last ten answers.
+        replica.answer_s += (elapsed_s - replica.answer_s) * (0.1 if replica.answer_s else 1.0)
+        self.meter.count(reply.usage)
+        self.meter.servers[replica.url] += 1
+        if reply.model:
+            self.meter.models.add(reply.model)
+        log(
+            logging.DEBUG,
+            "answered",
+            server=replica.url,
+            request_id=reply.request_id,
+            model=reply.model,
+            finish=reply.finish,
+            elapsed_s=elapsed_s,
+            prompt_tokens=reply.usage.prompt_tokens,
+            cached_tokens=reply.usage.cached_tokens,
+            completion_tokens=reply.usage.completion_tokens,
+        )
+
+
+def filtered_reply(message: str, headers: Mapping[str, str]) -> Reply:
+    """The content filter's refusal of the question itself: evidence like any other reply, and not asked again."""
+    request_id = headers["x-request-id"]
+    return Reply("", finish="content_filter", refusal=message, request_id=request_id)
+
+
+def _served(reply: Reply, replica: Replica) -> Reply:
+    """Return the reply with the server that gave it, which is evidence though no part of the key."""
+    server = f'{{"server":{orjson.dumps(replica.url).decode()}'
+    return replace(reply, also=f"{server},{reply.also[1:]}" if reply.also else server + "}")

@@ -1,0 +1,563 @@
+"""Judges behind an API as they are configured: address, options, prices, and entries of judges.yaml.
+
+An option is declared once, as a field of `JudgeOptions`. The keys of judges.yaml, the flags of the command line, the
+`judge_options` of Python and the reference all derive from that declaration.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import date
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit, urlunsplit
+
+from lmmscore.errors import JudgeFileError, LmmscoreError, nearest
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+OPENAI_URL = "https://api.openai.com/v1"
+FILE_NAME = "judges.yaml"
+Api = Literal["chat", "responses"]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What is said of an option beside its name, type and default."""
+
+    help: str
+    section: str | None = None
+    """Where an entry of judges.yaml has it: "" beside `model`, `limits`, …; None where it has no place there."""
+    flag: str = ""
+    """Its name on the command line, if it has one."""
+    at_least: float | None = None
+    above: float | None = None
+    at_most: float | None = None
+    pattern: str = ""
+    """What a text, or each value of a mapping, must match."""
+    required: bool = False
+    """Whether an entry of judges.yaml must have it, though Python need not."""
+
+
+def option(default: Any, help: str, **about: Any) -> Any:
+    """Declare a field of a class of options. A mapping as default is copied for each instance."""
+    metadata = {"option": Option(help, **about)}
+    if isinstance(default, dict):
+        return field(default_factory=lambda: dict(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """US dollars per million tokens, as they stood on a day."""
+
+    input: float = option(0.0, "For what is sent.", section="prices", at_least=0, required=True)
+    output: float = option(
+        0.0,
+        "For what comes back, reasoning included.",
+        section="prices",
+        at_least=0,
+        required=True,
+    )
+    cached_input: float | None = option(
+        None,
+        "For a repeated prefix that the provider cached; as `input` if absent.",
+        section="prices",
+        at_least=0,
+    )
+    as_of: date | None = option(
+        None, "The day on which these prices held.", section="prices", required=True
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeOptions:
+    """Everything about a judge but its name. None means: not sent, the server's own default applies."""
+
+    # These change the answers, so they are part of every key in the ledger.
+    temperature: float | None = option(
+        None,
+        "Sampling temperature; the server's own if absent.",
+        section="parameters",
+        flag="--temperature",
+        at_least=0,
+    )
+    seed: int | None = option(
+        None,
+        "Sampling seed of the judge, where the server takes one.",
+        section="parameters",
+        flag="--judge-seed",
+    )
+    max_tokens: int | None = option(
+        None, "Longest reply, in tokens.", section="parameters", flag="--max-tokens", at_least=1
+    )
+    reasoning_effort: str | None = option(
+        None,
+        "How long a reasoning model thinks, in the provider's words.",
+        section="parameters",
+        flag="--reasoning-effort",
+    )
+    image_detail: str | None = option(
+        None,
+        "How closely images are looked at: low, high or auto, where the provider knows it.",
+        section="parameters",
+        flag="--image-detail",
+    )
+    extra: Mapping[str, Any] = option(
+        {}, "Further fields of the request, as the server names them.", section="parameters"
+    )
+    structured: bool = option(
+        False, "Ask for output that follows the dialog's JSON schema.", flag="--structured"
+    )
+
+    # These say how a question travels; answers do not depend on them.
+    api: Api = option(
+        "chat", "Chat Completions (chat, the default) or Responses.", section="", flag="--api"
+    )
+    rpm: float | None = option(
+        None,
+        "At most so many requests per minute and server.",
+        section="limits",
+        flag="--rpm",
+        above=0,
+    )
+    tpm: float | None = option(
+        None,
+        "At most so many tokens per minute and server.",
+        section="limits",
+        flag="--tpm",
+        above=0,
+    )
+    concurrency: int | None = option(
+        None,
+        "Questions open at once per server; as many as there are sessions if absent.",
+        section="limits",
+        at_least=1,
+    )
+    timeout_s: float = option(
+        300.0, "Seconds to wait for one reply.", section="limits", flag="--timeout", above=0
+    )
+    stall_s: float = option(
+        60.0, "Seconds for which a streamed reply may fall silent.", section="limits", above=0
+    )
+    attempts: int = option(
+        10, "How often a question is sent at most.", section="limits", at_least=1, at_most=50
+    )
+    max_response_mb: float = option(
+        8.0, "Largest response that is read, in MB, unpacked.", section="limits", above=0
+    )
+    stream: bool = option(
+        False, "Stream replies: for proxies that cut silent connections.", section=""
+    )
+    headers: Mapping[str, str] = option(
+        {}, "Further headers, in ASCII.", section="", pattern=r"^[\x20-\x7e]*$"
+    )
+    key_env: str = option("", "The environment variable that holds the key.", section="")
+    key_header: str = option(
+        "", "Send the key under this header instead of Authorization.", section=""
+    )
+    session_header: str = option(
+        "",
+        "Send a random id per session under this header, for routers that keep sessions together.",
+        section="",
+        pattern=r"^[A-Za-z0-9-]*$",
+    )
+    max_tokens_field: Literal["", "max_tokens", "max_completion_tokens"] = option(
+        "", "How the server calls the limit on a reply; chosen by address if absent.", section=""
+    )
+
+    # These say what it may cost.
+    prices: Prices | None = option(None, "For plan and --budget.", section="")
+    image_tokens: str = option(
+        "", "The formula by which the tokens of an image are estimated.", section=""
+    )
+    budget_usd: float | None = option(
+        None, "Never spend more than so many US dollars.", flag="--budget", at_least=0
+    )
+    judge_name: str = option(
+        "", "Whose answers to replay, where a ledger holds those of several.", flag="--judge-name"
+    )
+    spent_usd: float = 0.0
+    """What the budget has already been charged, for something else that it is to cover as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """An option with its name, type and default."""
+
+    name: str
+    type: Any
+    default: Any
+    about: Option
+
+
+@cache
+def declared(options: type = JudgeOptions) -> tuple[Declared, ...]:
+    """Return the options that a class declares, in its order."""
+    types = get_type_hints(options)
+    found = []
+    for each in fields(options):
+        about = each.metadata.get("option")
+        if about is not None:
+            default = each.default_factory() if callable(each.default_factory) else each.default
+            found.append(Declared(each.name, types[each.name], default, about))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A server's base URL. What is secret in it is sent to that server and shown nowhere."""
+
+    url: SplitResult = field(repr=False)
+
+    @property
+    def masked_url(self) -> str:
+        """The base URL without credentials, query or fragment."""
+        netloc = self.url.netloc.rpartition("@")[2]
+        return urlunsplit((self.url.scheme, netloc, self.url.path.rstrip("/"), "", ""))
+
+    @property
+    def host(self) -> str:
+        """The server's host name, in lower case."""
+        return self.url.hostname or ""
+
+    @property
+    def query(self) -> str:
+        """The query of the base URL (`api-version=…`), sent with every request."""
+        return self.url.query
+
+    @property
+    def is_openai(self) -> bool:
+        """Whether this is OpenAI itself."""
+        return self.masked_url == OPENAI_URL
+
+    @property
+    def is_azure(self) -> bool:
+        """Whether this is Azure OpenAI."""
+        return self.host.endswith(".azure.com")
+
+    @property
+    def credentials(self) -> tuple[str, str] | None:
+        """User and password written into the URL, for servers behind a gate."""
+        if self.url.username is None and self.url.password is None:
+            return None
+        return unquote(self.url.username or ""), unquote(self.url.password or "")
+
+    @property
+    def secrets(self) -> list[str]:
+        """The password and the values of the query, in every form they take."""
+        public = {"api-version", "version"}
+        found = [value for name, value in parse_qsl(self.query) if name not in public]
+        if self.credentials is not None:
+            pair = ":".join(self.credentials)
+            found += [self.credentials[1], base64.b64encode(pair.encode()).decode()]
+        return [*found, *(quote(secret, safe="") for secret in found)]
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A model and the servers that offer it."""
+
+    model: str
+    endpoints: tuple[Endpoint, ...]
+
+    @property
+    def name(self) -> str:
+        """The judge's identity. Where its servers are is no part of it."""
+        return f"openai/{self.model}"
+
+    @property
+    def places(self) -> str:
+        """The servers, for messages."""
+        return ", ".join(endpoint.masked_url for endpoint in self.endpoints)
+
+
+def parse_address(spec: str, default_url: str = OPENAI_URL) -> Address:
+    """Read `MODEL[@BASE_URL[,BASE_URL…]]`.
+
+    Only `@http://` or `@https://` starts an address: a model may hold an `@` itself.
+    """
+    model, found, rest = spec.partition("@http")
+    if not model:
+        raise _address_error(spec, "no model named; write openai/MODEL[@BASE_URL]")
+    if not found and re.search(r"@(\S*[:/]\S*)$", model):
+        says = "the base URL must begin with http:// or https://"
+        raise _address_error(spec, f"{says}, as in openai/MODEL@http://127.0.0.1:8000/v1")
+    urls = "http" + rest if found else default_url or OPENAI_URL
+    endpoints = [_endpoint(url, spec) for url in re.split(r",\s*(?=https?://)", urls)]
+    by_url = {endpoint.masked_url: endpoint for endpoint in endpoints}
+    return Address(model, tuple(by_url.values()))
+
+
+def _endpoint(url: str, spec: str) -> Endpoint:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname)
+        usable = usable and (parts.port is None or parts.port > 0)
+    except ValueError:
+        usable = False
+    if not usable:
+        raise _address_error(spec, "not a base URL; write http://HOST[:PORT]/v1")
+    if "@" in parts.path:
+        # The password of https://user:12/3@host would become a part of the path, and be shown.
+        raise _address_error(
+            spec, "an @ in the path; write / as %2F in a password, and @ as %40 elsewhere"
+        )
+    if "," in parts.netloc + parts.path:
+        says = "a comma in an address; each of several servers begins with http:// or https://"
+        raise _address_error(spec, says)
+    return Endpoint(parts)
+
+
+def _address_error(spec: str, says: str) -> JudgeFileError:
+    return JudgeFileError(f"judge openai/{mask(spec)}: {says}")
+
+
+def mask(text: str) -> str:
+    """Return the text without what may be secret in an address: user, password and query."""
+    # It may be no valid URL, so everything up to the last @ goes, and everything behind the first
+    # question mark; a comma with http behind it begins the next address.
+    bare = re.sub(r"(://[^\s?]*?)\?\S+?(?=,\s*https?://|\s|$)", r"\1?…", text)
+    return re.sub(r"(?<=://)(?:(?!,\s*https?://)\S)*@", "…@", bare)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeEntry:
+    """One judge of a judges.yaml."""
+
+    model: str
+    urls: tuple[str, ...]
+    """Its servers; none means OpenAI."""
+    options: JudgeOptions
+
+    @property
+    def spec(self) -> str:
+        """The judge as it would be written after `openai/`."""
+        # An entry without an address is OpenAI's, with OpenAI's prices, wherever OPENAI_BASE_URL points.
+        return f"{self.model}@{','.join(self.urls) or OPENAI_URL}"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedJudge:
+    """A judge as asked for: what follows `openai/`, and its options."""
+
+    spec: str
+    options: JudgeOptions
+
+    @property
+    def address(self) -> Address:
+        """The model and its servers."""
+        return parse_address(self.spec, os.environ.get("OPENAI_BASE_URL", ""))
+
+
+def load_judges(path: Path | None = None) -> dict[str, JudgeEntry]:
+    """Return the judges by name: those that come with lmmscore, overridden by those of the user's file.
+
+    The user's file is `path`, or the one named by LMMSCORE_JUDGES, or judges.yaml in the current folder, if any.
+    """
+    from lmmscore.yaml_files import load_yaml, parse_yaml
+
+    bundled = resources.files("lmmscore.judges").joinpath(FILE_NAME).read_text(encoding="utf-8")
+    known = dict(_read(parse_yaml(bundled, FILE_NAME), FILE_NAME))
+    own = path or _own_file()
+    if own is not None:
+        known |= _read(load_yaml(own), str(own))
+    return known
+
+
+def _own_file() -> Path | None:
+    named = os.environ.get("LMMSCORE_JUDGES")
+    if named:
+        return Path(named)
+    return Path(FILE_NAME) if Path(FILE_NAME).is_file() else None
+
+
+def find_judge(name: str, path: Path | None = None, **overrides: Any) -> NamedJudge:
+    """Return the judge called `name`: a name in judges.yaml, or `openai/MODEL[@BASE_URL…]`.
+
+    `overrides` are options given elsewhere, such as on the command line; None means not given. An
+    `openai/…` judge takes prices, limits and parameters from the entry with the same model and address, if any.
+    """
+    judges = load_judges(path)
+    entry = judges.get(name)
+    if entry is not None:
+        return NamedJudge(entry.spec, overridden(entry.options, overrides))
+    if not name.startswith("openai/"):
+        known = [*judges, "openai/MODEL[@BASE_URL]"]
+        raise JudgeFileError(
+            f"no judge {mask(name)!r}{nearest(name, judges)}; known: {', '.join(known)}"
+        )
+    spec = name.removeprefix("openai/")
+    address = parse_address(spec, os.environ.get("OPENAI_BASE_URL", ""))
+    entry = _entry_at(address, judges)
+    options = JudgeOptions() if entry is None else entry.options
+    return NamedJudge(spec, overridden(options, overrides))
+
+
+def _entry_at(address: Address, judges: Mapping[str, JudgeEntry]) -> JudgeEntry | None:
+    """Return the entry for the same model at the same servers; the user's own stand last, and win."""
+    wanted = {endpoint.masked_url for endpoint in address.endpoints}
+    found = None
+    for entry in judges.values():
+        if entry.model == address.model:
+            there = parse_address(entry.spec).endpoints
+            if {endpoint.masked_url for endpoint in there} == wanted:
+                found = entry
+    return found
+
+
+def overridden(options: JudgeOptions, given: Mapping[str, Any]) -> JudgeOptions:
+    """Return the options with those given in their place, held to the same rules as judges.yaml."""
+    from lmmscore.yaml_files import complaints
+
+    wanted = {name: value for name, value in given.items() if value is not None}
+    made: dict[str, Any] = {
+        name: value for name, value in wanted.items() if isinstance(value, Prices)
+    }
+    plain = {name: value for name, value in wanted.items() if name not in made}
+    checked = complaints(_model("JudgeOption", "An option.", _fields(declared())), plain)
+    if isinstance(checked, list):
+        raise JudgeFileError("judge option " + "\n  ".join(checked))
+    made |= {name: getattr(checked, name) for name in plain}
+    return replace(options, **made)
+
+
+@cache
+def judges_file() -> type[BaseModel]:
+    """Return the model of a whole judges.yaml, for validation and for the reference."""
+    from pydantic import Field
+
+    by_section: dict[str, list[Declared]] = {"": [], "parameters": [], "limits": []}
+    for each in declared():
+        if each.about.section is not None:
+            by_section[each.about.section].append(each)
+    parameters = _model(
+        "ParametersEntry", "What changes the answers.", _fields(by_section["parameters"])
+    )
+    limits = _model(
+        "LimitsEntry", "How fast each server may be asked.", _fields(by_section["limits"])
+    )
+    url = Annotated[str, Field(pattern=r"^(https?://.+)?$")]
+    entry = _model(
+        "JudgeEntry",
+        "One judge of a judges.yaml.",
+        {
+            "model": (
+                Annotated[str, Field(min_length=1)],
+                Field(description="The model, as the server names it."),
+            ),
+            "base_url": (
+                url,
+                Field("", description="The server's address, up to /v1; OpenAI if absent."),
+            ),
+            "base_urls": (
+                list[url],
+                Field([], description="Several servers of the model; a session stays at one."),
+            ),
+            **_fields(by_section[""]),
+            "parameters": (
+                parameters,
+                Field(parameters(), description="What changes the answers."),
+            ),
+            "limits": (limits, Field(limits(), description="How fast each server may be asked.")),
+        },
+    )
+    judges = Field(description="The judges by the names they are asked for.")
+    return _model("JudgesFile", "A whole judges.yaml.", {"judges": (dict[str, entry], judges)})  # type: ignore[valid-type]
+
+
+def _model(name: str, says: str, fields_of_model: Mapping[str, Any]) -> type[BaseModel]:
+    from pydantic import ConfigDict, create_model
+
+    strict = ConfigDict(extra="forbid", frozen=True)
+    return create_model(name, __config__=strict, __doc__=says, **dict(fields_of_model))
+
+
+def _fields(options: Iterable[Declared]) -> dict[str, Any]:
+    from pydantic import Field
+
+    made = {}
+    for each in options:
+        default = ... if each.about.required else each.default
+        made[each.name] = (_annotation(each), Field(default, description=each.about.help))
+    return made
+
+
+def _annotation(declared_option: Declared) -> Any:
+    """Return an option's type with its bounds, as pydantic takes them."""
+    from pydantic import Field, JsonValue
+
+    about, kind = declared_option.about, declared_option.type
+    if kind == Prices | None:
+        says = "US dollars per million tokens, and the day on which they held."
+        return _model("PricesEntry", says, _fields(declared(Prices))) | None
+    if kind == date | None:
+        return date
+    if kind == Mapping[str, Any]:
+        return dict[str, JsonValue]
+    if kind == Mapping[str, str]:
+        return dict[str, Annotated[str, Field(pattern=about.pattern)]]
+    bounds = {"ge": about.at_least, "gt": about.above, "le": about.at_most}
+    given: dict[str, Any] = {key: value for key, value in bounds.items() if value is not None}
+    if about.pattern:
+        given["pattern"] = about.pattern
+    optional = type(None) in getattr(kind, "__args__", ())
+    plain = kind.__args__[0] if optional else kind
+    if plain is float:
+        given["allow_inf_nan"] = False
+    bounded = Annotated[plain, Field(**given)] if given else plain
+    return bounded | None if optional else bounded
+
+
+def _read(data: Any, where: str) -> dict[str, JudgeEntry]:
+    from lmmscore.yaml_files import complaints
+
+    result: Any = complaints(judges_file(), data)
+    if isinstance(result, list):
+        problems = "\n  ".join(_nearer(problem) for problem in result)
+        raise JudgeFileError(f"{where}: {problems}")
+    return {name: _entry(entry, f"{where}, judges.{name}") for name, entry in result.judges.items()}
+
+
+def _entry(entry: Any, where: str) -> JudgeEntry:
+    from lmmscore.judges.tokens import formula_name
+
+    if entry.base_url and entry.base_urls:
+        raise JudgeFileError(f"{where}: base_url and base_urls; keep one")
+    urls = tuple(entry.base_urls or filter(None, [entry.base_url]))
+    sections = {"": entry, "parameters": entry.parameters, "limits": entry.limits}
+    given = {
+        each.name: getattr(sections[each.about.section], each.name)
+        for each in declared()
+        if each.about.section is not None
+    }
+    if entry.prices is not None:
+        given["prices"] = Prices(**entry.prices.model_dump())
+    made = JudgeEntry(entry.model, urls, JudgeOptions(**given))
+    try:
+        formula_name(entry.model, entry.image_tokens)
+        parse_address(made.spec)
+    except LmmscoreError as error:
+        raise JudgeFileError(f"{where}: {error}") from error
+    return made
+
+
+def _nearer(problem: str) -> str:
+    """Suggest the key meant: the shared complaint cannot see into a mapping whose keys are names."""
+    place, found, _ = problem.partition(": unknown key")
+    if not found or "did you mean" in problem:
+        return problem
+    *above, key = place.split(".")
+    section = above[-1] if above and above[-1] in {"parameters", "limits", "prices"} else ""
+    options = [*declared(), *declared(Prices)]
+    known = [each.name for each in options if each.about.section == section]
+    if not section:
+        known = ["model", "base_url", "base_urls", *known, "parameters", "limits"]
+    return f"{place}: unknown key{nearest(key, known) or '; known: ' + ', '.join(known)}"

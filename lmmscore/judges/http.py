@@ -1,0 +1,376 @@
+"""What carries requests to one server: its key, its proxy, whom to trust, and bodies that are never joined.
+
+The openai package builds requests and hands them to `SegmentClient`, an http client on top of aiohttp.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import ssl
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+import httpx2
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.payload import Payload
+from multidict import CIMultiDict
+from yarl import URL
+
+from lmmscore.errors import JudgeFileError, NotAuthorised
+from lmmscore.judges.config import Endpoint, JudgeOptions, mask
+from lmmscore.judges.faults import Answer, NoAnswer, sound_text
+
+CONNECT_TIMEOUT_S = 20.0
+KEEPALIVE_S = 60.0
+SMALL_BYTES = 16_384
+"""Neighbouring segments below this are joined: a copy of so little costs less than one more write."""
+USUAL_KEY = "OPENAI_API_KEY"
+OUTGOING = "lmmscore.outgoing"
+ANSWER = "lmmscore.answer"
+"""Extensions of a request and of its response: what goes past httpx2."""
+_NOTHING = httpx2.ByteStream(b"")
+_UNPACKED = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})
+_SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie|password", re.IGNORECASE)
+_UNKNOWN_ISSUER = frozenset({18, 19, 20, 21})
+"""OpenSSL's codes for a certificate that is self-signed, or signed by someone unknown here."""
+_KEY_BY_HOST = {
+    "openrouter.ai": "OPENROUTER_API_KEY",
+    "generativelanguage.googleapis.com": "GEMINI_API_KEY",
+    "api.anthropic.com": "ANTHROPIC_API_KEY",
+    "openai.azure.com": "AZURE_OPENAI_API_KEY",
+    "cognitiveservices.azure.com": "AZURE_OPENAI_API_KEY",
+    "services.ai.azure.com": "AZURE_OPENAI_API_KEY",
+}
+
+
+class Oversized(NoAnswer):
+    """A response larger than anything a judge says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A secret and the name of the place it came from. Only the place is ever shown."""
+
+    secret: str = field(repr=False)
+    source: str
+    others: tuple[str, ...] = field(default=(), repr=False)
+    """What else goes to this server and nowhere else: a password, a secret query or header."""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """All that must not be shown, the longest first: one may be a part of another."""
+        long_enough = {text for text in (self.secret, *self.others) if len(text) >= 6}
+        return tuple(sorted(long_enough, key=len, reverse=True))
+
+
+def hider(keys: Iterable[Key]) -> Callable[[str], str]:
+    """Return what takes secrets out of a text, should a server repeat them."""
+    secrets = [secret for key in keys for secret in key.secrets]
+    secrets = sorted({*secrets}, key=len, reverse=True)
+
+    def hide(text: str) -> str:
+        for secret in secrets:
+            if secret in text:
+                text = text.replace(secret, "…")
+        return text
+
+    return hide
+
+
+def find_key(
+    endpoint: Endpoint,
+    judge: str,
+    options: JudgeOptions,
+    environ: Mapping[str, str] | None = None,
+) -> Key:
+    """Return the key for a server, from the environment or a keyring.
+
+    A provider with a variable of its own gets that key and no other: OpenAI's is none of its business. A server that
+    nobody knows may need none; there, a stand-in is sent.
+    """
+    environ = os.environ if environ is None else environ
+    name = options.key_env or _usual_key(endpoint.host)
+    headers = [value for name, value in options.headers.items() if _SECRET_HEADER.search(name)]
+    hidden = (*endpoint.secrets, *headers)
+    if environ.get(name):
+        return _checked(Key(environ[name].strip(), name, hidden), judge)
+    stored = _from_keyring(name)
+    if stored:
+        return _checked(Key(stored.strip(), f"{name} in the keyring", hidden), judge)
+    if options.key_env or name != USUAL_KEY or endpoint.is_openai:
+        raise NotAuthorised(f"{judge}: no key; set the environment variable {name}")
+    return Key("none", f"{USUAL_KEY}, which is not set", hidden)
+
+
+def _usual_key(host: str) -> str:
+    for suffix, name in _KEY_BY_HOST.items():
+        if host == suffix or host.endswith("." + suffix):
+            return name
+    return USUAL_KEY
+
+
+def _checked(key: Key, judge: str) -> Key:
+    if not (key.secret.isascii() and key.secret.isprintable()):
+        raise NotAuthorised(
+            f"{judge}: {key.source} holds a character that no key has; copy the key again"
+        )
+    return key
+
+
+def _from_keyring(name: str) -> str | None:
+    """Return what the keyring holds for lmmscore under this name; None without the `keyring` extra."""
+    try:
+        import keyring
+    except ImportError:
+        return None
+    try:
+        stored = keyring.get_password("lmmscore", name)
+    except keyring.errors.KeyringError:
+        return None
+    return stored if isinstance(stored, str) else None
+
+
+class Body:
+    """What one request sends: byte segments in order. It can be sent any number of times."""
+
+    __slots__ = ("parts", "size")
+
+    def __init__(self, parts: Iterable[bytes]) -> None:
+        self.parts = coalesced(parts)
+        self.size = sum(map(len, self.parts))
+
+    def __repr__(self) -> str:
+        return f"Body({self.size} bytes)"
+
+
+def coalesced(parts: Iterable[bytes]) -> list[bytes]:
+    """Return the segments with small neighbours joined; large ones stay the objects they are."""
+    result: list[bytes] = []
+    small: list[bytes] = []
+    for part in parts:
+        if len(part) < SMALL_BYTES:
+            small.append(part)
+            continue
+        if small:
+            result.append(b"".join(small))
+            small = []
+        result.append(part)
+    if small:
+        result.append(b"".join(small))
+    return result
+
+
+class Segments(Payload):
+    """A request body that is never joined: each segment goes to the socket as it is."""
+
+    def __init__(self, body: Body) -> None:
+        super().__init__(body, content_type="application/json")
+        self._parts = body.parts
+        self._size = body.size
+
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        """Return the whole body as text; only for debugging."""
+        return b"".join(self._parts).decode(encoding, errors)
+
+    async def write(self, writer: AbstractStreamWriter) -> None:
+        """Write every segment."""
+        for part in self._parts:
+            # A view, so that what the socket does not take at once is cut off without a copy.
+            await writer.write(memoryview(part))
+
+    async def write_with_length(
+        self, writer: AbstractStreamWriter, content_length: int | None
+    ) -> None:
+        """Write every segment; their length is always the one announced."""
+        await self.write(writer)
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A request as aiohttp takes it."""
+
+    url: URL
+    headers: CIMultiDict[str]
+    data: Segments | None
+
+
+class RequestForm:
+    """A request that is sent over and over, each time with another body.
+
+    Its body goes past httpx2, which would unpack what aiohttp packs again.
+    """
+
+    def __init__(self, request: httpx2.Request) -> None:
+        self._method = request.method
+        self._url = request.url
+        self._sent = _outgoing(request, None)
+
+    def fill(self, body: Body, headers: Mapping[str, str]) -> httpx2.Request:
+        """Return a request with this body and, beside the usual headers, these."""
+        sent = self._sent.headers
+        if headers:
+            sent = sent.copy()
+            sent.update(headers)
+        outgoing = Outgoing(self._sent.url, sent, Segments(body))
+        extensions = {OUTGOING: outgoing}
+        return httpx2.Request(self._method, self._url, stream=_NOTHING, extensions=extensions)
+
+
+class SegmentClient(httpx2.AsyncClient):
+    """An http client for the openai package: one pool of connections, no redirects, retries or cookies.
+
+    It does what a judge needs and nothing else, because at a fast server the client's own work is what costs. Every
+    response carries its Answer as an extension; a response to a filled form carries nothing else.
+    """
+
+    def __init__(self, endpoint: Endpoint, options: JudgeOptions) -> None:
+        # The inherited pool is never used; this keeps it from being made.
+        super().__init__(transport=httpx2.AsyncBaseTransport(), trust_env=False)
+        self._encrypted = endpoint.url.scheme == "https"
+        self._proxy = _proxy_for(URL(endpoint.masked_url))
+        self._most_bytes = int(options.max_response_mb * 1e6)
+        self._limits = aiohttp.ClientTimeout(
+            total=options.timeout_s,
+            sock_connect=min(CONNECT_TIMEOUT_S, options.timeout_s),
+            sock_read=options.stall_s if options.stream else None,
+        )
+        self._session: aiohttp.ClientSession | None = None
+
+    def build_request(self, method: str, url: Any, **options: Any) -> httpx2.Request:
+        """Return the request as given, without defaults of ours."""
+        options.pop("timeout", None)
+        return httpx2.Request(method, url, **options)
+
+    async def send(self, request: httpx2.Request, **_: Any) -> httpx2.Response:
+        """Send the request and return the whole response. Raises NoAnswer."""
+        session = self._session or self._open()
+        outgoing = request.extensions.get(OUTGOING) or _outgoing(request, await _body(request))
+        try:
+            async with session.request(
+                request.method,
+                outgoing.url,
+                headers=outgoing.headers,
+                data=outgoing.data,
+                allow_redirects=False,
+                proxy=self._proxy,
+            ) as response:
+                content = await self._read(response)
+        except TimeoutError as error:
+            raise _late(error) from None
+        except aiohttp.ClientSSLError as error:
+            raise _unsafe(error) from None
+        except aiohttp.ClientConnectorError as error:
+            why = error.os_error.strerror or type(error.os_error).__name__
+            says = f"cannot connect to {error.host}:{error.port}: {why}"
+            raise NoAnswer(says, reached=False) from None
+        except (aiohttp.ClientError, OSError) as error:
+            raise NoAnswer(_words_of(error), reached=True) from None
+        # aiohttp keeps bytes that are not UTF-8 as halves of surrogate pairs, which no file takes.
+        received = {name.lower(): sound_text(value) for name, value in response.headers.items()}
+        answer = {ANSWER: Answer(response.status, received, content)}
+        if OUTGOING in request.extensions:
+            return httpx2.Response(
+                response.status, stream=_NOTHING, request=request, extensions=answer
+            )
+        # aiohttp has already unpacked the body, so what described its packing no longer holds.
+        raw = [pair for pair in response.raw_headers if pair[0].lower() not in _UNPACKED]
+        return httpx2.Response(
+            response.status, headers=raw, content=content, request=request, extensions=answer
+        )
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await super().aclose()
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
+        """Return the body, unpacked. A server must not be able to fill the memory of this machine."""
+        parts: list[bytes] = []
+        size = 0
+        async for part in response.content.iter_any():
+            size += len(part)
+            if size > self._most_bytes:
+                response.close()
+                raise Oversized(f"more than {self._most_bytes / 1e6:g} MB", reached=True)
+            parts.append(part)
+        return b"".join(parts)
+
+    def _open(self) -> aiohttp.ClientSession:
+        context = httpx2.create_ssl_context() if self._encrypted else True
+        # No limit here: how many questions are in flight is decided in one place, the pace.
+        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_S, ssl=context)
+        # aiohttp's trust_env would look for .netrc and proxies again, in a thread, at every request.
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            timeout=self._limits,
+            trust_env=False,
+            cookie_jar=aiohttp.DummyCookieJar(),
+        )
+        return self._session
+
+
+def _outgoing(request: httpx2.Request, data: Segments | None) -> Outgoing:
+    headers = CIMultiDict(request.headers.multi_items())
+    for name in ("Host", "Content-Length"):
+        headers.popall(name, None)  # aiohttp gives its own
+    return Outgoing(URL(str(request.url), encoded=True), headers, data)
+
+
+async def _body(request: httpx2.Request) -> Segments | None:
+    assert isinstance(request.stream, httpx2.AsyncByteStream)
+    parts = [part async for part in request.stream]
+    return Segments(Body(parts)) if parts else None
+
+
+def _proxy_for(url: URL) -> str | None:
+    """Return the proxy the environment names for this address, if any. Raises JudgeFileError for one not of HTTP."""
+    host = url.host or ""
+    if proxy_bypass(host) or proxy_bypass(f"{host}:{url.port}"):
+        return None
+    proxies = getproxies()
+    proxy = proxies.get(url.scheme) or proxies.get("all")
+    if proxy and "://" not in proxy:
+        proxy = f"http://{proxy}"
+    if proxy and URL(proxy).scheme not in {"http", "https"}:
+        raise JudgeFileError(
+            f"the environment names the proxy {mask(proxy)}, which speaks another language than "
+            f"HTTP; name an http:// one, or add {host} to NO_PROXY"
+        )
+    return proxy
+
+
+def _unsafe(error: aiohttp.ClientSSLError) -> NoAnswer:
+    why, where = error.os_error, f"{error.host}:{error.port}"
+    if isinstance(why, ssl.SSLCertVerificationError):
+        says = f"the certificate of {where} is not trusted ({why.verify_message})"
+        if why.verify_code in _UNKNOWN_ISSUER:
+            says += "; if it is one of your own, set SSL_CERT_FILE to the file of its issuer"
+        return NoAnswer(says, reached=False, unsafe=True)
+    reason = why.strerror or type(why).__name__
+    if isinstance(why, ssl.SSLError) and why.reason:
+        reason = why.reason
+    says = f"no TLS connection to {where} ({reason})"
+    if isinstance(why, ssl.SSLEOFError):
+        # Hung up on: a busy server may do that, and take the next call.
+        return NoAnswer(says, reached=False)
+    says += "; does the server speak https, or should its address begin with http://?"
+    return NoAnswer(says, reached=False, unsafe=True)
+
+
+def _late(error: TimeoutError) -> NoAnswer:
+    if isinstance(error, aiohttp.ConnectionTimeoutError):
+        return NoAnswer("no connection in time", reached=False)
+    return NoAnswer("no answer in time", reached=True)
+
+
+def _words_of(error: Exception) -> str:
+    if isinstance(error, aiohttp.ClientResponseError):
+        # Its full text names the address, and whatever is secret in it.
+        return f"{error.status}, {error.message}"
+    return mask(str(error)) or type(error).__name__

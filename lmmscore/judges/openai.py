@@ -1,0 +1,258 @@
+"""The judge behind any OpenAI-compatible API, by Chat Completions or by Responses."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from lmmscore.conversation import Conversation
+from lmmscore.errors import JudgeError, JudgeUnavailable
+from lmmscore.judges.base import JudgeBase
+from lmmscore.judges.budget import Meter, Spending, cost_usd
+from lmmscore.judges.client import ApiClient, ApiQuestion, Replica, ReplicaFailed
+from lmmscore.judges.config import Address, JudgeOptions, NamedJudge, find_judge, parse_address
+from lmmscore.judges.faults import Malformed, with_texts
+from lmmscore.judges.http import Body
+from lmmscore.judges.limits import Clock, RealClock
+from lmmscore.judges.openai_responses import ResponsesRoute
+from lmmscore.judges.openai_wire import (
+    EncodedPictures,
+    RenderedMessages,
+    chat_body,
+    chat_data,
+    chat_renderer,
+    chat_reply,
+    responses_reply,
+)
+from lmmscore.judges.registry import Bench, register
+from lmmscore.records import Reply
+
+if TYPE_CHECKING:
+    from lmmscore.judges.batches import Mailbox
+
+BATCH_PRICE = 0.5
+"""What a question costs in a batch, as a part of the usual price."""
+_PARAMETERS = ("temperature", "seed", "max_tokens", "reasoning_effort", "image_detail")
+
+
+@register("openai", form="openai/MODEL[@URL[,URL…]]")
+def open_openai(spec: str, options: Mapping[str, Any]) -> Bench:
+    """Return the judge `openai/MODEL[@URL…]`, with what judges.yaml says of it."""
+    return Bench(judge_of(find_judge(spec, **options)))
+
+
+def judge_of(named: NamedJudge) -> OpenAIJudge:
+    """Return a judge found by its name."""
+    return make(named.spec, options=named.options)
+
+
+def make(
+    spec: str,
+    *,
+    options: JudgeOptions | None = None,
+    clock: Clock | None = None,
+    rng: random.Random | None = None,
+) -> OpenAIJudge:
+    """Return the judge `openai/SPEC`, where SPEC is `MODEL[@URL…]`. The key is read from the environment."""
+    address = parse_address(spec, os.environ.get("OPENAI_BASE_URL", ""))
+    return OpenAIJudge(
+        address,
+        options or JudgeOptions(),
+        clock=clock or RealClock(),
+        rng=rng or random.Random(),
+    )
+
+
+class OpenAIJudge(JudgeBase):
+    """Answers conversations through Chat Completions or Responses."""
+
+    def __init__(
+        self, address: Address, options: JudgeOptions, *, clock: Clock, rng: random.Random
+    ) -> None:
+        self._address = address
+        self._options = options
+        self._name = address.name
+        self._parameters = parameters_of(options)
+        self._client = ApiClient(address, options, clock=clock, rng=rng)
+        self._pictures = EncodedPictures()
+        messages = RenderedMessages(chat_renderer(options.image_detail), self._pictures)
+        self._chat = {
+            replica: ChatRoute(address, options, self._client, replica, messages)
+            for replica in self._client.replicas
+        }
+        self._responses: dict[Replica, ResponsesRoute] = {}
+        if options.api == "responses":
+            self._responses = {
+                replica: ResponsesRoute(address, options, self._client, replica, self._pictures)
+                for replica in self._client.replicas
+            }
+
+    def __repr__(self) -> str:
+        return f"<judge {self.name}>"
+
+    @property
+    def name(self) -> str:
+        """The judge's identity: its model. Where the model is served is no part of it."""
+        return self._name
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """What changes the answers. How a question travels is no part of it."""
+        return self._parameters
+
+    @property
+    def meter(self) -> Meter:
+        """What has been asked and spent so far."""
+        return self._client.meter
+
+    async def ask(self, conversation: Conversation) -> Reply:
+        """Answer the last message. Raises JudgeError when there is no answer."""
+        while True:
+            replica = self._client.replicas.of(conversation.beginning)
+            with replica.busy():
+                try:
+                    return await self._ask_at(replica, conversation)
+                except ReplicaFailed:
+                    continue
+
+    async def _ask_at(self, replica: Replica, conversation: Conversation) -> Reply:
+        route = self._responses.get(replica)
+        if route is not None and route.works:
+            reply = await route.ask(conversation)
+            if reply is not None:
+                return reply
+        return await self._chat[replica].ask(conversation)
+
+    @property
+    def batch_url(self) -> str:
+        """The address a question in a batch is meant for."""
+        return "/v1/responses" if self._options.api == "responses" else "/v1/chat/completions"
+
+    async def batch_body(self, conversation: Conversation) -> bytes:
+        """Return a question, its whole history included, as the body of a request."""
+        replica = next(iter(self._client.replicas))
+        if self._options.api == "responses":
+            body = await ResponsesRoute(
+                self._address, self._options, self._client, replica, self._pictures
+            ).whole_body(conversation)
+        else:
+            body = await self._chat[replica].body(conversation)
+        return b"".join(body.parts)
+
+    def batch_reply(self, body: Mapping[str, Any]) -> Reply:
+        """Read an answer of a batch, at the price of batches. Raises JudgeError where there is none."""
+        read = responses_reply if self._options.api == "responses" else chat_reply
+        try:
+            reply = read(with_texts(dict(body), self._client.hide), {})
+        except Malformed as error:
+            raise JudgeUnavailable(f"an answer without a reply: {error}") from error
+        prices = self._options.prices
+        counted = cost_usd(prices, reply.usage) if prices else None
+        if counted is None:
+            return reply
+        return replace(reply, cost_usd=counted * BATCH_PRICE)
+
+    def batch_mailbox(self) -> Mailbox:
+        """Return where the provider takes batches."""
+        from openai import AsyncOpenAI
+
+        from lmmscore.judges.batches import ApiMailbox
+
+        replica = next(iter(self._client.replicas))
+        client = AsyncOpenAI(api_key=replica.key.secret, base_url=replica.endpoint.masked_url)
+        return ApiMailbox(client)
+
+    def keep(self, spending: Spending) -> None:
+        """Count what a run has spent before, and write down what it spends."""
+        self._client.till.keep(spending)
+
+    def stop(self, error: JudgeError) -> None:
+        """Send nothing from now on; questions that wait for their turn, or to be asked again, raise this error."""
+        self._client.stop(error)
+
+    async def close(self) -> None:
+        """Let go of connections and threads."""
+        self._pictures.close()
+        await self._client.close()
+
+
+class ChatRoute:
+    """Asks one server through Chat Completions, which is sent the whole history every time."""
+
+    def __init__(
+        self,
+        address: Address,
+        options: JudgeOptions,
+        client: ApiClient,
+        replica: Replica,
+        messages: RenderedMessages,
+    ) -> None:
+        self._client = client
+        self._replica = replica
+        self._messages = messages
+        self._structured = options.structured
+        self._names_cache = replica.endpoint.is_openai
+        self._fields = _chat_fields(replica, options)
+        self._head: dict[str, Any] = {"model": address.model}
+        if options.stream:
+            self._head |= {"stream": True, "stream_options": {"include_usage": True}}
+
+    async def ask(self, conversation: Conversation) -> Reply:
+        """Answer the last message."""
+        body, fields = await self._request(conversation)
+        question = ApiQuestion("/chat/completions", body, chat_reply, fields, parse=chat_data)
+        return await self._client.ask(self._replica, conversation, question)
+
+    async def body(self, conversation: Conversation) -> Body:
+        """Return the body of a question, as it also travels in a batch."""
+        body, _ = await self._request(conversation)
+        return body
+
+    async def _request(self, conversation: Conversation) -> tuple[Body, dict[str, Any]]:
+        head, fields = self._head, self._fields
+        if self._names_cache:
+            # Sends the turns of one session to the same cache; the answers do not depend on it.
+            head = {**head, "prompt_cache_key": _opening(conversation).digest[:32]}
+        if self._structured and conversation.message is not None and conversation.message.schema:
+            schema = json.loads(conversation.message.schema)
+            held = {"name": "reply", "strict": True, "schema": schema}
+            fields = {**fields, "response_format": {"type": "json_schema", "json_schema": held}}
+        body = chat_body({**head, **fields}, await self._messages.elements(conversation))
+        return body, fields
+
+
+def parameters_of(options: JudgeOptions) -> dict[str, Any]:
+    """Return what changes the answers, as it stands in every key."""
+    given = {name: getattr(options, name) for name in _PARAMETERS}
+    given = {name: value for name, value in given.items() if value is not None}
+    if options.temperature is not None:
+        # 0 and 0.0 are the same question, and must be the same key.
+        given["temperature"] = float(options.temperature)
+    if options.structured:
+        given["structured"] = True
+    if options.extra:
+        given["extra"] = dict(options.extra)
+    return given
+
+
+def _chat_fields(replica: Replica, options: JudgeOptions) -> dict[str, Any]:
+    at_openai = replica.endpoint.is_openai or replica.endpoint.is_azure
+    limit = options.max_tokens_field or ("max_completion_tokens" if at_openai else "max_tokens")
+    fields = {
+        "temperature": options.temperature,
+        "seed": options.seed,
+        limit: options.max_tokens,
+        "reasoning_effort": options.reasoning_effort,
+    }
+    given = {name: value for name, value in fields.items() if value is not None}
+    return {**given, **options.extra}
+
+
+def _opening(conversation: Conversation) -> Conversation:
+    """Return the conversation up to its first picture: before it, all sessions say the same."""
+    shown = [node for node, message in conversation.backwards() if message.images]
+    return shown[-1] if shown else conversation.beginning

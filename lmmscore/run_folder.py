@@ -1,0 +1,562 @@
+"""A run is a folder: what was asked, every exchange, and the scores derived from them.
+
+`run.yaml` and `sessions.jsonl` have typed models with a version. Files of version 1, written before there
+was a number, are read as they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import errno
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from lmmscore import __version__
+from lmmscore.benchmark import find_benchmark_file
+from lmmscore.csvsafe import restore
+from lmmscore.dialog import Dialog, Suite
+from lmmscore.errors import FileProblem
+from lmmscore.images import Recipe
+from lmmscore.ledger import Asker
+from lmmscore.plan import Order, Plan, Protocol
+from lmmscore.records import Outcome, Reply
+from lmmscore.scales import Factor, show
+from lmmscore.scores import read_scores, slips
+from lmmscore.session import Exchange, Played
+from lmmscore.yaml_files import load_yaml, validate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lmmscore.leaderboard import Leaderboard
+
+FORMAT = 2
+"""The version of run.yaml and sessions.jsonl that is written; files without one are version 1."""
+
+
+class _Record(BaseModel):
+    # A later version may add keys; what is known of a file must not depend on what is not.
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class FactorRecord(_Record):
+    """A factor as run.yaml lists it."""
+
+    key: str
+    name: str = ""
+    min: float
+    max: float
+    integers: bool = False
+    values: list[float] | None = None
+    weight: float | None = None
+
+    @classmethod
+    def of(cls, factor: Factor) -> FactorRecord:
+        """Return the record of a dialog's factor."""
+        scale = factor.scale
+        return cls(
+            key=factor.key,
+            name=factor.name,
+            min=float(scale.low),
+            max=float(scale.high),
+            integers=scale.integers,
+            values=[float(value) for value in scale.values] if scale.values else None,
+            weight=None if factor.weight is None else float(factor.weight),
+        )
+
+
+def factor_table(factors: Iterable[Factor]) -> list[dict[str, Any]]:
+    """Return the factors as run.yaml lists them."""
+    return [FactorRecord.of(factor).model_dump(mode="json") for factor in factors]
+
+
+class Manifest(_Record):
+    """run.yaml: what was asked, with versions and digests, and how the run ended."""
+
+    format: int = 1
+    lmmscore: str = ""
+    command: str = ""
+    benchmark: str = ""
+    benchmark_file: str = ""
+    images_root: str = ""
+    dialog: str = ""
+    dialog_version: int | None = None
+    dialog_digest: str | None = None
+    settings: dict[str, str] = {}
+    structured: bool = False
+    judge: str = ""
+    parameters: dict[str, Any] = {}
+    caution: str = ""
+    order: Order = "shuffled"
+    repeats: int = 1
+    seed: int = 0
+    image_recipe: str = ""
+    order_rule: int = 1
+    """2: orders come from the methods' names; 1: from the order in which the benchmark lists them."""
+    methods: list[str] = []
+    tasks: list[str] = []
+    items: int = 0
+    chosen: str = ""
+    """Which part of the benchmark was asked for, in words; empty for all of it."""
+    beside: dict[str, list[str]] = {}
+    """Methods that were judged among some of the others only, and among which."""
+    avoid_ties: bool = False
+    overall: str = "none"
+    factors: list[FactorRecord] = []
+    suite: dict[str, Any] | None = None
+    dialogs: list[dict[str, Any]] = []
+    started: str = ""
+    ledger: str | None = None
+    """Where the exchanges are, if not in the folder of the run."""
+    state: str = ""
+    """`running`, `finished`, `waiting` for batches, or `stopped: ` and why."""
+    waiting: str = ""
+    """What is on its way, where the state is `waiting`."""
+    models: list[str] = []
+    planned: int = 0
+    """How many sessions the folder was ever asked for."""
+    judged: int = 0
+    """How many of them were played to their end."""
+    unscored: int = 0
+    slips: int = 0
+    """How many of the judge's own sums are arithmetic errors."""
+    repairs: int = 0
+    finished: str = ""
+
+    @classmethod
+    def of(
+        cls, plan: Plan, recipe: Recipe, asker: Asker, caution: str, command: str, out: Path
+    ) -> Manifest:
+        """Return what run.yaml says before the first question."""
+        benchmark, protocol = plan.benchmark, plan.protocol
+        named = protocol.suite or protocol.dialogs[0]
+        single = protocol.dialogs[0] if protocol.suite is None else None
+        factors = [factor for dialog in protocol.dialogs for factor in dialog.factors]
+        return cls(
+            format=FORMAT,
+            lmmscore=__version__,
+            command=command,
+            benchmark=benchmark.name,
+            benchmark_file=relative_to_run(benchmark.path, out),
+            images_root=relative_to_run(benchmark.root, out),
+            dialog=protocol.name,
+            dialog_version=named.version,
+            dialog_digest=single.digest if single else None,
+            settings=dict(protocol.settings),
+            structured=protocol.structured,
+            judge=asker.judge,
+            parameters=json.loads(asker.parameters),
+            caution=caution,
+            order=plan.order,
+            order_rule=plan.order_rule,
+            repeats=plan.repeats,
+            seed=plan.seed,
+            image_recipe=str(recipe),
+            methods=list(benchmark.methods),
+            tasks=list(benchmark.tasks),
+            items=len(benchmark.items),
+            chosen=plan.chosen,
+            beside={method: list(plan.beside) for method in plan.newcomers},
+            avoid_ties=any(dialog.avoid_ties for dialog in protocol.dialogs),
+            overall=protocol.suite.combine if protocol.suite else protocol.dialogs[0].overall,
+            factors=[FactorRecord.of(factor) for factor in factors],
+            suite=protocol.suite.model_dump(mode="json") if protocol.suite else None,
+            dialogs=[
+                dialog.model_dump(mode="json", exclude_defaults=True) for dialog in protocol.dialogs
+            ],
+        )
+
+    @cached_property
+    def protocol(self) -> Protocol:
+        """What was played, in the words recorded with the run, whatever those of today are."""
+        where = "the dialog recorded in run.yaml"
+        dialogs = tuple(validate(Dialog, dialog, where) for dialog in self.dialogs)
+        suite = validate(Suite, self.suite, where) if self.suite else None
+        return Protocol(dialogs, suite, self.settings, self.structured)
+
+    @property
+    def recipe(self) -> Recipe:
+        """How the pictures were prepared."""
+        return Recipe.parse(self.image_recipe)
+
+
+class ExchangeRecord(_Record):
+    """One exchange of a session: its place in the dialog, and what the ledger knows it by."""
+
+    turn: str
+    position: int | None = None
+    repair: int = 0
+    key: str
+    images: list[tuple[str, str]] = []
+    """Kind and file of every picture shown, the file relative to the root of the benchmark."""
+
+    @classmethod
+    def of(cls, exchange: Exchange, root: Path) -> ExchangeRecord:
+        """Return the record of an exchange."""
+        question = exchange.question
+        return cls(
+            turn=question.turn,
+            position=question.position,
+            repair=question.repair,
+            key=exchange.key,
+            images=[(shown.kind, _relative(shown.path, root)) for shown in question.images],
+        )
+
+
+class SessionRecord(_Record):
+    """One line of sessions.jsonl: a session's order, its exchanges and what was read from them."""
+
+    item: str
+    task: str
+    instruction: str = ""
+    repeat: int = 1
+    dialog: str
+    order: list[str]
+    exchanges: list[ExchangeRecord] = []
+    layout: str = ""
+    notes: list[str] = []
+    faults: list[str] = []
+    failure: str = ""
+    outcome: Outcome = Outcome.FAILED
+    """How the session ended, where `failure` says why it ended early."""
+    fields: dict[str, str] = {}
+    """Further columns of the items file, which the dialog may quote."""
+    repairs: int = 0
+    stated: dict[str, str] = {}
+    """The judge's own overall, by position."""
+    slips: list[tuple[int, str, str]] = []
+    """Position, exact overall and stated overall of every arithmetic error."""
+    images: dict[str, str] = {}
+    usage: dict[str, float | None] = {}
+
+    @classmethod
+    def of(cls, played: Played, root: Path) -> SessionRecord:
+        """Return the record of a session that was played."""
+        session, done = played.session, played.done
+        errors = [(at, show(exact), show(stated)) for at, exact, stated in slips(played)]
+        return cls(
+            item=session.item.id,
+            task=session.item.task,
+            instruction=session.item.instruction,
+            repeat=session.repeat,
+            dialog=session.dialog.name,
+            order=list(session.order),
+            exchanges=[ExchangeRecord.of(exchange, root) for exchange in played.exchanges],
+            layout=done.reading.layout,
+            notes=list(done.notes),
+            faults=[str(fault) for fault in done.reading.faults],
+            failure=done.failure.reason if done.failure else "",
+            outcome=done.failure.outcome if done.failure else Outcome.SCORED,
+            fields=dict(session.item.fields),
+            repairs=played.repairs,
+            stated={str(position): show(stated) for position, stated in done.stated.items()},
+            slips=errors,
+            images={kind: _relative(path, root) for kind, path in session.item.images.items()},
+            usage=_usage([exchange.reply for exchange in played.exchanges]),
+        )
+
+
+def _usage(replies: Iterable[Reply]) -> dict[str, float | None]:
+    """Return tokens and price, those of recalled answers included; None where nobody counted."""
+    totals: dict[str, float | None] = dict.fromkeys(
+        ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens", "cost_usd")
+    )
+    for reply in replies:
+        for name in totals:
+            source = reply if name == "cost_usd" else reply.usage
+            counted = getattr(source, name)
+            if counted is not None:
+                totals[name] = (totals[name] or 0) + counted
+    return totals
+
+
+def _relative(path: Path, root: Path) -> str:
+    # A picture outside the root is known by its name alone: a run holds no absolute path.
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+
+
+def relative_to_run(path: Path, folder: Path) -> str:
+    """Return a path as a run may hold it: relative to its folder, without any user's name."""
+    try:
+        relative = os.path.relpath(path.absolute(), folder.absolute())
+    except ValueError:
+        # Another drive of Windows.
+        return path.name
+    parts = Path(relative).parts
+    home = Path.home().name
+    return path.absolute().name if home and home in parts else Path(relative).as_posix()
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished or interrupted run."""
+
+    path: Path
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """What was asked and how the run ended, as run.yaml has it."""
+        path = self.path / "run.yaml"
+        loaded = load_yaml(path)
+        if not isinstance(loaded, dict):
+            raise FileProblem(f"{path}: not a run's settings")
+        version = loaded.get("format", 1)
+        if isinstance(version, int) and version > FORMAT:
+            raise FileProblem(
+                f"{path}: written by a newer lmmscore (format {version}); update lmmscore"
+            )
+        return validate(Manifest, loaded, str(path))
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """The manifest as a plain dictionary."""
+        return self.manifest.model_dump(mode="json")
+
+    @property
+    def finished(self) -> bool:
+        """Whether all that the folder was asked for is done."""
+        return self.manifest.state == "finished"
+
+    def scores(self) -> pd.DataFrame:
+        """Return the tidy table: one row per edit, repeat and factor. Raises where nothing is judged yet."""
+        path = self.path / "scores.csv"
+        if not path.is_file() and not self.finished:
+            path = self.path / "scores.csv.part"
+        if not path.is_file():
+            raise FileProblem(f"{self.path}: {self.progress()}; the same `lmmscore run` resumes it")
+        table = read_scores(path)
+        if not self.finished and not (table["outcome"] != Outcome.UNJUDGED).any():
+            raise FileProblem(f"{self.path}: {self.progress()}; the same `lmmscore run` resumes it")
+        return table
+
+    def progress(self) -> str:
+        """Return how far the run is, in words."""
+        manifest = self.manifest
+        if self.finished:
+            return "the run is finished"
+        if manifest.state == "running":
+            if RunLock.held(self.path):
+                return "the run is still going on"
+            return "the run was cut off before it could save its tables"
+        if manifest.state == "waiting":
+            return f"the run waits for {manifest.waiting}"
+        done = f"{manifest.judged} of {manifest.planned} sessions were judged"
+        return done if manifest.judged else f"no session was finished ({manifest.state})"
+
+    def find_benchmark(self, given: Path | None = None) -> Path | None:
+        """Return where the benchmark's file is now: as given, where it was, or beside the run."""
+        recorded = Path(self.manifest.benchmark_file)
+        folder = recorded.parent.name
+        if given is not None:
+            return find_benchmark_file(given)
+        tried = [
+            self.path / recorded,
+            self.path.parent / folder / recorded.name,
+            self.path / folder / recorded.name,
+            Path(folder) / recorded.name,
+            Path(recorded.name),
+        ]
+        return next((path for path in tried if path.is_file()), None)
+
+    def find_pictures(self, given: Path | None = None) -> Path | None:
+        """Return the folder of the benchmark's pictures, wherever the benchmark is now."""
+        recorded = self.path / self.manifest.images_root
+        benchmark = self.find_benchmark(given)
+        if benchmark is None:
+            return recorded if recorded.is_dir() else None
+        was = Path(os.path.relpath(recorded, (self.path / self.manifest.benchmark_file).parent))
+        moved = benchmark.parent / was
+        return moved if moved.is_dir() else benchmark.parent
+
+    def records(self) -> Iterator[SessionRecord]:
+        """Yield what is known of each session, in the order of the plan."""
+        path = self.path / "sessions.jsonl"
+        if not path.is_file() and not self.finished:
+            path = self.path / "sessions.jsonl.part"
+        if not path.is_file():
+            return
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                try:
+                    yield SessionRecord.model_validate_json(line)
+                except ValidationError as error:
+                    raise FileProblem(
+                        f"{path}, line {number}: not the record of a session; "
+                        "`lmmscore run` with the same arguments writes it again"
+                    ) from error
+
+    def intact_records(self) -> Iterator[SessionRecord]:
+        """Yield the records that can be read; what a damaged file has lost, its ledger still knows."""
+        records = self.records()
+        with contextlib.suppress(FileProblem):
+            yield from records
+
+    def orders(self) -> dict[tuple[str, str, int], tuple[str, ...]]:
+        """Return how the edits were shown, by task, item and repeat, as far as it is on record."""
+        return {
+            (record.task, record.item, record.repeat): tuple(record.order)
+            for record in self.intact_records()
+        }
+
+    def item_ids(self) -> tuple[str, ...]:
+        """Return the items of the run, each once."""
+        return tuple(dict.fromkeys(restore(row["item"]) for row in self.score_rows()))
+
+    def score_rows(self) -> Iterator[dict[str, str]]:
+        """Yield the rows of scores.csv as they are written; none where there is no file yet."""
+        path = self.path / "scores.csv"
+        if not path.is_file():
+            return
+        with path.open(encoding="utf-8", errors="replace", newline="") as file:
+            for row in csv.DictReader(file):
+                if None not in row and None not in row.values():
+                    yield row
+
+    def sessions(self) -> Iterator[dict[str, Any]]:
+        """Yield the records of the sessions as plain dictionaries."""
+        for record in self.records():
+            yield record.model_dump(mode="json")
+
+    def leaderboard(self, **options: Any) -> Leaderboard:
+        """Rank the methods; options as `lmmscore.leaderboard.rank` takes them."""
+        from lmmscore.leaderboard import rank
+        from lmmscore.leaderboard.weights import scales_of
+
+        known = {
+            "caution": self.manifest.caution,
+            "scales": scales_of(self.settings, options.get("weights")),
+        }
+        return rank(self.scores(), **{**known, **options})
+
+    @property
+    def ledger_path(self) -> Path:
+        """Where the exchanges are."""
+        return self.path / (self.manifest.ledger or "ledger.sqlite")
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r})"
+
+    def _repr_html_(self) -> str:
+        return self.leaderboard()._repr_html_()
+
+
+def open_run(path: str | Path) -> Run:
+    """Return the run in a folder. Raises FileProblem where there is none."""
+    folder = Path(path)
+    if not (folder / "run.yaml").is_file():
+        raise FileProblem(f"{folder}: no run here (no run.yaml); `lmmscore run` makes one")
+    return Run(folder)
+
+
+def recorded_run(judge: str) -> Run | None:
+    """Return the run that a judge called `replay:PATH` answers from, where PATH is a run's folder."""
+    if not judge.startswith("replay:"):
+        return None
+    path = Path(judge.removeprefix("replay:").split("#")[0])
+    folder = path if path.is_dir() else path.parent
+    if path.name not in (folder.name, "ledger.sqlite") or not (folder / "run.yaml").is_file():
+        return None
+    return Run(folder)
+
+
+_LOCK_NAME = ".lock"
+"""Hidden, and there only while a run is being written (or after one was killed, which holds nothing up)."""
+
+_HELD = {errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK}
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(fd: int) -> None:
+        # Windows lets no one read what is locked: lock a byte far behind the number written at the start.
+        os.lseek(fd, 1 << 30, os.SEEK_SET)
+        msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        os.lseek(fd, 0, os.SEEK_SET)
+else:
+    import fcntl
+
+    def _lock(fd: int) -> None:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class RunLock:
+    """Held from its making until it is closed. Raises FileProblem where another run holds the folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / _LOCK_NAME
+        self._fd = -1
+        while self._fd < 0:
+            self._fd = self._take(folder)
+        # For the message to whoever comes next; the lock holds without it.
+        with contextlib.suppress(OSError):
+            os.truncate(self._fd, 0)
+            os.write(self._fd, f"{os.getpid()}\n".encode())
+
+    @staticmethod
+    def held(folder: Path) -> bool:
+        """Tell whether a run is writing the folder at this moment."""
+        try:
+            fd = os.open(folder / _LOCK_NAME, os.O_RDWR)
+        except OSError:
+            return False
+        try:
+            _lock(fd)
+        except OSError as error:
+            return error.errno in _HELD
+        finally:
+            os.close(fd)
+        return False
+
+    def _take(self, folder: Path) -> int:
+        """Return the locked file; -1 where its holder removed it meanwhile, so that it protects nothing any more."""
+        fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            _lock(fd)
+            current = os.path.samestat(os.fstat(fd), self._path.stat())
+        except FileNotFoundError:
+            current = False
+        except OSError as error:
+            if error.errno in _HELD:
+                os.close(fd)
+                raise FileProblem(
+                    f"{folder}: another run is writing it{self._holder()}; wait until that one has ended, "
+                    "or give this one another --out"
+                ) from None
+            # Some network file systems know no locks. A run there is as safe as its user is careful.
+            current = True
+        if current:
+            return fd
+        os.close(fd)
+        return -1
+
+    def _holder(self) -> str:
+        with contextlib.suppress(OSError, ValueError):
+            return f" (process {int(self._path.read_text(encoding='ascii'))})"
+        return ""
+
+    def close(self) -> None:
+        """Let others write the folder. Leaves no file behind."""
+        if self._fd < 0:
+            return
+        # Removed while it is still held: whoever opened it meanwhile finds that it is gone and takes a new one.
+        # Windows removes no open file; there it is removed after, unless someone else has it open by then.
+        removed = self._remove()
+        os.close(self._fd)
+        self._fd = -1
+        if not removed and sys.platform == "win32":
+            self._remove()
+
+    def _remove(self) -> bool:
+        with contextlib.suppress(OSError):
+            self._path.unlink()
+            return True
+        return False

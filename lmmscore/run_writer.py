@@ -1,0 +1,446 @@
+"""Write the folder of a run: one writer at a time, derived files whole or not at all.
+
+A folder holds one question: what would change the meaning of its scores is refused, what asks for a part
+of it is refused with the command that ranks that part, and what asks for more extends it. Whatever was
+planned and not reached stands in scores.csv as `unjudged`, so that no table can pass for a finished one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TextIO
+
+import yaml
+
+from lmmscore.csvsafe import restore
+from lmmscore.errors import FileProblem, LmmscoreError
+from lmmscore.ledger import identity_of
+from lmmscore.plan import Plan, Unit
+from lmmscore.records import Outcome, Score
+from lmmscore.run_folder import Manifest, Run, RunLock, SessionRecord, relative_to_run
+from lmmscore.scores import SCORE_COLUMNS, Result, as_cells, missing_scores
+from lmmscore.session import Played
+
+_IDENTITY = {
+    "benchmark": "benchmark",
+    "dialog": "dialog",
+    "settings": "settings of the dialog",
+    "structured": "--structured",
+    "judge": "judge",
+    "parameters": "parameters of the judge",
+    "order": "--order",
+    "seed": "--seed",
+    "image_recipe": "pictures as sent (--max-side, --image-format)",
+}
+"""What gives the scores of a folder their meaning, and what it is called in messages."""
+
+_TABLES = (
+    "leaderboard.md",
+    "leaderboard.csv",
+    "leaderboard.tex",
+    "leaderboard.json",
+    "report.html",
+)
+"""What other commands derive from scores.csv."""
+
+_Place = tuple[str, str, int]
+"""Task, item and repeat."""
+
+
+class RunWriter:
+    """The folder of a run being written."""
+
+    def __init__(self, path: Path, manifest: Manifest, plan: Plan, ledger_path: Path) -> None:
+        self.path = path
+        self.unscored = 0
+        self._manifest = manifest
+        self._plan = plan
+        self._ledger_path = ledger_path
+        self._started = _now()
+        self._taken: set[tuple[_Place, tuple[str, ...]]] = set()
+        self._counts: Counter[str] = Counter()
+        self._asked = False
+        self._fingerprints: dict[str, dict[str, None]] = {}
+        with _writing(path):
+            path.mkdir(parents=True, exist_ok=True)
+            self._lock = RunLock(path)
+        try:
+            self._earlier = _Earlier.of(path)
+            if self._earlier is not None:
+                self._earlier.refuse_another_question(manifest, plan)
+            self._open()
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def _open(self) -> None:
+        with _writing(self.path):
+            self._scores = self._part("scores.csv")
+            self._sessions = self._part("sessions.jsonl")
+            self._rows = csv.writer(self._scores, lineterminator="\n")
+            self._rows.writerow(SCORE_COLUMNS)
+
+    def _part(self, name: str) -> TextIO:
+        return (self.path / f"{name}.part").open("w", encoding="utf-8", newline="")
+
+    def begin(self) -> None:
+        """Write run.yaml, so that even a run that is killed says what it was."""
+        caution = f"Unfinished: the run is still going on, or was cut off. {self._manifest.caution}"
+        self._write_manifest(state="running", caution=caution.strip(), planned=self._plan.units)
+
+    def take(self, result: Result) -> None:
+        """Append a result; called in the order of the plan."""
+        with _writing(self.path):
+            self._rows.writerows(as_cells(row) for row in result.scores)
+            for played in result.played:
+                self._take_session(played)
+            # Whoever looks at a run that is going on sees what there is.
+            self._scores.flush()
+            self._sessions.flush()
+        self._taken.add(_work(result.unit))
+        self._counts["judged"] += bool(result.unit.shown)
+        self._counts["repairs"] += sum(played.repairs for played in result.played)
+        self.unscored += len({row.method for row in result.scores if row.score is None})
+
+    def _take_session(self, played: Played) -> None:
+        record = SessionRecord.of(played, self._plan.benchmark.root)
+        self._counts["slips"] += len(record.slips)
+        self._write_line(record.model_dump(mode="json"))
+        # From the sessions, not from the ledger: that one may be shared, and holds the anchors too.
+        for exchange in played.exchanges:
+            reply = exchange.reply
+            self._asked = self._asked or not exchange.recalled
+            if reply.model:
+                self._fingerprints.setdefault(reply.model, {})[reply.fingerprint] = None
+
+    def _write_line(self, record: Mapping[str, Any]) -> None:
+        self._sessions.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+    def finish(self, state: str, waiting: str = "") -> Run:
+        """Put the derived files in place and say how the run ended, or what it waits for."""
+        with _writing(self.path):
+            missed = [unit for unit in self._plan if _work(unit) not in self._taken]
+            older = self._add_older_results()
+            for unit in missed:
+                self._add_unjudged(unit, older)
+            changed = self._put_in_place()
+            if changed or state != "finished":
+                # No table of an earlier state stands beside the scores of this one.
+                for name in _TABLES:
+                    (self.path / name).unlink(missing_ok=True)
+        outside = len(older.sessions - {_place(unit) for unit in self._plan})
+        planned = self._plan.units + outside
+        judged = self._counts["judged"] + outside
+        cautions = [
+            *self._unfinished(state, planned, judged),
+            *self._mixed_sets(missed, older),
+            *self._judged_beside(),
+            _cautions(self._fingerprints, self._manifest.caution),
+        ]
+        self._write_manifest(
+            state=state,
+            waiting=waiting,
+            caution=" ".join(filter(None, cautions)),
+            models=list(self._fingerprints) or (self._before.models if self._before else []),
+            planned=planned,
+            judged=judged,
+            unscored=self.unscored,
+            slips=self._counts["slips"],
+            repairs=self._counts["repairs"],
+            finished=self._finished_at(state),
+        )
+        return Run(self.path)
+
+    @property
+    def _before(self) -> Manifest | None:
+        return self._earlier.manifest if self._earlier else None
+
+    def _finished_at(self, state: str) -> str:
+        """Deriving the tables again does not change when the judge answered."""
+        if self._before and self._before.finished and not self._asked and state == "finished":
+            return self._before.finished
+        return _now()
+
+    def _add_older_results(self) -> _Kept:
+        """Keep what an earlier run of this folder judged and this one did not judge again."""
+        kept = _Kept(set(), set())
+        if self._earlier is None:
+            return kept
+        judged_again = {(place, method) for place, methods in self._taken for method in methods}
+        for row in self._earlier.run.score_rows():
+            place = _place_of_row(row)
+            method = restore(row["method"])
+            if (place, method) in judged_again or row["outcome"] == Outcome.UNJUDGED:
+                continue
+            kept.edits.add((place, method))
+            self._rows.writerow([row[column] for column in SCORE_COLUMNS])
+        for record in self._earlier.run.intact_records():
+            place = (record.task, record.item, record.repeat)
+            if any((place, method) in kept.edits for method in record.order):
+                kept.sessions.add(place)
+                self._counts["repairs"] += record.repairs
+                self._counts["slips"] += len(record.slips)
+                self._write_line(record.model_dump(mode="json"))
+        return kept
+
+    def _add_unjudged(self, unit: Unit, older: _Kept) -> None:
+        place = _place(unit)
+        for method in unit.methods:
+            if (place, method) not in older.edits:
+                rows = missing_scores(unit.item, method, unit.repeat, self._plan.protocol.dialogs)
+                if method in unit.item.edits:
+                    rows = [_unjudged(row) for row in rows]
+                self._rows.writerows(as_cells(row) for row in rows)
+
+    def _unfinished(self, state: str, planned: int, judged: int) -> Iterator[str]:
+        if state != "finished":
+            yield f"Unfinished: {judged} of {planned} sessions were judged."
+        elif self._manifest.chosen:
+            yield f"A part of the benchmark: {self._manifest.chosen}."
+
+    def _mixed_sets(self, missed: Sequence[Unit], older: _Kept) -> Iterator[str]:
+        """Say how many items still have scores from sessions about fewer methods."""
+        items = {_place(unit)[:2] for unit in missed} & {place[:2] for place in older.sessions}
+        if items and self._before and not self._plan.protocol.covers_edits:
+            yield (
+                f"{_items(len(items))} judged among {', '.join(self._before.methods)} only, "
+                f"the others among {', '.join(self._manifest.methods)}."
+            )
+
+    def _judged_beside(self) -> Iterator[str]:
+        beside = self._extent().get("beside") or self._manifest.beside
+        for method, companions in beside.items():
+            yield (
+                f"{method} was judged beside {', '.join(companions)} only, not among all methods: "
+                "its scores compare less well with theirs."
+            )
+
+    def _put_in_place(self) -> bool:
+        """Replace the derived files by the new ones; tell whether the scores changed."""
+        for file, _ in self._derived():
+            file.flush()
+            file.close()
+        scores = self.path / "scores.csv"
+        changed = not scores.is_file() or scores.read_bytes() != _part_of(scores).read_bytes()
+        for _, name in self._derived():
+            path = self.path / name
+            _part_of(path).replace(path)
+        return changed
+
+    def _derived(self) -> tuple[tuple[TextIO, str], ...]:
+        return (self._scores, "scores.csv"), (self._sessions, "sessions.jsonl")
+
+    def close(self) -> None:
+        """Let go of the folder; what was not finished leaves no half-written table behind."""
+        for file, name in self._derived():
+            if file.closed:
+                continue
+            # A full disk complains once more when the last rows are flushed.
+            with contextlib.suppress(OSError):
+                file.close()
+            with contextlib.suppress(OSError):
+                _part_of(self.path / name).unlink()
+        self._lock.close()
+
+    def _write_manifest(self, **changes: Any) -> None:
+        known = {
+            "started": self._before.started if self._before else self._started,
+            "ledger": self._other_ledger(),
+            **self._extent(),
+            **changes,
+        }
+        manifest = self._manifest.model_copy(update=known)
+        text = yaml.safe_dump(manifest.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+        with _writing(self.path):
+            part = _part_of(self.path / "run.yaml")
+            part.write_text(text, encoding="utf-8")
+            part.replace(self.path / "run.yaml")
+
+    def _extent(self) -> dict[str, Any]:
+        """Return what the folder was ever asked for, where that is more than this plan."""
+        if self._earlier is None or self._before is None:
+            return {}
+        before, now = self._before, self._manifest
+        items = self._earlier.items | {item.id for item in self._plan.benchmark.items}
+        return {
+            "methods": list(dict.fromkeys([*before.methods, *now.methods])),
+            "tasks": list(dict.fromkeys([*before.tasks, *now.tasks])),
+            "items": len(items),
+            "beside": {**before.beside, **now.beside},
+        }
+
+    def _other_ledger(self) -> str | None:
+        if self._ledger_path == self.path / "ledger.sqlite":
+            return None
+        return relative_to_run(self._ledger_path, self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What of an earlier run's results stays."""
+
+    edits: set[tuple[_Place, str]]
+    sessions: set[_Place]
+
+
+class _Earlier:
+    """The run that a folder holds already."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.manifest = run.manifest
+
+    @classmethod
+    def of(cls, path: Path) -> _Earlier | None:
+        """Return the run in a folder, if there is one."""
+        return cls(Run(path)) if (path / "run.yaml").is_file() else None
+
+    @cached_property
+    def items(self) -> set[str]:
+        """The items it was asked for, as far as they are on record."""
+        return {restore(row["item"]) for row in self.run.score_rows()}
+
+    def refuse_another_question(self, manifest: Manifest, plan: Plan) -> None:
+        """Raise where the folder's scores would come to mean something else, or become fewer."""
+        for key, name in _IDENTITY.items():
+            before, now = getattr(self.manifest, key), getattr(manifest, key)
+            if key == "judge":
+                # Version 0.1 wrote down the server too, which is no part of who judges.
+                before, now = identity_of(before), identity_of(now)
+            if before != now:
+                raise LmmscoreError(
+                    f"{self.run.path} holds a run with {name} {_shown(before)}, not {_shown(now)}; "
+                    f"give this one another --out (with --ledger {self._ledger()} it pays for no "
+                    "answer twice)"
+                )
+        self._refuse_other_words(manifest)
+        self._refuse_subset(plan)
+        self._refuse_other_companions(plan)
+
+    def _refuse_other_words(self, manifest: Manifest) -> None:
+        """A dialog of the same name may have been edited; a finished run keeps the words it was made with."""
+        if self.manifest.protocol.wording != manifest.protocol.wording:
+            raise LmmscoreError(
+                f"{self.run.path} holds a run in which {manifest.dialog} says something else "
+                f"(version {self.manifest.dialog_version}, now {manifest.dialog_version}); "
+                "give this one another --out"
+            )
+
+    def _refuse_subset(self, plan: Plan) -> None:
+        items = {item.id for item in plan.benchmark.items}
+        methods = set(plan.benchmark.methods) | set(self.manifest.methods if plan.newcomers else ())
+        fewer = not items >= self.items and items <= self.items
+        fewer_methods = methods < set(self.manifest.methods)
+        new = items > self.items or plan.repeats > self.manifest.repeats
+        if plan.repeats < self.manifest.repeats or ((fewer or fewer_methods) and not new):
+            raise LmmscoreError(
+                f"{self.run.path} holds more than is asked for here; a part of it is ranked by "
+                f"`{self._part_command(plan, fewer, fewer_methods)}`, and a new run needs another --out"
+            )
+
+    def _part_command(self, plan: Plan, items: bool, methods: bool) -> str:
+        words = ["lmmscore", "leaderboard", str(self.run.path)]
+        if methods:
+            for method in plan.benchmark.methods:
+                words += ["--method", method]
+        if items:
+            tasks = plan.benchmark.tasks
+            chosen = {item.id for item in plan.benchmark.items}
+            for task in tasks:
+                words += ["--task", task]
+            if len(chosen) < 9:
+                for item in chosen:
+                    words += ["--item", item]
+        return shlex.join(words)
+
+    def _refuse_other_companions(self, plan: Plan) -> None:
+        """In a comparative dialog an edit is judged among the others: the set may grow, not change."""
+        if plan.protocol.covers_edits or plan.newcomers:
+            return
+        lacking = [name for name in self.manifest.methods if name not in plan.benchmark.methods]
+        if lacking:
+            raise LmmscoreError(
+                f"{self.run.path} was judged with {', '.join(lacking)} among the edits shown; "
+                "name all methods, or judge new ones with --beside, or give this run another --out"
+            )
+
+    def _ledger(self) -> str:
+        return shlex.quote(str(self.run.ledger_path))
+
+
+def _shown(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else repr(value)
+
+
+def _work(unit: Unit) -> tuple[_Place, tuple[str, ...]]:
+    return _place(unit), unit.methods
+
+
+def _place(unit: Unit) -> _Place:
+    return unit.item.task, unit.item.id, unit.repeat
+
+
+def _place_of_row(row: Mapping[str, str]) -> _Place:
+    return restore(row["task"]), restore(row["item"]), int(row["repeat"])
+
+
+def _unjudged(row: Score) -> Score:
+    reason = "the run was stopped before this edit was judged"
+    return replace(row, outcome=Outcome.UNJUDGED, reason=reason)
+
+
+def _items(count: int) -> str:
+    return "1 item was" if count == 1 else f"{count} items were"
+
+
+def _part_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.part")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _cautions(answered: Mapping[str, Mapping[str, None]], own: str) -> str:
+    """Return what to be careful about: who answered, and the judge's own caution."""
+    found = []
+    if len(answered) > 1:
+        found.append(f"The judge's model changed during this run: {', '.join(answered)}.")
+    if own:
+        found.append(own)
+    several = []
+    for model, fingerprints in answered.items():
+        names = [name for name in fingerprints if name]
+        if len(names) > 1:
+            several.append(f"{model} ({_first_few(names)})")
+    if several:
+        found.append(
+            f"Same model name, several system fingerprints: {', '.join(several)}; "
+            "the provider may have changed its servers."
+        )
+    return " ".join(found)
+
+
+def _first_few(names: list[str]) -> str:
+    # A busy provider has many, and a table's heading is no place for all of them.
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+
+
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise FileProblem(
+            f"{path}: cannot be written ({error.strerror or error}); every reply so far is in the "
+            "ledger: make room or give another --out, then run the same command"
+        ) from error

@@ -1,0 +1,208 @@
+"""A run by batches: waves of files, in several processes' lives, against a server that misbehaves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import lmmscore
+from lmmscore.cli import lmmscore as command
+from lmmscore.execution import batch as executor
+from lmmscore.judges.base import JudgeBase
+from lmmscore.run_folder import open_run
+from tests.batch_server import BatchServer
+from tests.loopback import Server, completion, playing, serving, serving_app
+
+Maker = Callable[..., Path]
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[BatchServer]:
+    """A server of batches on loopback."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-never-written-down")
+    made = BatchServer()
+    with serving_app(made.app()) as url:
+        made.url = url  # type: ignore[attr-defined]
+        yield made
+
+
+def batch(server: BatchServer, bench: Path, out: Path, *more: str) -> Result:
+    words = ["run", str(bench), "--judge", f"openai/tiny@{server.url}/v1"]  # type: ignore[attr-defined]
+    return CliRunner().invoke(command, [*words, "--out", str(out), "--batch", *more])
+
+
+def until_finished(server: BatchServer, bench: Path, out: Path, most: int = 30) -> int:
+    """Run the same command until nothing is left; return how often."""
+    for count in range(1, most + 1):
+        done = batch(server, bench, out)
+        assert done.exit_code in (0, 3), done.output
+        if open_run(out).manifest.state == "finished":
+            return count
+    raise AssertionError("it does not come to an end")
+
+
+@pytest.fixture
+def direct(tmp_path: Path, make_benchmark: Maker, monkeypatch: pytest.MonkeyPatch) -> bytes:
+    """The scores of the same benchmark, asked directly."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-never-written-down")
+    bench = make_benchmark(items=3)
+    with serving(Server(reply=playing)) as plain:
+        run = lmmscore.run(bench, judge=f"openai/tiny@{plain.url}", out=tmp_path / "direct")
+    return (run.path / "scores.csv").read_bytes()
+
+
+def test_waves_come_to_the_same_scores(tmp_path: Path, server: BatchServer, direct: bytes) -> None:
+    """Nine questions a session: nine waves and one last look, each a process of its own."""
+    bench = tmp_path / "bench"
+    first = batch(server, bench, tmp_path / "r")
+    assert first.exit_code == 0
+    assert "waiting for 1 questions in 1 batch" in first.output
+    assert open_run(tmp_path / "r").manifest.state == "waiting"
+    assert until_finished(server, bench, tmp_path / "r") == 9
+    assert (tmp_path / "r" / "scores.csv").read_bytes() == direct
+    assert len(server.asked) == len(set(server.asked)) == 2 + 3 * 7
+    for path in (tmp_path / "r").rglob("*"):
+        assert not path.is_file() or b"sk-never-written-down" not in path.read_bytes()
+
+
+def test_what_expired_is_sent_again(tmp_path: Path, server: BatchServer, direct: bytes) -> None:
+    """Lines that were not answered in time go into the next wave."""
+    lost: set[str] = set()
+
+    def spoil(key: str, line: dict[str, Any]) -> dict[str, Any] | None:
+        if len(lost) < 4 and key not in lost:
+            lost.add(key)
+            return None
+        return line
+
+    server.spoil = spoil
+    until_finished(server, tmp_path / "bench", tmp_path / "r")
+    assert (tmp_path / "r" / "scores.csv").read_bytes() == direct
+    assert sorted(server.asked.count(key) for key in lost) == [2, 2, 2, 2]
+
+
+def test_a_crash_between_sending_and_noting_sends_nothing_twice(
+    tmp_path: Path, server: BatchServer, direct: bytes
+) -> None:
+    """The batch is found at the server by its digest."""
+    server.crash_after_create = True
+    done = batch(server, tmp_path / "bench", tmp_path / "r")
+    assert done.exit_code == 1
+    server.crash_after_create = False
+    sent = len(server.batches)
+    until_finished(server, tmp_path / "bench", tmp_path / "r")
+    assert (tmp_path / "r" / "scores.csv").read_bytes() == direct
+    assert len(server.asked) == len(set(server.asked)) or sent > 1
+
+
+def test_unknown_doubled_and_broken_lines_do_no_harm(
+    tmp_path: Path, server: BatchServer, direct: bytes
+) -> None:
+    """Answers under ids nobody asked for, and the same answer twice, are counted and passed over."""
+
+    def content(name: str) -> str:
+        text = server_content[name]
+        stranger = {"custom_id": "nobody", "response": {"status_code": 200, "body": {}}}
+        return text + text + json.dumps(stranger) + "\nnot json\n"
+
+    server_content = server.files
+    answer = server._answer
+
+    def answered(made: dict[str, Any]) -> None:
+        answer(made)
+        if "output_file_id" in made:
+            server.files[made["output_file_id"]] = content(made["output_file_id"])
+
+    server._answer = answered  # type: ignore[method-assign]
+    until_finished(server, tmp_path / "bench", tmp_path / "r")
+    assert (tmp_path / "r" / "scores.csv").read_bytes() == direct
+
+
+def test_a_request_that_is_refused_ends_its_session_with_the_reason(
+    tmp_path: Path, server: BatchServer, make_benchmark: Maker
+) -> None:
+    """Never a number, and never asked again and again."""
+    bench = make_benchmark(items=2)
+    refused: list[str] = []
+
+    def spoil(key: str, line: dict[str, Any]) -> dict[str, Any]:
+        if len(server.asked) > 3 and not refused:
+            refused.append(key)
+        if key in refused:
+            error = {"error": {"message": "too many images", "code": "invalid"}}
+            return {**line, "response": {"status_code": 400, "body": error}}
+        return line
+
+    server.spoil = spoil
+    until_finished(server, bench, tmp_path / "r")
+    scores = open_run(tmp_path / "r").scores()
+    failed = scores[scores["outcome"] == "failed"]
+    assert set(failed["reason"].str.contains("too many images")) == {True}
+    assert server.asked.count(refused[0]) == 1
+
+
+def test_batches_can_be_cancelled(
+    tmp_path: Path, server: BatchServer, make_benchmark: Maker
+) -> None:
+    """Nothing is out after that, and the run can be gone on with."""
+    server.ready = False
+    bench = make_benchmark(items=2)
+    batch(server, bench, tmp_path / "r")
+    batch(server, bench, tmp_path / "r", "--cancel")
+    assert {made["status"] for made in server.batches.values()} == {"cancelled"}
+
+
+def test_files_are_split_by_lines(
+    tmp_path: Path, server: BatchServer, direct: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A provider takes so many lines in a file and no more."""
+    monkeypatch.setattr(executor, "MOST_LINES", 2)
+    until_finished(server, tmp_path / "bench", tmp_path / "r")
+    assert (tmp_path / "r" / "scores.csv").read_bytes() == direct
+    sizes = {made["request_counts"]["total"] for made in server.batches.values()}
+    assert max(sizes) == 2
+
+
+def test_a_folder_serves_where_there_is_no_network(
+    tmp_path: Path, direct: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`vllm run-batch` reads NAME.jsonl and writes NAME.out.jsonl; somebody carries the files."""
+    bench, out, box = tmp_path / "bench", tmp_path / "r", tmp_path / "box"
+    for _ in range(12):
+        words = ["run", str(bench), "--judge", "openai/tiny@http://127.0.0.1:9/v1"]
+        words += ["--out", str(out), "--batch", "--batch-dir", str(box)]
+        done = CliRunner().invoke(command, words)
+        assert done.exit_code == 0, done.output
+        if open_run(out).manifest.state == "finished":
+            break
+        for path in box.glob("wave-*.jsonl"):
+            _answer_file(path)
+    assert (out / "scores.csv").read_bytes() == direct
+
+
+def _answer_file(path: Path) -> None:
+    """Do what a batch runner does."""
+    answers = path.with_suffix(".out.jsonl")
+    if path.name.endswith(".out.jsonl") or answers.exists():
+        return
+    lines = []
+    for line in path.read_text().splitlines():
+        asked = json.loads(line)
+        body = completion(playing(asked["body"]["messages"]))
+        response = {"status_code": 200, "request_id": "", "body": body}
+        lines.append({"custom_id": asked["custom_id"], "response": response, "error": None})
+    answers.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def test_a_judge_without_batches_says_so(tmp_path: Path, make_benchmark: Maker) -> None:
+    """One line, before anything is asked."""
+    words = ["run", str(make_benchmark()), "--out", str(tmp_path / "r"), "--batch"]
+    done = CliRunner().invoke(command, words)
+    assert done.exit_code == 1
+    assert "takes no batches" in str(done.exception)
+    assert not hasattr(JudgeBase, "batch_body")

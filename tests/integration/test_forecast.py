@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import lmmscore
+from lmmscore.forecast import Forecast, forecast
+from lmmscore.images import Recipe
+from lmmscore.judges.config import JudgeOptions
+from lmmscore.ledger import Ledger
+from lmmscore.request import Request, plan_of
+
+Maker = Callable[..., Path]
+KINDS = ("source", "reference", "marked")
+
+
+def planned(request: Request) -> Forecast:
+    return forecast(plan_of(request), "tiny", JudgeOptions(), Recipe())
+
+
+@pytest.mark.parametrize("dialog", ["lmm-score", "factors-12", "preservation-3"])
+def test_a_plan_counts_the_calls_that_are_then_made(
+    tmp_path: Path, make_benchmark: Maker, dialog: str
+) -> None:
+    """What several sessions ask in the same words is asked once in each repeat, and planned once."""
+    root = make_benchmark(items=3, kinds=KINDS)
+    made = planned(Request(root, dialog=dialog, repeats=2))
+    lmmscore.run(root, dialog=dialog, out=tmp_path / "r", repeats=2)
+    with Ledger(tmp_path / "r" / "ledger.sqlite", read_only=True) as ledger:
+        assert made.calls == ledger.count()
+
+
+def test_a_plan_of_many_is_less_than_many_plans(make_benchmark: Maker) -> None:
+    """Two items share their openings: calls, bytes and tokens of both are less than twice those of one."""
+    root = make_benchmark(items=2)
+    one, both = planned(Request(root, items=("i0",))), planned(Request(root))
+    assert (one.calls, both.calls) == (9, 2 + 2 * 7)
+    assert both.sessions == 2 and both.pictures_sent == 2 * one.pictures_sent
+    for name in ("bytes_chat", "bytes_responses", "prompt_tokens", "completion_tokens"):
+        assert getattr(one, name) < getattr(both, name) < 2 * getattr(one, name)
+
+
+def test_repeats_share_nothing(make_benchmark: Maker) -> None:
+    """A repeat asks everything anew: that is what it is for."""
+    root = make_benchmark(items=2)
+    assert planned(Request(root, repeats=3)).calls == 3 * planned(Request(root)).calls
+
+
+def test_a_schema_makes_another_question(make_benchmark: Maker) -> None:
+    """Held to a schema or not, the number of calls is the same; the words shared are still shared."""
+    root = make_benchmark(items=2, kinds=KINDS)
+    plain = planned(Request(root, dialog="visual"))
+    held = planned(Request(root, dialog="visual", judge_options={"structured": True}))
+    assert plain.calls == held.calls > 0

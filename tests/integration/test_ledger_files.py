@@ -1,0 +1,123 @@
+"""Shards and their ledgers: united, the same run as if one machine had played it all."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import lmmscore
+from lmmscore.cli import lmmscore as command
+from lmmscore.conversation import Conversation
+from lmmscore.ledger import Asker, Ledger
+from lmmscore.records import Reply
+from tests.conftest import ScriptedJudge, fair_answer
+
+Maker = Callable[..., Path]
+
+
+def invoke(*words: object) -> Result:
+    return CliRunner().invoke(command, [str(word) for word in words])
+
+
+def test_shards_united_are_the_whole_run(tmp_path: Path, make_benchmark: Maker) -> None:
+    """Three shards, one merge, and the same command without --shard asks nothing."""
+    bench = make_benchmark(items=9)
+    whole = lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "whole")
+    out = tmp_path / "out"
+    judged = []
+    for number in (1, 2, 3):
+        part = lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=out, shard=(number, 3))
+        assert part.path == out / f"shard-{number}-of-3"
+        assert f"shard {number} of 3" in part.manifest.caution
+        judged += part.item_ids()
+    assert sorted(judged) == sorted(whole.item_ids())
+    done = invoke("ledger", "merge", out, *out.glob("shard-*"))
+    assert done.exit_code == 0, done.output
+    assert "0 conflicts" in done.output
+    silent = ScriptedJudge(fair_answer)
+    again = lmmscore.run(bench, judge=silent, out=out)
+    assert silent.asked == []
+    assert (again.path / "scores.csv").read_bytes() == (whole.path / "scores.csv").read_bytes()
+
+
+def _recorded(path: Path, reply: str, judge: str = "a") -> Path:
+    with Ledger(path) as ledger:
+        asker = Asker.of(judge, {})
+        ledger.record(asker, Conversation().say("hello"), 1, Reply(reply)).result()
+    return path
+
+
+def test_a_conflict_is_named_and_the_first_recorded_stands(tmp_path: Path) -> None:
+    """Equal keys with different replies are never silently mixed."""
+    one, two = _recorded(tmp_path / "1.sqlite", "first"), _recorded(tmp_path / "2.sqlite", "second")
+    with sqlite3.connect(two) as connection:
+        connection.execute("UPDATE exchange SET recorded_at = '2000-01-01T00:00:00+00:00'")
+    connection.close()
+    done = invoke("ledger", "merge", tmp_path / "out.sqlite", one, two)
+    assert done.exit_code == 0
+    assert "1 conflict" in done.output
+    with Ledger(tmp_path / "out.sqlite", read_only=True) as ledger:
+        (asker,) = ledger.askers()
+        assert asker.judge == "a"
+        assert ledger.count() == 1
+    with sqlite3.connect(tmp_path / "out.sqlite") as connection:
+        assert connection.execute("SELECT reply FROM exchange").fetchone() == ("second",)
+    connection.close()
+
+
+def test_a_judge_is_taken_out(tmp_path: Path) -> None:
+    """One judge of a shared ledger, in a ledger of its own."""
+    _recorded(tmp_path / "l.sqlite", "hi", "a")
+    _recorded(tmp_path / "l.sqlite", "ho", "b")
+    done = invoke("ledger", "extract", tmp_path / "l.sqlite", tmp_path / "o.sqlite", "--judge", "b")
+    assert done.exit_code == 0
+    with Ledger(tmp_path / "o.sqlite", read_only=True) as ledger:
+        assert [asker.judge for asker in ledger.askers()] == ["b"]
+
+
+def test_a_ledger_says_what_is_in_it(tmp_path: Path) -> None:
+    """In words and as JSON."""
+    _recorded(tmp_path / "l.sqlite", "hi")
+    assert "1 exchange" in invoke("ledger", "list", tmp_path / "l.sqlite").output
+    found = json.loads(invoke("ledger", "list", tmp_path / "l.sqlite", "--json").stdout)
+    ((content,),) = found.values()
+    assert (content["judge"], content["exchanges"], content["sessions"]) == ("a", 1, 1)
+
+
+def test_an_edited_question_does_not_verify(tmp_path: Path) -> None:
+    """A key is a digest of what was asked."""
+    path = _recorded(tmp_path / "l.sqlite", "hi")
+    assert invoke("ledger", "verify", path).exit_code == 0
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE exchange SET judge = 'other'")
+    connection.close()
+    done = invoke("ledger", "verify", path)
+    assert done.exit_code == 1
+    assert "does not fit" in done.output
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_a_ledger_is_exported(tmp_path: Path, suffix: str) -> None:
+    """Every exchange, every column."""
+    pytest.importorskip("pyarrow")
+    import pandas as pd
+
+    path = _recorded(tmp_path / "l.sqlite", "hi")
+    out = tmp_path / f"out.{suffix}"
+    assert invoke("ledger", "export", path, out).exit_code == 0
+    frame = pd.read_json(out, lines=True) if suffix == "jsonl" else pd.read_parquet(out)
+    assert frame["reply"].tolist() == ["hi"]
+    assert "recorded_at" in frame.columns
+
+
+def test_what_is_no_ledger_is_said(tmp_path: Path) -> None:
+    """One line, no traceback."""
+    (tmp_path / "x.sqlite").write_text("not a ledger at all, but long enough to be looked at")
+    done = invoke("ledger", "merge", tmp_path / "out.sqlite", tmp_path / "x.sqlite")
+    assert done.exit_code == 1
+    assert not (tmp_path / "out.sqlite").exists()

@@ -1,0 +1,484 @@
+"""The report page: what is on it, and that nothing in it can break out."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import lmmscore
+from lmmscore.cli import lmmscore as program
+from lmmscore.errors import FileProblem
+from lmmscore.leaderboard.tables import Row
+from lmmscore.report.page import Wish, write_report
+from lmmscore.report.page.album import Album, embedded, sensible_px
+from lmmscore.report.page.drawing import (
+    Axis,
+    axis_over,
+    bar,
+    dots,
+    means_axis,
+    rank_strip,
+    round_step,
+)
+from lmmscore.report.page.inert import digest_source, inert_json, policy
+from lmmscore.report.page.judged import Judged
+from lmmscore.report.page.names import APART, slug
+from lmmscore.report.page.summary import coverage, facts, spent
+from lmmscore.run_folder import Run, open_run
+from tests import hostile
+
+DEMO = Path(__file__).parents[2] / "media" / "demo"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A real run of three items, judged twice by the offline judge."""
+    items = ["boat", "car", "lake"]
+    return lmmscore.run(DEMO, out=tmp_path_factory.mktemp("run") / "demo", items=items, repeats=2)
+
+
+@pytest.fixture(scope="module")
+def hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run in which every text is an attack."""
+    folder = tmp_path_factory.mktemp("hostile")
+    return lmmscore.run(
+        hostile.benchmark(folder / "bench"), judge=hostile.HostileJudge(), out=folder / "run"
+    )
+
+
+@pytest.fixture(scope="module")
+def page(run: Run, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The page about the real run, with ratings."""
+    human = hostile.ratings(
+        tmp_path_factory.mktemp("human") / "human.csv",
+        ["boat", "car", "lake"],
+        run.settings["methods"],
+    )
+    done = CliRunner().invoke(
+        program,
+        ["report", str(run.path), "--human", str(human), "--resamples", "100"],
+        catch_exceptions=False,
+    )
+    assert done.exit_code == 0, done.output
+    assert done.stdout.strip() == str(run.path / "report.html")
+    return (run.path / "report.html").read_text(encoding="utf-8")
+
+
+class Reader(HTMLParser):
+    """Gathers what a browser would see in the static page: elements, texts, and the inert data."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.data: dict[str, object] = {}
+        self._inside = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self._inside = (
+            dict(attrs).get("id") or "script"
+            if tag == "script"
+            else "style"
+            if tag == "style"
+            else ""
+        )
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside.startswith("data-"):
+            self.data[self._inside] = json.loads(data)
+        elif not self._inside:
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        """All words, white space made single."""
+        return " ".join(" ".join(self.words).split())
+
+
+def test_the_page_says_what_was_judged_and_what_to_be_careful_about(page: str) -> None:
+    """Judge, dialog, methods, cost and coverage stand in the summary, with the cautions in plain words."""
+    text = Reader(page).text
+    for expected in (
+        "demo: 3 items in 3 task categories",
+        "pixels",
+        "lmm-score, version 2",
+        "Coverage: 36 scored",
+    ):
+        assert expected in text
+    assert "pixels is a baseline that cannot read instructions" in text
+    assert "3 items: one odd picture can move every mean" in text
+
+
+def test_every_section_is_there_with_real_headings(page: str) -> None:
+    """Summary, leaderboard, agreement, gallery, dialogue and making are headed sections, one h1 above them."""
+    reader = Reader(page)
+    headings = [attrs.get("id") for tag, attrs in reader.tags if tag == "h2"]
+    for section in ("summary", "leaderboard", "agreement", "gallery", "dialogue", "making"):
+        assert f"{section}-title" in headings
+    assert sum(tag == "h1" for tag, _ in reader.tags) == 1
+
+
+def test_every_task_and_factor_has_a_table_with_drawn_intervals_and_ranks(
+    page: str, run: Run
+) -> None:
+    """There is a table for each category and factor; means, intervals and ranks are the leaderboard's."""
+    reader = Reader(page)
+    tables = [
+        attrs for tag, attrs in reader.tags if tag == "section" and attrs.get("class") == "board"
+    ]
+    assert len(tables) == 4 * 5
+    labels = [
+        attrs["aria-label"] for tag, attrs in reader.tags if tag == "svg" and "aria-label" in attrs
+    ]
+    for row in run.leaderboard().table(None).rows:
+        low, high = row.mean_interval or (0, 0)
+        assert f"{row.method}: mean {row.mean:.2f}, 95% interval {low:.2f}–{high:.2f}" in labels
+        assert any(
+            str(label).startswith(f"{row.method}: rank {row.rank}, 95% interval")
+            for label in labels
+        )
+
+
+def test_tables_can_be_copied_as_latex_and_markdown(page: str) -> None:
+    """Each table comes as text in both forms, with the caution in it."""
+    copies = Reader(page).data["data-core"]["copies"]  # type: ignore[index]
+    assert len(copies) == 20
+    whole = next(iter(copies.values()))
+    assert r"\begin{tabular}" in whole["latex"] and "CleanEdit" in whole["latex"]
+    assert "| CleanEdit |" in whole["markdown"] and "cannot read instructions" in whole["markdown"]
+
+
+def test_the_gallery_has_every_edit_with_its_scores_and_what_people_said(
+    page: str, run: Run
+) -> None:
+    """Scores are the run's own, averaged over repeats; the gap to people and between repeats is there."""
+    core = Reader(page).data["data-core"]
+    items = core["items"][0]  # type: ignore[index]
+    assert [item["id"] for item in items] == ["boat", "lake", "car"]
+    scores = run.scores()
+    for item in items:
+        assert [kind for kind, _ in item["pictures"]] == ["source", "reference", "marked"]
+        for edit in item["edits"]:
+            method = core["runs"][0]["methods"][edit["method"]]  # type: ignore[index]
+            chosen = scores[(scores["item"] == item["id"]) & (scores["method"] == method)]
+            expected = chosen[chosen["factor"] == "overall"]["score"].mean()
+            assert edit["scores"][0] == pytest.approx(expected, abs=0.001)
+            assert len(edit["seen"]) == 2 and len(edit["spread"]) == 5
+            assert -1 <= edit["gap"][0] <= 1 and 1 <= edit["people"][1] <= 9
+
+
+def test_every_turn_of_every_conversation_is_on_the_page(page: str, run: Run) -> None:
+    """Question and reply stand verbatim, and the numbers read as scores are marked in the judge's words."""
+    data = Reader(page).data
+    talks = data["data-talks-0"]
+    words = data["data-words"]
+    lines = list(run.sessions())
+    assert len(talks) == len(lines) == 6  # type: ignore[arg-type]
+    from lmmscore.ledger import Ledger
+
+    with Ledger(run.ledger_path, read_only=True) as ledger:
+        for talk, line in zip(talks, lines, strict=True):  # type: ignore[call-overload]
+            for turn, exchange in zip(talk["turns"], line["exchanges"], strict=True):
+                entry = ledger.entry(exchange["key"])
+                assert entry is not None
+                said = "".join(part if isinstance(part, str) else part[0] for part in turn["reply"])
+                assert (words[turn["question"]], said) == (entry.question, entry.reply.text)  # type: ignore[index]
+            marked = [
+                part
+                for turn in talk["turns"]
+                for part in turn["reply"]
+                if not isinstance(part, str)
+            ]
+            assert len(marked) == 6 * 4
+            assert all(float(text) == float(read.split("= ")[1]) for text, read in marked)
+
+
+def test_links_to_turns_are_stable_and_unique(page: str, run: Run, tmp_path: Path) -> None:
+    """The names of turns are made of item, repeat and turn, differ, and stay when the page is made again."""
+    first = _turn_ids(page)
+    again = write_report([Judged("other", run)], Wish(out=tmp_path / "again.html")).read_text(
+        encoding="utf-8"
+    )
+    assert first == _turn_ids(again)
+    assert len(first) == len(set(first))
+    assert f"boat{APART}1{APART}edit{APART}3" in first
+
+
+def _turn_ids(page: str) -> list[str]:
+    data = Reader(page).data
+    bundles = [value for name, value in data.items() if name.startswith("data-talks-")]
+    return [turn["id"] for bundle in bundles for talk in bundle for turn in talk["turns"]]  # type: ignore[attr-defined]
+
+
+def test_agreement_is_shown_factor_by_factor(page: str) -> None:
+    """With ratings there are a table, a scatter plot and a Bland–Altman plot for each factor."""
+    reader = Reader(page)
+    labels = [str(attrs.get("aria-label")) for tag, attrs in reader.tags if tag == "svg"]
+    for factor in ("acc", "pre", "qua", "real", "overall"):
+        assert any(
+            label.startswith(f"{factor}: demo's score over people's mean") for label in labels
+        )
+        assert any(label.startswith(f"{factor}: demo minus people") for label in labels)
+    assert "demo against people" in reader.text
+
+
+def test_how_it_was_made_names_versions_digests_and_the_command(page: str, run: Run) -> None:
+    """The page gives the command to make the run again, the digests of its files and the versions."""
+    text = Reader(page).text
+    assert "lmmscore run" in text and "--repeats 2" in text
+    assert run.settings["dialog_digest"] in text
+    assert re.search(r"SHA-256 of scores.csv [0-9a-f]{64}", text)
+    assert "0.4 × acc + 0.3 × pre + 0.2 × qua + 0.1 × real" in text
+
+
+def test_the_policy_allows_nothing_but_the_page_itself(page: str) -> None:
+    """No address is allowed but data:, code only by digest, and nothing in the page names a host to fetch from."""
+    reader = Reader(page)
+    said = next(
+        attrs["content"]
+        for tag, attrs in reader.tags
+        if attrs.get("http-equiv") == "Content-Security-Policy"
+    )
+    assert said is not None and said.startswith("default-src 'none'; img-src data:; ")
+    assert "unsafe" not in said and "http" not in said
+    for tag, attrs in reader.tags:
+        for name in ("src", "href", "action", "srcset", "data", "poster"):
+            address = attrs.get(name)
+            assert address is None or address.startswith("#"), (tag, attrs)
+        assert not any(name.startswith("on") or name == "style" for name in attrs), (tag, attrs)
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    assert scripts and all(digest_source(code) in said for code in scripts)
+
+
+def test_hostile_texts_stay_texts(hostile_run: Run) -> None:
+    """No element, attribute or script comes from an instruction, a reply, a name or a parameter."""
+    out = write_report(
+        [Judged("<b>run</b>", hostile_run)], Wish(out=hostile_run.path / "report.html")
+    )
+    text = out.read_text(encoding="utf-8")
+    reader = Reader(text)
+    own = {"broken", "evil.example"}
+    for tag, attrs in reader.tags:
+        assert tag not in {"iframe", "object", "embed", "link", "base", "b", "i"}
+        assert not any(name.startswith("on") for name in attrs), (tag, attrs)
+        if tag == "script":
+            assert set(attrs) <= {"type", "id"}
+        if tag in {"img", "a"}:
+            assert not any(word in str(value) for word in own for value in attrs.values())
+    inert = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', text, re.DOTALL)
+    assert inert and not any(set("<>&\u2028\u2029") & set(body) for body in inert)
+    talks = reader.data["data-talks-0"]
+    said = "".join(
+        part if isinstance(part, str) else part[0] for part in talks[0]["turns"][0]["reply"]
+    )  # type: ignore[index]
+    assert said == " ".join(hostile.ATTACKS)
+
+
+def test_repairs_refusals_and_replaced_scores_are_marked(hostile_run: Run) -> None:
+    """A repair turn says so, a refusal is shown as one, and an outcome other than scored carries its reason."""
+    judged = Judged("run", hostile_run)
+    marks = {
+        talk.item: [mark for turn in talk.turns for mark in turn.marks] for talk in judged.talks
+    }
+    assert "refused" in marks["refused"]
+    (repaired,) = (talk for talk in judged.talks if talk.item.startswith("b "))
+    assert "repair 1" in marks[repaired.item]
+    first = next(piece for turn in repaired.turns for piece in turn.pieces if piece.read)
+    assert (first.text, first.counts) == ("9", False)
+    assert judged.edits[repaired.item, "Plain"].scores["acc"] in ([2.0], [3.0])
+    assert judged.edits["refused", "Plain"].outcome == "refused"
+    assert {share.outcome: share.count for share in coverage(judged)} == {"scored": 4, "refused": 2}
+
+
+def test_cost_counts_every_reply_once(hostile_run: Run) -> None:
+    """Conversations that open with the same words share their first replies, which were paid for once."""
+    judged = Judged("run", hostile_run)
+    cost = spent(judged)
+    keys = {exchange["key"] for line in hostile_run.sessions() for exchange in line["exchanges"]}
+    assert cost.calls == len(keys)
+    assert cost.cost_usd == pytest.approx(0.01 * len(keys))
+    assert f"${cost.cost_usd:.2f}" in dict(facts(judged))["Cost"]
+
+
+def test_pictures_can_lie_beside_the_page(run: Run, tmp_path: Path) -> None:
+    """With assets, thumbnails are files in a folder named after the page, and the page holds only their names."""
+    wish = Wish(out=tmp_path / "my report.html", assets=True, thumb_px=64)
+    page = write_report([Judged("demo", run)], wish).read_text(encoding="utf-8")
+    bundle = Reader(page).data["data-pictures-0"]
+    files = list((tmp_path / "my report_assets").iterdir())
+    assert files and all(address.startswith("my%20report_assets/") for address in bundle)  # type: ignore[attr-defined]
+    assert "img-src data: 'self'" in unescape(page)
+    from lmmscore.images import read_header
+
+    headers = [read_header(file) for file in files]
+    assert all(
+        header.format == "WEBP" and max(header.width, header.height) <= 64 for header in headers
+    )
+
+
+def test_a_page_without_its_pictures_or_its_ledger_still_says_what_it_can(
+    run: Run, tmp_path: Path
+) -> None:
+    """A run that was mailed without pictures and ledger gives tables, and says what is missing."""
+    mailed = tmp_path / "mailed"
+    shutil.copytree(run.path, mailed)
+    (mailed / "ledger.sqlite").unlink()
+    judged = Judged("mailed", open_run(mailed), images=tmp_path / "nowhere")
+    page = write_report([judged], Wish(out=tmp_path / "page.html")).read_text(encoding="utf-8")
+    data = Reader(page).data
+    assert "CleanEdit" in Reader(page).text
+    assert data["data-talks-0"][0]["turns"][0]["marks"] == ["not in the ledger"]  # type: ignore[index]
+    assert set(data["data-pictures-0"]) == {""}  # type: ignore[arg-type]
+    (mailed / "sessions.jsonl").unlink()
+    bare = write_report([Judged("mailed", open_run(mailed))], Wish(out=tmp_path / "bare.html"))
+    core = Reader(bare.read_text(encoding="utf-8")).data["data-core"]
+    assert core["talks"] == [] and len(core["items"][0]) == 3  # type: ignore[index]
+
+
+def test_pictures_are_found_where_they_are_now(run: Run, tmp_path: Path) -> None:
+    """--images says where the benchmark's pictures lie today."""
+    shutil.copytree(DEMO, tmp_path / "moved")
+    judged = Judged("demo", run, images=tmp_path / "moved")
+    page = write_report([judged], Wish(out=tmp_path / "page.html")).read_text(encoding="utf-8")
+    assert "" not in Reader(page).data["data-pictures-0"]  # type: ignore[operator]
+
+
+def test_two_runs_stand_side_by_side(run: Run, hostile_run: Run, tmp_path: Path) -> None:
+    """Several runs share a page: each has its tables and conversations, and ranks are compared."""
+    runs = [Judged("first", run), Judged("second", run)]
+    page = write_report(runs, Wish(out=tmp_path / "page.html")).read_text(encoding="utf-8")
+    reader = Reader(page)
+    assert "Runs side by side" in reader.text
+    names = [talk["id"] for talk in reader.data["data-core"]["talks"]]  # type: ignore[index]
+    assert len(names) == len(set(names)) == 12
+    ids = [attrs["id"] for _, attrs in reader.tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+
+
+def test_the_same_run_gives_the_same_figures(run: Run, tmp_path: Path) -> None:
+    """Two pages of one run differ in nothing but the time they were made."""
+    first, second = (
+        write_report([Judged("demo", run)], Wish(out=tmp_path / "page.html")).read_text(
+            encoding="utf-8"
+        )
+        for _ in range(2)
+    )
+    made = re.compile(r"Made by lmmscore on [^.]*\.")
+    assert made.sub("", first) == made.sub("", second)
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    """The error says what was expected."""
+    done = CliRunner().invoke(program, ["report", str(tmp_path)])
+    assert isinstance(done.exception, FileProblem)
+    assert "no run here" in str(done.exception)
+
+
+_DATA = st.recursive(
+    st.text() | st.none() | st.integers(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(_DATA)
+def test_inert_data_comes_back_as_it_was_and_holds_nothing_active(data: object) -> None:
+    """Whatever the texts, the JSON parses to the same data and cannot end or open an element."""
+    text = str(inert_json(data))
+    assert not set("<>&\u2028\u2029") & set(text)
+    assert json.loads(text) == data
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.text(), unique=True))
+@example(["0" * 39 + ":0"])
+def test_names_for_links_are_plain_and_differ(texts: list[str]) -> None:
+    """Different items never share a link, whatever they are called, and a link needs no escaping."""
+    names = [slug(text) for text in texts]
+    assert len(set(names)) == len(texts)
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]*", name) and APART not in name for name in names)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6))
+def test_ticks_are_round_and_within_the_axis(low: float, size: float) -> None:
+    """Every tick lies on the axis, at a multiple of 1, 2 or 5 times a power of ten."""
+    axis = Axis(low, low + size, 0, 200)
+    ticks = axis.ticks(4)
+    assert 1 <= len(ticks) <= 6
+    assert all(-0.2 <= x <= 200.2 for x, _ in ticks)
+
+
+def test_drawn_intervals_keep_their_order() -> None:
+    """A mean lies between the ends of its interval on paper as in numbers; holes show as an outline."""
+    row = Row(2, "A", 6.0, 1.0, 5, 0.9, {}, (5.5, 6.6), (1, 3), (1, 4), "a", 5)
+    axis = means_axis([row])
+    drawn = bar(row, axis)
+    assert drawn is not None and drawn.low is not None and drawn.high is not None
+    assert 0 < drawn.low < drawn.x < drawn.high < 170
+    strip = rank_strip(row, 5)
+    assert strip is not None and strip.band is not None and strip.allowed is not None
+    assert (
+        strip.band[0]
+        < strip.x
+        < strip.band[0] + strip.band[1]
+        < strip.allowed[0] + strip.allowed[1]
+    )
+    assert bar(Row(None, "B", None, None, 0, 0.0, {}), axis) is None
+    assert rank_strip(Row(None, "B", None, None, 0, 0.0, {}), 5) is None
+
+
+def test_one_value_still_has_an_axis() -> None:
+    """Equal means do not divide by zero."""
+    assert axis_over([5.0, 5.0], 0, 100).at(5.0) == 50
+    assert round_step(0.03) == pytest.approx(0.05)
+    assert dots([(1, 2), (3.5, 4)]) == "M1 2h0M3.5 4h0"
+
+
+def test_thumbnails_shrink_as_pictures_grow_many(tmp_path: Path) -> None:
+    """Few pictures are shown large; of many, each is small; one that is gone is empty, not an error."""
+    assert [sensible_px(count) for count in (10, 1000, 9000)] == [384, 256, 192]
+    album = Album()
+    assert [
+        album.add(DEMO / "source/boat.jpg"),
+        album.add(tmp_path / "gone.png"),
+        album.add(DEMO / "source/boat.jpg"),
+    ] == [0, 1, 0]
+    bundles = embedded(album.thumbnails(32, lambda: None))
+    assert len(bundles) == 1 and len(bundles[0]) == 2
+    assert bundles[0][0].startswith("UklGR") and bundles[0][1] == ""
+
+
+def test_the_policy_names_each_script() -> None:
+    """Code that is not ours has another digest, and so does not run."""
+    said = policy(["a{}"], ["x()"], assets=False)
+    assert digest_source("x()") in said and digest_source("y()") not in said
+
+
+@pytest.mark.parametrize("out", [".", "folder"])
+def test_a_folder_is_no_page(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str
+) -> None:
+    """Told to write to a folder, the report names the file that was probably meant, before it begins."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(
+        FileProblem, match=r"is a folder; name the page, for example (folder/)?report\.html"
+    ):
+        write_report([Judged("demo", run)], Wish(out=Path(out), assets=True))
+    assert list(tmp_path.iterdir()) == [tmp_path / "folder"]

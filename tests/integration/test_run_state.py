@@ -1,0 +1,322 @@
+"""A run says what it is: unfinished, extended, judged beside others, moved."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+import lmmscore
+from lmmscore.api import Hooks
+from lmmscore.conversation import Conversation
+from lmmscore.errors import FileProblem, JudgeError, LmmscoreError
+from lmmscore.execution.base import Executor, Listeners, StopRequested
+from lmmscore.run_folder import open_run
+from tests.conftest import ScriptedJudge, fair_answer
+
+Maker = Callable[..., Path]
+
+
+def stop_after(units: int) -> Hooks:
+    """Hooks that stop a run as Ctrl-C does, after so many units."""
+    held: list[Executor] = []
+    done: list[object] = []
+
+    def on_result(result: object) -> None:
+        done.append(result)
+        if len(done) == units:
+            held[0].stop(StopRequested("interrupted"))
+
+    return Hooks(Listeners(on_result=on_result), lambda executor, *_: held.append(executor))
+
+
+def stop_at_once() -> Hooks:
+    """Hooks that stop a run before its first question."""
+    return Hooks(on_start=lambda executor, *_: executor.stop(StopRequested("interrupted")))
+
+
+def rows(run: Path) -> list[dict[str, str]]:
+    with (run / "scores.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def outcomes(run: Path, factor: str = "overall") -> dict[str, int]:
+    found: dict[str, int] = {}
+    for row in rows(run):
+        if row["factor"] == factor:
+            found[row["outcome"]] = found.get(row["outcome"], 0) + 1
+    return found
+
+
+def interrupted(bench: Path, out: Path, units: int = 2, **options: object) -> None:
+    with pytest.raises(StopRequested):
+        lmmscore.run(
+            bench,
+            judge=ScriptedJudge(fair_answer),
+            out=out,
+            concurrency=1,
+            hooks=stop_after(units) if units else stop_at_once(),
+            **options,  # type: ignore[arg-type]
+        )
+
+
+def test_what_was_planned_and_not_judged_is_in_the_table(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """A run stopped at 2 of 5 sessions has a coverage of 40%, and says so first."""
+    bench = make_benchmark(items=5)
+    interrupted(bench, tmp_path / "r")
+    assert outcomes(tmp_path / "r") == {"scored": 6, "unjudged": 9}
+    run = open_run(tmp_path / "r")
+    assert run.manifest.caution.startswith("Unfinished: 2 of 5 sessions were judged.")
+    table = run.leaderboard(resamples=100).tables[0]
+    assert {row.coverage for row in table.rows} == {0.4}
+
+
+def test_a_resumed_run_is_finished_and_complete(tmp_path: Path, make_benchmark: Maker) -> None:
+    """The same command again leaves nothing unjudged and no word of caution."""
+    bench = make_benchmark(items=5)
+    interrupted(bench, tmp_path / "r")
+    run = lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "r")
+    assert outcomes(tmp_path / "r") == {"scored": 15}
+    assert run.manifest.state == "finished"
+    assert "Unfinished" not in run.manifest.caution
+
+
+def test_a_run_stopped_before_its_first_session_says_so(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Neither an empty table nor a traceback: one line with the way on."""
+    interrupted(make_benchmark(), tmp_path / "r", units=0)
+    with pytest.raises(FileProblem, match=r"no session was finished.*lmmscore run.*resumes"):
+        open_run(tmp_path / "r").leaderboard()
+
+
+def test_a_killed_run_shows_what_it_has(tmp_path: Path, make_benchmark: Maker) -> None:
+    """Where a run was cut off before it saved its tables, the rows written so far are there, with a caution."""
+    bench = make_benchmark(items=4)
+    run = lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "r")
+    lines = (run.path / "scores.csv").read_text().splitlines(keepends=True)
+    (run.path / "scores.csv.part").write_text("".join(lines[:31]))
+    (run.path / "scores.csv").unlink()
+    text = (run.path / "run.yaml").read_text()
+    text = text.replace("state: finished", "state: running").replace(
+        "caution: ''", "caution: 'Unfinished: the run is still going on, or was cut off.'"
+    )
+    (run.path / "run.yaml").write_text(text)
+    found = open_run(run.path)
+    assert "cut off" in found.progress()
+    assert len(found.scores()) == 30
+
+
+def test_an_interrupted_rerun_loses_nothing_that_was_judged(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Older results stay until they are judged again, and no older table stands beside newer scores."""
+    bench = make_benchmark(items=5)
+    run = lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "r")
+    (run.path / "leaderboard.md").write_text("an older table")
+    before = sorted(map(str, rows(run.path)))
+    interrupted(bench, run.path, units=1)
+    assert sorted(map(str, rows(run.path))) == before
+    assert not (run.path / "leaderboard.md").exists()
+    assert open_run(run.path).manifest.caution.startswith("Unfinished")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"order": "balanced"}, "--order"),
+        ({"seed": 5}, "--seed"),
+        ({"max_side_px": 64}, "--max-side"),
+        ({"dialog": "factors-12"}, "dialog"),
+    ],
+)
+def test_another_question_does_not_overwrite_a_run(
+    tmp_path: Path, make_benchmark: Maker, options: dict[str, object], says: str
+) -> None:
+    """What would change the meaning of the scores is refused, with the way out."""
+    bench = make_benchmark(kinds=("source", "reference"))
+    run = lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "r")
+    before = (run.path / "scores.csv").read_bytes()
+    with pytest.raises(LmmscoreError, match=rf"{says}.*another --out.*--ledger"):
+        lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=run.path, **options)  # type: ignore[arg-type]
+    assert (run.path / "scores.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("options", "command"),
+    [
+        ({"items": ["item1"]}, "--item item1"),
+        ({"methods": ["alpha"]}, "--method alpha"),
+        ({"limit": 1}, "leaderboard"),
+    ],
+)
+def test_a_part_of_a_run_is_refused_with_the_command_that_ranks_it(
+    tmp_path: Path, make_benchmark: Maker, options: dict[str, object], command: str
+) -> None:
+    """1,396 lines do not become 16."""
+    bench = make_benchmark(items=3)
+    items = [item.id for item in lmmscore.benchmark.load_benchmark(bench).items]
+    if "items" in options:
+        options, command = {"items": items[:1]}, f"--item {items[0]}"
+    run = lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "r")
+    before = (run.path / "scores.csv").read_bytes()
+    with pytest.raises(LmmscoreError, match=rf"holds more than is asked.*{command}"):
+        lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=run.path, **options)  # type: ignore[arg-type]
+    assert (run.path / "scores.csv").read_bytes() == before
+
+
+def test_more_items_and_repeats_extend_a_run(tmp_path: Path, make_benchmark: Maker) -> None:
+    """A pilot becomes the whole; nothing that was answered is asked again."""
+    bench = make_benchmark(items=4)
+    pilot = lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "r", limit=2)
+    assert "--limit 2" in pilot.manifest.caution
+    started = pilot.manifest.started
+    judge = ScriptedJudge(fair_answer)
+    whole = lmmscore.run(bench, judge=judge, out=tmp_path / "r")
+    assert outcomes(whole.path) == {"scored": 12}
+    assert whole.manifest.started == started
+    assert whole.manifest.caution == ""
+    lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "r", repeats=2)
+    assert outcomes(whole.path) == {"scored": 24}
+
+
+def test_deriving_again_keeps_when_the_judge_answered(
+    tmp_path: Path, make_benchmark: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`started` and `finished` speak of the answers, not of the tables."""
+    from lmmscore import run_writer
+
+    bench = make_benchmark()
+    monkeypatch.setattr(run_writer, "_now", lambda: "2026-01-01T00:00:00+00:00")
+    first = lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "r").manifest
+    monkeypatch.setattr(run_writer, "_now", lambda: "2027-01-01T00:00:00+00:00")
+    again = lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "r").manifest
+    assert (again.started, again.finished) == (first.started, first.finished)
+
+
+def test_another_order_of_the_methods_in_the_file_asks_nothing_new(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Orders come from the names and the seed."""
+    bench = make_benchmark(items=4, methods=("alpha", "beta", "gamma"))
+    file = bench / "benchmark.yaml"
+    for order in ("shuffled", "balanced"):
+        file.write_text(_with_methods(file, ["alpha", "beta", "gamma"]))
+        out = tmp_path / order
+        lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=out / "a", order=order)  # type: ignore[arg-type]
+        file.write_text(_with_methods(file, ["gamma", "alpha", "beta"]))
+        judge = ScriptedJudge(fair_answer)
+        lmmscore.run(
+            bench,
+            judge=judge,
+            out=out / "b",
+            order=order,  # type: ignore[arg-type]
+            ledger=out / "a" / "ledger.sqlite",
+        )
+        assert judge.asked == []
+
+
+def _with_methods(file: Path, methods: list[str]) -> str:
+    data = yaml.safe_load(file.read_text())
+    return yaml.safe_dump({**data, "methods": methods})
+
+
+def test_a_new_method_is_judged_beside_others(tmp_path: Path, make_benchmark: Maker) -> None:
+    """The newcomer's scores are added, those of the others stay, and the table says how it was judged."""
+    bench = make_benchmark(items=3, methods=("alpha", "beta", "gamma"))
+    old = ["alpha", "beta"]
+    run = lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "r", methods=old)
+    before = rows(run.path)
+    judge = ScriptedJudge(fair_answer)
+    run = lmmscore.run(bench, judge=judge, out=tmp_path / "r", methods=["gamma"], beside=["beta"])
+    after = rows(run.path)
+    assert [row for row in after if row["method"] != "gamma"] == before
+    assert sum(row["method"] == "gamma" for row in after) == 3 * 5
+    assert run.manifest.beside == {"gamma": ["beta"]}
+    assert "gamma was judged beside beta only" in run.manifest.caution
+    assert max(shown(conversation) for conversation in judge.asked) == 3
+
+
+def shown(conversation: Conversation) -> int:
+    return sum(len(message.images) for message in conversation.messages)
+
+
+def test_a_larger_set_replaces_the_smaller_item_by_item(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Interrupted, the table says which items were judged among fewer methods; sets are never mixed in an item."""
+    bench = make_benchmark(items=4, methods=("alpha", "beta", "gamma"))
+    out = tmp_path / "r"
+    lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=out, methods=["alpha", "beta"])
+    interrupted(bench, out, units=1)
+    run = open_run(out)
+    assert "3 items were judged among alpha, beta only" in run.manifest.caution
+    assert outcomes(out) == {"scored": 3 + 3 * 2, "unjudged": 3}
+    sets = {tuple(sorted(record.order)) for record in run.records()}
+    assert sets == {("alpha", "beta"), ("alpha", "beta", "gamma")}
+    lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=out)
+    assert outcomes(out) == {"scored": 12}
+
+
+def test_a_run_folder_holds_no_absolute_path(
+    tmp_path: Path, make_benchmark: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Double-blind review: no path of the machine and no user's name in any file of a run."""
+    monkeypatch.setenv("HOME", str(tmp_path / "alice"))
+    bench = make_benchmark(folder="alice/bench")
+    run = lmmscore.run(
+        bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "r", ledger=tmp_path / "l.sqlite"
+    )
+    for file in run.path.iterdir():
+        assert str(tmp_path).encode() not in file.read_bytes(), file.name
+        assert b"alice" not in file.read_bytes(), file.name
+
+
+def test_a_run_and_its_benchmark_can_be_moved(tmp_path: Path, make_benchmark: Maker) -> None:
+    """Moved together, or the benchmark put beside the run, the pictures are found."""
+    bench = make_benchmark()
+    run = lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "results" / "r")
+    moved = tmp_path / "quite" / "elsewhere"
+    shutil.copytree(run.path, moved / "r")
+    assert open_run(moved / "r").find_benchmark() is None
+    shutil.copytree(bench, moved / bench.name)
+    assert open_run(moved / "r").find_benchmark() == moved / bench.name / "benchmark.yaml"
+    assert open_run(run.path).find_pictures(bench) == bench
+
+
+def test_a_run_with_a_ledger_elsewhere_can_be_replayed(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """The run knows where its ledger is."""
+    bench = make_benchmark()
+    run = lmmscore.run(
+        bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "r", ledger=tmp_path / "l.sqlite"
+    )
+    again = lmmscore.run(bench, judge=f"replay:{run.path}", out=tmp_path / "again")
+    assert (again.path / "scores.csv").read_bytes() == (run.path / "scores.csv").read_bytes()
+
+
+def test_a_judge_that_fails_for_good_leaves_an_unfinished_run(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Whatever stopped it, the state and the table say so."""
+
+    class Gone(JudgeError):
+        scope = "run"
+
+    def answer(conversation: Conversation) -> str:
+        if len(judge.asked) > 10:
+            raise Gone("the server is gone")
+        return fair_answer(conversation)
+
+    judge = ScriptedJudge(answer)
+    with pytest.raises(Gone):
+        lmmscore.run(make_benchmark(items=3), judge=judge, out=tmp_path / "r", concurrency=1)
+    assert open_run(tmp_path / "r").manifest.state == "stopped: the server is gone"
+    assert outcomes(tmp_path / "r")["unjudged"] == 6

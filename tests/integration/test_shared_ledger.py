@@ -1,0 +1,109 @@
+"""Several processes with one ledger: no question is asked twice, and the dead hold nobody up."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lmmscore.claims import Claims
+from lmmscore.conversation import Conversation
+from lmmscore.judges.recorded import Recorded
+from lmmscore.ledger import Ledger
+from tests.conftest import ScriptedJudge
+from tests.loopback import Server, playing, serving
+
+Maker = Callable[..., Path]
+
+
+def test_two_processes_with_the_same_plan_ask_every_question_once(
+    tmp_path: Path, make_benchmark: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both play all sessions; the server hears each question once."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-never-written-down")
+    bench = make_benchmark(items=12)
+    with serving(Server(reply=playing, delay_s=0.02)) as server:
+        words = [sys.executable, "-m", "lmmscore", "run", str(bench)]
+        words += ["--judge", f"openai/tiny@{server.url}", "--ledger", str(tmp_path / "l.sqlite")]
+        both = [
+            subprocess.Popen([*words, "--out", str(tmp_path / name)], stderr=subprocess.DEVNULL)
+            for name in ("a", "b")
+        ]
+        assert [process.wait(120) for process in both] == [0, 0]
+    one, two = (tmp_path / name / "scores.csv" for name in ("a", "b"))
+    assert one.read_bytes() == two.read_bytes()
+    assert len(server.served) == 2 + 12 * 7
+
+
+def test_a_question_that_another_asks_is_waited_for(tmp_path: Path) -> None:
+    """The second worker takes the answer of the first."""
+    path = tmp_path / "l.sqlite"
+
+    async def both() -> tuple[bool, int]:
+        with Ledger(path) as one, Ledger(path) as two:
+            release = asyncio.Event()
+            judge = ScriptedJudge(lambda _: "fine")
+            asked = judge.ask
+
+            async def slowly(conversation: Conversation) -> object:
+                await release.wait()
+                return await asked(conversation)
+
+            judge.ask = slowly  # type: ignore[method-assign, assignment]
+            question = Conversation().say("hello")
+            first = asyncio.create_task(Recorded(judge, one).ask(question, 1))
+            await asyncio.sleep(0)
+            second = asyncio.create_task(Recorded(judge, two).ask(question, 1))
+            await asyncio.sleep(0)
+            release.set()
+            await first
+            return (await second).recalled, len(judge.asked)
+
+    assert asyncio.run(both()) == (True, 1)
+
+
+def test_the_claim_of_a_dead_worker_expires(tmp_path: Path) -> None:
+    """What a killed process was asking is asked by the next one, after the lease."""
+    path = tmp_path / "l.sqlite"
+    code = (
+        "import os, sys; from pathlib import Path; from lmmscore.claims import Claims\n"
+        "claims = Claims(Path(sys.argv[1]), lease_s=0.3); assert claims.take('k'); os._exit(9)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(path)], check=False)
+    claims = Claims(path)
+    assert not claims.take("k")
+    deadline = time.monotonic() + 10
+    while not claims.take("k"):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    claims.close()
+
+
+def test_a_living_worker_keeps_its_claim(tmp_path: Path) -> None:
+    """A question may take longer than a lease."""
+    path = tmp_path / "l.sqlite"
+    one, two = Claims(path, lease_s=0.3), Claims(path, lease_s=0.3)
+    assert one.take("k")
+    end = time.monotonic() + 1.0
+    while time.monotonic() < end:
+        assert not two.take("k")
+        time.sleep(0.05)
+    one.release("k")
+    assert two.take("k")
+    one.close()
+    two.close()
+
+
+def test_the_last_one_out_leaves_no_file(tmp_path: Path) -> None:
+    """A run's folder holds the ledger and nothing of who was asking what."""
+    first = Claims(tmp_path / "l.sqlite")
+    second = Claims(tmp_path / "l.sqlite")
+    first.close()
+    assert (tmp_path / "l.sqlite-claims").exists()
+    second.close()
+    assert list(tmp_path.iterdir()) == []

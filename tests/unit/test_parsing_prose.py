@@ -1,0 +1,167 @@
+"""Numbers in prose that are no scores, and numbers that are said of something else than the edit."""
+
+from __future__ import annotations
+
+import pytest
+
+from lmmscore.parsing import read_text
+from tests.reply_layouts import FOUR
+
+KEYS = ("acc", "pre", "qua", "real")
+SCORES = "S_acc: 5\nS_pre: 4\nS_qua: 3\nS_real: 2\n"
+TENS = "S_acc: 10\nS_pre: 10\nS_qua: 10\nS_real: 10\n"
+TWO = f"Image 1:\nS_acc: 6\nS_pre: 7\nS_qua: 8\nS_real: 9\n\nImage 2:\n{SCORES}\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "S_pre (1 to 10): 1 is worst, 10 is best",
+        "S_pre: 1 worst, 10 best",
+        "S_pre: 1/10 is worst",
+        "S_pre: 1: bad 10: good",
+        "S_pre: 7 %",
+        "S_pre: 9 pct",
+        "S_pre: 7...8",
+        "S_pre: 7 up to 8",
+        "S_pre: 7, 8",
+        "S_pre: (7, 8)",
+        "S_pre: 7, maybe 8",
+        "S_pre: 7 (or 8)",
+        "S_pre: 7 but could be 8",
+        "S_pre: 7 minus 1 for artifacts",
+        "S_pre: 10, minus 2 for the seams, so 8",
+        "S_pre: 10 (minus 2)",
+        "S_pre: 8 is too generous, so 5",
+        "S_pre: 8 at first sight, but the tail is gone, so 5.",
+        "S_pre: 7 would be too high",
+        "S_pre: 9 → no, 4",
+        "S_pre: 1 point lower than Image 1",
+        "S_pre: 3 less",
+        "S_pre: 2 higher than image 1",
+        "S_pre: 2 above Image 1",
+        "The format is: S_acc: 6, S_pre: 7, S_qua: 8, S_real: 9. I cannot evaluate this.",
+        "For example, S_acc: 6, S_pre: 7, S_qua: 8, S_real: 9 would be a typical score.",
+    ],
+)
+def test_a_number_that_is_no_score_is_not_read_as_one(line):
+    """Ends of the scale, shares, ranges, differences, sums, second thoughts and examples are none."""
+    assert not read_text(f"{line}\n", FOUR, 1).scores
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "S_pre: 7, as 2 dogs are missing",
+        "S_pre: 7 so the fox is intact",
+        "S_pre: 7 less sharp than before",
+        "S_pre: 7. For example, 2 dogs are gone.",
+        "S_pre: 7, 2 dogs are missing.",
+        "Here are the scores in the required format: S_pre: 7",
+        "S_pre: 7 but 2 dogs are missing",
+        "S_pre: 7 the best of all",
+        "S_pre: 7 could be better",
+        "1) S_pre: 7, 2) S_qua: good",
+    ],
+)
+def test_an_explanation_does_not_hide_a_score(line):
+    """What merely resembles a range or a difference is still an explanation."""
+    assert read_text(f"{line}\n", FOUR, 1).scores == {(1, "pre"): 7}
+
+
+@pytest.mark.parametrize(
+    "other",
+    ["Original image\n", "Source image:\n", "Original\n", "**Original image (for reference)**\n"],
+)
+def test_the_sources_numbers_do_not_replace_the_edits(other):
+    """Of one edit, what stands under the original is not said of the edit, with or without a colon."""
+    for text in (
+        f"Edited image:\n{SCORES}\n{other}{TENS}",
+        f"{other}{TENS}\nEdited image\n{SCORES}",
+    ):
+        reading = read_text(text, FOUR, 1)
+        assert [reading.scores[1, key] for key in KEYS] == [5, 4, 3, 2]
+
+
+def test_two_letters_are_two_images():
+    """Where one edit was shown, scores of an Image A and an Image B are not one verdict after another."""
+    inline = "S_acc: 6, S_pre: 7, S_qua: 8, S_real: {}"
+    reading = read_text(f"Image A: {inline.format(9)}\nImage B: {inline.format(2)}", FOUR, 1)
+    assert not reading.scores
+    assert [fault.kind for fault in reading.faults] == ["contradiction"]
+    assert read_text(f"Image A: {inline.format(9)}", FOUR, 1).complete
+
+
+def test_a_lettered_image_is_not_the_numbered_one_above_it():
+    """What stands under "Image B" is not put down to image 2."""
+    reading = read_text(f"{TWO}\nImage B:\n{TENS}", FOUR, 2)
+    assert reading.complete
+    assert reading.scores[2, "acc"] == 5
+
+
+def test_a_factor_given_twice_at_the_beginning_is_a_contradiction():
+    """`S_acc: 6` and then `S_acc: 9` leave that factor without a score, at either end of a verdict."""
+    for text in (f"S_acc: 9\n{SCORES}", f"{SCORES}S_acc: 9"):
+        reading = read_text(text, FOUR, 1)
+        assert [(fault.kind, fault.factor) for fault in reading.faults] == [
+            ("contradiction", "acc")
+        ]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "On reflection, I change S_acc of image 2 to 7.",
+        "Correction: S_acc of Image 2 should be 7, not 5.",
+        "Correction - Image 2: S_acc: 7",
+        "Correction:\n- S_acc of image 2 → 7",
+        "Image 2: after a second look I lower S_acc to 3.",
+        "The Editing Accuracy of the second image should be 7 instead of 5.",
+        "I raised Editing Accuracy for Image 2 from 5 to 7 after that.",
+    ],
+)
+def test_a_correction_in_words_is_a_contradiction(words):
+    """A verdict that is changed afterwards does not stand, and what the change is is asked rather than guessed."""
+    reading = read_text(TWO + words, FOUR, 2)
+    assert [(fault.kind, fault.position, fault.factor) for fault in reading.faults] == [
+        ("contradiction", 2, "acc")
+    ]
+    assert len(reading.scores) == 7
+
+
+def test_a_correction_of_no_factor_in_particular_spoils_all_of_the_image():
+    """Which score is meant is not guessed, nor which image where none is named."""
+    assert {at[0] for at in read_text(TWO + "Image 2 should get 7 instead.", FOUR, 2).scores} == {1}
+    assert {at[1] for at in read_text(TWO + "I lower S_acc to 3.", FOUR, 2).scores} == {
+        "pre",
+        "qua",
+        "real",
+    }
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "I lowered S_acc of Image 2 from 7 to 5, because the tail is gone.",
+        "To raise the Visual Quality of image 2, the seams should be 2 pixels thinner.",
+        "Image 2 should be ranked second to 1.",
+        "The change of the sky in Image 1 is correct.",
+        "Updated sum for image 2: S_all = 0.4 × S_acc + 0.3 × S_pre + 0.2 × S_qua + 0.1 × S_real = 4",
+    ],
+)
+def test_words_that_change_nothing_leave_the_verdict(words):
+    """An explanation that agrees with the verdict, and advice, are no corrections."""
+    assert read_text(TWO + words, FOUR, 2).complete
+
+
+def test_an_explanation_on_the_line_of_the_scores_is_no_correction():
+    """The numbers of the verdict itself are not taken for those of a change."""
+    text = "Image 1: S_acc: 6, S_pre: 7, S_qua: 8, S_real: 9 – the sky should be warmer"
+    assert read_text(text, FOUR, 1).complete
+
+
+def test_a_title_over_the_source_does_not_hide_the_scores_below():
+    """A description of the original, headed so, ends where the scores have a heading of their own."""
+    assert read_text(
+        f"**Original image**\nA fox in the snow.\n\n**Scores**\n{SCORES}", FOUR, 1
+    ).complete

@@ -1,0 +1,104 @@
+"""The effect of position, against a regression written out with a column for everything."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lmmscore.leaderboard.position import PositionEffect, position_effect
+from tests.tidy_frames import judged, tidy
+
+
+def fitted(scores: pd.DataFrame) -> PositionEffect:
+    return position_effect(scores, factor="overall", level=0.95)
+
+
+def moved(scores: pd.DataFrame, slope: float) -> pd.DataFrame:
+    place = scores["position"].to_numpy(dtype=float)
+    return scores.assign(score=scores["score"] + slope * (place - place.mean()))
+
+
+def slow_slope(scores: pd.DataFrame) -> float:
+    used = scores[(scores["factor"] == "overall") & scores["score"].notna()]
+    sessions = pd.get_dummies(used["item"] + "/" + used["repeat"].astype(str), dtype=float)
+    methods = pd.get_dummies(used["method"], dtype=float).iloc[:, 1:]
+    columns = np.column_stack([used["position"].to_numpy(dtype=float), sessions, methods])
+    return float(np.linalg.lstsq(columns, used["score"].to_numpy(), rcond=None)[0][0])
+
+
+@pytest.mark.parametrize("holes", [0.0, 0.2])
+def test_the_slope_is_that_of_the_full_regression(holes: float) -> None:
+    """Sweeping sessions and methods out gives the same slope as a dummy column for each, also with holes."""
+    scores = moved(judged(10, 5, repeats=2, holes=holes), 0.15)
+    assert fitted(scores).slope == pytest.approx(slow_slope(scores), abs=1e-9)
+
+
+def test_a_true_effect_is_found_and_a_missing_one_is_not() -> None:
+    """A shift of 0.5 a place lies in the interval and is significant; without a shift zero is in it."""
+    scores = judged(40, 5, seed=3)
+    with_effect, without = fitted(moved(scores, 0.5)), fitted(scores)
+    assert with_effect.interval is not None
+    assert without.interval is not None
+    assert with_effect.interval[0] < 0.5 < with_effect.interval[1]
+    assert with_effect.p is not None
+    assert with_effect.p < 0.001
+    assert without.interval[0] < 0 < without.interval[1]
+    assert "Position moved the scores" in with_effect.statement
+
+
+def test_the_interval_covers_zero_about_95_times_in_100() -> None:
+    """Over many runs without an effect, the 95% interval of the slope misses zero about once in twenty."""
+    held = 0
+    for seed in range(80):
+        interval = fitted(judged(12, 4, tasks=1, seed=seed)).interval
+        assert interval is not None
+        held += interval[0] <= 0 <= interval[1]
+    assert 0.89 <= held / 80 <= 0.99
+
+
+def test_adjusted_means_take_the_place_out() -> None:
+    """A method that always came late gets back what its place cost it."""
+    rows = []
+    for i, (first, second) in enumerate([("A", "B")] * 6 + [("B", "A")] * 2):
+        for place, method in enumerate((first, second), 1):
+            rows.append(
+                {"item": str(i), "method": method, "position": place, "score": 5.0 - 1.0 * place}
+            )
+    effect = fitted(tidy(rows))
+    assert effect.slope == pytest.approx(-1.0)
+    assert effect.means["A"] > effect.means["B"]
+    assert effect.adjusted["A"] == pytest.approx(effect.adjusted["B"])
+    assert "A leads B" in effect.doubts[0]
+
+
+def test_a_fixed_order_cannot_be_told_from_the_method() -> None:
+    """With `given` order there is no slope, and the statement says what to do."""
+    rows = [
+        {"item": str(i), "method": m, "position": k, "score": 5.0 + k + i}
+        for i in range(4)
+        for k, m in enumerate("AB", 1)
+    ]
+    effect = fitted(tidy(rows))
+    assert (effect.slope, effect.interval, effect.p, effect.fixed) == (None, None, None, True)
+    assert "--order shuffled" in effect.statement
+
+
+def test_scores_without_positions_say_so() -> None:
+    """Files of other tools have no positions: no effect, no crash."""
+    scores = judged(4, 3).assign(position=pd.array([pd.NA] * 60, dtype="Int64"))
+    assert "No positions are recorded" in fitted(scores).statement
+    assert "No positions" in fitted(scores.drop(columns="position")).statement
+
+
+def test_one_item_is_too_little() -> None:
+    """A slope needs several items; one gives a statement."""
+    assert fitted(judged(1, 3, tasks=1)).slope is None
+
+
+def test_edits_judged_one_by_one_have_no_place() -> None:
+    """Where each edit has a conversation of its own, no warning about fixed places is given."""
+    alone = judged(6, 3).assign(position=1)
+    found = fitted(alone)
+    assert not found.fixed
+    assert "conversation of its own" in found.statement
