@@ -144,7 +144,7 @@ def _merged_reading(passes: Sequence[_Pass], factors: Sequence[Factor], n: int) 
     cells: dict[Cell, Said] = {}
     faults: list[Fault] = []
     for each in passes:
-        known = _Pass({cell: said for cell, said in cells.items()})
+        known = _Pass(dict(cells.items()))
         faults += _differing(known, [each], _TWICE)
         faults += [Fault(FaultKind.CONTRADICTION, _TWICE, *cell) for cell in sorted(each.twice)]
         cells |= each.cells

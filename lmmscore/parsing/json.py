@@ -75,10 +75,7 @@ def _matters(key: str, names: Names) -> bool:
 
 
 def _has_keys(tree: Tree) -> bool:
-    for key, node in tree.pairs:
-        if key or (isinstance(node, Tree) and _has_keys(node)):
-            return True
-    return False
+    return any(key or (isinstance(node, Tree) and _has_keys(node)) for key, node in tree.pairs)
 
 
 def _remarks(tree: Tree) -> Iterator[str]:
@@ -198,9 +195,9 @@ def _of_pairs(node: Tree, image: int | None, names: Names) -> Iterator[_Claim]:
                 if claim.key in twice:
                     mark = Mark(None, mark.span, FaultKind.CONTRADICTION, _TWO_NUMBERS)
                 yield replace(claim, mark=mark)
-        elif is_no_verdict(key) and not _is_ranked_list(key, inner):
-            continue
-        elif final and isinstance(inner, Tree) and not is_final(re.sub(r"[_-]", " ", key)):
+        elif (is_no_verdict(key) and not _is_ranked_list(key, inner)) or (
+            final and isinstance(inner, Tree) and not is_final(re.sub(r"[_-]", " ", key))
+        ):
             continue
         elif only and position is not None and isinstance(inner, Leaf):
             yield _Claim(position, only.key, _mark(inner, only))
@@ -303,7 +300,9 @@ def _only_number(node: Tree, factor: Factor) -> Leaf | None:
         return None
     leaves = [inner for inner in node.nodes if isinstance(inner, Leaf)]
     numbers = [
-        leaf for leaf in leaves if value_in(leaf.text, factor.scale, 0).kind is not FaultKind.NOT_A_NUMBER
+        leaf
+        for leaf in leaves
+        if value_in(leaf.text, factor.scale, 0).kind is not FaultKind.NOT_A_NUMBER
     ]
     return numbers[0] if len(leaves) == len(node.nodes) and len(numbers) == 1 else None
 

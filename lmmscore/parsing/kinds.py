@@ -107,7 +107,10 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
           |deviations?|changes?[ ](?:from|in|to|since)|compared[ ](?:to|with)|relative[ ]to)\b|Δ
         """,
     ),
-    (Kind.RANKS, r"\brank(?:s|ed|ing|ings)?\b|\bplacings?\b|\bstandings?\b|排名|\bPlatz\b|\bRang\w*"),
+    (
+        Kind.RANKS,
+        r"\brank(?:s|ed|ing|ings)?\b|\bplacings?\b|\bstandings?\b|排名|\bPlatz\b|\bRang\w*",
+    ),
     (
         Kind.AVERAGE,
         r"""
@@ -203,7 +206,9 @@ def is_final(caption: str) -> bool:
 
 # --- Disclaimers: the judge saw nothing, made the numbers up, or takes them back. ---
 
-_PICTURES = r"(?:images?|pictures?|photos?|photographs?|attachments?|files?|uploads?|visuals?|edits?)"
+_PICTURES = (
+    r"(?:images?|pictures?|photos?|photographs?|attachments?|files?|uploads?|visuals?|edits?)"
+)
 _THE = (
     r"(?:(?:the|any|these|those|your|this|that|either|both|all|actual|actually|edited|source|original"
     r"|attached|uploaded|provided|of|two|three|four|[0-9]{1,2}|an?|such|shared|input|first|second"

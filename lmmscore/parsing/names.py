@@ -29,9 +29,7 @@ _CHINESE = {sign: i for i, sign in enumerate("一二三四五六七八九十", 1
 _KOREAN = {"첫": 1, "두": 2, "세": 3, "네": 4, "다섯": 5, "여섯": 6, "일곱": 7, "여덟": 8}
 _ROMAN = {sign: i for i, sign in enumerate("I II III IV V VI VII VIII IX X XI XII".split(), 1)}
 _LETTERS = {sign: i for i, sign in enumerate("ABCDEFGH", 1)}
-_LAST = frozenset(
-    ("last", "letzte", "letztes", "última", "ultima", "dernière", "derniere", "最后")
-)
+_LAST = frozenset(("last", "letzte", "letztes", "última", "ultima", "dernière", "derniere", "最后"))
 
 # Every run of spaces is bounded: a reply of nothing but spaces must not keep us busy.
 _ENGLISH = (
@@ -65,7 +63,8 @@ _ORDERED = rf"""
     (?:the[ ]{{1,3}}|die[ ]|das[ ]|la[ ]|el[ ]|le[ ])?
     (?:
       (?:(?P<ordinal>{_ORDINAL})|(?P<last>last|final|letzte[sn]?|[uú]ltima|derni[eè]re)
-        |(?P<nth>[0-9]{{1,3}})(?:st|nd|rd|th|\.(?=[ ](?:Bild|Ergebnis|Variante)\b(?![ ]?[0-9]))|er|re|e|ème|a|ª))[ _-]{{1,3}}
+        |(?P<nth>[0-9]{{1,3}})(?:st|nd|rd|th|er|re|e|ème|a|ª
+          |\.(?=[ ](?:Bild|Ergebnis|Variante)\b(?![ ]?[0-9]))))[ _-]{{1,3}}
       (?:(?:{_WHICH}|of[ ]the)[ _-]{{1,3}})?(?:{NOUN}|one)(?![A-Za-z])
     | 第[ ]?(?:(?P<cnumber>[0-9]{{1,3}})|(?P<cword>[一二三四五六七八九十]))[ ]?
       (?:张|幅|个|枚|枚目|番目|장|幅图|副|項|个编辑)?(?:的|の)?(?:编辑|編集)?(?:图像|图片|图|照片|画像|結果|结果|방법)?

@@ -35,9 +35,7 @@ NUMBER = re.compile(
 )
 _IN_WORDS = {
     word: number
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten".split()
-    )
+    for number, word in enumerate("zero one two three four five six seven eight nine ten".split())
 }
 _CHINESE = {sign: number for number, sign in enumerate("零一二三四五六七八九十")}
 _WORD = re.compile(
@@ -345,7 +343,7 @@ def value_in(text: str, scale: Scale, start: int) -> Mark:
     begin = start + len(text) - len(text.lstrip())
     span = (begin, begin + len(stripped))
     number = number_at(stripped, 0, len(stripped))
-    if number is None or number.in_words and not _ENDS.match(stripped, number.end):
+    if number is None or (number.in_words and not _ENDS.match(stripped, number.end)):
         says = f"{shown} is not a number" if shown else "the score is empty"
         return Mark(None, span, FaultKind.NOT_A_NUMBER, says)
     fault = entry_fault(stripped, number, len(stripped), scale)

@@ -83,7 +83,9 @@ _SCORE_LINE = re.compile(
     re.IGNORECASE,
 )
 _ENTRY_ENDS = re.compile(r"[ )]*(?:[,;|.][ ]*[\"'\[(]*[0-9]|[.;|]?\s*\Z)")
-_LABEL_TAIL = re.compile(r"[A-Za-z].*:\s*$|[A-Z][\w.]*[ ]#?(?:[0-9]{1,2}|[A-H])\W*$|[=#–—-]{2,}\W*$")
+_LABEL_TAIL = re.compile(
+    r"[A-Za-z].*:\s*$|[A-Z][\w.]*[ ]#?(?:[0-9]{1,2}|[A-H])\W*$|[=#–—-]{2,}\W*$"
+)
 _MAY_BE_A_SCORE = re.compile(
     r"[ ]*(?:[=:–—-]|\(|(?:for|on|in)\b|(?:/|out of)[ ]*(?P<top>[0-9]{1,3}))[ ]*", re.IGNORECASE
 )
@@ -150,7 +152,7 @@ class Page:
         lines: list[Line] = []
         gap = True
         for match in re.finditer(r"[^\n]+", self.text):
-            start, end = match.span()
+            start, _end = match.span()
             newlines = self.text[lines[-1].end if lines else 0 : start]
             if not match[0].strip():
                 gap = True
@@ -463,7 +465,7 @@ def _caption(page: Page, line: Line, words: str, state: _State) -> None:
         return
     if neutral:
         return
-    if marked and short or _is_unknown_heading(line, words):
+    if (marked and short) or _is_unknown_heading(line, words):
         state.closed()
         state.kind = state.kind if state.kind in LASTING else Kind.VERDICT
         state.caption = words.strip()

@@ -100,11 +100,7 @@ def pairs(
     forward = _forward(text, end, names)
     backward = _backward(text, start, names, numbers)
     if names and _opens_with_a_number(text, names[0].start, numbers, backward):
-        forward = {
-            place: claim
-            for place, claim in forward.items()
-            if claim.strong
-        }
+        forward = {place: claim for place, claim in forward.items() if claim.strong}
     if names and _ends_with_a_number(text, names[-1].end, numbers, forward, end):
         backward = {}
     forward = _without_shifts(text, names, forward, end)
@@ -146,7 +142,11 @@ def _opens_with_a_number(
 ) -> bool:
     """Tell whether a number stands before all names and is nobody's: then any may be shifted."""
     for number in numbers:
-        if number.start < first and number.start not in backward and not counts(text, number, first):
+        if (
+            number.start < first
+            and number.start not in backward
+            and not counts(text, number, first)
+        ):
             return True
     return False
 
@@ -198,7 +198,9 @@ def _backward(
     claims: dict[int, _Claim] = {}
     for index, name in enumerate(names):
         floor = names[index - 1].end if index else start
-        before = [number for number in numbers if floor <= number.start and number.end <= name.start]
+        before = [
+            number for number in numbers if floor <= number.start and number.end <= name.start
+        ]
         if not before:
             continue
         if _is_barred(name):
@@ -213,7 +215,9 @@ def _backward(
         if _SIGNED.match(text, name.end):
             # What is followed by a colon gets its number there.
             continue
-        claims[number.start] = _Claim(index, number, _STRONG.search(joint["sign"] or "") is not None)
+        claims[number.start] = _Claim(
+            index, number, _STRONG.search(joint["sign"] or "") is not None
+        )
     opened = any(claim.label == 0 for claim in claims.values())
     # A name before the first number: then any number parted by spaces may belong to the one before.
     return {place: claim for place, claim in claims.items() if opened or claim.strong}

@@ -41,7 +41,9 @@ _ORDER_WORDS = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_VALUES = re.compile(r"[ ]*[(\[<]?[ ]*(?P<values>[0-9][0-9./ ,;|&·\t-]*[0-9])[ ]*[)\]>]?[ ]*\.?[ ]*")
+_VALUES = re.compile(
+    r"[ ]*[(\[<]?[ ]*(?P<values>[0-9][0-9./ ,;|&·\t-]*[0-9])[ ]*[)\]>]?[ ]*\.?[ ]*"
+)
 _VALUE = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3})?(?:/[0-9]{1,3})?")
 _BETWEEN_VALUES = re.compile(r"[ ]*[,;|&·][ ]*|[ ]+")
 _LABEL_COLUMN = re.compile(r"\b(?:image|edit|method|id|no|img|picture)s?\b|#", re.IGNORECASE)
@@ -95,9 +97,7 @@ class Prose:
         """The kinds of what was found and is no verdict."""
         self._pairs = [self._factor_pairs(line) for line in page.lines]
         self._heads = self._heading_factors()
-        self._images = [
-            self._image_pairs(line, index) for index, line in enumerate(page.lines)
-        ]
+        self._images = [self._image_pairs(line, index) for index, line in enumerate(page.lines)]
         self._tuples = self._ordered()
         scored = [
             bool(found) or bool(images) or index in self._tuples
@@ -114,7 +114,9 @@ class Prose:
         if not line.factors or self.page.in_table(line):
             return []
         taken = [(image.start, image.end) for image in line.images]
-        found = pairs(self.text, line.head, line.end, line.named or line.factors, self._scale, taken)
+        found = pairs(
+            self.text, line.head, line.end, line.named or line.factors, self._scale, taken
+        )
         return [pair for pair in found if not pair.name.modified]
 
     def _image_pairs(self, line: Line, index: int) -> list[Pair[ImageName]]:
@@ -174,7 +176,11 @@ class Prose:
 
     def said(self) -> Iterator[Said]:
         """Yield everything that is said of an image on a factor, verdicts only."""
-        found = [(index, said) for index in range(len(self.page.lines)) for said in self._line_says(index)]
+        found = [
+            (index, said)
+            for index in range(len(self.page.lines))
+            for said in self._line_says(index)
+        ]
         for index, said in found:
             section = self._sections.get(said.unit)
             # From where a section may have ended unannounced, nothing of it is certain.
@@ -266,8 +272,10 @@ class Prose:
         last = above.factors[-1] if above.factors else None
         if last is None or last.end < above.end - 2:
             return False
-        return not self._pairs[index - 1] or self._pairs[index - 1][-1].name.start != last.start or (
-            self._pairs[index - 1][-1].backward and self._shifts(index - 1)
+        return (
+            not self._pairs[index - 1]
+            or self._pairs[index - 1][-1].name.start != last.start
+            or (self._pairs[index - 1][-1].backward and self._shifts(index - 1))
         )
 
     def _number_is_left(self, index: int) -> bool:
@@ -288,9 +296,7 @@ class Prose:
         found = self._pairs[index]
         return self._is_shifted(self.page.lines[index], found, index) if found else False
 
-    def _lead(
-        self, line: Line, lead: str, found: Sequence[Pair[FactorName]]
-    ) -> tuple[Kind, str]:
+    def _lead(self, line: Line, lead: str, found: Sequence[Pair[FactorName]]) -> tuple[Kind, str]:
         """Return what the words before the first score say it is, and the label they are, if one."""
         if line.kind is not Kind.VERDICT:
             own = kind_of(lead) if _LABEL_ENDS.search(lead) else None
@@ -318,14 +324,14 @@ class Prose:
             return None
         first = min((f.end for f in line.factors if f.start >= part.start), default=part.end)
         label = _LABEL_AMID.search(self.text, first, part.end)
-        if label is not None and not any(
-            label.start() < f.start < label.end() for f in line.named
-        ):
+        if label is not None and not any(label.start() < f.start < label.end() for f in line.named):
             return label.start()
         for image in line.images:
             if not part.start <= image.start < part.end or image.positions == part.positions:
                 continue
-            if image.start < first and not re.search(r"[.;!?]\s", self.text[part.start : image.start]):
+            if image.start < first and not re.search(
+                r"[.;!?]\s", self.text[part.start : image.start]
+            ):
                 continue
             before = self.text[max(part.start, image.start - 40) : image.start]
             behind = any(f.start >= image.end for f in line.factors)
@@ -461,9 +467,7 @@ class Prose:
         section = self._sections.setdefault(line.section, _Section())
         if not section.closed:
             section.given.pop((last.key, (line.positions or (None,))[0]), None)
-        yield from self._say(
-            line.section, line.positions, last.key, mark, index, line.caption
-        )
+        yield from self._say(line.section, line.positions, last.key, mark, index, line.caption)
 
     def _is_the_only_one(self, line: Line, key: str) -> bool:
         """Tell whether no other factor of a section has a number: this one may be the overall."""
@@ -483,9 +487,7 @@ class Prose:
         scale = self.names.factor(last.key).scale
         return bool(self._numbers_below(line, index, last, scale))
 
-    def _numbers_below(
-        self, line: Line, index: int, name: FactorName, scale: Scale
-    ) -> list[Mark]:
+    def _numbers_below(self, line: Line, index: int, name: FactorName, scale: Scale) -> list[Mark]:
         ended = _AT_THE_END.search(self.text[name.end : line.end])
         found: list[Mark] = []
         if ended is not None and Fraction(ended["top"]) == scale.high:
@@ -535,9 +537,7 @@ class Prose:
             return [Mark(None, mark.span, FaultKind.AMBIGUOUS, fault)]
         return [mark]
 
-    def _number_of_line(
-        self, line: Line, scale: Scale, *, far: bool, empty: bool
-    ) -> list[Mark]:
+    def _number_of_line(self, line: Line, scale: Scale, *, far: bool, empty: bool) -> list[Mark]:
         label = _OWN_LABEL.match(self.text, line.head, line.end)
         if line.number is not None and label is None:
             return []
@@ -745,12 +745,15 @@ class Prose:
         keys = [self.page.lines[index].factors[0].key for index in lines]
         whole = len(keys) == len(self.names.factors) == len(set(keys))
         stated = re.search(
-            r"\border\b|\brespectively\b|\bin turn\b|\bone to\b|\bfrom (?:image|left|first)", self.text
+            r"\border\b|\brespectively\b|\bin turn\b|\bone to\b|\bfrom (?:image|left|first)",
+            self.text,
         )
         if not whole or not (stated or self.n > 2):
             return {}
         first = min(lines)
-        if any(line.images and line.head < line.images[0].start + 3 for line in self.page.lines[:first]):
+        if any(
+            line.images and line.head < line.images[0].start + 3 for line in self.page.lines[:first]
+        ):
             return {}
         made = {index: self._sequence(self.page.lines[index]) for index in lines}
         for index in lines:

@@ -18,9 +18,7 @@ from lmmscore.parsing.verdict import Fault, FaultKind, Mark, Reading, Said
 from lmmscore.records import Reply
 from lmmscore.scales import Factor
 
-_CANNOT = (
-    r"(?:can(?:['’]?t|not|\s+not)|won['’]?t|will\s+not|(?:(?:am|['’]m)\s+)?(?:unable|not\s+able)\s+to)"
-)
+_CANNOT = r"(?:can(?:['’]?t|not|\s+not)|won['’]?t|will\s+not|(?:(?:am|['’]m)\s+)?(?:unable|not\s+able)\s+to)"
 _TASK = (
     r"(?:assist|help|provide|evaluat|scor|rat(?:e|ing)|judg|assess|comply|do\s+(?:that|this)|fulfil"
     r"|analy[sz]|continue|compar|complete|engage|participate|accomplish"
@@ -186,9 +184,7 @@ def contents_of(text: str, factors: Sequence[Factor], n: int) -> Contents:
 def _outside(found: Found, spans: Sequence[Span]) -> Found:
     """Return the JSON that does not stand inside these stretches."""
     texts = [
-        each
-        for each in found.texts
-        if not any(start <= each.start < end for start, end in spans)
+        each for each in found.texts if not any(start <= each.start < end for start, end in spans)
     ]
     return Found(texts, found.cut)
 

@@ -16,7 +16,8 @@ from lmmscore.parsing.verdict import Fault, FaultKind, Reading, Said
 
 _SENTENCE_END = re.compile(r"[.!?。！？](?=\s|$|[\"'”’)])\s*")
 _PLURAL = re.compile(
-    r"\b(?:images|pictures|photos|photographs|attachments|files|uploads|edits|them)\b", re.IGNORECASE
+    r"\b(?:images|pictures|photos|photographs|attachments|files|uploads|edits|them)\b",
+    re.IGNORECASE,
 )
 _SCORES = re.compile(r"\b(?:scores?|ratings?|values?|numbers?)\b", re.IGNORECASE)
 _BACKWARD = re.compile(r"\b(?:above|previous|preceding|earlier|these were|those)\b", re.IGNORECASE)
@@ -43,7 +44,9 @@ _OF_SOMETHING_ELSE = re.compile(
     r"\b(?:S_all|overall|total|weight\w*|rank\w*|average|mean of)\b", re.IGNORECASE
 )
 _SUM = re.compile(r"[0-9)][ ]*[×·*+]|[×·*+][ ]*[0-9(S]")
-_COUNTED = re.compile(r"[ ]+(?:points?[ ]+(?!because|since|for\b)|%|times\b|percent)", re.IGNORECASE)
+_COUNTED = re.compile(
+    r"[ ]+(?:points?[ ]+(?!because|since|for\b)|%|times\b|percent)", re.IGNORECASE
+)
 _OLD = re.compile(r"\b(?:from|than|not|instead of|rather than|was|were)[ ]+$", re.IGNORECASE)
 _PLAIN_END = re.compile(
     r"[ ]*(?:[.,;:!?)\]/\n–—→-]|$|(?:out of|instead|rather|not|from|because|since|as|for|on|in|and|here"
@@ -197,9 +200,7 @@ def _changed(page: Page, start: int, end: int, reading: Reading) -> list[tuple[i
 
 def _numbers_of(page: Page, start: int, end: int) -> set[Fraction]:
     """Return the numbers in a sentence that may be scores, those in the names of images aside."""
-    inside = [
-        (image.start, image.end) for image in page.names.images_in(page.text, start, end)
-    ]
+    inside = [(image.start, image.end) for image in page.names.images_in(page.text, start, end)]
     found = set()
     for number in numbers_in(page.text, start, end):
         if any(first <= number.start < last for first, last in inside):

@@ -93,7 +93,7 @@ def _is_grid(table: Table, names: Names) -> bool:
     for row in table.rows[:_WIDEST]:
         if any(_is_an_entry(cell.text, names) for cell in row[:_WIDEST]):
             return False
-    for row in (table.rows[0], *([cell for cell in row[:2]] for row in table.rows)):
+    for row in (table.rows[0], *(list(row[:2]) for row in table.rows)):
         if any(cell.text and names.factor_named(cell.text) for cell in row[:_WIDEST]):
             return True
     return False
@@ -173,7 +173,9 @@ def _spaced(text: str, names: Names, taken: Sequence[Span]) -> Iterator[Table]:
                 continue
             rows, index = _rows(lines, index, separator, len(head), text)
             if rows:
-                yield Table([head, *rows], line.start(), rows[-1][-1].start + len(rows[-1][-1].text))
+                yield Table(
+                    [head, *rows], line.start(), rows[-1][-1].start + len(rows[-1][-1].text)
+                )
                 break
 
 
@@ -268,7 +270,9 @@ class _Reader:
         columns = [self._factor_in(cell) for cell in self.head[:_WIDEST]]
         first = [self._factor_in(row[0]) for row in self.rows]
         images = [None, *(self._image(cell) for cell in self.head[1:_WIDEST])]
-        if any(columns[1:]) or (columns[0] and len(columns) > 1 and self.n == 1 and not any(first[1:])):
+        if any(columns[1:]) or (
+            columns[0] and len(columns) > 1 and self.n == 1 and not any(first[1:])
+        ):
             return self._images_as_rows(columns)
         if any(first) and not first[0] and any(image is not None for image in images):
             return self._images_as_columns(images, first[1:])
@@ -353,10 +357,10 @@ class _Reader:
         return {image for image in named if image is not None}
 
     def _names_images(self, body: Sequence[Row], column: int) -> bool:
-        for row in body:
-            if column < len(row) and self.names.image_named(row[column].text) is not None:
-                return True
-        return False
+        return any(
+            column < len(row) and self.names.image_named(row[column].text) is not None
+            for row in body
+        )
 
     def _numbers_images(self, body: Sequence[Row], column: int) -> bool:
         """Tell whether a column holds the numbers of all images, each once."""

@@ -71,9 +71,10 @@ _MARKS = re.compile(
 )
 
 # One for one, so that places stay.
-_SAME_LENGTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
-_SAME_LENGTH |= str.maketrans(
-    dict.fromkeys("\u00a0\u202f\u2009\u2002\u2003\u2007\u3000\r\x0b\x0c", " ")
+_FULL_WIDTH = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
+_SAME_LENGTH = str.maketrans(
+    _FULL_WIDTH
+    | dict.fromkeys("\u00a0\u202f\u2009\u2002\u2003\u2007\u3000\r\x0b\x0c", " ")
     | dict.fromkeys("−‑‐﹣", "-")
     | dict.fromkeys("│┃║┆┇┊┋｜❘", "|")
     | dict.fromkeys("─━═╌╍┄┅┈┉", "-")
@@ -141,7 +142,9 @@ def drafts(text: str) -> list[Span]:
     return joined(found)
 
 
-_MAY_BE_FIELDS = frozenset(("rationale", "explanation", "justification", "note", "notes", "example"))
+_MAY_BE_FIELDS = frozenset(
+    ("rationale", "explanation", "justification", "note", "notes", "example")
+)
 
 
 def joined(spans: Iterable[Span]) -> list[Span]:
