@@ -109,7 +109,8 @@ def pairs(
 
 
 _SIGNED = re.compile(r"[ )\]]*(?:[:=→…]|->|\.\.)")
-_PARTED = re.compile(r"[ ]*(?:[)\]][ ]*:|[)\]]?[ ]*(?:[,;|/\n]|and\b))")
+_PARTED = re.compile(r"[ ]*[)\]]?[ ]*(?:[,;|/\n]|and\b)")
+_EXPLAINED = re.compile(r"[ ]*[)\]][ ]*:")
 
 
 def _without_shifts(
@@ -128,6 +129,8 @@ def _without_shifts(
         following = claim.label + 1
         limit = names[following].start if following < len(names) else end
         parted = _PARTED.match(text, claim.number.end, limit) is not None
+        if claim.bracketed and _EXPLAINED.match(text, claim.number.end, limit):
+            parted = True
         if claim.strong or parted or following == len(names):
             kept[place] = claim
     return kept

@@ -21,6 +21,11 @@ _ASKS = re.compile(
 _CONDITION = re.compile(r"(?:^|[.;:!]\s+)(?:if|unless|assuming|suppose|supposing)\b", re.IGNORECASE)
 _LABEL_ENDS = re.compile(r"(?::|[–—]|\s-)\s*$")
 _CLAUSE_ENDS = re.compile(r"[,;:.)]")
+_IN_VAIN = re.compile(
+    r"[ )]*(?:[:=|→–—0-9]|-[ ]|(?:is|gets|of|as|at|scores?|rated)\b[ ]*"
+    r"(?:[-–—?]|n/?a\b|unclear|not\b|tbd|unknown|none|\W*\Z))",
+    re.IGNORECASE,
+)
 _LEADS = re.compile(
     r"""
     (?:[\s\W_]|\b(?:i|we|give|gives|gave|given|it|its|an?|the|this|would|assign|assigned|rate|rated|with
@@ -262,11 +267,12 @@ class Prose:
 
     def _is_shifted(self, line: Line, found: Sequence[Pair[FactorName]], index: int) -> bool:
         """Tell whether a number at the head of a line may belong to the name that ends the last."""
-        if not found[0].backward or found[0].start > line.head + 2:
+        if not found[0].backward:
             return False
-        if self._number_is_left(index):
+        ends = len(found) == 1 and found[0].name.end >= line.end - 2
+        if (ends or found[0].start <= line.head + 2) and self._number_is_left(index):
             return True
-        if not index:
+        if not index or found[0].start > line.head + 2:
             return False
         above = self.page.lines[index - 1]
         last = above.factors[-1] if above.factors else None
@@ -411,18 +417,18 @@ class Prose:
                     section.close(earlier)
 
     def _opens_an_entry(self, line: Line, factor: FactorName) -> bool:
+        """Tell whether a factor is named to be scored, not in an explanation."""
         before = self.text[line.head : factor.start]
-        if not before.strip() or re.search(r"[,;:|.–—]\s*(?:and\s+)?$", before):
+        if not before.strip() or re.search(r"[,;:|.–—]\s*(?:and\s+)?$", before[-8:]):
             return True
-        after = self.text[factor.end : line.end]
-        return re.match(r"[ )]*(?:[:=|→–—-]|is\b|gets\b|of\b|as\b)", after) is not None
+        return _IN_VAIN.match(self.text, factor.end, line.end) is not None
 
     def _comes_twice(self, line: Line, part: Part, found: Sequence[Pair[FactorName]]) -> bool:
         """Tell whether a part names a factor twice: another image may have begun unannounced."""
         if self.n == 1:
             return False
         last: dict[str, int] = {}
-        for factor in line.factors:
+        for factor in line.named or line.factors:
             if not part.start <= factor.start < part.end:
                 continue
             if any(image.end <= factor.start for image in line.images if image.start >= part.start):

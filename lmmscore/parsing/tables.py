@@ -91,12 +91,21 @@ def tables_in(text: str, names: Names) -> list[Table]:
 def _is_grid(table: Table, names: Names) -> bool:
     """Tell whether lines with bars are a table: factors head its columns or its rows."""
     for row in table.rows[:_WIDEST]:
+        if _numbered_at_random(row):
+            return False
         if any(_is_an_entry(cell.text, names) for cell in row[:_WIDEST]):
             return False
     for row in (table.rows[0], *(list(row[:2]) for row in table.rows)):
         if any(cell.text and names.factor_named(cell.text) for cell in row[:_WIDEST]):
             return True
     return False
+
+
+def _numbered_at_random(row: Row) -> bool:
+    """Tell whether cells begin with numbers that do not count them: `9. pre | 6. qua`."""
+    found = [re.match(r"([0-9]{1,2})[.)][ ]+[A-Za-z]", cell.text) for cell in row[:_WIDEST]]
+    numbers = [int(match[1]) for match in found if match]
+    return len(numbers) > 1 and numbers != list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def _is_an_entry(text: str, names: Names) -> bool:
