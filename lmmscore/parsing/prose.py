@@ -34,7 +34,7 @@ _LEADS = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_LABEL_AMID = re.compile(r"[.;!?][ ]+(?=[^.;:\n]{0,60}[A-Za-z])[^.;:\n]{1,60}:(?=[ ])")
+_LABEL_AMID = re.compile(r"[.;!?][ ]+(?=[^.;:\n]{0,60}(?:[A-Za-z]|[=#~–—-]{2}))[^.;:\n]{1,60}:(?=[ ])")
 _COMPARED = re.compile(
     r"\b(?:than|as|like|unlike|with|to|vs|versus|from|in|of|over|see|for|tie[ds]?|and|beside)\b[\s(]*$",
     re.IGNORECASE,
