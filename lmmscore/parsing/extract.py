@@ -167,9 +167,7 @@ def _spoken_of(text: str, at: tuple[int, str], names: Names) -> str:
     if names.only is None and factors != {at[1]}:
         return "the quotation does not name the factor, and it alone"
     images = {
-        position
-        for image in names.images_in(text, 0, len(text))
-        for position in image.positions
+        position for image in names.images_in(text, 0, len(text)) for position in image.positions
     }
     if images - {at[0], UNKNOWN} or len(images) > 1:
         return "the quotation names another image"

@@ -38,7 +38,11 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
         rf"""
         ^(?:the[ ]|an?[ ]|my[ ]|our[ ]|a[ ]second[ ])?(?:(?:first|second|third|other|another|human|previous
           |earlier|expert)[ ])*{_OTHER_JUDGE}(?:[ ]?(?:\#|no\.?[ ])?(?:[0-9]{{1,2}}|[A-Z]))?(?:[’']s?)?
-          (?:[ ](?:scores?|ratings?|verdict|opinion|gave|rated|scored|says?|said|would|assessment|view))*$
+          (?:[ ](?:scores?|ratings?|verdict|opinion|gave|rated|scored|says?|said|would|assessment|view
+          |were|are|was|these|the|as|follows|following|them|it))*$
+      | \b(?:scores?|ratings?)[ ](?:from|by)[ ](?:the[ ]|an?[ ]|another[ ]|some[ ])?
+          (?:papers?|articles?|authors?|raters?|annotators?|humans?|others?|users?|publication|literature
+          |reviewers?|experts?|people)\b
       | \b(?:another|a[ ]second|some[ ]other|a[ ]different|a[ ]human|the[ ]human|the[ ]other|an[ ]earlier
           |a[ ]previous|one|other|most|human|the)[ ]
           (?:annotators?|raters?|reviewers?|assessors?|evaluators?|experts?|judges?|models?|colleagues?
@@ -74,7 +78,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
           (?:format|template|example|sample|schema|instance|illustration|structure|skeleton)
           (?:[ ](?:of|for|is|would[ ]be|looks?[ ]like|this|output|answer|reply|response|format|follows|scores?
           |how|evaluation|here|below|as)\b.*)?$
-      | \b(?:for[ ]example|for[ ]instance|e\.g\.|zum[ ]Beispiel|z\.[ ]?B\.|por[ ]ejemplo|par[ ]exemple
+      | \b(?:for[ ]illustration|illustration[ ]only|for[ ]example|for[ ]instance|e\.g\.|zum[ ]Beispiel|z\.[ ]?B\.|por[ ]ejemplo|par[ ]exemple
           |sample[ ](?:output|answer|scores?|response|ratings?)|example[ ](?:output|answer|scores?|response)
           |as[ ]an[ ](?:example|illustration)|by[ ]way[ ]of[ ](?:example|illustration))[ ,:]*
         """,
@@ -97,6 +101,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
         Kind.WEIGHTS,
         r"""
         \bweight(?:s|ing|ings|ed)?\b|\bcontributions?\b|\bimportance\b|\bmultiplied[ ]by\b
+      | ^max(?:imum)?[ ](?:possible[ ])?(?:scores|points|marks)$
       | \bcoefficients?\b|\bGewicht\w*|\bpesos?\b|权重|重み
         """,
     ),
@@ -226,6 +231,8 @@ _SEE = (
 )
 _BLIND = re.compile(
     rf"""
+      \b(?:was|were|am|are|been)(?:n['’]?t|[ ]not)?[ ](?:not[ ]|never[ ])(?:given|shown|sent|provided[ ]with)[ ]
+      {_THE}{_PICTURES}\b |
       \b{_NOT}(?:[ ](?:actually|directly|really|truly|physically|currently|yet|been|be|able[ ]to
         |ever|have|having|even|properly|to|the[ ]ability[ ]to|access[ ]to))*[ ]
       (?:{_SEE}[ ])(?:to[ ])?{_THE}{_PICTURES}\b
@@ -280,7 +287,7 @@ _TAKEN_BACK = re.compile(
         |invalidate|don['’]?t[ ]use|do[ ]not[ ](?:use|count|trust|rely[ ]on)|cancel|strike|redo)\b
       [^.\n]{0,40}?
       \b(?:above|previous|earlier|preceding|scores?|ratings?|numbers?|values?|everything|list|table
-        |verdict|evaluation|answer|figures|all[ ]of[ ](?:this|that|it)|what[ ]I[ ](?:said|wrote))\b
+        |verdict|evaluation|answer|figures|all[ ](?:of[ ])?(?:this|that|it)|that[ ]all|what[ ]I[ ](?:said|wrote))\b
     | \b(?:scores?|ratings?|numbers|values|above|answer|verdict|list|table|evaluation)[ ](?:\w+[ ]){0,5}?
       (?:are|is|were|was|have[ ]been|has[ ]been)[ ](?:\w+[ ]){0,2}?
       (?:wrong|invalid|incorrect|void|mistaken|meaningless|unreliable|withdrawn|swapped|reversed
@@ -291,9 +298,10 @@ _TAKEN_BACK = re.compile(
       (?:swapped|switched|interchanged|exchanged|reversed|shifted)\b
     | \b(?:scores?|ratings?|labels?|order|numbering|images)\b[^.\n]{0,60}
       \b(?:swap(?:ped)?|switch(?:ed)?|mixed[ ]up|mix-up|interchanged|exchanged|mislabel\w+|transposed
+        |reversed|backwards
         |wrong[ ]order|the[ ]other[ ]way[ ](?:a)?round|vertauscht|verwechselt)\b
     | \b(?:swap|switch|interchange|exchange|vertausch\w*|verwechsel\w*)\b[^.\n]{0,40}
-      \b(?:scores?|ratings?|images|numbers|labels|rows|columns|them|Bilder)\b
+      \b(?:scores?|ratings?|images?|numbers|labels|rows|columns|them|Bilder)\b
     | (?:忽略|无视|作废|撤回)[^。\n]{0,12}(?:上述|以上|前面|分数|评分)|(?:调换|互换|弄反|搞混)
     """,
     re.VERBOSE | re.IGNORECASE,

@@ -27,7 +27,7 @@ NUMBER = re.compile(
     (?P<sign>[-+])?(?P<digits>{_DIGITS})
     (?: [ ]{{0,3}}{_OUT_OF}[ ]{{0,3}}(?P<top>[0-9]{{1,6}}(?:\.[0-9]{{1,3}})?|ten\b|five\b)
         (?![0-9/A-Za-z]|[.,][0-9]|[ ]?%) )?
-    (?![0-9]|[.,:][0-9]|[ ]?[%‰°½¼¾⅓⅔])
+    (?![0-9]|[.,:][0-9]|\.[a-z]\b|[ ]?[%‰°½¼¾⅓⅔])
     (?!(?![A-Z][a-z]{{3}})[A-Za-z_])
     (?P<unit>[ ]{{0,3}}{_UNIT})?
     """,
@@ -46,7 +46,7 @@ _WORD = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_OPENING = re.compile(r"[ ]*(?:[(\[<\"'“‘]{1,3}[ ]*)?")
+_OPENING = re.compile(r"[ ]*(?:(?:[(\[\"'“‘]|<(?=[ ]*[0-9.]+[ ]*>)){1,3}[ ]*)?")
 
 _CLOSING = re.compile(r"(?:[ ]*[)\]>\"'”’]{1,3})?")
 _SCALE = re.compile(
@@ -60,6 +60,7 @@ _SCALE = re.compile(
 )
 _STATED_SCALE = re.compile(r"\bscale\b|\bfrom\b|\bSkala\b", re.IGNORECASE)
 _ENDS = re.compile(r"[\s.,;:!|)\]}\"'”’>/–—-]*(?:\b(?:and|und|y|et)\b[\s,]*(?:an?|the|its)?\s*)?\Z")
+_DOUBTED = re.compile(r"[ ]*[(\[!]*\?|[-+]\s*\Z")
 # What makes the number one of several, a bound, or something not yet settled.
 _RUNS_ON = re.compile(
     r"""
@@ -260,6 +261,8 @@ def entry_fault(
     scale_words = _SCALE.match(text, place, end)
     if scale_words is not None and _STATED_SCALE.search(scale_words[0]):
         place = scale_words.end()
+    if _DOUBTED.match(text, place, end):
+        return "its number is put in doubt"
     if _ENDS.match(text, place, end):
         return ""
     if _RUNS_ON.match(text, place, end):

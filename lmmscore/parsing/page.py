@@ -267,12 +267,18 @@ class _State:
     """Whether something has been scored in this section."""
     scored: bool = False
     """Whether the last line gave scores."""
+    listed: bool = False
+    """Whether what is no verdict is given for each image."""
 
     def opened(self, positions: tuple[int, ...] | None) -> None:
+        # Weights that are listed for each image have none before the first image.
+        listed = self.kind in {Kind.WEIGHTS, Kind.AVERAGE, Kind.DIFFERENCE} and not self.entries
+        self.listed = self.listed or listed
+        lasting = LASTING | {self.kind} if self.listed else LASTING
         self.section += 1
         self.positions = positions
         self.entries = False
-        if self.kind not in LASTING:
+        if self.kind not in lasting:
             self.kind = Kind.VERDICT
             self.caption = ""
 
@@ -450,6 +456,7 @@ def _caption(page: Page, line: Line, words: str, state: _State) -> None:
     if kind is not None and kind is not Kind.VERDICT and (marked or _stands_alone(line)):
         state.closed()
         state.kind = kind
+        state.listed = False
         state.caption = words.strip()
         line.heads = True
         return
@@ -460,6 +467,7 @@ def _caption(page: Page, line: Line, words: str, state: _State) -> None:
             state.closed()
             state.positions = None
         state.kind = Kind.VERDICT
+        state.listed = False
         state.caption = ""
         line.heads = True
         return

@@ -34,7 +34,9 @@ _LEADS = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_LABEL_AMID = re.compile(r"[.;!?][ ]+(?=[^.;:\n]{0,60}(?:[A-Za-z]|[=#~–—-]{2}))[^.;:\n]{1,60}:(?=[ ])")
+_LABEL_AMID = re.compile(
+    r"[.;!?][ ]+(?=[^.;:\n]{0,60}(?:[A-Za-z]|[=#~–—-]{2}))[^.;:\n]{1,60}:(?=[ ])"
+)
 _COMPARED = re.compile(
     r"\b(?:than|as|like|unlike|with|to|vs|versus|from|in|of|over|see|for|tie[ds]?|and|beside)\b[\s(]*$",
     re.IGNORECASE,
@@ -584,7 +586,7 @@ class Prose:
     def _image_first(self, line: Line, found: Sequence[Pair[ImageName]]) -> bool:
         """Tell `S_acc: Image 1: 8` from `S_acc: 8 (Image 1 …)`."""
         between = self.text[line.factors[0].end : found[0].name.start]
-        return not re.search(r"[0-9]", between)
+        return not re.search(r"\w", between)
 
     def _images_say(self, line: Line, index: int) -> Iterator[Said]:
         found = self._images[index]

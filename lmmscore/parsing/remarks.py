@@ -35,6 +35,7 @@ _CUE = re.compile(
 )
 _CHANGED = re.compile(
     r"""
+    \b(?:should|must|ought)\b[^.\n]{0,40}\bpoints?[ ](?:lower|higher|less|more)\b |
     \b(?:lower|rais|reduc|increas|bump|adjust|drop|deduct|subtract|add|downgrad|upgrad)\w*\b[^.\n]{0,60}
     \b(?:by|of)?[ ]?(?:an?|one|two|half|0?\.5|[0-9])[ ]?(?:half[ ]?)?(?:a[ ])?points?\b
     """,

@@ -17,10 +17,29 @@ HEADINGS = (
     *("Moving on to Image {i}:", "Moving on to image {i}.", "The {o} variant:", "And the {o}:"),
     *("Next, image {i}.", "The next one:", "Method {L}", "Edit #{i}", "Picture {w}", "Figure {i}."),
     *("=== {i} ===", "[Image {i}]", "image_{i}:", "I{i}:", "Bild {i}:", "画像{i}", "第{i}张图"),
-    *("Scores of the {o} picture:", "On to the {o}.", "Image {i} of {n}", "Image {i} ->", "No. {i}:"),
+    *(
+        "Scores of the {o} picture:",
+        "On to the {o}.",
+        "Image {i} of {n}",
+        "Image {i} ->",
+        "No. {i}:",
+    ),
     *("The one with the dog:", "Beach at dusk", "**The dusk picture**", "Also good", "Slide {i}"),
 )
-JOINTS = (": ", " = ", "=", " - ", " – ", " is ", " ", " → ", " ........ ", ":\n  ", " of ", ": about ")
+JOINTS = (
+    ": ",
+    " = ",
+    "=",
+    " - ",
+    " – ",
+    " is ",
+    " ",
+    " → ",
+    " ........ ",
+    ":\n  ",
+    " of ",
+    ": about ",
+)
 NAMES = ("{f.symbol}", "{f.name}", "**{f.symbol}**", "{f.name} ({f.symbol})", "{f.key}", "S{f.key}")
 FORMS = ("{s}", "{s}/10", "{s} out of 10", "**{s}**", "({s})", "{s}.0", "{s}分", "[{s}]")
 EXPLANATIONS = ("", "", " - the sky is fine", " (2 dogs remain)", ", sharp", ". Good light.")
