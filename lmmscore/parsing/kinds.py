@@ -28,7 +28,8 @@ LASTING = frozenset((Kind.DRAFT, Kind.EXAMPLE, Kind.HYPOTHESIS, Kind.RANKS, Kind
 """Kinds whose blocks have sections for each image: a heading that names one does not end them."""
 
 _OTHER_JUDGE = (
-    r"(?:annotators?|raters?|reviewers?|assessors?|evaluators?|jurors?|critics?|colleagues?|experts?"
+    r"(?:annotators?|raters?|reviewers?|assessors?|evaluators?|jurors?|critics?|colleagues?"
+    r"|experts?"
     r"|participants?|observers?|graders?|crowd(?:workers?)?|humans?|another[ ]\w+|other[ ]models?"
     r"|judges?|people|users?[’']?s?|gpt[-\w.]*|claude|gemini|chatgpt|qwen)"
 )
@@ -36,16 +37,22 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
     (
         Kind.OTHERS,
         rf"""
-        ^(?:the[ ]|an?[ ]|my[ ]|our[ ]|a[ ]second[ ])?(?:(?:first|second|third|other|another|human|previous
-          |earlier|expert)[ ])*{_OTHER_JUDGE}(?:[ ]?(?:\#|no\.?[ ])?(?:[0-9]{{1,2}}|[A-Z]))?(?:[’']s?)?
-          (?:[ ](?:scores?|ratings?|verdict|opinion|gave|rated|scored|says?|said|would|assessment|view
+        ^(?:the[ ]|an?[ ]|my[ ]|our[ ]|a[ ]second[ ])?(?:(?:first|second|third|other|another|human
+          |previous
+          |earlier|expert)[ ])*{_OTHER_JUDGE}(?:[ ]?(?:\#|no\.?[ ])?(?:[0-9]{{1,2}}
+          |[A-Z]))?(?:[’']s?)?
+          (?:[ ](?:scores?|ratings?|verdict|opinion|gave|rated|scored|says?|said|would|assessment
+            |view
           |were|are|was|these|the|as|follows|following|them|it))*$
       | \b(?:scores?|ratings?)[ ](?:from|by)[ ](?:the[ ]|an?[ ]|another[ ]|some[ ])?
-          (?:papers?|articles?|authors?|raters?|annotators?|humans?|others?|users?|publication|literature
+          (?:papers?|articles?|authors?|raters?|annotators?|humans?|others?|users?|publication
+            |literature
           |reviewers?|experts?|people)\b
-      | \b(?:another|a[ ]second|some[ ]other|a[ ]different|a[ ]human|the[ ]human|the[ ]other|an[ ]earlier
+      | \b(?:another|a[ ]second|some[ ]other|a[ ]different|a[ ]human|the[ ]human|the[ ]other
+      |an[ ]earlier
           |a[ ]previous|one|other|most|human|the)[ ]
-          (?:annotators?|raters?|reviewers?|assessors?|evaluators?|experts?|judges?|models?|colleagues?
+          (?:annotators?|raters?|reviewers?|assessors?|evaluators?|experts?|judges?|models?
+            |colleagues?
           |critics?|graders?|people)[ ]
           (?:has[ ]|have[ ]|had[ ]|might[ ]|may[ ]|would[ ]|could[ ])?
           (?:gave|given|give|rated?|scored?|assigned?|said|put|awarded?|judged?)
@@ -56,15 +63,18 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
     (
         Kind.HYPOTHESIS,
         r"""
-        \b(?:hypothetical\w*|imagin\w+|suppos\w+|placeholders?|made[- ]up|fictional|fictitious|invented
+        \b(?:hypothetical\w*|imagin\w+|suppos\w+|placeholders?|made[- ]up|fictional|fictitious
+          |invented
           |dummy|pretend|simulated|fabricated|speculative|guess(?:es|work)|arbitrary|mock|fake
           |random[ ](?:scores?|numbers?|values?))\b
       | \b(?:an?|the)[ ](?:ideal|perfect|flawless|better|good|bad|poor|successful|typical|average
           |failed|best[ ]possible|worst[ ]possible)[ ]
           (?:\w+[ ]){0,2}(?:would|might|could|gets?|scores?|receives?|should|has|deserves?|looks)\b
-      | ^(?:ideal|perfect|flawless|best[ ]possible|best[ -]case|worst[ -]case|target|desired|expected)
+      | ^(?:ideal|perfect|flawless|best[ ]possible|best[ -]case|worst[ -]case|target|desired
+      |expected)
           (?:[ ](?:\w+[ ]?){0,2})?$
-      | \b(?:it|this|they|image[ ]\w+|edit[ ]\w+)[ ](?:would|could|might)[ ](?:have|be|get|score|receive)
+      | \b(?:it|this|they|image[ ]\w+|edit[ ]\w+)[ ](?:would|could|might)[ ](?:have|be|get|score
+      |receive)
       | ^(?:if|when|unless|assuming|provided|were|had|suppose|in[ ]case)\b
       | \botherwise[ ,:]*$
       | \b(?:would|could|might|may)[ ](?:then[ ])?(?:look[ ]like|be[ ]as[ ]follows|read)\b
@@ -73,28 +83,37 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
     (
         Kind.EXAMPLE,
         r"""
-        ^(?:(?:here[ ]is|this[ ]is|see)[ ])?(?:(?:the|an?|my|your|expected|required|requested|output|answer
+        ^(?:(?:here[ ]is|this[ ]is|see)[ ])?(?:(?:the|an?|my|your|expected|required|requested
+          |output|answer
           |response|reply|json|sample|possible|for)[ ])*
           (?:format|template|example|sample|schema|instance|illustration|structure|skeleton)
-          (?:[ ](?:of|for|is|would[ ]be|looks?[ ]like|this|output|answer|reply|response|format|follows|scores?
+          (?:[ ](?:of|for|is|would[ ]be|looks?[ ]like|this|output|answer|reply|response|format
+            |follows|scores?
           |how|evaluation|here|below|as)\b.*)?$
-      | \b(?:for[ ]illustration|illustration[ ]only|for[ ]example|for[ ]instance|e\.g\.|zum[ ]Beispiel|z\.[ ]?B\.|por[ ]ejemplo|par[ ]exemple
-          |sample[ ](?:output|answer|scores?|response|ratings?)|example[ ](?:output|answer|scores?|response)
+      | \b(?:for[ ]illustration|illustration[ ]only|for[ ]example|for[ ]instance|e\.g\.
+      |zum[ ]Beispiel|z\.[ ]?B\.|por[ ]ejemplo|par[ ]exemple
+          |sample[ ](?:output|answer|scores?|response|ratings?)|example[ ](?:output|answer|scores?
+          |response)
           |as[ ]an[ ](?:example|illustration)|by[ ]way[ ]of[ ](?:example|illustration))[ ,:]*
         """,
     ),
     (
         Kind.DRAFT,
         r"""
-        ^(?:(?:my|the|a|some|our)[ ])*(?:very[ ])?(?:draft|initial|preliminary|provisional|tentative(?:ly)?
+        ^(?:(?:my|the|a|some|our)[ ])*(?:very[ ])?(?:draft|initial|preliminary|provisional
+          |tentative(?:ly)?
           |rough|previous|earlier|old|prior|former|original[ ](?:scores?|ratings?|verdict)|unrevised
           |uncalibrated|first[ -](?:pass|impressions?|thoughts?|draft|guess|round|look|attempt)
-          |thinking|reasoning|scratch\w*|thoughts?|before[ ](?:revision|calibration|review|adjust\w*)
+          |thinking|reasoning|scratch\w*|thoughts?|before[ ](?:revision|calibration|review
+          |adjust\w*)
           |working[ ]notes?|brainstorm\w*)\b
-      | \b(?:tentatively|provisionally|for[ ]now|at[ ]first|initially|my[ ]first[ ](?:thought|impression))
+      | \b(?:tentatively|provisionally|for[ ]now|at[ ]first|initially|my[ ]first[ ](?:thought
+      |impression))
           [ ,:]*$
-      | (?:^|[ _])(?:draft|initial|preliminary|provisional|tentative|previous|prior|former|superseded)
-          (?:[ _](?:scores?|ratings?|verdict|version|evaluation|results?|values?|pass|list|numbers?))?$
+      | (?:^|[ _])(?:draft|initial|preliminary|provisional|tentative|previous|prior|former
+      |superseded)
+          (?:[ _](?:scores?|ratings?|verdict|version|evaluation|results?|values?|pass|list
+            |numbers?))?$
         """,
     ),
     (
@@ -108,7 +127,8 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
     (
         Kind.DIFFERENCE,
         r"""
-        \b(?:differences?|deltas?|gaps?|margins?|points[ ]apart|improvements?|deductions?|penalt(?:y|ies)
+        \b(?:differences?|deltas?|gaps?|margins?|points[ ]apart|improvements?|deductions?
+          |penalt(?:y|ies)
           |deviations?|changes?[ ](?:from|in|to|since)|compared[ ](?:to|with)|relative[ ]to)\b|Δ
         """,
     ),
@@ -127,7 +147,8 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
         Kind.LEGEND,
         r"""
         ^(?:(?:the|my|our|rating|scoring|score|grading|a|each|per|possible|allowed|valid)[ ])*
-          (?:scales?|legends?|rubrics?|criteria|definitions?|thresholds?|maxim(?:um|a)|max|minim(?:um|a)|min
+          (?:scales?|legends?|rubrics?|criteria|definitions?|thresholds?|maxim(?:um|a)|max
+            |minim(?:um|a)|min
           |ranges?|keys?|anchors?|meanings?|out[ ]of|cut-?offs?|limits?)\b
       | \bthresholds?\b|\bmaximum[ ](?:scores?|points|possible)|\bmax[ ](?:scores?|points)
       | \bmeans?[ ]that\b
@@ -136,7 +157,8 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
     (
         Kind.SOURCE,
         r"""
-        ^(?:the[ ])?(?:source|original|originals|reference|ground[ -]?truth|input|unedited|before|baseline
+        ^(?:the[ ])?(?:source|original|originals|reference|ground[ -]?truth|input|unedited|before
+          |baseline
           |Originalbild|Ausgangsbild|Quellbild|imagen[ ]original|原图|原始图像|元画像|원본)
           (?:[ ](?:images?|img|pictures?|photos?|files?|scores?|이미지|itself|\(.*\)))*$
         """,
@@ -155,8 +177,10 @@ _OF_SCORES = re.compile(
 )
 _FINAL = re.compile(
     r"""
-    \b(?:final(?:ly)?|revised|updated|corrected|actual|amended|adjusted|definitive|settled|reconsider\w*
-      |on[ ](?:reflection|second[ ]thoughts?)|after[ ](?:review|reflection|reconsideration|revision|all)
+    \b(?:final(?:ly)?|revised|updated|corrected|actual|amended|adjusted|definitive|settled
+      |reconsider\w*
+      |on[ ](?:reflection|second[ ]thoughts?)|after[ ](?:review|reflection|reconsideration
+      |revision|all)
       |official|corrections?|now|new)\b
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -215,12 +239,14 @@ _PICTURES = (
     r"(?:images?|pictures?|photos?|photographs?|attachments?|files?|uploads?|visuals?|edits?)"
 )
 _THE = (
-    r"(?:(?:the|any|these|those|your|this|that|either|both|all|actual|actually|edited|source|original"
+    r"(?:(?:the|any|these|those|your|this|that|either|both|all|actual|actually|edited|source"
+    r"|original"
     r"|attached|uploaded|provided|of|two|three|four|[0-9]{1,2}|an?|such|shared|input|first|second"
     r"|third|last|other|remaining|resulting|generated)[ ]){0,4}"
 )
 _NOT = (
-    r"(?:can(?:no|['’])t|cannot|can[ ]not|could(?:n['’]?t|[ ]not)|(?:not|un)[ ]?able[ ]to|was[ ]not[ ]able[ ]to"
+    r"(?:can(?:no|['’])t|cannot|can[ ]not|could(?:n['’]?t|[ ]not)|(?:not|un)[ ]?able[ ]to"
+    r"|was[ ]not[ ]able[ ]to"
     r"|(?:do|did|does|have|has|had)(?:n['’]?t|[ ]not)|never|no[ ]way[ ]to|no[ ]ability[ ]to|without"
     r"|no[ ]access[ ]to|lack[ ]the[ ]ability[ ]to|lacks?[ ]access[ ]to|fail(?:ed)?[ ]to)"
 )
@@ -231,25 +257,31 @@ _SEE = (
 )
 _BLIND = re.compile(
     rf"""
-      \b(?:was|were|am|are|been)(?:n['’]?t|[ ]not)?[ ](?:not[ ]|never[ ])(?:given|shown|sent|provided[ ]with)[ ]
+      \b(?:was|were|am|are|been)(?:n['’]?t|[ ]not)?[ ](?:not[ ]|never[ ])(?:given|shown|sent
+        |provided[ ]with)[ ]
       {_THE}{_PICTURES}\b |
       \b{_NOT}(?:[ ](?:actually|directly|really|truly|physically|currently|yet|been|be|able[ ]to
         |ever|have|having|even|properly|to|the[ ]ability[ ]to|access[ ]to))*[ ]
       (?:{_SEE}[ ])(?:to[ ])?{_THE}{_PICTURES}\b
-      (?!['’]s|[ ](?:at|in)[ ](?:full|high|higher|original)|[ ]?-|[ ](?:border|quality|content|has|is))
+      (?!['’]s|[ ](?:at|in)[ ](?:full|high|higher|original)|[ ]?-|[ ](?:border|quality|content|has
+        |is))
     | \b(?:no|without|lack)[ ](?:access[ ]to[ ])?{_THE}{_PICTURES}[ ]
       (?:was|were|is|are|has|have|came|attached|provided|visible|available|received|uploaded|shown
         |to[ ](?:evaluate|look|see|judge|score)|included|reached)\b
-    | \b(?:(?:no|lack)[ ]access[ ]to|without(?:[ ]access[ ]to|[ ]having|[ ]seeing)?)[ ]{_THE}{_PICTURES}\b
+    | \b(?:(?:no|lack)[ ]access[ ]to|without(?:[ ]access[ ]to|[ ]having
+    |[ ]seeing)?)[ ]{_THE}{_PICTURES}\b
     | \b{_PICTURES}[ ](?:itself[ ]|themselves[ ])?
-      (?:(?:was|were|is|are|has|have|did|does|do|could|can)(?:n['’]?t|[ ]not)|failed[ ]to|never|cannot)[ ]
+      (?:(?:was|were|is|are|has|have|did|does|do|could|can)(?:n['’]?t|[ ]not)|failed[ ]to|never
+        |cannot)[ ]
       (?:been[ ]|be[ ]|actually[ ]|yet[ ]|properly[ ]|correctly[ ])*
       (?:load|loaded|come|came|provided|attached|visible|available|received|shown|included|uploaded
         |accessible|display|displayed|arrive|arrived|open|opened|reach|render|seen|viewed|found)\b
     | \b{_PICTURES}[ ](?:is|are|was|were|seems?[ ]to[ ]be|appears?[ ]to[ ]be)[ ]
       (?:missing|unavailable|inaccessible|blank|corrupted|broken|unreadable|empty)\b
-    | \b{_PICTURES}[ ](?:not|un)[ ]?(?:available|provided|visible|accessible|loaded|received|found)\b
-    | \bplease[ ](?:\w+[ ]){{0,2}}?(?:provide|upload|attach|send|share|show|re-?upload|resend|supply|give)[ ]
+    | \b{_PICTURES}[ ](?:not|un)[ ]?(?:available|provided|visible|accessible|loaded|received
+    |found)\b
+    | \bplease[ ](?:\w+[ ]){{0,2}}?(?:provide|upload|attach|send|share|show|re-?upload|resend
+    |supply|give)[ ]
       (?:me[ ]|us[ ]|them[ ])?(?:with[ ])?{_THE}{_PICTURES}\b
     | \b(?:text|language)[- ]only[ ](?:model|assistant|ai)\b|\btext-based[ ](?:model|assistant|ai)\b
     | kann[ ](?:die|das|keine)[ ]Bild\w*[ ](?:leider[ ])?nicht[ ](?:sehen|öffnen|anzeigen|bewerten)
@@ -263,11 +295,13 @@ _BLIND = re.compile(
 _UNREAL = re.compile(
     r"""
     \b(?:placeholders?|hypothetical\w*|made[- ]up|make[ ]up|fictional|fictitious|invented|imaginary
-      |imagined|illustrati(?:ve|on)s?|demonstration|dummy|random(?:ly)?|arbitrar\w+|simulat\w+|fabricat\w+
+      |imagined|illustrati(?:ve|on)s?|demonstration|dummy|random(?:ly)?|arbitrar\w+|simulat\w+
+      |fabricat\w+
       |guess(?:ed|es|work|ing)?|speculat\w+|mock|fake|pretend\w*|not[ ](?:real|actual|genuine|based)
       |sample[ ](?:output|scores?|answer|response|evaluation|ratings?)
       |example[ ](?:of[ ]how|output|scores?|answer|response|ratings?|evaluation)
-      |(?:might|could|would|may)[ ]look[ ]like|expliz?it[ ]erfunden|erfunden|Platzhalter|Beispielwerte
+      |(?:might|could|would|may)[ ]look[ ]like|expliz?it[ ]erfunden|erfunden|Platzhalter
+      |Beispielwerte
       |only[ ]an[ ]example|just[ ]an[ ]example|not[ ]an[ ](?:actual|real)|inventad\w+|ejemplo)\b
     | 示例|假设|虚构|随机|占位
     """,
@@ -275,7 +309,8 @@ _UNREAL = re.compile(
 )
 _ABOUT_SCORES = re.compile(
     r"""
-    \b(?:scores?|ratings?|values?|numbers?|evaluations?|assessments?|output|figures|following|below|above
+    \b(?:scores?|ratings?|values?|numbers?|evaluations?|assessments?|output|figures|following
+      |below|above
       |verdicts?|grades?|marks|these|this[ ]is|Werte|Zahlen|Bewertung\w*|puntuaciones|valores)\b
     | 分数|评分|数字|数值
     """,
@@ -283,21 +318,26 @@ _ABOUT_SCORES = re.compile(
 )
 _TAKEN_BACK = re.compile(
     r"""
-      \b(?:disregard|ignore|scrap|discard|forget|withdraw|retract|take[ ]back|throw[ ](?:out|away)|void
+      \b(?:disregard|ignore|scrap|discard|forget|withdraw|retract|take[ ]back|throw[ ](?:out|away)
+        |void
         |invalidate|don['’]?t[ ]use|do[ ]not[ ](?:use|count|trust|rely[ ]on)|cancel|strike|redo)\b
       [^.\n]{0,40}?
       \b(?:above|previous|earlier|preceding|scores?|ratings?|numbers?|values?|everything|list|table
-        |verdict|evaluation|answer|figures|all[ ](?:of[ ])?(?:this|that|it)|that[ ]all|what[ ]I[ ](?:said|wrote))\b
-    | \b(?:scores?|ratings?|numbers|values|above|answer|verdict|list|table|evaluation)[ ](?:\w+[ ]){0,5}?
+        |verdict|evaluation|answer|figures|all[ ](?:of[ ])?(?:this|that|it)|that[ ]all
+        |what[ ]I[ ](?:said|wrote))\b
+    | \b(?:scores?|ratings?|numbers|values|above|answer|verdict|list|table
+    |evaluation)[ ](?:\w+[ ]){0,5}?
       (?:are|is|were|was|have[ ]been|has[ ]been)[ ](?:\w+[ ]){0,2}?
       (?:wrong|invalid|incorrect|void|mistaken|meaningless|unreliable|withdrawn|swapped|reversed
         |mixed[ ]up|shifted|off[ ]by[ ]one|not[ ](?:valid|final|reliable|correct|mine|meant))\b
     | \b(?:I[ ](?:have[ ]|must[ ]have[ ]|may[ ]have[ ]|seem[ ]to[ ]have[ ])?
-        (?:swapped|mixed|confused|mislabel\w+|interchanged|switched|reversed|exchanged|transposed))\b
+        (?:swapped|mixed|confused|mislabel\w+|interchanged|switched|reversed|exchanged
+          |transposed))\b
     | \b(?:must|should|need[ ]to|have[ ]to|has[ ]to|ought[ ]to)[ ]be[ ]
       (?:swapped|switched|interchanged|exchanged|reversed|shifted)\b
     | \b(?:scores?|ratings?|labels?|order|numbering|images)\b[^.\n]{0,60}
-      \b(?:swap(?:ped)?|switch(?:ed)?|mixed[ ]up|mix-up|interchanged|exchanged|mislabel\w+|transposed
+      \b(?:swap(?:ped)?|switch(?:ed)?|mixed[ ]up|mix-up|interchanged|exchanged|mislabel\w+
+        |transposed
         |reversed|backwards
         |wrong[ ]order|the[ ]other[ ]way[ ](?:a)?round|vertauscht|verwechselt)\b
     | \b(?:swap|switch|interchange|exchange|vertausch\w*|verwechsel\w*)\b[^.\n]{0,40}

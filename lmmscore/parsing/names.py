@@ -87,7 +87,8 @@ _IMAGE = re.compile(
 _MORE = re.compile(
     rf"""
     [ ]{{0,3}}(?P<joint>,|&|/|[–—-]|and|und|y|et|to|through|bis|、|和|与|vs\.?|versus)[ ]{{0,3}}
-    (?P<noun>(?:the[ ])?{NOUN}[ ]{{0,3}})?(?:\#)?(?P<number>[0-9]{{1,3}})(?![0-9A-Za-z]|[.,:/][0-9]|[ ]?[/=])
+    (?P<noun>(?:the[ ])?{NOUN}[ ]{{0,3}})?(?:\#)?(?P<number>[0-9]{{1,3}})(?![0-9A-Za-z]
+      |[.,:/][0-9]|[ ]?[/=])
     """,
     re.VERBOSE | re.IGNORECASE,
 )

@@ -53,7 +53,8 @@ _SCALE = re.compile(
     r"""
     [ ]*[(\[,]?[ ]*
     (?:(?:on|in)[ ](?:a|the)[ ](?:scale[ ](?:of|from)[ ])?|scale:?[ ]|from[ ]|out[ ]of[ ]|von[ ])?
-    [0-9]{1,3}[ ]?(?:-|–|—|to|bis|~|/|至)[ ]?[0-9]{1,3}(?:[ ]?(?:point[ ])?(?:scale|Skala))?[ ]*[)\]]?
+    [0-9]{1,3}[ ]?(?:-|–|—|to|bis|~|/|至)[ ]?[0-9]{1,3}(?:[ ]?(?:point[ ])?(?:scale
+      |Skala))?[ ]*[)\]]?
     (?![ ]?[0-9A-Za-z])
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -65,7 +66,8 @@ _DOUBTED = re.compile(r"[ ]*[(\[!]*\?|[-+]\s*\Z")
 _RUNS_ON = re.compile(
     r"""
       [ ]*(?:[,;/&|+、・]|\.{2,3}|…)[ ]*[0-9]{1,3}(?:\.[0-9]+)?[ ]*(?:[,;/&|\]、]|\)(?![ ]+\Z)|\Z|\n)
-    | [ ]*(?:→|->|=>|[=+×*^<>±≠≈~?]|roughly\b|approx\w*|to\b|or\b|bis\b|bzw|oder\b|ou\b|til\b|until\b|through\b|vs\b|&
+    | [ ]*(?:→|->|=>|[=+×*^<>±≠≈~?]|roughly\b|approx\w*|to\b|or\b|bis\b|bzw|oder\b|ou\b|til\b
+    |until\b|through\b|vs\b|&
         |至|到|或|から|か|至少|以上|以下|左右|o\b|ó\b)
     | [ ]*[,;(–—-]*[ ]*
       (?:at[ ](?:best|most|least)|if\b|unless\b|otherwise\b|maybe\b|perhaps\b|possibly\b|probably\b
@@ -102,7 +104,8 @@ _BEGINS_AN_EXPLANATION = frozenset(
 _UNIT_RUNS_ON = re.compile(
     r"""
     [ ]*(?:deducted|off\b|lost|taken|removed|subtracted|docked|apart|lower|higher|above|below|better
-      |worse|less|more|fewer|ahead|behind|short|away|difference|from\b|were|was|are|is\b|go\b|for[ ]each
+      |worse|less|more|fewer|ahead|behind|short|away|difference|from\b|were|was|are|is\b|go\b
+      |for[ ]each
       |each\b|per\b|abgezogen|Abzug|weniger|mehr|to\b|or\b|max)
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -147,8 +150,10 @@ _NAMED_OTHERWISE = re.compile(
 _HEDGED_BEFORE = re.compile(
     r"""
     (?:\b(?:around|about|approximately|roughly|nearly|almost|at[ ](?:most|least|best)|up[ ]to|below
-        |above|under|over|not|less[ ]than|more[ ]than|between|maybe|perhaps|possibly|rank|ranked|from
-        |than|to|or|minus|plus|place|level|weight|version|maximum|minimum|max|min|could[ ]be|would[ ]be
+        |above|under|over|not|less[ ]than|more[ ]than|between|maybe|perhaps|possibly|rank|ranked
+        |from
+        |than|to|or|minus|plus|place|level|weight|version|maximum|minimum|max|min|could[ ]be
+        |would[ ]be
         |might[ ]be|should[ ]be|ungefähr|etwa|ca\.|circa|by|step|factor|no\.|number|another|extra)
       |[<>≤≥~≈±×*^/#$€£]|[0-9][ ]?[-–—]
     )[ ]*(?:an?[ ])?\Z

@@ -11,7 +11,7 @@ from itertools import zip_longest
 from lmmscore.parsing.numbers import number_at
 from lmmscore.parsing.page import Page
 from lmmscore.parsing.read import contents_of
-from lmmscore.parsing.tables import tables_in
+from lmmscore.parsing.tables import barred_tables, tables_in
 from lmmscore.scales import Factor, Scale
 
 # A judge may state anything, so that an error can be seen.
@@ -44,6 +44,9 @@ _RESULT = re.compile(
     r"^(?=[^\n]*(?:[+×·*]|\bx\b|times)|[ ]*=)[^\n]*"
     r"[=≈][ ]*(?P<number>-?[0-9]{1,6}(?:\.[0-9]{1,6})?)[ ]*[).,;]*[ ]*$",
     re.MULTILINE,
+)
+_OVERALL_COLUMN = re.compile(
+    r"all\b|overall|total|weighted|final|\bsum\b|\bscores?\b|average|mean|gesamt|总", re.IGNORECASE
 )
 _MORE_NUMBERS = re.compile(r"[ ]*[,;][ ]*[0-9]")
 
@@ -96,7 +99,10 @@ def _first_number(text: str) -> Fraction | None:
 
 
 def _in_last_column(page: Page) -> Iterator[tuple[int, Fraction]]:
-    for table in tables_in(page.text, page.names):
+    for table in [*tables_in(page.text, page.names), *barred_tables(page.text)]:
+        if not _OVERALL_COLUMN.search(table.rows[0][-1].text):
+            # A table that repeats the sub-scores states no overall.
+            continue
         for row in table.rows:
             position = page.names.image_labelled(row[0].text)
             if position is None or len(row) < 2:

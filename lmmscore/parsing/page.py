@@ -26,7 +26,8 @@ _ROLE = re.compile(r"(?:assistant|ai|bot|answer|response|output|judge)[ ]*:[ ]*"
 _LEAD_IN = re.compile(r"[^\d:;.!?\n]{0,60}")
 _COMPARES = re.compile(
     r"""
-    \b(?:compar\w+|than|versus|vs|unlike|differen\w+|relative|similar|like|better|worse|between|against
+    \b(?:compar\w+|than|versus|vs|unlike|differen\w+|relative|similar|like|better|worse|between
+      |against
       |contrast|tie[ds]?|equal\w*|same|not|except|besides|vergl\w+)\b
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -41,13 +42,15 @@ _STOP = re.compile(
 )
 _SUBJECT = re.compile(
     r"""
-    (?:['’]s)?[ ]+(?:scores?|gets?|receives?|has|earns?|is[ ]rated|was[ ]given|is[ ]given|rates|achieves?
+    (?:['’]s)?[ ]+(?:scores?|gets?|receives?|has|earns?|is[ ]rated|was[ ]given|is[ ]given|rates
+      |achieves?
       |deserves?|would[ ](?:get|receive|score)|I[ ]would|I[ ]give|I['’]d|a[ ]score)\b
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 _PARTS = re.compile(
-    r"(?:^|[;.!|]|,?[ ](?:and|while|whereas|but)\b)[ ]*(?P<lead>(?:[^\W\d]+[ ,]+){0,6})[(\[\"'“*]{0,2}$"
+    r"(?:^|[;.!|]|,?[ ](?:and|while|whereas"
+    r"|but)\b)[ ]*(?P<lead>(?:[^\W\d]+[ ,]+){0,6})[(\[\"'“*]{0,2}$"
 )
 _BARE_HEAD = re.compile(
     r"""
@@ -61,8 +64,10 @@ _NEUTRAL = re.compile(
     r"""
     (?:brief[ ]|short[ ]|my[ ]|the[ ]|overall[ ]|key[ ]|some[ ])*
     (?:analysis|descriptions?|observations?|summary|strengths?|weaknesses|comments?|justifications?
-      |reasons?|reasoning|rationales?|notes?|remarks?|explanations?|details?|assessments?|evaluations?
-      |pros|cons|issues|scores?|ratings?|sub-?scores?|breakdown|factors?|verdict|impressions?|overview
+      |reasons?|reasoning|rationales?|notes?|remarks?|explanations?|details?|assessments?
+      |evaluations?
+      |pros|cons|issues|scores?|ratings?|sub-?scores?|breakdown|factors?|verdict|impressions?
+      |overview
       |positives?|negatives?|feedback|why|overall|S_all|total|critique|discussion|thoughts|findings
       |Begründung|Bewertung\w*|Kommentar|评分|得分|理由|说明|分数|スコア|評価|점수|평가|puntuaciones|scoring)
     (?:[ ]*[(\[][^()\[\]\n]{0,60}[)\]])?[ ]*(?:[:–—-].*)?$
@@ -71,9 +76,11 @@ _NEUTRAL = re.compile(
 )
 _MOVES_ON = re.compile(
     r"""
-    \bcomes[ ]next\b|\bis[ ](?:up|next)\b|\bon[ ]to[ ]the\b|\bnext\b[ ]*[:.,]|\blast[ ]but[ ]not[ ]least\b |
+    \bcomes[ ]next\b|\bis[ ](?:up|next)\b|\bon[ ]to[ ]the\b|\bnext\b[ ]*[:.,]
+      |\blast[ ]but[ ]not[ ]least\b |
     \b(?:next|other|another|following|remaining|previous|former|latter|subsequent)[ ]
-      (?:edited[ ]|two[ ]|three[ ])?(?:one|image|edit|picture|photo|result|version|method|candidate|variant)
+      (?:edited[ ]|two[ ]|three[ ])?(?:one|image|edit|picture|photo|result|version|method
+        |candidate|variant)
     | \b(?:moving|turning|going|coming)[ ](?:on|over|now)?[ ]?to\b|\bnow[ ](?:for|to|on[ ]to)\b
     """,
     re.VERBOSE | re.IGNORECASE,

@@ -19,14 +19,17 @@ Name = TypeVar("Name", FactorName, ImageName)
 _JOINT = re.compile(
     r"""
     [ ]*[)\]\"'”]?(?:['’]s)?
-    (?:[ ]*[(\[](?![ ]*(?:score[ ]*[:=]?[ ]*)?[-+]?[0-9.,]+(?:[ ]*(?:/|out[ ]of)[ ]*[0-9]+)?[ ]*[)\]])
+    (?:[ ]*[(\[](?![ ]*(?:score[ ]*[:=]?[ ]*)?[-+]?[0-9.,]+(?:[ ]*(?:/
+      |out[ ]of)[ ]*[0-9]+)?[ ]*[)\]])
        [^()\[\]\n]{0,100}[)\]])*
     (?:[ ]*\b(?:sub-?)?(?:scores?|ratings?|grades?|marks?|values?)\b)?
     (?:[ ]*\b(?:of|for|in)[ ](?:(?:the|this|that|its)[ ])?(?:(?:edited|generated|whole)[ ])?
        (?:image|edit|picture|photo|result|version|scene)\b)?
     [ ]*\"?[ ]*(?P<sign>:{1,2}=?|={1,2}|->|→|=>|[-–—](?=[ ])|\||[–—])?
-    (?P<words>(?:[ ]*\b(?:is|are|gets?|receives?|earns?|scores?|scored|deserves?|merits?|rated|at|as|of
-      |an?|the|has|assigned|given|awarded|with|my|final|solid|strong|clear|also|score|rating|sub-?score
+    (?P<words>(?:[ ]*\b(?:is|are|gets?|receives?|earns?|scores?|scored|deserves?|merits?|rated|at
+      |as|of
+      |an?|the|has|assigned|given|awarded|with|my|final|solid|strong|clear|also|score|rating
+      |sub-?score
       |stands|comes|achieves?|rates?|ist|es|est|note|Note|Punktzahl)\b)*)
     [ ]*[:=]?[ ]*
     """,
@@ -37,7 +40,8 @@ _CLOSED = re.compile(r"[ ]*[)\]]")
 # Between a number and the name of what it is for.
 _BACKWARD = re.compile(
     r"""
-    [\"'”)\]]{0,2}[ ]*(?P<sign>(?:for|on|in|to|für|en|pour)\b(?:[ ]+(?:the|its|an?|overall|die|la))*|[:=(\[]|[-–—])?
+    [\"'”)\]]{0,2}[ ]*(?P<sign>(?:for|on|in|to|für|en|pour)\b(?:[ ]+(?:the|its|an?|overall|die
+      |la))*|[:=(\[]|[-–—])?
     [ ]*[\"'“]?
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -98,6 +102,8 @@ def pairs(
         if not any(first <= number.start < last for first, last in inside)
     ]
     forward = _forward(text, end, names)
+    for place in [place for place in forward if _inside(place, taken)]:
+        del forward[place]
     backward = _backward(text, start, names, numbers)
     if names and _opens_with_a_number(text, names[0].start, numbers, backward):
         forward = {place: claim for place, claim in forward.items() if claim.strong}
@@ -134,6 +140,10 @@ def _without_shifts(
         if claim.strong or parted or following == len(names):
             kept[place] = claim
     return kept
+
+
+def _inside(place: int, spans: Sequence[tuple[int, int]]) -> bool:
+    return any(first <= place < last for first, last in spans)
 
 
 def _is_barred(name: FactorName | ImageName) -> bool:

@@ -28,9 +28,11 @@ _IN_VAIN = re.compile(
 )
 _LEADS = re.compile(
     r"""
-    (?:[\s\W_]|\b(?:i|we|give|gives|gave|given|it|its|an?|the|this|would|assign|assigned|rate|rated|with
-      |and|scores?|scored|rating|ratings|has|gets|receives|as|for|of|is|are|my|so|therefore|thus|hence
-      |overall|here|breakdown|sub|evaluation|factors?)(?![\w]))*
+    (?:[\s\W_]|\b(?:i|we|give|gives|gave|given|it|its|an?|the|this|would|assign|assigned|rate
+      |rated|with
+      |and|scores?|scored|rating|ratings|has|gets|receives|as|for|of|is|are|my|so|therefore|thus
+      |hence
+      |overall|here|breakdown|sub|evaluation|factors?|also|then|finally|its)(?![\w]))*
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -43,7 +45,8 @@ _COMPARED = re.compile(
 )
 _ORDER_WORDS = re.compile(
     r"""
-    \b(?:order|scores?|format|in|the|following|as|images?|tuples?|lists?|of|for|each|are|is|given|factors?
+    \b(?:order|scores?|format|in|the|following|as|images?|tuples?|lists?|of|for|each|are|is|given
+      |factors?
       |columns?|listed|this|my|here|values|sequence|vector|method|edit|and|then|ratings?|per|by)\b
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -242,7 +245,7 @@ class Prose:
             self.unplaced = True
             self._sections.setdefault(part.section, _Section()).close(index)
             return
-        cut = self._taken_over(line, part)
+        cut = self._taken_over(line, part, found)
         if cut is not None:
             self._sections.setdefault(part.section, _Section()).close(index)
             found = [pair for pair in found if pair.end <= cut]
@@ -326,10 +329,14 @@ class Prose:
             return Kind.VERDICT, words
         return Kind.VERDICT, ""
 
-    def _taken_over(self, line: Line, part: Part) -> int | None:
+    def _taken_over(self, line: Line, part: Part, found: Sequence[Pair[FactorName]]) -> int | None:
         """Return where another image may take over in the middle of a part, if one does."""
         if self.n == 1:
             return None
+        for pair, following in zip(found, found[1:], strict=False):
+            sentences = re.split(r"[.;!?][ ]+", self.text[pair.end : following.start])
+            if len(sentences) > 1 and not _LEADS.fullmatch(sentences[-1]):
+                return pair.end
         first = min((f.end for f in line.factors if f.start >= part.start), default=part.end)
         label = _LABEL_AMID.search(self.text, first, part.end)
         if label is not None and not any(label.start() < f.start < label.end() for f in line.named):
@@ -411,7 +418,8 @@ class Prose:
         """Take down the factors that a line names without a number: their turn is over, too."""
         section = self._sections.setdefault(line.section, _Section())
         for factor in line.factors:
-            if not self._opens_an_entry(line, factor):
+            at_head = not self.text[line.head : factor.start].strip()
+            if not at_head and not _IN_VAIN.match(self.text, factor.end, line.end):
                 continue
             for position in line.positions or ():
                 earlier = section.given.setdefault((factor.key, position), index)
@@ -616,6 +624,9 @@ class Prose:
         if line.factors or self.only is not None:
             return False
         between = self.text[pair.name.end : pair.mark.span[0]].strip("[(\"' ")
+        if pair.backward:
+            joint = self.text[pair.mark.span[1] : pair.name.start]
+            return not re.search(r"[a-z(:=]", joint)
         rest = self.text[pair.end : line.end].strip("])\"'. ")
         return not between and not pair.bracketed and bool(rest)
 

@@ -42,10 +42,13 @@ _REFUSAL = re.compile(
 )
 _UNSETTLED = re.compile(
     r"""
-    \b(?:let[ ]me|hmm+|wait|draft|first[ ]pass|first[ ]impression|initial(?:ly)?|tentativ\w+|preliminary
-      |reconsider\w*|re-?think|think(?:ing)?[ ](?:about|again|through)|on[ ]second|double-?check|adjust
+    \b(?:let[ ]me|hmm+|wait|draft|first[ ]pass|first[ ]impression|initial(?:ly)?|tentativ\w+
+      |preliminary
+      |reconsider\w*|re-?think|think(?:ing)?[ ](?:about|again|through)|on[ ]second|double-?check
+      |adjust
       |now[ ]I|rough(?:ly)?|provisional|before[ ]I[ ]finali[sz]e|check[ ]again|revisit|calibrat\w+
-      |compare[ ]again|actually|maybe|perhaps|should[ ]I|final[ ](?:scores?|verdict|answer)[ ]will)\b
+      |compare[ ]again|actually|maybe|perhaps|should[ ]I|final[ ](?:scores?|verdict
+      |answer)[ ]will)\b
     """,
     re.VERBOSE | re.IGNORECASE,
 )

@@ -26,8 +26,10 @@ _CUE = re.compile(
     \b(?:correct(?:ion|ed|ing)?|chang(?:e|ed|ing)|revis(?:e|ed|ing|ion)|adjust(?:ed|ing|ment)?
       |amend(?:ed|ing)?|lower(?:ed|ing)?|rais(?:e|ed|ing)|reduc(?:e|ed|ing)|increas(?:e|ed|ing)
       |updat(?:e|ed|ing)|bump(?:ed|ing)?|instead|withdraw|deserves?|merits?|ought|actually|rather
-      |reconsider\w*|looking[ ]again|on[ ]second|wait|oops|mistake|erratum|typo|meant|mean|make[ ]that
-      |downgrad\w+|upgrad\w+|drop(?:ped)?|re-?scor\w+|re-?rat\w+|sorry|fix(?:ed)?|korrig\w+|Korrektur
+      |reconsider\w*|looking[ ]again|on[ ]second|wait|oops|mistake|erratum|typo|meant|mean
+      |make[ ]that
+      |downgrad\w+|upgrad\w+|drop(?:ped)?|re-?scor\w+|re-?rat\w+|sorry|fix(?:ed)?|korrig\w+
+      |Korrektur
       |should[ ](?:rather[ ]|actually[ ]|really[ ])?(?:be|have|get|read)|better[ ]to)\b
     | 更正|改为|应为|訂正|修正
     """,
@@ -36,7 +38,8 @@ _CUE = re.compile(
 _CHANGED = re.compile(
     r"""
     \b(?:should|must|ought)\b[^.\n]{0,40}\bpoints?[ ](?:lower|higher|less|more)\b |
-    \b(?:lower|rais|reduc|increas|bump|adjust|drop|deduct|subtract|add|downgrad|upgrad)\w*\b[^.\n]{0,60}
+    \b(?:lower|rais|reduc|increas|bump|adjust|drop|deduct|subtract|add|downgrad
+      |upgrad)\w*\b[^.\n]{0,60}
     \b(?:by|of)?[ ]?(?:an?|one|two|half|0?\.5|[0-9])[ ]?(?:half[ ]?)?(?:a[ ])?points?\b
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -50,7 +53,8 @@ _COUNTED = re.compile(
 )
 _OLD = re.compile(r"\b(?:from|than|not|instead of|rather than|was|were)[ ]+$", re.IGNORECASE)
 _PLAIN_END = re.compile(
-    r"[ ]*(?:[.,;:!?)\]/\n–—→-]|$|(?:out of|instead|rather|not|from|because|since|as|for|on|in|and|here"
+    r"[ ]*(?:[.,;:!?)\]/\n–—→-]|$|(?:out of|instead|rather|not|from|because|since|as|for|on|in|and"
+    r"|here"
     r"|now|but|then|after|points?|would|is|to|than|while|if|though|too)\b)",
     re.IGNORECASE,
 )

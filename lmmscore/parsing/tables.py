@@ -82,7 +82,7 @@ class Entry:
 
 def tables_in(text: str, names: Names) -> list[Table]:
     """Return the tables of a text: with bars, with commas or tabs, or with columns aligned."""
-    found = [table for table in _barred(text) if _is_grid(table, names)]
+    found = [table for table in barred_tables(text) if _is_grid(table, names)]
     taken = [(table.start, table.end) for table in found]
     found += _spaced(text, names, taken)
     return sorted(found, key=lambda table: table.start)
@@ -119,7 +119,7 @@ def _is_an_entry(text: str, names: Names) -> bool:
     return names.is_name(last) or bool(names.factors_in(text, 0, len(text)))
 
 
-def _barred(text: str) -> Iterator[Table]:
+def barred_tables(text: str) -> Iterator[Table]:
     """Yield every run of two or more lines with bars; a blank line does not end one."""
     run: list[re.Match[str]] = []
     for line in [*_LINE.finditer(text), None]:
