@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import pairwise
 
 from lmmscore.parsing.kinds import Kind, is_final, kind_of
 from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName
@@ -333,7 +334,7 @@ class Prose:
         """Return where another image may take over in the middle of a part, if one does."""
         if self.n == 1:
             return None
-        for pair, following in zip(found, found[1:], strict=False):
+        for pair, following in pairwise(found):
             sentences = re.split(r"[.;!?][ ]+", self.text[pair.end : following.start])
             if len(sentences) > 1 and not _LEADS.fullmatch(sentences[-1]):
                 return pair.end
