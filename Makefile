@@ -7,7 +7,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 INSTALLED := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast test-slow test-transformers check hooks bench docs docs-output \
+.PHONY: help demo test test-fast test-slow test-ray test-transformers check hooks bench docs docs-output \
         docs-picture constraints clean
 
 help:                        ## print this list
@@ -23,8 +23,11 @@ test-fast: .venv/.dev        ## only the unit tests: under a minute on two cores
 	$(BIN)/python -m pytest -n $(WORKERS) tests/unit
 
 # pytest exits with 5 when it finds no test; a folder without slow tests is no failure.
-test-slow: .venv/.dev        ## the slow tests: the built wheel, simulations
+test-slow: .venv/.slow       ## the slow tests: Ray, LaTeX, the built wheel, simulations
 	$(BIN)/python -m pytest -n $(WORKERS) tests/slow || [ $$? -eq 5 ]
+
+test-ray: .venv/.slow        ## only the tests against a real Ray of two nodes
+	$(BIN)/python -m pytest tests/slow/test_ray.py
 
 test-transformers: .venv/.dev ## by hand: the API judge against a real vision model (installs torch)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[transformers]'
@@ -52,8 +55,9 @@ docs-output: .venv/.dev      ## rewrite what the documentation shows: references
 	$(BIN)/python docs/scripts/shown.py
 	$(BIN)/python docs/scripts/decisions.py
 
-docs-picture: .venv/.dev     ## photograph the report for the README; needs chromium
+docs-picture: .venv/.dev     ## photograph the pages for the documentation; needs chromium
 	$(BIN)/python docs/scripts/screenshot.py
+	$(BIN)/python docs/scripts/web_pictures.py
 
 # In an environment of its own and without the old constraints; the comment at the head is kept.
 constraints:                 ## pin the newest versions of everything the tests use
@@ -75,6 +79,10 @@ clean:                       ## remove everything that can be made again
 
 .venv/.dev: $(INSTALLED) | .venv/bin/python
 	$(INSTALL) -e '.[dev]'
+	@touch $@ .venv/.base
+
+.venv/.slow: $(INSTALLED) | .venv/bin/python
+	$(INSTALL) -e '.[dev,ray]'
 	@touch $@ .venv/.base
 
 .venv/.docs: $(INSTALLED) | .venv/bin/python

@@ -57,6 +57,8 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
             pictures,
             request.concurrency,
             hooks.listeners,
+            request.judge if isinstance(request.judge, str) else None,
+            request.judge_options,
             out,
             request.engine_options,
         )
@@ -142,6 +144,7 @@ def run(
     image_format: ImageFormat | None = None,
     judge_options: Mapping[str, Any] | None = None,
     anchors: Iterable[str] = (),
+    pairs: int | None = None,
     engine: str = "local",
     engine_options: Mapping[str, Any] | None = None,
     hooks: Hooks | None = None,
@@ -176,6 +179,7 @@ def run(
         image_format=image_format,
         judge_options=dict(judge_options or {}),
         anchors=tuple(anchors),
+        pairs=pairs,
         engine=engine,
         engine_options=dict(engine_options or {}),
     )

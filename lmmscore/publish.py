@@ -62,7 +62,8 @@ def _stage(run: Run, folder: Path) -> None:
     records = list(run.records())
     keys = {exchange.key for record in records for exchange in record.exchanges}
     rows = _extract(run.ledger_path, keys, folder / "ledger.sqlite")
-    (folder / ROWS).write_text("".join(f"{digest}  {key}\n" for key, digest in rows))
+    lines = "".join(f"{digest}  {key}\n" for key, digest in rows)
+    (folder / ROWS).write_text(lines, encoding="utf-8")
     public = manifest.model_dump(mode="json") | {
         "command": "",
         "ledger": None,
@@ -324,7 +325,7 @@ def _unit_of(record: SessionRecord) -> tuple[str, str, int, tuple[str, ...]]:
 
 
 def _derive(run: Run, records: list[SessionRecord], ledger: Ledger) -> Iterator[tuple[str, ...]]:
-    protocol = run.manifest.protocol
+    protocol = run.protocol
     played = [_play(run, record, ledger) for record in records]
     first = records[0]
     order = tuple(first.order)
@@ -340,7 +341,7 @@ def _derive(run: Run, records: list[SessionRecord], ledger: Ledger) -> Iterator[
 
 def _play(run: Run, record: SessionRecord, ledger: Ledger) -> Played:
     """Lead the session again with the replies on record. No picture is opened."""
-    protocol = run.manifest.protocol
+    protocol = run.protocol
     dialog = next(each for each in protocol.dialogs if each.name == record.dialog)
     images = {kind: Path(name) for kind, name in record.images.items()}
     edits = {method: Path(method) for method in record.order}

@@ -22,8 +22,15 @@ from lmmscore.cli.options import (
 
 if TYPE_CHECKING:
     from lmmscore.anchors import Drift
+    from lmmscore.cli.watch import WatchAlongside
     from lmmscore.request import Request
     from lmmscore.run_folder import Run
+
+
+_ENGINE_OPTIONS = {
+    "batch": ("wait", "cancel", "batch_dir"),
+    "ray": ("ray_address", "ray_players"),
+}
 
 
 @click.command("run")
@@ -56,10 +63,15 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--engine",
-    type=click.Choice(["local", "batch"]),
     default="local",
     show_default=True,
-    help="What drives the sessions: this process, or batches.",
+    help="What drives the sessions: local (this process), ray or batch.",
+)
+@click.option("--ray-address", help="With --engine ray: the cluster, such as auto.")
+@click.option(
+    "--ray-players",
+    type=click.IntRange(1),
+    help="With --engine ray: how many players  [default: one per node]",
 )
 @click.option("--batch", is_flag=True, help="Send questions as batches, and collect them later.")
 @click.option("--wait", is_flag=True, help="With --batch: stay until every wave is answered.")
@@ -76,20 +88,35 @@ if TYPE_CHECKING:
     show_default=True,
     help="What is logged to standard error.",
 )
+@click.option(
+    "--watch", is_flag=True, help="Show the run on a web page too; it stays until Ctrl-C."
+)
 @json_flag
-def command(as_json: bool, log_level: str, **given: Any) -> None:
+def command(as_json: bool, log_level: str, watch: bool, **given: Any) -> None:
     """Play a dialog about every item of BENCHMARK and score the edits.
 
     The same command again goes on where it stopped: nothing that was answered is asked again. Ctrl-C once stops
     asking, finishes what is in flight and saves; twice stops at once.
     """
-    from lmmscore.cli.playing import play
+    from lmmscore.cli.watch import watched
 
     request = request_from(given)
-    run = play(request, log_level)
+    with watched(watch) as page:
+        unscored = _run(request, log_level, as_json, page)
+        if page is not None:
+            page.until_interrupted()
+    if unscored:
+        raise click.exceptions.Exit(3)
+
+
+def _run(request: Request, log_level: str, as_json: bool, page: WatchAlongside | None) -> bool:
+    """Play the request and print what came of it; return whether something is unscored."""
+    from lmmscore.cli.playing import play
+
+    run = play(request, log_level, page.begin if page else None)
     if run.manifest.state == "waiting":
         _say_waiting(run, as_json)
-        return
+        return False
     unscored = int(run.settings["unscored"])
     moved = _say_drift(run) if request.anchors else None
     if as_json:
@@ -99,12 +126,11 @@ def command(as_json: bool, log_level: str, **given: Any) -> None:
     else:
         _print_result(run)
     if unscored:
-        click.echo(
-            f"{unscored} edits have no score; {run.path / 'scores.csv'} says why, edit by edit",
-            err=True,
-        )
-    if unscored or (moved and moved.unscored):
-        raise click.exceptions.Exit(3)
+        said = f"{unscored} edits have no score; {run.path / 'scores.csv'} says why, edit by edit"
+        if run.is_of_pairs:
+            said = f"{unscored} comparisons have no winner; {run.path / 'pairs.csv'} says why"
+        click.echo(said, err=True)
+    return bool(unscored or (moved and moved.unscored))
 
 
 def _say_waiting(run: Run, as_json: bool) -> None:
@@ -145,13 +171,17 @@ def request_from(given: dict[str, Any]) -> Request:
 
 def _engine_options(given: dict[str, Any]) -> dict[str, Any]:
     """Remove what only one engine understands from a command's arguments, and return it."""
-    options = {name: given.pop(name, None) for name in ("wait", "cancel", "batch_dir")}
     if given.pop("batch", False):
         given["engine"] = "batch"
-    chosen = {name: value for name, value in options.items() if value}
-    if chosen and given.get("engine") != "batch":
-        option = next(iter(chosen)).replace("_", "-")
-        raise click.UsageError(f"--{option} goes with --batch")
+    chosen: dict[str, Any] = {}
+    for engine, names in _ENGINE_OPTIONS.items():
+        for name in names:
+            value = given.pop(name, None)
+            if value and given.get("engine") != engine:
+                option = name.replace("_", "-")
+                raise click.UsageError(f"--{option} goes with --engine {engine}")
+            if value:
+                chosen[name] = value
     return chosen
 
 
@@ -163,13 +193,14 @@ def _without_folders(word: str) -> str:
 
 def _print_result(run: Run) -> None:
     from lmmscore.cli.terminal import print_board
-    from lmmscore.report.files import write_leaderboards
+    from lmmscore.report.files import write_leaderboards, write_pair_boards
 
     if not run.manifest.planned:
         click.echo(f"nothing to judge: {run.manifest.chosen or 'no edits'}", err=True)
         return
-    print_board(write_leaderboards(run))
+    print_board(write_pair_boards(run) if run.is_of_pairs else write_leaderboards(run))
     click.echo(f"\nrun:  {run.path}", err=True)
     shown = shlex.quote(str(run.path))
     click.echo(f"next: lmmscore leaderboard {shown} --format tex", err=True)
-    click.echo(f"      lmmscore report {shown}", err=True)
+    if not run.is_of_pairs:
+        click.echo(f"      lmmscore report {shown}", err=True)

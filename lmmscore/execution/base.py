@@ -44,6 +44,9 @@ class Job:
     concurrency: int = 8
     """How many sessions are played at once."""
     listeners: Listeners = Listeners()
+    judge_spec: str | None = None
+    """The judge's name, for an executor that opens it elsewhere; None for an object."""
+    judge_options: Mapping[str, Any] = field(default_factory=dict)
     folder: Path = Path()
     """The run's folder, for an executor that keeps something of its own there."""
     engine_options: Mapping[str, Any] = field(default_factory=dict)
@@ -82,7 +85,12 @@ class StopRequested(JudgeError):
 
 def asked(before: Conversation, question: Question, pictures: Pictures) -> Conversation:
     """Return the conversation with the question put. Opens the pictures' files to know their digests."""
+    if question.fresh:
+        before = Conversation()
     if question.system:
         before = before.add(Message("system", question.system))
+    for shot in question.shots:
+        images = tuple(pictures.get(shown.path) for shown in shot.images)
+        before = before.say(shot.text, images, places=shot.places).hear(shot.heard)
     images = tuple(pictures.get(shown.path) for shown in question.images)
-    return before.say(question.text, images, question.schema)
+    return before.say(question.text, images, question.schema, question.places)

@@ -33,7 +33,7 @@ def test_doctor_prints_what_a_bug_report_needs() -> None:
     found = json.loads(call("doctor", "--json").stdout)
     assert found["lmmscore"] == lmmscore.__version__
     assert found["python"].startswith(f"{sys.version_info.major}.{sys.version_info.minor}")
-    assert {"openai", "pillow", "numpy", "pandas", "click"} <= set(found["dependencies"])
+    assert {"aiohttp", "pillow", "numpy", "pandas", "click"} <= set(found["dependencies"])
     assert not any(value.startswith("missing") for value in found["dependencies"].values())
     assert {"excel", "parquet", "plots"} <= set(found["extras"])
     assert set(found["programs"]) == {"chromium", "pdflatex"}
