@@ -140,7 +140,7 @@ def _read_one(file: Path, dialog: str, edits: int, as_json: bool) -> None:
 
 def _print(reading: Reading, text: str) -> None:
     """Print each score with its line, column and the words around it; then the faults."""
-    from lmmscore.report.harmless import harmless
+    from  import harmless
     from lmmscore.scales import show
 
     for (position, key), score in sorted(reading.scores.items()):

@@ -58,6 +58,7 @@ ORDER = [
     "agreement",
     "request",
     "report",
+    "results",
     "web",
     "api",
     "probe",
@@ -73,7 +74,7 @@ ONLY_IN = {
     "skimage": {"judges"},
     "matplotlib": {"report"},
     "jinja2": {"report", "web"},
-    "markdown_it": {"web"},
+    "markdown_it": {"report", "web"},
 }
 """Packages that stay behind one border."""
 
