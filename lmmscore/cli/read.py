@@ -140,7 +140,7 @@ def _read_one(file: Path, dialog: str, edits: int, as_json: bool) -> None:
 
 def _print(reading: Reading, text: str) -> None:
     """Print each score with its line, column and the words around it; then the faults."""
-    from  import harmless
+    from lmmscore.report.formats.terminal import printable
     from lmmscore.scales import show
 
     for (position, key), score in sorted(reading.scores.items()):
@@ -151,9 +151,9 @@ def _print(reading: Reading, text: str) -> None:
         before = text[max(begin, start - 30) : start].lstrip()
         after = text[end : min(len(text) if stop < 0 else stop, end + 30)].rstrip()
         place = f"{line}:{start - begin + 1}"
-        words = harmless(f"{before}[{text[start:end]}]{after}")
+        words = printable(f"{before}[{text[start:end]}]{after}")
         click.echo(f"image {position}  {key:<12} {show(score):>5}  {place:>8}  {words}")
     for note in reading.notes:
-        click.echo(f"note: {harmless(note)}")
+        click.echo(f"note: {printable(note)}")
     for fault in reading.faults:
-        click.echo(f"not read: {harmless(str(fault))}")
+        click.echo(f"not read: {printable(str(fault))}")
