@@ -28,7 +28,8 @@ COMMANDS = {
     "watch": "Show on a web page how a run is getting on.",
     "report": "Write a run as one HTML page.",
     "show": "Print one conversation of a run.",
-    "replay": "Read a published transcript: its scores, ranking and arithmetic.",
+    "read": "Read a reply: its scores, where they stand, and what is not read.",
+    "replay": "Read published transcripts: their scores, ranking and arithmetic.",
     "scores": "Turn another tool's score file into a tidy scores.csv.",
     "dialogs": "List, show, check and import protocols.",
     "judge": "Try out a judge before relying on it.",
@@ -45,7 +46,7 @@ TASKS = {
     "Read the results": ("list", "leaderboard", "compare", "power", "report", "show"),
     "Compare with people": ("rate", "agree"),
     "Keep and publish": ("ledger", "publish"),
-    "Results of others": ("replay", "scores", "published"),
+    "Results of others": ("read", "replay", "scores", "published"),
 }
 """What one wants to do, and the commands for it; a command in none of them is listed last."""
 
@@ -62,6 +63,7 @@ EXAMPLES = {
     "agree": "lmmscore agree results/demo --human ratings.csv",
     "report": "lmmscore report results/demo --human ratings.csv",
     "show": "lmmscore show results/demo boat",
+    "read": "lmmscore read reply.md --dialog lmm-score --edits 8",
     "replay": "lmmscore replay transcript.md",
     "scores": "lmmscore scores other_tool.json --out scores.csv",
     "dialogs": "lmmscore dialogs",

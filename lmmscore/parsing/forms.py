@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 
-from lmmscore.parsing import Fault, Reading, read_reply
+from lmmscore.parsing import Fault, FaultKind, Reading, read_reply
 from lmmscore.records import Reply
 from lmmscore.scales import Factor, Scale, word_key
 
@@ -139,7 +139,7 @@ def _from_rows(rows: Sequence[_Listed], factors: Sequence[Factor], n: int) -> Fo
     for position, row in enumerate(rows, 1):
         if len(row.entries) > len(factors):
             says = f"the list has {len(row.entries)} scores; {len(factors)} were asked for"
-            faults.append(Fault("contradiction", says, position))
+            faults.append(Fault(FaultKind.CONTRADICTION, says, position))
             continue
         for factor, entry in zip(factors, row.entries, strict=False):
             cell = (position, factor.key)
@@ -149,10 +149,10 @@ def _from_rows(rows: Sequence[_Listed], factors: Sequence[Factor], n: int) -> Fo
             elif value is None:
                 absent.add(cell)
             else:
-                faults.append(Fault("off-scale", value, *cell))
+                faults.append(Fault(FaultKind.OFF_SCALE, value, *cell))
         for factor in factors[len(row.entries) :]:
             says = "the list has no score for it"
-            faults.append(Fault("missing-factor", says, position, factor.key))
+            faults.append(Fault(FaultKind.MISSING_FACTOR, says, position, factor.key))
     return FormReading(Reading(scores, spans, tuple(faults), "list"), frozenset(absent))
 
 
@@ -214,7 +214,7 @@ def _read_words(reply: Reply, factors: Sequence[Factor], n: int) -> FormReading:
             if cell in said.values:
                 continue
             if isinstance(value, str):
-                faults.append(Fault("off-scale", value, *cell))
+                faults.append(Fault(FaultKind.OFF_SCALE, value, *cell))
             elif value is None:
                 absent |= {cell}
             else:
@@ -237,7 +237,9 @@ def _open_faults(
 
 
 def _open_fault(faults: Sequence[Fault], factor: Factor, position: int, *, partly: bool) -> Fault:
-    silence = Fault("missing-factor", f"none of {factor.scale} was found", position, factor.key)
+    silence = Fault(
+        FaultKind.MISSING_FACTOR, f"none of {factor.scale} was found", position, factor.key
+    )
     for fault in reversed(faults):
         concerns = fault.position in (None, position) and fault.factor in (None, factor.key)
         # What a reader of numbers says of a reply that was read in words is beside the point.
@@ -317,7 +319,7 @@ def _loosely(name: str) -> str:
 
 
 def _fault(kind: str, says: str) -> FormReading:
-    return FormReading(Reading(faults=(Fault(kind, says),)))  # type: ignore[arg-type]
+    return FormReading(Reading(faults=(Fault(FaultKind(kind), says),)))
 
 
 def _cut(found: FormReading, reply: Reply) -> FormReading:

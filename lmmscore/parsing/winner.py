@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from lmmscore.parsing import Fault, json_values, read_reply
+from lmmscore.parsing import Fault, FaultKind, json_values, read_reply
 from lmmscore.records import Reply
 from lmmscore.scales import Factor, Scale
 
@@ -151,8 +151,10 @@ def read_winner(
         return _reading(found)
     if reply.finish == "length":
         says = "the answer was cut off by the token limit; raise it with --max-tokens"
-        return WinnerReading(fault=Fault("truncated", says))
-    return WinnerReading(fault=Fault("no-verdict", "it does not say which of the two is better"))
+        return WinnerReading(fault=Fault(FaultKind.TRUNCATED, says))
+    return WinnerReading(
+        fault=Fault(FaultKind.NO_VERDICT, "it does not say which of the two is better")
+    )
 
 
 def _no_answer(reply: Reply) -> Fault | None:
