@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from lmmscore.parsing import Fault, json_values, read_reply
+from lmmscore.parsing import Fault, FaultKind, json_values, read_reply
 from lmmscore.records import Reply
 from lmmscore.scales import Factor, Scale
 
@@ -136,7 +136,7 @@ def read_winner(
     meanings = {word: _told_apart(word, meaning) for word, meaning in (words or {}).items()}
     own = {_folded(word): meaning for word, meaning in meanings.items()}
     fault = _no_answer(reply)
-    if fault is not None and (reply.refusal or fault.kind != "refused"):
+    if fault is not None and (reply.refusal or fault.kind != FaultKind.REFUSED):
         return WinnerReading(fault=fault)
     found = (
         _marked(reply.text, plain, own, meanings)
@@ -151,15 +151,17 @@ def read_winner(
         return _reading(found)
     if reply.finish == "length":
         says = "the answer was cut off by the token limit; raise it with --max-tokens"
-        return WinnerReading(fault=Fault("truncated", says))
-    return WinnerReading(fault=Fault("no-verdict", "it does not say which of the two is better"))
+        return WinnerReading(fault=Fault(FaultKind.TRUNCATED, says))
+    return WinnerReading(
+        fault=Fault(FaultKind.NO_VERDICT, "it does not say which of the two is better")
+    )
 
 
 def _no_answer(reply: Reply) -> Fault | None:
     """Return why there is nothing to read: withheld, refused or empty."""
     anything = Factor(key="winner", scale=Scale(min=0, max=1))
     for fault in read_reply(reply, (anything,), 1).faults:
-        if fault.kind in ("filtered", "empty", "refused"):
+        if fault.kind in (FaultKind.FILTERED, FaultKind.EMPTY, FaultKind.REFUSED):
             return fault
     return None
 
