@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from lmmscore.dialog import Dialog
     from lmmscore.parsing import Reading
+    from lmmscore.parsing.winner import WinnerReading
 
 
 @click.command("read")
@@ -37,26 +38,33 @@ if TYPE_CHECKING:
     show_default=True,
     help="How many edits the reply is about.",
 )
+@click.option(
+    "--turn",
+    callback=filled,
+    default="",
+    help="Which turn it answers, where the dialog reads several.",
+)
 @json_flag
-def command(file: Path, dialog: str, edits: int, as_json: bool) -> None:
+def command(file: Path, dialog: str, edits: int, turn: str, as_json: bool) -> None:
     """Read the scores in a judge's reply: each with its place in the text, and every fault.
 
     FILE is the text of one reply (- for standard input), or a .jsonl file of many: objects with `reply`
-    and, where they differ from the options, `dialog` and `n`; `name` and `finish` where there are any.
+    and, where they differ from the options, `dialog`, `n` and `turn`; `name` and `finish` where there
+    are any. With a dialog of pairs it prints who wins: `first`, `second` or `tie`.
 
     Nobody is asked anything. Exits with 3 when something of a single reply could not be read.
     """
     if file.suffix == ".jsonl":
-        for found in _many(file, dialog, edits):
+        for found in _many(file, dialog, edits, turn):
             click.echo(json.dumps(found, ensure_ascii=False) if as_json else _in_a_line(found))
         return
-    _read_one(file, dialog, edits, as_json)
+    _read_one(file, dialog, edits, turn, as_json)
 
 
-def _many(file: Path, dialog: str, edits: int) -> Iterator[dict[str, Any]]:
+def _many(file: Path, dialog: str, edits: int, turn: str) -> Iterator[dict[str, Any]]:
     from lmmscore.errors import FileProblem
-    from lmmscore.parsing import read_reply
     from lmmscore.records import Reply
+    from lmmscore.session import read_answer
     from lmmscore.yaml_files import read_text
 
     dialogs: dict[str, Dialog] = {}
@@ -74,8 +82,8 @@ def _many(file: Path, dialog: str, edits: int) -> Iterator[dict[str, Any]]:
         if not isinstance(n, int) or n < 1:
             raise FileProblem(f"{where}: `n` is {n!r}; give the number of edits, 1 or more")
         reply = Reply(line["reply"], finish=str(line.get("finish") or "stop"))
-        reading = read_reply(reply, dialogs[name].factors, n)
-        yield {"name": str(line.get("name") or number), **_as_json(reading)}
+        found = read_answer(dialogs[name], reply, n, str(line.get("turn") or turn))
+        yield {"name": str(line.get("name") or number), **_as_json(found)}
 
 
 def _object(text: str, where: str) -> dict[str, Any]:
@@ -103,7 +111,12 @@ def _dialog_beside(name: str, file: Path) -> Dialog:
     return load_dialog(name)
 
 
-def _as_json(reading: Reading) -> dict[str, Any]:
+def _as_json(reading: Reading | WinnerReading) -> dict[str, Any]:
+    from lmmscore.parsing.winner import WinnerReading
+
+    if isinstance(reading, WinnerReading):
+        faults = [str(reading.fault)] if reading.fault else []
+        return {**reading.as_dict(), "faults": faults}
     return {
         "scores": {f"{at[0]}.{at[1]}": _number(score) for at, score in reading.scores.items()},
         "faults": [str(fault) for fault in reading.faults],
@@ -116,18 +129,25 @@ def _number(score: Fraction) -> int | float:
 
 def _in_a_line(found: dict[str, Any]) -> str:
     faults = "; ".join(found["faults"]) or "no faults"
+    if "scores" not in found:
+        verdict = " ".join(found[key] for key in ("winner", "both") if key in found)
+        return f"{found['name']}: {verdict or 'no winner'}; {faults}"
     return f"{found['name']}: {len(found['scores'])} scores; {faults}"
 
 
-def _read_one(file: Path, dialog: str, edits: int, as_json: bool) -> None:
+def _read_one(file: Path, dialog: str, edits: int, turn: str, as_json: bool) -> None:
     from lmmscore.dialog import load_dialog
-    from lmmscore.parsing import read_reply
+    from lmmscore.parsing.winner import WinnerReading
     from lmmscore.records import Reply
+    from lmmscore.session import read_answer
     from lmmscore.yaml_files import read_text
 
     loaded = load_dialog(dialog)
     text = sys.stdin.read() if str(file) == "-" else read_text(file)
-    reading = read_reply(Reply(text), loaded.factors, edits)
+    reading = read_answer(loaded, Reply(text), edits, turn)
+    if isinstance(reading, WinnerReading):
+        _show_winner(file.stem, reading, text, as_json)
+        return
     if as_json:
         places = {f"{at[0]}.{at[1]}": list(span) for at, span in reading.spans.items()}
         found = {"name": file.stem, **_as_json(reading), "places": places}
@@ -135,6 +155,23 @@ def _read_one(file: Path, dialog: str, edits: int, as_json: bool) -> None:
     else:
         _print(reading, text)
     if not reading.complete:
+        raise click.exceptions.Exit(3)
+
+
+def _show_winner(name: str, reading: WinnerReading, text: str, as_json: bool) -> None:
+    """Print who wins a pair, and where the reply says so; exit with 3 where it does not."""
+    from lmmscore.report.harmless import harmless
+
+    if as_json:
+        place = {"place": list(reading.span)} if reading.winner else {}
+        click.echo(json.dumps({"name": name, **_as_json(reading), **place}, ensure_ascii=False))
+    elif reading.fault is None:
+        both = f", both {reading.both}" if reading.both else ""
+        said = harmless(text[slice(*reading.span)])
+        click.echo(f"winner: {reading.winner}{both}  [{said}]")
+    else:
+        click.echo(f"not read: {harmless(str(reading.fault))}")
+    if reading.fault is not None:
         raise click.exceptions.Exit(3)
 
 

@@ -27,6 +27,11 @@ _BARE_LIST = re.compile(r"^[ \t`*]*\[(?=[^\n]*\][ \t`*.]*$)", re.MULTILINE)
 _DECORATION = "\"'`*_ \t$"
 
 
+# What a reader of numbers says of words, and of a reply that was read in words.
+_NO_NUMBER = (FaultKind.OFF_SCALE, FaultKind.MISSING_FACTOR, FaultKind.NOT_A_NUMBER)
+_BESIDE_THE_POINT = (FaultKind.NO_VERDICT, FaultKind.MISSING_IMAGE)
+
+
 @dataclass(frozen=True, slots=True)
 class FormReading:
     """What a reply in a prescribed form says, and what it says does not apply."""
@@ -83,7 +88,7 @@ def _read_lists(reply: Reply, factors: Sequence[Factor], n: int, key: str) -> Fo
         verdicts = [[by_image[image] for image in sorted(by_image)]]
         if sorted(by_image) != list(range(1, n + 1)):
             says = f"the lists are of the images {', '.join(map(str, sorted(by_image)))}"
-            return _fault("contradiction", f"{says}; {n} were shown")
+            return _fault(FaultKind.CONTRADICTION, f"{says}; {n} were shown")
     if not verdicts:
         return None
     return _cut(_from_rows(verdicts[-1], factors, n), reply)
@@ -131,7 +136,7 @@ def _is_said(entry: _Entry, factors: Sequence[Factor]) -> bool:
 
 def _from_rows(rows: Sequence[_Listed], factors: Sequence[Factor], n: int) -> FormReading:
     if len(rows) != n:
-        return _fault("contradiction", f"the list is of {len(rows)} images; {n} were shown")
+        return _fault(FaultKind.CONTRADICTION, f"the list is of {len(rows)} images; {n} were shown")
     scores: dict[Cell, Fraction] = {}
     spans: dict[Cell, tuple[int, int]] = {}
     absent: set[Cell] = set()
@@ -243,8 +248,8 @@ def _open_fault(faults: Sequence[Fault], factor: Factor, position: int, *, partl
     for fault in reversed(faults):
         concerns = fault.position in (None, position) and fault.factor in (None, factor.key)
         # What a reader of numbers says of a reply that was read in words is beside the point.
-        if concerns and not (partly and fault.kind in ("no-verdict", "missing-image")):
-            if factor.scale.words and fault.kind in ("off-scale", "missing-factor"):
+        if concerns and not (partly and fault.kind in _BESIDE_THE_POINT):
+            if factor.scale.words and fault.kind in _NO_NUMBER:
                 return silence
             return replace(fault, position=position, factor=factor.key)
     return silence
@@ -327,5 +332,5 @@ def _cut(found: FormReading, reply: Reply) -> FormReading:
     if reply.finish != "length" or found.reading.complete:
         return found
     return _fault(
-        "truncated", "the answer was cut off by the token limit; raise it with --max-tokens"
+        FaultKind.TRUNCATED, "the answer was cut off by the token limit; raise it with --max-tokens"
     )

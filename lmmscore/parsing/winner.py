@@ -136,7 +136,7 @@ def read_winner(
     meanings = {word: _told_apart(word, meaning) for word, meaning in (words or {}).items()}
     own = {_folded(word): meaning for word, meaning in meanings.items()}
     fault = _no_answer(reply)
-    if fault is not None and (reply.refusal or fault.kind != "refused"):
+    if fault is not None and (reply.refusal or fault.kind != FaultKind.REFUSED):
         return WinnerReading(fault=fault)
     found = (
         _marked(reply.text, plain, own, meanings)
@@ -161,7 +161,7 @@ def _no_answer(reply: Reply) -> Fault | None:
     """Return why there is nothing to read: withheld, refused or empty."""
     anything = Factor(key="winner", scale=Scale(min=0, max=1))
     for fault in read_reply(reply, (anything,), 1).faults:
-        if fault.kind in ("filtered", "empty", "refused"):
+        if fault.kind in (FaultKind.FILTERED, FaultKind.EMPTY, FaultKind.REFUSED):
             return fault
     return None
 
