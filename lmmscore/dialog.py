@@ -125,7 +125,7 @@ class When(_Strict):
     @model_validator(mode="after")
     def _some(self) -> When:
         if not any(getattr(self, name) for name in type(self).model_fields):
-            raise ValueError("give task, field, image, without_field or without_image")
+            raise ValueError("give task, field or image, or without_field or without_image")
         return self
 
     def holds(self, item: Item) -> bool:
@@ -797,7 +797,10 @@ def find_dialog(name: str, beside: Path | None = None) -> Path:
 
 def is_bundled(name: str) -> bool:
     """Tell whether a name means a dialog that comes with lmmscore."""
-    return find_dialog(name).parent == bundled("dialogs")
+    try:
+        return find_dialog(name).parent == bundled("dialogs")
+    except DialogError:
+        return False
 
 
 def load(name: str) -> Dialog | Suite:

@@ -242,6 +242,11 @@ class Formula:
         """The lowest and the highest overall."""
         return _ends(self.rule, self.parts)
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether the overall is a weighted sum of the scores, whatever they are."""
+        return _is_linear(self.rule)
+
     def value(
         self, scores: Mapping[str, Fraction], absent: Collection[str] = ()
     ) -> Fraction | None:
@@ -321,6 +326,12 @@ def _spelt_out(overall: Overall, parts: Sequence[Part]) -> Rule:
     else:
         given = {overall: tuple(part.name for part in parts)}
     return Rule.model_construct(None, **given)
+
+
+def _is_linear(rule: Rule) -> bool:
+    if rule.then or rule.operation not in ("mean", "weighted", "rule"):
+        return False
+    return all(_is_linear(operand) for operand in rule.operands if isinstance(operand, Rule))
 
 
 def _value(

@@ -74,6 +74,8 @@ class UnitProgress:
     begun: Session | None = None
     conversation: Conversation = field(default_factory=Conversation)
     exchanges: list[Exchange] = field(default_factory=list)
+    pending: tuple[str, Conversation] | None = None
+    """The question it waits for, by key: made once, since pictures are read to know it."""
     finished: bool = False
     """All replies are on record."""
     taken: bool = False
@@ -269,15 +271,18 @@ class LiveRun:
         session, begun = progress.session, progress.begun
         assert session is not None and begun is not None
         while isinstance(question := session.next(), Question):
-            try:
-                conversation = asked(progress.conversation, question, self._pictures)
-            except ImageProblem:
-                return False
-            key = key_of(self._asker, conversation, session.repeat)
+            if progress.pending is None:
+                try:
+                    conversation = asked(progress.conversation, question, self._pictures)
+                except ImageProblem:
+                    return False
+                progress.pending = (key_of(self._asker, conversation, session.repeat), conversation)
+            key, conversation = progress.pending
             reply = ledger.find(key)
             if reply is None:
                 progress.session = session
                 return False
+            progress.pending = None
             progress.exchanges.append(Exchange(question, reply, True, key))
             progress.conversation = conversation.hear(spoken(reply) or "(no answer)")
             session = session.hear(reply)

@@ -57,6 +57,7 @@ ORDER = [
     "agreement",
     "request",
     "report",
+    "results",
     "web",
     "api",
     "probe",
@@ -72,7 +73,7 @@ ONLY_IN = {
     "skimage": {"judges"},
     "matplotlib": {"report"},
     "jinja2": {"report", "web"},
-    "markdown_it": {"web"},
+    "markdown_it": {"report", "web"},
 }
 """Packages that stay behind one border."""
 
