@@ -78,6 +78,7 @@ def test_commands_that_cannot_run_say_why() -> None:
     }
     assert set(reasons) <= {
         "pip needs a network",
+        "stands for a clone of your own",
         "needs a key and costs money",
         "needs a model served by vLLM or Ollama on this machine",
         "needs a model served on this machine",
