@@ -160,17 +160,17 @@ def _read_one(file: Path, dialog: str, edits: int, turn: str, as_json: bool) -> 
 
 def _show_winner(name: str, reading: WinnerReading, text: str, as_json: bool) -> None:
     """Print who wins a pair, and where the reply says so; exit with 3 where it does not."""
-    from lmmscore.report.harmless import harmless
+    from lmmscore.report.formats.terminal import printable
 
     if as_json:
         place = {"place": list(reading.span)} if reading.winner else {}
         click.echo(json.dumps({"name": name, **_as_json(reading), **place}, ensure_ascii=False))
     elif reading.fault is None:
         both = f", both {reading.both}" if reading.both else ""
-        said = harmless(text[slice(*reading.span)])
+        said = printable(text[slice(*reading.span)])
         click.echo(f"winner: {reading.winner}{both}  [{said}]")
     else:
-        click.echo(f"not read: {harmless(str(reading.fault))}")
+        click.echo(f"not read: {printable(str(reading.fault))}")
     if reading.fault is not None:
         raise click.exceptions.Exit(3)
 
