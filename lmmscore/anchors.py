@@ -25,7 +25,8 @@ from lmmscore.scores import SCORE_COLUMNS, Result, as_cells
 from lmmscore.session import Question, Session
 
 FIRST_REPEAT = 1_000_001
-"""Anchor rounds count as repeats from here on, so that each round is a question of its own to the ledger."""
+"""Anchor rounds count as repeats from here on,
+so that each round is a question of its own to the ledger."""
 
 _COLUMNS = ("round", "asked", "model", "question", *SCORE_COLUMNS)
 
@@ -73,7 +74,8 @@ def read_rounds(path: Path) -> list[dict[str, str]]:
 
 
 def question_of(sessions: Sequence[Session], asker: Asker, pictures: Pictures) -> str:
-    """Return a digest of all that a judge is told and shown, and of the parameters it is asked with.
+    """Return a digest of all that a judge is told and shown, and of the parameters it is asked
+    with.
 
     The judge's own words are no part of it: rounds with equal digests differ by the judge alone.
     """
@@ -102,7 +104,8 @@ Row = dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """How the scores of the anchors have moved since the first round that was asked as the latest."""
+    """How the scores of the anchors have moved since the first round that was asked
+    as the latest."""
 
     rounds: int
     """The number of the latest round."""
@@ -144,7 +147,8 @@ class Drift:
 
 
 def drift(path: Path) -> Drift:
-    """Return how far the latest round is from the first that was asked the same, and what has no score in it."""
+    """Return how far the latest round is from the first that was asked the same,
+    and what has no score in it."""
     rows = read_rounds(path)
     rounds: dict[int, list[Row]] = {}
     factor = _standing(rows)
@@ -168,7 +172,8 @@ def drift(path: Path) -> Drift:
 
 
 def _standing(rows: Sequence[Row]) -> str:
-    """Return the factor that stands for an edit: the overall, or the last where the dialog has none."""
+    """Return the factor that stands for an edit: the overall,
+    or the last where the dialog has none."""
     # A method without an edit has a row for the overall under every dialog.
     factors = [row["factor"] for row in rows if row["outcome"] != Outcome.MISSING]
     return OVERALL if not factors or OVERALL in factors else factors[-1]
@@ -198,7 +203,8 @@ def _apart(before: Sequence[Row], latest: Sequence[Row]) -> str:
     then = "the next run like this one will show any drift against it"
     if scored & known:
         return (
-            "was asked with other settings than the rounds before (the judge's parameters, the dialog, the pictures "
+            "was asked with other settings than the rounds before (the judge's parameters, the "
+            "dialog, the pictures "
             f"or their order), so they are not compared; {then}"
         )
     return (
@@ -217,7 +223,8 @@ def _unscored(latest: Sequence[Row]) -> list[str]:
             why = (restore(row["item"]), row["outcome"], restore(row["reason"]))
             reasons.setdefault(why, []).append(restore(row["method"]))
     return [
-        f"{item} ({', '.join(methods) if len(methods) <= 3 else f'{len(methods)} edits'}): {outcome}: {reason}"
+        f"{item} ({', '.join(methods) if len(methods) <= 3 else f'{len(methods)} edits'}): "
+        f"{outcome}: {reason}"
         for (item, outcome, reason), methods in reasons.items()
     ]
 

@@ -113,7 +113,8 @@ def _told_what_was_spent(bench: Bench, out: Path, ledger_path: Path) -> Spending
 
 
 async def _play_anchors(plan: Plan, executor: Executor, judge: Recorded) -> list[Result]:
-    """Ask the anchors again; return nothing where the run was stopped, for a round is whole or none."""
+    """Ask the anchors again; return nothing where the run was stopped,
+    for a round is whole or none."""
     if not plan.anchors or executor.error is not None:
         return []
     # Counted by the ledger, which may be shared: a round that another run has asked is no measure
@@ -156,9 +157,9 @@ def run(
     """Judge a benchmark and return the run, as `lmmscore run` does.
 
     `judge` is a name as on the command line, or any object that has the methods of
-    `lmmscore.judges.base.Judge`. The same call again resumes where it stopped, at no cost for what was
-    answered before. `progress` shows how far it is; None does so in a notebook and keeps quiet in a
-    program.
+    `lmmscore.judges.base.Judge`. The same call again resumes where it stopped, at no cost for what
+    was answered before. `progress` shows how far it is; None does so in a notebook and keeps quiet
+    in a program.
     """
     request = Request(
         benchmark=Path(benchmark),
@@ -203,7 +204,8 @@ def _result(run: Run) -> RunResult:
 def watching(
     stack: contextlib.ExitStack, on_start: Callable[[Executor, Plan], None] = lambda *_: None
 ) -> Hooks:
-    """Return hooks that show progress until the stack is left; `on_start` is called before it appears."""
+    """Return hooks that show progress until the stack is left;
+    `on_start` is called before it appears."""
     from lmmscore.report.progress import Progress
 
     shown: list[Progress] = []
@@ -233,7 +235,8 @@ def _named(name: str, value: str | Path | None) -> Path | None:
 
 
 def _run_anywhere(request: Request, hooks: Hooks) -> Run:
-    """Run to the end, in a thread of its own where a notebook's event loop already occupies this one."""
+    """Run to the end, in a thread of its own where a notebook's event loop already occupies this
+    one."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

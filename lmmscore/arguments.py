@@ -1,4 +1,5 @@
-"""Checks of the numbers a program passes in; the command line has its own, with the option's name."""
+"""Checks of the numbers a program passes in; the command line has its own,
+with the option's name."""
 
 from __future__ import annotations
 

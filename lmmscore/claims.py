@@ -1,8 +1,9 @@
-"""Who is asking what right now, so that several processes with one ledger never ask the same question.
+"""Who is asking what right now, so that several processes with one ledger never ask the same
+question.
 
-A claim is a lease: its holder renews it while it lives, and when it dies the claim expires and another
-may ask. Claims lie in a file of their own beside the ledger, because they are written for every question
-and need not survive the machine.
+A claim is a lease: its holder renews it while it lives, and when it dies the claim expires and
+another may ask. Claims lie in a file of their own beside the ledger, because they are written for
+every question and need not survive the machine.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Messages and their digest chain.
 
-A conversation grows at its end only. Each message carries the digest of everything up to it, so that the key of a
-question costs one hash, whatever the length of what was said before.
+A conversation grows at its end only. Each message carries the digest of everything up to it, so
+that the key of a question costs one hash, whatever the length of what was said before.
 """
 
 from __future__ import annotations

@@ -49,7 +49,8 @@ SLOT_NAMES = {
     "item": "the item's id",
     "problems": "in a repair turn: what could not be read, line by line",
 }
-"""Every slot a text may use, besides `field.COLUMN` of the items file and the names of the dialog's settings."""
+"""Every slot a text may use, besides `field.COLUMN` of the items file and the names
+of the dialog's settings."""
 
 
 class _Strict(BaseModel):
@@ -63,8 +64,8 @@ Winner = Literal["first", "second", "tie", "both-good", "both-bad"]
 class JsonForm(_Strict):
     """The form a reply is asked to have.
 
-    Most replies are read without it: it is needed to hold a judge to structured output, for scores in
-    a list without names, and for the words that name the winner of a pair.
+    Most replies are read without it: it is needed to hold a judge to structured output, for scores
+    in a list without names, and for the words that name the winner of a pair.
     """
 
     under: str = Field("", description="The key the factors stand under, if any. May use slots.")
@@ -162,7 +163,8 @@ class When(_Strict):
 
 
 class Turn(_Strict):
-    """A single step of a dialog: words, pictures to go with them, and what the answer is read for."""
+    """A single step of a dialog: words, pictures to go with them,
+    and what the answer is read for."""
 
     name: str = Field(
         pattern=r"^[a-z][a-z0-9_-]*$", description="How messages and links refer to this turn."
@@ -295,8 +297,8 @@ class Dialog(_Strict):
     origin: str = Field("", description="Where the protocol was published.")
     format: Literal[1, 2] = Field(1, description="Which version of this language it is written in.")
     covers: Literal["item", "edit", "pair"] = Field(
-        description="`item`: one conversation about all edits of an item; `edit`: one about each edit; "
-        "`pair`: one about each two of them (format 2)."
+        description="`item`: one conversation about all edits of an item; "
+        "`edit`: one about each edit; `pair`: one about each two of them (format 2)."
     )
     orders: Literal["both", "one"] = Field(
         "both", description="Format 2: whether each pair is shown in both orders, or in one."
@@ -351,7 +353,8 @@ class Dialog(_Strict):
     @cached_property
     def digest(self) -> str:
         """Identifies what is said and read, whatever the layout of the file."""
-        # A definition is shown to human raters only: with or without it, the judge is asked the same.
+        # A definition is shown to human raters only: with or without it, the judge is asked the
+        # same.
         described = self.model_dump(mode="json", exclude={"factors": {"__all__": {"definition"}}})
         if self.format == 1:
             # Digests of dialogs that could be written before format 2 stay what they were.
@@ -441,7 +444,8 @@ class Dialog(_Strict):
             if name not in self.settings:
                 known = ", ".join(self.settings) or "it has none"
                 raise DialogError(
-                    f"dialog {self.name}: no setting {name!r}{nearest(name, self.settings)} ({known})"
+                    f"dialog {self.name}: no setting {name!r}{nearest(name, self.settings)} "
+                    f"({known})"
                 )
         values: dict[str, str] = {}
         for name, setting in self.settings.items():
@@ -456,7 +460,8 @@ class Dialog(_Strict):
         return values
 
     def images_shown(self, chosen: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the kinds of image this dialog shows under these settings, each once, `edit` included."""
+        """Return the kinds of image this dialog shows under these settings, each once,
+        `edit` included."""
         values = self.setting_values(chosen)
         shown = (
             fill(kind, values, f"dialog {self.name}") for turn in self.turns for kind in turn.kinds
@@ -771,7 +776,8 @@ def ensemble_of(suite: Suite, inner: Sequence[Suite], dialogs: Sequence[Dialog])
 
 
 def dialog_folders() -> list[Path]:
-    """Return where dialogs are looked for by name: the working folder's dialogs/, then the bundled ones."""
+    """Return where dialogs are looked for by name: the working folder's dialogs/,
+    then the bundled ones."""
     return [folder for folder in (Path("dialogs"), bundled("dialogs")) if folder.is_dir()]
 
 

@@ -1,6 +1,7 @@
 """The exception tree. Each message says where the problem is and what to do next.
 
-The command line prints such an error as one line and exits with 1; anything else that escapes is a bug of ours.
+The command line prints such an error as one line and exits with 1; anything else that escapes is a
+bug of ours.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ class ImageProblem(LmmscoreError):
 class JudgeError(LmmscoreError):
     """A judge did not answer.
 
-    `scope` says what this stops: the turn (its session ends unscored, with this reason), the session, or the
-    whole run. A judge error is never recorded as a reply.
+    `scope` says what this stops: the turn (its session ends unscored, with this reason), the
+    session, or the whole run. A judge error is never recorded as a reply.
     """
 
     scope: Scope = "session"
@@ -89,7 +90,8 @@ class ServerAway(JudgeError):
 
 
 class RequestRefused(JudgeError):
-    """The server will not answer this question as it stands: too long, too many images, malformed."""
+    """The server will not answer this question as it stands: too long,
+    too many images, malformed."""
 
 
 class PayloadTooLarge(JudgeError):
@@ -97,7 +99,8 @@ class PayloadTooLarge(JudgeError):
 
 
 class ParameterRefused(JudgeError):
-    """The server will not take one of the parameters; every further question would meet the same."""
+    """The server will not take one of the parameters;
+    every further question would meet the same."""
 
     scope: Scope = "run"
 
@@ -119,11 +122,13 @@ class AddressNotFound(ModelNotFound):
 
 
 class StateLost(RequestRefused):
-    """The server no longer has a conversation or a file it had kept; what it held must be sent again."""
+    """The server no longer has a conversation or a file it had kept;
+    what it held must be sent again."""
 
 
 class NotTrusted(JudgeError):
-    """No safe connection to the server can be made: its certificate is not trusted, or it speaks no TLS."""
+    """No safe connection to the server can be made: its certificate is not trusted,
+    or it speaks no TLS."""
 
     scope: Scope = "run"
 
@@ -141,13 +146,19 @@ class BudgetExhausted(JudgeError):
 
 
 class LedgerUnreadable(JudgeError):
-    """The ledger cannot be looked into, so no one knows what was answered. Nothing may be asked that might be there."""
+    """The ledger cannot be looked into, so no one knows what was answered.
+
+    Nothing may be asked that might be there.
+    """
 
     scope: Scope = "run"
 
 
 class NotRecorded(JudgeError):
-    """A reply came but could not be written down. Nothing more may be asked: it would be paid for and lost."""
+    """A reply came but could not be written down.
+
+    Nothing more may be asked: it would be paid for and lost.
+    """
 
     scope: Scope = "run"
 

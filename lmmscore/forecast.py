@@ -1,4 +1,5 @@
-"""What a run would take, worked out without asking anyone: calls, pictures, bytes, tokens and price.
+"""What a run would take, worked out without asking anyone: calls, pictures, bytes, tokens and
+price.
 
 The plan is walked once and nothing of it is kept, so that a plan of any size takes the same memory.
 """
@@ -60,7 +61,8 @@ class Forecast:
     image_formula: str = ""
 
     def price_usd(self, prices: Prices | None, *, cached: bool) -> float | None:
-        """Return the price of it all, with or without prefix caching; None where no price is known."""
+        """Return the price of it all, with or without prefix caching;
+        None where no price is known."""
         if prices is None:
             return None
         known = self.cached_tokens if cached else 0

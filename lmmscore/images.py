@@ -232,10 +232,14 @@ def encode(image: Image.Image, image_format: ImageFormat) -> bytes:
 
 
 def thumbnail(path: Path, max_side_px: int) -> bytes:
-    """Return the picture as a small WebP, with nothing but the pixels in it. Raises ImageProblem."""
+    """Return the picture as a small WebP, with nothing but the pixels in it.
+
+    Raises ImageProblem.
+    """
     with _opened(path) as image:
         try:
-            # A JPEG can be unpacked at a half or a quarter of its size, which is all that is needed.
+            # A JPEG can be unpacked at a half or a quarter of its size, which is all that is
+            # needed.
             image.draft("RGB", (max_side_px, max_side_px))
             image.load()
             small = _to_rgb(ImageOps.exif_transpose(image))
@@ -254,7 +258,8 @@ def plain_picture(path: Path, colour: tuple[int, int, int], side_px: int) -> Non
 
 
 def ruined(image: Image.Image) -> Image.Image:
-    """Return the picture as no editing method would leave it: a few coarse blocks, colours inverted."""
+    """Return the picture as no editing method would leave it: a few coarse blocks,
+    colours inverted."""
     coarse = image.resize((9, 9), Image.Resampling.BOX)
     return ImageOps.invert(coarse).resize(image.size, Image.Resampling.NEAREST)
 

@@ -1,8 +1,8 @@
 """The append-only record of exchanges, in SQLite.
 
-An exchange is durable before `record` returns. Commits are shared: whatever arrives while one commit is being
-flushed goes into the next, so that many sessions at once do not wait for a flush each. Pictures are not stored:
-their digests are, and the benchmark has the files.
+An exchange is durable before `record` returns. Commits are shared: whatever arrives while one
+commit is being flushed goes into the next, so that many sessions at once do not wait for a flush
+each. Pictures are not stored: their digests are, and the benchmark has the files.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ CREATE TABLE IF NOT EXISTS exchange (
   before TEXT NOT NULL,           -- digest of the conversation before the question
   conversation TEXT NOT NULL,     -- digest of the conversation with the question
   question TEXT NOT NULL,
-  images TEXT NOT NULL,           -- JSON list of the digests of the pictures shown with the question
+  images TEXT NOT NULL,           -- JSON list of the digests of the pictures shown \
+with the question
   reply TEXT NOT NULL,
   finish TEXT NOT NULL,
   refusal TEXT NOT NULL,
@@ -57,7 +58,8 @@ CREATE TABLE IF NOT EXISTS exchange (
 """
 
 COLUMNS = (
-    "key judge parameters repeat before conversation question images reply finish refusal reasoning "
+    "key judge parameters repeat before conversation question images reply finish refusal "
+    "reasoning "
     "model fingerprint request_id also prompt_tokens completion_tokens cached_tokens "
     "reasoning_tokens cost_usd recorded_at"
 ).split()
@@ -78,7 +80,8 @@ class Asker:
 
     @classmethod
     def of(cls, name: str, parameters: Mapping[str, Any]) -> Asker:
-        """Return the asker for a judge; equal parameters give equal askers, whatever their order."""
+        """Return the asker for a judge; equal parameters give equal askers,
+        whatever their order."""
         return cls(name, json.dumps(dict(parameters), sort_keys=True, ensure_ascii=False))
 
 
@@ -93,7 +96,10 @@ class Entry:
 
 
 def key_of(asker: Asker, conversation: Conversation, repeat: int) -> str:
-    """Return the digest of exactly what is asked. Neither the way it travels nor the time of day is in it."""
+    """Return the digest of exactly what is asked.
+
+    Neither the way it travels nor the time of day is in it.
+    """
     parts = json.dumps(
         [asker.judge, asker.parameters, conversation.digest, repeat], ensure_ascii=False
     )
@@ -153,14 +159,18 @@ class Ledger:
         return None if row is None else Entry(row[0], _reply(row[2:]), row[1])
 
     def pictures(self, key: str) -> list[str]:
-        """Return the digests of the pictures shown with a question, in order; none for an unknown question."""
+        """Return the digests of the pictures shown with a question, in order;
+        none for an unknown question."""
         row = self._one("SELECT images FROM exchange WHERE key = ?", (key,))
         return [] if row is None else list(json.loads(row[0]))
 
     def record(
         self, asker: Asker, conversation: Conversation, repeat: int, reply: Reply
     ) -> Future[Reply]:
-        """Append an exchange. The future's result is the reply that stands: the first one recorded for this key."""
+        """Append an exchange.
+
+        The future's result is the reply that stands: the first one recorded for this key.
+        """
         return self.record_envelope(asker, Envelope.of(asker, conversation, repeat), reply)
 
     def record_envelope(self, asker: Asker, envelope: Envelope, reply: Reply) -> Future[Reply]:
@@ -227,7 +237,8 @@ class Ledger:
             with _translated(self.path), connection:
                 standing = [entry.insert(connection) for entry in batch]
         except Exception as error:
-            # Whatever it is, those who wait for the batch must hear of it, and the next batch must be written.
+            # Whatever it is, those who wait for the batch must hear of it, and the next batch must
+            # be written.
             known = (
                 error if isinstance(error, LedgerError) else LedgerError(f"{self.path}: {error!r}")
             )
@@ -245,7 +256,8 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """All that the ledger keeps of a question: enough to record an answer that comes another day."""
+    """All that the ledger keeps of a question:
+    enough to record an answer that comes another day."""
 
     key: str
     repeat: int
@@ -294,7 +306,8 @@ class _Entry:
         )
 
     def insert(self, connection: sqlite3.Connection) -> Reply:
-        """Insert the row unless the question has its answer already; return the answer that stands."""
+        """Insert the row unless the question has its answer already;
+        return the answer that stands."""
         marks = ", ".join("?" * len(self._row))
         done = connection.execute(
             f"INSERT INTO exchange VALUES ({marks}) ON CONFLICT DO NOTHING", self._row
@@ -308,7 +321,8 @@ class _Entry:
 
 
 def _gather(pending: queue.SimpleQueue[_Entry | None]) -> list[_Entry] | None:
-    """Wait for an entry, then take all that have gathered meanwhile; None when there will be no more."""
+    """Wait for an entry, then take all that have gathered meanwhile;
+    None when there will be no more."""
     first = pending.get()
     if first is None:
         return None
@@ -338,9 +352,13 @@ def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
             and not path.with_name(path.name + "-wal").exists()
         ):
             return _nothing()
-        # A published ledger may lie in a folder that cannot be written, where WAL needs to be told that all is still.
+        # A published ledger may lie in a folder that cannot be written, where WAL needs to be told
+        # that all is still.
         still = read_only and not path.with_name(path.name + "-wal").exists()
-        location = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}{'&immutable=1' if still else ''}"
+        mode = "ro" if read_only else "rwc"
+        location = f"{path.absolute().as_uri()}?mode={mode}"
+        if still:
+            location += "&immutable=1"
         connection = sqlite3.connect(location, uri=True, check_same_thread=False, timeout=BUSY_S)
         try:
             _prepare(connection, path, read_only)
@@ -360,7 +378,8 @@ def _has_exchanges(connection: sqlite3.Connection) -> bool:
 
 
 def _nothing() -> sqlite3.Connection:
-    """Return a ledger without exchanges: what a process killed before its first write leaves is an empty file."""
+    """Return a ledger without exchanges: what a process killed before its first write leaves
+    is an empty file."""
     connection = sqlite3.connect(":memory:", check_same_thread=False)
     connection.executescript(_SCHEMA)
     return connection
@@ -402,7 +421,8 @@ def _translated(path: Path) -> Iterator[None]:
             )
         elif has_no_locks(error):
             remedy = (
-                "this file system has no locks, which SQLite needs; keep the ledger on a local disk "
+                "this file system has no locks, which SQLite needs; keep the ledger on a local "
+                "disk "
                 "with --ledger"
             )
         else:

@@ -162,7 +162,8 @@ def extract(path: Path, out: Path, *, keys: Iterable[str] | None = None, judge: 
 
 
 def problems(path: Path) -> Iterator[str]:
-    """Yield what is wrong with a ledger: its file, keys that do not fit, rows that cannot be read."""
+    """Yield what is wrong with a ledger: its file, keys that do not fit,
+    rows that cannot be read."""
     try:
         with closing(_opened(path)) as connection:
             for (line,) in connection.execute("PRAGMA integrity_check"):
@@ -222,7 +223,10 @@ def _write_parquet(rows: Iterator[dict[str, Any]], out: Path) -> int:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """Open a ledger, or the ledger of a run's folder, to read. Raises LedgerError where it is none."""
+    """Open a ledger, or the ledger of a run's folder, to read.
+
+    Raises LedgerError where it is none.
+    """
     # The ledger's own checks: is it there, is it one of ours, is it of a version we know.
     Ledger(path, read_only=True).close()
     still = not path.with_name(f"{path.name}-wal").exists()

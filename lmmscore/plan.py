@@ -21,7 +21,8 @@ Order = Literal["given", "shuffled", "balanced"]
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """What is played: one dialog, or the members of a suite in turn, and the settings chosen for them."""
+    """What is played: one dialog, or the members of a suite in turn,
+    and the settings chosen for them."""
 
     played: Dialog | Ensemble
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -72,7 +73,8 @@ class Protocol:
         return needed
 
     def sessions(self, unit: Unit) -> tuple[Session, ...]:
-        """Return the sessions of a unit, in the order they are played; none where nothing is shown."""
+        """Return the sessions of a unit, in the order they are played;
+        none where nothing is shown."""
         if not unit.shown:
             return ()
         return tuple(
@@ -90,7 +92,8 @@ class Protocol:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What one worker plays: a session, or a suite's sessions about the same edits, one after the other.
+    """What one worker plays: a session, or a suite's sessions about the same edits, one after the
+    other.
 
     It travels to other processes and machines, so it holds nothing of the benchmark but its item.
     """
@@ -191,9 +194,11 @@ class Plan:
     repeats: int = 1
     seed: int = 0
     numbers: Mapping[str, int] = field(default_factory=dict, repr=False)
-    """Each item's place in the whole benchmark, so that judging a part does not change the orders."""
+    """Each item's place in the whole benchmark, so that judging a part does not change the orders.
+    """
     order_rule: int = 2
-    """2: orders come from the methods' names; 1, of older runs: from their order in the benchmark."""
+    """2: orders come from the methods' names; 1, of older runs: from their order in the benchmark.
+    """
     chosen: str = ""
     """Which part of the benchmark this is, in words; empty for all of it."""
     beside: tuple[str, ...] = ()
@@ -236,7 +241,8 @@ class Plan:
                 yield from self._units_of(item, repeat)
 
     def anchor_units(self, repeat: int) -> Iterator[Unit]:
-        """Yield the anchors' units: shown as in the first repeat, asked as a repeat of their own."""
+        """Yield the anchors' units: shown as in the first repeat,
+        asked as a repeat of their own."""
         plan = replace(self, repeats=1)
         for item in self.anchors:
             for unit in plan._units_of(item, 1):
@@ -321,7 +327,10 @@ def make_plan(
     order_rule: int = 2,
     pairs: int | None = None,
 ) -> Plan:
-    """Return the plan. Raises BenchmarkError naming the items that lack a picture the protocol shows."""
+    """Return the plan.
+
+    Raises BenchmarkError naming the items that lack a picture the protocol shows.
+    """
     needed = {item.id: protocol.images_needed(item) for item in chosen.items}
     for kind in sorted(set().union(*needed.values())):
         showing = [item for item in chosen.items if kind in needed[item.id]]
@@ -453,9 +462,9 @@ def chosen_pairs(
 ) -> list[tuple[str, str]]:
     """Return the pairs compared on one item, all or so many, each in the order of the methods.
 
-    All pairs stand in the order of a round-robin tournament, and each item takes the next `wanted` of
-    them. So over any run of items each method and each pair is met equally often, give or take one,
-    and as few pairs as can link all methods do: two rounds of a tournament are one chain.
+    All pairs stand in the order of a round-robin tournament, and each item takes the next `wanted`
+    of them. So over any run of items each method and each pair is met equally often, give or take
+    one, and as few pairs as can link all methods do: two rounds of a tournament are one chain.
     """
     place = {method: number for number, method in enumerate(methods)}
     mixed = list(methods)

@@ -33,8 +33,8 @@ class Steered:
     done: str
     factor: str
     change: float | None
-    """Mean score of the altered edit minus that of the edit as it is; None where nothing was
-    scored."""
+    """Mean score of the altered edit minus that of the edit as it is;
+    None where nothing was scored."""
     low: float | None
     high: float | None
     items: int

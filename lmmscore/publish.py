@@ -1,8 +1,9 @@
-"""A run as one file that others can check: its exchanges, settings, scores and tables, and nothing else.
+"""A run as one file that others can check: its exchanges, settings, scores and tables, and nothing
+else.
 
-The archive is anonymous (no path, no user's name, no request ids of an account) and deterministic: the same
-run gives the same bytes. Whoever has it derives the scores again from the recorded replies, offline and
-without the pictures, whose digests are recorded with every question.
+The archive is anonymous (no path, no user's name, no request ids of an account) and deterministic:
+the same run gives the same bytes. Whoever has it derives the scores again from the recorded
+replies, offline and without the pictures, whose digests are recorded with every question.
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ class Verdict:
 
 
 def publish(run: Run, out: Path, pictures: Path | None = None) -> list[str]:
-    """Write a run as an archive; return the names of its files. `pictures` adds the benchmark's own."""
+    """Write a run as an archive; return the names of its files.
+
+    `pictures` adds the benchmark's own.
+    """
     if not run.finished:
         raise LmmscoreError(f"{run.path}: {run.progress()}; only a finished run is published")
     with tempfile.TemporaryDirectory() as folder:
@@ -99,7 +103,8 @@ def _yaml(data: Mapping[str, Any]) -> str:
 
 
 def _extract(ledger: Path, keys: set[str], out: Path) -> list[tuple[str, str]]:
-    """Copy the exchanges of a run, in the order of their keys; return each key with its row's digest."""
+    """Copy the exchanges of a run, in the order of their keys;
+    return each key with its row's digest."""
     # Made as a ledger is made, then written by key: the same exchanges give the same bytes.
     Ledger(out).close()
     source = sqlite3.connect(f"{ledger.absolute().as_uri()}?mode=ro", uri=True)
@@ -192,9 +197,10 @@ def _pack(folder: Path, out: Path) -> list[str]:
 
 def _readme(run: Run) -> str:
     manifest = run.manifest
+    dialog = f"{manifest.dialog} (version {manifest.dialog_version})"
     return f"""# A run of lmmscore
 
-{manifest.dialog} (version {manifest.dialog_version}) about {manifest.benchmark}: {manifest.items} items,
+{dialog} about {manifest.benchmark}: {manifest.items} items,
 {len(manifest.methods)} methods, judged by {manifest.judge}.
 
 - `ledger.sqlite`: every question and every reply, verbatim

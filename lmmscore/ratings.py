@@ -169,8 +169,8 @@ def _shared_start(names: Sequence[str]) -> str:
 
 
 def with_items(sheets: list[Table], item: str, notes: list[str]) -> list[Table]:
-    """Return the sheets of a file that name items; the others, such as a legend, are left out with
-    a note."""
+    """Return the sheets of a file that name items; the others, such as a legend,
+    are left out with a note."""
     found = [sheet for sheet in sheets if item in sheet.columns or sheet.find("", ITEM_NAMES)]
     left = [sheet.where for sheet in sheets if sheet not in found]
     notes += [f"{where}: this sheet names no item and is left out" for where in left if found]

@@ -30,7 +30,8 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A picture to be edited: what was wanted, in which task category, and what each method made of it."""
+    """A picture to be edited: what was wanted, in which task category,
+    and what each method made of it."""
 
     id: str
     task: str
@@ -72,7 +73,10 @@ class Reply:
     cost_usd: float | None = None
     """What it cost by the price list in force when it was asked; None where no price is known."""
     also: str = ""
-    """Whatever else came, as JSON: tool calls, further choices. Kept as evidence, never read for scores."""
+    """Whatever else came, as JSON: tool calls, further choices.
+
+    Kept as evidence, never read for scores.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Things that are found by name, each registered by the module that defines it.
 
-A registry knows the package its members live in. A name that is not registered yet is looked for in the
-module of that name, so that nothing heavy is imported before it is asked for; other installed packages
-add members by an entry point.
+A registry knows the package its members live in. A name that is not registered yet is looked for in
+the module of that name, so that nothing heavy is imported before it is asked for; other installed
+packages add members by an entry point.
 """
 
 from __future__ import annotations

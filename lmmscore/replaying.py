@@ -116,7 +116,8 @@ def read_transcript(path: Path, dialog: str | None = None) -> Replayed:
     n = len(transcript.edit_turns)
     if n == 0:
         raise FileProblem(
-            f"{path}: no edited images are shown in it (`<img src=…>` or `![](…)` after the source image)"
+            f"{path}: no edited images are shown in it (`<img src=…>` or `![](…)` after the source "
+            "image)"
         )
     factors, rule = _protocol(transcript, dialog)
     where, reading = _scoring(transcript, factors, n)
@@ -141,7 +142,8 @@ def _protocol(transcript: Transcript, dialog: str | None) -> tuple[Sequence[Fact
         return loaded.factors, loaded.overall
     factors = factors_in(transcript)
     if any(factor.weight is None for factor in factors):
-        # A transcript that states no weights but scores the four factors of lmm-score is weighed as that is.
+        # A transcript that states no weights but scores the four factors of lmm-score is weighed as
+        # that is.
         usual = load_dialog("lmm-score").factors
         if {factor.key for factor in factors} == {factor.key for factor in usual}:
             return usual, "weighted"
@@ -150,7 +152,8 @@ def _protocol(transcript: Transcript, dialog: str | None) -> tuple[Sequence[Fact
 
 
 def _scoring(transcript: Transcript, factors: Sequence[Factor], n: int) -> tuple[int, Reading]:
-    """Return the last reply with a complete verdict, else the one with most scores, and what it says."""
+    """Return the last reply with a complete verdict, else the one with most scores,
+    and what it says."""
     after = transcript.edit_turns[-1]
     readings = [
         (number, read_text(turn.reply, factors, n))
@@ -166,7 +169,8 @@ def _scoring(transcript: Transcript, factors: Sequence[Factor], n: int) -> tuple
 
 
 def _stated(transcript: Transcript, scoring: int, n: int) -> dict[int, Fraction]:
-    """Return the overall scores the judge states: in a later reply, or under their own name beside the others."""
+    """Return the overall scores the judge states: in a later reply,
+    or under their own name beside the others."""
     for turn in reversed(transcript.turns[scoring + 1 :]):
         stated = read_overall(turn.reply, n)
         if stated:

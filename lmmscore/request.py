@@ -1,7 +1,7 @@
 """What a run is asked for, and the plan that follows from it.
 
-A request says only what was asked. What it leaves open comes from the run that is replayed, from the run
-that the folder holds already, or from the defaults, in this order.
+A request says only what was asked. What it leaves open comes from the run that is replayed, from
+the run that the folder holds already, or from the defaults, in this order.
 """
 
 from __future__ import annotations
@@ -230,7 +230,8 @@ def spread(items: Sequence[Item], limit: int) -> tuple[Item, ...]:
 
 
 def _with_anchors(plan: Plan, request: Request, whole: Benchmark) -> Plan:
-    """Return the plan with its anchors, which are held to all that is asked of items that are judged."""
+    """Return the plan with its anchors, which are held to all that is asked of items
+    that are judged."""
     if not request.anchors:
         return plan
     if plan.protocol.covers_pairs:

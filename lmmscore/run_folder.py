@@ -1,7 +1,7 @@
 """A run is a folder: what was asked, every exchange, and the scores derived from them.
 
-`run.yaml` and `sessions.jsonl` have typed models with a version. Files of version 1, written before there
-was a number, are read as they are.
+`run.yaml` and `sessions.jsonl` have typed models with a version. Files of version 1, written before
+there was a number, are read as they are.
 """
 
 from __future__ import annotations
@@ -107,7 +107,8 @@ class Manifest(_Record):
     seed: int = 0
     image_recipe: str = ""
     order_rule: int = 1
-    """2: orders come from the methods' names; 1: from the order in which the benchmark lists them."""
+    """2: orders come from the methods' names; 1: from the order in which the benchmark lists them.
+    """
     methods: list[str] = []
     method_names: dict[str, str] = {}
     """What tables call the methods, where the benchmark says so."""
@@ -239,14 +240,18 @@ def _inner_suites(played: Dialog | Ensemble) -> list[dict[str, Any]]:
 
 
 def _within(name: str) -> str:
-    """Return a file's name as it may lead into the benchmark; one that leads out keeps its last part."""
+    """Return a file's name as it may lead into the benchmark;
+    one that leads out keeps its last part."""
     path = PurePosixPath(name.replace("\\", "/"))
     leads_out = path.is_absolute() or ".." in path.parts or path.parts[:1] == ("~",)
     return path.name if leads_out else name
 
 
 FileName = Annotated[str, AfterValidator(_within)]
-"""A picture's file, relative to the root of the benchmark. A run that was received leads nowhere else."""
+"""A picture's file, relative to the root of the benchmark.
+
+A run that was received leads nowhere else.
+"""
 
 
 class ExchangeRecord(_Record):
@@ -393,7 +398,10 @@ class Run:
         return self.manifest.state == "finished"
 
     def scores(self) -> pd.DataFrame:
-        """Return the tidy table: one row per edit, repeat and factor. Raises where nothing is judged yet."""
+        """Return the tidy table: one row per edit, repeat and factor.
+
+        Raises where nothing is judged yet.
+        """
         if self.is_of_pairs:
             raise FileProblem(
                 f"{self.path}: it compares pairs, which have no scores; `lmmscore leaderboard "
@@ -475,7 +483,8 @@ class Run:
                     ) from error
 
     def intact_records(self) -> Iterator[SessionRecord]:
-        """Yield the records that can be read; what a damaged file has lost, its ledger still knows."""
+        """Yield the records that can be read; what a damaged file has lost,
+        its ledger still knows."""
         records = self.records()
         with contextlib.suppress(FileProblem):
             yield from records
@@ -559,7 +568,8 @@ def open_run(path: str | Path) -> Run:
 
 
 def recorded_run(judge: str) -> Run | None:
-    """Return the run that a judge called `replay:PATH` answers from, where PATH is a run's folder."""
+    """Return the run that a judge called `replay:PATH` answers from,
+    where PATH is a run's folder."""
     if not judge.startswith("replay:"):
         return None
     path = Path(judge.removeprefix("replay:").split("#")[0])
@@ -570,7 +580,8 @@ def recorded_run(judge: str) -> Run | None:
 
 
 _LOCK_NAME = ".lock"
-"""Hidden, and there only while a run is being written (or after one was killed, which holds nothing up)."""
+"""Hidden, and there only while a run is being written (or after one was killed,
+which holds nothing up)."""
 
 _HELD = {errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK}
 
@@ -578,7 +589,8 @@ if sys.platform == "win32":
     import msvcrt
 
     def _lock(fd: int) -> None:
-        # Windows lets no one read what is locked: lock a byte far behind the number written at the start.
+        # Windows lets no one read what is locked: lock a byte far behind the number written at the
+        # start.
         os.lseek(fd, 1 << 30, os.SEEK_SET)
         msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
         os.lseek(fd, 0, os.SEEK_SET)
@@ -590,7 +602,10 @@ else:
 
 
 class RunLock:
-    """Held from its making until it is closed. Raises FileProblem where another run holds the folder."""
+    """Held from its making until it is closed.
+
+    Raises FileProblem where another run holds the folder.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / _LOCK_NAME
@@ -618,7 +633,8 @@ class RunLock:
         return False
 
     def _take(self, folder: Path) -> int:
-        """Return the locked file; -1 where its holder removed it meanwhile, so that it protects nothing any more."""
+        """Return the locked file; -1 where its holder removed it meanwhile,
+        so that it protects nothing any more."""
         fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             _lock(fd)
@@ -629,10 +645,12 @@ class RunLock:
             if error.errno in _HELD:
                 os.close(fd)
                 raise FileProblem(
-                    f"{folder}: another run is writing it{self._holder()}; wait until that one has ended, "
+                    f"{folder}: another run is writing it{self._holder()}; wait until that one has "
+                    "ended, "
                     "or give this one another --out"
                 ) from None
-            # Some network file systems know no locks. A run there is as safe as its user is careful.
+            # Some network file systems know no locks. A run there is as safe as its user is
+            # careful.
             current = True
         if current:
             return fd
@@ -648,8 +666,9 @@ class RunLock:
         """Let others write the folder. Leaves no file behind."""
         if self._fd < 0:
             return
-        # Removed while it is still held: whoever opened it meanwhile finds that it is gone and takes a new one.
-        # Windows removes no open file; there it is removed after, unless someone else has it open by then.
+        # Removed while it is still held: whoever opened it meanwhile finds that it is gone and
+        # takes a new one. Windows removes no open file; there it is removed after, unless someone
+        # else has it open by then.
         removed = self._remove()
         os.close(self._fd)
         self._fd = -1

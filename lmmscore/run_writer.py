@@ -1,8 +1,9 @@
 """Write the folder of a run: one writer at a time, derived files whole or not at all.
 
-A folder holds one question: what would change the meaning of its scores is refused, what asks for a part
-of it is refused with the command that ranks that part, and what asks for more extends it. Whatever was
-planned and not reached stands in scores.csv as `unjudged`, so that no table can pass for a finished one.
+A folder holds one question: what would change the meaning of its scores is refused, what asks for a
+part of it is refused with the command that ranks that part, and what asks for more extends it.
+Whatever was planned and not reached stands in scores.csv as `unjudged`, so that no table can pass
+for a finished one.
 """
 
 from __future__ import annotations
@@ -117,7 +118,8 @@ class RunWriter:
         return (self.path / f"{name}.part").open("w", encoding="utf-8", newline="")
 
     def _keep_pictures(self) -> None:
-        """Keep the pictures that dialogs show of their own: the run is replayed without the dialogs' files."""
+        """Keep the pictures that dialogs show of their own:
+        the run is replayed without the dialogs' files."""
         for dialog in self._plan.protocol.dialogs:
             for name in dialog.files:
                 kept = self.path / OWN_PICTURES / dialog.name / name
@@ -235,7 +237,8 @@ class RunWriter:
         return kept
 
     def _add_older_pairs(self) -> _Kept:
-        """Keep the comparisons that an earlier run of this folder made and this one did not make again."""
+        """Keep the comparisons that an earlier run of this folder made
+        and this one did not make again."""
         kept = _Kept(set(), set(), set())
         if self._earlier is None or not (self.path / "pairs.csv").is_file():
             return kept
@@ -401,7 +404,8 @@ class _Earlier:
         self._refuse_other_companions(plan)
 
     def _refuse_other_words(self, manifest: Manifest) -> None:
-        """A dialog of the same name may have been edited; a finished run keeps the words it was made with."""
+        """A dialog of the same name may have been edited;
+        a finished run keeps the words it was made with."""
         if self.manifest.protocol.wording != manifest.protocol.wording:
             raise LmmscoreError(
                 f"{self.run.path} holds a run in which {manifest.dialog} says something else "
@@ -418,7 +422,8 @@ class _Earlier:
         if plan.repeats < self.manifest.repeats or ((fewer or fewer_methods) and not new):
             raise LmmscoreError(
                 f"{self.run.path} holds more than is asked for here; a part of it is ranked by "
-                f"`{self._part_command(plan, fewer, fewer_methods)}`, and a new run needs another --out"
+                f"`{self._part_command(plan, fewer, fewer_methods)}`, and a new run needs another "
+                "--out"
             )
 
     def _part_command(self, plan: Plan, items: bool, methods: bool) -> str:
@@ -437,7 +442,8 @@ class _Earlier:
         return shlex.join(words)
 
     def _refuse_other_companions(self, plan: Plan) -> None:
-        """In a comparative dialog an edit is judged among the others: the set may grow, not change."""
+        """In a comparative dialog an edit is judged among the others: the set may grow,
+        not change."""
         if plan.protocol.covers_edits or plan.newcomers:
             return
         lacking = [name for name in self.manifest.methods if name not in plan.benchmark.methods]

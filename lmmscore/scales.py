@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from lmmscore.errors import DialogError, nearest
 
 OPEN = "?"
-"""What an import writes where the document does not say; a dialog with an open question cannot be played."""
+"""What an import writes where the document does not say;
+a dialog with an open question cannot be played."""
 
 
 class _Strict(BaseModel):
@@ -22,7 +23,8 @@ class _Strict(BaseModel):
 
 
 class Scale(_Strict):
-    """The scores a factor may take: a range, the integers of a range, a list of values, or words."""
+    """The scores a factor may take: a range, the integers of a range, a list of values,
+    or words."""
 
     min: Decimal | None = Field(None, description="The lowest score.")
     max: Decimal | None = Field(None, description="The highest score.")
@@ -41,7 +43,8 @@ class Scale(_Strict):
     def _answered(cls, data: Any) -> Any:
         if data == OPEN:
             raise ValueError(
-                "an open question: which scores are allowed? Write {min: 1, max: 10}, {min: 1, max: 7, integers: true} "
+                "an open question: which scores are allowed? Write {min: 1, max: 10}, {min: 1, "
+                "max: 7, integers: true} "
                 "or {values: [0, 1]}"
             )
         return data
@@ -174,7 +177,8 @@ def weights_of(
 
 
 def show(number: Fraction) -> str:
-    """Return the number as it is usually written: `7`, `6.5`; at full float precision where it has no short form."""
+    """Return the number as it is usually written: `7`, `6.5`;
+    at full float precision where it has no short form."""
     if number.denominator == 1:
         return str(number.numerator)
     return repr(float(number))

@@ -40,8 +40,8 @@ class Layout:
     factors: tuple[str, ...] = ()
     """Only these are factors; empty means: every column that holds scores."""
     shared: bool = False
-    """Whether the names were given for another file too: here item and method may then go by the
-    usual ones."""
+    """Whether the names were given for another file too:
+    here item and method may then go by the usual ones."""
 
 
 USUAL = Layout()
@@ -228,8 +228,8 @@ def _dig(value: Any, keys: list[str]) -> Mapping[str, Any]:
 
 
 def _is_nested(table: Table, column: str) -> bool:
-    """Return whether a column holds objects with a number, or an object with a score, in every
-    entry."""
+    """Return whether a column holds objects with a number, or an object with a score,
+    in every entry."""
     values = [row[column] for row in table.rows if isinstance(row[column], dict)]
     return any(value and all(_is_score(entry) for entry in value.values()) for value in values)
 
@@ -326,8 +326,8 @@ def _score_of(entry: Any) -> Any:
 
 
 def _viescore_cells(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Return SC, PQ and O of one edit; a score that cannot be read stays as it is, for its
-    reason."""
+    """Return SC, PQ and O of one edit; a score that cannot be read stays as it is,
+    for its reason."""
     cells: dict[str, Any] = {}
     for name, score in raw.items():
         least = _least(score)

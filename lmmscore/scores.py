@@ -82,7 +82,8 @@ def result_of(unit: Unit, protocol: Protocol, played: Sequence[Played]) -> Resul
 
 
 def settled(protocol: Protocol, played: Played) -> bool:
-    """Tell whether a suite's later members need not be asked: its overall is 0 whatever they say."""
+    """Tell whether a suite's later members need not be asked:
+    its overall is 0 whatever they say."""
     suite = protocol.played
     if not isinstance(suite, Ensemble) or not suite.suite.gate or not protocol.covers_edits:
         return False
@@ -172,7 +173,8 @@ def missing_scores(item: Item, method: str, repeat: int, dialogs: Sequence[Dialo
 
 
 def combined(suite: Ensemble, by_dialog: Mapping[str, Sequence[Score]]) -> list[Score]:
-    """Return the rows of one edit under a suite: factors, each member's overall, the combination."""
+    """Return the rows of one edit under a suite: factors, each member's overall,
+    the combination."""
     rows = [row for scores in by_dialog.values() for row in scores if row.factor != OVERALL]
     named: list[Score] = []
     total = _combined_row(suite, by_dialog, named)
@@ -238,7 +240,8 @@ def as_cells(row: Score, *, expected: bool = False) -> list[object]:
 
 
 def read_scores(path: Path) -> pd.DataFrame:
-    """Return a scores.csv as a tidy frame. Raises FileProblem where it is not one, naming the line at fault.
+    """Return a scores.csv as a tidy frame. Raises FileProblem where it is not one, naming the line
+    at fault.
 
     A spreadsheet's own CSV, with semicolons and decimal commas, is read too.
     """
@@ -299,7 +302,8 @@ def _read_cells(path: Path, delimiter: str) -> pd.DataFrame:
     lacking = [name for name in SCORE_COLUMNS if name not in frame.columns]
     if lacking:
         raise FileProblem(
-            f"{path}: not a scores.csv: no column {', '.join(lacking)}; `lmmscore scores` converts other files"
+            f"{path}: not a scores.csv: no column {', '.join(lacking)}; `lmmscore scores` converts "
+            "other files"
         )
     # pandas takes the first column for row names where every line has a cell more than the header.
     if not isinstance(frame.index, pd.RangeIndex):
@@ -310,7 +314,10 @@ def _read_cells(path: Path, delimiter: str) -> pd.DataFrame:
 
 
 def _faults(frame: pd.DataFrame) -> list[tuple[int, str]]:
-    """Return (row, what is wrong), the first of each kind. A failure that carries a number is a fault."""
+    """Return (row, what is wrong), the first of each kind.
+
+    A failure that carries a number is a fault.
+    """
     numbers = _mapped(frame["score"], _number)
     scored, empty = frame["outcome"] == Outcome.SCORED, frame["score"] == ""
     known = ", ".join(Outcome)
@@ -346,7 +353,8 @@ def _faults(frame: pd.DataFrame) -> list[tuple[int, str]]:
 
 
 def _mapped(cells: pd.Series, function: Callable[[Any], object]) -> pd.Series:
-    """Return what a function makes of each cell, called once for each distinct one: a large table has few."""
+    """Return what a function makes of each cell, called once for each distinct one:
+    a large table has few."""
     return cells.map({cell: function(cell) for cell in cells.unique()})
 
 
@@ -362,7 +370,8 @@ def _is_count(cell: object) -> bool:
 
 
 def _line_at(path: Path, delimiter: str, place: int) -> int:
-    """Return the line at which a row of the table ends; one whose text has line breaks stands on several."""
+    """Return the line at which a row of the table ends;
+    one whose text has line breaks stands on several."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, delimiter=delimiter)
         lines = (reader.line_num for row in reader if row)

@@ -1,12 +1,13 @@
-"""One dialog about one item, as a value: what to say next, and what was read from the replies so far.
+"""One dialog about one item, as a value: what to say next, and what was read from the replies so
+far.
 
 A session does no input or output. Whoever has replies drives it:
 
     while isinstance(step := session.next(), Question):
         session = session.hear(reply_to(step))
 
-The asyncio executor asks a judge, `plan` and `dialogs show` only look at the outline, and replaying takes
-the replies from a ledger. None of them knows how a dialog is led or how scores are read.
+The asyncio executor asks a judge, `plan` and `dialogs show` only look at the outline, and replaying
+takes the replies from a ledger. None of them knows how a dialog is led or how scores are read.
 """
 
 from __future__ import annotations
@@ -128,7 +129,10 @@ class _Progress:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One dialog × item × order × repeat, and what was heard of it so far. Immutable; `hear` returns the next."""
+    """One dialog × item × order × repeat, and what was heard of it so far.
+
+    Immutable; `hear` returns the next.
+    """
 
     dialog: Dialog
     item: Item
@@ -184,7 +188,8 @@ class Session:
         return self._progress.step
 
     def outline(self) -> tuple[Question, ...]:
-        """Return every question as it is put when all replies can be read: no repair, no early end."""
+        """Return every question as it is put when all replies can be read: no repair,
+        no early end."""
         return tuple(self._question(step) for step in self._steps())
 
     def _steps(self) -> list[Step]:

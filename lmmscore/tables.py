@@ -37,8 +37,8 @@ class Table:
     """Whether 5,5 is five and a half here, as in files with semicolons."""
 
     def plain(self, cell: Any) -> Any:
-        """Return a cell that may be a number, with a point where this file writes a decimal
-        comma."""
+        """Return a cell that may be a number,
+        with a point where this file writes a decimal comma."""
         commas = self.decimal_commas and isinstance(cell, str) and _DECIMAL_COMMA.fullmatch(cell)
         return cell.replace(",", ".") if commas else cell
 
@@ -68,8 +68,8 @@ def split_field(spec: str) -> tuple[Path, str]:
 
 
 def read_tables(path: Path, sheet: str = "") -> list[Table]:
-    """Return the table of a file; of an Excel file those of all its filled sheets, or of the one
-    named."""
+    """Return the table of a file; of an Excel file those of all its filled sheets,
+    or of the one named."""
     if not path.exists():
         raise FileProblem(f"{path}: no such file")
     suffix = path.suffix.lower()
@@ -88,7 +88,8 @@ def read_tables(path: Path, sheet: str = "") -> list[Table]:
 
 
 def _read_text(path: Path) -> Table:
-    # utf-8-sig: Excel writes a mark before the first column's name, which would else become part of it.
+    # utf-8-sig: Excel writes a mark before the first column's name, which would else become part of
+    # it.
     rows, lines, delimiter = _text_cells(path)
     return _table(str(path), rows, lines, decimal_commas=delimiter == ";")
 
@@ -267,8 +268,8 @@ def text(cell: Any) -> str:
 
 
 def number(cell: Any) -> float | None:
-    """Return a cell's number, None for an empty one. Raises ValueError for anything else, `true`
-    included."""
+    """Return a cell's number, None for an empty one. Raises ValueError for anything else,
+    `true` included."""
     if cell is None or (isinstance(cell, str) and cell.strip().lower() in NOTHING):
         return None
     if isinstance(cell, bool) or not isinstance(cell, str | int | float):

@@ -15,7 +15,8 @@ from lmmscore.yaml_files import read_text
 
 _IMAGE = re.compile(
     r"""(?:<(?:button|p|div|center|a)\b[^<>]*>\s*)*
-    (?:<img\b[^<>]*?\bsrc\s*=\s*(?P<quote>["'])(?P<src>.*?)(?P=quote)[^<>]*>|!\[[^\]]*\]\(\s*<?(?P<link>[^)\s>]+)>?[^)]*\))
+    (?:<img\b[^<>]*?\bsrc\s*=\s*(?P<quote>["'])(?P<src>.*?)(?P=quote)[^<>]*>
+      |!\[[^\]]*\]\(\s*<?(?P<link>[^)\s>]+)>?[^)]*\))
     (?:\s*</(?:img|button|p|div|center|a)>)*""",
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
@@ -47,14 +48,16 @@ class Transcript:
 
     @cached_property
     def source_turn(self) -> int | None:
-        """Which turn shows the source image: the first with an image that speaks of one, else the first with one."""
+        """Which turn shows the source image: the first with an image that speaks of one,
+        else the first with one."""
         shows = [number for number, turn in enumerate(self.turns) if turn.images]
         named = [number for number in shows if _SOURCE_WORDS.search(self.turns[number].prompt)]
         return named[0] if named else shows[0] if shows else None
 
     @cached_property
     def edit_turns(self) -> tuple[int, ...]:
-        """Which turns show an edit, in order; a turn that says so counts even if its image is gone."""
+        """Which turns show an edit, in order;
+        a turn that says so counts even if its image is gone."""
         after = -1 if self.source_turn is None else self.source_turn
         return tuple(
             number
@@ -112,7 +115,8 @@ def _turn(prompt: str, reply: str) -> TranscriptTurn:
 def method_names(
     images: list[PurePosixPath | None], source: PurePosixPath | None
 ) -> tuple[str | None, ...]:
-    """Return the method behind each file: `6_SINE.png` beside `6_src.jpg` is SINE, `SINE/6.png` too."""
+    """Return the method behind each file: `6_SINE.png` beside `6_src.jpg` is SINE,
+    `SINE/6.png` too."""
     stems = [image.stem for image in images if image is not None]
     if len(set(stems)) < len(stems):
         # The same name in several folders: a folder a method.
@@ -138,7 +142,8 @@ def _common_prefix(stems: list[str], source: str) -> str:
 
 
 def same_words(one: str, other: str) -> bool:
-    """Tell whether two texts are the same but for white space at the ends of lines and between paragraphs."""
+    """Tell whether two texts are the same but for white space at the ends of lines
+    and between paragraphs."""
     return _words(one) == _words(other)
 
 

@@ -1,5 +1,5 @@
-"""A small drawing for notebooks: dots with their intervals, one line each, as SVG. No plotting
-package is needed."""
+"""A small drawing for notebooks: dots with their intervals, one line each,
+as SVG. No plotting package is needed."""
 
 from __future__ import annotations
 
@@ -42,18 +42,23 @@ def draw(whiskers: Sequence[Whisker], title: str) -> str:
     width = _LEFT + _WIDTH + _RIGHT
     lines = [_line(whisker, x, _LINE * (number + 0.5)) for number, whisker in enumerate(whiskers)]
     axis = "".join(
-        f'<text x="{x(end):.1f}" y="{height - 5}" text-anchor="middle" font-size="11" fill="#6b7280">{end:.2f}</text>'
+        f'<text x="{x(end):.1f}" y="{height - 5}" text-anchor="middle" font-size="11" '
+        f'fill="#6b7280">{end:.2f}</text>'
         for end in dict.fromkeys((low, high))
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" role="img" '
-        f'font-family="sans-serif" font-size="12"><title>{html.escape(title)}</title>{"".join(lines)}{axis}</svg>'
+        f'font-family="sans-serif" font-size="12"><title>{html.escape(title)}</title>'
+        f"{''.join(lines)}{axis}</svg>"
     )
 
 
 def _line(whisker: Whisker, x: _Place, y: float) -> str:
     label = whisker.label if len(whisker.label) <= 24 else whisker.label[:23] + "…"
-    words = f'<text x="{_LEFT - 10}" y="{y + 4:.1f}" text-anchor="end" fill="currentColor">{html.escape(label)}</text>'
+    words = (
+        f'<text x="{_LEFT - 10}" y="{y + 4:.1f}" text-anchor="end" fill="currentColor">'
+        f"{html.escape(label)}</text>"
+    )
     if whisker.value is None or not math.isfinite(whisker.value):
         return words
     bar = ""

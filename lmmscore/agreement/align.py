@@ -284,8 +284,8 @@ def _plain(item: str) -> str:
 def match_items(
     judge: str, scores: pd.DataFrame, ratings: pd.DataFrame, notes: list[str]
 ) -> pd.DataFrame:
-    """Return the scores with people's item ids, where none is the same and it is plain which is
-    which."""
+    """Return the scores with people's item ids,
+    where none is the same and it is plain which is which."""
     ours, theirs = set(scores["item"]), set(ratings["item"])
     if ours & theirs:
         return scores
@@ -470,8 +470,8 @@ def _told(off: pd.DataFrame, how: str, ends: Limits) -> str:
 def rescale(
     ratings: pd.DataFrame, matches: Mapping[str, ScaleMatch]
 ) -> tuple[pd.DataFrame, dict[str, ScaleMatch], list[str]]:
-    """Return the ratings mapped linearly onto the judge's scale, and what was done to which
-    factor."""
+    """Return the ratings mapped linearly onto the judge's scale,
+    and what was done to which factor."""
     scores = ratings["score"].astype(float).copy()
     done: dict[str, list[str]] = {}
     after = dict(matches)
@@ -610,8 +610,8 @@ class RatedEdits:
         return self.edits.merge(means, on=EDIT, how="left")["judge"].to_numpy(dtype=float)
 
     def without_rater(self, rater: int) -> pd.DataFrame:
-        """Return the edits with people's mean without one rater; those nobody else rated are
-        gone."""
+        """Return the edits with people's mean without one rater;
+        those nobody else rated are gone."""
         ratings = self.ratings
         kept = ratings.rater != rater
         size = np.bincount(ratings.edit[kept], minlength=len(self.edits))

@@ -1,5 +1,5 @@
-"""What people would say of all edits, from a few ratings and many scores: means, and a
-leaderboard."""
+"""What people would say of all edits, from a few ratings and many scores: means,
+and a leaderboard."""
 
 from __future__ import annotations
 

@@ -264,8 +264,8 @@ def compare_judges(
     draws: int,
     seed: int,
 ) -> list[Entry]:
-    """Return the tests of every two judges, corrected by Holm over the pairs of a factor and
-    level."""
+    """Return the tests of every two judges,
+    corrected by Holm over the pairs of a factor and level."""
     names = list(dict.fromkeys(name for name, _ in paired))
     pairs = list(combinations(names, 2))
     needed = permutation.draws_needed(max(len(pairs), 1), ALPHA, min(draws, FEWEST_DRAWS))
@@ -294,8 +294,8 @@ def _holm(entries: list[Entry]) -> list[Entry]:
 
 
 def clusters(judges: Sequence[str], entries: Iterable[Entry]) -> dict[str, str]:
-    """Return letters for judges: between those that share one there is no significant
-    difference."""
+    """Return letters for judges: between those that share one there
+    is no significant difference."""
     apart = set()
     for entry in entries:
         p = entry.get("p_holm")

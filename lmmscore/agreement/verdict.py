@@ -12,8 +12,8 @@ from lmmscore.stats.arrays import Floats
 from lmmscore.stats.jackknife import Interval
 
 MARGIN = 0.1
-"""A difference in Spearman's ρ that would not matter: a judge surely less behind is about as
-good."""
+"""A difference in Spearman's ρ that would not matter:
+a judge surely less behind is about as good."""
 
 FEWEST_ITEMS = 10
 """Items below which nothing is concluded about a judge."""

@@ -1,7 +1,7 @@
 """How often a judge's verdicts on pairs are those of human raters.
 
-People vote on the same pairs, or rate the edits one by one: then the higher mean rating wins the pair. A
-tie that says how good both are is told apart from others, as the published accuracies do.
+People vote on the same pairs, or rate the edits one by one: then the higher mean rating wins the
+pair. A tie that says how good both are is told apart from others, as the published accuracies do.
 """
 
 from __future__ import annotations
@@ -184,7 +184,8 @@ def _vote(cells: Mapping[str, str], where: str) -> str:
     if folded in _TIES:
         return TIE
     raise FileProblem(
-        f"{where}: winner {said!r} is neither {cells['method_a']} nor {cells['method_b']}, nor a tie"
+        f"{where}: winner {said!r} is neither {cells['method_a']} nor {cells['method_b']}, nor a "
+        "tie"
     )
 
 

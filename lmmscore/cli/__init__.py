@@ -145,8 +145,9 @@ def lmmscore() -> None:
 
     New here? Type `lmmscore demo`: it runs offline and needs no key.
 
-    Exit codes: 0 all done; 1 something you can mend, and one line says how; 2 a command that is not understood;
-    3 finished, though some edits have no score; 130 stopped by you, with everything paid for in the ledger.
+    Exit codes: 0 all done; 1 something you can mend, and one line says how; 2 a command that is not
+    understood; 3 finished, though some edits have no score; 130 stopped by you, with everything
+    paid for in the ledger.
     """
 
 
@@ -165,7 +166,8 @@ def main() -> None:
         click.echo("lmmscore: interrupted; what was recorded is kept", err=True)
         code = 130
     except BrokenPipeError:
-        # The reader (`| head`) has what it wanted. Python would complain once more when flushing at exit.
+        # The reader (`| head`) has what it wanted. Python would complain once more when flushing at
+        # exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     sys.exit(code if isinstance(code, int) else 0)

@@ -52,7 +52,8 @@ LEVELS = ("item", "within-item", "within-method", "method")
 @click.option("--scores", "score_files", callback=filled, multiple=True, metavar="FILE[:FIELD]",
               help="A score file of another tool; may be repeated.")  # fmt: skip
 @click.option("--human", "human", callback=filled, multiple=True, required=True, metavar="FILE",
-              help="Human ratings: a file, or a folder with a file per rater; may be repeated.")  # fmt: skip
+              help="Human ratings: a file, or a folder with a file per rater; "
+              "may be repeated.")  # fmt: skip
 @click.option("--item-column", callback=filled, default="", help="The column that names the item.")
 @click.option(
     "--rater-column", callback=filled, default="", help="The ratings' column that names the rater."
@@ -160,8 +161,13 @@ LEVELS = ("item", "within-item", "within-method", "method")
               help="Add a section to what the terminal shows; may be repeated.")  # fmt: skip
 @plot_options
 @table_file
-@click.option("--format", "form", type=click.Choice(["term", "md", "csv", "tex", "json"]), default="term",
-              show_default=True)  # fmt: skip
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["term", "md", "csv", "tex", "json"]),
+    default="term",
+    show_default=True,
+)
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 def command(
     runs: tuple[str, ...], score_files: tuple[str, ...], form: str, as_json: bool, **options: Any
@@ -305,8 +311,8 @@ def _files(specs: Sequence[str], options: dict[str, Any]) -> list[Source]:
 
 
 def _with_scales(source: Source, dialog: Dialog | None) -> Source:
-    """Return the source with its factors' scales: the named dialog's, or those of a bundled one
-    with its factors."""
+    """Return the source with its factors' scales: the named dialog's,
+    or those of a bundled one with its factors."""
     from dataclasses import replace
 
     from lmmscore.records import OVERALL

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     "--copy",
     type=FilePath(path_type=Path),
     metavar="FOLDER",
-    help="Copy the pictures and their instructions to FOLDER instead, to try the other commands on.",
+    help="Copy the pictures and their instructions to FOLDER instead, "
+    "to try the other commands on.",
 )
 def command(out: Path, copy: Path | None) -> None:
     """Judge the bundled benchmark offline with `pixels`, and write the report.
@@ -71,7 +72,8 @@ def command(out: Path, copy: Path | None) -> None:
 
 
 def _copy(to: Path) -> None:
-    """Copy the benchmark as a newcomer would have it: pictures and a table, no benchmark.yaml yet."""
+    """Copy the benchmark as a newcomer would have it: pictures and a table,
+    no benchmark.yaml yet."""
     import shutil
 
     from lmmscore.errors import FileProblem
@@ -115,6 +117,7 @@ look:   {page.resolve().as_uri()}
 next:   lmmscore init MY_FOLDER && lmmscore check MY_FOLDER
         lmmscore plan MY_FOLDER --judge openai/MODEL
         lmmscore run  MY_FOLDER --judge openai/MODEL --budget 5
-MODEL is any model that sees images; docs/judges.md says how to choose one and where prices come from.""",
+MODEL is any model that sees images; docs/judges.md says how to choose one """
+        "and where prices come from.",
         err=True,
     )

@@ -1,4 +1,5 @@
-"""`lmmscore leaderboard --by` with keys that give plain means, and which of its options go with them."""
+"""`lmmscore leaderboard --by` with keys that give plain means,
+and which of its options go with them."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 
 
 def plain_groups(by: str) -> bool:
-    """Tell whether `--by` asks for plain means: anything but methods ranked, within tasks or over all."""
+    """Tell whether `--by` asks for plain means: anything but methods ranked,
+    within tasks or over all."""
     from lmmscore.leaderboard.groups import parse_by
 
     return parse_by(by) not in (
@@ -25,7 +27,10 @@ def plain_groups(by: str) -> bool:
 
 
 def grouped(source: Source, form: str, options: dict[str, Any], scales: Scales) -> str:
-    """Return the means by any keys, in any format. Raises a usage error for options that do not go with them."""
+    """Return the means by any keys, in any format.
+
+    Raises a usage error for options that do not go with them.
+    """
     from lmmscore.leaderboard.groups import group_means, parse_by
     from lmmscore.leaderboard.weights import parse_weights, reweigh
     from lmmscore.report.leaderboard import render_groups
@@ -45,7 +50,8 @@ def grouped(source: Source, form: str, options: dict[str, Any], scales: Scales) 
 
 
 def _refuse(options: dict[str, Any]) -> None:
-    """Refuse what only a ranking has: an option that changes nothing would be taken for one that did."""
+    """Refuse what only a ranking has: an option that changes nothing would be taken
+    for one that did."""
     given = click.get_current_context().get_parameter_source
     ranked = {
         "--average tasks": options["average"] == "tasks",
@@ -57,7 +63,8 @@ def _refuse(options: dict[str, Any]) -> None:
     for name, used in ranked.items():
         if used:
             raise click.UsageError(
-                f"{name} goes with ranked methods; --by {options['by']} gives plain means over edits"
+                f"{name} goes with ranked methods; --by {options['by']} gives plain means over "
+                "edits"
             )
     if options["scale"] is not None and options["missing"] != "worst":
         raise click.UsageError(f"with --by {options['by']}, --scale goes with --missing worst only")

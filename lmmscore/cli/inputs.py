@@ -46,7 +46,8 @@ class Source:
         return self.run.sessions()
 
     def comparable(self) -> dict[str, Any]:
-        """Return the settings, with a digest of the very pictures judged where they are on record."""
+        """Return the settings, with a digest of the very pictures judged where they
+        are on record."""
         if self.run is None or not (self.run.path / "sessions.jsonl").is_file():
             return dict(self.settings)
         digest = images_digest(self.run) if self.run.ledger_path.is_file() else None
@@ -116,7 +117,8 @@ def parse_scale(text: str) -> tuple[float, float]:
 
 
 def sessions_with_names(run: Run, methods: Sequence[str]) -> Iterator[Mapping[str, Any]]:
-    """Yield the records of the sessions, each with `names`: the methods named in one of its replies."""
+    """Yield the records of the sessions, each with `names`:
+    the methods named in one of its replies."""
     from lmmscore.ledger import Ledger
 
     with Ledger(run.ledger_path, read_only=True) as ledger:
@@ -127,7 +129,8 @@ def sessions_with_names(run: Run, methods: Sequence[str]) -> Iterator[Mapping[st
 
 
 def names_in(text: str, methods: Sequence[str]) -> list[str]:
-    """Return the methods named in a text, as whole words; one of three letters only in its own spelling."""
+    """Return the methods named in a text, as whole words;
+    one of three letters only in its own spelling."""
     found = []
     for name in methods:
         folded = re.NOFLAG if len(name) <= 3 else re.IGNORECASE
@@ -137,7 +140,8 @@ def names_in(text: str, methods: Sequence[str]) -> list[str]:
 
 
 def images_digest(run: Run) -> str | None:
-    """Return a digest of every picture shown, by item and method; None where the ledger lacks one."""
+    """Return a digest of every picture shown, by item and method;
+    None where the ledger lacks one."""
     from lmmscore.ledger import Ledger
 
     shown: set[tuple[str, ...]] = set()

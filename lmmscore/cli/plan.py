@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 def command(as_json: bool, batch: bool, **given: Any) -> None:
     """Say what a run would take: calls, images, bytes, tokens and price.
 
-    Takes what `lmmscore run` takes, and asks no one. Repair turns and retries are not in it; replies are taken to be
-    about 300 tokens a turn.
+    Takes what `lmmscore run` takes, and asks no one. Repair turns and retries are not in it;
+    replies are taken to be about 300 tokens a turn.
     """
     from lmmscore.forecast import forecast
     from lmmscore.judges.config import JudgeOptions
@@ -91,7 +91,8 @@ def _local_identity(judge: str, options: Mapping[str, Any]) -> Asker:
 def _record(
     stack: contextlib.ExitStack, prepared: Prepared, request: Request, asker: Asker
 ) -> Record | None:
-    """Return what is on record for this plan: in the folder's ledger, or in the one that was named."""
+    """Return what is on record for this plan: in the folder's ledger,
+    or in the one that was named."""
     from lmmscore.forecast import Record
     from lmmscore.ledger import Ledger
 
@@ -112,7 +113,8 @@ def _what_is_new(prepared: Prepared, made: Forecast) -> Iterator[str]:
     methods = [name for name in plan.benchmark.methods if name not in before.methods]
     if methods and not plan.protocol.covers_edits and not plan.beside:
         yield (
-            f"{', '.join(methods)}: {plan.protocol.name} shows all edits of an item side by side, so "
+            f"{', '.join(methods)}: {plan.protocol.name} shows all edits of an item side by side, "
+            "so "
             f"all items are judged again; --method {methods[0]} --beside METHOD judges it among "
             "stated others only"
         )
@@ -161,9 +163,11 @@ def _lines(made: Forecast, prices: Prices | None, *, local: bool) -> list[str]:
         else made.image_formula
     )
     lines += [
-        f"{'bytes':<14} {_size(made.bytes_chat)} by Chat Completions ({made.pictures_sent:,} images sent), "
+        f"{'bytes':<14} {_size(made.bytes_chat)} by Chat Completions ({made.pictures_sent:,} "
+        "images sent), "
         f"{_size(made.bytes_responses)} by Responses",
-        f"{'tokens':<14} {made.prompt_tokens:,} in, of which {made.cached_tokens:,} a repeated prefix; "
+        f"{'tokens':<14} {made.prompt_tokens:,} in, of which {made.cached_tokens:,} a repeated "
+        "prefix; "
         f"about {made.completion_tokens:,} out",
         f"{'image tokens':<14} {source}",
     ]

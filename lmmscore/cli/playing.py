@@ -41,7 +41,8 @@ def play(
 
 
 class _Stderr(logging.StreamHandler[TextIO]):
-    """Writes to whatever standard error is at the moment: above the live display while there is one."""
+    """Writes to whatever standard error is at the moment:
+    above the live display while there is one."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one record."""
@@ -84,8 +85,9 @@ def _on_signals(runner: Executor, close_display: Callable[[], None]) -> None:
 
     def stop() -> None:
         if asked:
-            # Now means now: whatever is recorded is durable already, and nothing else is worth waiting for. But the
-            # terminal gets its cursor back, which only the display can do, whatever state that is in.
+            # Now means now: whatever is recorded is durable already, and nothing else is worth
+            # waiting for. But the terminal gets its cursor back, which only the display can do,
+            # whatever state that is in.
             try:
                 close_display()
             finally:
@@ -94,7 +96,8 @@ def _on_signals(runner: Executor, close_display: Callable[[], None]) -> None:
         click.echo("stopping: finishing what is in flight (Ctrl-C again to stop at once)", err=True)
         runner.stop(
             StopRequested(
-                "interrupted; every reply so far is recorded. Run the same command to go on from here"
+                "interrupted; every reply so far is recorded. Run the same command to go on from "
+                "here"
             )
         )
 

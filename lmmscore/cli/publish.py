@@ -25,7 +25,8 @@ def command(
     """Write RUN as an archive that others can check, or check one with --verify.
 
     The archive holds the run's own exchanges, its settings, scores and tables, the dialog in the
-    very words, and checksums; no path, no user's name and no key. The same run gives the same bytes.
+    very words, and checksums; no path, no user's name and no key. The same run gives the same
+    bytes.
     """
     if verify:
         _verify(source)

@@ -48,9 +48,9 @@ if TYPE_CHECKING:
 def command(file: Path, dialog: str, edits: int, turn: str, as_json: bool) -> None:
     """Read the scores in a judge's reply: each with its place in the text, and every fault.
 
-    FILE is the text of one reply (- for standard input), or a .jsonl file of many: objects with `reply`
-    and, where they differ from the options, `dialog`, `n` and `turn`; `name` and `finish` where there
-    are any. With a dialog of pairs it prints who wins: `first`, `second` or `tie`.
+    FILE is the text of one reply (- for standard input), or a .jsonl file of many: objects with
+    `reply` and, where they differ from the options, `dialog`, `n` and `turn`; `name` and `finish`
+    where there are any. With a dialog of pairs it prints who wins: `first`, `second` or `tie`.
 
     Nobody is asked anything. Exits with 3 when something of a single reply could not be read.
     """

@@ -20,7 +20,8 @@ from lmmscore.cli.options import FilePath, filled, json_flag
 )
 @json_flag
 def command(transcript: Path, dialog: str | None, as_json: bool) -> None:
-    """Read a published chat transcript: every edit's scores, the overall computed and stated, and the ranking.
+    """Read a published chat transcript: every edit's scores, the overall computed and stated, and
+    the ranking.
 
     Nobody is asked anything. Exits with 3 when an edit has no readable score.
     """

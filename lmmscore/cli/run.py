@@ -97,8 +97,8 @@ _ENGINE_OPTIONS = {
 def command(as_json: bool, log_level: str, watch: bool, **given: Any) -> None:
     """Play a dialog about every item of BENCHMARK and score the edits.
 
-    The same command again goes on where it stopped: nothing that was answered is asked again. Ctrl-C once stops
-    asking, finishes what is in flight and saves; twice stops at once.
+    The same command again goes on where it stopped: nothing that was answered is asked again.
+    Ctrl-C once stops asking, finishes what is in flight and saves; twice stops at once.
     """
     from lmmscore.cli.watch import watched
 

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 def command(run: Path, item: str, repeat: int, method: str, dialog: str, as_json: bool) -> None:
     """Print one conversation of RUN: the one about ITEM, turn by turn.
 
-    The numbers that were read as scores stand out in the judge's own words; what was read stands below.
+    The numbers that were read as scores stand out in the judge's own words; what was read stands
+    below.
     """
     from lmmscore.report.run_data import RunData
     from lmmscore.report.screen import print_talks, talks_json

@@ -7,10 +7,11 @@ from typing import TextIO
 
 
 def never_fail_to_print(*streams: TextIO) -> None:
-    """Make the streams UTF-8, or where someone asked for another encoding, replace what that cannot show.
+    """Make the streams UTF-8, or where someone asked for another encoding, replace what that cannot
+    show.
 
-    Python writes to a Windows console in UTF-8 already, but into a file or a pipe in the code page of the country,
-    which lacks the lines of our tables; one such character would end the program.
+    Python writes to a Windows console in UTF-8 already, but into a file or a pipe in the code page
+    of the country, which lacks the lines of our tables; one such character would end the program.
     """
     asked = os.environ.get("PYTHONIOENCODING", "").partition(":")
     for stream in streams:

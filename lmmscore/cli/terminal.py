@@ -21,7 +21,8 @@ class Screen(TypedDict):
 
 
 def screen() -> Screen:
-    """Return what standard output can show: colours and a width where someone is looking, else neither."""
+    """Return what standard output can show: colours and a width where someone is looking,
+    else neither."""
     from shutil import get_terminal_size
 
     tty = sys.stdout.isatty()

@@ -60,7 +60,8 @@ async def _watch(run: Path, host: str, port: int) -> None:
 
 
 class WatchAlongside:
-    """The page beside a run in the foreground, in a thread of its own: neither holds up the other."""
+    """The page beside a run in the foreground, in a thread of its own:
+    neither holds up the other."""
 
     def __init__(self) -> None:
         self._stopped = asyncio.Event()
@@ -148,7 +149,8 @@ def open_live(run: Path) -> LiveRun:
 
 
 def report_of(run: Path) -> Path:
-    """Return the report of a run: from its folder, or made elsewhere, for the folder is only read."""
+    """Return the report of a run: from its folder, or made elsewhere,
+    for the folder is only read."""
     from lmmscore.report.page import PageOptions, write_page
     from lmmscore.report.run_data import RunData
     from lmmscore.run_folder import open_run

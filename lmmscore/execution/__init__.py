@@ -1,1 +1,4 @@
-"""Drivers of sessions. An executor plays the units of a plan; each is a module that registers itself."""
+"""Drivers of sessions.
+
+An executor plays the units of a plan; each is a module that registers itself.
+"""

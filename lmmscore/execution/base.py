@@ -1,7 +1,7 @@
 """What every executor is given and must do, and how one is found by name.
 
-A new executor is one module in this package, called as its engine is, with a class or function that is
-registered:
+A new executor is one module in this package, called as its engine is, with a class or function that
+is registered:
 
     @executors.register("local")
     class LocalExecutor: ...
@@ -84,7 +84,10 @@ class StopRequested(JudgeError):
 
 
 def asked(before: Conversation, question: Question, pictures: Pictures) -> Conversation:
-    """Return the conversation with the question put. Opens the pictures' files to know their digests."""
+    """Return the conversation with the question put.
+
+    Opens the pictures' files to know their digests.
+    """
     if question.fresh:
         before = Conversation()
     if question.system:

@@ -1,7 +1,7 @@
 """The asyncio executor: many sessions at once in this process.
 
-Results leave in the order of the plan and soon, so that a run of any length needs the same memory and
-writes the same files however its sessions happened to overtake each other.
+Results leave in the order of the plan and soon, so that a run of any length needs the same memory
+and writes the same files however its sessions happened to overtake each other.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from lmmscore.scores import Result, result_of, settled
 from lmmscore.session import Done, Exchange, Played, Question, Session, spoken
 
 ALIKE_FAILURES = 5
-"""So many sessions in a row failing alike stop the run: something is wrong with more than a session."""
+"""So many sessions in a row failing alike stop the run:
+something is wrong with more than a session."""
 
 _Task = asyncio.Task[Result | None]
 
@@ -107,8 +108,8 @@ class LocalExecutor:
     async def run(self, units: Iterable[Unit], sink: Callable[[Result], None]) -> None:
         """Play every unit and hand the results to `sink` in the order of the plan.
 
-        Whatever goes wrong, in `sink` or in a session, stops the run as `stop` does and is raised at
-        the end.
+        Whatever goes wrong, in `sink` or in a session, stops the run as `stop` does and is raised
+        at the end.
         """
         active: set[_Task] = set()
         try:

@@ -1,9 +1,9 @@
 """The Ray executor: the same sessions on many machines.
 
-One player per node leads many sessions with asyncio, by default against the server on its own node, so
-that pictures do not cross the network. One keeper, on the machine where the run was started, owns the
-ledger, the budget and the pace: an answer is on disk there before its session goes on. What a dead player
-was doing is done again by another, and nothing that is on record is asked again.
+One player per node leads many sessions with asyncio, by default against the server on its own node,
+so that pictures do not cross the network. One keeper, on the machine where the run was started,
+owns the ledger, the budget and the pace: an answer is on disk there before its session goes on.
+What a dead player was doing is done again by another, and nothing that is on record is asked again.
 """
 
 from __future__ import annotations
@@ -134,7 +134,8 @@ class Keeper:
 
 
 class NodePictures(Pictures):
-    """Pictures by content: from shared storage where there is any, else from the keeper's machine."""
+    """Pictures by content: from shared storage where there is any,
+    else from the keeper's machine."""
 
     def __init__(self, recipe: Recipe) -> None:
         super().__init__(recipe)
@@ -282,7 +283,8 @@ class RayExecutor:
                 player.stop.remote(str(error))
 
     async def run(self, units: Iterable[Unit], sink: Callable[[Result], None]) -> None:
-        """Hand units to whichever player has room, and the results to `sink` in the order of the plan."""
+        """Hand units to whichever player has room,
+        and the results to `sink` in the order of the plan."""
         keeper = self._start_keeper()
         self._players = self._start_players(keeper)
         try:

@@ -1,4 +1,5 @@
-"""Changes to a picture that should not change its score: words on it, a border, light, compression."""
+"""Changes to a picture that should not change its score: words on it, a border,
+light, compression."""
 
 from __future__ import annotations
 

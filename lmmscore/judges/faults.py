@@ -292,7 +292,8 @@ def error_in(data: Any) -> Mapping[str, Any] | None:
 
 
 def _broken_off(choice: Any) -> Mapping[str, Any] | None:
-    """Return the error of a provider behind OpenRouter that broke off, which stands in the choice."""
+    """Return the error of a provider behind OpenRouter that broke off,
+    which stands in the choice."""
     if not isinstance(choice, dict):
         return None
     error = choice.get("error")

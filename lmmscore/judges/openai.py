@@ -152,7 +152,10 @@ class OpenAIJudge(JudgeBase):
         return b"".join(body.parts)
 
     def batch_reply(self, body: Mapping[str, Any]) -> Reply:
-        """Read an answer of a batch, at the price of batches. Raises JudgeError where there is none."""
+        """Read an answer of a batch, at the price of batches.
+
+        Raises JudgeError where there is none.
+        """
         read = responses_reply if self._options.api == "responses" else chat_reply
         try:
             reply = read(with_texts(dict(body), self._client.hide), {})

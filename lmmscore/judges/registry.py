@@ -56,7 +56,8 @@ class JudgeKind:
     answers_here: bool = False
     """Whether it answers on this machine, from what is at hand: such a judge costs nothing."""
     configure: Callable[[str, Mapping[str, Any]], NamedJudge] | None = None
-    """Returns model, options and prices without opening the judge, where a kind is configured so."""
+    """Returns model, options and prices without opening the judge, where a kind is configured so.
+    """
 
 
 _KINDS: Registry[JudgeKind] = Registry("judge", "lmmscore.judges", group="lmmscore.judges")

@@ -1,5 +1,5 @@
-"""What a leaderboard is: tables of rows with their uncertainty, and the sentences that belong to
-them."""
+"""What a leaderboard is: tables of rows with their uncertainty,
+and the sentences that belong to them."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class BoardRow:
 
 @dataclass(frozen=True, slots=True)
 class BoardTable:
-    """The methods ranked on one factor in one task category, or over all of them (`task` is
-    None)."""
+    """The methods ranked on one factor in one task category,
+    or over all of them (`task` is None)."""
 
     task: str | None
     factor: str
@@ -80,20 +80,20 @@ class BoardTable:
 
 @dataclass(frozen=True, slots=True)
 class Leaderboard:
-    """The tables of a run. `to_frame()` is tidy, `as_dict()` the JSON; lmmscore.report renders the
-    rest."""
+    """The tables of a run. `to_frame()` is tidy, `as_dict()` the JSON;
+    lmmscore.report renders the rest."""
 
     tables: tuple[BoardTable, ...]
     notes: tuple[str, ...] = ()
     caution: str = ""
     """What the judge's own limits mean for every figure here; shown with every table."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Weights, missing rule, average, resamples, seed: what these figures depend on besides the
-    scores."""
+    """Weights, missing rule, average, resamples, seed:
+    what these figures depend on besides the scores."""
 
     def table(self, task: str | None = None, factor: str | None = None) -> BoardTable:
-        """Return the table of a task category (None: over all) and a factor (None: the first there
-        is)."""
+        """Return the table of a task category (None: over all)
+        and a factor (None: the first there is)."""
         for table in self.tables:
             if table.task == task and factor in (None, table.factor):
                 return table
@@ -143,8 +143,8 @@ class Leaderboard:
 
 
 def flat(table: BoardTable, row: BoardRow) -> dict[str, Any]:
-    """Return a row as one flat line. A factor that is called like a column of ours is marked as a
-    factor."""
+    """Return a row as one flat line. A factor that is called like a column of ours is marked
+    as a factor."""
     mean, rank, holes = row.mean_interval, row.rank_interval, row.rank_range
     lead = {
         "task": table.task,
@@ -208,8 +208,8 @@ def _row_dict(row: BoardRow, decimals: int | None) -> dict[str, Any]:
 
 
 def rounded(value: float | None, decimals: int | None) -> float | None:
-    """Return a figure for JSON: None for what is no number, and no digits that only arithmetic put
-    there."""
+    """Return a figure for JSON: None for what is no number,
+    and no digits that only arithmetic put there."""
     if value is None or not math.isfinite(value):
         return None
     # Scores are decimals with few places: beyond the tenth there is only the noise of binary

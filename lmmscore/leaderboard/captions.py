@@ -27,8 +27,8 @@ def caption(
 
 
 def rule(*, repeats: int, missing: str, lowest: float) -> str:
-    """Return what is done before averaging, what the spread is over, and the rule for missing
-    scores."""
+    """Return what is done before averaging, what the spread is over,
+    and the rule for missing scores."""
     first = f"an edit's {repeats} repeats averaged first; " if repeats > 1 else ""
     unscored = "left out"
     if missing != "exclude":
@@ -50,7 +50,8 @@ def missing_warning(
 def left_out_note(factor: str, edits: int, of: int) -> str:
     """Return how many edits a factor does not count for."""
     return (
-        f"{factor} was left out for {edits} of {_count(of, 'edit')}: not asked of their items, or said "
+        f"{factor} was left out for {edits} of {_count(of, 'edit')}: not asked of their items, or "
+        "said "
         "not to apply. It does not count there, and is no missing score."
     )
 

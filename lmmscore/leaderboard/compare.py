@@ -49,8 +49,8 @@ class RunAgreement:
 
 @dataclass(frozen=True, slots=True)
 class RankChange:
-    """One method's ranks and means in every run, on one factor, in one task category or over
-    all."""
+    """One method's ranks and means in every run, on one factor,
+    in one task category or over all."""
 
     factor: str
     task: str | None
@@ -115,8 +115,8 @@ def compare(
     *,
     factor: str | Sequence[str],
 ) -> Comparison:
-    """Set runs side by side on each factor. Agreement is over edits both have, their repeats
-    averaged."""
+    """Set runs side by side on each factor. Agreement is over edits both have,
+    their repeats averaged."""
     factors = [factor] if isinstance(factor, str) else list(factor)
     edits = {name: [edit_means(frame, name) for frame in scores] for name in factors}
     pairs = list(combinations(range(len(names)), 2))
@@ -168,8 +168,8 @@ def edit_means(scores: pd.DataFrame, factor: str) -> pd.Series:
 def differing(
     names: Sequence[str], settings: Sequence[Mapping[str, Any]], edits: Sequence[pd.Series]
 ) -> list[str]:
-    """Return a sentence for each thing that must be the same before scores may be pooled, and is
-    not."""
+    """Return a sentence for each thing that must be the same before scores may be pooled,
+    and is not."""
     found = [
         f"{name}: its judge and dialog are not on record (no run.yaml)"
         for name, known in zip(names, settings, strict=True)
@@ -187,8 +187,8 @@ def differing(
 
 
 def _other_edits(names: Sequence[str], edits: Sequence[pd.Series]) -> list[str]:
-    """Without a digest of the images, the names of the edits must do: other names are other
-    images."""
+    """Without a digest of the images, the names of the edits must do:
+    other names are other images."""
     first = set(edits[0].index)
     return [
         f"another image set ({names[0]} and {name} share {len(first & set(other.index))} of "
@@ -282,8 +282,8 @@ def _any_edits(frame: pd.DataFrame) -> pd.Series:
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """One method in both tables. Ranks are among those in both, by mean; `printed_rank` is as
-    published."""
+    """One method in both tables. Ranks are among those in both, by mean;
+    `printed_rank` is as published."""
 
     method: str
     published_method: str
@@ -310,8 +310,8 @@ class TaskAgainst:
     factor: str = OVERALL
     """What the run's means are of."""
     ambiguous: tuple[str, ...] = ()
-    """Names left out: they differ from another of their table only in case or punctuation, and
-    match both."""
+    """Names left out: they differ from another of their table only in case or punctuation,
+    and match both."""
 
     def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
         """Return the comparison for JSON."""
@@ -328,8 +328,8 @@ class TaskAgainst:
 
 
 def against(board: Leaderboard, entries: Sequence[Entry]) -> list[TaskAgainst]:
-    """Return the methods in both, side by side, for every task category in both; names match by
-    `key_of`."""
+    """Return the methods in both, side by side, for every task category in both;
+    names match by `key_of`."""
     found = []
     for table in board.tables:
         if table.task is not None:
@@ -374,8 +374,8 @@ def _task(table: BoardTable, theirs: Sequence[Entry]) -> TaskAgainst:
 
 
 def _same(row: BoardRow, entry: Entry, ours: Sequence[BoardRow], theirs: Sequence[Entry]) -> bool:
-    """Tell whether two lines are one method's: by key where that is nobody else's, else by the very
-    name."""
+    """Tell whether two lines are one method's: by key where that is nobody else's,
+    else by the very name."""
     if key_of(row.method) != key_of(entry.method):
         return False
     names = [other.method for other in theirs if key_of(other.method) == key_of(entry.method)]
@@ -412,8 +412,8 @@ def _matched(pairs: Sequence[tuple[BoardRow, Entry]]) -> tuple[Matched, ...]:
 def correlations(
     first: Sequence[float], second: Sequence[float]
 ) -> tuple[float | None, float | None]:
-    """Return Spearman's rho and Kendall's tau-b; None below three pairs or where one side is all
-    ties."""
+    """Return Spearman's rho and Kendall's tau-b;
+    None below three pairs or where one side is all ties."""
     a, b = np.round(first, 9), np.round(second, 9)
     if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return None, None

@@ -17,8 +17,8 @@ _NEEDED = ("item", "task", "method", "factor", "score")
 
 @dataclass(frozen=True)
 class Cube:
-    """Scores of edits. Axes are item, method, factor; an item is known by its task and its id
-    together."""
+    """Scores of edits. Axes are item, method, factor;
+    an item is known by its task and its id together."""
 
     items: tuple[str, ...]
     tasks: tuple[str, ...]
@@ -66,7 +66,8 @@ class Cube:
         return found
 
     def filled(self, factor: int, value: float) -> Floats:
-        """Return item × method means with every hole counted as `value`; NaN only where nothing was asked."""
+        """Return item × method means with every hole counted as `value`;
+        NaN only where nothing was asked."""
         scored, due = self.scored[:, :, factor], self.due(factor)
         total = np.where(scored > 0, self.mean[:, :, factor], 0.0) * scored + (due - scored) * value
         return np.where(due > 0, total / np.maximum(due, 1), np.nan)
@@ -77,8 +78,8 @@ class Cube:
 
 
 def tabulate(scores: pd.DataFrame) -> Cube:
-    """Return the score table as arrays. Raises when it lacks a column or holds a judgement
-    twice."""
+    """Return the score table as arrays. Raises when it lacks a column
+    or holds a judgement twice."""
     missing = [name for name in _NEEDED if name not in scores.columns]
     if missing:
         raise LmmscoreError(

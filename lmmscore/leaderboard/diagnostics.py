@@ -32,8 +32,8 @@ class Spread:
     between: float | None
     """Standard deviation over edits of their true scores, the repeats' share taken out."""
     reliability: float | None
-    """Test–retest: the share of the spread of single judgements that comes back in a repeat,
-    ICC(1,1)."""
+    """Test–retest: the share of the spread of single judgements that comes back
+    in a repeat, ICC(1,1)."""
     reliability_of_mean: float | None
     """The same for the mean over the repeats there are, ICC(1,k)."""
 
@@ -204,8 +204,8 @@ def sensitivity(
 
 
 def _factor_means(cube: Cube, factors: Sequence[str]) -> tuple[Floats, list[str], int]:
-    """Return method × factor means over each method's fully scored items, for methods that have
-    any."""
+    """Return method × factor means over each method's fully scored items,
+    for methods that have any."""
     parts = cube.mean[:, :, [cube.factor(name) for name in factors]]
     complete = np.asarray(np.isfinite(parts).all(axis=2))
     kept = np.flatnonzero(complete.any(axis=0))
@@ -285,8 +285,8 @@ class Habits:
     outcomes: Mapping[str, int]
     """Edits × repeats by outcome."""
     sessions: int | None = None
-    """Sessions on record; None where only the scores are known, and then the next three are unknown
-    too."""
+    """Sessions on record; None where only the scores are known,
+    and then the next three are unknown too."""
     repairs: int | None = None
     slips: int | None = None
     names: Mapping[str, int] | None = field(default=None)

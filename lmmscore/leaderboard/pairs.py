@@ -1,7 +1,7 @@
 """Rank methods by pairwise comparisons: Bradley–Terry strengths with ties, and how sure they are.
 
-A pair shown in both orders is one match: won where both orders agree, a tie where they do not. A pair of
-which an order gave no verdict is left out and counted.
+A pair shown in both orders is one match: won where both orders agree, a tie where they do not. A
+pair of which an order gave no verdict is left out and counted.
 """
 
 from __future__ import annotations
@@ -239,7 +239,8 @@ def rank_pairs(
     ]
     if draws:
         notes.append(
-            f"{level:.0%} intervals of strengths and ranks: {draws:,} bootstrap resamples of items, "
+            f"{level:.0%} intervals of strengths and ranks: {draws:,} bootstrap resamples of "
+            "items, "
             f"percentiles, seed {seed}."
         )
     settings = {"level": level, "resamples": draws, "seed": seed}
@@ -434,7 +435,8 @@ def _explained(table: PairTable, *, held: bool) -> PairTable:
     if not table.connected:
         groups = "; ".join(", ".join(group) for group in table.groups)
         warnings.append(
-            f"The comparisons do not link all methods ({groups}), so they cannot be ranked together: "
+            f"The comparisons do not link all methods ({groups}), so they cannot be ranked "
+            "together: "
             "compare methods of different groups with each other."
         )
     elif held:

@@ -261,8 +261,8 @@ def _reassigned(placed: Placed) -> Floats:
 
 
 def _assignments(kinds: list[list[int]], sessions: int, rng: np.random.Generator) -> list[Ints]:
-    """Return which session's order each session gets; all ways but the recorded one, or a
-    sample."""
+    """Return which session's order each session gets; all ways but the recorded one,
+    or a sample."""
     same = np.arange(sessions)
     if len(kinds) == 1 and sessions <= _ALL_UP_TO:
         return [np.array(way) for way in permutations(range(sessions))][1:]

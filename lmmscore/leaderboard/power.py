@@ -124,8 +124,8 @@ def _root(variance: float | None) -> float | None:
 def _gaps(
     scores: pd.DataFrame, first: str, second: str, task: str | None, factor: str
 ) -> tuple[Floats, Ints, int]:
-    """Return the differences of both methods in the same session, the item of each, and how many
-    methods there are to compare."""
+    """Return the differences of both methods in the same session, the item of each,
+    and how many methods there are to compare."""
     cube = tabulate(scores)
     _refuse_no_overall(cube, factor)
     cube.factor(factor)

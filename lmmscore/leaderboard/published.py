@@ -1,5 +1,5 @@
-"""Published leaderboards: load them, find figures that contradict each other, set a run beside
-them."""
+"""Published leaderboards: load them, find figures that contradict each other,
+set a run beside them."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class Problem:
 
 
 def key_of(name: str) -> str:
-    """Return what a name is matched by: its letters and digits, `+` as plus, known aliases
-    resolved."""
+    """Return what a name is matched by: its letters and digits, `+` as plus,
+    known aliases resolved."""
     plain = "".join(c for c in name.casefold().replace("+", "plus") if c.isalnum()) or name
     return ALIASES.get(plain, plain)
 
@@ -224,8 +224,8 @@ def _largest(mean: float, low: float, high: float, n: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class PrintedCorrelation:
-    """One printed correlation: of a judge, a task, a method and a factor, as far as they are
-    named."""
+    """One printed correlation: of a judge, a task, a method and a factor,
+    as far as they are named."""
 
     group: tuple[str, ...]
     """Everything but the method, by which lines belong together."""

@@ -56,8 +56,9 @@ def normalised(weights: Mapping[str, float], factors: list[str]) -> dict[str, fl
 def reweigh(scores: pd.DataFrame, weights: Mapping[str, float]) -> pd.DataFrame:
     """Return the scores with the overall of every edit derived from its factors.
 
-    An edit that lacks a factor with a weight has no overall: the reason of that factor becomes its own.
-    A factor that was left out does not count, and the weights of the others grow in proportion.
+    An edit that lacks a factor with a weight has no overall: the reason of that factor becomes its
+    own. A factor that was left out does not count, and the weights of the others grow in
+    proportion.
     """
     parts = scores[scores["factor"] != OVERALL]
     shares = normalised(weights, [str(name) for name in parts["factor"].unique()])
@@ -89,8 +90,8 @@ def _left_out(parts: pd.DataFrame) -> np.ndarray:
 def _overalls(
     parts: pd.DataFrame, edit: np.ndarray, weighed: np.ndarray, overall: np.ndarray
 ) -> pd.DataFrame:
-    """Return one line per edit: its first unscored factor's, or its first factor's when all are
-    there."""
+    """Return one line per edit: its first unscored factor's,
+    or its first factor's when all are there."""
     bad = parts["score"].isna().to_numpy() & weighed
     order = np.lexsort((np.arange(len(parts)), ~bad, edit))
     _, first = np.unique(edit[order], return_index=True)
@@ -109,8 +110,8 @@ def _overalls(
 def scales_of(
     settings: Mapping[str, Any], weights: Mapping[str, float] | None
 ) -> dict[str, tuple[float, float]]:
-    """Return the lowest and highest score of each factor and of the overall, as the dialog has
-    them."""
+    """Return the lowest and highest score of each factor and of the overall,
+    as the dialog has them."""
     ends: dict[str, tuple[float, float]] = {}
     for factor in settings.get("factors") or ():
         values = [float(value) for value in factor.get("values") or ()]

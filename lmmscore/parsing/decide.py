@@ -1,4 +1,5 @@
-"""Of everything a reply says, the verdict: the last complete one counts; contradictions are faults."""
+"""Of everything a reply says, the verdict: the last complete one counts;
+contradictions are faults."""
 
 from __future__ import annotations
 

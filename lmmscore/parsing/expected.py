@@ -58,7 +58,8 @@ def _tokens(reply: Reply) -> list[Mapping[str, Any]]:
 
 
 def _unpacked(token: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a token as a server sends it; the ledger keeps only those with a digit, and shorter."""
+    """Return a token as a server sends it; the ledger keeps only those with a digit,
+    and shorter."""
     top = token.get("top")
     if not isinstance(top, list):
         return token

@@ -27,8 +27,9 @@ _IMAGE_KEYS = frozenset(
 _WEAK_IMAGE_KEYS = frozenset(("id", "index", "position", "number", "no", "nr"))
 """They number images, unless the object is about a factor: then they may number anything."""
 _LABEL_KEYS = frozenset(
-    """name label title file filename path which candidate method option output version sample result
-    type kind key imagename imagefile imagelabel model system variant entry submission""".split()
+    """name label title file filename path which candidate method option output version
+    sample result type kind key imagename imagefile imagelabel model system variant entry
+    submission""".split()
 )
 """What stands there may name an image, "Image 2", or something that is no edit."""
 _REMARK_KEYS = frozenset(
@@ -228,7 +229,8 @@ def _given_twice(node: Tree, names: Names) -> set[str]:
 
 
 def _is_ranked_list(key: str, node: Node) -> bool:
-    """Tell whether this is `"ranking": [{"image": 2, "S_acc": 6, …}, …]`: scores in order of rank."""
+    """Tell whether this is `"ranking": [{"image": 2, "S_acc": 6, …}, …]`: scores in order of
+    rank."""
     return normal(key).startswith("rank") and isinstance(node, Tree) and node.is_list
 
 

@@ -1,7 +1,9 @@
-"""JSON as judges write it, amid prose: slips are mended where that takes no guessing, every value keeps its place.
+"""JSON as judges write it, amid prose: slips are mended where that takes no guessing, every value
+keeps its place.
 
-Libraries that mend JSON complete what was cut off (`{"acc": 1` may have been 10), let the last of two equal keys
-win in silence, and forget where a value stood. Here a text that ends too soon is cut off, and nothing else.
+Libraries that mend JSON complete what was cut off (`{"acc": 1` may have been 10), let the last of
+two equal keys win in silence, and forget where a value stood. Here a text that ends too soon is cut
+off, and nothing else.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from typing import Any
 
 MAX_DEPTH = 30
 MAX_STEPS = 200_000
-"""How many steps all tries may take together: a reply of nothing but brackets must not keep us busy."""
+"""How many steps all tries may take together:
+a reply of nothing but brackets must not keep us busy."""
 
 _OPENING = re.compile(r"[{\[]")
 _SPACE = re.compile(r"\s{1,2000}")
@@ -22,7 +25,8 @@ _COMMENT = re.compile(
 )
 _SPACE_OR_COMMENT = frozenset(" \t\r\n\v\f\u00a0\u2028\u2029/#")
 
-# A quotation mark closes a string where structure or a line's end follows it; any other belongs to the string.
+# A quotation mark closes a string where structure or a line's end follows it; any other belongs to
+# the string.
 _CLOSES = r"(?=\s*(?:[,:}\]]|//|/\*|\#|\Z)|[ \t]*\n)"
 _STRINGS = {
     '"': re.compile(rf'"(?P<text>(?:[^"\\]|\\.|"(?!{_CLOSES})){{0,5000}})"', re.DOTALL),
@@ -87,7 +91,8 @@ class _TooDeepError(Exception):
 
 
 def json_texts(text: str, matters: Callable[[str], bool]) -> tuple[list[JsonText], bool]:
-    """Return every outermost object or list in a text, and whether the text ends inside one with a key that matters."""
+    """Return every outermost object or list in a text,
+    and whether the text ends inside one with a key that matters."""
     found: list[JsonText] = []
     place, steps = 0, 0
     while steps < MAX_STEPS and (opening := _OPENING.search(text, place)) is not None:
@@ -112,7 +117,8 @@ def json_texts(text: str, matters: Callable[[str], bool]) -> tuple[list[JsonText
 
 
 def json_values(text: str) -> list[Any]:
-    """Return every object and list in a text as dicts and lists of strings, what they hold being as written."""
+    """Return every object and list in a text as dicts and lists of strings,
+    what they hold being as written."""
 
     def value(node: Node) -> Any:
         if isinstance(node, Leaf):
@@ -152,7 +158,8 @@ class _Reader:
         return Tree(pairs, is_list)
 
     def _comma(self, end: int, closing: str) -> bool:
-        """Pass the comma after a value that ended at `end`, and tell whether another value follows."""
+        """Pass the comma after a value that ended at `end`,
+        and tell whether another value follows."""
         if self._peek() == ",":
             self._take()
             if self._peek() != closing:

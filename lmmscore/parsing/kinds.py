@@ -286,7 +286,8 @@ _BLIND = re.compile(
     | \b(?:text|language)[- ]only[ ](?:model|assistant|ai)\b|\btext-based[ ](?:model|assistant|ai)\b
     | kann[ ](?:die|das|keine)[ ]Bild\w*[ ](?:leider[ ])?nicht[ ](?:sehen|öffnen|anzeigen|bewerten)
     | (?:无法|不能|没有)(?:直接)?(?:查看|看到|访问|打开|收到|接收)(?:到)?(?:任何)?(?:图|照片|影像)
-    | 画像を(?:見る|表示|確認|閲覧)(?:する)?ことができ(?:ない|ません)|画像が(?:見え|表示され)(?:ない|ません)
+    | 画像を(?:見る|表示|確認|閲覧)(?:する)?ことができ(?:ない|ません)
+    | 画像が(?:見え|表示され)(?:ない|ません)
     | no[ ]puedo[ ]ver[ ](?:las[ ]|la[ ])?im[aá]gen|ne[ ]peux[ ]pas[ ]voir[ ](?:les[ ]|l['’])image
     | 이미지를[ ]?(?:볼|확인할)[ ]?수[ ]?없
     """,

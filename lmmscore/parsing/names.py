@@ -76,7 +76,8 @@ _ORDERED = rf"""
 """
 _HASHED = r"\#(?P<bare>[0-9]{1,3})(?![\w.])"
 _TOGETHER = rf"""
-    (?P<all>(?:for[ ])?(?:(?:all|each|every)(?:[ ]of)?(?:[ ]the)?|alle|todas[ ]las|toutes[ ]les|所有)
+    (?P<all>(?:for[ ])?(?:(?:all|each|every)(?:[ ]of)?(?:[ ]the)?|alle|todas[ ]las
+      |toutes[ ]les|所有)
       (?:[ ](?P<allcount>[0-9]{{1,2}}|{_CARDINAL}))?(?:[ ]edited)?[ ]?{NOUN})(?![A-Za-z])
   | (?P<both>(?:both|beide|ambas)(?:[ ]edited)?(?:[ ]of[ ]the)?[ ]{NOUN})(?![A-Za-z])
 """
@@ -257,7 +258,8 @@ class Names:
         return _ROMAN.get(sign) or _LETTERS.get(sign)
 
     def _with_more(self, text: str, image: ImageName, end: int) -> ImageName:
-        """Return the name with what is named together with it: `1 and 2`, `1-3`; but `1/4` is one."""
+        """Return the name with what is named together with it: `1 and 2`, `1-3`;
+        but `1/4` is one."""
         of_all = _OF_ALL.match(text, image.end, end)
         if of_all is not None and int(of_all["count"]) == self.n:
             return replace(image, end=of_all.end())

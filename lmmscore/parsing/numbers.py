@@ -65,7 +65,8 @@ _DOUBTED = re.compile(r"[ ]*[(\[!]*\?|[-+]\s*\Z")
 # What makes the number one of several, a bound, or something not yet settled.
 _RUNS_ON = re.compile(
     r"""
-      [ ]*(?:[,;/&|+、・]|\.{2,3}|…)[ ]*[0-9]{1,3}(?:\.[0-9]+)?[ ]*(?:[,;/&|\]、]|\)(?![ ]+\Z)|\Z|\n)
+      [ ]*(?:[,;/&|+、・]|\.{2,3}|…)[ ]*[0-9]{1,3}(?:\.[0-9]+)?[ ]*
+        (?:[,;/&|\]、]|\)(?![ ]+\Z)|\Z|\n)
     | [ ]*(?:→|->|=>|[=+×*^<>±≠≈~?]|roughly\b|approx\w*|to\b|or\b|bis\b|bzw|oder\b|ou\b|til\b
     |until\b|through\b|vs\b|&
         |至|到|或|から|か|至少|以上|以下|左右|o\b|ó\b)
@@ -92,14 +93,15 @@ _EXPLAINS = re.compile(
 )
 # Nobody counts these, so a number before them is no count: "6 because …", "7 keeps the fox intact".
 _BEGINS_AN_EXPLANATION = frozenset(
-    """a adheres aligns also although an appears aside based because being but by captures car clear
-    clearly considering contains da denn despite due edit even excellent fails fair fairly feels fits
-    follows for gives given good great has however i in indicating introduces it its just keeps lacks
-    leaves looks loses maintains makes meets minor misses moderate mostly needs nice no not nothing on
-    only overall owing perfect poor porque preserves quite reflecting remains replaces respects retains
-    seems shows since slight slightly so some solid somewhat stays still strong strongly suffers suggests
-    thanks that the there these they this though thus too totally very weak weil well where
-    which while with within without yet""".split()
+    """a adheres aligns also although an appears aside based because being but by captures
+    car clear clearly considering contains da denn despite due edit even excellent fails
+    fair fairly feels fits follows for gives given good great has however i in indicating
+    introduces it its just keeps lacks leaves looks loses maintains makes meets minor misses
+    moderate mostly needs nice no not nothing on only overall owing perfect poor porque
+    preserves quite reflecting remains replaces respects retains seems shows since slight
+    slightly so some solid somewhat stays still strong strongly suffers suggests thanks that
+    the there these they this though thus too totally very weak weil well where which while
+    with within without yet""".split()
 )
 _UNIT_RUNS_ON = re.compile(
     r"""
@@ -112,11 +114,12 @@ _UNIT_RUNS_ON = re.compile(
 )
 # Words after which a number still stands for itself; before any other word it counts something.
 _NOT_COUNTED = frozenset(
-    """for in on at after before if otherwise but and or to because since as out of from now then when
-    while with without instead finally initially overall is was are were would could should due rather
-    given though although so thus hence by per vs than again too maybe perhaps later here there marks
-    stars point points pts only not considering despite at best instead where which that this the a an
-    it i my would final revised corrected be being has had seems might may""".split()
+    """for in on at after before if otherwise but and or to because since as out of from now
+    then when while with without instead finally initially overall is was are were would
+    could should due rather given though although so thus hence by per vs than again too
+    maybe perhaps later here there marks stars point points pts only not considering despite
+    at best instead where which that this the a an it i my would final revised corrected be
+    being has had seems might may""".split()
 )
 _COUNTED = re.compile(
     r"""

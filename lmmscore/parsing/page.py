@@ -433,7 +433,8 @@ _UP_TO_A_SCORE = re.compile(r"[ ]*(?:[(\[][^()\[\]\n]{0,60}[)\]])?[ ,]*(?:an?[ ]
 
 
 def _followed_by_a_score(page: Page, line: Line, place: int) -> bool:
-    """Tell whether a name is followed by a factor or a number, with nothing but brackets between."""
+    """Tell whether a name is followed by a factor or a number,
+    with nothing but brackets between."""
     joint = _UP_TO_A_SCORE.match(page.text, place, line.end)
     after = joint.end() if joint else place
     return page.text[after : after + 1].isdigit() or any(f.start == after for f in line.factors)

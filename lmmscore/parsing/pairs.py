@@ -1,4 +1,5 @@
-"""Names and numbers on one line, put together: `S_acc: 8, S_pre: 7`, but also `8 (S_acc), 7 (S_pre)`."""
+"""Names and numbers on one line, put together: `S_acc: 8, S_pre: 7`,
+but also `8 (S_acc), 7 (S_pre)`."""
 
 from __future__ import annotations
 
@@ -242,7 +243,8 @@ def _resolved(
     forward: dict[int, _Claim],
     backward: dict[int, _Claim],
 ) -> dict[int, tuple[_Claim, bool] | None]:
-    """Return for each name its number, and whether that stands before it; None where it is unclear."""
+    """Return for each name its number, and whether that stands before it;
+    None where it is unclear."""
     places = [name.start for name in names]
     marks = [number.start for number in numbers] or [0]
     behind = bool(places) and places[0] < marks[0] and places[-1] < marks[-1]

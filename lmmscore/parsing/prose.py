@@ -41,7 +41,8 @@ _LABEL_AMID = re.compile(
     r"[.;!?][ ]+(?=[^.;:\n]{0,60}(?:[A-Za-z]|[=#~–—-]{2}))[^.;:\n]{1,60}:(?=[ ])"
 )
 _COMPARED = re.compile(
-    r"\b(?:than|as|like|unlike|with|to|vs|versus|from|in|of|over|see|for|tie[ds]?|and|beside)\b[\s(]*$",
+    r"\b(?:than|as|like|unlike|with|to|vs|versus|from|in|of|over|see|for|tie[ds]?|and|beside)\b"
+    r"[\s(]*$",
     re.IGNORECASE,
 )
 _ORDER_WORDS = re.compile(
@@ -59,7 +60,8 @@ _VALUE = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3})?(?:/[0-9]{1,3})?")
 _BETWEEN_VALUES = re.compile(r"[ ]*[,;|&·][ ]*|[ ]+")
 _LABEL_COLUMN = re.compile(r"\b(?:image|edit|method|id|no|img|picture)s?\b|#", re.IGNORECASE)
 _OWN_LABEL = re.compile(
-    r"(?:final|my|sub-?|the|overall)?[ ]*(?:scores?|ratings?|grade|points|marks?|value|评分|得分|分数)"
+    r"(?:final|my|sub-?|the|overall)?[ ]*"
+    r"(?:scores?|ratings?|grade|points|marks?|value|评分|得分|分数)"
     r"[ ]*(?:\([^()\n]{0,40}\)[ ]*)?(?:[:=]|\bis\b|[–—-](?=[ ]))[ ]*",
     re.IGNORECASE,
 )
@@ -71,7 +73,8 @@ _AT_THE_END = re.compile(
 )
 _TWO_BRACKETS = re.compile(r"\[\[[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*\]\]")
 _OUTPUT = re.compile(
-    r"(?:.{0,60}\b(?:output|scores?|ratings?|tuple|answer|verdict)\b[^\n0-9]{0,20}(?:[:=]|\bis\b|are\b))?",
+    r"(?:.{0,60}\b(?:output|scores?|ratings?|tuple|answer|verdict)\b"
+    r"[^\n0-9]{0,20}(?:[:=]|\bis\b|are\b))?",
     re.IGNORECASE,
 )
 
@@ -264,7 +267,8 @@ class Prose:
             yield from self._say(part.section, where, pair.name.key, pair.mark, index, label)
 
     def _may_subtract(self, found: Sequence[Pair[FactorName]]) -> bool:
-        """Tell whether `10 - naturalness, 8 - artifacts` may be sums: two of them prove no pattern."""
+        """Tell whether `10 - naturalness, 8 - artifacts` may be sums:
+        two of them prove no pattern."""
         if len(found) != 2 or not all(pair.backward for pair in found):
             return False
         joints = [self.text[pair.start : pair.name.start] for pair in found]
@@ -309,7 +313,8 @@ class Prose:
         return self._is_shifted(self.page.lines[index], found, index) if found else False
 
     def _lead(self, line: Line, lead: str, found: Sequence[Pair[FactorName]]) -> tuple[Kind, str]:
-        """Return what the words before the first score say it is, and the label they are, if one."""
+        """Return what the words before the first score say it is, and the label they are,
+        if one."""
         if line.kind is not Kind.VERDICT:
             own = kind_of(lead) if _LABEL_ENDS.search(lead) else None
             if own is not Kind.VERDICT:
@@ -621,7 +626,8 @@ class Prose:
                 yield Said(position, key, mark, "prose by factor", unit, line.caption)
 
     def _is_loose(self, line: Line, pair: Pair[ImageName]) -> bool:
-        """Tell whether only a space joins an image under a factor's heading to a number amid words."""
+        """Tell whether only a space joins an image under a factor's heading
+        to a number amid words."""
         if line.factors or self.only is not None:
             return False
         between = self.text[pair.name.end : pair.mark.span[0]].strip("[(\"' ")
@@ -761,7 +767,8 @@ class Prose:
         return [(position, key, mark) for position, (_, key, mark) in enumerate(values, 1)]
 
     def _sequences(self, lines: Sequence[int]) -> dict[int, list[tuple[int | None, str, Mark]]]:
-        """Return what lists by factor say, where all factors have one and their order is certain."""
+        """Return what lists by factor say,
+        where all factors have one and their order is certain."""
         keys = [self.page.lines[index].factors[0].key for index in lines]
         whole = len(keys) == len(self.names.factors) == len(set(keys))
         stated = re.search(
@@ -823,7 +830,8 @@ class Prose:
 
 
 def _enumerates(found: Sequence[Pair[FactorName]]) -> bool:
-    """Tell whether numbers only number the factors: `(1), (2), (3)`; `1 – Accuracy, 2 – Quality`."""
+    """Tell whether numbers only number the factors: `(1), (2), (3)`;
+    `1 – Accuracy, 2 – Quality`."""
     values = [pair.value for pair in found]
     counted = values == [Fraction(i) for i in range(1, len(values) + 1)]
     if all(pair.backward for pair in found):

@@ -18,7 +18,10 @@ from lmmscore.parsing.verdict import Fault, FaultKind, Mark, Reading, Said
 from lmmscore.records import Reply
 from lmmscore.scales import Factor
 
-_CANNOT = r"(?:can(?:['’]?t|not|\s+not)|won['’]?t|will\s+not|(?:(?:am|['’]m)\s+)?(?:unable|not\s+able)\s+to)"
+_CANNOT = (
+    r"(?:can(?:['’]?t|not|\s+not)|won['’]?t|will\s+not"
+    r"|(?:(?:am|['’]m)\s+)?(?:unable|not\s+able)\s+to)"
+)
 _TASK = (
     r"(?:assist|help|provide|evaluat|scor|rat(?:e|ing)|judg|assess|comply|do\s+(?:that|this)|fulfil"
     r"|analy[sz]|continue|compar|complete|engage|participate|accomplish"
@@ -104,7 +107,8 @@ def read_text(text: str, factors: Sequence[Factor], n: int) -> Reading:
 
 
 class Contents:
-    """Everything a reply says of any image, verdicts only, and what keeps the rest from counting."""
+    """Everything a reply says of any image, verdicts only,
+    and what keeps the rest from counting."""
 
     def __init__(self, text: str, names: Names) -> None:
         self.names = names

@@ -109,7 +109,8 @@ def _numbered_at_random(row: Row) -> bool:
 
 
 def _is_an_entry(text: str, names: Names) -> bool:
-    """Tell whether a cell holds a factor with its number: `S_acc 8`; then bars only part entries."""
+    """Tell whether a cell holds a factor with its number: `S_acc 8`;
+    then bars only part entries."""
     if len(text) > 40 or not re.search(r"[0-9]", _IN_BRACKETS.sub("", text)):
         return False
     bare = re.sub(r"^[0-9]{1,2}[.)][ ](?![=:–—-])|[×x][ ]?[0-9.]+", "", text)
@@ -152,7 +153,8 @@ def _table_of(run: Sequence[re.Match[str]]) -> Iterator[Table]:
 
 
 def _cells(line: re.Match[str]) -> Row:
-    """Return the cells of a line; what stands before a leading bar and after a closing one is none."""
+    """Return the cells of a line; what stands before a leading bar
+    and after a closing one is none."""
     cells = []
     place = line.start()
     for text in line[0].split("|"):
@@ -189,7 +191,8 @@ def _spaced(text: str, names: Names, taken: Sequence[Span]) -> Iterator[Table]:
 
 
 def _is_head(head: Row, names: Names) -> bool:
-    """Tell whether cells are the heading of a table: factors or images, and no number of anything."""
+    """Tell whether cells are the heading of a table: factors or images,
+    and no number of anything."""
     factors = [names.factor_named(cell.text) for cell in head]
     if any(re.search(r"[0-9:=]", _IN_BRACKETS.sub("", cell.text)) for cell in head):
         factors = [None]

@@ -256,7 +256,8 @@ _WORDS_FOR = {
 
 
 def _tag_in_words(tag: str, text: str, place: int) -> str:
-    """Return a tag as the words it stands for: `<image id="1">` heads a section, `<b>` is nothing."""
+    """Return a tag as the words it stands for: `<image id="1">` heads a section, `<b>` is
+    nothing."""
     match = _TAG.fullmatch(tag)
     if match is None:
         return tag

@@ -41,7 +41,8 @@ _OUTCOMES = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why a score could not be read: of which image and factor (None: of all), and what is wrong."""
+    """Why a score could not be read: of which image and factor (None: of all),
+    and what is wrong."""
 
     kind: FaultKind
     says: str

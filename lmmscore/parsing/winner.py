@@ -36,13 +36,14 @@ _STANDS_FOR["line"] = "\n"
 _DOUBLE = re.compile(r"\[ *\[(?P<inside>[^\[\]\n]{1,60})\] *\]")
 _SINGLE = re.compile(r"[\[(](?P<inside>[^\[\]()\n]{1,60}[<>=][^\[\]()\n]{1,60})[\])]")
 _BARE = re.compile(
-    r"(?<![\w<>=])(?P<inside>[AB] *(?:[<>]{1,3}|={1,2}) *[AB](?: *={1,2} *(?:good|bad))?)(?![\w<>=])",
+    r"(?<![\w<>=])(?P<inside>[AB] *(?:[<>]{1,3}|={1,2}) *[AB]"
+    r"(?: *={1,2} *(?:good|bad))?)(?![\w<>=])",
     re.IGNORECASE,
 )
 _LABEL = re.compile(
     r"""
-    \b(?:verdict|winner|choice|answer|decision|judge?ment|preference|preferred|conclusion|vote|better
-      |better[ ](?:image|edit|model|one)|winning[ ](?:image|edit|model))
+    \b(?:verdict|winner|choice|answer|decision|judge?ment|preference|preferred|conclusion|vote
+      |better|better[ ](?:image|edit|model|one)|winning[ ](?:image|edit|model))
     [ ]*(?:\#+)?[ ]*(?:is[ ]*:|is\b|:|=|->|→|–|—|-|\n)\s*(?:\d\.[ ])?
     (?P<inside>[^\n]{1,160})
     """,
@@ -58,12 +59,14 @@ _WINNER_KEYS = frozenset(
 _FIRST = frozenset(("a", "1", "first", "left", "one"))
 _SECOND = frozenset(("b", "2", "second", "right", "two"))
 _THINGS = frozenset(
-    """model models image images img assistant option answer response edit edits edited candidate
-    system output outputs picture pictures method result results version generated editing of them""".split()
+    """model models image images img assistant option answer response edit edits edited
+    candidate system output outputs picture pictures method result results version generated
+    editing of them""".split()
 )
 _FILLERS = frozenset(
-    """the is are was were it its this that clearly slightly much significantly marginally relatively
-    definitely overall equally just about very more or less quite s both""".split()
+    """the is are was were it its this that clearly slightly much significantly marginally
+    relatively definitely overall equally just about very more or less quite s
+    both""".split()
 )
 _BETTER = frozenset(
     """better wins best preferred preferable winner superior stronger outperforms surpasses
@@ -86,7 +89,10 @@ _SIDE = (
 )
 _THING = r"s?(?: (?:edited |generated )?(?:image|edit|version|output|result|response|picture|one))?"
 _SURELY = r"(?:(?:clearly|slightly|overall|much|significantly|definitely|marginally|therefore) )*"
-_END = r"(?= (?:one|edit|image|choice|option|result|overall|of the two|because|since|as|than)\b|\s*$|,)"
+_END = (
+    r"(?= (?:one|edit|image|choice|option|result|overall|of the two|because|since|as|than)\b"
+    r"|\s*$|,)"
+)
 _PREFERRED = re.compile(
     rf"(?P<side>{_SIDE}){_THING} (?:(?:is|was|looks) {_SURELY}(?:the )?"
     rf"(?:better|best|superior|preferred|preferable|winner){_END}|wins\b|outperforms\b)"

@@ -79,8 +79,8 @@ def _with_above(grid: Grid, said: tuple[str, ...]) -> Grid:
 
 
 def methods_grids(found: Agreement) -> list[Grid]:
-    """Return the ranking of methods by the judge beside people's, per task category and over
-    all."""
+    """Return the ranking of methods by the judge beside people's,
+    per task category and over all."""
     grids = []
     for judge in found.judges:
         for factor in found.headline_factors:
@@ -366,8 +366,8 @@ def _within_method(
 
 
 def task_grids(found: Agreement) -> list[Grid]:
-    """Return Spearman at every level inside task categories, for the factors of the first
-    tables."""
+    """Return Spearman at every level inside task categories,
+    for the factors of the first tables."""
     levels = list(found.settings["levels"])
     grids = []
     for factor in found.headline_factors:

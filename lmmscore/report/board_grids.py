@@ -75,8 +75,8 @@ def _certainty(row: BoardRow, decimals: int, holes: bool) -> tuple[Cell, ...]:
 
 
 def wide_grid(tables: Sequence[BoardTable], *, decimals: int) -> Grid:
-    """Return all task categories side by side, as surveys print them: a group of columns for
-    each."""
+    """Return all task categories side by side, as surveys print them:
+    a group of columns for each."""
     methods = _by_standing(tables)
     columns, groups, blocks = ["Method"], [("", 1)], []
     for table in tables:
@@ -101,8 +101,8 @@ def wide_grid(tables: Sequence[BoardTable], *, decimals: int) -> Grid:
 
 
 def _by_standing(tables: Sequence[BoardTable]) -> list[str]:
-    """Return the methods, best first in the table over all categories if there is one, else by
-    name."""
+    """Return the methods, best first in the table over all categories if there is one,
+    else by name."""
     whole = [table for table in tables if table.task is None]
     if whole:
         return [row.method for row in whole[0].rows]
@@ -124,8 +124,8 @@ def _block(table: BoardTable, methods: Sequence[str], decimals: int) -> list[tup
 
 
 def board_grids(board: Leaderboard, *, decimals: int, wide: bool) -> list[Grid]:
-    """Return the grids of a leaderboard: one a table or, `wide`, one a factor with tasks side by
-    side."""
+    """Return the grids of a leaderboard: one a table or, `wide`,
+    one a factor with tasks side by side."""
     if not wide:
         return [table_grid(table, decimals=decimals) for table in board.tables]
     factors = dict.fromkeys(table.factor for table in board.tables)

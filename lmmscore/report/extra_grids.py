@@ -1,5 +1,5 @@
-"""What stands behind a leaderboard, as grids: differences, wins, position, repeats, sensitivity,
-habits."""
+"""What stands behind a leaderboard, as grids: differences, wins, position, repeats,
+sensitivity, habits."""
 
 from __future__ import annotations
 
@@ -126,8 +126,8 @@ def repeat_grid(spreads: Sequence[diagnostics.Spread], decimals: int) -> Grid:
 
 
 def variance_grid(found: Components | None, decimals: int) -> list[Grid]:
-    """Return where the variance of scores comes from, and what one more item or repeat would
-    bring."""
+    """Return where the variance of scores comes from,
+    and what one more item or repeat would bring."""
     if found is None:
         return []
     parts = (found.item, found.method, found.interaction, found.residual)

@@ -160,7 +160,8 @@ def troubles(result: Result) -> Iterator[tuple[str, str]]:
 
 
 def _last_factor(result: Result) -> str:
-    """Return the factor that stands for an edit: the overall, or the last where the dialog has none."""
+    """Return the factor that stands for an edit: the overall,
+    or the last where the dialog has none."""
     return (
         OVERALL if any(row.factor == OVERALL for row in result.scores) else result.scores[-1].factor
     )
@@ -173,7 +174,10 @@ SILENCE_S = 60.0
 
 
 class Progress:
-    """Shows how far a run is. Enter it, then hand it every exchange and every result as they come."""
+    """Shows how far a run is.
+
+    Enter it, then hand it every exchange and every result as they come.
+    """
 
     def __init__(
         self,
@@ -192,7 +196,8 @@ class Progress:
 
     def __enter__(self) -> Progress:
         if in_place(self.console):
-            # What the program prints as data is not ours to redirect; words on stderr go above the display.
+            # What the program prints as data is not ours to redirect; words on stderr go above the
+            # display.
             self._live = Live(
                 get_renderable=self._picture,
                 console=self.console,
@@ -252,9 +257,11 @@ class Progress:
 
 
 def in_place(console: Console) -> bool:
-    """Tell whether the display can be drawn over itself: someone looks on, and the screen can do it."""
+    """Tell whether the display can be drawn over itself: someone looks on,
+    and the screen can do it."""
     if console.is_jupyter:
-        # Rich draws over a notebook's output by means of ipywidgets; without it lines are what works.
+        # Rich draws over a notebook's output by means of ipywidgets; without it lines are what
+        # works.
         return find_spec("ipywidgets") is not None
     return console.is_terminal and not console.is_dumb_terminal and not os.environ.get("CI")
 

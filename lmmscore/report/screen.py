@@ -101,14 +101,17 @@ def _table(talk: Talk, scores: pd.DataFrame) -> RichTable:
 
 
 def read_from(talk: Talk, scores: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the scores of a conversation's edits: position, method, numbers, outcome and reason."""
+    """Return the scores of a conversation's edits: position, method, numbers,
+    outcome and reason."""
     here = scores[(scores["item"] == talk.item) & (scores["repeat"] == talk.repeat)]
     found = []
     for position, method in enumerate(talk.order, 1):
         rows = here[here["method"] == method]
         numbers = {
-            str(row.factor): None if row.outcome != "scored" else float(row.score)  # type: ignore[arg-type]
-            for row in rows.itertuples()
+            str(factor): float(score) if outcome == "scored" else None
+            for factor, score, outcome in zip(
+                rows["factor"], rows["score"], rows["outcome"], strict=True
+            )
         }
         bad = rows[rows["outcome"] != "scored"]
         last = bad[bad["factor"] == OVERALL] if OVERALL in numbers else bad
@@ -132,13 +135,15 @@ def _aftermath(talk: Talk) -> list[str]:
     lines += [f"ended early: {talk.failure}"] if talk.failure else []
     for position, (exact, said) in talk.slips.items():
         lines.append(
-            f"Image {position}: the judge's own sum is {said}; its sub-scores give {exact}, which counts"
+            f"Image {position}: the judge's own sum is {said}; its sub-scores give {exact}, which "
+            "counts"
         )
     return lines
 
 
 def talks_json(talks: Sequence[Talk], scores: pd.DataFrame) -> str:
-    """Return conversations as JSON: `{"conversations": [{item, repeat, turns: […], read: […]}]}`."""
+    """Return conversations as JSON: `{"conversations": [{item, repeat, turns: […], read:
+    […]}]}`."""
     plain = [_plain(talk, scores) for talk in talks]
     return json.dumps({"conversations": plain}, ensure_ascii=False, indent=2)
 

@@ -70,8 +70,8 @@ def mean_known(table: Floats) -> Floats:
 
 
 def item_weights(values: Floats, strata: Ints | None) -> Floats:
-    """Return what each known value weighs in its column's mean: the same, or the same per
-    stratum."""
+    """Return what each known value weighs in its column's mean: the same,
+    or the same per stratum."""
     known = np.isfinite(values)
     if strata is None:
         return np.asarray(known / np.maximum(known.sum(axis=0), 1))

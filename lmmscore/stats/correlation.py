@@ -90,8 +90,8 @@ def reason_undefined(judge: Floats, people: Floats, *, of: str = "edit") -> str:
 
 
 def fisher_mean(values: Floats) -> float:
-    """Return tanh of the mean of Fisher's z; NaN where a correlation is ±1, for its z is
-    infinite."""
+    """Return tanh of the mean of Fisher's z; NaN where a correlation is ±1,
+    for its z is infinite."""
     if not len(values) or np.abs(values).max() >= 1 - SAME:
         return float("nan")
     return float(np.tanh(np.arctanh(values).mean()))

@@ -144,8 +144,8 @@ def _blocks(sizes: Sequence[int], most: int) -> list[list[int]]:
 
 
 class _Block:
-    """Some groups. Each has a column of people's values and one per side; all are ranked at
-    once."""
+    """Some groups. Each has a column of people's values and one per side;
+    all are ranked at once."""
 
     def __init__(
         self,

@@ -38,8 +38,8 @@ _EDGE = 1e-7
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A value with its 95% limits; `low` and `high` are None, with the reason, where there are
-    none."""
+    """A value with its 95% limits; `low` and `high` are None, with the reason,
+    where there are none."""
 
     value: float
     low: float | None = None

@@ -26,8 +26,8 @@ _SHORT_CELLS, _SHORT_WORK = 4e6, 2e10
 
 
 def accuracy(judge: Floats, people: Floats, threshold: float) -> float:
-    """Return the share of pairs ordered alike, with the judge tied up to the threshold; NaN for no
-    pairs."""
+    """Return the share of pairs ordered alike, with the judge tied up to the threshold;
+    NaN for no pairs."""
     n = len(judge)
     if n < 2:
         return float("nan")
@@ -46,8 +46,8 @@ def _right_by_scores(judge: Floats, people: Floats, threshold: float) -> float:
 
 
 def agreeing_less_opposed(judge: Floats, people: Floats) -> float:
-    """Return how many pairs both sides order alike, less those they order the other way; for short
-    scales."""
+    """Return how many pairs both sides order alike, less those they order the other way;
+    for short scales."""
     levels, tied, ordered = _score_tables(judge, people)
     size = np.bincount(np.searchsorted(levels, snap(judge)))
     opposed = np.outer(size, size) - tied - ordered
@@ -55,8 +55,8 @@ def agreeing_less_opposed(judge: Floats, people: Floats) -> float:
 
 
 def _score_tables(judge: Floats, people: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the judge's scores and, for every two of them, the pairs people tie and the pairs they
-    order alike."""
+    """Return the judge's scores and, for every two of them,
+    the pairs people tie and the pairs they order alike."""
     levels, left = np.unique(snap(judge), return_inverse=True)
     scores, right = np.unique(snap(people), return_inverse=True)
     table = np.zeros((len(levels), len(scores)))
@@ -106,8 +106,8 @@ def calibrate(judge: Floats, people: Floats) -> float | None:
 
 
 def best_threshold(gaps: Floats, gains: Floats) -> float:
-    """Return the gap up to which the gains of calling pairs ties add up to the most; 0 where none
-    adds anything."""
+    """Return the gap up to which the gains of calling pairs ties add up to the most;
+    0 where none adds anything."""
     if not len(gaps):
         return 0.0
     order = np.argsort(gaps, kind="stable")

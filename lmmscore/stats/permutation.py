@@ -22,8 +22,8 @@ _BLOCK = 1 << 20
 
 
 def draws_needed(tests: int, alpha: float, least: int) -> int:
-    """Return how many permutations to draw so that Holm's first step can be passed, and
-    reliably."""
+    """Return how many permutations to draw so that Holm's first step can be passed,
+    and reliably."""
     return max(least, math.ceil(REACHED * tests / alpha))
 
 
@@ -81,8 +81,8 @@ def sign_flip_p(
 
 
 def _weighed(values: Floats, strata: Ints | None) -> Floats:
-    """Return values by what they weigh, 0 where there is none; all weigh the same without
-    strata."""
+    """Return values by what they weigh, 0 where there is none;
+    all weigh the same without strata."""
     if strata is not None:
         values = values * item_weights(values, strata)
     return np.where(np.isfinite(values), values, 0.0)
@@ -148,8 +148,8 @@ def holm(p: Floats) -> Floats:
 
 
 def benjamini_yekutieli(p: Floats, rate: float) -> Floats:
-    """Return 1 for hypotheses rejected at this false discovery rate under any dependence, else
-    0."""
+    """Return 1 for hypotheses rejected at this false discovery rate under any dependence,
+    else 0."""
     tests = len(p)
     place = np.arange(1, tests + 1)
     order = np.argsort(p)

@@ -65,8 +65,8 @@ class Powered:
 
 
 def powered_mean(people: Floats, judge: Floats, judge_unrated: Floats) -> Powered | str:
-    """Return the mean rating of all edits, rated or not, or the reason why it cannot be
-    estimated."""
+    """Return the mean rating of all edits, rated or not,
+    or the reason why it cannot be estimated."""
     n, more = len(people), len(judge_unrated)
     if n < FEWEST_RATED:
         return f"{n} rated edits, and at least {FEWEST_RATED} are needed"

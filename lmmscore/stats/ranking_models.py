@@ -109,8 +109,8 @@ def fit_davidson(wins: Floats, ties: Floats | None = None, *, prior: float = 0.0
 def fit_many(wins: Floats, ties: Floats) -> tuple[Floats, Floats]:
     """Fit many data sets at once: strengths and tie parameter of each, by maximum likelihood.
 
-    Axes are data set, method, method, counts as in `fit_davidson`. Strengths are NaN where there is no
-    finite fit. Where nothing was tied the tie parameter is 0; where nothing else happened it is
+    Axes are data set, method, method, counts as in `fit_davidson`. Strengths are NaN where there is
+    no finite fit. Where nothing was tied the tie parameter is 0; where nothing else happened it is
     infinite, and all strengths are equal.
     """
     count, methods = wins.shape[:2]
@@ -144,7 +144,8 @@ def fit_many(wins: Floats, ties: Floats) -> tuple[Floats, Floats]:
 def _newton_terms(
     strengths: Floats, tie: Floats, games: Floats, margin: Floats, tied: Floats
 ) -> tuple[Floats, Floats]:
-    """Return gradient and information of every data set: the strengths, then the log of the tie parameter.
+    """Return gradient and information of every data set: the strengths, then the log of the tie
+    parameter.
 
     Davidson's model is a multinomial logit in these, so its likelihood has a single maximum.
     """
@@ -161,7 +162,8 @@ def _newton_terms(
     variance = games * (1 - p_tie - lead**2) / 4
     information = np.zeros((count, methods + 1, methods + 1))
     own = np.arange(methods)
-    # Adding a constant to all strengths changes nothing; the last term keeps their mean where it is.
+    # Adding a constant to all strengths changes nothing; the last term keeps their mean where it
+    # is.
     information[:, :methods, :methods] = 1.0 / methods - variance
     information[:, own, own] += variance.sum(axis=2) + _RIDGE
     both = -(games * lead * p_tie).sum(axis=2) / 2

@@ -177,8 +177,8 @@ class Components:
     replicates: float
 
     def error_of_difference(self, *, items: int = 0, replicates: int = 0) -> float:
-        """Return the standard error of the difference of two methods' means, with more of
-        either."""
+        """Return the standard error of the difference of two methods' means,
+        with more of either."""
         n = self.items + items
         per_item = self.interaction
         if self.residual is not None:
@@ -218,8 +218,8 @@ def components(values: Floats, residual: float | None, replicates: float) -> Com
 
 
 def rater_variance(ratings: Ratings) -> tuple[float, float] | None:
-    """Return the variances of raters' levels and of the residual; None unless all rated all
-    edits."""
+    """Return the variances of raters' levels and of the residual;
+    None unless all rated all edits."""
     edits, raters = ratings.edits, ratings.raters
     if len(ratings.value) != edits * raters or edits < 2 or raters < 2:
         return None

@@ -34,7 +34,8 @@ from lmmscore.scores import SCORE_COLUMNS, result_of, settled
 from lmmscore.session import Exchange, Played, Question, Session, spoken, steps_of
 
 WINDOW = 256
-"""Units under way are looked for among so many unfinished ones: a run keeps the order of its plan."""
+"""Units under way are looked for among so many unfinished ones: a run keeps the order of its plan.
+"""
 
 PACE_S = 300
 """The pace is that of the last minutes."""

@@ -1,4 +1,5 @@
-"""The rating page as a server: one link per rater, answers on the disk before they are called saved."""
+"""The rating page as a server: one link per rater,
+answers on the disk before they are called saved."""
 
 from __future__ import annotations
 

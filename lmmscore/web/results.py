@@ -1,7 +1,8 @@
 """Ratings as they leave a study: tables, checks, and how steady each rater is.
 
 Rows come from a study's database, from downloads of a static page together with the key in that
-database, or from an earlier export. What a check found is told beside the ratings; nobody is dropped.
+database, or from an earlier export. What a check found is told beside the ratings; nobody is
+dropped.
 """
 
 from __future__ import annotations

@@ -50,7 +50,10 @@ def _table(grid: Grid) -> str:
 
 
 def _heads(grid: Grid) -> list[str]:
-    """Return the headings. Markdown has none over several columns: each carries its group's name."""
+    """Return the headings.
+
+    Markdown has none over several columns: each carries its group's name.
+    """
     if not grid.groups:
         return list(grid.columns)
     heads = []

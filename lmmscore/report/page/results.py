@@ -331,7 +331,8 @@ def _win_map(run: RunData, shown: BoardTable, table: BoardTable, prefix: str) ->
         "Wins and p-values",
         tuple(names),
         tuple(rows),
-        "Items on which the method of the row scored higher than that of the column, and the p-value "
+        "Items on which the method of the row scored higher than that of the column, and the "
+        "p-value "
         "of the difference of their means, corrected for all pairs (Holm); * at most 0.05. "
         "Click a figure to see the pair.",
         "Method",
