@@ -17,16 +17,16 @@ from itertools import combinations
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
+from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from lmmscore.errors import DialogError, FileProblem, nearest
 from lmmscore.images import IMAGE_SUFFIXES
 from lmmscore.records import OVERALL, Item
 from lmmscore.resources import bundled
-from lmmscore.rules import Formula, Overall, Part, Rule, faults_of, formula, parts_of
+from lmmscore.rules import Formula, Overall, Rule, RulePart, faults_of, formula, parts_of
 from lmmscore.scales import Factor, Scale, weights_of
 from lmmscore.templates import fill, ordinal, slots_of
-from lmmscore.yaml_files import load_yaml, validate
+from lmmscore.yaml_files import StrictModel, load_yaml, validate
 
 IMAGE_KINDS = ("source", "reference", "marked", "edit")
 PAIR_KINDS = ("first", "second")
@@ -53,15 +53,11 @@ SLOT_NAMES = {
 of the dialog's settings."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
 Winner = Literal["first", "second", "tie", "both-good", "both-bad"]
 """What a word of a judge says of a pair."""
 
 
-class JsonForm(_Strict):
+class JsonForm(StrictModel):
     """The form a reply is asked to have.
 
     Most replies are read without it: it is needed to hold a judge to structured output, for scores
@@ -103,7 +99,7 @@ class JsonForm(_Strict):
         return self.words if isinstance(self.words, dict) else {}
 
 
-class When(_Strict):
+class When(StrictModel):
     """Of which items a turn is asked. Every condition given must hold."""
 
     task: tuple[str, ...] | None = Field(
@@ -162,9 +158,8 @@ class When(_Strict):
         return " and ".join(conditions)
 
 
-class Turn(_Strict):
-    """A single step of a dialog: words, pictures to go with them,
-    and what the answer is read for."""
+class Turn(StrictModel):
+    """One step of a dialog: words, pictures to go with them, and what the answer is read for."""
 
     name: str = Field(
         pattern=r"^[a-z][a-z0-9_-]*$", description="How messages and links refer to this turn."
@@ -259,14 +254,14 @@ def is_file(kind: str) -> bool:
     return PurePosixPath(kind).suffix.lower() in IMAGE_SUFFIXES
 
 
-class Repair(_Strict):
+class Repair(StrictModel):
     """What is said when scores could not be read: exactly what is missing."""
 
     say: str = Field(description="The words; {{problems}} lists what is missing.")
     at_most: int = Field(2, ge=0, le=2, description="How many times in one conversation.")
 
 
-class Setting(_Strict):
+class Setting(StrictModel):
     """A choice the dialog offers. Each choice gives values to the slots `setting.NAME`."""
 
     default: str = Field(description="The choice where none is made.")
@@ -287,7 +282,7 @@ class Setting(_Strict):
         return self
 
 
-class Dialog(_Strict):
+class Dialog(StrictModel):
     """A protocol: what is said and shown to the judge, and what is read from its replies."""
 
     dialog: str = Field(pattern=r"^[A-Za-z0-9][\w.-]*$", description="The name.")
@@ -674,7 +669,7 @@ def _unknown_slots(text: str, known: set[str], where: str) -> Iterator[str]:
             yield f"{where}: unknown name {{{{{name}}}}}{nearest(name, known)}; known: {listed}"
 
 
-class Suite(_Strict):
+class Suite(StrictModel):
     """Several dialogs about the same edits, combined into one overall score."""
 
     suite: str = Field(pattern=r"^[A-Za-z0-9][\w.-]*$", description="The name.")
@@ -753,7 +748,7 @@ class Ensemble:
                 raise DialogError(
                     f"suite {self.name}: {member.name} gives no overall; give it an `overall`"
                 )
-            parts.append(Part(member.name, inner.ends))
+            parts.append(RulePart(member.name, inner.ends))
         for fault in faults_of(self.suite.rule, parts):
             raise DialogError(f"suite {self.name}: {fault}")
         found = formula(self.suite.rule, parts)

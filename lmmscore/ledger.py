@@ -86,7 +86,7 @@ class Asker:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RecordedExchange:
     """An exchange as it stands in the file."""
 
     question: str
@@ -118,7 +118,7 @@ class Ledger:
         self.path = path
         self._read = _connect(path, read_only)
         self._read_lock = threading.Lock()
-        self._pending: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
+        self._pending: queue.SimpleQueue[_PendingExchange | None] = queue.SimpleQueue()
         self._writer: threading.Thread | None = None
         self._closed = False
         self._claims: Claims | None = None
@@ -151,12 +151,12 @@ class Ledger:
         row = self._one(f"SELECT {_REPLY_COLUMNS} FROM exchange WHERE key = ?", (key,))
         return None if row is None else _reply(row)
 
-    def entry(self, key: str) -> Entry | None:
+    def entry(self, key: str) -> RecordedExchange | None:
         """Return the whole exchange known by a key, or None."""
         row = self._one(
             f"SELECT question, recorded_at, {_REPLY_COLUMNS} FROM exchange WHERE key = ?", (key,)
         )
-        return None if row is None else Entry(row[0], _reply(row[2:]), row[1])
+        return None if row is None else RecordedExchange(row[0], _reply(row[2:]), row[1])
 
     def pictures(self, key: str) -> list[str]:
         """Return the digests of the pictures shown with a question, in order;
@@ -175,7 +175,7 @@ class Ledger:
 
     def record_envelope(self, asker: Asker, envelope: Envelope, reply: Reply) -> Future[Reply]:
         """Append an exchange of which only the envelope was kept, as `record` does."""
-        entry = _Entry(asker, envelope, reply)
+        entry = _PendingExchange(asker, envelope, reply)
         self._pending.put(entry)
         return entry.done
 
@@ -232,7 +232,7 @@ class Ledger:
             while (batch := _gather(self._pending)) is not None:
                 self._write(connection, batch)
 
-    def _write(self, connection: sqlite3.Connection, batch: list[_Entry]) -> None:
+    def _write(self, connection: sqlite3.Connection, batch: list[_PendingExchange]) -> None:
         try:
             with _translated(self.path), connection:
                 standing = [entry.insert(connection) for entry in batch]
@@ -282,7 +282,7 @@ class Envelope:
         )
 
 
-class _Entry:
+class _PendingExchange:
     """An exchange on its way into the file."""
 
     def __init__(self, asker: Asker, envelope: Envelope, reply: Reply) -> None:
@@ -320,7 +320,7 @@ class _Entry:
         return _reply(row)
 
 
-def _gather(pending: queue.SimpleQueue[_Entry | None]) -> list[_Entry] | None:
+def _gather(pending: queue.SimpleQueue[_PendingExchange | None]) -> list[_PendingExchange] | None:
     """Wait for an entry, then take all that have gathered meanwhile;
     None when there will be no more."""
     first = pending.get()

@@ -36,7 +36,7 @@ ROWS = "ledger-rows.sha256"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Verification:
     """What a check of an archive found."""
 
     exchanges: int
@@ -216,7 +216,7 @@ To check that the scores follow from the replies, without asking anyone and with
 """
 
 
-def verify(archive: Path) -> Verdict:
+def verify(archive: Path) -> Verification:
     """Check an archive: its digests, and that its scores follow from its recorded replies."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -226,7 +226,7 @@ def verify(archive: Path) -> Verdict:
         rows, wrong_rows = _wrong_rows(folder)
         problems += wrong_rows
         count, wrong_scores = _wrong_scores(run)
-        return Verdict(rows, count, (*problems, *wrong_scores))
+        return Verification(rows, count, (*problems, *wrong_scores))
 
 
 def _unpack(archive: Path, folder: Path) -> None:

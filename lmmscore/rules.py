@@ -16,7 +16,6 @@ from fractions import Fraction
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    BaseModel,
     ConfigDict,
     Discriminator,
     Field,
@@ -27,6 +26,7 @@ from pydantic import (
 
 from lmmscore.errors import nearest
 from lmmscore.scales import Factor, show
+from lmmscore.yaml_files import StrictModel
 
 RuleName = Literal[
     "weighted", "mean", "min", "max", "geometric", "product", "bradley-terry", "none"
@@ -39,8 +39,8 @@ Ends = tuple[Fraction, Fraction]
 _LISTED = ("mean", "min", "max", "geometric", "product")
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+class _RuleModel(StrictModel):
+    model_config = ConfigDict(populate_by_name=True)
 
 
 def _exact(value: Any) -> Any:
@@ -52,7 +52,7 @@ def _exact(value: Any) -> Any:
     return Decimal(str(value)) if isinstance(value, float) else value
 
 
-class Bounds(_Strict):
+class Bounds(_RuleModel):
     """A condition on a number. A bare number means `is`."""
 
     at_most: Decimal | None = Field(None, description="This or less.")
@@ -84,7 +84,7 @@ class Bounds(_Strict):
         return not any(failed)
 
 
-class Adjustment(_Strict):
+class Adjustment(_RuleModel):
     """What is done to a rule's value where some factors have certain scores."""
 
     where: dict[str, Bounds] = Field(
@@ -118,7 +118,7 @@ class Adjustment(_Strict):
         )
 
 
-class Rule(_Strict):
+class Rule(_RuleModel):
     """One operation over factors and other rules; what is left out does not count."""
 
     mean: tuple[Operand, ...] | None = Field(None, min_length=1, description="The arithmetic mean.")
@@ -217,7 +217,7 @@ Rule.model_rebuild()
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RulePart:
     """Something a rule can name: a factor of a dialog, or a member of a suite."""
 
     name: str
@@ -230,7 +230,7 @@ class Formula:
     """A rule with what it is applied to: a function from scores to the overall."""
 
     rule: Rule
-    parts: Mapping[str, Part]
+    parts: Mapping[str, RulePart]
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -261,17 +261,17 @@ class Formula:
         return _value(self.rule, counted, self.parts)
 
 
-def formula(overall: Overall, parts: Sequence[Part]) -> Formula | None:
+def formula(overall: Overall, parts: Sequence[RulePart]) -> Formula | None:
     """Return the rule as a function of these parts; None where there is to be no overall."""
     if overall in ("none", "bradley-terry"):
         return None
     return Formula(_spelt_out(overall, parts), {part.name: part for part in parts})
 
 
-def parts_of(factors: Sequence[Factor]) -> list[Part]:
+def parts_of(factors: Sequence[Factor]) -> list[RulePart]:
     """Return the factors of a dialog as parts of a rule."""
     return [
-        Part(
+        RulePart(
             factor.key,
             (factor.scale.low, factor.scale.high),
             None if factor.weight is None else Fraction(factor.weight),
@@ -280,7 +280,7 @@ def parts_of(factors: Sequence[Factor]) -> list[Part]:
     ]
 
 
-def faults_of(overall: Overall, parts: Sequence[Part]) -> Iterator[str]:
+def faults_of(overall: Overall, parts: Sequence[RulePart]) -> Iterator[str]:
     """Yield what is wrong with a rule over these parts: names, weights, roots of negatives."""
     if overall == "weighted":
         yield from _weight_faults([part.weight for part in parts])
@@ -304,7 +304,7 @@ def _weight_faults(weights: Sequence[Fraction | None]) -> Iterator[str]:
         yield f"factors: the weights add up to {show(sum(given, Fraction(0)))}, not to 1"
 
 
-def _root_faults(rule: Rule, parts: Mapping[str, Part]) -> Iterator[str]:
+def _root_faults(rule: Rule, parts: Mapping[str, RulePart]) -> Iterator[str]:
     for operand in rule.operands:
         inner = operand if isinstance(operand, Rule) else None
         if inner is not None:
@@ -314,7 +314,7 @@ def _root_faults(rule: Rule, parts: Mapping[str, Part]) -> Iterator[str]:
             yield "overall: a geometric mean has no place where a score may be negative"
 
 
-def _spelt_out(overall: Overall, parts: Sequence[Part]) -> Rule:
+def _spelt_out(overall: Overall, parts: Sequence[RulePart]) -> Rule:
     """Return a rule in which no operation stands for everything there is."""
     if isinstance(overall, Rule):
         if overall.rule is None:
@@ -335,7 +335,7 @@ def _is_linear(rule: Rule) -> bool:
 
 
 def _value(
-    rule: Rule, scores: Mapping[str, Fraction], parts: Mapping[str, Part]
+    rule: Rule, scores: Mapping[str, Fraction], parts: Mapping[str, RulePart]
 ) -> Fraction | None:
     if rule.weighted is not None:
         found = _weighted(rule, scores)
@@ -352,7 +352,7 @@ def _value(
 
 
 def _combined(
-    rule: Rule, scores: Mapping[str, Fraction], parts: Mapping[str, Part]
+    rule: Rule, scores: Mapping[str, Fraction], parts: Mapping[str, RulePart]
 ) -> Fraction | None:
     values = []
     for operand in rule.operands:
@@ -397,7 +397,7 @@ def _scaled(value: Fraction, ends: Ends, target: tuple[Decimal, Decimal]) -> Fra
     return to_low + (value - low) * (to_high - to_low) / (high - low)
 
 
-def _ends(rule: Rule, parts: Mapping[str, Part]) -> Ends:
+def _ends(rule: Rule, parts: Mapping[str, RulePart]) -> Ends:
     low, high = _plain_ends(rule, parts)
     if rule.scaled_to is not None:
         low, high = (Fraction(end) for end in rule.scaled_to)
@@ -407,7 +407,7 @@ def _ends(rule: Rule, parts: Mapping[str, Part]) -> Ends:
     return low, high
 
 
-def _plain_ends(rule: Rule, parts: Mapping[str, Part]) -> Ends:
+def _plain_ends(rule: Rule, parts: Mapping[str, RulePart]) -> Ends:
     """Return the ends of a rule's value before it is scaled and adjusted."""
     ends = [
         _ends(operand, parts) if isinstance(operand, Rule) else parts[operand].ends

@@ -9,22 +9,18 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from lmmscore.errors import DialogError, nearest
+from lmmscore.yaml_files import StrictModel
 
 OPEN = "?"
 """What an import writes where the document does not say;
 a dialog with an open question cannot be played."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Scale(_Strict):
-    """The scores a factor may take: a range, the integers of a range, a list of values,
-    or words."""
+class Scale(StrictModel):
+    """The scores a factor may take: a range, its integers, a list of values, or words."""
 
     min: Decimal | None = Field(None, description="The lowest score.")
     max: Decimal | None = Field(None, description="The highest score.")
@@ -131,7 +127,7 @@ def _as_word(key: object) -> str:
     return str(key)
 
 
-class Factor(_Strict):
+class Factor(StrictModel):
     """One thing a judge scores."""
 
     key: str = Field(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lmmscore.errors import FileProblem, nearest
 
@@ -15,6 +15,12 @@ _Loader: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_DEPTH = 50
+
+
+class StrictModel(BaseModel):
+    """What a file holds: an unknown key is a fault, and nothing changes once it is read."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class FileComplaint(str):

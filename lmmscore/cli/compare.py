@@ -22,7 +22,7 @@ from lmmscore.cli.terminal import put, screen
 if TYPE_CHECKING:
     from lmmscore.cli.inputs import Source
     from lmmscore.leaderboard import Leaderboard
-    from lmmscore.leaderboard.compare import Comparison
+    from lmmscore.leaderboard.compare import RunComparison
     from lmmscore.report.formats import TableDocument
     from lmmscore.report.grids import DisplayNames
 
@@ -105,7 +105,7 @@ def _names(sources: Sequence[Source], given: Mapping[str, str]) -> DisplayNames:
     return DisplayNames(given) if first is None else display_names(first.manifest, given)
 
 
-def _write_plots(found: Comparison, names: DisplayNames, options: dict[str, Any]) -> None:
+def _write_plots(found: RunComparison, names: DisplayNames, options: dict[str, Any]) -> None:
     from lmmscore.report.figures import comparison_drawings, write_figures
 
     drawings = comparison_drawings(found, names.methods)
@@ -115,7 +115,7 @@ def _write_plots(found: Comparison, names: DisplayNames, options: dict[str, Any]
 
 
 def _document(
-    found: Comparison, together: Leaderboard | None, names: DisplayNames, decimals: int | None
+    found: RunComparison, together: Leaderboard | None, names: DisplayNames, decimals: int | None
 ) -> TableDocument:
     from lmmscore.report.board_grids import board_grids
     from lmmscore.report.extra_grids import comparison_grids

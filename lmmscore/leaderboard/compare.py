@@ -12,7 +12,7 @@ import pandas as pd
 
 from lmmscore.errors import LmmscoreError, nearest
 from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard, rounded
-from lmmscore.leaderboard.published import Entry, key_of
+from lmmscore.leaderboard.published import PublishedRow, key_of
 from lmmscore.records import OVERALL
 from lmmscore.stats.arrays import ranks
 from lmmscore.stats.correlation import kendall_b, spearman
@@ -66,7 +66,7 @@ class RankChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class RunComparison:
     """Several runs side by side."""
 
     names: tuple[str, ...]
@@ -114,13 +114,13 @@ def compare(
     settings: Sequence[Mapping[str, Any]],
     *,
     factor: str | Sequence[str],
-) -> Comparison:
+) -> RunComparison:
     """Set runs side by side on each factor. Agreement is over edits both have,
     their repeats averaged."""
     factors = [factor] if isinstance(factor, str) else list(factor)
     edits = {name: [edit_means(frame, name) for frame in scores] for name in factors}
     pairs = list(combinations(range(len(names)), 2))
-    return Comparison(
+    return RunComparison(
         names=tuple(names),
         differing=tuple(differing(names, settings, edits[factors[0]])),
         changes=tuple(line for name in factors for line in _changes(boards, name)),
@@ -327,7 +327,7 @@ class TaskAgainst:
         return {k: list(v) if isinstance(v, tuple) else v for k, v in found.items()}
 
 
-def against(board: Leaderboard, entries: Sequence[Entry]) -> list[TaskAgainst]:
+def against(board: Leaderboard, entries: Sequence[PublishedRow]) -> list[TaskAgainst]:
     """Return the methods in both, side by side, for every task category in both;
     names match by `key_of`."""
     found = []
@@ -339,7 +339,7 @@ def against(board: Leaderboard, entries: Sequence[Entry]) -> list[TaskAgainst]:
     return found
 
 
-def _task(table: BoardTable, theirs: Sequence[Entry]) -> TaskAgainst:
+def _task(table: BoardTable, theirs: Sequence[PublishedRow]) -> TaskAgainst:
     ours = {key_of(row.method) for row in table.rows if row.mean is not None}
     keys = {key_of(entry.method) for entry in theirs}
     pairs = [
@@ -373,7 +373,9 @@ def _task(table: BoardTable, theirs: Sequence[Entry]) -> TaskAgainst:
     )
 
 
-def _same(row: BoardRow, entry: Entry, ours: Sequence[BoardRow], theirs: Sequence[Entry]) -> bool:
+def _same(
+    row: BoardRow, entry: PublishedRow, ours: Sequence[BoardRow], theirs: Sequence[PublishedRow]
+) -> bool:
     """Tell whether two lines are one method's: by key where that is nobody else's,
     else by the very name."""
     if key_of(row.method) != key_of(entry.method):
@@ -385,7 +387,7 @@ def _same(row: BoardRow, entry: Entry, ours: Sequence[BoardRow], theirs: Sequenc
     return row.method == entry.method and names.count(entry.method) == 1
 
 
-def _matched(pairs: Sequence[tuple[BoardRow, Entry]]) -> tuple[Matched, ...]:
+def _matched(pairs: Sequence[tuple[BoardRow, PublishedRow]]) -> tuple[Matched, ...]:
     if not pairs:
         return ()
     means = np.array(

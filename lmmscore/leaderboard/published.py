@@ -30,7 +30,7 @@ ALIASES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PublishedRow:
     """One printed line."""
 
     task: str
@@ -78,7 +78,7 @@ def find_published(name: str) -> Path:
     )
 
 
-def load_published(path: Path) -> list[Entry]:
+def load_published(path: Path) -> list[PublishedRow]:
     """Read a table with the columns task, method, mean and rank, in any order and any format.
 
     The columns std and n may be there too.
@@ -95,7 +95,7 @@ def load_published(path: Path) -> list[Entry]:
     return found
 
 
-def _entry(path: Path, line: int, row: Mapping[str, str | None]) -> Entry:
+def _entry(path: Path, line: int, row: Mapping[str, str | None]) -> PublishedRow:
     mean = _number(path, line, "mean", row.get("mean"))
     if mean is None:
         raise FileProblem(f"{path}, line {line}: the mean is empty; every line needs one")
@@ -103,7 +103,7 @@ def _entry(path: Path, line: int, row: Mapping[str, str | None]) -> Entry:
     n = _number(path, line, "n", row.get("n"))
     if rank is not None and rank != int(rank):
         raise FileProblem(f"{path}, line {line}: rank {rank:g} is not a whole number")
-    return Entry(
+    return PublishedRow(
         task=restore((row["task"] or "").strip()),
         method=restore((row["method"] or "").strip()),
         mean=mean,
@@ -126,7 +126,7 @@ def _number(path: Path, line: int, name: str, text: str | None) -> float | None:
     return value
 
 
-def check(entries: Sequence[Entry], *, scale: tuple[float, float]) -> list[Problem]:
+def check(entries: Sequence[PublishedRow], *, scale: tuple[float, float]) -> list[Problem]:
     """Return everything in a printed table that cannot be right, in the order of its lines."""
     found = []
     for entry in entries:
@@ -135,7 +135,7 @@ def check(entries: Sequence[Entry], *, scale: tuple[float, float]) -> list[Probl
     return found
 
 
-def _twice(entry: Entry, rivals: Sequence[Entry]) -> Iterator[Problem]:
+def _twice(entry: PublishedRow, rivals: Sequence[PublishedRow]) -> Iterator[Problem]:
     if any(
         key_of(other.method) == key_of(entry.method) and other.line < entry.line for other in rivals
     ):
@@ -147,7 +147,7 @@ def _twice(entry: Entry, rivals: Sequence[Entry]) -> Iterator[Problem]:
         )
 
 
-def _rank(entry: Entry, rivals: Sequence[Entry]) -> Iterator[Problem]:
+def _rank(entry: PublishedRow, rivals: Sequence[PublishedRow]) -> Iterator[Problem]:
     """Compare with every other line: whoever has the higher mean must have the better rank.
 
     Equal printed means may have different ranks: rounding can hide a difference. Gaps in the ranks
@@ -173,7 +173,7 @@ def _rank(entry: Entry, rivals: Sequence[Entry]) -> Iterator[Problem]:
         yield Problem(entry.task, entry.method, "rank-contradicts-mean", says)
 
 
-def _figures(entry: Entry, scale: tuple[float, float]) -> Iterator[Problem]:
+def _figures(entry: PublishedRow, scale: tuple[float, float]) -> Iterator[Problem]:
     low, high = scale
     place = entry.task, entry.method
     if not low <= entry.mean <= high:

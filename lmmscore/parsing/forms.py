@@ -57,7 +57,7 @@ def read_form(reply: Reply, factors: Sequence[Factor], n: int, list_key: str = "
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _FormEntry:
     text: str
     span: tuple[int, int]
 
@@ -66,7 +66,7 @@ class _Entry:
 class _Listed:
     """A list as it stands in a reply: its entries, or its inner lists."""
 
-    entries: tuple[_Entry, ...]
+    entries: tuple[_FormEntry, ...]
     inner: tuple[_Listed, ...]
     end: int
 
@@ -105,7 +105,7 @@ def _lists(text: str, key: str) -> Iterator[tuple[int, _Listed]]:
 
 def _list_at(text: str, start: int, depth: int = 0) -> _Listed | None:
     """Return the list that opens here; None where it is not closed or nested more than once."""
-    entries: list[_Entry] = []
+    entries: list[_FormEntry] = []
     inner: list[_Listed] = []
     at = start + 1
     while at < len(text):
@@ -123,12 +123,12 @@ def _list_at(text: str, start: int, depth: int = 0) -> _Listed | None:
             match = _SCALAR.match(text, at)
             if match is None or match.end() == at:
                 return None
-            entries.append(_Entry(match[1].strip(), match.span(1)))
+            entries.append(_FormEntry(match[1].strip(), match.span(1)))
             at = match.end()
     return None
 
 
-def _is_said(entry: _Entry, factors: Sequence[Factor]) -> bool:
+def _is_said(entry: _FormEntry, factors: Sequence[Factor]) -> bool:
     plain = entry.text.strip(_DECORATION)
     words = {word_key(word) for factor in factors for word in factor.scale.words or ()}
     return _NUMBER.fullmatch(plain) is not None or word_key(plain) in words

@@ -40,7 +40,7 @@ _TWO_NUMBERS = "it is given two different numbers"
 
 
 @dataclass(frozen=True, slots=True)
-class _Claim:
+class _JsonClaim:
     """What a value says of an image (None where none has been named on the way to it)."""
 
     position: int | None
@@ -49,7 +49,7 @@ class _Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundJson:
     """The JSON of a reply."""
 
     texts: list[JsonText]
@@ -66,9 +66,9 @@ class Found:
             yield from _remarks(each.tree)
 
 
-def find_json(text: str, names: Names) -> Found:
+def find_json(text: str, names: Names) -> FoundJson:
     """Find every object and list in a reply."""
-    return Found(*json_texts(text, lambda key: _matters(key, names)))
+    return FoundJson(*json_texts(text, lambda key: _matters(key, names)))
 
 
 def _matters(key: str, names: Names) -> bool:
@@ -126,7 +126,7 @@ def json_says(found: Sequence[tuple[JsonText, Above]], names: Names) -> Iterator
 
 
 def _in_order(
-    verdicts: Sequence[tuple[JsonText, Above]], claims: Sequence[list[_Claim]], names: Names
+    verdicts: Sequence[tuple[JsonText, Above]], claims: Sequence[list[_JsonClaim]], names: Names
 ) -> dict[int, int]:
     """Return the images of n objects in a row, none of which says which it is of."""
     if names.n < 2:
@@ -143,7 +143,7 @@ def _in_order(
     return {unit: position for position, unit in enumerate(scoring, 1)}
 
 
-def _claims(node: Node, image: int | None, names: Names) -> Iterator[_Claim]:
+def _claims(node: Node, image: int | None, names: Names) -> Iterator[_JsonClaim]:
     if isinstance(node, Leaf):
         return
     if node.is_list:
@@ -155,7 +155,7 @@ def _claims(node: Node, image: int | None, names: Names) -> Iterator[_Claim]:
     if image is None:
         image = _image_of(node, names, weak=factor is None)
     if factor is not None:
-        yield _Claim(image, factor.key, _mark(node, factor))
+        yield _JsonClaim(image, factor.key, _mark(node, factor))
         return
     yield from _of_pairs(node, image, names)
 
@@ -178,12 +178,12 @@ def _is_labelled_otherwise(node: Tree) -> bool:
     return False
 
 
-def _of_pairs(node: Tree, image: int | None, names: Names) -> Iterator[_Claim]:
+def _of_pairs(node: Tree, image: int | None, names: Names) -> Iterator[_JsonClaim]:
     only = names.only
     named = any(_own_factor(key, names) for key, _ in node.pairs)
     if only and not named and _score_of(node) is not None:
         # {"reason": …, "score": 1} where there is only one thing to score.
-        yield _Claim(image, only.key, _mark(node, only))
+        yield _JsonClaim(image, only.key, _mark(node, only))
         return
     twice = _given_twice(node, names)
     final = _has_final(node)
@@ -201,7 +201,7 @@ def _of_pairs(node: Tree, image: int | None, names: Names) -> Iterator[_Claim]:
         ):
             continue
         elif only and position is not None and isinstance(inner, Leaf):
-            yield _Claim(position, only.key, _mark(inner, only))
+            yield _JsonClaim(position, only.key, _mark(inner, only))
         else:
             yield from _claims(inner, image if position is None else position, names)
 
@@ -234,7 +234,7 @@ def _is_ranked_list(key: str, node: Node) -> bool:
     return normal(key).startswith("rank") and isinstance(node, Tree) and node.is_list
 
 
-def _of_list(node: Tree, image: int | None, names: Names) -> Iterator[_Claim]:
+def _of_list(node: Tree, image: int | None, names: Names) -> Iterator[_JsonClaim]:
     by_entry = [list(_claims(entry, image, names)) for entry in node.nodes]
     several = names.n > 1 and len(by_entry) > 1
     labelled = [several and _may_name_an_image(entry, names) for entry in node.nodes]
@@ -260,15 +260,15 @@ def _may_name_an_image(node: Node, names: Names) -> bool:
     return _leaf_of(node, _IMAGE_KEYS | _WEAK_IMAGE_KEYS | _LABEL_KEYS) is not None
 
 
-def _of_factor(node: Node, factor: Factor, image: int | None, names: Names) -> Iterator[_Claim]:
+def _of_factor(node: Node, factor: Factor, image: int | None, names: Names) -> Iterator[_JsonClaim]:
     """Read `"S_acc": 6`, `{"score": 6}`, `{"Image 1": 6, …}`, `[6, 7, …]`, `[{"image": 1, …}]`."""
     if isinstance(node, Tree) and image is None and _score_of(node) is None:
         placed = _placed(node, names)
         if placed and all(position is not None for position, _ in placed):
             for position, inner in placed:
-                yield _Claim(position, factor.key, _mark(inner, factor))
+                yield _JsonClaim(position, factor.key, _mark(inner, factor))
             return
-    yield _Claim(image, factor.key, _mark(node, factor))
+    yield _JsonClaim(image, factor.key, _mark(node, factor))
 
 
 def _placed(node: Tree, names: Names) -> list[tuple[int | None, Node]]:

@@ -96,7 +96,7 @@ def json_texts(text: str, matters: Callable[[str], bool]) -> tuple[list[JsonText
     found: list[JsonText] = []
     place, steps = 0, 0
     while steps < MAX_STEPS and (opening := _OPENING.search(text, place)) is not None:
-        reader = _Reader(text, opening.start())
+        reader = _JsonReader(text, opening.start())
         try:
             tree = reader.container(0)
         except _TooDeepError:
@@ -133,7 +133,7 @@ def json_values(text: str) -> list[Any]:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _JsonReader:
     text: str
     place: int
     steps: int = 5

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from lmmscore.parsing.decide import decide
-from lmmscore.parsing.json import Above, Found, find_json, json_says
+from lmmscore.parsing.json import Above, FoundJson, find_json, json_says
 from lmmscore.parsing.kinds import Kind, kind_of, sees_nothing
 from lmmscore.parsing.names import UNKNOWN, Names, names_of
 from lmmscore.parsing.page import Line, Page
 from lmmscore.parsing.prose import Prose
 from lmmscore.parsing.remarks import voids, with_corrections
-from lmmscore.parsing.tables import Table, entries_of, tables_in
+from lmmscore.parsing.tables import ReplyTable, entries_of, tables_in
 from lmmscore.parsing.text import Span, drafts, joined, plain_text
 from lmmscore.parsing.verdict import Fault, FaultKind, Mark, Reading, Said
 from lmmscore.records import Reply
@@ -164,7 +164,7 @@ class Contents:
             position = None
         return Above(position, kind is Kind.VERDICT, line.caption)
 
-    def _tables_say(self, tables: Sequence[Table]) -> Iterator[Said]:
+    def _tables_say(self, tables: Sequence[ReplyTable]) -> Iterator[Said]:
         for table in tables:
             line = self.page.line_at(table.start - 1) if table.start else None
             above = self._above(line)
@@ -188,12 +188,12 @@ def contents_of(text: str, factors: Sequence[Factor], n: int) -> Contents:
     return Contents(text, names_of(tuple(factors), n))
 
 
-def _outside(found: Found, spans: Sequence[Span]) -> Found:
+def _outside(found: FoundJson, spans: Sequence[Span]) -> FoundJson:
     """Return the JSON that does not stand inside these stretches."""
     texts = [
         each for each in found.texts if not any(start <= each.start < end for start, end in spans)
     ]
-    return Found(texts, found.cut)
+    return FoundJson(texts, found.cut)
 
 
 def _short(text: str) -> str:

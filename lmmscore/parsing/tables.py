@@ -50,7 +50,7 @@ _TWO_NUMBERS = "it is given two different numbers"
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TableCell:
     """What stands between two bars, and where it begins in the plain text."""
 
     text: str
@@ -59,11 +59,11 @@ class Cell:
     """Why it cannot be said what its number is of."""
 
 
-Row = list[Cell]
+Row = list[TableCell]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ReplyTable:
     """Lines of cells; the first row is the heading."""
 
     rows: list[Row]
@@ -80,7 +80,7 @@ class Entry:
     mark: Mark
 
 
-def tables_in(text: str, names: Names) -> list[Table]:
+def tables_in(text: str, names: Names) -> list[ReplyTable]:
     """Return the tables of a text: with bars, with commas or tabs, or with columns aligned."""
     found = [table for table in barred_tables(text) if _is_grid(table, names)]
     taken = [(table.start, table.end) for table in found]
@@ -88,7 +88,7 @@ def tables_in(text: str, names: Names) -> list[Table]:
     return sorted(found, key=lambda table: table.start)
 
 
-def _is_grid(table: Table, names: Names) -> bool:
+def _is_grid(table: ReplyTable, names: Names) -> bool:
     """Tell whether lines with bars are a table: factors head its columns or its rows."""
     for row in table.rows[:_WIDEST]:
         if _numbered_at_random(row):
@@ -120,7 +120,7 @@ def _is_an_entry(text: str, names: Names) -> bool:
     return names.is_name(last) or bool(names.factors_in(text, 0, len(text)))
 
 
-def barred_tables(text: str) -> Iterator[Table]:
+def barred_tables(text: str) -> Iterator[ReplyTable]:
     """Yield every run of two or more lines with bars; a blank line does not end one."""
     run: list[re.Match[str]] = []
     for line in [*_LINE.finditer(text), None]:
@@ -146,10 +146,10 @@ def _continues(text: str, run: Sequence[re.Match[str]], line: re.Match[str]) -> 
     return False
 
 
-def _table_of(run: Sequence[re.Match[str]]) -> Iterator[Table]:
+def _table_of(run: Sequence[re.Match[str]]) -> Iterator[ReplyTable]:
     rows = [_cells(row) for row in run if not _RULE.fullmatch(row[0])]
     if len(rows) >= 2 and max(map(len, rows)) > 1:
-        yield Table(rows, run[0].start(), run[-1].end())
+        yield ReplyTable(rows, run[0].start(), run[-1].end())
 
 
 def _cells(line: re.Match[str]) -> Row:
@@ -159,7 +159,7 @@ def _cells(line: re.Match[str]) -> Row:
     place = line.start()
     for text in line[0].split("|"):
         stripped = text.strip()
-        cells.append(Cell(stripped, place + (text.index(stripped) if stripped else 0)))
+        cells.append(TableCell(stripped, place + (text.index(stripped) if stripped else 0)))
         place += len(text) + 1
     before = line[0].lstrip(" >")
     if len(cells) > 1 and before.startswith("|"):
@@ -169,7 +169,7 @@ def _cells(line: re.Match[str]) -> Row:
     return cells
 
 
-def _spaced(text: str, names: Names, taken: Sequence[Span]) -> Iterator[Table]:
+def _spaced(text: str, names: Names, taken: Sequence[Span]) -> Iterator[ReplyTable]:
     """Yield tables whose cells are parted by commas, semicolons or runs of spaces."""
     lines = list(_LINE.finditer(text))
     index = 0
@@ -184,7 +184,7 @@ def _spaced(text: str, names: Names, taken: Sequence[Span]) -> Iterator[Table]:
                 continue
             rows, index = _rows(lines, index, separator, len(head), text)
             if rows:
-                yield Table(
+                yield ReplyTable(
                     [head, *rows], line.start(), rows[-1][-1].start + len(rows[-1][-1].text)
                 )
                 break
@@ -228,25 +228,25 @@ def _split(line: re.Match[str], separator: str) -> Row:
         for piece in line[0].split(separator):
             stripped = piece.strip().strip("\"'")
             offset = piece.index(stripped) if stripped else 0
-            cells.append(Cell(stripped, place + offset))
+            cells.append(TableCell(stripped, place + offset))
             place += len(piece) + 1
         return cells
     content = line[0].rstrip()
     indent = len(content) - len(content.lstrip())
     if indent >= 4:
         # A corner left blank.
-        cells.append(Cell("", place))
+        cells.append(TableCell("", place))
     place += indent
     for piece in _GAP.split(content.lstrip()):
         start = line.string.index(piece, place)
-        cells.append(Cell(piece, start))
+        cells.append(TableCell(piece, start))
         place = start + len(piece)
     return cells
 
 
-def entries_of(table: Table, above: int | None, names: Names) -> list[Entry]:
+def entries_of(table: ReplyTable, above: int | None, names: Names) -> list[Entry]:
     """Return what a table says, by what its heading and its first columns name."""
-    return _without_repetition(_Reader(table, above, names).entries())
+    return _without_repetition(_TableReader(table, above, names).entries())
 
 
 def _without_repetition(entries: Sequence[Entry]) -> list[Entry]:
@@ -263,10 +263,10 @@ def _without_repetition(entries: Sequence[Entry]) -> list[Entry]:
     return made
 
 
-class _Reader:
+class _TableReader:
     """Reads one table."""
 
-    def __init__(self, table: Table, above: int | None, names: Names) -> None:
+    def __init__(self, table: ReplyTable, above: int | None, names: Names) -> None:
         self.names = names
         self.n = names.n
         self.rows = table.rows
@@ -292,7 +292,7 @@ class _Reader:
             return self._one_image(first)
         return self._a_line_a_score()
 
-    def _factor_in(self, cell: Cell) -> str | None:
+    def _factor_in(self, cell: TableCell) -> str | None:
         if not cell.text:
             return None
         if not self.names.is_name(cell.text) and is_no_verdict(cell.text):
@@ -300,12 +300,12 @@ class _Reader:
         factor = self.names.factor_named(cell.text)
         return factor.key if factor else None
 
-    def _image(self, cell: Cell) -> int | None:
+    def _image(self, cell: TableCell) -> int | None:
         if is_no_verdict(cell.text):
             return None
         return self.names.image_labelled(cell.text) if cell.text else None
 
-    def _entry(self, position: int | None, key: str, cell: Cell) -> list[Entry]:
+    def _entry(self, position: int | None, key: str, cell: TableCell) -> list[Entry]:
         """Return what a cell says; nothing where it is blank."""
         if _BLANK_CELL.fullmatch(cell.text) and not cell.fault:
             return []
@@ -460,7 +460,7 @@ def _is_number(row: Row, column: int) -> bool:
     return column < len(row) and _NUMERIC.match(row[column].text) is not None
 
 
-def _score_cell(row: Row, column: int | None, first: int) -> Cell | None:
+def _score_cell(row: Row, column: int | None, first: int) -> TableCell | None:
     """Return the cell in the column of scores; where that is unknown, one that says so."""
     place = first if column is None else column
     if place >= len(row):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lmmscore.dialog import Dialog, Turn
-from lmmscore.ledger import Entry
+from lmmscore.ledger import RecordedExchange
 from lmmscore.parsing import Reading, merged
 from lmmscore.records import Reply
 from lmmscore.scales import show
@@ -37,7 +37,7 @@ class PlayedTurn:
     key: str
     """What the ledger knows it by."""
     images: tuple[tuple[str, Path], ...]
-    entry: Entry | None
+    entry: RecordedExchange | None
     """None where the ledger does not have it."""
     pieces: tuple[Piece, ...] = ()
     marks: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from lmmscore.leaderboard import diagnostics
 from lmmscore.leaderboard.board import BoardTable
-from lmmscore.leaderboard.compare import Comparison, RankChange, TaskAgainst
+from lmmscore.leaderboard.compare import RankChange, RunComparison, TaskAgainst
 from lmmscore.leaderboard.position import PositionEffect
 from lmmscore.records import OVERALL
 from lmmscore.report.board_grids import title
@@ -257,7 +257,7 @@ def against_grid(found: TaskAgainst, name: str, decimals: int) -> Grid:
 
 
 def comparison_grids(
-    found: Comparison, decimals: int, names: DisplayNames | None = None
+    found: RunComparison, decimals: int, names: DisplayNames | None = None
 ) -> list[Grid]:
     """Return the ranks in every run for each factor and task, then how far the runs agree."""
     called = names or DisplayNames()
@@ -307,7 +307,7 @@ def rank_change(before: int | None, after: int | None) -> str:
     return f"▲ {places} better" if after < before else f"▼ {places} worse"
 
 
-def _agreement_grid(found: Comparison, decimals: int) -> Grid:
+def _agreement_grid(found: RunComparison, decimals: int) -> Grid:
     several = found.factors != (OVERALL,)
     rows = tuple(
         plain(

@@ -22,7 +22,7 @@ from lmmscore.agreement import Agreement
 from lmmscore.agreement.align import EDIT, Paired
 from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.leaderboard.board import BoardTable, Leaderboard
-from lmmscore.leaderboard.compare import Comparison
+from lmmscore.leaderboard.compare import RunComparison
 from lmmscore.report.leaderboard import title_of
 from lmmscore.stats import correlation
 from lmmscore.stats.arrays import Floats
@@ -265,12 +265,12 @@ def _without_frame(axis: Axes) -> None:
         side.set_visible(False)
 
 
-def comparison_drawings(found: Comparison, names: Mapping[str, str]) -> list[Drawing]:
+def comparison_drawings(found: RunComparison, names: Mapping[str, str]) -> list[Drawing]:
     """Return the figures of several runs side by side: how the ranks change."""
     return [Drawing("rank-changes", lambda width: rank_changes(found, names, width))]
 
 
-def rank_changes(found: Comparison, names: Mapping[str, str], width_in: float) -> MplFigure:
+def rank_changes(found: RunComparison, names: Mapping[str, str], width_in: float) -> MplFigure:
     """Return a bump chart: the rank of every method in every run."""
     lines = [line for line in found.changes if line.task is None] or list(found.changes)
     most = max((rank for line in lines for rank in line.ranks if rank), default=1)

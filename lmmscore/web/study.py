@@ -12,14 +12,14 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from lmmscore.benchmark import Benchmark
 from lmmscore.dialog import PAIR_KINDS, is_file
 from lmmscore.errors import BenchmarkError, FileProblem, LmmscoreError, nearest
 from lmmscore.plan import Protocol, make_plan
 from lmmscore.scales import Factor, Scale, show
-from lmmscore.yaml_files import load_yaml, read_text, validate
+from lmmscore.yaml_files import StrictModel, load_yaml, read_text, validate
 
 VERSION = 1
 """Of the format in which a study is kept."""
@@ -38,11 +38,7 @@ CHOICES = ("A", "B", "tie", "bad")
 """What a rater may answer about a pair: one is better, both are equally good, both are bad."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class PracticeItem(_Strict):
+class PracticeItem(StrictModel):
     """An item to practise on, with what a careful rater would answer."""
 
     item: str = Field(description="The item's id; it is left out of the study itself.")
@@ -53,7 +49,7 @@ class PracticeItem(_Strict):
     feedback: str = Field("", description="ShownEdit after the item, whatever was answered.")
 
 
-class PracticeFile(_Strict):
+class PracticeFile(StrictModel):
     """The keys of a practice file."""
 
     practice: tuple[PracticeItem, ...] = Field(
@@ -61,7 +57,7 @@ class PracticeFile(_Strict):
     )
 
 
-class Study(_Strict):
+class Study(StrictModel):
     """What is asked, of whom, and how often. Kept in the database beside the answers."""
 
     version: Literal[1] = 1
@@ -116,7 +112,7 @@ class StudyOptions:
     max_side_px: int = 1024
 
 
-class Subject(_Strict):
+class Subject(StrictModel):
     """What is judged on one screen: an item with all its edits, with one, or with two."""
 
     item: str

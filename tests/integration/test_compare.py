@@ -14,7 +14,7 @@ from scipy import stats
 from lmmscore.cli import lmmscore
 from lmmscore.errors import LmmscoreError
 from lmmscore.leaderboard import rank
-from lmmscore.leaderboard.compare import Comparison, compare, pool
+from lmmscore.leaderboard.compare import RunComparison, compare, pool
 from tests.tidy_frames import FACTORS, judged, overall, tidy
 
 SAME: dict[str, Any] = {
@@ -26,7 +26,9 @@ SAME: dict[str, Any] = {
 }
 
 
-def side_by_side(*scores: pd.DataFrame, settings: list[dict[str, Any]] | None = None) -> Comparison:
+def side_by_side(
+    *scores: pd.DataFrame, settings: list[dict[str, Any]] | None = None
+) -> RunComparison:
     names = [f"run{k}" for k in range(len(scores))]
     boards = [rank(frame, resamples=0) for frame in scores]
     return compare(names, boards, scores, settings or [SAME] * len(scores), factor="overall")

@@ -13,7 +13,7 @@ from lmmscore.errors import FileProblem
 from lmmscore.leaderboard import rank
 from lmmscore.leaderboard.compare import against, correlations
 from lmmscore.leaderboard.published import (
-    Entry,
+    PublishedRow,
     check,
     find_published,
     key_of,
@@ -26,14 +26,16 @@ from tests.tidy_frames import judged, overall
 SHARED = Path(__file__).parents[2].parent / "shared"
 
 
-def table(*lines: tuple[str, float, float | None, int | None]) -> list[Entry]:
+def table(*lines: tuple[str, float, float | None, int | None]) -> list[PublishedRow]:
     return [
-        Entry("t", method, mean, std, place, k + 2)
+        PublishedRow("t", method, mean, std, place, k + 2)
         for k, (method, mean, std, place) in enumerate(lines)
     ]
 
 
-def kinds(entries: list[Entry], scale: tuple[float, float] = (1, 10)) -> list[tuple[str, str]]:
+def kinds(
+    entries: list[PublishedRow], scale: tuple[float, float] = (1, 10)
+) -> list[tuple[str, str]]:
     return [(problem.method, problem.kind) for problem in check(entries, scale=scale)]
 
 
@@ -204,7 +206,7 @@ def test_a_name_that_fits_two_lines_is_matched_by_its_spelling_or_left_out() -> 
     scores = overall({"A": [6.0], "B": [8.0], "v1.5": [5.0], "v15": [4.0]})
     names = {"a": 7.0, "A": 5.0, "b": 3.0, "V 1.5": 2.0}
     entries = [
-        Entry("t", name, mean, None, None, line)
+        PublishedRow("t", name, mean, None, None, line)
         for line, (name, mean) in enumerate(names.items(), 2)
     ]
     found = against(rank(scores, resamples=0), entries)[0]
@@ -217,6 +219,6 @@ def test_a_name_that_fits_two_lines_is_matched_by_its_spelling_or_left_out() -> 
 def test_each_factor_against_a_published_table_is_named() -> None:
     """Several factors beside one table are told apart."""
     board = rank(judged(4, 3), factor="all", resamples=0)
-    found = against(board, [Entry("t0", "m0", 5.0, None, 1, 2)])
+    found = against(board, [PublishedRow("t0", "m0", 5.0, None, 1, 2)])
     assert [task.factor for task in found] == ["overall", "acc", "pre", "qua", "real"]
     assert against_grid(found[1], "theirs", 2).title == "t0: acc against theirs"

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from lmmscore.agreement import Agreement
 from lmmscore.errors import FileProblem
 from lmmscore.leaderboard import Leaderboard
-from lmmscore.leaderboard.compare import Comparison, compare
+from lmmscore.leaderboard.compare import RunComparison, compare
 from lmmscore.records import OVERALL
 from lmmscore.report import extra_grids
 from lmmscore.report.agreement_grids import SECTIONS, agreement_grids
@@ -279,7 +279,7 @@ def _run_scatter(runs: Sequence[RunData], other: int, factor: str) -> Chart:
     )
 
 
-def _bump(run: RunData, names: Sequence[str], result: Comparison) -> Chart:
+def _bump(run: RunData, names: Sequence[str], result: RunComparison) -> Chart:
     lines = [line for line in result.changes if line.task is None] or list(result.changes)
     ranks = {run.names.method(line.method): line.ranks for line in lines}
     return bump_chart("bump", names, ranks)

@@ -77,7 +77,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ResultLine:
     """One method's line."""
 
     method: str
@@ -103,7 +103,7 @@ class Board:
     factor: str
     factor_title: str
     verdict: str
-    lines: tuple[Line, ...]
+    lines: tuple[ResultLine, ...]
     axis: Markup
     grouped: bool
     complete: bool
@@ -233,7 +233,7 @@ def _board(run: RunData, table: BoardTable, found: Leaderboard, prefix: str) -> 
 
 def _lines(
     run: RunData, table: BoardTable, prefix: str, axis: Axis, letters: str
-) -> Sequence[Line]:
+) -> Sequence[ResultLine]:
     best = marks([row.mean for row in table.rows])
     return [
         _line(run, row, table, prefix, axis, letters, best[place])
@@ -249,13 +249,13 @@ def _line(
     axis: Axis,
     letters: str,
     mark: Mark,
-) -> Line:
+) -> ResultLine:
     name = run.names.method(row.method)
     interval, ranks = span(row.mean_interval, 2), _ranks(row)
     placed = NONE if row.rank is None else str(row.rank)
     mean = number(row.mean, 2)
     group = f"groups {', '.join(row.group)}" if row.group else "no group"
-    return Line(
+    return ResultLine(
         method=name,
         link=gallery_link(run, prefix, method=row.method, task=table.task, factor=table.factor),
         rank=Figure(placed, row.rank),
