@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lmmscore.csvsafe import defuse, restore
 from lmmscore.errors import FileProblem, ImageProblem
 from lmmscore.images import Pictures
 from lmmscore.ledger import Asker
@@ -23,6 +22,7 @@ from lmmscore.plan import Protocol
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.scores import SCORE_COLUMNS, Result, as_cells
 from lmmscore.session import Question, Session
+from lmmscore.tables import defuse, restore
 
 FIRST_REPEAT = 1_000_001
 """Anchor rounds count as repeats from here on,

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
-from lmmscore.csvsafe import defuse, restore
 from lmmscore.dialog import Dialog
 from lmmscore.errors import FileProblem
 from lmmscore.plan import Unit
 from lmmscore.records import Outcome
 from lmmscore.scales import Factor, show
 from lmmscore.session import Played
+from lmmscore.tables import defuse, restore
 
 PAIR_COLUMNS = (
     "item",

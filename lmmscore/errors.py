@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Literal
+from numbers import Integral
+from typing import Any, Literal
 
 Scope = Literal["turn", "session", "run"]
 
@@ -167,3 +168,10 @@ def nearest(word: str, known: Iterable[str]) -> str:
     """Return `; did you mean X?` for the known word nearest to `word`, or nothing."""
     match = get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f"; did you mean {match[0]}?" if match else ""
+
+
+def refuse_unless_whole(least: int, **given: Any) -> None:
+    """Raise for the first value that is no whole number, or is below `least`."""
+    for name, value in given.items():
+        if not isinstance(value, Integral) or value < least:
+            raise LmmscoreError(f"{name}={value!r}: it must be a whole number from {least} on")

@@ -20,10 +20,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
-from lmmscore import __version__
 from lmmscore.benchmark import find_benchmark_file
 from lmmscore.comparisons import Comparison, read_comparisons
-from lmmscore.csvsafe import restore
 from lmmscore.dialog import Dialog, Ensemble, Suite, ensemble_of
 from lmmscore.errors import FileProblem
 from lmmscore.images import Recipe
@@ -33,6 +31,8 @@ from lmmscore.records import Outcome, Reply
 from lmmscore.scales import Factor, show
 from lmmscore.scores import read_scores, slips
 from lmmscore.session import Exchange, Played
+from lmmscore.tables import restore
+from lmmscore.version import __version__
 from lmmscore.yaml_files import load_yaml, validate
 
 if TYPE_CHECKING:

@@ -25,7 +25,6 @@ import yaml
 
 from lmmscore.comparisons import Comparison, comparison_of, header, unjudged_pair
 from lmmscore.comparisons import as_cells as comparison_cells
-from lmmscore.csvsafe import restore
 from lmmscore.dialog import Dialog
 from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.ledger import identity_of
@@ -34,6 +33,7 @@ from lmmscore.records import Outcome, Score
 from lmmscore.run_folder import OWN_PICTURES, Manifest, Run, RunLock, SessionRecord, relative_to_run
 from lmmscore.scores import EXPECTED, SCORE_COLUMNS, Result, as_cells, missing_scores
 from lmmscore.session import Played
+from lmmscore.tables import restore
 
 _IDENTITY = {
     "benchmark": "benchmark",

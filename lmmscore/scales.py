@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import Field, field_validator, model_validator
 
-from lmmscore.errors import DialogError, nearest
+from lmmscore.errors import DialogError, LmmscoreError, nearest
 from lmmscore.yaml_files import StrictModel
 
 OPEN = "?"
@@ -178,3 +178,15 @@ def show(number: Fraction) -> str:
     if number.denominator == 1:
         return str(number.numerator)
     return repr(float(number))
+
+
+def refuse_unless_scale(name: str, ends: Any) -> None:
+    """Raise unless `ends` are two finite numbers, the lower first."""
+    try:
+        low, high = (float(end) for end in ends)
+    except (TypeError, ValueError):
+        low, high = math.nan, math.nan
+    if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+        raise LmmscoreError(
+            f"{name}={ends!r}: it must be the lowest and the highest score, as (1, 10)"
+        )

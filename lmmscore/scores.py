@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmmscore.comparisons import Comparison, comparison_of
-from lmmscore.csvsafe import defuse, restore
 from lmmscore.dialog import Dialog, Ensemble
 from lmmscore.errors import FileProblem
 from lmmscore.plan import Protocol, Unit
@@ -22,6 +21,7 @@ from lmmscore.records import OVERALL, Item, Outcome, Score
 from lmmscore.rules import Formula
 from lmmscore.scales import show
 from lmmscore.session import Played
+from lmmscore.tables import defuse, restore
 
 if TYPE_CHECKING:
     import pandas as pd

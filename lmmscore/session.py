@@ -30,10 +30,10 @@ from lmmscore.dialog import (
     task_title,
 )
 from lmmscore.errors import DialogError
-from lmmscore.justifications import length_notes
 from lmmscore.parsing import Fault, Reading, merged, read_overall
 from lmmscore.parsing.expected import expected_scores
 from lmmscore.parsing.forms import Cell, FormReading, read_form
+from lmmscore.parsing.justifications import length_notes
 from lmmscore.parsing.winner import WinnerReading, read_winner
 from lmmscore.records import Item, Outcome, Reply
 from lmmscore.scales import Factor

@@ -22,6 +22,8 @@ from lmmscore.errors import FileProblem, nearest
 SUFFIXES = (".csv", ".tsv", ".txt", ".xlsx", ".xlsm", ".jsonl", ".ndjson", ".json", ".parquet")
 NOTHING = {"", "na", "n/a", "nan", "none", "null", "-", "–"}
 """What people write in the cell of a number that is not there."""
+# A spreadsheet runs a cell that begins so as a formula.
+_STARTERS = ("=", "+", "-", "@", "\t", "\r")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+", re.ASCII)
 
 
@@ -355,3 +357,22 @@ def factor_columns(
 
 def _no_score(name: str) -> bool:
     return name in NOT_SCORES or name.endswith("_id") or name.startswith("unnamed:")
+
+
+def defuse(cell: str) -> str:
+    """Return a text cell fit for a CSV file: a quote goes before what a spreadsheet would run.
+
+    For text only: a number keeps its minus sign. `restore` undoes it.
+    """
+    if cell.startswith(_STARTERS) or (
+        cell.startswith("'") and cell[1:].startswith((*_STARTERS, "'"))
+    ):
+        return "'" + cell
+    return cell
+
+
+def restore(cell: str) -> str:
+    """Return the text that was defused, without the quote that `defuse` put before it."""
+    if cell.startswith("'") and cell[1:].startswith((*_STARTERS, "'")):
+        return cell[1:]
+    return cell

@@ -17,9 +17,9 @@ from lmmscore.agreement.levels import AgreementRow, AgreementSubject, level_rows
 from lmmscore.agreement.result import Agreement, MethodStanding
 from lmmscore.agreement.statistics import ITEM, LEVELS, METHOD, WITHIN_METHOD
 from lmmscore.agreement.verdict import Verdict
-from lmmscore.arguments import refuse_unless_scale, refuse_unless_whole
-from lmmscore.errors import LmmscoreError, nearest
+from lmmscore.errors import LmmscoreError, nearest, refuse_unless_whole
 from lmmscore.records import OVERALL
+from lmmscore.scales import refuse_unless_scale
 from lmmscore.stats.arrays import column_means, ranks
 from lmmscore.stats.jackknife import one_thread
 

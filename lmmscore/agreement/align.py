@@ -17,7 +17,7 @@ import pandas as pd
 from lmmscore.errors import FileProblem, nearest
 from lmmscore.leaderboard.published import key_of
 from lmmscore.records import OVERALL, Outcome
-from lmmscore.scorefiles import refuse_merging, replaced
+from lmmscore.score_files import refuse_merging, replaced
 from lmmscore.stats.arrays import Floats, Ints
 from lmmscore.stats.reliability import Ratings
 

@@ -11,8 +11,8 @@ from lmmscore.agreement.align import Paired
 from lmmscore.agreement.levels import AgreementRow
 from lmmscore.agreement.statistics import ITEM, METHOD, WITHIN_ITEM
 from lmmscore.agreement.verdict import Verdict
+from lmmscore.interval_chart import Whisker, draw
 from lmmscore.records import OVERALL
-from lmmscore.whiskers import Whisker, draw
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -286,7 +286,7 @@ def _files(specs: Sequence[str], options: dict[str, Any]) -> list[Source]:
     """Read other tools' score files, each under a name of its own."""
     from lmmscore.cli.inputs import Source
     from lmmscore.dialog import load_dialog
-    from lmmscore.scorefiles import Layout, judge_name, read_score_file
+    from lmmscore.score_files import Layout, judge_name, read_score_file
 
     dialog = load_dialog(options["dialog"]) if options["dialog"] else None
     layout = Layout(

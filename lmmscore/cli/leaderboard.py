@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from lmmscore.cli.options import (
     PLOT_GROUP,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from lmmscore.leaderboard import Leaderboard
     from lmmscore.leaderboard.compare import TaskAgainst
     from lmmscore.leaderboard.diagnostics import Extras
+    from lmmscore.leaderboard.ranking import Scales
     from lmmscore.report.grids import DisplayNames, Grid
 
 SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivity", "habits")
@@ -147,7 +149,6 @@ def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> 
     RUN is a run's folder, or a scores.csv. Several comparable runs are pooled, their repeats
     counted on. An edit's repeats are averaged first, then items. Nothing is asked of a judge.
     """
-    from lmmscore.cli.grouping import grouped, plain_groups
     from lmmscore.cli.inputs import open_sources
     from lmmscore.cli.panel import corrected, panel_of
 
@@ -164,8 +165,8 @@ def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> 
         source = options["members"].source
     else:
         source = _pooled(sources, anyway=options["anyway"])
-    if options["by"] is not None and plain_groups(options["by"]):
-        put(grouped(source, form, options, _scales(source, options)), options["out"])
+    if options["by"] is not None and _asks_for_means(options["by"]):
+        put(_group_means_table(source, form, options, _scales(source, options)), options["out"])
         return
     board = corrected(source, options) if options["corrected"] else _board(source, options)
     if options["members"] is not None:
@@ -435,3 +436,60 @@ def _against_grids(matched: list[TaskAgainst], options: dict[str, Any]) -> list[
         ]
     decimals = 2 if options["decimals"] is None else options["decimals"]
     return [against_grid(task, Path(options["against"]).stem, decimals) for task in matched]
+
+
+def _asks_for_means(by: str) -> bool:
+    """Tell whether `--by` asks for plain means: anything but methods ranked,
+    within tasks or over all."""
+    from lmmscore.leaderboard.groups import parse_by
+
+    return parse_by(by) not in (
+        ["task", "method"],
+        ["method"],
+        ["factor", "method"],
+        ["task", "factor", "method"],
+    )
+
+
+def _group_means_table(source: Source, form: str, options: dict[str, Any], scales: Scales) -> str:
+    """Return the means by any keys, in any format.
+
+    Raises a usage error for options that do not go with them.
+    """
+    from lmmscore.leaderboard.groups import group_means, parse_by
+    from lmmscore.leaderboard.weights import parse_weights, reweigh
+    from lmmscore.report.leaderboard import render_groups
+
+    _refuse_ranking_options(options)
+    by, weights = parse_by(options["by"]), options["weights"]
+    scores = source.scores if weights is None else reweigh(source.scores, parse_weights(weights))
+    found = group_means(
+        scores,
+        by,
+        factor=list(options["factor"]) or ("all" if "factor" in by else "overall"),
+        task=options["task"] or None,
+        missing=options["missing"],
+        scales=scales,
+    )
+    return render_groups(found, form, caution=source.caution, decimals=options["decimals"])
+
+
+def _refuse_ranking_options(options: dict[str, Any]) -> None:
+    """Refuse what only a ranking has: an option that changes nothing would be taken
+    for one that did."""
+    given = click.get_current_context().get_parameter_source
+    ranked = {
+        "--average tasks": options["average"] == "tasks",
+        "--show": bool(options["show"]),
+        "--against": options["against"] is not None,
+        "--resamples": options["resamples"] and given("resamples") is ParameterSource.COMMANDLINE,
+        "--seed": given("seed") is ParameterSource.COMMANDLINE,
+    }
+    for name, used in ranked.items():
+        if used:
+            raise click.UsageError(
+                f"{name} goes with ranked methods; --by {options['by']} gives plain means over "
+                "edits"
+            )
+    if options["scale"] is not None and options["missing"] != "worst":
+        raise click.UsageError(f"with --by {options['by']}, --scale goes with --missing worst only")

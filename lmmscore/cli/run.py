@@ -113,7 +113,7 @@ def command(as_json: bool, log_level: str, watch: bool, **given: Any) -> None:
 
 def _run(request: Request, log_level: str, as_json: bool, page: WatchAlongside | None) -> bool:
     """Play the request and print what came of it; return whether something is unscored."""
-    from lmmscore.cli.playing import play
+    from lmmscore.cli.foreground import play
 
     run = play(request, log_level, page.begin if page else None)
     if run.manifest.state == "waiting":

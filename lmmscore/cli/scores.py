@@ -49,7 +49,7 @@ def command(
     """
     from lmmscore.dialog import load_dialog
     from lmmscore.records import OVERALL
-    from lmmscore.scorefiles import Layout, scores_in, write_scores
+    from lmmscore.score_files import Layout, scores_in, write_scores
 
     layout = Layout(**{name: columns[f"{name}_column"] for name in ("item", "method", "task")},
                     task_pattern=columns["task_pattern"], factors=columns["factors"])  # fmt: skip

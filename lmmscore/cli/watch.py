@@ -166,8 +166,11 @@ def report_of(run: Path) -> Path:
 
 def _given(line: str) -> dict[str, Any]:
     """Return the judge's options of the `lmmscore run` that made the run, as far as one did."""
-    from lmmscore.cli.run import command as run_command
+    # Looked up by name: the module of `run` imports this one.
+    from lmmscore.cli import lmmscore as commands
 
+    run_command = commands.get_command(click.Context(commands), "run")
+    assert run_command is not None
     try:
         words = shlex.split(line)
         if words[1:2] != ["run"]:

@@ -5,19 +5,16 @@ from __future__ import annotations
 
 import html
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lmmscore.whiskers import Whisker, draw
+from lmmscore.interval_chart import Whisker, draw
+from lmmscore.leaderboard.differences import Differences
+from lmmscore.stats.arrays import Limits, rounded
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from lmmscore.leaderboard.differences import Differences
-
-Limits = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,13 +202,3 @@ def _row_dict(row: BoardRow, decimals: int | None) -> dict[str, Any]:
         "items": row.items,
         "common_mean": rounded(row.common_mean, decimals),
     }
-
-
-def rounded(value: float | None, decimals: int | None) -> float | None:
-    """Return a figure for JSON: None for what is no number,
-    and no digits that only arithmetic put there."""
-    if value is None or not math.isfinite(value):
-        return None
-    # Scores are decimals with few places: beyond the tenth there is only the noise of binary
-    # fractions.
-    return round(value, 10 if decimals is None else decimals)

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.errors import LmmscoreError, nearest
-from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard, rounded
+from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard
 from lmmscore.leaderboard.published import PublishedRow, key_of
 from lmmscore.records import OVERALL
-from lmmscore.stats.arrays import ranks
+from lmmscore.stats.arrays import ranks, rounded
 from lmmscore.stats.correlation import kendall_b, spearman
 
 SAME = {

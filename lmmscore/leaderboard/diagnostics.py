@@ -11,12 +11,11 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.errors import LmmscoreError
-from lmmscore.leaderboard.board import rounded
 from lmmscore.leaderboard.cube import Cube, codes_of, tabulate
 from lmmscore.leaderboard.position import PositionEffect, position_effect
 from lmmscore.leaderboard.weights import normalised
 from lmmscore.records import OVERALL, Outcome
-from lmmscore.stats.arrays import SAME, Floats, Ints, ranks
+from lmmscore.stats.arrays import SAME, Floats, Ints, ranks, rounded
 from lmmscore.stats.reliability import Components, components, within_between
 
 

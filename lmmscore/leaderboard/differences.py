@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lmmscore.leaderboard.board import Limits, rounded
-from lmmscore.stats.arrays import SAME, Floats, Ints, item_weights
+from lmmscore.stats.arrays import SAME, Floats, Ints, Limits, item_weights, rounded
 from lmmscore.stats.jackknife import mean_limits
 from lmmscore.stats.permutation import EXACT_UP_TO, holm, letters, rank_limits, sign_flip_p
 

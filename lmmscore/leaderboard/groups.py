@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.errors import LmmscoreError, nearest
-from lmmscore.leaderboard.board import rounded
 from lmmscore.leaderboard.cube import Cube, tabulate
 from lmmscore.leaderboard.ranking import (
     Missing,
@@ -20,6 +19,7 @@ from lmmscore.leaderboard.ranking import (
     scale_ends,
     spread,
 )
+from lmmscore.stats.arrays import rounded
 
 KEYS = ("task", "method", "factor", "item")
 

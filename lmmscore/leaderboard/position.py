@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lmmscore.leaderboard.board import Limits, rounded
 from lmmscore.leaderboard.cube import codes_of
-from lmmscore.stats.arrays import SAME, Floats, Ints
+from lmmscore.stats.arrays import SAME, Floats, Ints, Limits, rounded
 from lmmscore.stats.jackknife import t_quantile
 
 FIXED = (

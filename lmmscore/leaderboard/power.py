@@ -17,10 +17,9 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.errors import LmmscoreError, nearest
-from lmmscore.leaderboard.board import rounded
 from lmmscore.leaderboard.cube import Cube, tabulate
 from lmmscore.records import OVERALL
-from lmmscore.stats.arrays import Floats, Ints
+from lmmscore.stats.arrays import Floats, Ints, rounded
 from lmmscore.stats.permutation import fewest_items
 from lmmscore.stats.reliability import within_between
 

@@ -9,10 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lmmscore.csvsafe import restore
 from lmmscore.errors import FileProblem, nearest
 from lmmscore.resources import bundled
-from lmmscore.tables import read_tables, text
+from lmmscore.tables import read_tables, restore, text
 
 _NEEDED = ("task", "method", "mean", "rank")
 

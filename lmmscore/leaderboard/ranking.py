@@ -10,8 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from lmmscore.arguments import refuse_unless_scale, refuse_unless_whole
-from lmmscore.errors import LmmscoreError, nearest
+from lmmscore.errors import LmmscoreError, nearest, refuse_unless_whole
 from lmmscore.leaderboard import captions
 from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard
 from lmmscore.leaderboard.cube import Cube, tabulate
@@ -19,6 +18,7 @@ from lmmscore.leaderboard.differences import Differences, corrected, differences
 from lmmscore.leaderboard.position import PositionEffect, position_effect
 from lmmscore.leaderboard.weights import normalised, reweigh
 from lmmscore.records import OVERALL, Outcome
+from lmmscore.scales import refuse_unless_scale
 from lmmscore.stats.arrays import SAME, Floats, Ints, column_means, ranks
 from lmmscore.stats.jackknife import mean_limits
 from lmmscore.stats.permutation import draws_needed

@@ -9,9 +9,9 @@ from typing import Any
 
 from lmmscore.agreement.levels import AgreementRow
 from lmmscore.agreement.result import Agreement, MethodStanding
-from lmmscore.csvsafe import defuse
 from lmmscore.report.agreement_grids import SECTIONS, agreement_grids
 from lmmscore.report.leaderboard import Format, render_grids
+from lmmscore.tables import defuse
 
 CSV_COLUMNS = (
     *(

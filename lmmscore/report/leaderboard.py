@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from lmmscore.errors import LmmscoreError, nearest
-from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard, flat, rounded
+from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard, flat
 from lmmscore.leaderboard.differences import Differences
 from lmmscore.leaderboard.groups import Groups
 from lmmscore.records import OVERALL
@@ -27,6 +27,7 @@ from lmmscore.report.grids import (
     plain,
 )
 from lmmscore.run_folder import Manifest, Run
+from lmmscore.stats.arrays import rounded
 
 Format = Literal["md", "csv", "tex", "json", "term"]
 FORMATS: tuple[Format, ...] = get_args(Format)

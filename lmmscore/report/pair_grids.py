@@ -6,11 +6,11 @@ import csv
 import io
 from collections.abc import Iterator
 
-from lmmscore.csvsafe import defuse
 from lmmscore.leaderboard.pairs import PairBoard, PairTable, flat
 from lmmscore.report.grids import NONE, Cell, Grid, marks, number, percent, span
 from lmmscore.report.leaderboard import FORMATS, render_grids
 from lmmscore.run_folder import Run
+from lmmscore.tables import defuse
 
 
 def render_pairs(

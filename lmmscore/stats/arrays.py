@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Numbers = NDArray[np.floating]
+Limits = tuple[float, float]
 
 SAME = 1e-9
 """Two scores nearer than this are the same score: scores are short decimals, the rest is noise."""
@@ -105,3 +107,13 @@ def ranks(means: Floats) -> Ints:
     for column in columns:
         found += column > bar
     return np.moveaxis(found, 0, -1).astype(np.int64)
+
+
+def rounded(value: float | None, decimals: int | None) -> float | None:
+    """Return a figure for JSON: None for what is no number,
+    and no digits that only arithmetic put there."""
+    if value is None or not math.isfinite(value):
+        return None
+    # Scores are decimals with few places: beyond the tenth there is only the noise of binary
+    # fractions.
+    return round(value, 10 if decimals is None else decimals)

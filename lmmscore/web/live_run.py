@@ -21,7 +21,6 @@ from typing import Any
 
 from lmmscore.benchmark import load_benchmark
 from lmmscore.conversation import Conversation
-from lmmscore.csvsafe import restore
 from lmmscore.errors import FileProblem, ImageProblem, LedgerError, LmmscoreError
 from lmmscore.execution.base import asked
 from lmmscore.images import Pictures
@@ -32,6 +31,7 @@ from lmmscore.records import OVERALL, Outcome
 from lmmscore.run_folder import Manifest, Run, RunLock, open_run
 from lmmscore.scores import SCORE_COLUMNS, result_of, settled
 from lmmscore.session import Exchange, Played, Question, Session, spoken, steps_of
+from lmmscore.tables import restore
 
 WINDOW = 256
 """Units under way are looked for among so many unfinished ones: a run keeps the order of its plan.

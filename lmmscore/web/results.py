@@ -17,8 +17,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from lmmscore.csvsafe import defuse, restore
 from lmmscore.errors import FileProblem
+from lmmscore.tables import defuse, restore
 from lmmscore.web.assignment import ShownEdit
 from lmmscore.web.database import (
     FILE_NAME,

@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import lmmscore
@@ -11,19 +12,18 @@ import lmmscore
 PACKAGE = Path(lmmscore.__file__).parent
 
 ORDER = [
+    "version",
     "errors",
+    "yaml_files",
     "registry",
     "sqlite",
     "claims",
-    "arguments",
     "records",
-    "csvsafe",
-    "whiskers",
+    "interval_chart",
     "images",
     "templates",
     "scales",
     "rules",
-    "yaml_files",
     "resources",
     "tables",
     "picture_files",
@@ -36,15 +36,14 @@ ORDER = [
     "speakers",
     "transcripts",
     "parsing",
-    "justifications",
     "session",
     "plan",
     "comparisons",
     "scores",
     "stats",
     "ratings",
-    "scorelayouts",
-    "scorefiles",
+    "score_layouts",
+    "score_files",
     "leaderboard",
     "run_folder",
     "run_writer",
@@ -86,12 +85,38 @@ def modules() -> Iterator[tuple[str, Path]]:
             yield unit, path
 
 
+def module_name(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+NAMES = {module_name(path): path for path in PACKAGE.rglob("*.py")}
+
+
 def imported(path: Path) -> Iterator[str]:
+    """Every module a file imports: at its top, in a function, or for its types only."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            assert node.module is not None
+            yield from imported_from(node.module, [alias.name for alias in node.names])
+
+
+def imported_from(module: str, names: list[str]) -> Iterator[str]:
+    """`from lmmscore import x` imports lmmscore.x where that is a module, else lmmscore."""
+    inner = [f"{module}.{name}" for name in names]
+    yield from (name for name in inner if name in NAMES)
+    if not all(name in NAMES for name in inner):
+        yield module
+
+
+def graph() -> dict[str, set[str]]:
+    return {
+        name: {other for other in imported(path) if other in NAMES and other != name}
+        for name, path in NAMES.items()
+    }
 
 
 def test_every_module_has_its_place() -> None:
@@ -108,6 +133,31 @@ def test_imports_run_one_way() -> None:
         if name.startswith("lmmscore.") and ORDER.index(name.split(".")[1]) > ORDER.index(unit)
     ]
     assert wrong == []
+
+
+def test_no_module_imports_the_package_itself() -> None:
+    """`lmmscore` names what users import, so nothing in the package may stand on it."""
+    assert [name for name, others in graph().items() if "lmmscore" in others] == []
+
+
+def test_no_two_modules_import_each_other() -> None:
+    """No cycle anywhere, also inside a package, also lazily or for types only."""
+    try:
+        TopologicalSorter(graph()).prepare()
+    except CycleError as error:
+        raise AssertionError(" -> ".join(error.args[1])) from None
+
+
+def test_the_guard_sees_every_way_to_import(tmp_path: Path) -> None:
+    """A lazy import, one for types and one of a module from its package all count."""
+    source = tmp_path / "some.py"
+    source.write_text(
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    from lmmscore.plan import Plan\n"
+        "def lazy():\n    from lmmscore import api, run\n    import lmmscore.cli.run\n"
+    )
+    ours = {name for name in imported(source) if name.startswith("lmmscore")}
+    assert ours == {"lmmscore", "lmmscore.api", "lmmscore.plan", "lmmscore.cli.run"}
 
 
 def test_packages_stay_behind_their_border() -> None:

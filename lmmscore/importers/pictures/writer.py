@@ -13,10 +13,10 @@ from typing import Any
 import yaml
 
 from lmmscore.benchmark import read_item_rows
-from lmmscore.csvsafe import defuse
 from lmmscore.errors import FileProblem
 from lmmscore.importers.pictures.base import IMAGE_ROLES, Found, FoundItem
 from lmmscore.picture_files import SLOT, FolderListing
+from lmmscore.tables import defuse
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ import csv
 import io
 from typing import Any
 
-from lmmscore.csvsafe import defuse
 from lmmscore.report.formats import TableDocument, TableLayout, formats
+from lmmscore.tables import defuse
 
 
 @formats.register("csv")

@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 from markupsafe import Markup
 
-from lmmscore import __version__
 from lmmscore.leaderboard import BoardRow, BoardTable, Leaderboard, rank
 from lmmscore.leaderboard.diagnostics import Extras, extras, habit_statements
 from lmmscore.records import OVERALL, Outcome
@@ -57,6 +56,7 @@ from lmmscore.report.page.charts import (
 from lmmscore.report.page.links import board_id, slug
 from lmmscore.report.run_data import RunData
 from lmmscore.run_folder import Manifest
+from lmmscore.version import __version__
 
 RESAMPLES, FEWER_RESAMPLES, MANY_ITEMS = 10_000, 2_000, 300
 MATRIX_NOTES = 12

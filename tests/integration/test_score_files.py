@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lmmscore.cli.scores import command
 from lmmscore.dialog import load_dialog
 from lmmscore.errors import FileProblem
-from lmmscore.scorefiles import Layout, read_score_file, scores_in
+from lmmscore.score_files import Layout, read_score_file, scores_in
 from lmmscore.scores import SCORE_COLUMNS, read_scores
 
 JUDGES = Path(__file__).parents[2].parent / "shared" / "data" / "mllm-judge"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lmmscore.dialog import JsonForm
-from lmmscore.parsing import json_values
+from lmmscore.parsing.json_text import json_values
 from lmmscore.parsing.names import normal
 from lmmscore.scales import Factor
 

@@ -21,7 +21,7 @@ from lmmscore.ratings import with_items
 from lmmscore.records import OVERALL, Outcome, Score
 from lmmscore.rules import overall
 from lmmscore.scales import weights_of
-from lmmscore.scorelayouts import USUAL, Edit, Layout, Reader, read_score_folder
+from lmmscore.score_layouts import USUAL, Edit, Layout, Reader, read_score_folder
 from lmmscore.scores import SCORE_COLUMNS, as_cells, frame_of, read_scores
 from lmmscore.tables import number, read_tables, split_field
 
