@@ -25,7 +25,7 @@ def command(transcript: Path, dialog: str | None, as_json: bool) -> None:
 
     Nobody is asked anything. Exits with 3 when an edit has no readable score.
     """
-    from lmmscore.replaying import read_transcript
+    from lmmscore.transcript_reader import read_transcript
 
     replayed = read_transcript(transcript, dialog)
     if as_json:

@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lmmscore.replaying import Replayed
 from lmmscore.scales import show
+from lmmscore.transcript_reader import Replayed
 
 
 def print_replayed(replayed: Replayed) -> None:

@@ -53,7 +53,7 @@ ORDER = [
     "forecast",
     "anchors",
     "importers",
-    "replaying",
+    "transcript_reader",
     "agreement",
     "request",
     "report",

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 import lmmscore
 from lmmscore.cli import lmmscore as command_line
 from lmmscore.errors import FileProblem, JudgeError
-from lmmscore.replaying import read_transcript
+from lmmscore.transcript_reader import read_transcript
 from tests.conftest import bulleted, picture
 
 SCORE = "Score them: S_acc, S_pre, S_qua, S_real from 1 to 10."
