@@ -157,6 +157,7 @@ def _rows(reader: csv.DictReader[str], path: Path) -> Iterator[Comparison]:
     lacking = [name for name in PAIR_COLUMNS[:-1] if name not in (reader.fieldnames or ())]
     if lacking:
         raise FileProblem(f"{path}: not a pairs.csv: no column {', '.join(lacking)}")
+
     for row in reader:
         where = f"{path}:{reader.line_num}"
         cells = {name: restore(text or "") for name, text in row.items() if name is not None}

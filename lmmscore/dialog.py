@@ -129,9 +129,11 @@ class When(StrictModel):
         """Tell whether the turn is asked of an item."""
         if self.task is not None and item.task not in self.task:
             return False
+
         filled = {name for name, value in item.fields.items() if value.strip()}
         if not filled.issuperset(self.field) or filled & set(self.without_field):
             return False
+
         shown = set(item.images)
         return shown.issuperset(self.image) and not shown & set(self.without_image)
 
@@ -212,14 +214,19 @@ class Turn(StrictModel):
         """Return the text that fits the task, and the place of the edit among n."""
         if task in self.say_for:
             return self.say_for[task]
+
         if position in self.say_at:
             return self.say_at[position]
+
         if n == 1 and self.say_only is not None:
             return self.say_only
+
         if position == 1 and self.say_first is not None:
             return self.say_first
+
         if position == n and self.say_last is not None:
             return self.say_last
+
         return self.say
 
     @property
@@ -490,6 +497,7 @@ def _refuse_outside(folder: Path, name: str, where: str) -> None:
         raise DialogError(
             f"{where}: {name} is outside the dialog's folder; put it beside the dialog"
         )
+
     if not (folder / name).is_file():
         raise DialogError(f"{where}: there is no file {name} beside the dialog, in {folder}")
 
@@ -522,10 +530,13 @@ def _newer_than_format_1(dialog: Dialog) -> Iterator[str]:
     """Yield everything in a dialog that only format 2 has."""
     if dialog.orders != "both":
         yield "orders"
+
     if isinstance(dialog.overall, Rule) or dialog.overall in ("min", "max", "product"):
         yield "this kind of overall"
+
     if any(factor.scale.words for factor in dialog.factors):
         yield "a scale of words"
+
     for turn in dialog.turns:
         given = [key for key in _NEW_KEYS["turn"] if getattr(turn, key) not in (None, False, {})]
         form = turn.form or JsonForm()
@@ -589,6 +600,7 @@ def _reading_incoherences(dialog: Dialog, key: str) -> Iterator[str]:
     remedy = "exactly one turn must `read: scores` for it"
     if not reads:
         yield f"factors: {key} is read by no turn; {remedy}"
+
     if any(not _exclude_each_other(one, other) for one, other in combinations(reads, 2)):
         yield f"factors: {key} is read by more than one turn; {remedy}"
 
@@ -604,21 +616,29 @@ def _exclude_each_other(one: Turn, other: Turn) -> bool:
 def _turn_incoherences(dialog: Dialog, turn: Turn, where: str) -> Iterator[str]:
     known = _known_slots(dialog) - _ONLY_IN_REPAIRS
     kinds = {f"{SHOW}{kind}" for text in turn.texts for kind in shown_in(text)}
+
     for text in turn.texts:
         yield from _unknown_slots(text, known | kinds, where)
+
     yield from _unknown_slots(turn.heard or "", known, where)
+
     for kind in turn.kinds:
         yield from _unknown_slots(kind, known, where)
         if not slots_of(kind):
             yield from _kind_incoherences(dialog, turn, kind, where)
+
     if dialog.covers == "edit" and turn.each == "edit":
         yield f"{where}: `each: edit` has no place where the dialog covers one edit"
+
     keys = [factor.key for factor in dialog.factors]
+
     for key in turn.factors or ():
         if key not in keys:
             yield f"{where}: unknown factor {key}{nearest(key, keys)}"
+
     if turn.is_shot and (turn.read or turn.each or turn.form):
         yield f"{where}: nothing is read from a turn that is `heard`, and it has no `each`"
+
     if turn.form is not None:
         yield from _form_incoherences(turn, turn.form, where)
 
@@ -646,8 +666,10 @@ def _kind_incoherences(dialog: Dialog, turn: Turn, kind: str, where: str) -> Ite
 def _form_incoherences(turn: Turn, form: JsonForm, where: str) -> Iterator[str]:
     if form.list and turn.read != "scores":
         yield f"{where}: `form: list` holds scores, so it needs `read: scores`"
+
     if (form.key or form.winners) and turn.read != "winner":
         yield f"{where}: `form: key` and words that name a winner need `read: winner`"
+
     if form.winners and not {"first", "second"} <= set(form.winners.values()):
         yield f"{where}: form: words: one must mean first, and one second"
 

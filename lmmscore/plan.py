@@ -231,8 +231,10 @@ class Plan:
         methods = self.benchmark.methods
         if self.protocol.covers_pairs:
             return sum(len(self._shown_pairs(item, 1)) for item in items)
+
         if self.protocol.covers_edits:
             return sum(method in item.edits for item in items for method in methods)
+
         return sum(any(method in item.edits for method in methods) for item in items)
 
     def __iter__(self) -> Iterator[Unit]:
@@ -473,6 +475,7 @@ def chosen_pairs(
     if wanted is not None and wanted < len(every):
         start = item_number * wanted
         every = [every[(start + step) % len(every)] for step in range(wanted)]
+
     ordered = [sorted(pair, key=place.__getitem__) for pair in every]
     ordered.sort(key=lambda pair: [place[method] for method in pair])
     return [(one, other) for one, other in ordered]

@@ -266,6 +266,7 @@ def _without_skipped(table: Table, notes: list[str]) -> list[int]:
     kept = [place for place, mark in enumerate(marks) if mark not in {"true", "1", "yes", "y", "x"}]
     if len(kept) < len(marks):
         notes.append(f"{table.where}: rows marked {column} are left out ({len(marks) - len(kept)})")
+
     return kept
 
 
@@ -279,6 +280,7 @@ def _cells(
         return [
             (text(table.rows[place][factor]), place, table.rows[place][score]) for place in kept
         ]
+
     wide = factor_columns(table, names, kept, notes)
     # A lone column called `score` rates the edit as a whole.
     called = {name: OVERALL if name == score and len(wide) == 1 else name for name in wide}

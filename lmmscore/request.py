@@ -221,8 +221,10 @@ def spread(items: Sequence[Item], limit: int) -> tuple[Item, ...]:
     A smaller number gives a part of what a larger one gives, so that a pilot can be extended.
     """
     by_task: dict[str, list[Item]] = {}
+
     for item in items:
         by_task.setdefault(item.task, []).append(item)
+
     rounds = zip_longest(*by_task.values())
     drawn = [item for each in rounds for item in each if item is not None][:limit]
     kept = {item.id for item in drawn}

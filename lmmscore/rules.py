@@ -167,7 +167,9 @@ class Rule(_RuleModel):
                 raise ValueError("weighted: a weight must be 0 or more")
             if sum(weights) != 1:
                 raise ValueError(f"weighted: the weights add up to {sum(weights)}, not to 1")
+
         known = self.weighted or {}
+
         for name in (*self.absent, *self.absent.values()):
             if name not in known:
                 raise ValueError(f"absent: {name} has no weight here{nearest(name, known)}")
@@ -284,12 +286,16 @@ def faults_of(overall: Overall, parts: Sequence[RulePart]) -> Iterator[str]:
     """Yield what is wrong with a rule over these parts: names, weights, roots of negatives."""
     if overall == "weighted":
         yield from _weight_faults([part.weight for part in parts])
+
     if not isinstance(overall, Rule):
         return
+
     known = [part.name for part in parts]
     unknown = [name for name in overall.names() if name not in known]
+
     for name in dict.fromkeys(unknown):
         yield f"overall: unknown name {name}{nearest(name, known)}; known: {', '.join(known)}"
+
     if not unknown:
         yield from _root_faults(_spelt_out(overall, parts), {part.name: part for part in parts})
 
@@ -309,6 +315,7 @@ def _root_faults(rule: Rule, parts: Mapping[str, RulePart]) -> Iterator[str]:
         inner = operand if isinstance(operand, Rule) else None
         if inner is not None:
             yield from _root_faults(inner, parts)
+
         low = _ends(inner, parts)[0] if inner else parts[str(operand)].ends[0]
         if rule.operation == "geometric" and low < 0:
             yield "overall: a geometric mean has no place where a score may be negative"
@@ -368,13 +375,16 @@ def _combined(
 def _weighted(rule: Rule, scores: Mapping[str, Fraction]) -> Fraction | None:
     shares = {name: Fraction(weight) for name, weight in (rule.weighted or {}).items()}
     whole = sum(shares.values(), Fraction(0))
+
     for name, heir in rule.absent.items():
         if name not in scores and heir in scores:
             shares[heir] += shares.pop(name)
+
     counted = {name: share for name, share in shares.items() if name in scores}
     total = sum(counted.values(), Fraction(0))
     if not counted or (whole and not total):
         return None
+
     value = sum((share * scores[name] for name, share in counted.items()), Fraction(0))
     return value if total == whole else value * whole / total
 

@@ -518,6 +518,7 @@ class Run:
         path = self.path / ("pairs.csv" if self.is_of_pairs else "scores.csv")
         if not path.is_file():
             return
+
         with path.open(encoding="utf-8", errors="replace", newline="") as file:
             for row in csv.DictReader(file):
                 if None not in row and None not in row.values():

@@ -60,22 +60,29 @@ class Scale(StrictModel):
         if self.words is not None:
             self._check_words()
             return self
+
         ranged = self.min is not None and self.max is not None
         if ranged == bool(self.values) or (self.values and (self.min, self.max) != (None, None)):
             raise ValueError("give either min and max, or values")
+
         if ranged and self.low >= self.high:
             raise ValueError("min must be below max")
+
         if ranged and self.integers and math.floor(self.high) < math.ceil(self.low):
             raise ValueError("no whole number lies between min and max")
+
         if self.values and len(set(self.values)) < len(self.values):
             raise ValueError("a value is listed twice")
+
         return self
 
     def _check_words(self) -> None:
         if (self.min, self.max, self.values) != (None, None, None) or self.integers:
             raise ValueError("give either words, or min and max, or values")
+
         if not any(value is not None for value in (self.words or {}).values()):
             raise ValueError("words: at least one word must count")
+
         seen = [word_key(word) for word in self.words or {}]
         if len(set(seen)) < len(seen):
             raise ValueError("words: two words read the same, for capitals do not matter")
@@ -101,10 +108,13 @@ class Scale(StrictModel):
         """Return why a number is not on the scale, or nothing when it is."""
         if self.listed:
             return "" if score in self.listed else f"{show(score)} is not one of {self}"
+
         if not self.low <= score <= self.high:
             return f"{show(score)} is outside {self}"
+
         if self.integers and score.denominator != 1:
             return f"{show(score)} is not a whole number"
+
         return ""
 
     def __str__(self) -> str:
@@ -163,12 +173,15 @@ def weights_of(
     """Return the weight of every factor: those given instead of the dialog's own, the rest 0."""
     if given is None:
         return {factor.key: Fraction(factor.weight or 0) for factor in factors}
+
     known = [factor.key for factor in factors]
+
     for key in given:
         if key not in known:
             raise DialogError(
                 f"no factor {key!r} to weigh{nearest(key, known)} (there are: {', '.join(known)})"
             )
+
     return {key: given.get(key, Fraction(0)) for key in known}
 
 

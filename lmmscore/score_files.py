@@ -73,8 +73,10 @@ def scores_in(
     path, field = split_field(spec)
     if path.is_dir():
         return _folder(path, layout, dialog, renames or {}, [] if notes is None else notes)
+
     if not field and path.suffix.lower() == ".csv" and _is_ours(path):
         return _own(path, renames or {}, plain=layout == USUAL and dialog is None)
+
     sheet, field = (field, "") if path.suffix.lower() == ".xlsx" else ("", field)
     reader = Reader(field, layout, [] if notes is None else notes)
     tables = with_items(read_tables(path, sheet), layout.item, reader.notes)
@@ -86,8 +88,10 @@ def scores_in(
     reader.refuse_unknown(str(path))
     if dialog is not None:
         factors = _expected(factors, dialog, str(path))
+
     if not factors:
         raise FileProblem(f"{path}: no scores in it; a score is a number under its factor's name")
+
     _refuse_duplicates(edits)
     return [score for edit in edits for score in _scores_of(edit, factors, dialog)]
 
@@ -186,10 +190,12 @@ def replaced(factor: str, renames: Mapping[str, str]) -> bool:
 def _expected(found: list[str], dialog: Dialog, where: str) -> list[str]:
     """Return the dialog's factors, raising where the file has one the dialog does not know."""
     known = [factor.key for factor in dialog.factors]
+
     for name in found:
         if name not in known and name != OVERALL:
             hint = f"{nearest(name, known)} (it has: {', '.join(known)})"
             raise FileProblem(f"{where}: dialog {dialog.name} has no factor {name!r}{hint}")
+
     return known + ([OVERALL] if OVERALL in found else [])
 
 
@@ -248,10 +254,12 @@ def _overall(
     missing = next((reason for score, reason in read.values() if score is None), "")
     if missing:
         return None, missing
+
     scores = {factor: score for factor, (score, _) in read.items() if score is not None}
     if dialog is None or dialog.overall == "none":
         mean = sum(scores.values(), Fraction(0)) / len(scores)
         return mean, f"{MEAN_OF} {len(scores)} factors" if len(scores) > 1 else ""
+
     return overall(dialog.overall, dialog.factors, scores, weights_of(dialog.factors)), ""
 
 

@@ -87,8 +87,10 @@ def settled(protocol: Protocol, played: Played) -> bool:
     suite = protocol.played
     if not isinstance(suite, Ensemble) or not suite.suite.gate or not protocol.covers_edits:
         return False
+
     if played.session.dialog.name not in [member.name for member in suite.members]:
         return False
+
     return any(row.factor == OVERALL and row.score == 0 for row in scores_of(played))
 
 

@@ -103,6 +103,7 @@ def _content(message: dict[str, Any]) -> str:
         words = _words(message.get(key))
         if words.strip():
             break
+
     files = message.get("files") or message.get("attachments") or []
     shown = [str(f.get("file_name") or f.get("name") or "") for f in files if isinstance(f, dict)]
     return "\n".join([*(f"![]({name})" for name in shown if name), words]).strip()
@@ -160,6 +161,7 @@ class _Page(HTMLParser):
         role = _role(given.get("data-message-author-role") or given.get("data-role") or "")
         if role is not None:
             self.said.append((role, []))
+
         if tag in {"script", "style", "head"}:
             self._silent += 1
         elif tag == "img" and given.get("src"):
@@ -188,6 +190,7 @@ def _from_page(text: str) -> Said:
     marked = [(role, "".join(words).strip()) for role, words in page.said if role is not None]
     if marked:
         return [(role, words) for role, words in marked if role is not None]
+
     return _from_headings("".join(piece for _, words in page.said for piece in words))
 
 

@@ -183,17 +183,21 @@ def _table(
 ) -> Table:
     if not rows:
         raise FileProblem(f"{where}: no rows in it")
+
     columns = [name for name in rows[0] if name]
     twice = next((name for name in columns if columns.count(name) > 1), None)
     if twice is not None:
         raise FileProblem(f"{where}: two columns are called {twice!r}; rename one")
+
     kept = [(row, line) for row, line in zip(rows[1:], lines[1:], strict=True) if any(row)]
     places = [place for place, name in enumerate(rows[0]) if name]
+
     for row, line in kept:
         if len(row) <= max(places, default=-1) or any(row[len(rows[0]) :]):
             raise FileProblem(
                 f"{where}:{line}: {len(row)} cells where the header has {len(rows[0])}"
             )
+
     records = tuple({rows[0][place]: row[place] for place in places} for row, _ in kept)
     return Table(where, tuple(columns), records, tuple(line for _, line in kept), decimal_commas)
 

@@ -121,6 +121,7 @@ def method_names(
     if len(set(stems)) < len(stems):
         # The same name in several folders: a folder a method.
         return tuple(None if image is None else image.parent.name or image.stem for image in images)
+
     prefix = _common_prefix(stems, source.stem if source else "")
     return tuple(
         None if image is None else image.stem.removeprefix(prefix) or image.stem for image in images
@@ -130,14 +131,17 @@ def method_names(
 def _common_prefix(stems: list[str], source: str) -> str:
     """Return what all names begin with up to a separator: the item's own name."""
     bare = re.sub(r"[_-]?(?:src|source|original|input|orig)$", "", source, flags=re.IGNORECASE)
+
     for separator in ("_", "-"):
         if bare and bare != source and all(stem.startswith(bare + separator) for stem in stems):
             return bare + separator
+
     # Character by character is what is wanted here: these are names, not paths.
     shared = os.path.commonprefix([*stems, source] if source else stems)  # noqa: RUF071
     cut = max(shared.rfind("_"), shared.rfind("-")) + 1
     if len(stems) > 1 or cut:
         return shared[:cut]
+
     return stems[0][: stems[0].find("_") + 1] if stems else ""
 
 

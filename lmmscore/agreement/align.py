@@ -186,10 +186,12 @@ def apply_aliases(tables: Sequence[pd.DataFrame], aliases: Mapping[str, str]) ->
 def keep_methods(tables: Sequence[pd.DataFrame], wanted: Sequence[str]) -> list[pd.DataFrame]:
     """Return the tables with these methods alone. Raises for one that none of them has."""
     known = sorted({str(name) for table in tables for name in table["method"].unique()})
+
     for name in wanted:
         if name not in known:
             hint = f"{nearest(name, known)} (there are: {', '.join(known)})"
             raise FileProblem(f"--method {name}: no such method{hint}")
+
     return [table[table["method"].isin(list(wanted))] for table in tables]
 
 

@@ -74,11 +74,15 @@ def in_words(judge: float, each_rater: Floats, difference: Interval, *, agrees: 
     """
     if difference.low is None or difference.high is None:
         return UNSURE if agrees else NONE
+
     raters = each_rater[~np.isnan(each_rater)]
     if difference.high < 0:
         return BELOW_ANY if len(raters) and judge < raters.min() else BELOW
+
     if not agrees:
         return NONE
+
     if difference.low > 0:
         return BETTER
+
     return EQUAL if difference.low > -MARGIN else UNSURE

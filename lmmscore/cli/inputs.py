@@ -40,9 +40,11 @@ class Source:
         """
         if self.run is None or not (self.run.path / "sessions.jsonl").is_file():
             return None
+
         methods = [str(name) for name in self.scores["method"].unique()]
         if with_names and self.run.ledger_path.is_file():
             return sessions_with_names(self.run, methods)
+
         return self.run.sessions()
 
     def comparable(self) -> dict[str, Any]:

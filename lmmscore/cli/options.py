@@ -44,6 +44,7 @@ def filled(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
         for text in (value if param.multiple else [value])
     ):
         raise click.BadParameter("it is empty; give a value, or leave it out.", ctx, param)
+
     return value
 
 
@@ -234,10 +235,13 @@ def _type_of(option: Declared) -> click.ParamType[Any]:
     about = option.about
     if kind is float and about.above is not None:
         return Finite(min=about.above, min_open=True)
+
     if kind is float:
         return Finite(min=about.at_least)
+
     if kind is int and about.at_least is not None:
         return click.IntRange(int(about.at_least))
+
     return click.INT if kind is int else click.STRING
 
 

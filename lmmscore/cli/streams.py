@@ -14,11 +14,13 @@ def never_fail_to_print(*streams: TextIO) -> None:
     of the country, which lacks the lines of our tables; one such character would end the program.
     """
     asked = os.environ.get("PYTHONIOENCODING", "").partition(":")
+
     for stream in streams:
         reconfigure = getattr(stream, "reconfigure", None)
         encoding = (getattr(stream, "encoding", "") or "").lower().replace("-", "")
         if reconfigure is None or encoding == "utf8":
             continue
+
         if asked[0] or stream.isatty():
             reconfigure(errors=asked[2] or "replace")
         else:

@@ -195,12 +195,15 @@ class Replicas:
         replica.failures += 1
         if len(self._replicas) == 1:
             return False
+
         out_of_order = not trouble.reached or replica.failures >= FAILURES_IN_A_ROW
         is_news = not replica.down or replica.trial is not None
         if out_of_order and is_news:
             self._leave_alone(replica, trouble)
+
         if not replica.down:
             return False
+
         return any(not each.down for each in self._replicas)
 
     def _leave_alone(self, replica: Replica, trouble: Trouble) -> None:

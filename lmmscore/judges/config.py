@@ -297,9 +297,11 @@ def parse_address(spec: str, default_url: str = OPENAI_URL) -> Address:
     model, found, rest = spec.partition("@http")
     if not model:
         raise _address_error(spec, "no model named; write openai/MODEL[@BASE_URL]")
+
     if not found and re.search(r"@(\S*[:/]\S*)$", model):
         says = "the base URL must begin with http:// or https://"
         raise _address_error(spec, f"{says}, as in openai/MODEL@http://127.0.0.1:8000/v1")
+
     urls = "http" + rest if found else default_url or OPENAI_URL
     endpoints = [_endpoint(url, spec) for url in re.split(r",\s*(?=https?://)", urls)]
     by_url = {endpoint.masked_url: endpoint for endpoint in endpoints}
@@ -569,10 +571,12 @@ def _nearer(problem: str) -> str:
     place, found, _ = problem.partition(": unknown key")
     if not found or "did you mean" in problem:
         return problem
+
     *above, key = place.split(".")
     section = above[-1] if above and above[-1] in {"parameters", "limits", "prices"} else ""
     options = [*declared(), *declared(Prices)]
     known = [each.name for each in options if each.about.section == section]
     if not section:
         known = ["model", "base_url", "base_urls", *known, "parameters", "limits"]
+
     return f"{place}: unknown key{nearest(key, known) or '; known: ' + ', '.join(known)}"

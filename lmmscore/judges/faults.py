@@ -191,10 +191,13 @@ def with_texts(value: Any, change: Callable[[str], str]) -> Any:
 def _with_texts(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return change(value)
+
     if isinstance(value, list):
         return [_with_texts(each, change) for each in value]
+
     if isinstance(value, dict):
         return {change(key): _with_texts(each, change) for key, each in value.items()}
+
     return value
 
 
@@ -285,9 +288,11 @@ def error_in(data: Any) -> Mapping[str, Any] | None:
     """Return the error that a body with status 200 holds instead of an answer, if it does."""
     if not isinstance(data, dict):
         return None
+
     choices = data.get("choices")
     if not choices:
         return data if data.get("error") else None
+
     return _broken_off(choices[0]) if isinstance(choices, list) else None
 
 
@@ -296,9 +301,11 @@ def _broken_off(choice: Any) -> Mapping[str, Any] | None:
     which stands in the choice."""
     if not isinstance(choice, dict):
         return None
+
     error = choice.get("error")
     if not error and choice.get("finish_reason") == "error":
         error = {"message": "the provider broke off"}
+
     return {"error": error} if error else None
 
 

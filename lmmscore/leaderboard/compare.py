@@ -208,9 +208,11 @@ def _changes(boards: Sequence[Leaderboard], factor: str) -> list[RankChange]:
         {table.task: table for table in board.tables if table.factor == factor} for board in boards
     ]
     found = []
+
     for task in dict.fromkeys(task for tables in by_task for task in tables):
         tables = [own.get(task) for own in by_task]
         rows = [{row.method: row for row in table.rows} if table else {} for table in tables]
+
         for method in dict.fromkeys(name for group in rows for name in group):
             lines = [group.get(method) for group in rows]
             found.append(
@@ -222,6 +224,7 @@ def _changes(boards: Sequence[Leaderboard], factor: str) -> list[RankChange]:
                     means=tuple(line.mean if line else None for line in lines),
                 )
             )
+
     return found
 
 
@@ -380,10 +383,12 @@ def _same(
     else by the very name."""
     if key_of(row.method) != key_of(entry.method):
         return False
+
     names = [other.method for other in theirs if key_of(other.method) == key_of(entry.method)]
     rivals = [other for other in ours if key_of(other.method) == key_of(row.method)]
     if len(names) == len(rivals) == 1:
         return True
+
     return row.method == entry.method and names.count(entry.method) == 1
 
 

@@ -249,6 +249,7 @@ def sensitivity_statement(found: Sensitivity) -> str:
     fixed = [s.method for s in found.standings if not s.depends]
     if len(fixed) == len(found.standings):
         return f"No rank depends on the choice of weights ({used})."
+
     depends = ", ".join(s.method for s in found.standings if s.depends)
     return f"These ranks depend on the choice of weights ({used}): {depends}."
 

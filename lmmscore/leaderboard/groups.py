@@ -84,14 +84,17 @@ def group_means(
     keys = list(by) if "factor" in by or len(wanted) == 1 else ["factor", *by]
     ends = scale_ends(cube, scales or {})
     found = []
+
     for name in wanted:
         edits = _edits(cube, cube.factor(name), ends[name][0] if missing == "worst" else None)
         others = [key for key in keys if key != "factor"]
         chosen = edits[edits["task"].isin(tasks)]
+
         for key, part in chosen.groupby(others or (lambda _: 0), sort=False):
             values = key if isinstance(key, tuple) else (key,)
             own = dict(zip(others, map(str, values), strict=False))
             found.append(_group({k: own.get(k, name) for k in keys}, part))
+
     return Groups(tuple(keys), tuple(found), _caption(keys, wanted, missing, ends))
 
 

@@ -390,6 +390,7 @@ def _rows(
     strengths = None if fit is None else fit.strengths
     low, high, best, worst = _intervals(draws, level)
     rows = []
+
     for place, name in enumerate(names):
         interval = None if low is None or high is None else (float(low[place]), float(high[place]))
         ranks = None if best is None or worst is None else (int(best[place]), int(worst[place]))
@@ -397,6 +398,7 @@ def _rows(
         rank = None if strengths is None else 1 + int((strengths > strengths[place] + SAME).sum())
         counts = (wins[place].sum(), ties[place].sum(), wins[:, place].sum())
         rows.append(PairRow(name, rank, own, interval, ranks, *(int(count) for count in counts)))
+
     return sorted(rows, key=_standing)
 
 

@@ -274,15 +274,18 @@ def load_correlations(path: Path, column: str) -> list[PrintedCorrelation]:
 def check_correlations(entries: Sequence[PrintedCorrelation]) -> list[Problem]:
     """Return every correlation that cannot be, and every average that its own lines do not give."""
     found = []
+
     for entry in entries:
         task = ", ".join(part for part in entry.group if part)
         if abs(entry.value) > 1:
             says = f"a correlation of {entry.value:g} is outside −1 to 1"
             found.append(Problem(task, entry.method, "correlation-outside-range", says))
+
         if entry.average:
             rows = [one for one in entries if one.group == entry.group and not one.average]
             if len(rows) > 1 and (says := _average_problem(entry, rows)):
                 found.append(Problem(task, entry.method, "average-contradicts-rows", says))
+
     return found
 
 

@@ -404,13 +404,16 @@ def chosen_factors(cube: Cube, wanted: str | Sequence[str]) -> list[str]:
     names = [wanted] if isinstance(wanted, str) else list(wanted)
     if not names:
         raise LmmscoreError(f"factor is empty; name one of: {', '.join(cube.factors)}")
+
     if "all" in names:
         names = sorted(cube.factors, key=lambda name: name != OVERALL)
     elif names == [OVERALL] and not _scored(cube, OVERALL):
         # A dialog may have no overall at all; its factors are then all there is to rank by.
         names = [name for name in cube.factors if _scored(cube, name)] or [cube.factors[0]]
+
     for name in names:
         cube.factor(name)
+
     return names
 
 

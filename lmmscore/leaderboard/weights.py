@@ -113,12 +113,14 @@ def scales_of(
     """Return the lowest and highest score of each factor and of the overall,
     as the dialog has them."""
     ends: dict[str, tuple[float, float]] = {}
+
     for factor in settings.get("factors") or ():
         values = [float(value) for value in factor.get("values") or ()]
         low = min(values) if values else factor.get("min")
         high = max(values) if values else factor.get("max")
         if low is not None and high is not None:
             ends[str(factor["key"])] = (float(low), float(high))
+
     shares = weights or {
         str(f["key"]): float(f.get("weight") or 0) for f in settings.get("factors") or ()
     }
@@ -126,6 +128,7 @@ def scales_of(
     recorded = settings.get("overall_scale")
     if recorded and weights is None:
         return {**ends, OVERALL: (float(recorded[0]), float(recorded[1]))}
+
     if ends and all(name in ends for name, share in shares.items() if share):
         # Means of any kind lie between those of the lowest and of the highest scores.
         total = sum(shares.values())
@@ -133,6 +136,7 @@ def scales_of(
             sum(shares[n] * ends[n][side] for n in shares if shares[n]) / total for side in (0, 1)
         )
         ends[OVERALL] = (low, high)
+
     return ends
 
 

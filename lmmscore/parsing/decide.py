@@ -84,13 +84,17 @@ def _whole_objects(said: Sequence[Said], size: int, n: int) -> Sequence[Said]:
     """Drop JSON objects that score the only image on some factors, where another does on all."""
     if n > 1:
         return said
+
     factors: dict[int, set[str]] = {}
+
     for each in said:
         if each.layout == "json":
             factors.setdefault(each.unit, set()).add(each.factor)
+
     whole = {unit for unit, keys in factors.items() if len(keys) == size}
     if not whole:
         return said
+
     return [each for each in said if each.layout != "json" or each.unit in whole]
 
 
@@ -134,10 +138,12 @@ def _side_by_side(one: _Pass, other: _Pass) -> bool:
 
 def _differing(verdict: _Pass, others: Iterable[_Pass], says: str) -> list[Fault]:
     faults = []
+
     for other in others:
         for cell, each in other.cells.items():
             if cell in verdict.cells and each.mark.value != verdict.cells[cell].mark.value:
                 faults.append(Fault(FaultKind.CONTRADICTION, says, *cell))
+
     return faults
 
 
@@ -205,15 +211,19 @@ def merged(earlier: Reading, later: Reading, factors: Sequence[Factor], n: int) 
     covers = all(cell in later.scores for cell in cells)
     if not earlier.scores or (later.complete and covers):
         return later
+
     scores = earlier.scores | later.scores
     faults = [_fault_at(cell, later, earlier) for cell in cells if cell not in scores]
+
     for fault in later.faults:
         cell = (fault.position, fault.factor)
         if fault.kind in SILENCE or cell not in scores or cell in later.scores:
             continue
+
         at = (fault.position or 0, fault.factor or "")
         faults.append(_fault_at(at, later, earlier))
         del scores[at]
+
     notes = tuple(dict.fromkeys(earlier.notes + later.notes))
     # Places in the text belong to one reply only: those of the later one can be shown.
     return Reading(

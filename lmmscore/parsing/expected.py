@@ -63,6 +63,7 @@ def _unpacked(token: Mapping[str, Any]) -> Mapping[str, Any]:
     top = token.get("top")
     if not isinstance(top, list):
         return token
+
     pairs = [pair for pair in top if isinstance(pair, list) and len(pair) == 2]
     alternatives = [{"token": said, "logprob": logprob} for said, logprob in pairs]
     return {**token, "top_logprobs": alternatives}
@@ -106,9 +107,11 @@ def _expected(token: Mapping[str, Any], scale: Scale) -> Fraction | None:
 def _whole_values(scale: Scale) -> set[int]:
     if scale.words is not None:
         return set()
+
     if scale.values:
         whole = [value for value in scale.values if value == value.to_integral_value()]
         return {int(value) for value in whole} if len(whole) == len(scale.values) else set()
+
     return set(range(math.ceil(scale.low), math.floor(scale.high) + 1))
 
 

@@ -44,12 +44,15 @@ def read_form(reply: Reply, factors: Sequence[Factor], n: int, list_key: str = "
     """Return the scores of n images: from a list under a key, from words, or as usual."""
     if reply.finish == "content_filter" or reply.refusal or not reply.text.strip():
         return FormReading(read_reply(reply, factors, n))
+
     if list_key:
         found = _read_lists(reply, factors, n, list_key)
         if found is not None:
             return found
+
     if any(factor.scale.words for factor in factors):
         return _read_words(reply, factors, n)
+
     return FormReading(read_reply(reply, factors, n))
 
 
@@ -272,9 +275,11 @@ def _number_word(number: Fraction, scale: Scale) -> Fraction | str | None:
     """Return what a number means on a scale of words, where it is one of the words."""
     if scale.words is None:
         return number
+
     for word, value in scale.words.items():
         if _NUMBER.fullmatch(word) and Fraction(word) == number:
             return None if value is None else Fraction(value)
+
     return f"{number} is not one of {scale}"
 
 

@@ -131,15 +131,18 @@ def _in_order(
     """Return the images of n objects in a row, none of which says which it is of."""
     if names.n < 2:
         return {}
+
     scoring = [unit for unit, said in enumerate(claims) if said]
     if len(scoring) != names.n:
         return {}
+
     for unit in scoring:
         named = {claim.position for claim in claims[unit]}
         twice = len({claim.key for claim in claims[unit]}) < len(claims[unit])
         labelled = _may_name_an_image(verdicts[unit][0].tree, names)
         if named != {None} or twice or labelled or verdicts[unit][1].position is not None:
             return {}
+
     return {unit: position for position, unit in enumerate(scoring, 1)}
 
 
@@ -167,6 +170,7 @@ def _factor_of(node: Tree, names: Names) -> Factor | None:
             factor = names.factor_named(value.text)
             if factor is not None:
                 return factor
+
     return None
 
 
@@ -221,10 +225,12 @@ def _has_final(node: Tree) -> bool:
 def _given_twice(node: Tree, names: Names) -> set[str]:
     """Return the factors that an object gives two different values."""
     given: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
+
     for key, inner in node.pairs:
         factor = names.factor_named(key)
         if factor is not None:
             given[factor.key].add(tuple(leaf.text for leaf in _leaves(inner)))
+
     return {key for key, values in given.items() if len(values) > 1}
 
 
@@ -244,6 +250,7 @@ def _of_list(node: Tree, image: int | None, names: Names) -> Iterator[_JsonClaim
         for position, claims in enumerate(by_entry, 1):
             yield from (replace(claim, position=position) for claim in claims)
         return
+
     for claims, has_label in zip(by_entry, labelled, strict=True):
         for claim in claims:
             if claim.position is None and has_label:
@@ -268,6 +275,7 @@ def _of_factor(node: Node, factor: Factor, image: int | None, names: Names) -> I
             for position, inner in placed:
                 yield _JsonClaim(position, factor.key, _mark(inner, factor))
             return
+
     yield _JsonClaim(image, factor.key, _mark(node, factor))
 
 
@@ -277,11 +285,13 @@ def _placed(node: Tree, names: Names) -> list[tuple[int | None, Node]]:
         return [
             (names.image_labelled(re.sub(r"[_-]", " ", key)), inner) for key, inner in node.pairs
         ]
+
     placed = [(_image_of(each, names, weak=True), each) for each in node.nodes]
     labelled = names.n > 1 and any(_may_name_an_image(each, names) for each in node.nodes)
     unnamed = all(position is None for position, _ in placed)
     if unnamed and len(placed) == names.n and not labelled:
         return list(enumerate(node.nodes, 1))
+
     return placed
 
 

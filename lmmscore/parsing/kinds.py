@@ -204,20 +204,27 @@ def kind_of(caption: str) -> Kind | None:
     words = spaced.strip(_STRIPPED)
     if not words:
         return None
+
     bare = _INTRODUCED.sub("", _BRACKETS.sub("", spaced).strip(_STRIPPED)).strip(_STRIPPED) or words
     scores = _OF_SCORES.search(words) is not None
     final = _FINAL.search(words) is not None
+
     for kind, pattern in _COMPILED:
         if not (pattern.search(words) or pattern.search(bare)):
             continue
+
         mixed = scores and _MIXED.search(words) is not None
         if kind in {Kind.RANKS, Kind.WEIGHTS, Kind.AVERAGE} and mixed:
             continue
+
         if kind is Kind.DIFFERENCE and scores:
             continue
+
         if kind is Kind.DRAFT and final and re.search(r"\bfinal\b", words, re.IGNORECASE):
             continue
+
         return kind
+
     return Kind.VERDICT if scores or final else None
 
 

@@ -224,29 +224,38 @@ class Names:
     def _positions(self, match: re.Match[str]) -> tuple[int, ...]:
         if match["both"]:
             return (1, 2) if self.n == 2 else (UNKNOWN,)
+
         if match["all"]:
             counted = match["allcount"]
             count = _WORDS.get(counted.lower(), 0) or int(counted) if counted else self.n
             return tuple(range(1, self.n + 1)) if count == self.n else (UNKNOWN,)
+
         position = self._position(match)
         return () if position is None else (position,)
 
     def _position(self, match: re.Match[str]) -> int | None:
         groups = match.groupdict()
+
         for group in ("number", "nth", "cnumber", "jnumber", "knumber", "bare"):
             if groups[group]:
                 return int(groups[group])
+
         if groups["word"]:
             return _WORDS[groups["word"].lower()]
+
         if groups["ordinal"]:
             word = groups["ordinal"].lower()
             return _ORDINALS.get(word) or _FOREIGN_ORDINALS[word]
+
         if groups["chinese"] or groups["cword"]:
             return _CHINESE[groups["chinese"] or groups["cword"]]
+
         if groups["kword"]:
             return _KOREAN[groups["kword"]]
+
         if groups["last"] or groups["clast"]:
             return self.n
+
         return self._by_sign(groups["sign"] or "")
 
     def _by_sign(self, sign: str) -> int | None:
@@ -287,6 +296,7 @@ class Names:
         image = next(self.images_in(label, 0, len(label)), None)
         if image is None or image.start > 0 or len(image.positions) > 1:
             return None
+
         tail = label[image.end :].strip(" _").lower()
         whole = not tail or tail[0] in "(:-–—[,·|" or tail in {"score", "scores", "ratings"}
         return image.positions[0] if whole else None
@@ -347,6 +357,7 @@ def _all_names(factor: Factor) -> tuple[str, ...]:
     if tail:
         short = [name for name in factor.names if name != factor.symbol and " " not in name]
         names += [f"{lead}_{name}" for name in short]
+
     return tuple(dict.fromkeys(names))
 
 

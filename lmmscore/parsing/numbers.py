@@ -297,14 +297,19 @@ def competitors(
     for number in numbers_in(text, start, end):
         if number.start in others or number.value == value or scale.fault(number.value):
             continue
+
         if number.top is not None and number.top != scale.high:
             continue
+
         if number.sign_of_difference(text) or counts(text, number, end):
             continue
+
         if _NAMED_OTHERWISE.search(text, max(start - 1, number.start - 40), number.start):
             continue
+
         if _in_a_scale(text, number, start, end) or _NUMBERS.fullmatch(text, number.end, end):
             continue
+
         yield number
 
 

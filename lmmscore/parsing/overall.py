@@ -70,6 +70,7 @@ def read_overall(text: str, n: int) -> dict[int, Fraction]:
 def _by_sums(page: Page) -> Iterator[tuple[int, Fraction]]:
     """Yield the number that each image's stretch of text ends a sum with, or gives right away."""
     heads = [line for line in page.lines if line.images and line.images[0].start <= line.head + 12]
+
     for line, following in zip_longest(heads, heads[1:]):
         image = line.images[0]
         end = following.start if following else len(page.text)
@@ -78,6 +79,7 @@ def _by_sums(page: Page) -> Iterator[tuple[int, Fraction]]:
         number = _first_number(stretch) if number is None else number
         if len(image.positions) == 1 and number is not None:
             yield image.positions[0], number
+
     if page.n == 1 and not heads:
         number = _last_result(page.text)
         if number is not None:

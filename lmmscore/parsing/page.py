@@ -203,6 +203,7 @@ class Page:
         joint = _MAY_BE_A_SCORE.match(self.text, image.end, end)
         if joint is None:
             return image
+
         after = [factor for factor in factors if factor.start == joint.end()]
         counted = joint["top"] is not None and int(joint["top"]) != self.n
         scored = bool(after) and _ENTRY_ENDS.match(self.text, after[0].end, end)
@@ -244,6 +245,7 @@ def _one_naming(lines: list[Line]) -> list[Line]:
                 replace(image, positions=(UNKNOWN,)) if image.by_sign else image
                 for image in line.images
             ]
+
     return lines
 
 
@@ -347,6 +349,7 @@ def _opening(
     if image is not None:
         stop = _STOP.match(page.text, image.end, line.end)
         return (stop.end() if stop else image.end), _checked(image.positions, page.n)
+
     if bare and page.n > 1:
         head = _BARE_HEAD.match(page.text, line.head, line.end)
         if head is not None:
@@ -356,6 +359,7 @@ def _opening(
         alone = line.head >= line.end
         if line.number is not None and (numbered == "lines" or (alone and numbered == "headings")):
             return line.head, (line.number,)
+
     return line.head, None
 
 
@@ -369,24 +373,31 @@ def _head_image(page: Page, line: Line) -> ImageName | None:
     """Return the images that head a line: `Image 3:`, `Scores of the third image (…):`."""
     if not line.images:
         return None
+
     image = line.images[0]
     if line.factors and line.factors[0].start < image.start:
         return None
+
     lead = page.text[line.head : image.start]
     if not _LEAD_IN.fullmatch(lead):
         return None
+
     stop = _STOP.match(page.text, image.end, line.end)
     factor_next = _followed_by_a_score(page, line, image.end)
     subject = _SUBJECT.match(page.text, image.end, line.end) is not None
     at_start = not lead.strip(" (*[")
     if not at_start and len(lead.split()) > 7:
         return None
+
     if not (stop or factor_next or subject or line.heading):
         return None
+
     if _COMPARES.search(lead) or _names_others(page, line, image):
         return ImageName((UNKNOWN,), image.start, image.end)
+
     if not at_start and not (stop and stop["stop"] in {":", "", "–", "—", ","}) and not subject:
         return None
+
     return image
 
 
@@ -448,19 +459,24 @@ def _caption(page: Page, line: Line, words: str, state: _State) -> None:
         if state.entries and page.n > 1 and not below:
             state.closed()
         return
+
     if _SCORE_LINE.match(words):
         return
+
     colon = words.rstrip().endswith(":")
     marked = line.heading or colon
     neutral = _NEUTRAL.match(words.strip(" :*#")) is not None
     factor_heads = bool(line.factors) and line.factors[0].start <= line.head + 2
     if factor_heads and not marked:
         return
+
     kind = kind_of(words) if (marked or short) and not _SENTENCE.search(words.rstrip()) else None
     if kind is None and colon:
         kind = kind_of(words.rstrip(" :").rpartition(". ")[2])
+
     if kind is Kind.SOURCE and not line.images and short:
         marked = True
+
     if kind is not None and kind is not Kind.VERDICT and (marked or _stands_alone(line)):
         state.closed()
         state.kind = kind
@@ -468,8 +484,10 @@ def _caption(page: Page, line: Line, words: str, state: _State) -> None:
         state.caption = words.strip()
         line.heads = True
         return
+
     if factor_heads or (line.factors and short and marked):
         return
+
     if kind is Kind.VERDICT and marked:
         if state.entries or state.kind is not Kind.VERDICT:
             state.closed()
@@ -479,14 +497,17 @@ def _caption(page: Page, line: Line, words: str, state: _State) -> None:
         state.caption = ""
         line.heads = True
         return
+
     if neutral:
         return
+
     if (marked and short) or _is_unknown_heading(line, words):
         state.closed()
         state.kind = state.kind if state.kind in LASTING else Kind.VERDICT
         state.caption = words.strip()
         line.heads = True
         return
+
     if _MOVES_ON.search(words) or (page.n > 1 and _interrupts(page, line, words, state)):
         state.closed()
 
@@ -504,11 +525,14 @@ def _interrupts(page: Page, line: Line, words: str, state: _State) -> bool:
     goes_on = not line.gap and page.text.startswith("  ", line.start)
     if goes_on:
         return False
+
     others = [image for image in line.images if image.positions != state.positions]
     if others and not _COMPARES.search(words):
         return len(words.split()) <= 14 or others[0].start <= line.head + 12
+
     if others and others[0].start <= line.head + 6:
         return True
+
     return state.entries and len(words.split()) <= 6
 
 
@@ -528,11 +552,14 @@ def _numbers_name_images(page: Page) -> str:
     of `headings` that are nothing but a number."""
     if page.n < 2:
         return ""
+
     alone = {line.number for line in page.lines if line.head >= line.end}
     if alone >= set(range(1, page.n + 1)):
         return "headings"
+
     for line in page.lines:
         several = len({factor.key for factor in line.factors}) > 1
         if line.number is not None and 1 <= line.number <= page.n and several:
             return "lines"
+
     return ""

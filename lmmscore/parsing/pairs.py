@@ -131,15 +131,19 @@ def _without_shifts(
     claimed = {claim.label for claim in forward.values()}
     if not names or len(names) - 1 in claimed:
         return forward
+
     kept = {}
+
     for place, claim in forward.items():
         following = claim.label + 1
         limit = names[following].start if following < len(names) else end
         parted = _PARTED.match(text, claim.number.end, limit) is not None
         if claim.bracketed and _EXPLAINED.match(text, claim.number.end, limit):
             parted = True
+
         if claim.strong or parted or following == len(names):
             kept[place] = claim
+
     return kept
 
 
@@ -250,6 +254,7 @@ def _resolved(
     behind = bool(places) and places[0] < marks[0] and places[-1] < marks[-1]
     before = bool(places) and marks[0] < places[0] and marks[-1] < places[-1]
     chosen: dict[int, tuple[_Claim, bool] | None] = {}
+
     for place in sorted({*forward, *backward}):
         ahead, back = forward.get(place), backward.get(place)
         if ahead is not None and back is not None:
@@ -260,13 +265,16 @@ def _resolved(
             else:
                 chosen[ahead.label] = chosen[back.label] = None
                 continue
+
         claim = ahead or back
         if claim is None:
             continue
+
         if claim.label in chosen:
             chosen[claim.label] = None
         else:
             chosen[claim.label] = (claim, ahead is None)
+
     return chosen
 
 

@@ -127,6 +127,7 @@ class Prose:
     def _factor_pairs(self, line: Line) -> list[Pair[FactorName]]:
         if not line.factors or self.page.in_table(line):
             return []
+
         taken = [(image.start, image.end) for image in line.images]
         found = pairs(
             self.text, line.head, line.end, line.named or line.factors, self._scale, taken
@@ -137,11 +138,14 @@ class Prose:
         """Return the images that are given a number, where that can be of one factor only."""
         if not line.images or self.page.in_table(line):
             return []
+
         factor = self._factor_of_images(line, index)
         if factor is None:
             return []
+
         if self.only is None and not line.factors and line.images[0].start > line.head + 6:
             return []
+
         scale = self.names.factor(factor).scale
         start = line.factors[0].end if line.factors else line.start
         images = [image for image in line.images if image.start >= start]
@@ -163,6 +167,7 @@ class Prose:
         """Return for each line the factor that heads the list in which it stands."""
         heads: list[str | None] = []
         current: str | None = None
+
         for line in self.page.lines:
             heads.append(current)
             if line.factors:
@@ -174,6 +179,7 @@ class Prose:
                 current = first.key if alone and not self._says_a_number(line) else None
             elif not line.images and (line.heading or line.gap or len(self.page.words(line)) < 40):
                 current = None
+
         return heads
 
     def _says_a_number(self, line: Line) -> bool:
@@ -222,13 +228,16 @@ class Prose:
 
     def _factors_say(self, line: Line, index: int) -> Iterator[Said]:
         found = self._pairs[index]
+
         for part in line.parts:
             inside = [pair for pair in found if part.start <= pair.name.start < part.end]
             inside = [pair for pair in inside if pair.start >= part.start] or inside
             if inside:
                 yield from self._part_says(line, part, inside, index)
+
         if self.n > 1 and len(line.parts) == 1 and line.factors:
             self._names_in_vain(line, index)
+
         paired = {pair.name.start for pair in found}
         bare = [factor for factor in line.factors if factor.start not in paired]
         if bare and bare[-1] is line.factors[-1]:
@@ -279,15 +288,19 @@ class Prose:
         """Tell whether a number at the head of a line may belong to the name that ends the last."""
         if not found[0].backward:
             return False
+
         ends = len(found) == 1 and found[0].name.end >= line.end - 2
         if (ends or found[0].start <= line.head + 2) and self._number_is_left(index):
             return True
+
         if not index or found[0].start > line.head + 2:
             return False
+
         above = self.page.lines[index - 1]
         last = above.factors[-1] if above.factors else None
         if last is None or last.end < above.end - 2:
             return False
+
         return (
             not self._pairs[index - 1]
             or self._pairs[index - 1][-1].name.start != last.start
@@ -319,20 +332,25 @@ class Prose:
             own = kind_of(lead) if _LABEL_ENDS.search(lead) else None
             if own is not Kind.VERDICT:
                 return line.kind, ""
+
         words = lead.strip()
         sentence = re.split(r"[.!?]\s+", words)[-1]
         tail = self.text[found[-1].end : line.end]
         asked = tail.split(".")[0].rstrip().endswith("?") and _ASKS.match(sentence or words)
         if asked or _CONDITION.search(self.text[line.head : found[0].start]):
             return Kind.HYPOTHESIS, ""
+
         kind = kind_of(sentence) if any(each.isalpha() for each in sentence) else None
         if kind is Kind.DIFFERENCE and not _LABEL_ENDS.search(lead):
             kind = None
+
         if kind is not None and kind is not Kind.VERDICT:
             return kind, ""
+
         is_label = _LABEL_ENDS.search(lead) is not None and any(each.isalpha() for each in lead)
         if is_label and kind is None and not _NEUTRAL.match(words.strip(" :*#")):
             return Kind.VERDICT, words
+
         return Kind.VERDICT, ""
 
     def _taken_over(self, line: Line, part: Part, found: Sequence[Pair[FactorName]]) -> int | None:
@@ -371,8 +389,10 @@ class Prose:
         for image in line.images:
             if not since <= image.start < pair.start or image.positions == positions:
                 continue
+
             if not _CLAUSE_ENDS.search(self.text, image.end, pair.start):
                 return positions is not None or self.n > 1
+
         return False
 
     def _may_lead(self, lead: str, own: str) -> bool:
@@ -494,12 +514,15 @@ class Prose:
     def _is_the_only_one(self, line: Line, key: str) -> bool:
         """Tell whether no other factor of a section has a number: this one may be the overall."""
         named: set[str] = set()
+
         for index, each in enumerate(self.page.lines):
             if each.section != line.section or each.start == line.start:
                 continue
+
             named |= {factor.key for factor in each.factors}
             if self._pairs[index] or self._says_below(each, index):
                 return False
+
         return len(named - {key}) > 0
 
     def _says_below(self, line: Line, index: int) -> bool:
@@ -515,19 +538,26 @@ class Prose:
         if ended is not None and Fraction(ended["top"]) == scale.high:
             start = name.end + ended.start("value")
             found += self._last_number(start, name.end, line.end, scale)
+
         far = False
+
         for below in self.page.lines[index + 1 : index + 9]:
             if below.factors or below.heads or self.page.in_table(below):
                 break
+
             if below.images or (self.n > 1 and self._may_be_a_label(below)):
                 break
+
             first = re.match(r"\w+", self.page.words(below))
             if first is not None and self.only is None and self.names.is_name(first[0]):
                 break
+
             if self.n > 1 and not self._is_bare_number(below) and not self._has_letters(below):
                 break
+
             far = far or below.gap
             found += self._number_of_line(below, scale, far=far, empty=name.end + 2 >= line.end)
+
         return found
 
     def _has_letters(self, line: Line) -> bool:
@@ -543,8 +573,10 @@ class Prose:
         words = self.page.words(line)
         if not any(each.isalpha() for each in words) or _OWN_LABEL.match(words):
             return False
+
         if _NEUTRAL.match(words.strip(" :*#")):
             return False
+
         return len(words.split()) <= 6 or words.rstrip().endswith(":")
 
     def _last_number(self, place: int, start: int, end: int, scale: Scale) -> list[Mark]:
@@ -793,12 +825,15 @@ class Prose:
         if line.kind is not Kind.VERDICT:
             self.drafts.add(line.kind)
             return
+
         for image, key, mark in values:
             positions = (image,) if image is not None else line.positions
             if self.n > 1 and (positions is None or UNKNOWN in positions):
                 self.unplaced = True
                 continue
+
             placed = replace(mark, span=self.page.span(*mark.span))
+
             for position in positions or (None,):
                 yield Said(position, key, placed, "prose", -1, line.caption)
 

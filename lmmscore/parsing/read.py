@@ -154,6 +154,7 @@ class Contents:
         """Return what heads a table or a JSON text: the line before it, and that line's section."""
         if line is None:
             return Above(None, verdict=True)
+
         positions = line.positions or ()
         position = positions[0] if len(positions) == 1 and self.names.n > 1 else None
         words = self.page.words(line).rpartition(". ")[2] if not line.heads else ""
@@ -162,6 +163,7 @@ class Contents:
         kind = own or line.kind
         if position == UNKNOWN:
             position = None
+
         return Above(position, kind is Kind.VERDICT, line.caption)
 
     def _tables_say(self, tables: Sequence[ReplyTable]) -> Iterator[Said]:

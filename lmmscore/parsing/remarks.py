@@ -128,7 +128,9 @@ def _sentences(page: Page, entries: Sequence[bool]) -> Iterator[tuple[Line, int,
     for line, scored in zip(page.lines, entries, strict=True):
         if page.in_table(line):
             continue
+
         place = line.head
+
         for number, match in enumerate([*_SENTENCE_END.finditer(page.text, place, line.end), None]):
             end = match.end() if match else line.end
             sentence = page.text[place:end]
@@ -165,8 +167,10 @@ def _corrections(page: Page, start: int) -> Iterator[tuple[int, int]]:
     A line that ends in a colon goes on in the next.
     """
     lines = [line for line in page.lines if line.end > start]
+
     for index, line in enumerate(lines):
         place = max(start, line.head)
+
         for match in [*_SENTENCE_END.finditer(page.text, place, line.end), None]:
             end = match.end() if match else line.end
             if _CUE.search(page.text, place, end) or _CHANGED.search(page.text, place, end):
@@ -188,11 +192,14 @@ def _changed(page: Page, start: int, end: int, reading: Reading) -> list[tuple[i
     factors = {factor.key for factor in page.names.factors_in(page.text, start, end)}
     if _SUM.search(sentence) or not (images or factors):
         return []
+
     if not factors and _OF_SOMETHING_ELSE.search(sentence):
         return []
+
     anything = _CHANGED.search(sentence) is not None
     numbers = _numbers_of(page, start, end)
     changed = []
+
     # What is not named may be any of them.
     for cell, score in reading.scores.items():
         named = (cell[0] in images or not images) and (cell[1] in factors or not factors)
@@ -200,6 +207,7 @@ def _changed(page: Page, start: int, end: int, reading: Reading) -> list[tuple[i
         other = any(number != score and not scale.fault(number) for number in numbers)
         if named and (other or anything):
             changed.append(cell)
+
     return changed
 
 

@@ -93,11 +93,14 @@ def _is_grid(table: ReplyTable, names: Names) -> bool:
     for row in table.rows[:_WIDEST]:
         if _numbered_at_random(row):
             return False
+
         if any(_is_an_entry(cell.text, names) for cell in row[:_WIDEST]):
             return False
+
     for row in (table.rows[0], *(list(row[:2]) for row in table.rows)):
         if any(cell.text and names.factor_named(cell.text) for cell in row[:_WIDEST]):
             return True
+
     return False
 
 
@@ -113,9 +116,11 @@ def _is_an_entry(text: str, names: Names) -> bool:
     then bars only part entries."""
     if len(text) > 40 or not re.search(r"[0-9]", _IN_BRACKETS.sub("", text)):
         return False
+
     bare = re.sub(r"^[0-9]{1,2}[.)][ ](?![=:–—-])|[×x][ ]?[0-9.]+", "", text)
     if not re.search(r"[0-9]", _IN_BRACKETS.sub("", bare)):
         return False
+
     last = bare.split()[-1] if bare.split() else ""
     return names.is_name(last) or bool(names.factors_in(text, 0, len(text)))
 
@@ -123,13 +128,16 @@ def _is_an_entry(text: str, names: Names) -> bool:
 def barred_tables(text: str) -> Iterator[ReplyTable]:
     """Yield every run of two or more lines with bars; a blank line does not end one."""
     run: list[re.Match[str]] = []
+
     for line in [*_LINE.finditer(text), None]:
         rule = line is not None and "|" not in line[0] and _RULE.fullmatch(line[0])
         if line is not None and run and rule and ("+" in line[0] or len(run) == 1):
             continue
+
         if line is not None and "|" in line[0] and _continues(text, run, line):
             run.append(line)
             continue
+
         yield from _table_of(run)
         run = [line] if line is not None and "|" in line[0] else []
 
@@ -137,12 +145,14 @@ def barred_tables(text: str) -> Iterator[ReplyTable]:
 def _continues(text: str, run: Sequence[re.Match[str]], line: re.Match[str]) -> bool:
     if not run:
         return True
+
     between = text[run[-1].end() : line.start()]
     if between.count("\n") <= 1 or _RULE.fullmatch(between.strip() or "-"):
         # Blank lines between rows are a slip, unless a new heading and its rule follow.
         following = text[line.end() : line.end() + 200].lstrip("\n").partition("\n")[0]
         new = between.count("\n") > 1 and "|" in following and _RULE.fullmatch(following)
         return not new or len(run) < 2
+
     return False
 
 
@@ -196,8 +206,10 @@ def _is_head(head: Row, names: Names) -> bool:
     factors = [names.factor_named(cell.text) for cell in head]
     if any(re.search(r"[0-9:=]", _IN_BRACKETS.sub("", cell.text)) for cell in head):
         factors = [None]
+
     if sum(factor is not None for factor in factors) >= max(1, min(2, len(names.factors))):
         return factors[0] is None or not head[0].text
+
     images = [names.image_named(cell.text) for cell in head[1:]]
     return len(images) > 1 and all(image is not None for image in images)
 
@@ -279,6 +291,7 @@ class _TableReader:
         if blank and any(len(row) != len(self.head) for row in self.body):
             # Columns without a heading, and rows of another length: nothing lines up.
             return []
+
         columns = [self._factor_in(cell) for cell in self.head[:_WIDEST]]
         first = [self._factor_in(row[0]) for row in self.rows]
         images = [None, *(self._image(cell) for cell in self.head[1:_WIDEST])]
@@ -286,17 +299,22 @@ class _TableReader:
             columns[0] and len(columns) > 1 and self.n == 1 and not any(first[1:])
         ):
             return self._images_as_rows(columns)
+
         if any(first) and not first[0] and any(image is not None for image in images):
             return self._images_as_columns(images, first[1:])
+
         if any(first):
             return self._one_image(first)
+
         return self._a_line_a_score()
 
     def _factor_in(self, cell: TableCell) -> str | None:
         if not cell.text:
             return None
+
         if not self.names.is_name(cell.text) and is_no_verdict(cell.text):
             return None
+
         factor = self.names.factor_named(cell.text)
         return factor.key if factor else None
 
@@ -359,9 +377,11 @@ class _TableReader:
         first = []
         if 0 in free:
             first = [i for i in free if i == 0 or self._numbers_images(body, i)]
+
         chosen = [*spoken, *(i for i in headed if i not in spoken)] or numbers or first
         if not chosen:
             return None
+
         return [self._named_by(row, chosen) for row in body]
 
     def _named_by(self, row: Row, columns: Sequence[int]) -> set[int]:
@@ -429,11 +449,14 @@ class _TableReader:
         running = cells == list(range(1, len(cells) + 1)) and len(cells) > self.n
         if running or (self.n == 1 and not self._names_images(scored, 0)):
             return [self.above] * len(scored)
+
         made: list[int | None] = []
         image: int | None = None
+
         for row, named in zip(scored, cells, strict=True):
             image = named if row[0].text else image
             made.append(image)
+
         return made
 
 
@@ -447,12 +470,15 @@ def _score_column(head: Row, rows: Sequence[Row], first: int) -> int | None:
             if _SCORE_COLUMN.search(head[i].text):
                 return i
         return first
+
     if len(numeric) == 1:
         return scores[0] if scores else None
+
     for pattern in (_EXACTLY_SCORES.fullmatch, _SCORE_COLUMN.search):
         clear = [i for i in scores if i < len(head) and pattern(head[i].text)]
         if clear:
             return clear[0] if len(clear) == 1 else None
+
     return None
 
 

@@ -238,7 +238,9 @@ def _literal(text: str, words: Mapping[str, str]) -> Iterator[_Found]:
     for word, verdict in words.items():
         if re.fullmatch(r"[\w ]*", word):
             continue
+
         loosely = r"\s*".join(re.escape(part) for part in re.findall(r"\w+|[^\w\s]", word))
+
         for match in re.finditer(rf"(?<!\w){loosely}(?!\w)", text, re.IGNORECASE):
             yield _Found(verdict, match.span())
 
@@ -338,22 +340,28 @@ def _meant(phrase: str, own: Mapping[str, str]) -> str | None:
     folded = _folded(phrase)
     if folded in own:
         return own[folded]
+
     tokens = _TOKEN.findall(folded)
     # "a" is a side, but in "a tie" an article.
     if tokens[:1] == ["a"] and tokens[1:2] and tokens[1] in _TIED:
         tokens = tokens[1:]
+
     tokens = [token for token in tokens if token not in _THINGS]
     if tokens and tokens[0] in _TIED:
         known = _TIED | _GOOD | _BAD | _FILLERS | _FIRST | _SECOND | {"quality", "not", "="}
         return _with_quality(tokens) if set(tokens) <= known else None
+
     tokens = [token for token in tokens if token not in _FILLERS]
     if len(tokens) >= 3 and tokens[1][0] in "<>=":
         return _related(tokens)
+
     if not tokens or tokens[0] not in _FIRST | _SECOND:
         return None
+
     rest = tokens[2:] if tokens[1:] and tokens[1] in _BETTER else tokens[1:]
     if rest and rest[0] not in _GOES_ON:
         return None
+
     return "first" if tokens[0] in _FIRST else "second"
 
 
@@ -382,6 +390,8 @@ def _with_quality(tokens: Sequence[str]) -> str:
     denied = bool(_NEGATIONS & said) or "neither" in said
     if said & _BAD or (said & _GOOD and denied):
         return "both-bad"
+
     if said & _GOOD:
         return "both-good"
+
     return "both-bad" if "neither" in said else "tie"

@@ -82,6 +82,7 @@ def methods_grids(found: Agreement) -> list[Grid]:
     """Return the ranking of methods by the judge beside people's,
     per task category and over all."""
     grids = []
+
     for judge in found.judges:
         for factor in found.headline_factors:
             standings = [one for one in found.methods if (one.judge, one.factor) == (judge, factor)]
@@ -91,6 +92,7 @@ def methods_grids(found: Agreement) -> list[Grid]:
                 tasks = [task for task in tasks if task is not None]
             ranked = [task for task in tasks if len(found.standings(judge, factor, task)) > 1]
             grids += [_methods_grid(found, judge, factor, task) for task in ranked]
+
     return grids
 
 
@@ -200,10 +202,13 @@ def _below(found: Agreement, judge: str) -> Iterator[str]:
             left = f"; {_told(entry['left_out'])}" if entry["left_out"] else ""
             mean = number(entry["value"], 3)
             yield f"Mean of the {entry['n']} factors' Spearman ρ: {mean}{left}."
+
     own = [row for row in found.rows if row.judge == judge and row.level == ITEM and not row.task]
+
     for row in own:
         if row.statistic == "spearman_over_raters":
             yield f"{row.factor}: over other items and other raters, 95% {_limits_or_why(row)}."
+
     yield from left_out([row for row in own if row.statistic == "spearman"])
     yield from left_out([row for row in own if row.statistic == "rater_spearman"], "as a rater: ")
     ceilings = [row for row in found.people if row.statistic == "rater_spearman"]
@@ -220,6 +225,7 @@ def _limits_or_why(row: AgreementRow) -> str:
 def left_out(rows: Sequence[AgreementRow], about: str = "") -> Iterator[str]:
     """Yield what was left out and what is undefined, factors of the same fate in one line."""
     fates: dict[str, list[str]] = {}
+
     for row in rows:
         if row.value is None:
             fates.setdefault(f"undefined, because {row.why}", []).append(row.factor)
@@ -227,6 +233,7 @@ def left_out(rows: Sequence[AgreementRow], about: str = "") -> Iterator[str]:
             fates.setdefault(f"left out: {_told(row.left_out)}", []).append(row.factor)
         elif row.interval is not None and row.interval.why:
             fates.setdefault(f"no interval: {row.interval.why}", []).append(row.factor)
+
     for fate, factors in fates.items():
         everywhere = len(factors) == len(rows) and len(rows) > 1
         yield f"{about}{'all factors' if everywhere else ', '.join(factors)}: {fate}."

@@ -114,12 +114,15 @@ def _block(table: BoardTable, methods: Sequence[str], decimals: int) -> list[tup
     found = [rows.get(method) for method in methods]
     flags = marks([row.mean if row else None for row in found])
     cells = []
+
     for row, flag in zip(found, flags, strict=True):
         if row is None or row.mean is None:
             cells.append((Cell(NONE), Cell(NONE)))
             continue
+
         std = "" if row.std is None else f" ± {number(row.std, decimals)}"
         cells.append((Cell(number(row.mean, decimals) + std, flag), Cell(str(row.rank))))
+
     return cells
 
 
@@ -128,6 +131,7 @@ def board_grids(board: Leaderboard, *, decimals: int, wide: bool) -> list[Grid]:
     one a factor with tasks side by side."""
     if not wide:
         return [table_grid(table, decimals=decimals) for table in board.tables]
+
     factors = dict.fromkeys(table.factor for table in board.tables)
     return [
         wide_grid([t for t in board.tables if t.factor == f], decimals=decimals) for f in factors

@@ -114,11 +114,14 @@ def with_scores_marked(
 def _reading(turn: PlayedTurn, said: Turn | None, dialog: Dialog | None, n: int) -> Reading | None:
     if said is None or dialog is None or turn.entry is None:
         return None
+
     if said.read == "scores":
         return read_scores_of(turn.reply, said, dialog.factors_read_by(said), n).reading
+
     if said.read == "winner":
         fault = read_winner_of(turn.reply, said).fault
         return Reading(faults=(fault,) if fault else ())
+
     return None
 
 

@@ -301,8 +301,10 @@ def rank_change(before: int | None, after: int | None) -> str:
     """Return a change of rank in a way that cannot be misread: `▲ 2 better`, `▼ 5 worse`."""
     if before is None or after is None:
         return NONE
+
     if before == after:
         return "same"
+
     places = abs(after - before)
     return f"▲ {places} better" if after < before else f"▼ {places} worse"
 

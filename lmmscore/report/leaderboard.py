@@ -293,10 +293,12 @@ def _too_few(tests: Differences) -> bool:
 def _behind(first: str, tests: Differences) -> set[str]:
     """Return the methods that the first one is significantly ahead of."""
     found = set()
+
     for pair in tests.pairs:
         names = {pair.first, pair.second}
         if first in names and pair.p_holm is not None and pair.p_holm <= tests.alpha:
             found |= names
+
     return found - {first}
 
 

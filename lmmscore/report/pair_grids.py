@@ -24,8 +24,10 @@ def render_pairs(
     """Return a leaderboard of pairs as text, ready to be printed or written to a file."""
     if format == "json":
         return board.to_json(decimals)
+
     if format == "csv":
         return _csv_text(board, decimals)
+
     places = 2 if decimals is None else decimals
     grids = [grid for table in board.tables for grid in _grids(table, places)]
     return render_grids(grids, format, board.caution, board.notes, width=width, color=color)

@@ -110,6 +110,7 @@ class GroupRanks:
         """Take for each group its edits: people's values, the sides' scores and the items."""
         self.sides = len(sides)
         self.blocks = []
+
         for places in _blocks([len(one) for one in item], _BLOCK_EDITS):
             own = [[side[place] for place in places] for side in sides]
             block = _Block(

@@ -330,7 +330,9 @@ class LiveRun:
         for progress in self._units.values():
             if not progress.finished or progress.taken:
                 continue
+
             result = result_of(progress.unit, self._plan.protocol, progress.played)
+
             for row in result.scores:
                 score = "" if row.score is None else repr(float(row.score))
                 place = [row.item, row.task, row.method, str(row.repeat), str(row.position or "")]
@@ -505,6 +507,7 @@ class LiveRun:
         before, at = self._board_at
         if scored == before or (time.monotonic() - at < 3 and before > 0):
             return self._board
+
         self._board_at = (scored, time.monotonic())
         self._board = self._ranked(rows) if scored else None
         return self._board

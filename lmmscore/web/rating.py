@@ -327,13 +327,17 @@ class RatingStudy:
     def _may_see(self, rater: Rater, picture: tuple[str, str, str, str]) -> bool:
         item, kind, method, check = picture
         wanted = (kind if kind == "edit" else check, method)
+
         for each in self.database.assignments(rater):
             if each.subject.item != item:
                 continue
+
             if kind != "edit" and not check:
                 return True
+
             if any((shown.kind, shown.method) == wanted for shown in each.shown):
                 return True
+
         return False
 
 
@@ -356,16 +360,21 @@ def checked_answer(study: Study, sent: Any) -> tuple[str, str, str, str | None]:
     """Return kind, slot, factor and value of an answer. Raises AnswerRefused where it is none."""
     if not isinstance(sent, dict):
         raise AnswerRefused(400, "malformed", "The answer is not understood.")
+
     kind, slot, factor = (str(sent.get(name) or "") for name in ("kind", "slot", "factor"))
     value = sent.get("value")
     if kind == "score" and slot and study.covers != "pair":
         return kind, slot, factor, _score(study, factor, value)
+
     if kind == "unable" and slot:
         return kind, slot, "", _short_text(value)
+
     if kind == "comment":
         return kind, "", "", _short_text(value)
+
     if kind == "choice" and study.covers == "pair":
         return kind, "", "", _choice(value)
+
     raise AnswerRefused(422, "no-such-question", "There is no such question here.")
 
 

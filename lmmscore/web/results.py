@@ -214,10 +214,13 @@ def to_csv(rows: Sequence[RatingRow]) -> str:
 def _cell(value: Any) -> str:
     if value is None:
         return ""
+
     if isinstance(value, bool):
         return "yes" if value else "no"
+
     if isinstance(value, float):
         return f"{value:g}"
+
     return defuse(value) if isinstance(value, str) else str(value)
 
 

@@ -250,10 +250,12 @@ def parse_score(factor: Factor, value: Any) -> Fraction:
     text = value if isinstance(value, str) else repr(value)
     if isinstance(value, bool) or not re.fullmatch(r"-?\d{1,9}(\.\d{1,6})?", text):
         raise LmmscoreError(f"{factor.name or factor.key}: this is not a number")
+
     score = Fraction(text)
     fault = factor.scale.fault(score)
     if fault:
         raise LmmscoreError(f"{factor.name or factor.key}: {fault}")
+
     return score
 
 

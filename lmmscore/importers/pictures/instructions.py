@@ -216,6 +216,7 @@ def _take_over(item: FoundItem, row: Row, wanted: Mapping[str, str | None]) -> N
         item.task = task
 
     known = {*wanted.values(), "id", "task", "instruction"}
+
     for column, value in row.items():
         if value and column not in known:
             item.fields.setdefault(plain(column), value)

@@ -60,6 +60,7 @@ def shown(messages: Sequence[Message]) -> PicturesShown:
     groups = [message.images for message in messages if message.role == "user" and message.images]
     if not groups:
         return PicturesShown(None, None, (), False)
+
     words = said(messages)
     opening, later = groups[0], tuple(picture for group in groups[1:] for picture in group)
     marked = opening[1] if len(opening) == 3 and _MARKED.search(words) else None
@@ -177,11 +178,13 @@ def find_form(texts: Sequence[str]) -> ScoreForm | None:
 
 def _objects(text: str) -> Iterator[Any]:
     start = text.find("{")
+
     while start >= 0:
         end = _closing(text, start)
         blank = _read(text[start:end]) if end else None
         if isinstance(blank, dict):
             yield blank
+
         start = text.find("{", end if end and blank is not None else start + 1)
 
 

@@ -444,6 +444,7 @@ def diverging(value: float | None, reach: float = 1.0) -> str:
     """Return the shade of a value about zero: blue above, orange below."""
     if value is None or not math.isfinite(value):
         return ""
+
     share = min(abs(value) / reach, 1.0)
     level = round(share * LEVELS)
     side = "pos" if value > 0 else "neg"

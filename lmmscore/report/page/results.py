@@ -595,6 +595,7 @@ def cost_line(run: RunData) -> str:
     parts = [count(len(replies), "reply", "replies")]
     if sent + received:
         parts.append(f"{sent:,} tokens in, {received:,} out")
+
     price = f"${sum(costs):,.2f}" if costs else "no price on record"
     return ", ".join([*parts, price])
 
