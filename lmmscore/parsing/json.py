@@ -137,10 +137,13 @@ def _in_order(
         return {}
 
     for unit in scoring:
+        json_text, above = verdicts[unit]
         named = {claim.position for claim in claims[unit]}
-        twice = len({claim.key for claim in claims[unit]}) < len(claims[unit])
-        labelled = _may_name_an_image(verdicts[unit][0].tree, names)
-        if named != {None} or twice or labelled or verdicts[unit][1].position is not None:
+        keys = {claim.key for claim in claims[unit]}
+
+        twice = len(keys) < len(claims[unit])
+        labelled = _may_name_an_image(json_text.tree, names)
+        if named != {None} or twice or labelled or above.position is not None:
             return {}
 
     return {unit: position for position, unit in enumerate(scoring, 1)}
@@ -244,9 +247,10 @@ def _of_list(node: Tree, image: int | None, names: Names) -> Iterator[_JsonClaim
     by_entry = [list(_claims(entry, image, names)) for entry in node.nodes]
     several = names.n > 1 and len(by_entry) > 1
     labelled = [several and _may_name_an_image(entry, names) for entry in node.nodes]
-    unplaced = all(claim.position is None for claims in by_entry for claim in claims)
+
     # As many entries as images, none of them named: they are in the order of the images shown.
-    if several and unplaced and all(by_entry) and len(by_entry) == names.n and not any(labelled):
+    one_each = several and all(by_entry) and len(by_entry) == names.n
+    if one_each and _are_unplaced(by_entry) and not any(labelled):
         for position, claims in enumerate(by_entry, 1):
             yield from (replace(claim, position=position) for claim in claims)
         return
@@ -267,24 +271,32 @@ def _may_name_an_image(node: Node, names: Names) -> bool:
     return _leaf_of(node, _IMAGE_KEYS | _WEAK_IMAGE_KEYS | _LABEL_KEYS) is not None
 
 
+def _are_unplaced(by_entry: Sequence[Sequence[_JsonClaim]]) -> bool:
+    """Tell whether no claim of any entry says which image it is of."""
+    return all(claim.position is None for claims in by_entry for claim in claims)
+
+
 def _of_factor(node: Node, factor: Factor, image: int | None, names: Names) -> Iterator[_JsonClaim]:
     """Read `"S_acc": 6`, `{"score": 6}`, `{"Image 1": 6, …}`, `[6, 7, …]`, `[{"image": 1, …}]`."""
+    placed: list[tuple[int | None, Node]] = []
     if isinstance(node, Tree) and image is None and _score_of(node) is None:
         placed = _placed(node, names)
-        if placed and all(position is not None for position, _ in placed):
-            for position, inner in placed:
-                yield _JsonClaim(position, factor.key, _mark(inner, factor))
-            return
 
-    yield _JsonClaim(image, factor.key, _mark(node, factor))
+    all_named = all(position is not None for position, _ in placed)
+    if not placed or not all_named:
+        yield _JsonClaim(image, factor.key, _mark(node, factor))
+        return
+
+    for position, inner in placed:
+        yield _JsonClaim(position, factor.key, _mark(inner, factor))
 
 
 def _placed(node: Tree, names: Names) -> list[tuple[int | None, Node]]:
     """Return the values that a factor has, each with its image."""
     if not node.is_list:
-        return [
-            (names.image_labelled(re.sub(r"[_-]", " ", key)), inner) for key, inner in node.pairs
-        ]
+        labels = [re.sub(r"[_-]", " ", key) for key, _ in node.pairs]
+        values = [inner for _, inner in node.pairs]
+        return list(zip(map(names.image_labelled, labels), values, strict=True))
 
     placed = [(_image_of(each, names, weak=True), each) for each in node.nodes]
     labelled = names.n > 1 and any(_may_name_an_image(each, names) for each in node.nodes)

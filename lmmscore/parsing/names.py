@@ -227,8 +227,11 @@ class Names:
 
         if match["all"]:
             counted = match["allcount"]
-            count = _WORDS.get(counted.lower(), 0) or int(counted) if counted else self.n
-            return tuple(range(1, self.n + 1)) if count == self.n else (UNKNOWN,)
+            count = self.n
+            if counted:
+                count = _WORDS.get(counted.lower(), 0) or int(counted)
+            every = tuple(range(1, self.n + 1))
+            return every if count == self.n else (UNKNOWN,)
 
         position = self._position(match)
         return () if position is None else (position,)
@@ -298,8 +301,10 @@ class Names:
             return None
 
         tail = label[image.end :].strip(" _").lower()
-        whole = not tail or tail[0] in "(:-–—[,·|" or tail in {"score", "scores", "ratings"}
-        return image.positions[0] if whole else None
+        ends = not tail or tail[0] in "(:-–—[,·|"
+        if ends or tail in {"score", "scores", "ratings"}:
+            return image.positions[0]
+        return None
 
     def image_labelled(self, label: str) -> int | None:
         """Return the image a table cell or a JSON key names, a bare number or letter included."""

@@ -241,12 +241,13 @@ def _one_naming(lines: list[Line]) -> list[Line]:
     numbered = any(not image.by_sign for line in lines for image in line.images)
     if signed and numbered:
         for line in signed:
-            line.images = [
-                replace(image, positions=(UNKNOWN,)) if image.by_sign else image
-                for image in line.images
-            ]
+            line.images = [_unknown_if_signed(image) for image in line.images]
 
     return lines
+
+
+def _unknown_if_signed(image: ImageName) -> ImageName:
+    return replace(image, positions=(UNKNOWN,)) if image.by_sign else image
 
 
 def lay_out(page: Page, scored: Sequence[bool]) -> None:
@@ -350,15 +351,20 @@ def _opening(
         stop = _STOP.match(page.text, image.end, line.end)
         return (stop.end() if stop else image.end), _checked(image.positions, page.n)
 
-    if bare and page.n > 1:
-        head = _BARE_HEAD.match(page.text, line.head, line.end)
-        if head is not None:
-            position = page.names.image_labelled(head["letter"] or head["short"] or head["ordinal"])
-            if position is not None and (has_scores or head.end() >= line.end):
-                return head.end(), (position,)
-        alone = line.head >= line.end
-        if line.number is not None and (numbered == "lines" or (alone and numbered == "headings")):
-            return line.head, (line.number,)
+    if not bare or page.n < 2:
+        return line.head, None
+
+    head = _BARE_HEAD.match(page.text, line.head, line.end)
+    if head is not None:
+        label = head["letter"] or head["short"] or head["ordinal"]
+        position = page.names.image_labelled(label)
+        if position is not None and (has_scores or head.end() >= line.end):
+            return head.end(), (position,)
+
+    alone = line.head >= line.end
+    counts = numbered == "lines" or (alone and numbered == "headings")
+    if line.number is not None and counts:
+        return line.head, (line.number,)
 
     return line.head, None
 

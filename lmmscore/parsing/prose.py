@@ -230,8 +230,7 @@ class Prose:
         found = self._pairs[index]
 
         for part in line.parts:
-            inside = [pair for pair in found if part.start <= pair.name.start < part.end]
-            inside = [pair for pair in inside if pair.start >= part.start] or inside
+            inside = _pairs_inside(found, part)
             if inside:
                 yield from self._part_says(line, part, inside, index)
 
@@ -872,3 +871,10 @@ def _enumerates(found: Sequence[Pair[FactorName]]) -> bool:
     if all(pair.backward for pair in found):
         return counted and len(values) > 1
     return counted and len(values) > 2 and all(pair.bracketed for pair in found)
+
+
+def _pairs_inside(found: Sequence[Pair[FactorName]], part: Part) -> list[Pair[FactorName]]:
+    """Return the pairs named in a part; those whose number is there too, where there are any."""
+    named = [pair for pair in found if part.start <= pair.name.start < part.end]
+    whole = [pair for pair in named if pair.start >= part.start]
+    return whole or named

@@ -158,8 +158,9 @@ class Contents:
         positions = line.positions or ()
         position = positions[0] if len(positions) == 1 and self.names.n > 1 else None
         words = self.page.words(line).rpartition(". ")[2] if not line.heads else ""
-        caption = kind_of(words) if words.rstrip().endswith(":") or len(words) < 100 else None
-        own = caption if caption is not None and not line.factors else None
+        may_head = words.rstrip().endswith(":") or len(words) < 100
+        caption = kind_of(words) if may_head else None
+        own = None if line.factors else caption
         kind = own or line.kind
         if position == UNKNOWN:
             position = None

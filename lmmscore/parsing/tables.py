@@ -129,17 +129,20 @@ def barred_tables(text: str) -> Iterator[ReplyTable]:
     """Yield every run of two or more lines with bars; a blank line does not end one."""
     run: list[re.Match[str]] = []
 
-    for line in [*_LINE.finditer(text), None]:
-        rule = line is not None and "|" not in line[0] and _RULE.fullmatch(line[0])
-        if line is not None and run and rule and ("+" in line[0] or len(run) == 1):
+    for line in _LINE.finditer(text):
+        barred = "|" in line[0]
+        rule = not barred and _RULE.fullmatch(line[0])
+        if run and rule and ("+" in line[0] or len(run) == 1):
             continue
 
-        if line is not None and "|" in line[0] and _continues(text, run, line):
+        if barred and _continues(text, run, line):
             run.append(line)
             continue
 
         yield from _table_of(run)
-        run = [line] if line is not None and "|" in line[0] else []
+        run = [line] if barred else []
+
+    yield from _table_of(run)
 
 
 def _continues(text: str, run: Sequence[re.Match[str]], line: re.Match[str]) -> bool:
@@ -204,10 +207,13 @@ def _is_head(head: Row, names: Names) -> bool:
     """Tell whether cells are the heading of a table: factors or images,
     and no number of anything."""
     factors = [names.factor_named(cell.text) for cell in head]
-    if any(re.search(r"[0-9:=]", _IN_BRACKETS.sub("", cell.text)) for cell in head):
+    bare = [_IN_BRACKETS.sub("", cell.text) for cell in head]
+    if any(re.search(r"[0-9:=]", text) for text in bare):
         factors = [None]
 
-    if sum(factor is not None for factor in factors) >= max(1, min(2, len(names.factors))):
+    known = [factor for factor in factors if factor is not None]
+    enough = max(1, min(2, len(names.factors)))
+    if len(known) >= enough:
         return factors[0] is None or not head[0].text
 
     images = [names.image_named(cell.text) for cell in head[1:]]
@@ -295,12 +301,14 @@ class _TableReader:
         columns = [self._factor_in(cell) for cell in self.head[:_WIDEST]]
         first = [self._factor_in(row[0]) for row in self.rows]
         images = [None, *(self._image(cell) for cell in self.head[1:_WIDEST])]
-        if any(columns[1:]) or (
-            columns[0] and len(columns) > 1 and self.n == 1 and not any(first[1:])
-        ):
+
+        # Of one image the first column may be a factor's own, unless factors head the rows.
+        lone = self.n == 1 and len(columns) > 1 and columns[0] and not any(first[1:])
+        if any(columns[1:]) or lone:
             return self._images_as_rows(columns)
 
-        if any(first) and not first[0] and any(image is not None for image in images):
+        names_images = any(image is not None for image in images)
+        if any(first) and not first[0] and names_images:
             return self._images_as_columns(images, first[1:])
 
         if any(first):
@@ -371,14 +379,17 @@ class _TableReader:
         head = self.head
         free = [i for i, key in enumerate(columns) if key is None and i < len(head)]
         free = [i for i in free if not _RANK_COLUMN.search(head[i].text)]
+
         spoken = [i for i in free if self._names_images(body, i)]
         headed = [i for i in free if _IMAGE_COLUMN.fullmatch(head[i].text)]
         numbers = [i for i in free if _NUMBER_COLUMN.fullmatch(head[i].text)]
+
         first = []
         if 0 in free:
             first = [i for i in free if i == 0 or self._numbers_images(body, i)]
 
-        chosen = [*spoken, *(i for i in headed if i not in spoken)] or numbers or first
+        named = list(dict.fromkeys([*spoken, *headed]))
+        chosen = named or numbers or first
         if not chosen:
             return None
 
@@ -466,10 +477,7 @@ def _score_column(head: Row, rows: Sequence[Row], first: int) -> int | None:
     numeric = [i for i in range(first, width) if any(_is_number(row, i) for row in rows)]
     scores = [i for i in numeric if i >= len(head) or not is_no_verdict(head[i].text)]
     if not numeric:
-        for i in range(first, len(head)):
-            if _SCORE_COLUMN.search(head[i].text):
-                return i
-        return first
+        return _column_called_score(head, first)
 
     if len(numeric) == 1:
         return scores[0] if scores else None
@@ -484,6 +492,14 @@ def _score_column(head: Row, rows: Sequence[Row], first: int) -> int | None:
 
 def _is_number(row: Row, column: int) -> bool:
     return column < len(row) and _NUMERIC.match(row[column].text) is not None
+
+
+def _column_called_score(head: Row, first: int) -> int:
+    """Return the column that is headed as the scores' own, else the first that may be."""
+    for column in range(first, len(head)):
+        if _SCORE_COLUMN.search(head[column].text):
+            return column
+    return first
 
 
 def _score_cell(row: Row, column: int | None, first: int) -> TableCell | None:
