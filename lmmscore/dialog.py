@@ -538,11 +538,23 @@ def _newer_than_format_1(dialog: Dialog) -> Iterator[str]:
         yield "a scale of words"
 
     for turn in dialog.turns:
-        given = [key for key in _NEW_KEYS["turn"] if getattr(turn, key) not in (None, False, {})]
-        form = turn.form or JsonForm()
-        given += [f"form: {key}" for key in _NEW_KEYS["form"] if getattr(form, key)]
-        given += [f"{{{{{SHOW}{kind}}}}}" for text in turn.texts for kind in shown_in(text)]
-        yield from (f"turn {turn.name}: {key}" for key in given)
+        for key in _newer_in_turn(turn):
+            yield f"turn {turn.name}: {key}"
+
+
+def _newer_in_turn(turn: Turn) -> Iterator[str]:
+    for key in _NEW_KEYS["turn"]:
+        if getattr(turn, key) not in (None, False, {}):
+            yield key
+
+    form = turn.form or JsonForm()
+    for key in _NEW_KEYS["form"]:
+        if getattr(form, key):
+            yield f"form: {key}"
+
+    for text in turn.texts:
+        for kind in shown_in(text):
+            yield f"{{{{{SHOW}{kind}}}}}"
 
 
 def _incoherences(dialog: Dialog) -> Iterator[str]:
@@ -655,12 +667,21 @@ def _kind_incoherences(dialog: Dialog, turn: Turn, kind: str, where: str) -> Ite
     elif is_file(kind):
         if dialog.format == 1:
             yield f"{where}: showing a file needs `format: 2`"
-    elif kind not in IMAGE_KINDS:
-        # A benchmark may name any kind of picture, but nobody names one `sources`.
-        mistyped = not kind[-1].isdigit() and get_close_matches(kind, IMAGE_KINDS, cutoff=0.8)
-        if dialog.format == 1 or not _KIND.fullmatch(kind) or mistyped:
-            hint = nearest(kind, IMAGE_KINDS)
-            yield f"{where}: cannot show {kind!r}{hint}; known: {', '.join(IMAGE_KINDS)}"
+    elif kind not in IMAGE_KINDS and (dialog.format == 1 or _is_mistyped(kind)):
+        hint = nearest(kind, IMAGE_KINDS)
+        yield f"{where}: cannot show {kind!r}{hint}; known: {', '.join(IMAGE_KINDS)}"
+
+
+def _is_mistyped(kind: str) -> bool:
+    """Tell whether a kind can be none of the benchmark's own.
+
+    A benchmark may name any kind of picture, but nobody names one `sources`.
+    """
+    if not _KIND.fullmatch(kind):
+        return True
+    if kind[-1].isdigit():
+        return False
+    return bool(get_close_matches(kind, IMAGE_KINDS, cutoff=0.8))
 
 
 def _form_incoherences(turn: Turn, form: JsonForm, where: str) -> Iterator[str]:

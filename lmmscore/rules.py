@@ -385,8 +385,11 @@ def _weighted(rule: Rule, scores: Mapping[str, Fraction]) -> Fraction | None:
     if not counted or (whole and not total):
         return None
 
-    value = sum((share * scores[name] for name, share in counted.items()), Fraction(0))
-    return value if total == whole else value * whole / total
+    products = [share * scores[name] for name, share in counted.items()]
+    value = sum(products, Fraction(0))
+    if total == whole:
+        return value
+    return value * whole / total
 
 
 def _applied(operation: str, values: Sequence[Fraction]) -> Fraction:

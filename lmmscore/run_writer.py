@@ -419,7 +419,8 @@ class _Earlier:
         fewer = not items >= self.items and items <= self.items
         fewer_methods = methods < set(self.manifest.methods)
         new = items > self.items or plan.repeats > self.manifest.repeats
-        if plan.repeats < self.manifest.repeats or ((fewer or fewer_methods) and not new):
+        a_part = (fewer or fewer_methods) and not new
+        if plan.repeats < self.manifest.repeats or a_part:
             raise LmmscoreError(
                 f"{self.run.path} holds more than is asked for here; a part of it is ranked by "
                 f"`{self._part_command(plan, fewer, fewer_methods)}`, and a new run needs another "

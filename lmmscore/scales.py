@@ -80,10 +80,11 @@ class Scale(StrictModel):
         if (self.min, self.max, self.values) != (None, None, None) or self.integers:
             raise ValueError("give either words, or min and max, or values")
 
-        if not any(value is not None for value in (self.words or {}).values()):
+        words = self.words or {}
+        if all(value is None for value in words.values()):
             raise ValueError("words: at least one word must count")
 
-        seen = [word_key(word) for word in self.words or {}]
+        seen = [word_key(word) for word in words]
         if len(set(seen)) < len(seen):
             raise ValueError("words: two words read the same, for capitals do not matter")
 

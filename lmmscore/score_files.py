@@ -70,21 +70,25 @@ def scores_in(
     rule gives the overall. Without one, a file that has no overall gets the mean of its factors,
     and each such line says so in its reason. An edit lacking a factor has no overall.
     """
+    renames = renames or {}
+    notes = [] if notes is None else notes
     path, field = split_field(spec)
+    suffix = path.suffix.lower()
     if path.is_dir():
-        return _folder(path, layout, dialog, renames or {}, [] if notes is None else notes)
+        return _folder(path, layout, dialog, renames, notes)
+    if not field and suffix == ".csv" and _is_ours(path):
+        return _own(path, renames, plain=layout == USUAL and dialog is None)
 
-    if not field and path.suffix.lower() == ".csv" and _is_ours(path):
-        return _own(path, renames or {}, plain=layout == USUAL and dialog is None)
-
-    sheet, field = (field, "") if path.suffix.lower() == ".xlsx" else ("", field)
-    reader = Reader(field, layout, [] if notes is None else notes)
+    sheet = ""
+    if suffix == ".xlsx":
+        sheet, field = field, ""
+    reader = Reader(field, layout, notes)
     tables = with_items(read_tables(path, sheet), layout.item, reader.notes)
     edits = [edit for table in tables for edit in reader.edits(table)]
-    named = list(dict.fromkeys(factor for edit in edits for factor in edit.cells))
-    refuse_merging(named, renames or {})
-    edits = [_renamed(edit, renames or {}) for edit in edits]
-    factors = list(dict.fromkeys(factor for edit in edits for factor in edit.cells))
+
+    refuse_merging(_factors_of(edits), renames)
+    edits = [_renamed(edit, renames) for edit in edits]
+    factors = _factors_of(edits)
     reader.refuse_unknown(str(path))
     if dialog is not None:
         factors = _expected(factors, dialog, str(path))
@@ -185,6 +189,11 @@ def replaced(factor: str, renames: Mapping[str, str]) -> bool:
     """Tell whether a factor gives way to another that is renamed to be the overall."""
     others = [old for old, new in renames.items() if new == OVERALL]
     return factor == OVERALL and factor not in renames and bool(others)
+
+
+def _factors_of(edits: Sequence[Edit]) -> list[str]:
+    """Return the factors that any edit has a cell for, in the order they first occur."""
+    return list(dict.fromkeys(factor for edit in edits for factor in edit.cells))
 
 
 def _expected(found: list[str], dialog: Dialog, where: str) -> list[str]:

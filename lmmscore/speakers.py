@@ -105,8 +105,13 @@ def _content(message: dict[str, Any]) -> str:
             break
 
     files = message.get("files") or message.get("attachments") or []
-    shown = [str(f.get("file_name") or f.get("name") or "") for f in files if isinstance(f, dict)]
-    return "\n".join([*(f"![]({name})" for name in shown if name), words]).strip()
+    shown = [_file_name(file) for file in files if isinstance(file, dict)]
+    images = [f"![]({name})" for name in shown if name]
+    return "\n".join([*images, words]).strip()
+
+
+def _file_name(file: dict[str, Any]) -> str:
+    return str(file.get("file_name") or file.get("name") or "")
 
 
 def _words(content: Any) -> str:

@@ -38,11 +38,12 @@ class FilePath(click.Path):
 
 def filled(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
     """Refuse an empty text, as an unset variable gives: it would be taken for none."""
-    given = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
-    if given and any(
-        isinstance(text, str) and not text.strip()
-        for text in (value if param.multiple else [value])
-    ):
+    if ctx.get_parameter_source(param.name or "") is not ParameterSource.COMMANDLINE:
+        return value
+
+    given = value if param.multiple else [value]
+    texts = [text for text in given if isinstance(text, str)]
+    if any(not text.strip() for text in texts):
         raise click.BadParameter("it is empty; give a value, or leave it out.", ctx, param)
 
     return value

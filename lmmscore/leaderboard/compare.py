@@ -210,8 +210,7 @@ def _changes(boards: Sequence[Leaderboard], factor: str) -> list[RankChange]:
     found = []
 
     for task in dict.fromkeys(task for tables in by_task for task in tables):
-        tables = [own.get(task) for own in by_task]
-        rows = [{row.method: row for row in table.rows} if table else {} for table in tables]
+        rows = [_rows_by_method(own.get(task)) for own in by_task]
 
         for method in dict.fromkeys(name for group in rows for name in group):
             lines = [group.get(method) for group in rows]
@@ -374,6 +373,10 @@ def _task(table: BoardTable, theirs: Sequence[PublishedRow]) -> TaskAgainst:
         factor=table.factor,
         ambiguous=tuple(dict.fromkeys(left)),
     )
+
+
+def _rows_by_method(table: BoardTable | None) -> dict[str, BoardRow]:
+    return {row.method: row for row in table.rows} if table else {}
 
 
 def _same(

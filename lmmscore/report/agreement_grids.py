@@ -209,10 +209,15 @@ def _below(found: Agreement, judge: str) -> Iterator[str]:
         if row.statistic == "spearman_over_raters":
             yield f"{row.factor}: over other items and other raters, 95% {_limits_or_why(row)}."
 
-    yield from left_out([row for row in own if row.statistic == "spearman"])
-    yield from left_out([row for row in own if row.statistic == "rater_spearman"], "as a rater: ")
+    judged = [row for row in own if row.statistic == "spearman"]
+    yield from left_out(judged)
+
+    as_a_rater = [row for row in own if row.statistic == "rater_spearman"]
+    yield from left_out(as_a_rater, "as a rater: ")
+
     ceilings = [row for row in found.people if row.statistic == "rater_spearman"]
-    yield from left_out([row for row in ceilings if row.factor in found.factors], "a rater: ")
+    of_factors = [row for row in ceilings if row.factor in found.factors]
+    yield from left_out(of_factors, "a rater: ")
 
 
 def _limits_or_why(row: AgreementRow) -> str:

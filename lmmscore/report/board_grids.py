@@ -133,6 +133,8 @@ def board_grids(board: Leaderboard, *, decimals: int, wide: bool) -> list[Grid]:
         return [table_grid(table, decimals=decimals) for table in board.tables]
 
     factors = dict.fromkeys(table.factor for table in board.tables)
-    return [
-        wide_grid([t for t in board.tables if t.factor == f], decimals=decimals) for f in factors
-    ]
+    grids = []
+    for factor in factors:
+        tables = [table for table in board.tables if table.factor == factor]
+        grids.append(wide_grid(tables, decimals=decimals))
+    return grids

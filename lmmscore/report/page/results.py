@@ -583,7 +583,8 @@ def _when(manifest: Manifest) -> str:
 def cost_line(run: RunData) -> str:
     """Return what the replies of a run cost; those that conversations share count once."""
     turns = [turn for talk in run.talks for turn in talk.turns]
-    replies = list({turn.key: turn.reply for turn in turns if turn.entry is not None}.values())
+    by_key = {turn.key: turn.reply for turn in turns if turn.entry is not None}
+    replies = list(by_key.values())
     if not replies:
         return "no replies at hand"
 
