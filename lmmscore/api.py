@@ -77,6 +77,7 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
                 state = "waiting"
             run = _finished(folder, executor, state)
         finally:
+            await executor.close()
             await bench.judge.close()
             if bench.answers is not None:
                 bench.answers.close()
