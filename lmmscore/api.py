@@ -19,7 +19,7 @@ from lmmscore.images import ImageFormat, Pictures
 from lmmscore.judges import Bench, open_judge
 from lmmscore.judges.base import Judge
 from lmmscore.judges.budget import Spending
-from lmmscore.judges.recorded import Recorded
+from lmmscore.judges.recorded import Recorded, spending_of
 from lmmscore.ledger import Asker, Ledger
 from lmmscore.plan import Order, Plan
 from lmmscore.request import Request, prepare
@@ -99,13 +99,7 @@ def _finished(folder: RunWriter, executor: Executor, state: str) -> Run:
 
 def _told_what_was_spent(bench: Bench, out: Path, ledger_path: Path) -> Spending:
     """Tell a judge that counts money what this run has spent: a budget covers all parts of it."""
-    path, before_usd = out / "spending.csv", 0.0
-    if not path.exists() and ledger_path == out / "ledger.sqlite" and ledger_path.is_file():
-        # A folder that never had, or has lost, its own account: what its ledger has priced is the
-        # least it spent.
-        with Ledger(ledger_path, read_only=True) as earlier:
-            before_usd = earlier.cost_usd()
-    spending = Spending(path, before_usd)
+    spending = spending_of(out, ledger_path)
     bench.judge.keep(spending)
     return spending
 
