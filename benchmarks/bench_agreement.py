@@ -11,10 +11,10 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+from lmmscore.agreement.arrays import Floats
 from scipy import stats
 
 from lmmscore.agreement import bootstrap, counted
-from lmmscore.agreement.arrays import Floats
 
 RESAMPLES = 9_999
 SAMPLED = 400

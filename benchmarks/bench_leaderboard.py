@@ -7,8 +7,6 @@ import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
-from scipy import stats
-
 from lmmscore.leaderboard.resampling import (
     cut_of,
     interval_of,
@@ -16,6 +14,7 @@ from lmmscore.leaderboard.resampling import (
     ranks,
     resampled_means,
 )
+from scipy import stats
 
 METHODS, ITEMS, DRAWS = 20, 1_000, 10_000
 

@@ -139,6 +139,7 @@ def run(
     image_format: ImageFormat | None = None,
     judge_options: Mapping[str, Any] | None = None,
     anchors: Iterable[str] = (),
+    pairs: int | None = None,
     engine: str = "local",
     engine_options: Mapping[str, Any] | None = None,
     hooks: Hooks | None = None,
@@ -173,6 +174,7 @@ def run(
         image_format=image_format,
         judge_options=dict(judge_options or {}),
         anchors=tuple(anchors),
+        pairs=pairs,
         engine=engine,
         engine_options=dict(engine_options or {}),
     )

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from lmmscore.errors import BenchmarkError, FileProblem, nearest
-from lmmscore.picture_files import PictureFiles
+from lmmscore.picture_files import PathMap, PictureFiles, is_inside
 from lmmscore.records import Item
 from lmmscore.tables import read_tables
 from lmmscore.yaml_files import complaints, load_yaml
@@ -50,9 +50,11 @@ class _WithImageKinds(_StrictFile):
     def _sort_kinds(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
+
         kinds = [key for key in data if _names_a_kind(key, list(cls.model_fields))]
         if not kinds:
             return data
+
         rest = {key: value for key, value in data.items() if key not in kinds}
         given = rest.get("others") or {}
         return {**rest, "others": {**given, **{kind: data[kind] for kind in kinds}}}
@@ -67,6 +69,7 @@ def _names_a_kind(key: object, known: list[str]) -> bool:
     """Whether a key is a kind of picture rather than one of the known keys, perhaps mistyped."""
     if not isinstance(key, str) or key in known or not _KIND.fullmatch(key):
         return False
+
     meant = get_close_matches(key, known, n=1, cutoff=0.8)
     return not meant or re.fullmatch(rf"{meant[0]}_?\d+", key) is not None
 
@@ -173,6 +176,7 @@ class Benchmark:
         chosen = [i for i in self.items if i.task in kept_tasks and i.id in kept_ids]
         if not chosen:
             raise BenchmarkError(f"{self.path}: no item is both of these tasks and of these ids")
+
         # Methods keep the order they were asked for in: `--order given` shows them so.
         methods = tuple(dict.fromkeys(kept_methods))
         return Benchmark(self.name, self.path, self.root, methods, tuple(chosen))
@@ -188,6 +192,7 @@ def _chosen(what: str, wanted: Iterable[str], known: Iterable[str]) -> list[str]
             raise BenchmarkError(
                 f"no {what} {name!r} in the benchmark{nearest(name, names)} (it has: {listed})"
             )
+
     return wanted or list(known)
 
 
@@ -199,9 +204,12 @@ def find_benchmark_file(path: Path) -> Path:
             raise BenchmarkError(
                 f"{path}: no benchmark.yaml in this folder; `lmmscore init {path}` writes one"
             )
+
         return inside
+
     if not path.exists():
         raise BenchmarkError(f"{path}: no such file or folder")
+
     return path
 
 
@@ -215,6 +223,7 @@ def load_benchmark(path: Path, root: Path | None = None) -> Benchmark:
     if fatal:
         more = f"\n… and {len(fatal) - 10} more" if len(fatal) > 10 else ""
         raise BenchmarkError("\n".join(str(problem) for problem in fatal[:10]) + more)
+
     return benchmark
 
 
@@ -225,6 +234,7 @@ def read_benchmark(path: Path, root: Path | None = None) -> Benchmark:
     if isinstance(parsed, list):
         problems = tuple(Problem(str(path), says.kind, says) for says in parsed)
         return Benchmark(path.parent.name, path, path.parent, (), (), problems)
+
     return _Reader(path, parsed, root).benchmark()
 
 
@@ -236,15 +246,18 @@ class _Reader:
         self.file = file
         self.problems: list[Problem] = []
         self.folder = path.parent.resolve()
+        self._kinds: dict[tuple[str, ...], tuple[str, ...]] = {}
         self.files = PictureFiles(self._root(root), self._problem)
 
     def _root(self, given: Path | None) -> Path:
         """Return the folder of the pictures: inside the file's own unless the user says so."""
         if given is not None:
             return given.resolve()
+
         root = (self.folder / self.file.root).resolve()
         if root.is_relative_to(self.folder):
             return root
+
         says = (
             f"{self.file.root!r} leads outside {self.folder}, and pictures are sent to a judge; "
             f"if you trust this file, add --root {root}"
@@ -256,6 +269,7 @@ class _Reader:
         if any(problem.kind == "path-outside" for problem in self.problems):
             # Every picture would be reported as missing from the wrong folder.
             return self._made([], [])
+
         rows = list(self._rows())
         self._refuse_duplicates(rows)
         rows = [(place, row) for place, row in rows if self._is_text(place, row)]
@@ -268,6 +282,7 @@ class _Reader:
             self._problem(
                 str(self.path), "no-edits", "no edit of any method was found; check images.edit"
             )
+
         self._check_methods(methods, found, rows)
         return self._made(methods, items)
 
@@ -291,10 +306,15 @@ class _Reader:
         if isinstance(self.file.items, list):
             for number, row in enumerate(self.file.items, 1):
                 yield f"{self.path}, item {number}", row
+
             return
-        path = self.files.inside(self.file.items, f"{self.path}, items", base=self.folder)
-        if path is None:
+
+        if not is_inside(self.folder, self.file.items):
+            says = f"{self.file.items!r} leaves the folder {self.folder}; move the file inside"
+            self._problem(f"{self.path}, items", "path-outside", says)
             return
+
+        path = self.folder / self.file.items
         try:
             yield from read_item_rows(path)
         except FileProblem as error:
@@ -310,6 +330,7 @@ class _Reader:
                 self._problem(place, "duplicate-id", says)
             elif name:
                 first[name] = place
+
         if not rows and not self.problems:
             self._problem(str(self.path), "no-items", "there are no items")
 
@@ -322,6 +343,7 @@ class _Reader:
                 says = f"{value!a} in {key!a} is not valid Unicode text; write it again"
                 self._problem(place, "bad-value", says)
                 return False
+
         return True
 
     # Items
@@ -333,26 +355,32 @@ class _Reader:
             if isinstance(parsed, list):
                 for says in parsed:
                     self._problem(place, says.kind, says)
+
                 continue
+
             if not parsed.instruction.strip():
                 self._problem(place, "missing-column", "no instruction")
                 continue
+
             images = {}
             for kind, value in parsed.pictures().items():
                 images[kind] = self.files.inside(value, f"{place}, {kind}")
+
             edits = {}
             for method, value in parsed.edits.items():
                 edits[method] = self.files.inside(value, f"{place}, edits.{method}")
+
             items.append(
                 Item(
                     parsed.id,
                     parsed.task,
                     parsed.instruction,
-                    _present(images),
-                    _present(edits),
+                    self._present(images),
+                    self._present(edits),
                     parsed.fields,
                 )
             )
+
         return items
 
     def _from_templates(self, rows: list[tuple[str, Row]]) -> list[Item]:
@@ -360,6 +388,7 @@ class _Reader:
             says = 'missing; say where the pictures are, for example edit: "{id}_{method}.png"'
             self._problem(f"{self.path}, images", "missing-key", says)
             return []
+
         rows = [(place, row) for place, row in rows if self._has_columns(place, row)]
         templates = self.file.images.pictures()
         edits = self.files.edits(self.file.images.edit, self.file.methods, rows, templates)
@@ -369,6 +398,7 @@ class _Reader:
             images = {}
             for kind, template in templates.items():
                 images[kind] = self.files.file(template, row, f"{place}, images.{kind}")
+
             named = row.get("task")
             # A task called 0 has a name.
             task = "all" if named in (None, "") else str(named)
@@ -377,7 +407,9 @@ class _Reader:
             for key, value in row.items():
                 if key not in {"id", "task", "instruction"}:
                     fields[key] = str(value)
-            items.append(Item(name, task, instruction, _present(images), edits[name], fields))
+
+            items.append(Item(name, task, instruction, self._present(images), edits[name], fields))
+
         return items
 
     def _has_columns(self, place: str, row: Mapping[str, Any]) -> bool:
@@ -385,12 +417,19 @@ class _Reader:
             value = row.get(column)
             if value is not None and str(value).strip():
                 continue
+
             hint = ""
             if column not in row:
                 hint = nearest(column, [str(name).lower() for name in row])
+
             self._problem(place, "missing-column", f"no {column}{hint}")
             return False
+
         return True
+
+    def _present(self, names: Mapping[str, str | None]) -> PathMap:
+        found = {key: name for key, name in names.items() if name is not None}
+        return PathMap(self.files.root, found, self._kinds.setdefault(tuple(found), tuple(found)))
 
     # Methods
 
@@ -400,6 +439,7 @@ class _Reader:
         place = f"{self.path}, methods"
         for name in sorted({name for name in methods if methods.count(name) > 1}):
             self._problem(place, "duplicate", f"{name!r} is listed twice")
+
         for name in sorted(set(found) - set(methods)):
             says = (
                 f"edits of {name!r} are given but it is not under methods{nearest(name, methods)}"
@@ -409,11 +449,13 @@ class _Reader:
         empty = [name for name in methods if name not in found]
         if not empty or not rows:
             return
+
         unused = self._methods_on_disk(rows) - set(methods)
         for name in empty:
             hint = nearest(name, unused)
             if not hint and unused:
                 hint = f"; on disk but not listed: {', '.join(sorted(unused)[:8])}"
+
             says = f"no edit of {name!r} was found, for any item{hint}; correct or remove the name"
             self._problem(place, "method-without-edits", says, "problem")
 
@@ -421,6 +463,7 @@ class _Reader:
         images = self.file.images
         if images is None or isinstance(self.file.items, list) or "{method}" not in images.edit:
             return set()
+
         silent = PictureFiles(self.files.root, lambda *_: None)
         named = [(place, row) for place, row in rows if row.get("id")]
         edits = silent.discovered(images.edit, named, images.pictures())
@@ -435,9 +478,12 @@ def read_item_rows(path: Path) -> Iterator[tuple[str, Row]]:
             raise FileProblem(
                 f"{path}: expected a list of items, each with id, task and instruction"
             )
+
         for number, row in enumerate(rows, 1):
             yield f"{path}, item {number}", row
+
         return
+
     for table in read_tables(path):
         for line, cells in zip(table.lines, table.rows, strict=True):
             row = {key: value for key, value in cells.items() if value is not None}
@@ -449,8 +495,5 @@ def _place_and_text(path: Path, message: str) -> tuple[str, str]:
     found = re.match(r":(\d+): ", message.removeprefix(str(path)))
     if found is None:
         return str(path), message.removeprefix(f"{path}: ")
+
     return f"{path}, line {found[1]}", message.removeprefix(f"{path}{found[0]}")
-
-
-def _present(paths: Mapping[str, Path | None]) -> dict[str, Path]:
-    return {key: path for key, path in paths.items() if path is not None}

@@ -10,13 +10,22 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from lmmscore.benchmark import Benchmark, Problem
 from lmmscore.errors import ImageProblem
 from lmmscore.images import IMAGE_SUFFIXES, SUFFIXES, Header, load_rgb, read_header
 from lmmscore.records import Item
 
 ASPECT_TOLERANCE = 0.02
-"""Relative difference of width over height beyond which an edit has another frame than its source."""
+"""Relative difference in width over height beyond which an edit is framed differently."""
+
+BORDER = 0.01
+"""Share of a side that a strip of one colour must take to count as a border."""
+
+SAME_COLOUR = 6
+"""How far, of 255, the pixels of a border may be from its mean."""
 
 _MOST_FOLDERS = 20
 
@@ -30,9 +39,11 @@ def check_benchmark(
         for found in pool.map(_item_problems, benchmark.items):
             problems.extend(found)
             on_item()
+
     problems += names_given_away(benchmark)
     if benchmark.items:
         problems += unused_pictures(benchmark)
+
     return problems
 
 
@@ -43,6 +54,7 @@ def names_given_away(benchmark: Benchmark) -> list[Problem]:
         name = _words(method).strip()
         if len(name) > 2:
             names[name] = method
+
     problems = []
     for item in benchmark.items:
         words = _words(item.instruction)
@@ -55,6 +67,7 @@ def names_given_away(benchmark: Benchmark) -> list[Problem]:
                 problems.append(
                     Problem(f"item {item.id!r}", "names-a-method", says, level="problem")
                 )
+
     return problems
 
 
@@ -72,6 +85,7 @@ def unused_pictures(benchmark: Benchmark) -> list[Problem]:
     for item in benchmark.items:
         used.update(item.images.values())
         used.update(item.edits.values())
+
     folders = {path.parent for path in used}
     known = set(folders)
     for folder in folders:
@@ -82,6 +96,7 @@ def unused_pictures(benchmark: Benchmark) -> list[Problem]:
         left[folder] = [name for name in _pictures_in(folder) if folder / name not in used]
         if folder == benchmark.root:
             continue
+
         for beside in _folders_in(folder.parent):
             if beside not in known and beside not in left:
                 left.update(_pictures_below(beside))
@@ -93,6 +108,7 @@ def unused_pictures(benchmark: Benchmark) -> list[Problem]:
             count = "1 picture" if len(names) == 1 else f"{len(names)} pictures"
             says = f"{count} that nothing uses: {examples}"
             problems.append(Problem(str(folder), "unused-pictures", says, level="warning"))
+
     return problems[:_MOST_FOLDERS]
 
 
@@ -103,7 +119,9 @@ def _pictures_below(folder: Path) -> dict[Path, list[str]]:
         if "run.yaml" in names or len(found) > _MOST_FOLDERS:
             folders.clear()
             continue
+
         found[Path(here)] = _pictures_in(Path(here))
+
     return found
 
 
@@ -115,6 +133,7 @@ def _pictures_in(folder: Path) -> list[str]:
 def _folders_in(folder: Path) -> list[Path]:
     with os.scandir(folder) as entries:
         folders = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+
     return [folder / name for name in folders if not name.startswith(".")]
 
 
@@ -122,21 +141,26 @@ def _item_problems(item: Item) -> list[Problem]:
     named = dict(item.images) | {f"edit of {method}": path for method, path in item.edits.items()}
     problems: list[Problem] = []
     headers: dict[str, Header] = {}
+    bordered: dict[str, bool] = {}
     for what, path in named.items():
         place = f"item {item.id!r}, {what}"
         try:
             headers[what] = read_header(path)
-            load_rgb(path)
+            bordered[what] = has_border(np.asarray(load_rgb(path)))
         except ImageProblem as error:
             kind = "unreadable-image" if path.exists() else "missing-image"
             problems.append(Problem(place, kind, str(error)))
             continue
+
         problems.extend(_of_file(place, path, headers[what]))
+
     problems.extend(_frames_that_differ(item, headers))
+    problems.extend(_borders_added(item, bordered))
     problems.extend(_identical_edits(item))
     if not item.edits:
         says = "no method has an edit of it; every method will be recorded as missing here"
         problems.append(Problem(f"item {item.id!r}", "no-edits", says, level="problem"))
+
     return problems
 
 
@@ -145,6 +169,7 @@ def _of_file(place: str, path: Path, header: Header) -> Iterator[Problem]:
     if suffix not in SUFFIXES.get(header.format, {suffix}):
         says = f"{path}: named {path.suffix} but holds {header.format}; rename or convert it"
         yield Problem(place, "wrong-type", says, level="warning")
+
     if header.frames > 1:
         says = (
             f"{path}: {header.frames} frames; only the first would be judged: "
@@ -157,6 +182,7 @@ def _frames_that_differ(item: Item, headers: dict[str, Header]) -> Iterator[Prob
     source = headers.get("source")
     if source is None:
         return
+
     for what, header in headers.items():
         ratio = (header.width / header.height) / (source.width / source.height)
         if abs(ratio - 1) > ASPECT_TOLERANCE:
@@ -166,6 +192,41 @@ def _frames_that_differ(item: Item, headers: dict[str, Header]) -> Iterator[Prob
                 "on purpose"
             )
             yield Problem(f"item {item.id!r}, {what}", "aspect-ratio", says, level="warning")
+        elif (header.width, header.height) != (source.width, source.height):
+            says = (
+                f"size {header.width}×{header.height} where the source has "
+                f"{source.width}×{source.height}; a judge may take sharpness for quality: resize it"
+            )
+            yield Problem(f"item {item.id!r}, {what}", "size", says, level="warning")
+
+
+def _borders_added(item: Item, bordered: dict[str, bool]) -> Iterator[Problem]:
+    if bordered.get("source", True):
+        return
+
+    for what, found in bordered.items():
+        if found and what.startswith("edit of "):
+            says = (
+                "a border that the source lacks; a judge may see it as a fault, or a frame: crop it"
+            )
+            yield Problem(f"item {item.id!r}, {what}", "border", says, level="warning")
+
+
+def has_border(picture: NDArray[np.uint8]) -> bool:
+    """Tell whether a strip of one colour runs along all four sides, or along two opposite ones."""
+    sides = (picture, picture[::-1], picture.swapaxes(0, 1), picture.swapaxes(0, 1)[::-1])
+    top, bottom, left, right = (_edge_is_flat(side) for side in sides)
+    return (top and bottom) or (left and right)
+
+
+def _edge_is_flat(picture: NDArray[np.uint8]) -> bool:
+    rows = max(2, round(picture.shape[0] * BORDER))
+    strip = picture[:rows].reshape(-1, picture.shape[-1]).astype(np.int16)
+    inside = picture[: 4 * rows].reshape(-1, picture.shape[-1]).astype(np.int16)
+    mean = strip.mean(axis=0)
+    flat = np.abs(strip - mean).max() <= SAME_COLOUR
+    # A plain wall or sky is no border: that ends where the picture begins.
+    return bool(flat and np.abs(inside - mean).max() > SAME_COLOUR)
 
 
 def _identical_edits(item: Item) -> Iterator[Problem]:
@@ -177,9 +238,11 @@ def _identical_edits(item: Item) -> Iterator[Problem]:
     for same_size in by_size.values():
         if len(same_size) < 2:
             continue
+
         by_digest: dict[str, list[str]] = defaultdict(list)
         for method, path in same_size:
             by_digest[hashlib.sha256(path.read_bytes()).hexdigest()].append(method)
+
         for methods in by_digest.values():
             if len(methods) > 1:
                 says = (

@@ -18,13 +18,27 @@ Role = Literal["system", "user", "assistant"]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One thing said, with the pictures shown with it (before the words, as the published dialogue does)."""
+    """One thing said, with the pictures shown with it."""
 
     role: Role
     text: str
     images: tuple[Picture, ...] = ()
     schema: str = ""
     """A JSON schema, as text, that the answer is to follow where a judge can be held to one."""
+    places: tuple[int, ...] = ()
+    """Before which character of the text each picture stands; empty where all stand before the words."""
+
+    def content(self) -> Iterator[str | Picture]:
+        """Yield the words and pictures in the order the judge meets them."""
+        at = 0
+        for picture, place in zip(self.images, self.places or [0] * len(self.images), strict=True):
+            # Some servers refuse a stretch of text that is nothing but blanks.
+            if self.text[at:place].strip():
+                yield self.text[at:place]
+            yield picture
+            at = place
+        if self.text[at:].strip() or not self.images or not self.places:
+            yield self.text[at:]
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -34,15 +48,21 @@ class Conversation:
     parent: Conversation | None = None
     message: Message | None = None
     digest: str = field(default=hashlib.sha256(b"lmmscore conversation v1").hexdigest())
-    """Covers every message so far: role, text and the identity of every picture."""
+    """Covers every message so far: role, text, the identity of every picture and where it stands."""
 
     def add(self, message: Message) -> Conversation:
         """Return this conversation with one message more."""
         return Conversation(self, message, _chain(self.digest, message))
 
-    def say(self, text: str, images: tuple[Picture, ...] = (), schema: str = "") -> Conversation:
+    def say(
+        self,
+        text: str,
+        images: tuple[Picture, ...] = (),
+        schema: str = "",
+        places: tuple[int, ...] = (),
+    ) -> Conversation:
         """Return this conversation with one more thing said to the judge."""
-        return self.add(Message("user", text, images, schema))
+        return self.add(Message("user", text, images, schema, places if any(places) else ()))
 
     def hear(self, text: str) -> Conversation:
         """Return this conversation with one more reply of the judge."""
@@ -71,11 +91,14 @@ def _chain(before: str, message: Message) -> str:
     # Lengths keep the fields apart: no two different messages can hash the same bytes.
     digest = hashlib.sha256(bytes.fromhex(before))
     schema = (f"schema {message.schema}",) if message.schema else ()
+    # Absent where the pictures stand before the words, so that old keys stay what they were.
+    places = (f"places {' '.join(map(str, message.places))}",) if message.places else ()
     for part in (
         message.role,
         message.text,
         *(picture.digest for picture in message.images),
         *schema,
+        *places,
     ):
         encoded = part.encode()
         digest.update(len(encoded).to_bytes(8, "big") + encoded)

@@ -6,7 +6,7 @@ _STARTERS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def defuse(cell: str) -> str:
-    """Return a text cell fit for a CSV file: one that a spreadsheet would run gets a quote before it.
+    """Return a text cell fit for a CSV file: a quote goes before what a spreadsheet would run.
 
     For text only: a number keeps its minus sign. `restore` undoes it.
     """
@@ -18,7 +18,7 @@ def defuse(cell: str) -> str:
 
 
 def restore(cell: str) -> str:
-    """Return the text that was defused: what `defuse` put before it is taken away, and nothing else."""
+    """Return the text that was defused, without the quote that `defuse` put before it."""
     if cell.startswith("'") and cell[1:].startswith((*_STARTERS, "'")):
         return cell[1:]
     return cell

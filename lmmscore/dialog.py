@@ -1,25 +1,41 @@
-"""Dialogs: protocols as strict, versioned YAML. Nothing in a dialog is code."""
+"""Dialogs: protocols as strict, versioned YAML. Nothing in a dialog is code.
+
+Format 1 is what `format` absent means; everything marked so in the descriptions needs `format: 2`.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
+from itertools import combinations
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from lmmscore.errors import DialogError, FileProblem, nearest
-from lmmscore.records import OVERALL
+from lmmscore.images import IMAGE_SUFFIXES
+from lmmscore.records import OVERALL, Item
 from lmmscore.resources import bundled
-from lmmscore.scales import Factor, OverallRule, Scale, weights_of
+from lmmscore.rules import Formula, Overall, Part, Rule, faults_of, formula, parts_of
+from lmmscore.scales import Factor, Scale, weights_of
 from lmmscore.templates import fill, ordinal, slots_of
 from lmmscore.yaml_files import load_yaml, validate
 
 IMAGE_KINDS = ("source", "reference", "marked", "edit")
+PAIR_KINDS = ("first", "second")
+"""The two edits of a pair, in the order they are shown."""
+
+SHOW = "show."
+"""A slot that begins so stands for a picture: `{{show.source}}`."""
+
+_KIND = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 SLOT_NAMES = {
     "n": "how many edits this conversation is about",
@@ -40,15 +56,109 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+Winner = Literal["first", "second", "tie", "both-good", "both-bad"]
+"""What a word of a judge says of a pair."""
+
+
 class JsonForm(_Strict):
-    """The JSON a reply is asked to hold; only needed to ask a judge for structured output."""
+    """The form a reply is asked to have.
+
+    Most replies are read without it: it is needed to hold a judge to structured output, for scores in
+    a list without names, and for the words that name the winner of a pair.
+    """
 
     under: str = Field("", description="The key the factors stand under, if any. May use slots.")
     number: str = Field("score", description="The key of the number inside a factor.")
     text: str = Field("", description="The key of the justification inside a factor.")
-    words: tuple[int, int] | None = Field(
-        None, description="How long a justification should be; noted only."
+    words: tuple[int, int] | dict[str, Winner] | None = Field(
+        None,
+        description="How long a justification should be, `[15, 30]`; noted only. "
+        "With read: winner, which words mean which: `{A: first, B: second, neither: tie}`.",
     )
+    list: str = Field(
+        "",
+        description="Format 2: the key of a list with one score for each factor, in their order.",
+    )
+    key: str = Field(
+        "",
+        description="Format 2, with read: winner: the key of the winner, where the reply is JSON.",
+    )
+
+    @field_validator("words", mode="before")
+    @classmethod
+    def _words(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {str(word): meaning for word, meaning in value.items()}
+        return value
+
+    @property
+    def lengths(self) -> tuple[int, int] | None:
+        """How long a justification should be."""
+        return self.words if isinstance(self.words, tuple) else None
+
+    @property
+    def winners(self) -> dict[str, Winner]:
+        """What each word says of a pair."""
+        return self.words if isinstance(self.words, dict) else {}
+
+
+class When(_Strict):
+    """Of which items a turn is asked. Every condition given must hold."""
+
+    task: tuple[str, ...] | None = Field(
+        None, min_length=1, description="Items of these task categories."
+    )
+    field: tuple[str, ...] = Field((), description="Items that have something in these columns.")
+    image: tuple[str, ...] = Field((), description="Items that have these kinds of picture.")
+    without_field: tuple[str, ...] = Field(
+        (), description="Items that have nothing in these columns."
+    )
+    without_image: tuple[str, ...] = Field(
+        (), description="Items that have none of these kinds of picture."
+    )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _one_or_more(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _some(self) -> When:
+        if not any(getattr(self, name) for name in type(self).model_fields):
+            raise ValueError("give task, field, image, without_field or without_image")
+        return self
+
+    def holds(self, item: Item) -> bool:
+        """Tell whether the turn is asked of an item."""
+        if self.task is not None and item.task not in self.task:
+            return False
+        filled = {name for name, value in item.fields.items() if value.strip()}
+        if not filled.issuperset(self.field) or filled & set(self.without_field):
+            return False
+        shown = set(item.images)
+        return shown.issuperset(self.image) and not shown & set(self.without_image)
+
+    def excludes(self, other: When) -> bool:
+        """Tell whether no item can meet both."""
+        if self.task and other.task and not set(self.task) & set(other.task):
+            return True
+        opposites = (
+            (self.field, other.without_field),
+            (self.without_field, other.field),
+            (self.image, other.without_image),
+            (self.without_image, other.image),
+        )
+        return any(set(has) & set(lacks) for has, lacks in opposites)
+
+    def __str__(self) -> str:
+        conditions = []
+        if self.task is not None:
+            conditions.append(f"task is {' or '.join(self.task)}")
+        conditions += [f"the item has {name}" for name in self.field]
+        conditions += [f"the item has no {name}" for name in self.without_field]
+        conditions += [f"there is a {kind} image" for kind in self.image]
+        conditions += [f"there is no {kind} image" for kind in self.without_image]
+        return " and ".join(conditions)
 
 
 class Turn(_Strict):
@@ -61,7 +171,10 @@ class Turn(_Strict):
         None, description="`edit`: say this once for every edit, in order."
     )
     show: tuple[str, ...] = Field(
-        (), description="Images shown, in order: source, reference, marked, edit."
+        (),
+        description="Images shown before the words, in order: source, reference, marked, edit. "
+        "Format 2: any kind that the benchmark names, first and second for a pair, "
+        "or a file beside the dialog.",
     )
     say: str = Field(description="The words, with slots.")
     say_first: str | None = Field(None, description="With each: the words for the first edit.")
@@ -73,17 +186,35 @@ class Turn(_Strict):
         default_factory=dict,
         description="With each: the words for edits in certain places, before all other forms.",
     )
-    read: Literal["scores", "overall"] | None = Field(
+    say_for: dict[str, str] = Field(
+        default_factory=dict,
+        description="Format 2: by task category, the words in place of all others.",
+    )
+    read: Literal["scores", "overall", "winner"] | None = Field(
         None,
-        description="What is read from the reply: scores; or the judge's own overall, which is compared, not used.",
+        description="What is read from the reply: scores; or the judge's own overall, which is "
+        "compared, not used; or, of a pair, the winner (format 2).",
     )
     factors: tuple[str, ...] | None = Field(
         None, description="With read: scores, which factors; all if absent."
     )
-    form: JsonForm | None = Field(None, description="The JSON asked for, where the reply is JSON.")
+    form: JsonForm | None = Field(None, description="The form the reply is asked to have.")
+    fresh: bool = Field(
+        False, description="Format 2: begin a new conversation; nothing said before is sent."
+    )
+    when: When | None = Field(
+        None, description="Format 2: of which items it is asked; of all if absent."
+    )
+    heard: str | None = Field(
+        None,
+        description="Format 2: the answer. Such a turn is not asked: question and answer are put "
+        "into the conversation, as an example.",
+    )
 
-    def words(self, position: int, n: int) -> str:
-        """Return the text that fits the place of the edit among n."""
+    def words(self, position: int, n: int, task: str = "") -> str:
+        """Return the text that fits the task, and the place of the edit among n."""
+        if task in self.say_for:
+            return self.say_for[task]
         if position in self.say_at:
             return self.say_at[position]
         if n == 1 and self.say_only is not None:
@@ -98,7 +229,32 @@ class Turn(_Strict):
     def texts(self) -> tuple[str, ...]:
         """Every text of this turn."""
         forms = (self.say, self.say_first, self.say_last, self.say_only)
-        return (*(text for text in forms if text is not None), *self.say_at.values())
+        said = (text for text in forms if text is not None)
+        return (*said, *self.say_at.values(), *self.say_for.values())
+
+    @property
+    def is_shot(self) -> bool:
+        """Whether it is an example put into the conversation rather than asked."""
+        return self.heard is not None
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Every kind of picture it shows, before its words or between them."""
+        return tuple(dict.fromkeys((*self.show, *(k for t in self.texts for k in shown_in(t)))))
+
+    def asked_of(self, item: Item) -> bool:
+        """Tell whether it has a place in a conversation about this item."""
+        return self.when is None or self.when.holds(item)
+
+
+def shown_in(text: str) -> list[str]:
+    """Return the kinds of picture that stand between the words of a text, in order."""
+    return [name.removeprefix(SHOW) for name in slots_of(text) if name.startswith(SHOW)]
+
+
+def is_file(kind: str) -> bool:
+    """Tell whether what a turn shows is a file beside the dialog."""
+    return PurePosixPath(kind).suffix.lower() in IMAGE_SUFFIXES
 
 
 class Repair(_Strict):
@@ -137,15 +293,24 @@ class Dialog(_Strict):
     title: str = Field(description="What it is, in a line.")
     about: str = Field("", description="What it does, in a few sentences.")
     origin: str = Field("", description="Where the protocol was published.")
-    covers: Literal["item", "edit"] = Field(
-        description="`item`: one conversation about all edits of an item; `edit`: one about each edit."
+    format: Literal[1, 2] = Field(1, description="Which version of this language it is written in.")
+    covers: Literal["item", "edit", "pair"] = Field(
+        description="`item`: one conversation about all edits of an item; `edit`: one about each edit; "
+        "`pair`: one about each two of them (format 2)."
+    )
+    orders: Literal["both", "one"] = Field(
+        "both", description="Format 2: whether each pair is shown in both orders, or in one."
     )
     settings: dict[str, Setting] = Field(
         default_factory=dict, description="Choices it offers; made with --setting NAME=CHOICE."
     )
-    factors: tuple[Factor, ...] = Field(min_length=1, description="What is scored.")
-    overall: OverallRule = Field(
-        "none", description="How the overall score comes from the factors."
+    factors: tuple[Factor, ...] = Field(
+        (), description="What is scored; needed but where only the winner of a pair is read."
+    )
+    overall: Overall = Field(
+        "none",
+        description="How the overall score comes from the factors: a rule over all of them in a "
+        "word, or (format 2) one spelt out. `bradley-terry` for pairs.",
     )
     overall_symbol: str = Field("S_all", description="What replies call the overall score.")
     avoid_ties: bool = Field(False, description="The words ask the judge to avoid equal scores.")
@@ -156,6 +321,16 @@ class Dialog(_Strict):
         default_factory=dict,
         description="What an import could not infer, by the key that answers it.",
     )
+
+    _folder: Path | None = PrivateAttr(None)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _pairs_are_new(cls, data: Any) -> Any:
+        # No dialog of format 1 is about pairs, so there is nothing else that one could mean.
+        if isinstance(data, dict) and data.get("covers") == "pair":
+            return {"format": 2, **data}
+        return data
 
     @model_validator(mode="after")
     def _coherent(self) -> Dialog:
@@ -178,6 +353,9 @@ class Dialog(_Strict):
         """Identifies what is said and read, whatever the layout of the file."""
         # A definition is shown to human raters only: with or without it, the judge is asked the same.
         described = self.model_dump(mode="json", exclude={"factors": {"__all__": {"definition"}}})
+        if self.format == 1:
+            # Digests of dialogs that could be written before format 2 stay what they were.
+            described = _without_format_2(described)
         return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
 
     @cached_property
@@ -185,9 +363,65 @@ class Dialog(_Strict):
         """Identifies what is said, shown and read: a new title or version alone changes nothing."""
         described = {"title", "about", "origin", "version", "dialog", "questions"}
         data = self.model_dump(mode="json", exclude=described)
+        if self.format == 1:
+            data = _without_format_2(data)
         for factor in data["factors"]:
             factor.pop("definition", None)
         return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+
+    @cached_property
+    def formula(self) -> Formula | None:
+        """The overall as a function of the factors; None where there is none."""
+        rule = self.overall
+        if rule == "none" and len(self.factors) == 1 and self.covers != "pair":
+            rule = "mean"
+        return formula(rule, parts_of(self.factors))
+
+    def turns_for(self, item: Item) -> tuple[Turn, ...]:
+        """Return the turns that have a place in a conversation about this item."""
+        return tuple(turn for turn in self.turns if turn.asked_of(item))
+
+    def factors_for(self, item: Item) -> tuple[Factor, ...]:
+        """Return the factors that are asked of this item."""
+        read = {
+            factor.key
+            for turn in self.turns_for(item)
+            if turn.read == "scores"
+            for factor in self.factors_read_by(turn)
+        }
+        return tuple(factor for factor in self.factors if factor.key in read)
+
+    def not_asked(self, key: str) -> str:
+        """Return why a factor is left out for some items, in words."""
+        reads = (turn for turn in self.turns if turn.read == "scores")
+        conditions = [
+            str(turn.when) for turn in reads if turn.when and key in (turn.factors or (key,))
+        ]
+        return f"asked only where {', or '.join(conditions)}"
+
+    def file(self, name: str) -> Path:
+        """Return a picture beside the dialog."""
+        if self._folder is None:
+            raise DialogError(f"dialog {self.name} shows {name}, but its folder is not known")
+        return self._folder / name
+
+    def beside(self, folder: Path) -> Dialog:
+        """Return the dialog with the folder its own pictures are in. Raises for one that is not there."""
+        for name in self.files:
+            _refuse_outside(folder, name, f"dialog {self.name}")
+        placed = self.model_copy()
+        placed._folder = folder
+        return placed
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The pictures of its own that it shows, by their paths beside it."""
+        shown = (name for turn in self.turns for name in turn.show if is_file(name))
+        return tuple(dict.fromkeys(shown))
+
+    def kept_in(self, folder: Path) -> Dialog:
+        """Return the dialog with its own pictures in a folder that has one for each dialog."""
+        return self.beside(folder / self.name) if self.files else self
 
     def factor(self, key: str) -> Factor:
         """Return the factor of that key."""
@@ -225,67 +459,197 @@ class Dialog(_Strict):
         """Return the kinds of image this dialog shows under these settings, each once, `edit` included."""
         values = self.setting_values(chosen)
         shown = (
-            fill(kind, values, f"dialog {self.name}") for turn in self.turns for kind in turn.show
+            fill(kind, values, f"dialog {self.name}") for turn in self.turns for kind in turn.kinds
         )
         return tuple(dict.fromkeys(shown))
 
+    def images_needed(self, item: Item, chosen: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the kinds of the item's own images that a conversation about it shows."""
+        values = self.setting_values(chosen)
+        where = f"dialog {self.name}"
+        kinds = (fill(k, values, where) for turn in self.turns_for(item) for k in turn.kinds)
+        own = (kind for kind in kinds if kind not in ("edit", *PAIR_KINDS) and not is_file(kind))
+        return tuple(dict.fromkeys(own))
+
     def calls(self, n: int) -> int:
         """Return how many calls an item with n edits takes when nothing needs repair."""
-        per_edit = sum(turn.each == "edit" for turn in self.turns)
+        asked = [turn for turn in self.turns if not turn.is_shot]
+        per_edit = sum(turn.each == "edit" for turn in asked)
         if self.covers == "edit":
-            return n * len(self.turns)
-        return len(self.turns) - per_edit + per_edit * n
+            return n * len(asked)
+        if self.covers == "pair":
+            shown = n * (n - 1) // (1 if self.orders == "both" else 2)
+            return shown * (len(asked) + per_edit)
+        return len(asked) - per_edit + per_edit * n
+
+
+def _refuse_outside(folder: Path, name: str, where: str) -> None:
+    path = PurePosixPath(name)
+    outside = path.is_absolute() or ".." in path.parts or "\\" in name or ":" in name
+    if outside or not (folder / name).resolve().is_relative_to(folder.resolve()):
+        raise DialogError(
+            f"{where}: {name} is outside the dialog's folder; put it beside the dialog"
+        )
+    if not (folder / name).is_file():
+        raise DialogError(f"{where}: there is no file {name} beside the dialog, in {folder}")
+
+
+_NEW_KEYS = {
+    "dialog": ("format", "orders"),
+    "turn": ("say_for", "fresh", "when", "heard"),
+    "form": ("list", "key"),
+    "scale": ("words",),
+}
+"""What came with format 2, by where it stands."""
+
+
+def _without_format_2(described: dict[str, Any]) -> dict[str, Any]:
+    """Return the dump of a dialog of format 1 without the keys that it cannot have."""
+
+    def without(data: dict[str, Any], where: str) -> dict[str, Any]:
+        return {key: value for key, value in data.items() if key not in _NEW_KEYS[where]}
+
+    factors = [
+        {**factor, "scale": without(factor["scale"], "scale")} for factor in described["factors"]
+    ]
+    turns = [without(turn, "turn") for turn in described["turns"]]
+    for turn in turns:
+        turn["form"] = turn["form"] and without(turn["form"], "form")
+    return {**without(described, "dialog"), "factors": factors, "turns": turns}
+
+
+def _newer_than_format_1(dialog: Dialog) -> Iterator[str]:
+    """Yield everything in a dialog that only format 2 has."""
+    if dialog.orders != "both":
+        yield "orders"
+    if isinstance(dialog.overall, Rule) or dialog.overall in ("min", "max", "product"):
+        yield "this kind of overall"
+    if any(factor.scale.words for factor in dialog.factors):
+        yield "a scale of words"
+    for turn in dialog.turns:
+        given = [key for key in _NEW_KEYS["turn"] if getattr(turn, key) not in (None, False, {})]
+        form = turn.form or JsonForm()
+        given += [f"form: {key}" for key in _NEW_KEYS["form"] if getattr(form, key)]
+        given += [f"{{{{{SHOW}{kind}}}}}" for text in turn.texts for kind in shown_in(text)]
+        yield from (f"turn {turn.name}: {key}" for key in given)
 
 
 def _incoherences(dialog: Dialog) -> Iterator[str]:
     """Yield every contradiction inside a dialog, each with its place and remedy."""
+    if dialog.format == 1:
+        yield from (f"{key} needs `format: 2`" for key in _newer_than_format_1(dialog))
     keys = [factor.key for factor in dialog.factors]
+    if not keys and dialog.covers != "pair":
+        yield "factors: missing; a dialog scores at least one"
     if len(set(keys)) < len(keys):
         yield "factors: two factors have the same key"
     if OVERALL in keys:
         yield f"factors: the key {OVERALL} is taken; give this factor another"
-    if dialog.overall == "weighted":
-        yield from _weight_incoherences(dialog)
-    read = [key for turn in dialog.turns if turn.read == "scores" for key in (turn.factors or keys)]
+    yield from faults_of(dialog.overall, parts_of(dialog.factors))
+    yield from _pair_incoherences(dialog)
     for key in keys:
-        if read.count(key) != 1:
-            times = "by no turn" if key not in read else "by more than one turn"
-            yield f"factors: {key} is read {times}; exactly one turn must `read: scores` for it"
+        yield from _reading_incoherences(dialog, key)
     for number, turn in enumerate(dialog.turns, 1):
         yield from _turn_incoherences(dialog, turn, f"turn {number} ({turn.name})")
+    if dialog.turns[-1].is_shot:
+        yield f"turns: {dialog.turns[-1].name} comes after the last question, so it is never seen"
     known = _known_slots(dialog)
     yield from _unknown_slots(dialog.system, known - _ONLY_IN_REPAIRS, "system")
     yield from _unknown_slots(dialog.repair.say, known, "repair")
-    if not any("edit" in turn.show or any(map(slots_of, turn.show)) for turn in dialog.turns):
-        yield "turns: no turn shows an edit; one must `show: [edit]`"
+    asked = [turn for turn in dialog.turns if not turn.is_shot]
+    edits = PAIR_KINDS if dialog.covers == "pair" else ("edit",)
+    for edit in edits:
+        if not any({edit, "edit"} & {*turn.kinds} or _shows_by_setting(turn) for turn in asked):
+            yield f"turns: no turn shows an edit; one must `show: [{', '.join(edits)}]`"
 
 
-def _weight_incoherences(dialog: Dialog) -> Iterator[str]:
-    weights = [factor.weight for factor in dialog.factors]
-    given = [weight for weight in weights if weight is not None]
-    if len(given) < len(weights):
-        yield "overall: weighted, but a factor has no weight"
-    elif any(not weight.is_finite() or weight < 0 for weight in given):
-        yield "factors: a weight must be 0 or more"
-    elif sum(given) != 1:
-        yield f"factors: the weights add up to {sum(given)}, not to 1"
+def _shows_by_setting(turn: Turn) -> bool:
+    return any(map(slots_of, turn.show))
+
+
+def _pair_incoherences(dialog: Dialog) -> Iterator[str]:
+    reading = [turn for turn in dialog.turns if turn.read == "winner"]
+    if dialog.covers != "pair":
+        if dialog.overall == "bradley-terry":
+            yield "overall: bradley-terry ranks by pairs, so it needs `covers: pair`"
+        for turn in reading:
+            yield f"turn {turn.name}: `read: winner` needs `covers: pair`"
+        return
+    if not reading and formula(dialog.overall, parts_of(dialog.factors)) is None:
+        yield "turns: no turn says who wins; one must `read: winner`"
+    for one, other in combinations(reading, 2):
+        if not _exclude_each_other(one, other):
+            yield f"turns: both {one.name} and {other.name} `read: winner`; one must say who wins"
+
+
+def _reading_incoherences(dialog: Dialog, key: str) -> Iterator[str]:
+    """Yield what is wrong with how often a factor is read: of any item, by one turn at most."""
+    reads = [turn for turn in dialog.turns if turn.read == "scores"]
+    reads = [turn for turn in reads if turn.factors is None or key in turn.factors]
+    remedy = "exactly one turn must `read: scores` for it"
+    if not reads:
+        yield f"factors: {key} is read by no turn; {remedy}"
+    if any(not _exclude_each_other(one, other) for one, other in combinations(reads, 2)):
+        yield f"factors: {key} is read by more than one turn; {remedy}"
+
+
+def _exclude_each_other(one: Turn, other: Turn) -> bool:
+    """Tell whether two turns may read the same: by different tasks, or by conditions only items meet."""
+    if one.when is None or other.when is None:
+        return False
+    by_task = one.when.task is not None and other.when.task is not None
+    return one.when.excludes(other.when) or not by_task
 
 
 def _turn_incoherences(dialog: Dialog, turn: Turn, where: str) -> Iterator[str]:
     known = _known_slots(dialog) - _ONLY_IN_REPAIRS
+    kinds = {f"{SHOW}{kind}" for text in turn.texts for kind in shown_in(text)}
     for text in turn.texts:
-        yield from _unknown_slots(text, known, where)
-    for kind in turn.show:
-        if not slots_of(kind) and kind not in IMAGE_KINDS:
-            yield f"{where}: cannot show {kind!r}{nearest(kind, IMAGE_KINDS)}; known: {', '.join(IMAGE_KINDS)}"
+        yield from _unknown_slots(text, known | kinds, where)
+    yield from _unknown_slots(turn.heard or "", known, where)
+    for kind in turn.kinds:
         yield from _unknown_slots(kind, known, where)
-    if dialog.covers == "item" and "edit" in turn.show and turn.each != "edit":
-        yield f"{where}: shows an edit, so it needs `each: edit`"
+        if not slots_of(kind):
+            yield from _kind_incoherences(dialog, turn, kind, where)
     if dialog.covers == "edit" and turn.each == "edit":
         yield f"{where}: `each: edit` has no place where the dialog covers one edit"
+    keys = [factor.key for factor in dialog.factors]
     for key in turn.factors or ():
-        if key not in [factor.key for factor in dialog.factors]:
-            yield f"{where}: unknown factor {key}{nearest(key, [factor.key for factor in dialog.factors])}"
+        if key not in keys:
+            yield f"{where}: unknown factor {key}{nearest(key, keys)}"
+    if turn.is_shot and (turn.read or turn.each or turn.form):
+        yield f"{where}: nothing is read from a turn that is `heard`, and it has no `each`"
+    if turn.form is not None:
+        yield from _form_incoherences(turn, turn.form, where)
+
+
+def _kind_incoherences(dialog: Dialog, turn: Turn, kind: str, where: str) -> Iterator[str]:
+    if kind in PAIR_KINDS:
+        if dialog.covers != "pair":
+            yield f"{where}: {kind} is an edit of a pair; it needs `covers: pair`"
+    elif kind == "edit":
+        if dialog.covers != "edit" and turn.each != "edit":
+            yield f"{where}: shows an edit, so it needs `each: edit`"
+        if turn.is_shot:
+            yield f"{where}: an example cannot show the edit that is judged"
+    elif is_file(kind):
+        if dialog.format == 1:
+            yield f"{where}: showing a file needs `format: 2`"
+    elif kind not in IMAGE_KINDS:
+        # A benchmark may name any kind of picture, but nobody names one `sources`.
+        mistyped = not kind[-1].isdigit() and get_close_matches(kind, IMAGE_KINDS, cutoff=0.8)
+        if dialog.format == 1 or not _KIND.fullmatch(kind) or mistyped:
+            hint = nearest(kind, IMAGE_KINDS)
+            yield f"{where}: cannot show {kind!r}{hint}; known: {', '.join(IMAGE_KINDS)}"
+
+
+def _form_incoherences(turn: Turn, form: JsonForm, where: str) -> Iterator[str]:
+    if form.list and turn.read != "scores":
+        yield f"{where}: `form: list` holds scores, so it needs `read: scores`"
+    if (form.key or form.winners) and turn.read != "winner":
+        yield f"{where}: `form: key` and words that name a winner need `read: winner`"
+    if form.winners and not {"first", "second"} <= set(form.winners.values()):
+        yield f"{where}: form: words: one must mean first, and one second"
 
 
 def _known_slots(dialog: Dialog) -> set[str]:
@@ -312,20 +676,98 @@ class Suite(_Strict):
     version: int = Field(ge=1, description="Raised whenever the members or the rules change.")
     title: str = Field(description="What it is, in a line.")
     about: str = Field("", description="What it does, in a few sentences.")
+    format: Literal[1, 2] = Field(1, description="Which version of this language it is written in.")
     members: tuple[str, ...] = Field(
-        min_length=1, description="Dialogs, in the order they are played."
+        min_length=1,
+        description="Dialogs, in the order they are played. Format 2: suites too.",
     )
-    combine: Literal["mean", "geometric"] = Field(
-        description="How the members' overalls become one."
+    combine: Literal["mean", "geometric"] | None = Field(
+        None, description="How the members' overalls become one; format 2 has `overall` for it."
+    )
+    overall: Overall | None = Field(
+        None, description="Format 2: the rule by which the members' overalls become one."
     )
     gate: bool = Field(
-        False, description="Where a member's overall is 0, later members are not asked."
+        False, description="Where a member's overall is 0, later members are not asked and count 0."
     )
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> Suite:
+        if self.format == 1 and self.overall is not None:
+            raise ValueError("overall needs `format: 2`; format 1 has `combine`")
+        if (self.combine is None) == (self.overall is None):
+            raise ValueError(f"give {'combine' if self.format == 1 else 'overall'}, and just that")
+        if self.overall in ("none", "weighted", "bradley-terry"):
+            raise ValueError(
+                f"overall: {self.overall} has no place in a suite; spell out another rule"
+            )
+        return self
 
     @property
     def name(self) -> str:
         """The suite's name."""
         return self.suite
+
+    @property
+    def rule(self) -> Overall:
+        """How the members' overalls become one."""
+        return self.overall or self.combine or "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Ensemble:
+    """A suite with what its members are, which may be suites in turn."""
+
+    suite: Suite
+    members: tuple[Dialog | Ensemble, ...]
+
+    @property
+    def name(self) -> str:
+        """The suite's name."""
+        return self.suite.name
+
+    @property
+    def dialogs(self) -> tuple[Dialog, ...]:
+        """All dialogs, in the order they are played."""
+        found: list[Dialog] = []
+        for member in self.members:
+            found += [member] if isinstance(member, Dialog) else member.dialogs
+        return tuple(found)
+
+    def kept_in(self, folder: Path) -> Ensemble:
+        """Return the suite with its dialogs' own pictures in a folder that has one for each dialog."""
+        return Ensemble(self.suite, tuple(member.kept_in(folder) for member in self.members))
+
+    @property
+    def formula(self) -> Formula:
+        """The overall as a function of the members' overalls. Raises where a member has none."""
+        parts = []
+        for member in self.members:
+            inner = member.formula
+            if inner is None:
+                raise DialogError(
+                    f"suite {self.name}: {member.name} gives no overall; give it an `overall`"
+                )
+            parts.append(Part(member.name, inner.ends))
+        for fault in faults_of(self.suite.rule, parts):
+            raise DialogError(f"suite {self.name}: {fault}")
+        found = formula(self.suite.rule, parts)
+        assert found is not None, "a suite always has a rule"
+        return found
+
+
+def ensemble_of(suite: Suite, inner: Sequence[Suite], dialogs: Sequence[Dialog]) -> Ensemble:
+    """Return a suite put together from its parts, which are known by their names."""
+    found: dict[str, Dialog | Suite] = {dialog.name: dialog for dialog in dialogs}
+    found |= {each.name: each for each in inner}
+    members: list[Dialog | Ensemble] = []
+    for name in suite.members:
+        member = found[name]
+        if isinstance(member, Dialog):
+            members.append(member)
+        else:
+            members.append(ensemble_of(member, inner, dialogs))
+    return Ensemble(suite, tuple(members))
 
 
 def dialog_folders() -> list[Path]:
@@ -338,11 +780,13 @@ def dialog_names() -> list[str]:
     return sorted({path.stem for folder in dialog_folders() for path in folder.glob("*.yaml")})
 
 
-def find_dialog(name: str) -> Path:
-    """Return the file of a dialog given by name or path."""
+def find_dialog(name: str, beside: Path | None = None) -> Path:
+    """Return the file of a dialog given by name or path; a suite's members may lie beside it."""
     if name.endswith((".yaml", ".yml")):
-        return Path(name)
-    for folder in dialog_folders():
+        near = beside / name if beside else None
+        return near if near is not None and near.is_file() else Path(name)
+    folders = dialog_folders() if beside is None else [beside, *dialog_folders()]
+    for folder in folders:
         if (folder / f"{name}.yaml").is_file():
             return folder / f"{name}.yaml"
     known = dialog_names()
@@ -358,12 +802,15 @@ def is_bundled(name: str) -> bool:
 
 def load(name: str) -> Dialog | Suite:
     """Return the dialog or suite given by name or path."""
-    path = find_dialog(name)
+    return _load_file(find_dialog(name))
+
+
+def _load_file(path: Path) -> Dialog | Suite:
     data = load_yaml(path)
     try:
         if isinstance(data, dict) and "suite" in data:
             return validate(Suite, data, str(path))
-        return validate(Dialog, data, str(path))
+        return validate(Dialog, data, str(path)).beside(path.parent)
     except FileProblem as error:
         raise DialogError(str(error)) from error
 
@@ -378,12 +825,28 @@ def load_dialog(name: str) -> Dialog:
     return loaded
 
 
-def load_members(name: str) -> tuple[Suite | None, list[Dialog]]:
-    """Return the dialogs to play for a name: one, or the members of a suite and the suite."""
-    loaded = load(name)
+def load_members(name: str) -> Dialog | Ensemble:
+    """Return what to play for a name: a dialog, or a suite with all its members."""
+    return _load_members(find_dialog(name), ())
+
+
+def _load_members(path: Path, inside: tuple[Path, ...]) -> Dialog | Ensemble:
+    loaded = _load_file(path)
     if isinstance(loaded, Dialog):
-        return None, [loaded]
-    return loaded, [load_dialog(member) for member in loaded.members]
+        return loaded
+    if path.resolve() in inside:
+        raise DialogError(f"{path}: the suite holds itself; take it out of its members")
+    # Where a suite of format 1 finds its members stays what it was.
+    beside = path.parent if loaded.format == 2 else None
+    found = []
+    for name in loaded.members:
+        member = _load_members(find_dialog(name, beside), (*inside, path.resolve()))
+        if loaded.format == 1 and isinstance(member, Ensemble):
+            raise DialogError(f"{path}: {name} is a suite; a suite of suites needs `format: 2`")
+        found.append(member)
+    # From here on members go by their names, wherever their files were.
+    named = loaded.model_copy(update={"members": tuple(member.name for member in found)})
+    return Ensemble(named, tuple(found))
 
 
 def task_title(task: str) -> str:
@@ -399,18 +862,30 @@ def position_slots(position: int) -> dict[str, str]:
 
 def reply_schema(form: JsonForm, factors: Sequence[Factor], slots: Mapping[str, str]) -> str:
     """Return the JSON schema of a reply, as text: every factor, its scale and its justification."""
-    made = _object_schema({factor.key: _factor_schema(factor, form) for factor in factors})
+    if form.winners:
+        parts = _text_schema(form) | {form.key or "winner": {"enum": [*form.winners]}}
+        return json.dumps(_object_schema(parts))
+    if form.list:
+        scores = {"type": "array", "items": _score_schema(factors[0].scale)}
+        made = _object_schema(_text_schema(form) | {form.list: scores})
+    else:
+        made = _object_schema({factor.key: _factor_schema(factor, form) for factor in factors})
     under = fill(form.under, slots, "form.under")
     return json.dumps(_object_schema({under: made}) if under else made)
 
 
-def _factor_schema(factor: Factor, form: JsonForm) -> dict[str, Any]:
+def _text_schema(form: JsonForm) -> dict[str, Any]:
     # The justification first: a judge that has given its reasons scores after them.
-    parts: dict[str, Any] = {form.text: {"type": "string"}} if form.text else {}
-    return _object_schema({**parts, form.number: _number_schema(factor.scale)})
+    return {form.text: {"type": "string"}} if form.text else {}
 
 
-def _number_schema(scale: Scale) -> dict[str, Any]:
+def _factor_schema(factor: Factor, form: JsonForm) -> dict[str, Any]:
+    return _object_schema({**_text_schema(form), form.number: _score_schema(factor.scale)})
+
+
+def _score_schema(scale: Scale) -> dict[str, Any]:
+    if scale.words:
+        return {"type": "string", "enum": [*scale.words]}
     if scale.values:
         return {"type": "number", "enum": [float(value) for value in scale.values]}
     if scale.integers:

@@ -13,9 +13,9 @@ from lmmscore.scales import Factor
 
 def length_notes(reply: str, form: JsonForm | None, factors: Sequence[Factor]) -> tuple[str, ...]:
     """Return a note for every justification that is shorter or longer than the dialog asks for."""
-    if form is None or form.words is None or not form.text:
+    if form is None or form.lengths is None or not form.text:
         return ()
-    least, most = form.words
+    least, most = form.lengths
     texts: dict[str, str] = {}
     for value in json_values(reply):
         texts |= dict(

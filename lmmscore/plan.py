@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from lmmscore.benchmark import Benchmark
-from lmmscore.dialog import Dialog, Suite, load_members
+from lmmscore.dialog import Dialog, Ensemble, Suite, load_members
 from lmmscore.errors import BenchmarkError, DialogError
 from lmmscore.records import OVERALL, Item
 from lmmscore.session import Session
@@ -23,16 +23,25 @@ Order = Literal["given", "shuffled", "balanced"]
 class Protocol:
     """What is played: one dialog, or the members of a suite in turn, and the settings chosen for them."""
 
-    dialogs: tuple[Dialog, ...]
-    suite: Suite | None = None
+    played: Dialog | Ensemble
     settings: Mapping[str, str] = field(default_factory=dict)
     structured: bool = False
     """Whether the judge is held to the JSON schema of its replies."""
 
     @property
     def name(self) -> str:
-        """The name it was asked for by."""
-        return self.suite.name if self.suite else self.dialogs[0].name
+        """The name of the dialog or suite."""
+        return self.played.name
+
+    @property
+    def dialogs(self) -> tuple[Dialog, ...]:
+        """Every dialog, in the order they are played."""
+        return (self.played,) if isinstance(self.played, Dialog) else self.played.dialogs
+
+    @property
+    def suite(self) -> Suite | None:
+        """The suite, where it is one."""
+        return None if isinstance(self.played, Dialog) else self.played.suite
 
     @property
     def covers_edits(self) -> bool:
@@ -40,22 +49,27 @@ class Protocol:
         return self.dialogs[0].covers == "edit"
 
     @property
+    def covers_pairs(self) -> bool:
+        """Whether each pair of edits has a conversation of its own."""
+        return self.dialogs[0].covers == "pair"
+
+    @property
     def wording(self) -> tuple[str, ...]:
         """Digests of what is said, shown and read; equal where only titles or versions differ."""
         members = tuple(dialog.wording for dialog in self.dialogs)
-        rule = (f"{self.suite.combine} gate={self.suite.gate}",) if self.suite else ()
+        rule = (f"{self.suite.rule} gate={self.suite.gate}",) if self.suite else ()
         return members + rule
 
     def settings_for(self, dialog: Dialog) -> dict[str, str]:
         """Return the chosen settings that this dialog has."""
         return {name: choice for name, choice in self.settings.items() if name in dialog.settings}
 
-    def images_shown(self) -> set[str]:
-        """Return the kinds of image that must be at hand, besides the edits."""
-        shown: set[str] = set()
+    def images_needed(self, item: Item) -> set[str]:
+        """Return the kinds of the item's own images that are shown with it."""
+        needed: set[str] = set()
         for dialog in self.dialogs:
-            shown.update(dialog.images_shown(self.settings_for(dialog)))
-        return shown - {"edit"}
+            needed.update(dialog.images_needed(item, self.settings_for(dialog)))
+        return needed
 
     def sessions(self, unit: Unit) -> tuple[Session, ...]:
         """Return the sessions of a unit, in the order they are played; none where nothing is shown."""
@@ -89,6 +103,8 @@ class Unit:
     """Those whose edits are shown, in the order they are shown."""
     repeats: int = 1
     """How many repeats the plan has, this one among them."""
+    is_pair: bool = False
+    """Whether two edits are compared, in the order they are shown."""
 
     @property
     def absent(self) -> tuple[str, ...]:
@@ -98,24 +114,21 @@ class Unit:
 
 def load_protocol(name: str, settings: Mapping[str, str], structured: bool = False) -> Protocol:
     """Return what to play for a name. Raises DialogError where its parts or settings do not fit."""
-    suite, dialogs = load_members(name)
-    return make_protocol(name, suite, dialogs, settings, structured)
+    return make_protocol(load_members(name), settings, structured)
 
 
 def make_protocol(
-    name: str,
-    suite: Suite | None,
-    dialogs: Sequence[Dialog],
-    settings: Mapping[str, str],
-    structured: bool = False,
+    played: Dialog | Ensemble, settings: Mapping[str, str], structured: bool = False
 ) -> Protocol:
     """Return what to play, once it is known to fit together."""
-    if len({dialog.covers for dialog in dialogs}) > 1:
-        raise DialogError(f"suite {name}: all members must cover an item, or all an edit")
+    protocol = Protocol(played, dict(settings), structured)
+    dialogs = protocol.dialogs
+    if isinstance(played, Ensemble):
+        _refuse_unlike_members(played)
     keys = [factor.key for dialog in dialogs for factor in dialog.factors]
     taken = sorted({key for key in keys if keys.count(key) > 1 or key == OVERALL})
     if taken:
-        raise DialogError(f"{name}: the factor name {taken[0]} is taken; rename it")
+        raise DialogError(f"{played.name}: the factor name {taken[0]} is taken; rename it")
     known = {setting for dialog in dialogs for setting in dialog.settings}
     for chosen in set(settings) - known:
         # Raises, with the settings there are.
@@ -124,9 +137,37 @@ def make_protocol(
         _refuse_open_questions(dialog)
         if structured:
             _refuse_prose(dialog)
-    protocol = Protocol(tuple(dialogs), suite, dict(settings), structured)
-    protocol.images_shown()
+        dialog.images_shown(protocol.settings_for(dialog))
     return protocol
+
+
+def _refuse_unlike_members(played: Ensemble) -> None:
+    """Refuse a suite whose members' scores of an edit cannot be combined, or told apart by name."""
+    covered = {dialog.covers for dialog in played.dialogs}
+    if len(covered) > 1:
+        raise DialogError(f"suite {played.name}: all members must cover an item, or all an edit")
+    if covered == {"pair"}:
+        raise DialogError(
+            f"suite {played.name}: its members compare pairs, which give no scores to combine; "
+            "run each by itself"
+        )
+    names = [member.name for member in _members(played)]
+    keys = [factor.key for dialog in played.dialogs for factor in dialog.factors]
+    for name in names:
+        if names.count(name) > 1 or name in keys or name == OVERALL:
+            raise DialogError(f"suite {played.name}: the name {name} is taken; rename that member")
+    # Raises where a rule does not fit the members.
+    for member in (played, *_members(played)):
+        if isinstance(member, Ensemble):
+            member.formula  # noqa: B018
+
+
+def _members(played: Ensemble) -> Iterator[Dialog | Ensemble]:
+    """Yield every member, those of inner suites included."""
+    for member in played.members:
+        yield member
+        if isinstance(member, Ensemble):
+            yield from _members(member)
 
 
 def _refuse_open_questions(dialog: Dialog) -> None:
@@ -163,6 +204,13 @@ class Plan:
         default_factory=dict, repr=False
     )
     """By task, item and repeat: how the edits were shown in a run that is replayed."""
+    pairs: int | None = None
+    """How many pairs of methods are compared per item; None for all."""
+
+    @property
+    def is_part(self) -> bool:
+        """Whether only some items of the benchmark are judged."""
+        return len(self.numbers) > len(self.benchmark.items)
 
     @property
     def newcomers(self) -> tuple[str, ...]:
@@ -176,6 +224,8 @@ class Plan:
 
     def _work(self, items: Iterable[Item]) -> int:
         methods = self.benchmark.methods
+        if self.protocol.covers_pairs:
+            return sum(len(self._shown_pairs(item, 1)) for item in items)
         if self.protocol.covers_edits:
             return sum(method in item.edits for item in items for method in methods)
         return sum(any(method in item.edits for method in methods) for item in items)
@@ -195,6 +245,9 @@ class Plan:
     def _units_of(self, item: Item, repeat: int) -> Iterator[Unit]:
         methods = self.benchmark.methods
         present = tuple(method for method in methods if method in item.edits)
+        if self.protocol.covers_pairs:
+            yield from self._pair_units(item, repeat)
+            return
         if not self.protocol.covers_edits:
             companions = tuple(method for method in self.beside if method in item.edits)
             shown = self._order_of(item, repeat, present + companions) if present else ()
@@ -205,6 +258,40 @@ class Plan:
         if len(present) < len(methods):
             absent = tuple(method for method in methods if method not in item.edits)
             yield Unit(item, repeat, absent, (), self.repeats)
+
+    def _pair_units(self, item: Item, repeat: int) -> Iterator[Unit]:
+        shown = self._shown_pairs(item, repeat)
+        for pair in self.pairs_of(item):
+            orders = [order for order in shown if set(order) == set(pair)] or [()]
+            for order in orders:
+                yield Unit(item, repeat, pair, order, self.repeats, is_pair=True)
+
+    def _shown_pairs(self, item: Item, repeat: int) -> list[tuple[str, ...]]:
+        """Return every pair of edits that is shown, in the order the two are shown."""
+        both = self.protocol.dialogs[0].orders == "both"
+        shown: list[tuple[str, ...]] = []
+        for number, pair in enumerate(self.pairs_of(item)):
+            if not all(method in item.edits for method in pair):
+                continue
+            if both:
+                shown += [pair, pair[::-1]]
+                continue
+            order = order_of(
+                self.order,
+                pair,
+                item=f"{item.id} {pair[0]} {pair[1]}",
+                item_number=self.numbers.get(item.id, 0) + number,
+                repeat=repeat,
+                repeats=self.repeats,
+                seed=self.seed,
+            )
+            shown.append(order)
+        return shown
+
+    def pairs_of(self, item: Item) -> list[tuple[str, str]]:
+        """Return the pairs of methods compared on an item, each in the order of the benchmark."""
+        number = self.numbers.get(item.id, 0)
+        return chosen_pairs(self.benchmark.methods, self.pairs, number, self.seed)
 
     def _order_of(self, item: Item, repeat: int, present: Sequence[str]) -> tuple[str, ...]:
         recorded = self.recorded_orders.get((item.task, item.id, repeat))
@@ -232,19 +319,71 @@ def make_plan(
     repeats: int = 1,
     seed: int = 0,
     order_rule: int = 2,
+    pairs: int | None = None,
 ) -> Plan:
     """Return the plan. Raises BenchmarkError naming the items that lack a picture the protocol shows."""
-    for kind in sorted(protocol.images_shown()):
-        _refuse_lacking(chosen, protocol, kind)
+    needed = {item.id: protocol.images_needed(item) for item in chosen.items}
+    for kind in sorted(set().union(*needed.values())):
+        showing = [item for item in chosen.items if kind in needed[item.id]]
+        _refuse_lacking(showing, chosen, protocol, kind)
+    for item in chosen.items:
+        _refuse_silence(protocol, item)
     ids = [item.id for item in whole.items]
     if order_rule >= 2:
         ids.sort()
     numbers = {item: number for number, item in enumerate(ids)}
-    return Plan(chosen, protocol, order, repeats, seed, numbers, order_rule)
+    plan = Plan(chosen, protocol, order, repeats, seed, numbers, order_rule, pairs=pairs)
+    if protocol.covers_pairs:
+        _refuse_unconnected(plan)
+    elif pairs is not None:
+        raise BenchmarkError(f"--pairs is for dialogs of pairs; {protocol.name} is none")
+    return plan
 
 
-def _refuse_lacking(benchmark: Benchmark, protocol: Protocol, kind: str) -> None:
-    lacking = [item.id for item in benchmark.items if not _has(item, kind)]
+def _refuse_unconnected(plan: Plan) -> None:
+    """Refuse a plan whose comparisons cannot rank all methods, whoever wins."""
+    methods = plan.benchmark.methods
+    if len(methods) < 2:
+        raise BenchmarkError(f"{plan.protocol.name} compares pairs; that takes two methods or more")
+    group = {methods[0]}
+    links = {pair for item in plan.benchmark.items for pair in plan._shown_pairs(item, 1)}
+    for _ in methods:
+        group |= {method for pair in links if group & set(pair) for method in pair}
+    left = [method for method in methods if method not in group]
+    if left:
+        remedy = "; compare more: raise --pairs, or leave it out" if plan.pairs else ""
+        raise BenchmarkError(
+            f"nothing would link {', '.join(left)} with {', '.join(sorted(group))}, so they could "
+            f"not be ranked together{remedy}"
+        )
+
+
+def _refuse_silence(protocol: Protocol, item: Item) -> None:
+    """Refuse an item of which nothing is asked, or the same thing twice."""
+    read: list[str] = []
+    for dialog in protocol.dialogs:
+        for turn in dialog.turns_for(item):
+            if turn.read == "scores":
+                read += [factor.key for factor in dialog.factors_read_by(turn)]
+            elif turn.read == "winner":
+                read.append("the winner")
+    twice = sorted({key for key in read if read.count(key) > 1})
+    if twice:
+        raise BenchmarkError(
+            f"{protocol.name} asks for {twice[0]} twice of item {item.id} (task {item.task}); "
+            "make the `when` of its turns exclude each other"
+        )
+    if not read:
+        raise BenchmarkError(
+            f"{protocol.name} asks nothing of item {item.id} (task {item.task}); choose the others "
+            "with --task or --item, or mend the `when` of its turns"
+        )
+
+
+def _refuse_lacking(
+    showing: Sequence[Item], benchmark: Benchmark, protocol: Protocol, kind: str
+) -> None:
+    lacking = [item.id for item in showing if not _has(item, kind)]
     if not lacking:
         return
     listed = ", ".join(lacking[:8])
@@ -252,7 +391,7 @@ def _refuse_lacking(benchmark: Benchmark, protocol: Protocol, kind: str) -> None
         listed += f" and {len(lacking) - 8} more"
     raise BenchmarkError(
         f"{protocol.name} shows the {kind} image, which {len(lacking)} of "
-        f"{len(benchmark.items)} items lack: {listed}; give `{kind}` in {benchmark.path}"
+        f"{len(showing)} items lack: {listed}; give `{kind}` in {benchmark.path}"
         f"{_setting_without(protocol, kind)}"
     )
 
@@ -307,3 +446,37 @@ def _row_of_square(methods: list[str], row: int) -> tuple[str, ...]:
     n = len(methods)
     zigzag = [(place + 1) // 2 if place % 2 else n - place // 2 for place in range(n)]
     return tuple(methods[(step + row) % n] for step in zigzag)
+
+
+def chosen_pairs(
+    methods: Sequence[str], wanted: int | None, item_number: int, seed: int
+) -> list[tuple[str, str]]:
+    """Return the pairs compared on one item, all or so many, each in the order of the methods.
+
+    All pairs stand in the order of a round-robin tournament, and each item takes the next `wanted` of
+    them. So over any run of items each method and each pair is met equally often, give or take one,
+    and as few pairs as can link all methods do: two rounds of a tournament are one chain.
+    """
+    place = {method: number for number, method in enumerate(methods)}
+    mixed = list(methods)
+    random.Random(f"{seed} pairs").shuffle(mixed)
+    every = _tournament(mixed)
+    if wanted is not None and wanted < len(every):
+        start = item_number * wanted
+        every = [every[(start + step) % len(every)] for step in range(wanted)]
+    ordered = [sorted(pair, key=place.__getitem__) for pair in every]
+    ordered.sort(key=lambda pair: [place[method] for method in pair])
+    return [(one, other) for one, other in ordered]
+
+
+def _tournament(methods: Sequence[str]) -> list[tuple[str, str]]:
+    """Return all pairs, round by round; in a round nobody plays twice (the circle method)."""
+    seats: list[str | None] = [*methods, *([None] if len(methods) % 2 else [])]
+    found: list[tuple[str, str]] = []
+    for _ in range(len(seats) - 1):
+        half = len(seats) // 2
+        for one, other in zip(seats[:half], reversed(seats[half:]), strict=True):
+            if one is not None and other is not None:
+                found.append((one, other))
+        seats = [seats[0], seats[-1], *seats[1:-1]]
+    return found

@@ -325,7 +325,7 @@ def _unit_of(record: SessionRecord) -> tuple[str, str, int, tuple[str, ...]]:
 
 
 def _derive(run: Run, records: list[SessionRecord], ledger: Ledger) -> Iterator[tuple[str, ...]]:
-    protocol = run.manifest.protocol
+    protocol = run.protocol
     played = [_play(run, record, ledger) for record in records]
     first = records[0]
     order = tuple(first.order)
@@ -341,7 +341,7 @@ def _derive(run: Run, records: list[SessionRecord], ledger: Ledger) -> Iterator[
 
 def _play(run: Run, record: SessionRecord, ledger: Ledger) -> Played:
     """Lead the session again with the replies on record. No picture is opened."""
-    protocol = run.manifest.protocol
+    protocol = run.protocol
     dialog = next(each for each in protocol.dialogs if each.name == record.dialog)
     images = {kind: Path(name) for kind, name in record.images.items()}
     edits = {method: Path(method) for method in record.order}

@@ -1,27 +1,48 @@
-"""Human ratings, however they were kept, as one tidy table: a row a rating.
+"""Human ratings, however they were kept, as one tidy table: one row per rating.
 
-Read are long tables (item, method, rater, factor, score), wide ones (a column a factor) and one file or sheet a
-rater, from CSV, TSV, Excel or JSON lines.
+Read are long tables (item, method, rater, factor, score), wide ones (one column per factor), tables
+with one column per method and a list of scores in each cell, and one file or sheet per rater; also
+a folder of them, or of one folder per task. CSV, TSV, Excel, JSON, JSON lines or Parquet.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lmmscore.errors import FileProblem
-from lmmscore.factorcolumns import factor_columns
 from lmmscore.records import OVERALL
-from lmmscore.tables import SUFFIXES, Table, number, read_tables, split_field, text
+from lmmscore.tables import (
+    SUFFIXES,
+    Table,
+    factor_columns,
+    number,
+    number_list,
+    read_tables,
+    split_field,
+    text,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
 RATING_COLUMNS = ("item", "task", "method", "rater", "factor", "score", "where")
 
-ITEM_NAMES = ("item", "item_id", "image_id", "image", "sample_id", "sample", "id", "key", "task_id")
+ITEM_NAMES = (
+    "item",
+    "item_id",
+    "image_id",
+    "image",
+    "sample_id",
+    "sample",
+    "uid",
+    "id",
+    "key",
+    "task_id",
+)
 METHOD_NAMES = ("method", "model", "system", "editor")
 RATER_NAMES = (
     "rater",
@@ -67,41 +88,89 @@ class HumanRatings:
 def read_ratings(paths: Sequence[str | Path], columns: Columns = USUAL) -> HumanRatings:
     """Return the ratings of one or several files, or of all files of a folder. Raises FileProblem.
 
-    Where a file names no rater and there are several files (or sheets), each is one rater, called as the file is.
+    Where a file names no rater and there are several files (or sheets), each is one rater, called
+    as the file is.
     """
     import pandas as pd
 
     notes: list[str] = []
-    tables = [table for path in paths for table in _tables_of(str(path), columns, notes)]
+    sources = [source for path in paths for source in _sources(str(path), columns, notes)]
     rows: list[tuple[object, ...]] = []
-    for table in tables:
-        found = _rows(
-            table, columns, notes, stem=_rater_name(table.where) if len(tables) > 1 else ""
-        )
+    for source in sources:
+        rater = source.rater if len(sources) > 1 else ""
+        found = _rows(source.table, columns, notes, rater=rater, task_name=source.task)
         if not found:
-            notes.append(f"{table.where}: no ratings in it")
+            notes.append(f"{source.table.where}: no ratings in it")
         rows += found
     ratings = pd.DataFrame(rows, columns=list(RATING_COLUMNS))
     if ratings.empty:
+        named = ", ".join(source.table.where for source in sources)
         raise FileProblem(
-            f"{_named(tables)}: no ratings in it; a rating is a number in a column of its factor"
+            f"{named}: no ratings in it; a rating is a number in a column of its factor"
         )
     _refuse_duplicates(ratings)
-    return HumanRatings(ratings, notes)
+    return HumanRatings(ratings, list(dict.fromkeys(notes)))
 
 
-def _tables_of(spec: str, columns: Columns, notes: list[str]) -> list[Table]:
+@dataclass(frozen=True, slots=True)
+class RatingSource:
+    """A table, and what its file's place says: who rated, and which task."""
+
+    table: Table
+    rater: str
+    task: str = ""
+
+
+def _sources(spec: str, columns: Columns, notes: list[str]) -> list[RatingSource]:
     path, sheet = split_field(spec)
     if not path.is_dir():
-        return with_items(read_tables(path, sheet), columns.item, notes)
-    files = sorted(file for file in path.iterdir() if file.suffix.lower() in SUFFIXES)
-    if not files:
+        tables = with_items(read_tables(path, sheet), columns.item, notes)
+        return [RatingSource(table, _rater_name(table.where)) for table in tables]
+    files = _files(path)
+    if files:
+        return _folder(files, columns, notes, task="")
+    found = []
+    for folder in sorted(one for one in path.iterdir() if one.is_dir()):
+        # A folder per task, named as the scores name it.
+        found += _folder(_files(folder), columns, notes, task=folder.name)
+    if not found:
         raise FileProblem(f"{path}: no ratings in this folder; known are {', '.join(SUFFIXES)}")
-    return [table for file in files for table in with_items(read_tables(file), columns.item, notes)]
+    return found
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES)
+
+
+def _folder(
+    files: Sequence[Path], columns: Columns, notes: list[str], *, task: str
+) -> list[RatingSource]:
+    """Return the tables of a folder's files, each file one rater."""
+    shared = _shared_start([file.stem for file in files]) if task else ""
+    found = []
+    for file in files:
+        for table in with_items(read_tables(file), columns.item, notes):
+            rater = _rater_name(table.where).removeprefix(shared)
+            found.append(RatingSource(table, rater, task))
+    return found
+
+
+def _shared_start(names: Sequence[str]) -> str:
+    """Return what all names begin with, up to a separator: raters of several tasks are one person
+    if only the task in their files' names differs."""
+    if len(names) < 2:
+        return ""
+    first, last = min(names), max(names)
+    same = 0
+    while same < len(first) and first[same] == last[same]:
+        same += 1
+    cut = max(first.rfind(mark, 0, same) for mark in "_- ")
+    return first[: cut + 1]
 
 
 def with_items(sheets: list[Table], item: str, notes: list[str]) -> list[Table]:
-    """Return the sheets of a file that name items; the others, such as a legend, are left out with a note."""
+    """Return the sheets of a file that name items; the others, such as a legend, are left out with
+    a note."""
     found = [sheet for sheet in sheets if item in sheet.columns or sheet.find("", ITEM_NAMES)]
     left = [sheet.where for sheet in sheets if sheet not in found]
     notes += [f"{where}: this sheet names no item and is left out" for where in left if found]
@@ -114,12 +183,8 @@ def _rater_name(where: str) -> str:
     return sheet or path.stem
 
 
-def _named(tables: Sequence[Table]) -> str:
-    return ", ".join(table.where for table in tables)
-
-
 def _rows(
-    table: Table, columns: Columns, notes: list[str], *, stem: str
+    table: Table, columns: Columns, notes: list[str], *, rater: str, task_name: str
 ) -> list[tuple[object, ...]]:
     """Return the rating rows of one table, long or wide."""
     item = table.find(columns.item, ITEM_NAMES)
@@ -129,19 +194,69 @@ def _rows(
             f"{table.where}: which column is the item? Say --item-column NAME (it has: {listed})"
         )
     method = table.find(columns.method, METHOD_NAMES)
-    rater = table.find(columns.rater, RATER_NAMES)
+    own_rater = table.find(columns.rater, RATER_NAMES)
     task = table.find(columns.task if columns.task in table.columns else "", TASK_NAMES)
-    names = {item, method, rater, table.find("", SKIP_NAMES), task} - {None}
+    names = {item, method, own_rater, table.find("", SKIP_NAMES), task} - {None}
     kept = _without_skipped(table, notes)
     found: list[tuple[object, ...]] = []
-    for factor, place, cell in _cells(table, columns, names, kept, notes):
+
+    def add(place: int, method_name: str, factor: str, value: float) -> None:
         row, where = table.rows[place], f"{table.where}:{table.lines[place]}"
-        value = _rating(table.plain(cell), f"{where}: {factor}")
-        if value is not None:
-            who = text(row[rater]) if rater else stem
-            what = (text(row[name]) if name else "" for name in (item, task, method))
-            found.append((*what, who, factor, value, where))
+        who = text(row[own_rater]) if own_rater else rater
+        where_task = text(row[task]) if task else task_name
+        found.append((text(row[item]), where_task, method_name, who, factor, value, where))
+
+    lists = [name for name in table.columns if name not in names and _has_lists(table, name)]
+    if method is None and lists:
+        for name in lists:
+            for place in kept:
+                for factor, value in _list_scores(table, place, name, notes):
+                    add(place, name, factor, value)
+        return found
+    for factor, place, cell in _cells(table, columns, names, kept, notes):
+        where = f"{table.where}:{table.lines[place]}: {factor}"
+        rating = _rating(table.plain(cell), where)
+        if rating is not None:
+            add(place, text(table.rows[place][method]) if method else "", factor, rating)
     return found
+
+
+LIST_NOTE = (
+    "cells hold lists [SC, PQ], one column per method; "
+    "O is √(SC·PQ), rater by rater (VIEScore's rule)"
+)
+
+
+def _has_lists(table: Table, column: str) -> bool:
+    for row in table.rows:
+        cell = row[column]
+        if isinstance(cell, list) or (isinstance(cell, str) and cell.startswith("[")):
+            return True
+    return False
+
+
+def _list_scores(
+    table: Table, place: int, column: str, notes: list[str]
+) -> list[tuple[str, float]]:
+    """Return the ratings in a list cell. Two numbers are VIEScore's SC and PQ, which have an O."""
+    cell = table.rows[place][column]
+    where = f"{table.where}:{table.lines[place]}: {column}"
+    try:
+        values = number_list(cell)
+        if values is None and number(cell) is not None:
+            raise ValueError(f"{cell!r} is not a list")
+    except ValueError as error:
+        raise FileProblem(f"{where}: {error}; write a list such as [0.5, 1]") from error
+    if values is None:
+        return []
+    if len(values) != 2:
+        return [(str(number), value) for number, value in enumerate(values, 1)]
+    if LIST_NOTE not in notes:
+        notes.append(LIST_NOTE)
+    semantic, quality = values
+    if semantic < 0 or quality < 0:
+        raise FileProblem(f"{where}: {cell!r} has a negative score; ratings start at 0")
+    return [("SC", semantic), ("PQ", quality), ("O", math.sqrt(semantic * quality))]
 
 
 def _without_skipped(table: Table, notes: list[str]) -> list[int]:
@@ -193,8 +308,10 @@ def _refuse_duplicates(ratings: pd.DataFrame) -> None:
     more = f" ({edits} such cases in all)" if edits > 1 else ""
     if not first["rater"]:
         raise FileProblem(
-            f"{places}: {edit} is rated twice and no column names the rater; say --rater-column NAME{more}"
+            f"{places}: {edit} is rated twice and no column names the rater; "
+            f"say --rater-column NAME{more}"
         )
     raise FileProblem(
-        f"{places}: rater {first['rater']} rated {edit} twice ({first['factor']}); keep one of the rows{more}"
+        f"{places}: rater {first['rater']} rated {edit} twice ({first['factor']}); "
+        f"keep one of the rows{more}"
     )

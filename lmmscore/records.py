@@ -22,6 +22,8 @@ class Outcome(StrEnum):
     UNREADABLE = "unreadable"
     MISSING = "missing"
     FAILED = "failed"
+    ABSENT = "absent"
+    """Not asked of this edit, or the judge says that it does not apply. It does not count."""
     UNJUDGED = "unjudged"
     """Planned, and not reached: the run was stopped."""
 

@@ -12,7 +12,8 @@ from lmmscore.dialog import load_dialog
 from lmmscore.errors import FileProblem
 from lmmscore.importers.dialogs.chat import factors_in
 from lmmscore.parsing import Reading, read_overall, read_text
-from lmmscore.scales import Factor, OverallRule, Scale, overall, weights_of
+from lmmscore.rules import Overall, overall
+from lmmscore.scales import Factor, Scale, weights_of
 from lmmscore.scores import SLIP_TOLERANCE
 from lmmscore.transcripts import Transcript, load_transcript
 
@@ -134,7 +135,7 @@ def read_transcript(path: Path, dialog: str | None = None) -> Replayed:
     return Replayed(path, tuple(factors), tuple(edits))
 
 
-def _protocol(transcript: Transcript, dialog: str | None) -> tuple[Sequence[Factor], OverallRule]:
+def _protocol(transcript: Transcript, dialog: str | None) -> tuple[Sequence[Factor], Overall]:
     if dialog is not None:
         loaded = load_dialog(dialog)
         return loaded.factors, loaded.overall

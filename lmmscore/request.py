@@ -57,6 +57,8 @@ class Request:
     engine: str = "local"
     """Which executor plays the sessions."""
     engine_options: Mapping[str, Any] = field(default_factory=dict)
+    pairs: int | None = None
+    """With a dialog of pairs: how many pairs of methods are compared per item; None for all."""
     command: str = ""
 
     @property
@@ -122,7 +124,7 @@ def prepare(request: Request, judge: str = "") -> Prepared:
 
 def _protocol(request: Request, replayed: Run | None) -> Protocol:
     if replayed is not None:
-        recorded = replayed.manifest.protocol
+        recorded = replayed.protocol
         return replace(recorded, settings={**recorded.settings, **request.settings})
     structured = bool(request.judge_options.get("structured"))
     return load_protocol(request.dialog or "lmm-score", request.settings, structured)
@@ -148,8 +150,10 @@ def _plan(request: Request, whole: Benchmark, protocol: Protocol, earlier: Run |
         request.repeats or 1,
         request.seed or 0,
         earlier.manifest.order_rule if earlier else 2,
+        request.pairs,
     )
-    if earlier is not None and _same_orders(plan, earlier):
+    same_orders = earlier is not None and _same_orders(plan, earlier)
+    if earlier is not None and same_orders and not protocol.covers_pairs:
         # How orders come about may change; how the edits were shown then does not.
         plan = replace(plan, recorded_orders=earlier.orders())
     return replace(plan, chosen=words, beside=_companions(request, whole, protocol))
@@ -164,6 +168,8 @@ def _companions(request: Request, whole: Benchmark, protocol: Protocol) -> tuple
     """Return the methods that the chosen ones are judged beside."""
     if not request.beside:
         return ()
+    if protocol.covers_pairs:
+        raise LmmscoreError(f"{protocol.name} compares pairs, so --beside has no place here")
     if protocol.covers_edits:
         raise LmmscoreError(
             f"{protocol.name} judges each edit by itself, so --beside has no place here; "
@@ -190,6 +196,7 @@ def _as_recorded(request: Request, run: Run, whole: Benchmark) -> Request:
         order=request.order or manifest.order,
         repeats=request.repeats or manifest.repeats,
         seed=manifest.seed if request.seed is None else request.seed,
+        pairs=request.pairs or manifest.pairs,
     )
 
 
@@ -199,7 +206,7 @@ def _resumed_protocol(protocol: Protocol, request: Request, run: Run) -> Protoco
     same = manifest.dialog == protocol.name and manifest.structured == protocol.structured
     if not same or not is_bundled(request.dialog or "lmm-score"):
         return protocol
-    return replace(manifest.protocol, settings=protocol.settings)
+    return replace(run.protocol, settings=protocol.settings)
 
 
 def shard_of(item: str, count: int) -> int:
@@ -226,6 +233,8 @@ def _with_anchors(plan: Plan, request: Request, whole: Benchmark) -> Plan:
     """Return the plan with its anchors, which are held to all that is asked of items that are judged."""
     if not request.anchors:
         return plan
+    if plan.protocol.covers_pairs:
+        raise LmmscoreError("anchors are scored, and pairs are not; leave out --anchors")
     chosen = whole.select(items=request.anchors, methods=request.methods)
     for item in chosen.items:
         if not any(method in item.edits for method in chosen.methods):

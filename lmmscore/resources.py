@@ -1,4 +1,4 @@
-"""Where the data that comes with lmmscore lives: in the installed package, or beside it in a checkout."""
+"""The data that comes with lmmscore: in the installed package, or next to it in a checkout."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def bundled(kind: str) -> Path:
-    """Return the folder of bundled `dialogs`, `media` or `published` figures. Raises FileProblem if gone."""
+    """Return the folder of bundled `dialogs`, `media` or `published` figures."""
     if kind not in _IN_CHECKOUT:
         known = ", ".join(_IN_CHECKOUT)
         raise FileProblem(
             f"nothing bundled is called {kind!r}{nearest(kind, _IN_CHECKOUT)}; known: {known}"
         )
-    # The wheel's copy first: a folder that happens to be called `media` next to site-packages is not ours.
+    # The wheel's copy first: a folder called `media` next to site-packages is not ours.
     for folder in (_PACKAGE / "_data" / kind, _PACKAGE.parent / _IN_CHECKOUT[kind]):
         if folder.is_dir():
             return folder

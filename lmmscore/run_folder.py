@@ -13,7 +13,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +22,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lmmscore import __version__
 from lmmscore.benchmark import find_benchmark_file
+from lmmscore.comparisons import Comparison, read_comparisons
 from lmmscore.csvsafe import restore
-from lmmscore.dialog import Dialog, Suite
+from lmmscore.dialog import Dialog, Ensemble, Suite, ensemble_of
 from lmmscore.errors import FileProblem
 from lmmscore.images import Recipe
 from lmmscore.ledger import Asker
@@ -38,9 +39,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from lmmscore.leaderboard import Leaderboard
+    from lmmscore.leaderboard.pairs import PairBoard
 
 FORMAT = 2
 """The version of run.yaml and sessions.jsonl that is written; files without one are version 1."""
+
+
+OWN_PICTURES = "dialogs"
+"""The folder in a run that keeps the pictures its dialogs show of their own."""
 
 
 class _Record(BaseModel):
@@ -69,7 +75,7 @@ class FactorRecord(_Record):
             min=float(scale.low),
             max=float(scale.high),
             integers=scale.integers,
-            values=[float(value) for value in scale.values] if scale.values else None,
+            values=[float(value) for value in scale.listed] or None,
             weight=None if factor.weight is None else float(factor.weight),
         )
 
@@ -105,6 +111,8 @@ class Manifest(_Record):
     methods: list[str] = []
     tasks: list[str] = []
     items: int = 0
+    item_ids: list[str] = []
+    """Which items, where they are a part of the benchmark."""
     chosen: str = ""
     """Which part of the benchmark was asked for, in words; empty for all of it."""
     beside: dict[str, list[str]] = {}
@@ -112,7 +120,15 @@ class Manifest(_Record):
     avoid_ties: bool = False
     overall: str = "none"
     factors: list[FactorRecord] = []
+    overall_scale: tuple[float, float] | None = None
+    """The lowest and the highest overall that the rule can give."""
+    covers: str = ""
+    """`item`, `edit` or `pair`; empty in older files."""
+    pairs: int | None = None
+    """How many pairs of methods were compared per item; None for all."""
     suite: dict[str, Any] | None = None
+    suites: list[dict[str, Any]] = []
+    """The suites inside the suite."""
     dialogs: list[dict[str, Any]] = []
     started: str = ""
     ledger: str | None = None
@@ -164,12 +180,17 @@ class Manifest(_Record):
             methods=list(benchmark.methods),
             tasks=list(benchmark.tasks),
             items=len(benchmark.items),
+            item_ids=[item.id for item in benchmark.items] if plan.is_part else [],
             chosen=plan.chosen,
             beside={method: list(plan.beside) for method in plan.newcomers},
             avoid_ties=any(dialog.avoid_ties for dialog in protocol.dialogs),
-            overall=protocol.suite.combine if protocol.suite else protocol.dialogs[0].overall,
+            overall=_rule_in_words(protocol),
+            overall_scale=_overall_scale(protocol.played),
+            covers=protocol.dialogs[0].covers,
+            pairs=plan.pairs,
             factors=[FactorRecord.of(factor) for factor in factors],
             suite=protocol.suite.model_dump(mode="json") if protocol.suite else None,
+            suites=_inner_suites(protocol.played),
             dialogs=[
                 dialog.model_dump(mode="json", exclude_defaults=True) for dialog in protocol.dialogs
             ],
@@ -179,14 +200,37 @@ class Manifest(_Record):
     def protocol(self) -> Protocol:
         """What was played, in the words recorded with the run, whatever those of today are."""
         where = "the dialog recorded in run.yaml"
-        dialogs = tuple(validate(Dialog, dialog, where) for dialog in self.dialogs)
-        suite = validate(Suite, self.suite, where) if self.suite else None
-        return Protocol(dialogs, suite, self.settings, self.structured)
+        dialogs = [validate(Dialog, dialog, where) for dialog in self.dialogs]
+        if self.suite is None:
+            return Protocol(dialogs[0], self.settings, self.structured)
+        suite = validate(Suite, self.suite, where)
+        inner = [validate(Suite, each, where) for each in self.suites]
+        return Protocol(ensemble_of(suite, inner, dialogs), self.settings, self.structured)
 
     @property
     def recipe(self) -> Recipe:
         """How the pictures were prepared."""
         return Recipe.parse(self.image_recipe)
+
+
+def _rule_in_words(protocol: Protocol) -> str:
+    rule = protocol.suite.rule if protocol.suite else protocol.dialogs[0].overall
+    return rule if isinstance(rule, str) else "rule"
+
+
+def _overall_scale(played: Dialog | Ensemble) -> tuple[float, float] | None:
+    if played.formula is None:
+        return None
+    low, high = played.formula.ends
+    return float(low), float(high)
+
+
+def _inner_suites(played: Dialog | Ensemble) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for member in played.members if isinstance(played, Ensemble) else ():
+        if isinstance(member, Ensemble):
+            found += [member.suite.model_dump(mode="json"), *_inner_suites(member)]
+    return found
 
 
 class ExchangeRecord(_Record):
@@ -317,6 +361,12 @@ class Run:
         return validate(Manifest, loaded, str(path))
 
     @cached_property
+    def protocol(self) -> Protocol:
+        """What was played, with the pictures of the dialogs' own that are kept with the run."""
+        recorded = self.manifest.protocol
+        return replace(recorded, played=recorded.played.kept_in(self.path / OWN_PICTURES))
+
+    @cached_property
     def settings(self) -> dict[str, Any]:
         """The manifest as a plain dictionary."""
         return self.manifest.model_dump(mode="json")
@@ -328,6 +378,11 @@ class Run:
 
     def scores(self) -> pd.DataFrame:
         """Return the tidy table: one row per edit, repeat and factor. Raises where nothing is judged yet."""
+        if self.is_of_pairs:
+            raise FileProblem(
+                f"{self.path}: it compares pairs, which have no scores; `lmmscore leaderboard "
+                f"{self.path}` ranks its methods, and `lmmscore show` prints its conversations"
+            )
         path = self.path / "scores.csv"
         if not path.is_file() and not self.finished:
             path = self.path / "scores.csv.part"
@@ -377,6 +432,15 @@ class Run:
         moved = benchmark.parent / was
         return moved if moved.is_dir() else benchmark.parent
 
+    @property
+    def is_of_pairs(self) -> bool:
+        """Whether pairs were compared, so that the results are in pairs.csv."""
+        return self.manifest.covers == "pair"
+
+    def comparisons(self) -> list[Comparison]:
+        """Return every pair compared, in the order of the plan."""
+        return read_comparisons(self.path / "pairs.csv")
+
     def records(self) -> Iterator[SessionRecord]:
         """Yield what is known of each session, in the order of the plan."""
         path = self.path / "sessions.jsonl"
@@ -412,8 +476,11 @@ class Run:
         return tuple(dict.fromkeys(restore(row["item"]) for row in self.score_rows()))
 
     def score_rows(self) -> Iterator[dict[str, str]]:
-        """Yield the rows of scores.csv as they are written; none where there is no file yet."""
-        path = self.path / "scores.csv"
+        """Yield the rows of scores.csv as they are written; none where there is no file yet.
+
+        Of a run that compares pairs: those of pairs.csv.
+        """
+        path = self.path / ("pairs.csv" if self.is_of_pairs else "scores.csv")
         if not path.is_file():
             return
         with path.open(encoding="utf-8", errors="replace", newline="") as file:
@@ -425,6 +492,13 @@ class Run:
         """Yield the records of the sessions as plain dictionaries."""
         for record in self.records():
             yield record.model_dump(mode="json")
+
+    def pair_board(self, **options: Any) -> PairBoard:
+        """Rank the methods by the pairs compared; options as `rank_pairs` takes them."""
+        from lmmscore.leaderboard.pairs import rank_pairs
+
+        known = {"caution": self.manifest.caution, "methods": self.manifest.methods}
+        return rank_pairs(self.comparisons(), **{**known, **options})
 
     def leaderboard(self, **options: Any) -> Leaderboard:
         """Rank the methods; options as `lmmscore.leaderboard.rank` takes them."""
@@ -446,7 +520,8 @@ class Run:
         return f"Run({str(self.path)!r})"
 
     def _repr_html_(self) -> str:
-        return self.leaderboard()._repr_html_()
+        board = self.pair_board() if self.is_of_pairs else self.leaderboard()
+        return board._repr_html_()
 
 
 def open_run(path: str | Path) -> Run:

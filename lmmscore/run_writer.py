@@ -11,6 +11,7 @@ import contextlib
 import csv
 import json
 import shlex
+import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,12 +22,15 @@ from typing import Any, TextIO
 
 import yaml
 
+from lmmscore.comparisons import Comparison, comparison_of, header, unjudged_pair
+from lmmscore.comparisons import as_cells as comparison_cells
 from lmmscore.csvsafe import restore
+from lmmscore.dialog import Dialog
 from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.ledger import identity_of
 from lmmscore.plan import Plan, Unit
 from lmmscore.records import Outcome, Score
-from lmmscore.run_folder import Manifest, Run, RunLock, SessionRecord, relative_to_run
+from lmmscore.run_folder import OWN_PICTURES, Manifest, Run, RunLock, SessionRecord, relative_to_run
 from lmmscore.scores import SCORE_COLUMNS, Result, as_cells, missing_scores
 from lmmscore.session import Played
 
@@ -39,6 +43,7 @@ _IDENTITY = {
     "parameters": "parameters of the judge",
     "order": "--order",
     "seed": "--seed",
+    "pairs": "--pairs",
     "image_recipe": "pictures as sent (--max-side, --image-format)",
 }
 """What gives the scores of a folder their meaning, and what it is called in messages."""
@@ -88,12 +93,31 @@ class RunWriter:
             self._sessions = self._part("sessions.jsonl")
             self._rows = csv.writer(self._scores, lineterminator="\n")
             self._rows.writerow(SCORE_COLUMNS)
+            self._pairs: TextIO | None = None
+            if self._plan.protocol.covers_pairs:
+                self._pairs = self._part("pairs.csv")
+                csv.writer(self._pairs, lineterminator="\n").writerow(header(self._dialog))
+
+    @property
+    def _dialog(self) -> Dialog:
+        return self._plan.protocol.dialogs[0]
 
     def _part(self, name: str) -> TextIO:
         return (self.path / f"{name}.part").open("w", encoding="utf-8", newline="")
 
+    def _keep_pictures(self) -> None:
+        """Keep the pictures that dialogs show of their own: the run is replayed without the dialogs' files."""
+        for dialog in self._plan.protocol.dialogs:
+            for name in dialog.files:
+                kept = self.path / OWN_PICTURES / dialog.name / name
+                if kept != dialog.file(name):
+                    kept.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(dialog.file(name), kept)
+
     def begin(self) -> None:
         """Write run.yaml, so that even a run that is killed says what it was."""
+        with _writing(self.path):
+            self._keep_pictures()
         caution = f"Unfinished: the run is still going on, or was cut off. {self._manifest.caution}"
         self._write_manifest(state="running", caution=caution.strip(), planned=self._plan.units)
 
@@ -101,15 +125,22 @@ class RunWriter:
         """Append a result; called in the order of the plan."""
         with _writing(self.path):
             self._rows.writerows(as_cells(row) for row in result.scores)
+            if result.comparison is not None:
+                self._write_pair(result.comparison)
             for played in result.played:
                 self._take_session(played)
             # Whoever looks at a run that is going on sees what there is.
-            self._scores.flush()
-            self._sessions.flush()
+            for file, _ in self._derived():
+                file.flush()
         self._taken.add(_work(result.unit))
         self._counts["judged"] += bool(result.unit.shown)
         self._counts["repairs"] += sum(played.repairs for played in result.played)
-        self.unscored += len({row.method for row in result.scores if row.score is None})
+        self.unscored += _unscored(result)
+
+    def _write_pair(self, row: Comparison) -> None:
+        assert self._pairs is not None, "only runs that compare pairs have comparisons"
+        cells = comparison_cells(row, self._dialog.factors)
+        csv.writer(self._pairs, lineterminator="\n").writerow(cells)
 
     def _take_session(self, played: Played) -> None:
         record = SessionRecord.of(played, self._plan.benchmark.root)
@@ -129,7 +160,7 @@ class RunWriter:
         """Put the derived files in place and say how the run ended, or what it waits for."""
         with _writing(self.path):
             missed = [unit for unit in self._plan if _work(unit) not in self._taken]
-            older = self._add_older_results()
+            older = self._add_older_results() if self._pairs is None else self._add_older_pairs()
             for unit in missed:
                 self._add_unjudged(unit, older)
             changed = self._put_in_place()
@@ -172,7 +203,7 @@ class RunWriter:
 
     def _add_older_results(self) -> _Kept:
         """Keep what an earlier run of this folder judged and this one did not judge again."""
-        kept = _Kept(set(), set())
+        kept = _Kept(set(), set(), set())
         if self._earlier is None:
             return kept
         judged_again = {(place, method) for place, methods in self._taken for method in methods}
@@ -192,8 +223,31 @@ class RunWriter:
                 self._write_line(record.model_dump(mode="json"))
         return kept
 
+    def _add_older_pairs(self) -> _Kept:
+        """Keep the comparisons that an earlier run of this folder made and this one did not make again."""
+        kept = _Kept(set(), set(), set())
+        if self._earlier is None or not (self.path / "pairs.csv").is_file():
+            return kept
+        for row in self._earlier.run.comparisons():
+            work = ((row.task, row.item, row.repeat), row.shown)
+            if work not in self._taken and row.outcome != Outcome.UNJUDGED:
+                kept.pairs.add(work)
+                self._write_pair(row)
+        for record in self._earlier.run.intact_records():
+            place = (record.task, record.item, record.repeat)
+            if (place, tuple(record.order)) in kept.pairs:
+                kept.sessions.add(place)
+                self._counts["repairs"] += record.repairs
+                self._write_line(record.model_dump(mode="json"))
+        return kept
+
     def _add_unjudged(self, unit: Unit, older: _Kept) -> None:
         place = _place(unit)
+        if self._pairs is not None:
+            if _work(unit) not in older.pairs:
+                row = comparison_of(unit, ())
+                self._write_pair(unjudged_pair(row) if unit.shown else row)
+            return
         for method in unit.methods:
             if (place, method) not in older.edits:
                 rows = missing_scores(unit.item, method, unit.repeat, self._plan.protocol.dialogs)
@@ -229,15 +283,18 @@ class RunWriter:
         for file, _ in self._derived():
             file.flush()
             file.close()
-        scores = self.path / "scores.csv"
+        scores = self.path / ("pairs.csv" if self._pairs is not None else "scores.csv")
         changed = not scores.is_file() or scores.read_bytes() != _part_of(scores).read_bytes()
         for _, name in self._derived():
             path = self.path / name
             _part_of(path).replace(path)
         return changed
 
-    def _derived(self) -> tuple[tuple[TextIO, str], ...]:
-        return (self._scores, "scores.csv"), (self._sessions, "sessions.jsonl")
+    def _derived(self) -> list[tuple[TextIO, str]]:
+        derived = [(self._scores, "scores.csv"), (self._sessions, "sessions.jsonl")]
+        if self._pairs is not None:
+            derived.append((self._pairs, "pairs.csv"))
+        return derived
 
     def close(self) -> None:
         """Let go of the folder; what was not finished leaves no half-written table behind."""
@@ -271,10 +328,14 @@ class RunWriter:
             return {}
         before, now = self._before, self._manifest
         items = self._earlier.items | {item.id for item in self._plan.benchmark.items}
+        whole = self._plan.numbers
         return {
             "methods": list(dict.fromkeys([*before.methods, *now.methods])),
             "tasks": list(dict.fromkeys([*before.tasks, *now.tasks])),
             "items": len(items),
+            "item_ids": [name for name in whole if name in items]
+            if len(items) < len(whole)
+            else [],
             "beside": {**before.beside, **now.beside},
         }
 
@@ -290,6 +351,8 @@ class _Kept:
 
     edits: set[tuple[_Place, str]]
     sessions: set[_Place]
+    pairs: set[tuple[_Place, tuple[str, ...]]]
+    """Pairs of edits, in the order they were shown."""
 
 
 class _Earlier:
@@ -382,7 +445,17 @@ def _shown(value: object) -> str:
 
 
 def _work(unit: Unit) -> tuple[_Place, tuple[str, ...]]:
-    return _place(unit), unit.methods
+    # A pair is shown in two orders, and each is work of its own.
+    is_pair = unit.is_pair and bool(unit.shown)
+    return _place(unit), unit.shown if is_pair else unit.methods
+
+
+def _unscored(result: Result) -> int:
+    """Return how many edits, or pairs of them, have no score; what does not apply needs none."""
+    if result.comparison is not None:
+        return int(result.comparison.outcome != Outcome.SCORED)
+    unscored = (row for row in result.scores if row.score is None)
+    return len({row.method for row in unscored if row.outcome != Outcome.ABSENT})
 
 
 def _place(unit: Unit) -> _Place:

@@ -1,4 +1,4 @@
-"""Factors and their scales, and the overall score: exact arithmetic, no floats."""
+"""Factors and their scales: exact arithmetic, no floats."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -16,21 +16,24 @@ from lmmscore.errors import DialogError, nearest
 OPEN = "?"
 """What an import writes where the document does not say; a dialog with an open question cannot be played."""
 
-OverallRule = Literal["weighted", "mean", "geometric", "none"]
-
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Scale(_Strict):
-    """The numbers a factor may take: a range, the integers of a range, or a list of values."""
+    """The scores a factor may take: a range, the integers of a range, a list of values, or words."""
 
     min: Decimal | None = Field(None, description="The lowest score.")
     max: Decimal | None = Field(None, description="The highest score.")
     integers: bool = Field(False, description="Only whole numbers.")
     values: tuple[Decimal, ...] | None = Field(
         None, description="Instead of a range: the only scores allowed."
+    )
+    words: dict[str, Decimal | None] | None = Field(
+        None,
+        description="Instead of numbers: the words a judge answers with, and what each counts; "
+        "null: it does not count.",
     )
 
     @model_validator(mode="before")
@@ -43,16 +46,21 @@ class Scale(_Strict):
             )
         return data
 
-    @field_validator("min", "max", "values", mode="before")
+    @field_validator("min", "max", "values", "words", mode="before")
     @classmethod
     def _exact(cls, value: Any) -> Any:
         # YAML gives 0.1 as a float; its shortest decimal is what the author wrote.
         if isinstance(value, list | tuple):
             return [cls._exact(entry) for entry in value]
+        if isinstance(value, dict):
+            return {_as_word(key): cls._exact(entry) for key, entry in value.items()}
         return Decimal(str(value)) if isinstance(value, float) else value
 
     @model_validator(mode="after")
     def _one_way(self) -> Scale:
+        if self.words is not None:
+            self._check_words()
+            return self
         ranged = self.min is not None and self.max is not None
         if ranged == bool(self.values) or (self.values and (self.min, self.max) != (None, None)):
             raise ValueError("give either min and max, or values")
@@ -64,20 +72,36 @@ class Scale(_Strict):
             raise ValueError("a value is listed twice")
         return self
 
+    def _check_words(self) -> None:
+        if (self.min, self.max, self.values) != (None, None, None) or self.integers:
+            raise ValueError("give either words, or min and max, or values")
+        if not any(value is not None for value in (self.words or {}).values()):
+            raise ValueError("words: at least one word must count")
+        seen = [word_key(word) for word in self.words or {}]
+        if len(set(seen)) < len(seen):
+            raise ValueError("words: two words read the same, for capitals do not matter")
+
+    @property
+    def listed(self) -> tuple[Decimal, ...]:
+        """Every score there is, where the scale is not a range."""
+        if self.words is not None:
+            return tuple(value for value in self.words.values() if value is not None)
+        return self.values or ()
+
     @cached_property
     def low(self) -> Fraction:
         """The lowest score."""
-        return Fraction(min(self.values) if self.values else self.min or 0)
+        return Fraction(min(self.listed) if self.listed else self.min or 0)
 
     @cached_property
     def high(self) -> Fraction:
         """The highest score."""
-        return Fraction(max(self.values) if self.values else self.max or 0)
+        return Fraction(max(self.listed) if self.listed else self.max or 0)
 
     def fault(self, score: Fraction) -> str:
         """Return why a number is not on the scale, or nothing when it is."""
-        if self.values:
-            return "" if score in self.values else f"{show(score)} is not one of {self}"
+        if self.listed:
+            return "" if score in self.listed else f"{show(score)} is not one of {self}"
         if not self.low <= score <= self.high:
             return f"{show(score)} is outside {self}"
         if self.integers and score.denominator != 1:
@@ -85,9 +109,23 @@ class Scale(_Strict):
         return ""
 
     def __str__(self) -> str:
+        if self.words:
+            return " / ".join(self.words)
         if self.values:
             return " / ".join(show(Fraction(value)) for value in sorted(self.values))
         return f"{show(self.low)}–{show(self.high)}" + (" (whole numbers)" if self.integers else "")
+
+
+def word_key(word: str) -> str:
+    """Return what two spellings of a word have in common: neither capitals nor spacing matter."""
+    return " ".join(word.split()).casefold()
+
+
+def _as_word(key: object) -> str:
+    # YAML takes yes, no, on and off for truth values, and 1 for a number.
+    if isinstance(key, bool):
+        return "yes" if key else "no"
+    return str(key)
 
 
 class Factor(_Strict):
@@ -118,32 +156,6 @@ class Factor(_Strict):
         return tuple(
             dict.fromkeys(n for n in (self.key, self.symbol, self.name, *self.aliases) if n)
         )
-
-
-def overall(
-    rule: OverallRule,
-    factors: Sequence[Factor],
-    scores: Mapping[str, Fraction],
-    weights: Mapping[str, Fraction],
-) -> Fraction | None:
-    """Return the overall score of one edit, exactly; None where the rule gives none or a factor is unscored."""
-    if rule == "none" or any(factor.key not in scores for factor in factors):
-        return None
-    if rule == "weighted":
-        return sum((weights[factor.key] * scores[factor.key] for factor in factors), Fraction(0))
-    if rule == "mean":
-        return sum((scores[factor.key] for factor in factors), Fraction(0)) / len(factors)
-    return geometric_mean([scores[factor.key] for factor in factors])
-
-
-def geometric_mean(scores: Sequence[Fraction]) -> Fraction:
-    """Return the geometric mean; any 0 gives 0. Exact where the root is, else the nearest float's value."""
-    product = Fraction(1)
-    for score in scores:
-        product *= score
-    root = float(product) ** (1 / len(scores))
-    rounded = Fraction(root).limit_denominator(1000)
-    return rounded if rounded ** len(scores) == product else Fraction(root)
 
 
 def weights_of(

@@ -1,14 +1,16 @@
-"""The layouts in which other tools keep scores: a row a score, a column a factor, or nested JSON."""
+"""The layouts in which other tools keep scores: long and wide tables, nested JSON, folders."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from lmmscore.errors import FileProblem, nearest
-from lmmscore.factorcolumns import factor_columns
 from lmmscore.ratings import (
     FACTOR_NAMES,
     ITEM_NAMES,
@@ -17,7 +19,8 @@ from lmmscore.ratings import (
     SCORE_NAMES,
     TASK_NAMES,
 )
-from lmmscore.tables import Table, is_number, number, text
+from lmmscore.rules import geometric_mean
+from lmmscore.tables import Table, factor_columns, is_number, number, text
 
 FARTHEST = 1000
 """No scale in use goes further; a column of larger numbers was hardly meant as a factor."""
@@ -37,7 +40,8 @@ class Layout:
     factors: tuple[str, ...] = ()
     """Only these are factors; empty means: every column that holds scores."""
     shared: bool = False
-    """Whether the names were given for another file too: here item and method may then go by the usual ones."""
+    """Whether the names were given for another file too: here item and method may then go by the
+    usual ones."""
 
 
 USUAL = Layout()
@@ -53,6 +57,8 @@ class Edit:
     repeat: int
     cells: Mapping[str, Any]
     where: str
+    whole: bool = False
+    """Whether the layout has an overall of its own, under whatever name: none is then added."""
 
 
 @dataclass(slots=True)
@@ -75,7 +81,8 @@ class Reader:
         if item is None:
             listed = ", ".join(table.columns)
             raise FileProblem(
-                f"{table.where}: which column is the item? Say --item-column NAME (it has: {listed})"
+                f"{table.where}: which column is the item? "
+                f"Say --item-column NAME (it has: {listed})"
             )
         task, repeat = table.find(self.layout.task, TASK_NAMES), table.find("", REPEAT_NAMES)
         find_task = _task_finder(self.layout.task_pattern, task)
@@ -99,7 +106,8 @@ class Reader:
             if name not in self.seen:
                 listed = ", ".join(self.seen)
                 raise FileProblem(
-                    f"{where}: no factor {name!r}{nearest(name, list(self.seen))} (it has: {listed})"
+                    f"{where}: no factor {name!r}{nearest(name, list(self.seen))} "
+                    f"(it has: {listed})"
                 )
 
     def _find(self, table: Table, what: str, guesses: tuple[str, ...]) -> str | None:
@@ -144,8 +152,8 @@ class Reader:
             )
             if far is not None:
                 raise FileProblem(
-                    f"{table.where}: column {name} has {far}, and no scale goes so far; name the factors with "
-                    "--factor NAME"
+                    f"{table.where}: column {name} has {far}, and no scale goes so far; "
+                    "name the factors with --factor NAME"
                 )
         return wide
 
@@ -170,7 +178,8 @@ def _task_finder(pattern: str, column: str | None) -> Any:
         ) from error
     if compiled.groups < 1:
         raise FileProblem(
-            f"--task-pattern {pattern!r} needs a group in parentheses: that part of the id is the task"
+            f"--task-pattern {pattern!r} needs a group in parentheses: "
+            "that part of the id is the task"
         )
 
     def find(row: Mapping[str, Any], item: str) -> str:
@@ -205,7 +214,8 @@ def _choose(table: Table, field: str, nested: list[str]) -> str:
     chosen = field or nested[0]
     if chosen.split(".")[0] not in table.columns:
         raise FileProblem(
-            f"{table.where}: no field {chosen!r}{nearest(chosen, nested)} (scores stand under: {listed})"
+            f"{table.where}: no field {chosen!r}{nearest(chosen, nested)} "
+            f"(scores stand under: {listed})"
         )
     return chosen
 
@@ -218,10 +228,138 @@ def _dig(value: Any, keys: list[str]) -> Mapping[str, Any]:
 
 
 def _is_nested(table: Table, column: str) -> bool:
-    """Return whether a column holds objects with a number, or an object with a score, in every entry."""
+    """Return whether a column holds objects with a number, or an object with a score, in every
+    entry."""
     values = [row[column] for row in table.rows if isinstance(row[column], dict)]
     return any(value and all(_is_score(entry) for entry in value.values()) for value in values)
 
 
 def _is_score(entry: Any) -> bool:
     return is_number(entry) or (isinstance(entry, dict) and "score" in entry)
+
+
+@dataclass(frozen=True, slots=True)
+class FolderScores:
+    """Scores kept as ROOT/TASK/METHOD/METRIC.json, read by the layout's own rule."""
+
+    edits: list[Edit]
+    factors: list[str]
+    notes: list[str]
+
+
+VIESCORE = ("SC", "PQ")
+VIESCORE_NOTE = (
+    "VIEScore's layout and rule: a metric is the lowest number of its list, truncated to an "
+    "integer, over 10 and clipped to 0–1; O is the geometric mean of SC and PQ"
+)
+
+
+def read_score_folder(root: Path) -> FolderScores:
+    """Read a folder of METRIC.json files, in one folder per method, in one folder per task.
+
+    A file maps an item to an object with a `score`: a number, or a list of them. ROOT may be a task
+    folder itself; and METHOD.json files may map items to one number per metric.
+    """
+    files = sorted(root.glob("*/*/*.json"))
+    if files:
+        return _from_metrics(files, lambda file: (file.parts[-3], file.parts[-2]))
+    files = sorted(root.glob("*/*.json"))
+    if not files:
+        raise FileProblem(
+            f"{root}: no scores in this folder; known is TASK/METHOD/METRIC.json, as VIEScore's"
+        )
+    if _scored_items(_load(files[0])):
+        task = root.resolve().name
+        return _from_metrics(files, lambda file: (task, file.parts[-2]))
+    return _from_methods(files)
+
+
+def _load(file: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise FileProblem(f"{file}: cannot be read as JSON ({error})") from error
+    if not isinstance(data, dict):
+        raise FileProblem(f"{file}: an object of items is expected, not a {type(data).__name__}")
+    return data
+
+
+def _scored_items(data: Mapping[str, Any]) -> bool:
+    return any(isinstance(entry, dict) and "score" in entry for entry in data.values())
+
+
+def _from_metrics(files: list[Path], place: Callable[[Path], tuple[str, str]]) -> FolderScores:
+    metrics: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
+    for file in files:
+        metrics.setdefault(place(file), {})[file.stem] = _load(file)
+    names = sorted({name for found in metrics.values() for name in found})
+    viescore = set(names) <= set(VIESCORE)
+    notes = [VIESCORE_NOTE] if viescore else []
+    edits: list[Edit] = []
+    left = 0
+    for (task, method), found in metrics.items():
+        every = dict.fromkeys(item for data in found.values() for item in data)
+        # With one file alone there is nothing to have in common.
+        shared = [item for item in every if all(item in data for data in found.values())]
+        left += len(every) - len(shared)
+        for item in shared:
+            where = f"{task}/{method}: {item}"
+            raw = {name: _score_of(found[name][item]) for name in names if name in found}
+            cells = _viescore_cells(raw) if viescore else raw
+            edits.append(Edit(item, task, method, 1, cells, where, whole=True))
+    if left:
+        notes.append(
+            f"{left} edits have a score in some of their method's files only, and are left out: "
+            "only items that all files have count"
+        )
+    alone = [f"{task}/{method}" for (task, method), found in metrics.items() if len(found) < 2]
+    factors = list(names)
+    if viescore and len(names) == len(VIESCORE):
+        factors = [*VIESCORE, "O"]
+        if alone:
+            notes.append(f"one of SC and PQ alone, so no O: {', '.join(alone)}")
+    return FolderScores(edits, factors, notes)
+
+
+def _score_of(entry: Any) -> Any:
+    return entry.get("score") if isinstance(entry, dict) else entry
+
+
+def _viescore_cells(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return SC, PQ and O of one edit; a score that cannot be read stays as it is, for its
+    reason."""
+    cells: dict[str, Any] = {}
+    for name, score in raw.items():
+        least = _least(score)
+        if least is None:
+            cells[name] = f"unreadable score {score!r}"
+        else:
+            cells[name] = min(max(least / 10, Fraction(0)), Fraction(1))
+    values = [value for value in cells.values() if isinstance(value, Fraction)]
+    if len(values) == len(VIESCORE):
+        cells["O"] = geometric_mean(values)
+    elif len(cells) == len(VIESCORE):
+        cells["O"] = "SC or PQ is unreadable"
+    return cells
+
+
+def _least(score: Any) -> Fraction | None:
+    """Return the least of a list, each element cut to a whole number; a lone number as it is."""
+    if is_number(score) and not isinstance(score, str):
+        return Fraction(repr(score))
+    if not isinstance(score, list) or not score or not all(map(is_number, score)):
+        return None
+    return min(Fraction(int(number(part) or 0)) for part in score)
+
+
+def _from_methods(files: list[Path]) -> FolderScores:
+    edits: list[Edit] = []
+    factors: dict[str, None] = {}
+    for file in files:
+        for item, entry in _load(file).items():
+            cells = entry if isinstance(entry, dict) else {"score": entry}
+            factors |= dict.fromkeys(cells)
+            edits.append(
+                Edit(item, file.parts[-2], file.stem, 1, cells, f"{file}: {item}", whole=True)
+            )
+    return FolderScores(edits, list(factors), [])

@@ -6,19 +6,21 @@ import csv
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lmmscore.comparisons import Comparison, comparison_of
 from lmmscore.csvsafe import defuse, restore
-from lmmscore.dialog import Dialog, Suite
+from lmmscore.dialog import Dialog, Ensemble
 from lmmscore.errors import FileProblem
 from lmmscore.plan import Protocol, Unit
 from lmmscore.records import OVERALL, Item, Outcome, Score
-from lmmscore.scales import geometric_mean, overall, show
+from lmmscore.rules import Formula
+from lmmscore.scales import show
 from lmmscore.session import Played
 
 if TYPE_CHECKING:
@@ -49,19 +51,24 @@ class Result:
     unit: Unit
     played: tuple[Played, ...]
     scores: tuple[Score, ...]
+    comparison: Comparison | None = None
+    """What became of a pair; a pair gives no scores."""
 
 
 def result_of(unit: Unit, protocol: Protocol, played: Sequence[Played]) -> Result:
-    """Return the unit's scores, method by method in the order of the benchmark."""
+    """Return the unit's scores, method by method in the order of the benchmark; or its comparison."""
+    if protocol.covers_pairs:
+        return Result(unit, tuple(played), (), comparison_of(unit, played))
     by_dialog = [scores_of(each) for each in played]
     rows: list[Score] = []
-    if protocol.suite is None:
+    if not isinstance(protocol.played, Ensemble):
         for scores in by_dialog:
             rows += scores
     elif by_dialog:
+        names = [each.session.dialog.name for each in played]
         for method in unit.shown:
             members = [[row for row in scores if row.method == method] for scores in by_dialog]
-            rows += combined(protocol.suite, protocol.dialogs, members)
+            rows += combined(protocol.played, dict(zip(names, members, strict=True)))
     for method in unit.absent:
         rows += missing_scores(unit.item, method, unit.repeat, protocol.dialogs)
     place = {method: number for number, method in enumerate(unit.methods)}
@@ -73,8 +80,10 @@ def result_of(unit: Unit, protocol: Protocol, played: Sequence[Played]) -> Resul
 
 def settled(protocol: Protocol, played: Played) -> bool:
     """Tell whether a suite's later members need not be asked: its overall is 0 whatever they say."""
-    suite = protocol.suite
-    if suite is None or not suite.gate or not protocol.covers_edits:
+    suite = protocol.played
+    if not isinstance(suite, Ensemble) or not suite.suite.gate or not protocol.covers_edits:
+        return False
+    if played.session.dialog.name not in [member.name for member in suite.members]:
         return False
     return any(row.factor == OVERALL and row.score == 0 for row in scores_of(played))
 
@@ -91,28 +100,43 @@ def _scores_of_edit(played: Played, position: int, method: str) -> list[Score]:
     session = played.session
     dialog, item = session.dialog, session.item
     place = (item.id, item.task, method, session.repeat, position)
+    asked = {factor.key for factor in dialog.factors_for(item)}
     numbers: dict[str, Fraction] = {}
+    absent: set[str] = set()
     rows: list[Score] = []
     for factor in dialog.factors:
-        score = played.reading.scores.get((position, factor.key))
-        if score is None:
-            rows.append(Score(*place, factor.key, None, *_why(played, position, factor.key)))
+        key = factor.key
+        score = played.reading.scores.get((position, key))
+        if score is not None:
+            numbers[key] = score
+            rows.append(Score(*place, key, score, Outcome.SCORED))
+        elif key not in asked or (position, key) in played.done.absent:
+            absent.add(key)
+            reason = dialog.not_asked(key) if key not in asked else "the judge says: not applicable"
+            rows.append(Score(*place, key, None, Outcome.ABSENT, reason))
         else:
-            numbers[factor.key] = score
-            rows.append(Score(*place, factor.key, score, Outcome.SCORED))
+            rows.append(Score(*place, key, None, *_why(played, position, key)))
 
-    rule = dialog.overall
-    if rule == "none" and len(dialog.factors) == 1:
-        rule = "mean"
-    if rule == "none":
+    formula = dialog.formula
+    if formula is None:
         return rows
-    total = overall(rule, dialog.factors, numbers, dialog.weights)
+    return [*rows, _overall_row(rows, formula, numbers, absent)]
+
+
+def _overall_row(
+    rows: Sequence[Score], formula: Formula, numbers: Mapping[str, Fraction], absent: set[str]
+) -> Score:
+    """Return the row of the overall, or why there is none."""
+    total = formula.value(numbers, absent)
     if total is not None:
-        return [*rows, Score(*place, OVERALL, total, Outcome.SCORED)]
+        return replace(rows[0], factor=OVERALL, score=total, outcome=Outcome.SCORED, reason="")
     # Never a mean over the factors that happened to be readable.
-    worst = next(row for row in rows if row.score is None)
-    reason = f"{worst.factor}: {worst.reason}"
-    return [*rows, Score(*place, OVERALL, None, worst.outcome, reason)]
+    open_rows = [row for row in rows if row.score is None and row.factor in formula.needs]
+    worst = next((row for row in open_rows if row.outcome != Outcome.ABSENT), None)
+    if worst is None:
+        reason = "nothing that counts was asked of this edit"
+        return replace(rows[0], factor=OVERALL, score=None, outcome=Outcome.ABSENT, reason=reason)
+    return replace(worst, factor=OVERALL, reason=f"{worst.factor}: {worst.reason}")
 
 
 def _why(played: Played, position: int, key: str) -> tuple[Outcome, str]:
@@ -135,30 +159,43 @@ def missing_scores(item: Item, method: str, repeat: int, dialogs: Sequence[Dialo
     return [Score(*place, key, None, Outcome.MISSING, reason) for key in [*keys, OVERALL]]
 
 
-def combined(
-    suite: Suite, dialogs: Sequence[Dialog], members: Sequence[list[Score]]
-) -> list[Score]:
+def combined(suite: Ensemble, by_dialog: Mapping[str, Sequence[Score]]) -> list[Score]:
     """Return the rows of one edit under a suite: factors, each member's overall, the combination."""
-    rows = [row for member in members for row in member if row.factor != OVERALL]
-    overalls = [row for member in members for row in member if row.factor == OVERALL]
-    # A gated suite has fewer overalls than dialogs.
-    named = [
-        replace(row, factor=dialog.name) for dialog, row in zip(dialogs, overalls, strict=False)
-    ]
-    for row in named:
-        if row.score is None:
-            reason = f"{row.factor}: {row.reason}"
-            return [*rows, *named, replace(row, factor=OVERALL, reason=reason)]
+    rows = [row for scores in by_dialog.values() for row in scores if row.factor != OVERALL]
+    named: list[Score] = []
+    total = _combined_row(suite, by_dialog, named)
+    return [*rows, *named] if total is None else [*rows, *named, total]
 
-    numbers = [row.score for row in named if row.score is not None]
-    note = ""
-    if len(named) < len(dialogs):
-        note = f"{named[-1].factor} is 0, so the rest was not asked"
-    if suite.combine == "geometric":
-        total = geometric_mean(numbers)
-    else:
-        total = sum(numbers, Fraction(0)) / len(dialogs)
-    return [*rows, *named, replace(overalls[0], score=total, reason=note)]
+
+def _combined_row(
+    suite: Ensemble, by_dialog: Mapping[str, Sequence[Score]], named: list[Score]
+) -> Score | None:
+    """Return the overall of a suite, adding those of its members to `named`; None where it was not asked."""
+    own: list[Score] = []
+    for member in suite.members:
+        if isinstance(member, Ensemble):
+            row = _combined_row(member, by_dialog, named)
+        else:
+            scores = by_dialog.get(member.name, ())
+            row = next((row for row in scores if row.factor == OVERALL), None)
+        if row is not None:
+            own.append(replace(row, factor=member.name))
+            named.append(own[-1])
+    if not own:
+        return None
+
+    numbers = {row.factor: row.score for row in own if row.score is not None}
+    absent = {row.factor for row in own if row.outcome == Outcome.ABSENT}
+    # Later members of a gated suite were not asked: they count 0, as the member that closed the gate.
+    closed = next((row.factor for row in own if row.score == 0), "") if suite.suite.gate else ""
+    names = [member.name for member in suite.members]
+    unasked = names[names.index(closed) + 1 :] if closed else []
+    if closed:
+        numbers |= dict.fromkeys(unasked, Fraction(0))
+    found = _overall_row(own, suite.formula, numbers, absent)
+    if closed and any(name not in {row.factor for row in own} for name in unasked):
+        return replace(found, reason=f"{closed} is 0, so the rest was not asked")
+    return found
 
 
 def slips(played: Played) -> list[tuple[int, Fraction, Fraction]]:
@@ -169,7 +206,7 @@ def slips(played: Played) -> list[tuple[int, Fraction, Fraction]]:
         numbers = {
             key: score for (at, key), score in played.reading.scores.items() if at == position
         }
-        exact = overall(dialog.overall, dialog.factors, numbers, dialog.weights)
+        exact = dialog.formula.value(numbers) if dialog.formula else None
         if exact is not None and abs(exact - stated) > SLIP_TOLERANCE:
             found.append((position, exact, stated))
     return found

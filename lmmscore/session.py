@@ -11,18 +11,31 @@ the replies from a ledger. None of them knows how a dialog is led or how scores 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from lmmscore.dialog import Dialog, Turn, position_slots, reply_schema, task_title
+from lmmscore.dialog import (
+    PAIR_KINDS,
+    SHOW,
+    Dialog,
+    Turn,
+    is_file,
+    position_slots,
+    reply_schema,
+    task_title,
+)
+from lmmscore.errors import DialogError
 from lmmscore.justifications import length_notes
-from lmmscore.parsing import Fault, Reading, merged, read_overall, read_reply
+from lmmscore.parsing import Fault, Reading, merged, read_overall
+from lmmscore.parsing.forms import Cell, FormReading, read_form
+from lmmscore.parsing.winner import WinnerReading, read_winner
 from lmmscore.records import Item, Outcome, Reply
-from lmmscore.templates import cardinal, fill
+from lmmscore.scales import Factor
+from lmmscore.templates import cardinal, fill, split_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +44,16 @@ class Shown:
 
     kind: str
     path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """An example in the conversation: something that was never asked, and its answer."""
+
+    text: str
+    images: tuple[Shown, ...]
+    places: tuple[int, ...]
+    heard: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +70,13 @@ class Question:
     repair: int = 0
     """0, or which repair turn this is."""
     system: str = ""
-    """The dialog's system message, on the question that opens the conversation."""
+    """The dialog's system message, on the question that opens a conversation."""
+    places: tuple[int, ...] = ()
+    """Before which character of the text each image stands; empty where all stand before it."""
+    fresh: bool = False
+    """Whether it begins a new conversation: nothing said before is sent."""
+    shots: tuple[Shot, ...] = ()
+    """Examples put into the conversation right before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +100,10 @@ class Done:
     """What is worth knowing of how it was read: mended JSON, justifications of another length."""
     failure: Ending | None = None
     """Set when the conversation could not be finished."""
+    absent: frozenset[Cell] = frozenset()
+    """Images and factors of which the judge said that they do not apply."""
+    winner: WinnerReading | None = None
+    """Of a pair: which edit is preferred."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +118,8 @@ class _Progress:
     stated: Mapping[int, Fraction] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     failure: Ending | None = None
+    absent: frozenset[Cell] = frozenset()
+    winner: WinnerReading | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +130,7 @@ class Session:
     item: Item
     repeat: int
     order: tuple[str, ...]
-    """The methods in the order their edits are shown; just one where the dialog covers one edit."""
+    """The methods in the order their edits are shown: one where the dialog covers one edit, two for a pair."""
     settings: Mapping[str, str] = field(default_factory=dict)
     structured: bool = False
     """Whether the judge is held to the JSON schema of its replies."""
@@ -106,7 +141,8 @@ class Session:
         now = self._progress
         step = self._step()
         if step is None:
-            return Done(now.reading, now.stated, now.reading.notes + now.notes, now.failure)
+            notes = now.reading.notes + now.notes
+            return Done(now.reading, now.stated, notes, now.failure, now.absent, now.winner)
         if now.repair:
             return self._repair_question(step)
         return self._question(step)
@@ -123,6 +159,8 @@ class Session:
             return self.end(Outcome.FILTERED, reason)
         if turn.read == "scores":
             return self._hear_scores(step, reply)
+        if turn.read == "winner":
+            return self._hear_winner(step, reply)
         if not spoken(reply).strip():
             # An empty message cannot be sent back as something the judge said.
             return self.end(Outcome.UNREADABLE, f"turn {turn.name}: the answer is empty")
@@ -142,15 +180,17 @@ class Session:
 
     def outline(self) -> tuple[Question, ...]:
         """Return every question as it is put when all replies can be read: no repair, no early end."""
-        return tuple(self._question(step) for step in steps_of(self.dialog, len(self.order)))
+        return tuple(self._question(step) for step in self._steps())
+
+    def _steps(self) -> list[Step]:
+        return steps_of(self.dialog, len(self.order), self.item)
 
     def _step(self) -> Step | None:
         """Return the step whose question or repair comes next; None when the session is over."""
         now = self._progress
         if now.failure is not None:
             return None
-        steps = steps_of(self.dialog, len(self.order))
-        for step in steps[now.step :]:
+        for step in self._steps()[now.step :]:
             # The judge's own sums are of no use when there is nothing to compare them with.
             if step.turn.read != "overall" or now.reading.complete:
                 return step
@@ -169,34 +209,64 @@ class Session:
         now = self._progress
         n = len(self.order)
         factors = self.dialog.factors_read_by(step.turn)
-        reading = read_reply(reply, factors, n)
+        found = read_scores_of(reply, step.turn, factors, n)
+        reading = found.reading
+        absent = (now.absent | found.absent) - set(reading.scores)
         if now.turn_reading is not None:
-            reading = merged(now.turn_reading, reading, factors, n)
+            reading = without(merged(now.turn_reading, reading, factors, n), absent)
 
         if not reading.complete and now.repair < self.dialog.repair.at_most:
-            return self._with(replace(now, repair=now.repair + 1, turn_reading=reading))
+            repaired = replace(now, repair=now.repair + 1, turn_reading=reading, absent=absent)
+            return self._with(repaired)
 
         notes = now.notes + length_notes(reply.text, step.turn.form, factors)
         if step.turn.factors is not None:
             # Other turns read the other factors: what they gave stays.
-            reading = merged(now.reading, reading, self.dialog.factors, n)
-        return self._after(step, reading=reading, notes=notes)
+            reading = _joined(now.reading, reading, factors)
+        return self._after(step, reading=reading, notes=notes, absent=absent)
+
+    def _hear_winner(self, step: Step, reply: Reply) -> Session:
+        """Read who wins; where that cannot be told and a repair is left, ask again."""
+        now = self._progress
+        found = read_winner_of(reply, step.turn)
+        if found.fault is not None and now.repair < self.dialog.repair.at_most:
+            unread = Reading(faults=(found.fault,))
+            return self._with(replace(now, repair=now.repair + 1, turn_reading=unread))
+        return self._after(step, winner=found)
 
     def _question(self, step: Step) -> Question:
         turn = step.turn
         place = step.position or 1
-        where = f"dialog {self.dialog.name}, turn {turn.name}"
         slots = slots_for(self)
-        filled = slots | position_slots(place)
-        kinds = [fill(kind, filled, where) for kind in turn.show]
+        said = self._said(turn, place, slots)
         return Question(
             turn.name,
             step.position,
-            fill(turn.words(place, len(self.order)), filled, where),
-            tuple(Shown(kind, self._file(kind, place)) for kind in kinds),
+            said.text,
+            said.images,
             self._schema(turn, slots),
-            system=self._system(slots) if step.number == 0 else "",
+            system=self._system(slots) if step.opens else "",
+            places=said.places,
+            fresh=step.opens and step.number > 0,
+            shots=tuple(self._said(shot, 1, slots) for shot in step.shots),
         )
+
+    def _said(self, turn: Turn, place: int, slots: Mapping[str, str]) -> Shot:
+        """Return the words and pictures of a turn, and where in the words each picture stands."""
+        where = f"dialog {self.dialog.name}, turn {turn.name}"
+        filled = {**slots, **position_slots(place)}
+        template = turn.words(place, len(self.order), self.item.task)
+        kinds = [fill(kind, filled, where) for kind in turn.show]
+        places = [0] * len(kinds)
+        text = ""
+        for piece, slot in split_at(template, SHOW):
+            text += fill(piece, filled, where)
+            if slot:
+                kinds.append(slot.removeprefix(SHOW))
+                places.append(len(text))
+        images = tuple(Shown(kind, self._file(kind, place)) for kind in kinds)
+        heard = fill(turn.heard or "", filled, where)
+        return Shot(text, images, tuple(places) if any(places) else (), heard)
 
     def _repair_question(self, step: Step) -> Question:
         now = self._progress
@@ -221,7 +291,9 @@ class Session:
     def _file(self, kind: str, position: int) -> Path:
         if kind == "edit":
             return self.item.edits[self.order[position - 1]]
-        return self.item.images[kind]
+        if kind in PAIR_KINDS:
+            return self.item.edits[self.order[PAIR_KINDS.index(kind)]]
+        return self.dialog.file(kind) if is_file(kind) else self.item.images[kind]
 
     def _schema(self, turn: Turn, slots: Mapping[str, str]) -> str:
         if not self.structured or turn.form is None:
@@ -240,22 +312,95 @@ class Step:
     turn: Turn
     position: int | None
     """Which edit it is about, where it is about one."""
+    opens: bool = False
+    """Whether a conversation begins with it, or with the examples before it."""
+    shots: tuple[Turn, ...] = ()
+    """The examples put into the conversation right before it."""
 
 
-def steps_of(dialog: Dialog, n: int) -> list[Step]:
-    """Return the turns as they are played about n edits.
+def steps_of(dialog: Dialog, n: int, item: Item) -> list[Step]:
+    """Return the turns as they are played about n edits of an item.
 
     Neighbouring turns for each edit are said about one edit before the next edit is shown.
     """
     placed: list[tuple[Turn, int | None]] = []
-    for each, group in groupby(dialog.turns, key=lambda turn: turn.each):
+    for each, group in groupby(dialog.turns_for(item), key=lambda turn: turn.each):
         turns = list(group)
         if each == "edit":
             placed += [(turn, position) for position in range(1, n + 1) for turn in turns]
         else:
             position = 1 if dialog.covers == "edit" else None
             placed += [(turn, position) for turn in turns]
-    return [Step(number, turn, position) for number, (turn, position) in enumerate(placed)]
+
+    steps: list[Step] = []
+    shots: list[Turn] = []
+    opens = True
+    for turn, position in placed:
+        if turn.fresh:
+            shots, opens = [], True
+        if turn.is_shot:
+            shots.append(turn)
+            continue
+        steps.append(Step(len(steps), turn, position, opens, tuple(shots)))
+        shots, opens = [], False
+    return steps
+
+
+def read_scores_of(reply: Reply, turn: Turn, factors: Sequence[Factor], n: int) -> FormReading:
+    """Return the scores that a reply to a turn gives n images, in the form the turn asks for."""
+    return read_form(reply, factors, n, turn.form.list if turn.form else "")
+
+
+def read_winner_of(reply: Reply, turn: Turn) -> WinnerReading:
+    """Return which edit of a pair a reply to a turn prefers."""
+    form = turn.form
+    return read_winner(reply, form.winners, form.key) if form else read_winner(reply)
+
+
+def read_answer(dialog: Dialog, reply: Reply, n: int, name: str = "") -> Reading | WinnerReading:
+    """Return what a single reply says, outside of a conversation: scores of n images, or a pair's winner."""
+    if dialog.format == 1 and not name:
+        return read_form(reply, dialog.factors, n).reading
+    turn = turn_read(dialog, name)
+    if turn.read == "winner":
+        return read_winner_of(reply, turn)
+    images = {"edit": 1, "pair": 2}.get(dialog.covers, n)
+    return read_scores_of(reply, turn, dialog.factors_read_by(turn), images).reading
+
+
+def turn_read(dialog: Dialog, name: str = "") -> Turn:
+    """Return the turn whose reply is read by itself: the one named, or the only one that reads anything."""
+    reading = [turn for turn in dialog.turns if turn.read in ("scores", "winner")]
+    chosen = [turn for turn in reading if name in ("", turn.name)]
+    if len(chosen) == 1:
+        return chosen[0]
+    names = ", ".join(turn.name for turn in reading)
+    if name:
+        raise DialogError(f"dialog {dialog.name}: no turn {name!r} is read; there are: {names}")
+    raise DialogError(f"dialog {dialog.name} reads several turns; name one of {names}")
+
+
+def without(reading: Reading, absent: frozenset[Cell]) -> Reading:
+    """Return the reading without faults about what does not apply."""
+    faults = tuple(
+        fault for fault in reading.faults if (fault.position, fault.factor) not in absent
+    )
+    return replace(reading, faults=faults)
+
+
+def _joined(earlier: Reading, later: Reading, factors: Sequence[Factor]) -> Reading:
+    """Return what an earlier turn gave, with what a later one gives on factors of its own."""
+    faults = list(earlier.faults)
+    for fault in later.faults:
+        keys = [fault.factor] if fault.factor else [factor.key for factor in factors]
+        faults += [replace(fault, factor=key) for key in keys]
+    return Reading(
+        earlier.scores | later.scores,
+        later.spans,
+        tuple(faults),
+        later.layout or earlier.layout,
+        tuple(dict.fromkeys(earlier.notes + later.notes)),
+    )
 
 
 def spoken(reply: Reply) -> str:
@@ -281,24 +426,52 @@ def slots_for(session: Session) -> dict[str, str]:
 
 
 def script(
-    dialog: Dialog, n: int, task: str, instruction: str, settings: Mapping[str, str]
+    dialog: Dialog,
+    n: int,
+    task: str,
+    instruction: str,
+    settings: Mapping[str, str],
+    fields: Mapping[str, str] | None = None,
 ) -> list[dict[str, str | list[str]]]:
     """Return the turns as they would be played about n edits that nobody made."""
-    kinds = dialog.images_shown(settings)
-    images = {kind: Path(kind) for kind in kinds if kind != "edit"}
-    item = Item("example", task, instruction, images, {"": Path("edit")})
-    edits = n if dialog.covers == "item" else 1
+    own = (kind for kind in dialog.images_shown(settings) if not is_file(kind))
+    images = {kind: Path(kind) for kind in own if kind not in ("edit", *PAIR_KINDS)}
+    item = Item("example", task, instruction, images, {"": Path("edit")}, fields or {})
+    edits = {"edit": 1, "pair": 2}.get(dialog.covers, n)
     session = Session(dialog, item, 1, ("",) * edits, settings)
-    steps = steps_of(dialog, edits)
-    return [
-        {
-            "turn": question.turn,
-            "shows": [shown.kind for shown in question.images],
-            "say": question.text,
-            "reads": _reads(dialog, step.turn),
-        }
-        for step, question in zip(steps, session.outline(), strict=True)
-    ]
+    lines: list[dict[str, str | list[str]]] = []
+    for step, question in zip(steps_of(dialog, edits, item), session.outline(), strict=True):
+        for turn, shot in zip(step.shots, question.shots, strict=True):
+            lines.append(
+                {
+                    "turn": turn.name,
+                    "shows": [shown.kind for shown in shot.images],
+                    "say": with_pictures(shot),
+                    "heard": shot.heard,
+                    "reads": "",
+                }
+            )
+        lines.append(
+            {
+                "turn": question.turn,
+                "shows": [shown.kind for shown in question.images],
+                "say": with_pictures(question),
+                "reads": _reads(dialog, step.turn),
+            }
+        )
+        if question.fresh:
+            lines[-1]["fresh"] = "yes"
+    return lines
+
+
+def with_pictures(said: Question | Shot) -> str:
+    """Return the words, with the kind of each picture that stands between them in brackets."""
+    text = said.text
+    placed = zip(said.images, said.places, strict=False)
+    for shown, place in reversed([*placed]):
+        if place:
+            text = f"{text[:place]}[{shown.kind} image]{text[place:]}"
+    return text
 
 
 def _reads(dialog: Dialog, turn: Turn) -> str:

@@ -1,6 +1,7 @@
-"""Tables as people keep them: CSV, TSV, Excel, JSON and JSON lines, read as rows without guessing at types.
+"""Tables as people keep them: CSV, TSV, Excel, JSON, JSON lines and Parquet, as rows without types.
 
-Cells stay as written: "007" and "NA" are ids, not a number and a hole. Only `number` says what a cell is worth.
+Cells stay as written: "007" and "NA" are ids, not a number and a hole. Only `number` says what a
+cell is worth.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ import json
 import math
 import re
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lmmscore.errors import FileProblem, nearest
 
-SUFFIXES = (".csv", ".tsv", ".txt", ".xlsx", ".jsonl", ".ndjson", ".json")
+SUFFIXES = (".csv", ".tsv", ".txt", ".xlsx", ".xlsm", ".jsonl", ".ndjson", ".json", ".parquet")
 NOTHING = {"", "na", "n/a", "nan", "none", "null", "-", "–"}
 """What people write in the cell of a number that is not there."""
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+", re.ASCII)
@@ -36,7 +37,8 @@ class Table:
     """Whether 5,5 is five and a half here, as in files with semicolons."""
 
     def plain(self, cell: Any) -> Any:
-        """Return a cell that may be a number, with a point where this file writes a decimal comma."""
+        """Return a cell that may be a number, with a point where this file writes a decimal
+        comma."""
         commas = self.decimal_commas and isinstance(cell, str) and _DECIMAL_COMMA.fullmatch(cell)
         return cell.replace(",", ".") if commas else cell
 
@@ -48,7 +50,8 @@ class Table:
         if wanted and wanted not in self.columns:
             listed = ", ".join(self.columns)
             raise FileProblem(
-                f"{self.where}: no column {wanted!r}{nearest(wanted, self.columns)} (it has: {listed})"
+                f"{self.where}: no column {wanted!r}{nearest(wanted, self.columns)} "
+                f"(it has: {listed})"
             )
         if wanted:
             return wanted
@@ -65,7 +68,8 @@ def split_field(spec: str) -> tuple[Path, str]:
 
 
 def read_tables(path: Path, sheet: str = "") -> list[Table]:
-    """Return the table of a file; of an Excel file those of all its filled sheets, or of the one named."""
+    """Return the table of a file; of an Excel file those of all its filled sheets, or of the one
+    named."""
     if not path.exists():
         raise FileProblem(f"{path}: no such file")
     suffix = path.suffix.lower()
@@ -74,9 +78,9 @@ def read_tables(path: Path, sheet: str = "") -> list[Table]:
             f"{path}: cannot read {suffix or 'a file without ending'}; known: {', '.join(SUFFIXES)}"
         )
     try:
-        if suffix == ".xlsx":
+        if suffix in {".xlsx", ".xlsm"}:
             return _read_excel(path, sheet)
-        return [_read_json(path) if "json" in suffix or suffix == ".ndjson" else _read_text(path)]
+        return [_READERS.get(suffix, _read_text)(path)]
     except UnicodeDecodeError as error:
         raise FileProblem(f"{path}: not UTF-8 (byte {error.start}); save it as UTF-8") from error
     except (OSError, csv.Error, RecursionError) as error:
@@ -85,6 +89,12 @@ def read_tables(path: Path, sheet: str = "") -> list[Table]:
 
 def _read_text(path: Path) -> Table:
     # utf-8-sig: Excel writes a mark before the first column's name, which would else become part of it.
+    rows, lines, delimiter = _text_cells(path)
+    return _table(str(path), rows, lines, decimal_commas=delimiter == ";")
+
+
+def _text_cells(path: Path) -> tuple[list[list[str]], list[int], str]:
+    """Return the cells of a text file, the line of each row, and the delimiter."""
     text = path.read_text(encoding="utf-8-sig")
     header = text.split("\n", 1)[0]
     delimiter = max(",;\t", key=header.count) if path.suffix.lower() != ".tsv" else "\t"
@@ -93,10 +103,34 @@ def _read_text(path: Path) -> Table:
     for row in reader:
         rows.append([cell.strip() for cell in row])
         lines.append(reader.line_num)
-    return _table(str(path), rows, lines, decimal_commas=delimiter == ";")
+    return rows, lines, delimiter
 
 
-def _read_excel(path: Path, sheet: str) -> list[Table]:
+def read_cells(path: Path) -> dict[str, list[list[str]]]:
+    """Return the cells of an Excel or text file by sheet, header and all, empty rows excluded.
+
+    Merged cells are filled downwards. A text file is one sheet without a name.
+    """
+    try:
+        if path.suffix.lower() not in {".xlsx", ".xlsm"}:
+            return {"": [row for row in _text_cells(path)[0] if any(row)]}
+        book = _workbook(path, read_only=False)
+    except UnicodeDecodeError as error:
+        raise FileProblem(f"{path}: not UTF-8 (byte {error.start}); save it as UTF-8") from error
+    except (OSError, csv.Error) as error:
+        raise FileProblem(f"{path}: cannot be read ({error})") from error
+
+    sheets = {}
+    for sheet in book.worksheets:
+        rows = [[_cell(value) for value in row] for row in sheet.iter_rows(values_only=True)]
+        for area in sheet.merged_cells.ranges:
+            for number in range(area.min_row, area.max_row):
+                rows[number][area.min_col - 1] = rows[area.min_row - 1][area.min_col - 1]
+        sheets[sheet.title] = [row for row in rows if any(row)]
+    return sheets
+
+
+def _workbook(path: Path, *, read_only: bool) -> Any:
     try:
         import openpyxl
     except ImportError as error:
@@ -104,11 +138,15 @@ def _read_excel(path: Path, sheet: str) -> list[Table]:
             f"{path}: reading Excel needs openpyxl; pip install 'lmmscore[excel]'"
         ) from error
     try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+        return openpyxl.load_workbook(path, read_only=read_only, data_only=True)
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError) as error:
         raise FileProblem(
-            f"{path}: not an Excel file ({error}); save it anew, or as CSV UTF-8"
+            f"{path}: not an Excel file ({error}); save it again, or as CSV UTF-8"
         ) from error
+
+
+def _read_excel(path: Path, sheet: str) -> list[Table]:
+    book = _workbook(path, read_only=True)
     try:
         if sheet and sheet not in book.sheetnames:
             listed = ", ".join(book.sheetnames)
@@ -174,6 +212,30 @@ def _read_json(path: Path) -> Table:
     return Table(str(path), columns, rows, tuple(line for line, _ in numbered))
 
 
+def _read_parquet(path: Path) -> Table:
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise FileProblem(
+            f"{path}: reading Parquet needs pyarrow; pip install 'lmmscore[parquet]'"
+        ) from error
+    try:
+        rows = tuple(pyarrow.parquet.read_table(path).to_pylist())
+    except pyarrow.ArrowException as error:
+        raise FileProblem(f"{path}: not a Parquet file ({error}); write it again") from error
+    if not rows:
+        raise FileProblem(f"{path}: no rows in it")
+    return Table(str(path), tuple(rows[0]), rows, tuple(range(1, len(rows) + 1)))
+
+
+_READERS = {
+    ".json": _read_json,
+    ".jsonl": _read_json,
+    ".ndjson": _read_json,
+    ".parquet": _read_parquet,
+}
+
+
 def _json_lines(path: Path, text: str) -> list[tuple[int, Any]]:
     found = []
     for line, piece in enumerate(text.split("\n"), 1):
@@ -205,7 +267,8 @@ def text(cell: Any) -> str:
 
 
 def number(cell: Any) -> float | None:
-    """Return a cell's number, None for an empty one. Raises ValueError for anything else, `true` included."""
+    """Return a cell's number, None for an empty one. Raises ValueError for anything else, `true`
+    included."""
     if cell is None or (isinstance(cell, str) and cell.strip().lower() in NOTHING):
         return None
     if isinstance(cell, bool) or not isinstance(cell, str | int | float):
@@ -228,3 +291,66 @@ def is_number(cell: Any) -> bool:
         return number(cell) is not None
     except ValueError:
         return False
+
+
+def number_list(cell: Any) -> list[float] | None:
+    """Return the numbers of a cell that is a list, or is written as one: [0.5, 1]; None for others.
+
+    Raises ValueError for a list that holds anything but numbers.
+    """
+    if isinstance(cell, str):
+        plain = cell.strip()
+        if not (plain.startswith("[") and plain.endswith("]")):
+            return None
+        cell = [part.strip() for part in plain[1:-1].split(",")]
+    if not isinstance(cell, list | tuple):
+        return None
+    found = []
+    for part in cell:
+        value = number(part)
+        if value is None:
+            raise ValueError(f"{cell!r} holds something that is not a number")
+        found.append(value)
+    return found
+
+
+NOT_SCORES = frozenset(
+    "seed time time_s seconds duration latency runtime cost price tokens id index size width "
+    "height steps position order repeat rater annotator worker participant".split()
+)
+"""Columns of numbers that nobody means as a score."""
+
+PROSE = frozenset(
+    "comment comments note notes remark remarks reason justification explanation instruction "
+    "prompt caption".split()
+)
+"""Columns of text, in which a lone number is still text."""
+
+
+def factor_columns(
+    table: Table, taken: Collection[str | None], places: Sequence[int], notes: list[str]
+) -> list[str]:
+    """Return the columns that hold scores: those with a number in them. Doubtful ones are noted.
+
+    A column with some cells that are no numbers is a factor too: its missing scores must show, not
+    make it vanish.
+    """
+    found = []
+    for name in table.columns:
+        if name in taken:
+            continue
+        cells = [table.plain(table.rows[place][name]) for place in places]
+        numbers = sum(map(is_number, cells))
+        said = [cell for cell in cells if text(cell).lower() not in NOTHING]
+        plain = name.strip().lower()
+        if not said:
+            notes.append(f"{table.where}: column {name} is empty and is left out")
+        elif numbers and _no_score(plain):
+            notes.append(f"{table.where}: column {name} is left out; by its name it is no score")
+        elif numbers == len(said) or (numbers and plain not in PROSE):
+            found.append(name)
+    return found
+
+
+def _no_score(name: str) -> bool:
+    return name in NOT_SCORES or name.endswith("_id") or name.startswith("unnamed:")

@@ -1,4 +1,4 @@
-"""Fill the slots of a text: `{{name}}`. Single braces stay as they are, for prompts are full of JSON and LaTeX."""
+"""Texts with slots: `{{name}}`. Single braces are plain text, since prompts are full of JSON."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ SLOT = re.compile(r"(\\?)\{\{\s*([A-Za-z][\w.\-]*)\s*\}\}")
 """A slot, or with a backslash before it the same characters as plain text."""
 
 _ORDINALS = (
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
-    "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
+    "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
 ).split()
 _CARDINALS = (
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen twenty"
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen twenty"
 ).split()
 
 
@@ -24,6 +24,7 @@ def ordinal(number: int) -> str:
     """Return `first`, `second`, … `twentieth`, `21st`, …"""
     if 1 <= number <= len(_ORDINALS):
         return _ORDINALS[number - 1]
+
     suffix = (
         "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     )
@@ -40,13 +41,25 @@ def slots_of(text: str) -> list[str]:
     return [match[2] for match in SLOT.finditer(text) if not match[1]]
 
 
+def split_at(text: str, prefix: str) -> list[tuple[str, str]]:
+    """Return the text cut at the slots whose names begin so: pieces, each with its slot."""
+    pieces = []
+    at = 0
+    for match in SLOT.finditer(text):
+        if not match[1] and match[2].startswith(prefix):
+            pieces.append((text[at : match.start()], match[2]))
+            at = match.end()
+
+    return [*pieces, (text[at:], "")]
+
+
 def escape(text: str) -> str:
     """Return the text so that filling it gives the text itself, whatever braces it holds."""
     return SLOT.sub(lambda match: "\\" + match[0], text)
 
 
 def fill(text: str, values: Mapping[str, str], where: str) -> str:
-    """Return the text with its slots filled. Raises DialogError for a name that nothing is known by.
+    """Return the text with its slots filled. Raises DialogError for an unknown name.
 
     A full stop right after a slot is not doubled when the value ends in one already.
     """
@@ -54,11 +67,14 @@ def fill(text: str, values: Mapping[str, str], where: str) -> str:
     def value(match: re.Match[str]) -> str:
         if match[1]:
             return match[0][1:]
+
         if match[2] not in values:
             known = ", ".join(sorted(values))
             raise DialogError(
-                f"{where}: unknown name {{{{{match[2]}}}}}{nearest(match[2], values)}; known: {known}"
+                f"{where}: unknown name {{{{{match[2]}}}}}{nearest(match[2], values)}; "
+                f"known: {known}"
             )
+
         filled = values[match[2]]
         return filled.removesuffix(".") if text[match.end() : match.end() + 1] == "." else filled
 

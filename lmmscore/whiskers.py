@@ -1,4 +1,5 @@
-"""A small drawing for notebooks: dots with their intervals, one line each, as SVG. No plotting package is needed."""
+"""A small drawing for notebooks: dots with their intervals, one line each, as SVG. No plotting
+package is needed."""
 
 from __future__ import annotations
 

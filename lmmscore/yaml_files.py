@@ -32,7 +32,7 @@ class Complaint(str):
 
 
 def load_yaml(path: Path) -> Any:
-    """Return what the file holds as plain Python. Raises FileProblem naming file, line and remedy."""
+    """Return what the file holds as plain Python. Raises FileProblem naming file and line."""
     return parse_yaml(read_text(path), str(path))
 
 
@@ -43,6 +43,7 @@ def read_text(path: Path) -> str:
             raise FileProblem(
                 f"{path}: more than {MAX_BYTES // 2**20} MiB; that is no file of ours"
             )
+
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise FileProblem(
@@ -58,11 +59,13 @@ def parse_yaml(text: str, where: str) -> Any:
         _refuse_what_unfolds(text, where)
     except yaml.YAMLError as error:
         raise FileProblem(_complaint(error, where)) from error
+
     loader = _Loader(text)
     try:
         node = loader.get_single_node()
         if node is None:
             return None
+
         _refuse_duplicates(node, where)
         return loader.construct_document(node)
     except yaml.YAMLError as error:
@@ -86,10 +89,12 @@ def _refuse_what_unfolds(text: str, where: str) -> None:
             raise FileProblem(
                 f"{where}, line {_line(event)}: YAML aliases (*name) are not allowed; write it out"
             )
+
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
+
         if depth > MAX_DEPTH:
             raise FileProblem(f"{where}, line {_line(event)}: nested more than {MAX_DEPTH} deep")
 
@@ -110,24 +115,27 @@ def _refuse_duplicates(root: yaml.Node, where: str) -> None:
                 raise FileProblem(
                     f"{where}, line {line}: the key {double!r} stands twice; keep one"
                 )
+
             waiting.extend(child for pair in node.value for child in pair)
         elif isinstance(node, yaml.SequenceNode):
             waiting.extend(node.value)
 
 
 def validate(model: type[Model], data: Any, where: str) -> Model:
-    """Return `data` as `model`. Raises FileProblem listing every complaint, with the nearest key."""
+    """Return `data` as `model`. Raises FileProblem listing every complaint."""
     problems = complaints(model, data)
     if isinstance(problems, BaseModel):
         return problems
+
     raise FileProblem(f"{where}: " + "\n  ".join(problems))
 
 
 def complaints(model: type[Model], data: Any) -> Model | list[Complaint]:
-    """Return the validated model, or every complaint about `data` as `place: what and what next`."""
+    """Return the validated model, or every complaint about `data` with its place."""
     if not isinstance(data, dict):
         keys = ", ".join(list(model.model_fields)[:4])
         return [Complaint("bad-value", f"expected a mapping of keys such as {keys}")]
+
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -142,8 +150,10 @@ def _one_complaint(model: type[BaseModel], problem: dict[str, Any]) -> Complaint
         known_list = f"; known: {', '.join(known)}" if known else ""
         hint = nearest(str(location[-1]), known) or known_list
         return Complaint("unknown-key", f"{place}: unknown key{hint}")
+
     if problem["type"] == "missing":
         return Complaint("missing-key", f"{place}: missing")
+
     says = str(problem["msg"]).removeprefix("Value error, ")
     return Complaint("bad-value", f"{place}: {says}" if place else says)
 
@@ -154,19 +164,24 @@ def _known_keys(model: type[BaseModel], location: list[Any]) -> list[str]:
     for part in location:
         if isinstance(part, int):
             continue
+
         if not _is_model(here) or part not in here.model_fields:
             return []
+
         here = _inner_model(here.model_fields[part].annotation)
+
     return list(here.model_fields) if _is_model(here) else []
 
 
 def _inner_model(annotation: Any) -> Any:
     if _is_model(annotation):
         return annotation
+
     for inner in getattr(annotation, "__args__", ()):
         found = _inner_model(inner)
         if found is not None:
             return found
+
     return None
 
 

@@ -93,6 +93,7 @@ def reference() -> str:
     )
     text += [f"| `{{{{{name}}}}}` | {what} |\n" for name, what in SLOT_NAMES.items()]
     text.append("| `{{field.COLUMN}}` | a further column of the items file |\n")
+    text.append("| `{{show.KIND}}` | format 2: a picture, where the slot stands |\n")
     text.append("| `{{SETTING.NAME}}` | what the chosen setting of the dialog gives to NAME |\n")
     return "".join(text)
 

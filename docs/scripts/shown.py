@@ -54,7 +54,8 @@ class Block:
 
 def pages() -> list[Path]:
     """Return README.md and the pages of docs/, decisions aside."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    docs = ROOT / "docs"
+    return [ROOT / "README.md", *sorted(docs.glob("*.md")), *sorted(docs.glob("protocols/*.md"))]
 
 
 def blocks(text: str) -> Iterator[Block]:

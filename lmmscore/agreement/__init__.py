@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from lmmscore.agreement import building, judging, matching, people
-from lmmscore.agreement.bootstrap import Interval
-from lmmscore.agreement.ceiling import ceiling
-from lmmscore.agreement.comparison import Draws
-from lmmscore.agreement.pairing import Paired, RatedEdits, judge_means, pair, rated_edits
-from lmmscore.agreement.result import Agreement
-from lmmscore.agreement.rows import Row
-from lmmscore.agreement.scalecheck import check_scale
+from lmmscore.agreement import align, corrected, raters
+from lmmscore.agreement import judges as several
+from lmmscore.agreement.align import Paired, RatedEdits, ScaleMatch, Step
+from lmmscore.agreement.levels import AgreementRow, Subject, level_rows
+from lmmscore.agreement.result import Agreement, MethodStanding
+from lmmscore.agreement.statistics import ITEM, LEVELS, METHOD, WITHIN_METHOD
 from lmmscore.agreement.verdict import Verdict
 from lmmscore.arguments import refuse_unless_scale, refuse_unless_whole
-from lmmscore.errors import LmmscoreError
-from lmmscore.leaderboard.resampling import one_thread
+from lmmscore.errors import LmmscoreError, nearest
 from lmmscore.records import OVERALL
+from lmmscore.stats.arrays import column_means, ranks
+from lmmscore.stats.jackknife import one_thread
 
-__all__ = ["Agreement", "agree"]
+__all__ = ["Agreement", "Panel", "agree"]
 
-STEPS = 4
-"""Of one factor of one judge: the levels, the ceiling, the people, the rest."""
+DRAWS = 9_999
+"""Random draws of a permutation test, at most, unless a correction needs more."""
+
+STEPS = 3
+"""Of one factor of one judge: the levels, the ceiling, the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """How several judges are taken together as one more."""
+
+    scores: several.PanelScores = "raw"
+    models: Mapping[str, str] = field(default_factory=dict)
+    """The model behind each judge's name."""
+    families: Mapping[str, str] = field(default_factory=dict)
+    """Parts of models' names, and the family each stands for; before the table that is built in."""
 
 
 def agree(
@@ -34,57 +48,114 @@ def agree(
     ratings: pd.DataFrame,
     *,
     renames: Mapping[str, str] | None = None,
-    factors: Sequence[str] = (),
+    aliases: Mapping[str, str] | None = None,
+    factors: Sequence[str] | str = (),
+    methods: Sequence[str] = (),
+    levels: Sequence[str] = LEVELS,
     scales: Mapping[str, tuple[float, float]] | None = None,
     scale: tuple[float, float] | None = None,
+    rescale: bool = False,
     weights: Mapping[str, float] | None = None,
-    resamples: int = 9_999,
+    panel: Panel | None = None,
+    over_raters: bool = False,
+    resamples: int = DRAWS,
     seed: int = 0,
     epsilon: float = 0.2,
-    minimum_edits: int = judging.MINIMUM_EDITS,
+    minimum_edits: int = raters.MINIMUM_EDITS,
     counting: Callable[[int], AbstractContextManager[Callable[[], None]]] | None = None,
 ) -> Agreement:
     """Set judges against people.
 
-    `judges` are tidy scores tables by name; `ratings` a tidy table of ratings (see `lmmscore.ratings`). `renames`
-    maps factor names; `factors` picks some; `scales` gives the limits of each factor's scale, `scale` of all.
-    `weights` make people's overall where they gave none. `epsilon` is the advantage people are granted in the
-    alternative annotator test. `counting` takes the number of steps and gives a function to call after each, so that
-    someone may be shown how far the work is.
+    `judges` are tidy scores tables by name; `ratings` a tidy table of ratings (see
+    `lmmscore.ratings`). `renames` maps factor names, `aliases` names of items and methods;
+    `factors` and `methods` pick some (`factors=["all"]`: the first tables are about every factor,
+    not only the overall); `levels` are some of item, within-item, within-method and method.
+    `scales` gives the limits of each factor's scale for the judge, `scale` those of the ratings,
+    which `rescale` maps onto the judge's. `weights` make people's overall where they gave none.
+    `panel` adds the mean of all judges as one more. `over_raters` makes intervals allow for other
+    raters as well as other items. `epsilon` is the advantage people are granted in the alternative
+    annotator test. `counting` takes the number of steps and gives a function to call after each,
+    so that someone may be shown how far the work is.
     """
-    _refuse(judges, scale, epsilon)
+    _refuse(judges, scale, epsilon, levels)
     refuse_unless_whole(0, seed=seed)
     refuse_unless_whole(2, resamples=resamples, minimum_edits=minimum_edits)
-    factors = [factors] if isinstance(factors, str) else factors
+    wanted = [factors] if isinstance(factors, str) else list(factors)
+    every = "all" in wanted
+    wanted = [] if every else wanted
     notes: list[str] = []
+
     names = list(judges)
-    tables, ratings = matching.tell_tasks_apart(judges, ratings)
-    ratings, *tables = matching.rename_factors([ratings, *tables], renames or {})
+    tables, ratings = align.separate_tasks(judges, ratings)
+    ratings, *tables = align.rename_factors([ratings, *tables], renames or {})
+    ratings, *tables = align.apply_aliases([ratings, *tables], aliases or {})
     tables = [
         _matched(name, table, ratings, notes) for name, table in zip(names, tables, strict=True)
     ]
-    check_scale(ratings, tables, notes, scales or {}, scale)
-    known = {factor for table in tables for factor in table["factor"].unique()}
-    ratings = matching.add_overall(
-        ratings, [f for f in ratings["factor"].unique() if f in known], weights, notes
+    if methods:
+        ratings, *tables = align.keep_methods([ratings, *tables], methods)
+
+    known = dict(scales or {})
+    align.check_scale(ratings, tables, known, scale, notes)
+    align.note_ranks(ratings, notes)
+    matches = align.match_scales(ratings, tables, known, scale)
+    mapped: list[str] = []
+    if rescale:
+        ratings, matches, mapped = align.rescale(ratings, matches)
+    else:
+        notes += align.scale_notes(matches)
+    known_factors = {factor for table in tables for factor in table["factor"].unique()}
+    both = [str(name) for name in ratings["factor"].unique() if name in known_factors]
+    judged_overall = OVERALL in known_factors
+    plain_mean = False
+    if judged_overall:
+        ratings, plain_mean = align.add_overall(ratings, both, weights, notes)
+    if OVERALL not in matches and OVERALL in set(ratings["factor"]):
+        matches[OVERALL] = next(iter(matches.values()))
+
+    by_name = dict(zip(names, tables, strict=True))
+    parts = dict(by_name)
+    if panel is not None:
+        by_name |= _panel(parts, panel, notes)
+    shared = {
+        name: align.shared_factors(name, table, ratings, wanted, notes)
+        for name, table in by_name.items()
+    }
+    derived = {name: align.derived_overall(table) for name, table in by_name.items()}
+    notes += [f"{name}: {how}" for name, how in derived.items() if how]
+    given = not plain_mean and not any(derived.values())
+    headline = _headline_factors(shared, every=every or bool(wanted) or not given, given=given)
+    rules = Rules(
+        tuple(level for level in LEVELS if level in levels),
+        tuple(headline),
+        matches,
+        resamples,
+        seed,
+        epsilon,
+        minimum_edits,
+        over_raters,
+        mapped,
     )
-    shared = [
-        matching.shared_factors(name, table, ratings, factors, notes)
-        for name, table in zip(names, tables, strict=True)
-    ]
+    steps = STEPS * sum(len(some) for some in shared.values())
     # The products are small: more threads than one would mostly wait for each other.
-    with one_thread(), (counting or _uncounted)(STEPS * sum(map(len, shared))) as step:
-        work = _Work(resamples, seed, epsilon, minimum_edits, notes, step)
-        for name, table, some in zip(names, tables, shared, strict=True):
-            work.judge(name, table, ratings, some)
-        work.compare_judges()
+    with one_thread(), (counting or _uncounted)(steps) as step:
+        work = Work(rules, notes, step)
+        for name, some in shared.items():
+            work.judge(name, by_name[name], ratings, some)
+        work.compare(list(by_name))
+        if panel is not None:
+            for factor in headline:
+                work.disagreements += several.disagreements(parts, factor)
     return work.result()
 
 
 def _refuse(
-    judges: Mapping[str, pd.DataFrame], scale: tuple[float, float] | None, epsilon: float
+    scores: Mapping[str, pd.DataFrame],
+    scale: tuple[float, float] | None,
+    epsilon: float,
+    levels: Sequence[str],
 ) -> None:
-    if not judges:
+    if not scores:
         raise LmmscoreError(
             "there is no judge to compare with people; give at least one table of scores"
         )
@@ -92,115 +163,305 @@ def _refuse(
         refuse_unless_scale("scale", scale)
     if not 0 <= epsilon <= 1:
         raise LmmscoreError(f"epsilon={epsilon!r}: it must lie between 0 and 1")
+    for level in levels:
+        if level not in LEVELS:
+            hint = f"{nearest(level, LEVELS)}; known: {', '.join(LEVELS)}"
+            raise LmmscoreError(f"no level {level!r}{hint}")
 
 
-def _uncounted(_: int) -> AbstractContextManager[Callable[[], None]]:
+def _uncounted(_: int) -> AbstractContextManager[Step]:
     return nullcontext(lambda: None)
 
 
 def _matched(
     name: str, table: pd.DataFrame, ratings: pd.DataFrame, notes: list[str]
 ) -> pd.DataFrame:
-    table = matching.match_methods(name, table, ratings, notes)
-    matching.check_items(name, table, ratings, notes)
+    table = align.match_methods(name, table, ratings, notes)
+    table = align.match_items(name, table, ratings, notes)
+    align.check_items(name, table, ratings, notes)
     return table
 
 
-class _Work:
+def _panel(
+    tables: Mapping[str, pd.DataFrame], panel: Panel, notes: list[str]
+) -> dict[str, pd.DataFrame]:
+    """Return the panel as a judge, and the panel without each of its members."""
+    if len(tables) < 2:
+        raise LmmscoreError("a panel needs at least two judges; name more runs or score files")
+    how = "standardised first (z-scores)" if panel.scores == "z" else "as they are (raw)"
+    notes.append(f"panel: the mean of {', '.join(tables)}, scores taken {how}")
+    methods = sorted({str(name) for table in tables.values() for name in table["method"].unique()})
+    models = {name: panel.models.get(name, name) for name in tables}
+    notes += several.family_warnings(models, methods, panel.families)
+    found = {several.PANEL: several.panel_scores(tables, panel.scores)}
+    if len(tables) > 2:
+        for name in tables:
+            rest = {other: table for other, table in tables.items() if other != name}
+            found[f"{several.PANEL} without {name}"] = several.panel_scores(rest, panel.scores)
+    return found
+
+
+def _headline_factors(
+    shared: Mapping[str, Sequence[str]], *, every: bool, given: bool
+) -> list[str]:
+    """Return what the first tables are about: the overall, unless there is none or more is asked.
+
+    An overall that nobody gave comes last.
+    """
+    found = list(dict.fromkeys(factor for some in shared.values() for factor in some))
+    if OVERALL in found and not every:
+        return [OVERALL]
+    return sorted(found, key=lambda factor: (factor == OVERALL) is not given)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What rows depend on besides scores and ratings."""
+
+    levels: tuple[str, ...]
+    headline: tuple[str, ...]
+    matches: Mapping[str, ScaleMatch]
+    resamples: int
+    seed: int
+    epsilon: float
+    minimum_edits: int
+    over_raters: bool
+    mapped: Sequence[str]
+    """What was done to people's scale, in words."""
+
+    def rng(self) -> np.random.Generator:
+        """Return a generator that starts anew: no row depends on those before it."""
+        return np.random.default_rng(self.seed)
+
+
+class Work:
     """The results as they are gathered, judge by judge and factor by factor."""
 
-    def __init__(self, resamples: int, seed: int, epsilon: float, minimum: int, notes: list[str],
-                 step: Callable[[], None]) -> None:  # fmt: skip
-        self.resamples, self.seed, self.epsilon, self.minimum = resamples, seed, epsilon, minimum
-        self.notes, self.step = notes, step
-        self.rows: list[Row] = []
-        self.tasks: list[Row] = []
+    def __init__(self, rules: Rules, notes: list[str], step: Step) -> None:
+        self.rules, self.notes, self.step = rules, notes, step
+        self.rows: list[AgreementRow] = []
+        self.task_rows: list[AgreementRow] = []
+        self.methods: list[MethodStanding] = []
         self.verdicts: list[Verdict] = []
-        self.factor_means: list[dict[str, object]] = []
-        self.alternative: list[judging.Entry] = []
-        self.powered: list[judging.Entry] = []
-        self.comparisons: list[judging.Entry] = []
+        self.factor_means: list[dict[str, Any]] = []
+        self.alternative: list[dict[str, Any]] = []
+        self.powered: list[dict[str, Any]] = []
+        self.comparisons: list[dict[str, Any]] = []
+        self.disagreements: list[dict[str, Any]] = []
+        self.variance: dict[str, dict[str, Any]] = {}
         self.paired: dict[tuple[str, str], Paired] = {}
         self.rated: dict[str, RatedEdits] = {}
-        self.people: dict[str, list[Row]] = {}
+        self.people: dict[str, list[AgreementRow]] = {}
 
     def judge(
-        self, name: str, table: pd.DataFrame, ratings: pd.DataFrame, factors: list[str]
+        self, name: str, table: pd.DataFrame, ratings: pd.DataFrame, factors: Sequence[str]
     ) -> None:
         """Add everything about one judge."""
-        scores, rated = dict(list(table.groupby("factor"))), dict(list(ratings.groupby("factor")))
+        scores = dict(list(table.groupby("factor")))
         heads = []
         for factor in factors:
             if factor not in self.rated:
-                self.rated[factor] = rated_edits(rated[factor])
+                rows = ratings[ratings["factor"] == factor]
+                self.rated[factor] = align.rated_edits(rows)
             heads.append(self._factor(name, factor, scores[factor]))
-        for place, statistic in enumerate(("spearman", "pearson", "kendall_b")):
-            rows = [
-                head[place]
-                for head, factor in zip(heads, factors, strict=True)
-                if factor != OVERALL
-            ]
-            self.factor_means.append(building.factor_mean(name, rows, statistic))
+        plain = [row for row in heads if row is not None and row.factor != OVERALL]
+        if ITEM in self.rules.levels:
+            self.factor_means.append(_factor_mean(name, plain))
 
-    def _people(self, factor: str, ceiling: Interval | None) -> None:
-        if factor not in self.people:
-            how = {"resamples": self.resamples, "seed": self.seed}
-            self.people[factor] = building.people_rows(factor, self.rated[factor], ceiling, **how)
+    def _factor(self, name: str, factor: str, scores: pd.DataFrame) -> AgreementRow | None:
+        """Add one factor of one judge; return its pooled Spearman."""
+        rules, rated = self.rules, self.rated[factor]
+        means = align.judge_means(name, scores)
+        paired = self.paired[name, factor] = align.pair(scores, means, rated)
+        problem = rules.matches[factor].why if factor in rules.matches else ""
+        subject = Subject(name, factor, paired, None, problem, rules.rng())
+        own = [row for level in rules.levels for row in level_rows(subject, level)]
+        self.rows += own
+        for task in paired.tasks:
+            part = subject.of_task(task)
+            for level in rules.levels:
+                # Inside tasks, this level is what its averages are of.
+                where = self.rows if level == WITHIN_METHOD else self.task_rows
+                where += level_rows(part, level)
+        self.methods += standings(name, factor, paired)
+        self.step()
 
-    def _factor(self, name: str, factor: str, scores: pd.DataFrame) -> list[Row]:
-        """Add one factor of one judge; return its rows."""
-        how = {"resamples": self.resamples, "seed": self.seed}
-        rated, means = self.rated[factor], judge_means(scores)
-        paired = self.paired[name, factor] = pair(scores, means, rated)
         by_edit = rated.judge_by_edit(means)
-        rows = building.judge_rows(name, factor, paired, **how)
+        if factor not in self.people:
+            self.people[factor] = raters.people_rows(factor, rated, rules.rng())
+            if found := raters.rater_components(rated):
+                self.variance[factor] = found
+        head = _pooled_spearman(subject, own)
+        ceiling = raters.ceiling(head, rated, by_edit, rules.rng())
+        self.verdicts.append(ceiling.verdict)
+        if ITEM in rules.levels:
+            self._add_rater_rows(head, ceiling.row, paired, rated)
         self.step()
-        beside = people.beside_others(rated.ratings, by_edit)
-        found = ceiling(rows[0], beside, rated.items, **how)
-        self.rows += [*rows, found.row]
-        self.verdicts.append(found.verdict)
-        self.step()
-        # On the edits of a judge that scored all of them, people's own ceiling is the one just found.
-        self._people(factor, None if np.isnan(by_edit).any() else found.people)
-        self.step()
-        if len(paired.methods) > 1:
-            self.tasks += building.task_rows(name, factor, paired, **how)
+
         self.alternative.append(
-            judging.alternative(
-                name, factor, rated, by_edit, epsilon=self.epsilon, minimum=self.minimum
+            raters.alternative_entry(
+                name,
+                factor,
+                rated,
+                by_edit,
+                problem,
+                epsilon=rules.epsilon,
+                minimum=rules.minimum_edits,
             )
         )
-        self.powered += judging.powered(name, factor, paired)
-        self._note_undefined(rows[0])
-        self.step()
-        return rows
-
-    def _note_undefined(self, head: Row) -> None:
+        self.powered += corrected.powered_entries(name, factor, paired)
         if head.value is None:
+            self.notes.append(f"{name}, {factor}: correlations undefined, because {head.why}")
+        elif head.limits[1] is not None and head.limits[1] < 0:
             self.notes.append(
-                f"{head.judge}, {head.factor}: correlations undefined, because {head.measure.why}"
+                f"{name}, {factor}: the correlation is surely negative (ρ = {head.value:.2f}); is "
+                "one side reversed, such as ranks whose 1 is the best?"
+            )
+        self.step()
+        return head if ITEM in rules.levels else None
+
+    def _add_rater_rows(
+        self, head: AgreementRow, as_rater: AgreementRow, paired: Paired, rated: RatedEdits
+    ) -> None:
+        self.rows.append(as_rater)
+        self.rows.append(raters.corrected_row(head, self.people[head.factor]))
+        if self.rules.over_raters:
+            found = raters.two_way_interval(head, paired, rated, self.rules.rng())
+            two_way = replace(
+                head, statistic="spearman_over_raters", interval=found, extra={}, why=head.why
+            )
+            self.rows.append(two_way)
+
+    def compare(self, names: Sequence[str]) -> None:
+        """Add the tests of every two judges on the factors of the first tables."""
+        if len(names) > 1:
+            self.comparisons = several.compare_judges(
+                self.paired,
+                self.rules.headline,
+                self.rules.levels,
+                draws=self.rules.resamples,
+                seed=self.rules.seed,
             )
 
-    def compare_judges(self) -> None:
-        """Add the tests of every two judges on every factor both have."""
+    def judge_table(self) -> list[dict[str, Any]]:
+        """Return each judge with its ρ at every level, soft accuracy, and its cluster."""
         names = list(dict.fromkeys(name for name, _ in self.paired))
-        for first, second in itertools.combinations(names, 2):
-            for factor in [factor for name, factor in self.paired if name == first]:
-                if (second, factor) in self.paired:
-                    pairs = self.paired[first, factor], self.paired[second, factor]
-                    draws = Draws(self.resamples, np.random.default_rng(self.seed))
-                    self.comparisons += judging.compare((first, second), factor, *pairs, draws)
+        if len(names) < 2:
+            return []
+        found = []
+        for factor in self.rules.headline:
+            letters = {}
+            for level in self.rules.levels:
+                tests = [
+                    entry
+                    for entry in self.comparisons
+                    if (entry["factor"], entry["level"]) == (factor, level)
+                ]
+                letters[level] = several.clusters(names, tests) if tests else {}
+            for name in names:
+                line: dict[str, Any] = {"judge": name, "factor": factor}
+                for level in self.rules.levels:
+                    row = self._find(name, factor, level, "spearman")
+                    line[level] = row.value if row else None
+                    line[f"{level} cluster"] = letters[level].get(name)
+                soft = self._find(name, factor, METHOD, "soft_pairwise_accuracy")
+                line["soft_pairwise_accuracy"] = soft.value if soft else None
+                found.append(line)
+        return found
+
+    def _find(self, judge: str, factor: str, level: str, statistic: str) -> AgreementRow | None:
+        for row in self.rows:
+            if (row.judge, row.factor, row.level, row.statistic) == (
+                judge,
+                factor,
+                level,
+                statistic,
+            ) and (row.method, row.task) == (None, None):
+                return row
+        return None
 
     def result(self) -> Agreement:
         """Return what was gathered."""
+        rules = self.rules
         settings = {
-            "resamples": self.resamples,
-            "seed": self.seed,
+            "levels": list(rules.levels),
+            "resamples": rules.resamples,
+            "seed": rules.seed,
             "confidence": 0.95,
-            "epsilon": self.epsilon,
+            "epsilon": rules.epsilon,
+            "intervals": "leave-one-item-out jackknife on Fisher's z or log odds, Student's t",
+            "scales": list(rules.mapped),
         }
-        people_rows = [row for rows in self.people.values() for row in rows]
+        people = [row for rows in self.people.values() for row in rows]
         return Agreement(
-            self.rows, self.tasks, people_rows, self.factor_means, self.verdicts, self.comparisons,
-            self.alternative, self.powered, list(dict.fromkeys(self.notes)), settings, self.paired,
-        )  # fmt: skip
+            rows=self.rows,
+            task_rows=self.task_rows,
+            methods=self.methods,
+            people=people,
+            factor_means=self.factor_means,
+            verdicts=self.verdicts,
+            comparisons=self.comparisons,
+            judge_table=self.judge_table(),
+            alternative=self.alternative,
+            powered=self.powered,
+            variance=self.variance,
+            disagreements=self.disagreements,
+            notes=list(dict.fromkeys(self.notes)),
+            settings=settings,
+            headline_factors=list(rules.headline),
+            paired=self.paired,
+        )
+
+
+def _pooled_spearman(subject: Subject, rows: Sequence[AgreementRow]) -> AgreementRow:
+    for row in rows:
+        if (row.level, row.statistic) == (ITEM, "spearman"):
+            return row
+    return level_rows(subject, ITEM)[0]
+
+
+def _factor_mean(judge: str, rows: Sequence[AgreementRow]) -> dict[str, Any]:
+    """Return the mean over factors of the pooled Spearman, the overall excluded."""
+    defined = [row.value for row in rows if row.value is not None]
+    left = len(rows) - len(defined)
+    return {
+        "judge": judge,
+        "level": ITEM,
+        "statistic": "spearman",
+        "value": sum(defined) / len(defined) if defined else None,
+        "n": len(defined),
+        "of": "factors",
+        "averaging": "mean",
+        "left_out": {"factors for which it is undefined": left} if left else {},
+        **({} if defined else {"why": "it is defined for no factor"}),
+    }
+
+
+def standings(judge: str, factor: str, paired: Paired) -> list[MethodStanding]:
+    """Return the methods by the judge's mean beside people's, for each task and over all.
+
+    Both means are over the same edits: those with a score and a rating.
+    """
+    found = []
+    parts: list[tuple[str | None, Paired]] = [(task, paired.of_task(task)) for task in paired.tasks]
+    for task, part in [*parts, (None, paired)]:
+        if not len(part.edits):
+            continue
+        by_judge, by_people = part.grid("judge"), part.grid("people")
+        means = np.stack([column_means(by_judge, None), column_means(by_people, None)])
+        place = ranks(means)
+        items = (~np.isnan(by_judge)).sum(axis=0)
+        for column in np.argsort(place[0], kind="stable"):
+            standing = MethodStanding(
+                judge,
+                factor,
+                task,
+                part.methods[column],
+                float(means[0, column]),
+                int(place[0, column]),
+                float(means[1, column]),
+                int(place[1, column]),
+                int(items[column]),
+            )
+            found.append(standing)
+    return found

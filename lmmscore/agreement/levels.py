@@ -1,117 +1,232 @@
-"""The same statistics at three levels. The level changes the answer, so every number carries its name.
-
-`item`: all edits pooled. `within-item`: methods compared inside an item, then averaged over items, which is what a
-comparative judge is for. `method`: means per method, compared across methods.
-"""
+"""The same statistics at four levels. The level changes the answer, so every number carries it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from lmmscore.agreement import correlation, counted, pairforms, pairs, soft
-from lmmscore.agreement.across import ACROSS, across, across_counts
-from lmmscore.agreement.arrays import Floats
-from lmmscore.agreement.bootstrap import CountStatistic, parts
-from lmmscore.agreement.pairing import Paired
-from lmmscore.agreement.raterranks import RaterRanks
-from lmmscore.agreement.rows import Measure
-from lmmscore.agreement.within import Within
+from lmmscore.agreement.align import Paired
+from lmmscore.agreement.statistics import (
+    ITEM,
+    METHOD,
+    WITHIN_ITEM,
+    WITHIN_METHOD,
+    Statistic,
+    statistics,
+)
+from lmmscore.stats import correlation, counts
+from lmmscore.stats.arrays import Floats, Ints, column_means
+from lmmscore.stats.correlation import Within, fisher_mean
+from lmmscore.stats.jackknife import (
+    FEWEST_ITEMS,
+    Interval,
+    interval,
+    item_groups,
+    left_out,
+    one_thread,
+)
+from lmmscore.stats.reliability import mean_reliability
 
-POOLED = "over all edits pooled"
-BY_ITEM = "inside each item over its methods, then averaged over items"
-BY_METHOD = "over the methods' means"
+OVER = {
+    ITEM: "over all edits pooled",
+    WITHIN_ITEM: "over the methods of each item, then averaged over items",
+    WITHIN_METHOD: "over the items of each method, then averaged over methods",
+    METHOD: "over the methods' means",
+}
+"""What a level means, in words."""
 
-NO_METHODS = "there is one edit an item, so no methods to rank"
+NO_METHODS = "there is one edit per item, so no methods to rank"
 NO_EDITS = "no edit has both a score and a rating"
 LONE = "items with fewer than two methods"
-TOO_MANY_SCORES = f"there are more than {pairs.MOST_CELLS} distinct pairs of scores to try"
+NO_METHOD_INTERVAL = (
+    "no interval over methods: with few methods none was found that covers; see attenuation"
+)
 
 
-def item_level(paired: Paired) -> list[Measure]:
-    """Return every statistic over all edits pooled."""
-    judge, people, item = paired.judge, paired.people, paired.item
-    why = correlation.reason_undefined(judge, people)
-    common: dict[str, Any] = {
-        "level": "item",
-        "n": len(judge),
-        "of": "edits",
-        "averaging": POOLED,
-        "left_out": paired.left_out,
-    }
-    threshold = pairs.calibrate(judge, people) if len(judge) > 1 else 0.0
-    by_pairs = _pair_intervals(paired, threshold)
-    of: dict[str, Any] = by_pairs | {
-        "spearman": {"counted": None if why else _spearman(paired)},
-        "pearson": {"counted": None if why else counted.pearson(judge, people, item)},
-    }
-    found = []
-    for name in correlation.CORRELATIONS:
-        value = correlation.STATISTICS[name](judge, people)
-        found.append(Measure(statistic=name, value=value, why=why, **of[name], **common))
-    for name, gaps in (("mae", np.abs(judge - people)), ("bias", judge - people)):
-        mean = counted.mean_of(gaps, item, paired.items) if len(gaps) else None
-        value = correlation.STATISTICS[name](judge, people)
-        none = "" if len(judge) else NO_EDITS
-        found.append(Measure(statistic=name, value=value, why=none, counted=mean, **common))
-    return found + _pooled_pairs(judge, people, threshold, by_pairs, common)
+@dataclass(frozen=True, slots=True)
+class AgreementRow:
+    """A statistic of one judge (or of people) on one factor, with its level, n and interval."""
+
+    judge: str
+    factor: str
+    level: str
+    statistic: str
+    value_or_nan: float
+    n: int
+    of: str
+    """What n counts: edits, items, methods, raters."""
+    averaging: str = ""
+    """`mean` or `fisher` where values are averaged, `pooled` where edits are, else empty."""
+    task: str | None = None
+    method: str | None = None
+    interval: Interval | None = None
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    why: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def value(self) -> float | None:
+        """The value, None where undefined."""
+        return known(self.value_or_nan)
+
+    @property
+    def limits(self) -> tuple[float | None, float | None]:
+        """The 95% interval; nothing where there is none."""
+        if self.interval is None or self.value is None:
+            return None, None
+        return self.interval.low, self.interval.high
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the row as a JSON object: full precision, null with a reason where undefined."""
+        low, high = self.limits
+        data: dict[str, Any] = {"judge": self.judge} if self.judge else {}
+        data |= {
+            "factor": self.factor,
+            "level": self.level,
+            "statistic": self.statistic,
+            "task": self.task,
+            "method": self.method,
+            "value": self.value,
+            "low": low,
+            "high": high,
+            "n": self.n,
+            "of": self.of,
+            "averaging": self.averaging or None,
+            "left_out": dict(self.left_out),
+        }
+        if self.value is None:
+            data["why"] = self.why or "it is not defined on these scores"
+        elif self.interval is not None and low is None:
+            data["why"] = self.interval.why
+        return data | dict(self.extra)
 
 
-def _spearman(paired: Paired) -> CountStatistic:
-    """Return Spearman's ρ of counts, in the layout that suits: items of one edit each, or of several."""
-    judge, people, item = paired.judge, paired.people, paired.item
-    if len(judge) == paired.items:
-        return counted.spearman(judge, people, item)
-    ranks = RaterRanks([people], [[judge]], [item], paired.items)
-    return lambda counts: ranks.of(counts)[0, 0]
+def known(value: float) -> float | None:
+    """Return a number, or None for NaN: JSON has no NaN, and a table must not show one."""
+    return None if math.isnan(value) else float(value)
 
 
-def _pooled_pairs(
-    judge: Floats,
-    people: Floats,
-    threshold: float | None,
-    of: dict[str, Any],
-    common: dict[str, Any],
-) -> list[Measure]:
-    """Return pairwise accuracy over all pairs of edits, plain and tie-calibrated."""
-    lone = "a pair needs two edits" if len(judge) < 2 else ""
-    name = "pairwise_accuracy"
-    value = pairs.accuracy(judge, people, 0.0)
-    plain = Measure(statistic=name, value=value, why=lone, **of[name], **common)
-    name = "pairwise_accuracy_calibrated"
-    if threshold is None:
-        return [plain, Measure(statistic=name, value=float("nan"), why=TOO_MANY_SCORES, **common)]
-    value, extra = (
-        pairs.accuracy(judge, people, threshold),
-        {} if lone else {"threshold": threshold},
-    )
-    return [
-        plain,
-        Measure(statistic=name, value=value, why=lone, extra=extra, **of[name], **common),
-    ]
+@dataclass(frozen=True)
+class Subject:
+    """What rows are about: a judge, a factor, perhaps one task; and the randomness they use."""
+
+    judge: str
+    factor: str
+    paired: Paired
+    task: str | None
+    scale_problem: str
+    """Why differences of scores mean nothing; "" where they do."""
+    rng: np.random.Generator
+
+    def of_task(self, task: str) -> Subject:
+        """Return the same within one task category."""
+        return replace(self, paired=self.paired.of_task(task), task=task)
+
+    def row(self, level: str, statistic: Statistic, value: float, **rest: Any) -> AgreementRow:
+        """Return a row of this subject."""
+        return AgreementRow(
+            self.judge, self.factor, level, statistic.name, value, task=self.task, **rest
+        )
 
 
-def _pair_intervals(paired: Paired, threshold: float | None) -> dict[str, dict[str, Any]]:
-    """Return for each statistic over pairs of edits its function of counts and cost, or why it goes without."""
-    if len(paired.edits) < 2:
-        return {name: {} for name in pairforms.PAIR_STATISTICS}
-    edits = pairforms.scored(paired.judge, paired.people, paired.item, threshold or 0.0)
-    cost = pairforms.cost_ns(edits)
-    if np.isinf(cost):
-        why = f"no interval, because all pairs of {len(edits.item):,} edits of {edits.items:,} items are too many"
-        return {name: {"no_interval": why} for name in pairforms.PAIR_STATISTICS}
-    joint = pairforms.pair_statistics(edits)
-    found = parts(joint, pairforms.PAIR_STATISTICS)
-    return {name: {"counted": of, "cost_ns": cost} for name, of in found.items()}
+def level_rows(subject: Subject, level: str) -> list[AgreementRow]:
+    """Return every statistic of a level."""
+    return list(_LEVELS[level](subject))
 
 
-def within_item(paired: Paired) -> list[Measure]:
-    """Return the statistics inside items, averaged over the items where they are defined."""
+def item_rows(subject: Subject) -> Iterator[AgreementRow]:
+    """Yield every statistic over all edits pooled."""
+    paired = subject.paired
+    judge, people = paired.judge, paired.people
+    constant = correlation.reason_undefined(judge, people)
+    groups = item_groups(paired.items, subject.rng)
+    for statistic in statistics(ITEM):
+        why = _why_undefined(statistic, constant, len(judge), subject.scale_problem)
+        value = float("nan") if why or statistic.of is None else statistic.of(judge, people)
+        yield subject.row(
+            ITEM,
+            statistic,
+            value,
+            n=len(judge),
+            of="edits",
+            averaging="pooled",
+            left_out=paired.left_out,
+            why=why or "scores are too many and too fine to compare every two",
+            interval=column_interval(statistic, value, judge, people, paired.item, groups),
+            extra={} if why else statistic.extra(judge, people),
+        )
+
+
+def _why_undefined(statistic: Statistic, constant: str, n: int, scale_problem: str) -> str:
+    if n == 0:
+        return NO_EDITS
+    if statistic.needs_scale:
+        return scale_problem
+    if statistic.correlation:
+        return constant
+    return "a pair needs two edits" if n < 2 else ""
+
+
+def column_interval(
+    statistic: Statistic, value: float, judge: Floats, people: Floats, item: Ints, groups: Ints
+) -> Interval | None:
+    """Return the interval of a statistic of two columns, leaving groups of items out."""
+    if math.isnan(value):
+        return None
+    items = len(groups)
+    if items < FEWEST_ITEMS:
+        noun = "item is" if items == 1 else "items are"
+        return Interval(value, why=f"{items} {noun} too few for an interval")
+    number = int(groups.max()) + 1
+    try:
+        replicates = _replicates(statistic, judge, people, groups[item], number)
+    except OverflowError as error:
+        return Interval(value, why=f"no interval, because {error}")
+    return interval(value, replicates, statistic.transform)
+
+
+def _replicates(
+    statistic: Statistic, judge: Floats, people: Floats, group: Ints, number: int
+) -> Floats:
+    """Return a statistic with each group of items left out."""
+    if statistic.of_counts is not None:
+        of = statistic.of_counts(judge, people, group, number)
+        with one_thread():
+            return of(left_out(np.arange(number)))
+    assert statistic.of is not None
+    found = np.full(number, np.nan)
+    for one in range(number):
+        kept = group != one
+        found[one] = statistic.of(judge[kept], people[kept])
+    return found
+
+
+def within_item_rows(subject: Subject) -> Iterator[AgreementRow]:
+    """Yield the statistics inside items, averaged over the items where they are defined."""
+    paired = subject.paired
+    chosen = statistics(WITHIN_ITEM)
     if len(paired.edits) == paired.items:
-        return [_one_edit_an_item(name, paired.items) for name in _WITHIN]
-    inside = Within(paired.grid("judge"), paired.grid("people"))
+        lone = {LONE: paired.items} if paired.items else {}
+        why = NO_METHODS if paired.items else NO_EDITS
+        for statistic in chosen:
+            yield subject.row(
+                WITHIN_ITEM,
+                statistic,
+                float("nan"),
+                n=0,
+                of="items",
+                averaging="mean",
+                left_out=lone,
+                why=why,
+            )
+        return
+
+    judge, people = paired.grid("judge"), paired.grid("people")
+    inside = Within(judge, people)
     lone = {LONE: int(inside.lone.sum())}
     constant = lone | {
         "items where the judge gave all methods the same": int(inside.judge_constant.sum()),
@@ -119,107 +234,248 @@ def within_item(paired: Paired) -> list[Measure]:
             (inside.people_constant & ~inside.judge_constant).sum()
         ),
     }
-    found = [_averaged(name, values, constant) for name, values in inside.correlations().items()]
-    threshold = pairs.best_threshold(*inside.gains())
-    plain = _averaged("pairwise_accuracy", inside.accuracy(0.0), lone)
-    extra = {"threshold": threshold}
-    calibrated = _averaged("pairwise_accuracy_calibrated", inside.accuracy(threshold), lone, extra)
-    return [*found, plain, calibrated]
+    groups = item_groups(paired.items, subject.rng)
+    for statistic in chosen:
+        values = _row_values(statistic, judge, people)
+        left = constant if statistic.correlation else lone
+        extra = statistic.extra_rows(judge, people)
+        yield _averaged(subject, statistic, values, groups, left, extra)
 
 
-_WITHIN = (*correlation.CORRELATIONS, "pairwise_accuracy", "pairwise_accuracy_calibrated")
-
-
-def _one_edit_an_item(name: str, items: int) -> Measure:
-    lone = {LONE: items} if items else {}
-    why = NO_METHODS if items else NO_EDITS
-    return Measure("within-item", name, float("nan"), 0, "items", BY_ITEM, left_out=lone, why=why)
+def _row_values(statistic: Statistic, judge: Floats, people: Floats) -> Floats:
+    if statistic.of_rows is not None:
+        return statistic.of_rows(judge, people)
+    assert statistic.of is not None
+    found = np.full(len(judge), np.nan)
+    for place in range(len(judge)):
+        both = ~(np.isnan(judge[place]) | np.isnan(people[place]))
+        if both.sum() > 1:
+            found[place] = statistic.of(judge[place][both], people[place][both])
+    return found
 
 
 def _averaged(
-    name: str, values: Floats, left_out: Mapping[str, int], extra: Mapping[str, Any] | None = None
-) -> Measure:
-    """Return the mean over items where the statistic is defined, saying how many are not and why."""
-    known = ~np.isnan(values)
-    left_out = {reason: count for reason, count in left_out.items() if count}
-    return Measure(
-        level="within-item",
-        statistic=name,
-        value=float(values[known].mean()) if known.any() else float("nan"),
-        n=int(known.sum()),
+    subject: Subject,
+    statistic: Statistic,
+    values: Floats,
+    groups: Ints,
+    left: Mapping[str, int],
+    extra: Mapping[str, Any],
+) -> AgreementRow:
+    """Return the mean over items where a statistic is defined, saying how many are not and why."""
+    defined = ~np.isnan(values)
+    left = {reason: count for reason, count in left.items() if count}
+    value = float(values[defined].mean()) if defined.any() else float("nan")
+    told = ", ".join(f"{reason} ({count})" for reason, count in left.items())
+    found = None
+    if defined.sum() >= FEWEST_ITEMS:
+        of = counts.mean_of(values, groups, int(groups.max()) + 1)
+        replicates = of(left_out(np.arange(int(groups.max()) + 1)))
+        found = interval(value, replicates, statistic.transform)
+    elif defined.any():
+        number = int(defined.sum())
+        found = Interval(value, why=f"{number} items are too few for an interval")
+    return subject.row(
+        WITHIN_ITEM,
+        statistic,
+        value,
+        n=int(defined.sum()),
         of="items",
-        averaging=BY_ITEM,
-        left_out=left_out,
-        why="" if known.any() else _why_none(left_out),
-        counted=counted.mean_of(values, np.arange(len(values)), len(values))
-        if known.any()
-        else None,
-        extra=extra or {},
+        averaging="mean",
+        left_out=left,
+        why=f"it is defined in no item: {told}",
+        interval=found,
+        extra=extra,
     )
 
 
-def _why_none(left_out: dict[str, int]) -> str:
-    return "it is defined in no item: " + ", ".join(
-        f"{reason} ({count})" for reason, count in left_out.items()
+@dataclass(frozen=True)
+class MethodCell:
+    """The edits of one method in one task, and the group in which each leaves."""
+
+    task: str | None
+    method: str
+    judge: Floats
+    people: Floats
+    group: Ints
+    items: int
+
+    @property
+    def undefined(self) -> str:
+        """Why a correlation of them is undefined; "" where it is defined."""
+        return correlation.reason_undefined(self.judge, self.people)
+
+
+def within_method_rows(subject: Subject) -> Iterator[AgreementRow]:
+    """Yield the statistics over the items of each method, then their averages, named.
+
+    Without a task of its own, a subject with several tasks has no rows of single methods: a method
+    stands for other edits in each task. Its averages are over every method of every task.
+    """
+    paired = subject.paired
+    groups = item_groups(paired.items, subject.rng)
+    number = int(groups.max(initial=-1)) + 1
+    cells = _method_cells(subject, groups)
+    for statistic in statistics(WITHIN_METHOD):
+        values = np.full(len(cells), np.nan)
+        table = np.full((len(cells), number), np.nan)
+        for place, cell in enumerate(cells):
+            why = _why_undefined(statistic, cell.undefined, len(cell.judge), subject.scale_problem)
+            if not why and statistic.of is not None:
+                values[place] = statistic.of(cell.judge, cell.people)
+                table[place] = _replicates(statistic, cell.judge, cell.people, cell.group, number)
+            if cell.task == subject.task:
+                yield _method_row(subject, statistic, cell, values[place], table[place], why)
+        yield from _method_averages(subject, statistic, values, table)
+
+
+def _method_cells(subject: Subject, groups: Ints) -> list[MethodCell]:
+    """Return every method of every task, with its edits."""
+    paired = subject.paired
+    split = subject.task is None and len(paired.tasks) > 1
+    task = paired.edits["task"].to_numpy() if split else np.full(len(paired.edits), "")
+    found = []
+    for one in paired.tasks if split else [""]:
+        for code, method in enumerate(paired.methods):
+            chosen = (task == one) & (paired.method == code)
+            if not chosen.any():
+                continue
+            item = paired.item[chosen]
+            found.append(
+                MethodCell(
+                    one if split else subject.task,
+                    method,
+                    paired.judge[chosen],
+                    paired.people[chosen],
+                    groups[item],
+                    len(np.unique(item)),
+                )
+            )
+    return found
+
+
+def _method_row(
+    subject: Subject,
+    statistic: Statistic,
+    cell: MethodCell,
+    value: float,
+    replicates: Floats,
+    why: str,
+) -> AgreementRow:
+    found = None
+    if not math.isnan(value):
+        found = Interval(value, why=f"{cell.items} items are too few for an interval")
+        if cell.items >= FEWEST_ITEMS:
+            # A group without an edit of this method leaves nothing out.
+            found = interval(value, replicates[np.unique(cell.group)], statistic.transform)
+    row = subject.row(
+        WITHIN_METHOD,
+        statistic,
+        value,
+        n=len(cell.judge),
+        of="items",
+        why=why,
+        interval=found,
     )
+    return replace(row, task=cell.task, method=cell.method)
 
 
-def method_level(paired: Paired, flips_of: Callable[[int], soft.Flips]) -> list[Measure]:
-    """Return the statistics over methods' means, and soft pairwise accuracy by the sign flips of so many items."""
+def _method_averages(
+    subject: Subject, statistic: Statistic, values: Floats, table: Floats
+) -> Iterator[AgreementRow]:
+    """Yield the averages over methods, with intervals that leave items out of all at once."""
+    defined = ~np.isnan(values)
+    undefined = int((~defined).sum())
+    left = {"methods for which it is undefined": undefined} if undefined else {}
+    ways = ("mean", "fisher") if statistic.correlation else ("mean",)
+    for averaging in ways:
+        value = float("nan")
+        why = "it is defined for no method"
+        found = None
+        if defined.any():
+            value = _average(values[defined], averaging)
+            why = "a correlation of ±1 has no Fisher transform"
+        if not math.isnan(value):
+            found = Interval(value, why="there are too few items for an interval")
+            if subject.paired.items >= FEWEST_ITEMS:
+                columns = table[defined].T
+                averages = np.array([_average(one[~np.isnan(one)], averaging) for one in columns])
+                found = interval(value, averages, statistic.transform)
+        yield subject.row(
+            WITHIN_METHOD,
+            statistic,
+            value,
+            n=int(defined.sum()),
+            of="methods",
+            averaging=averaging,
+            left_out=left,
+            why=why,
+            interval=found,
+        )
+
+
+def _average(values: Floats, averaging: str) -> float:
+    if not len(values):
+        return float("nan")
+    return fisher_mean(values) if averaging == "fisher" else float(values.mean())
+
+
+def method_rows(subject: Subject) -> Iterator[AgreementRow]:
+    """Yield the statistics over methods' means, with how far noise in them lowers a correlation."""
+    paired = subject.paired
     judge, people = paired.grid("judge"), paired.grid("people")
     methods = judge.shape[1]
-    one_each = paired.edits["method"].eq("").all() if methods == 1 else False
-    lone = (
-        NO_METHODS if one_each else f"a ranking needs two methods, and there is {methods or 'none'}"
-    )
-    x, y = _means(judge), _means(people)
-    common: dict[str, Any] = {
-        "level": "method",
-        "n": methods,
-        "of": "methods",
-        "averaging": BY_METHOD,
+    lone = ""
+    if methods < 2:
+        unnamed = methods == 1 and paired.edits["method"].eq("").all()
+        lone = NO_METHODS if unnamed else "a ranking needs two methods"
+        lone += "" if unnamed or methods else ", and there is none"
+    x, y = column_means(judge, None), column_means(people, None)
+    constant = "" if lone else correlation.reason_undefined(x, y, of="method")
+    noise = {} if lone else attenuation(judge, people)
+    for statistic in statistics(METHOD):
+        why = lone
+        if not why and statistic.correlation:
+            why = constant
+        if not why and statistic.needs_scale:
+            why = subject.scale_problem
+        value = float("nan")
+        extra: Mapping[str, Any] = noise if statistic.correlation and not why else {}
+        if not why and statistic.of_grid is not None:
+            value = statistic.of_grid(judge, people, np.random.default_rng(0))
+            extra = statistic.extra_rows(judge, people)
+        elif not why and statistic.of is not None:
+            value = statistic.of(x, y)
+        yield subject.row(
+            METHOD,
+            statistic,
+            value,
+            n=methods,
+            of="methods",
+            why=why or "no two methods share an item",
+            interval=Interval(value, why=NO_METHOD_INTERVAL),
+            extra=extra,
+        )
+
+
+def attenuation(judge: Floats, people: Floats) -> dict[str, float | None]:
+    """Return how reliable both sides' method means are, and by what factor that lowers ρ.
+
+    A ρ of 1 between true means would be expected to show as about √(reliability × reliability),
+    if the noise of the two were independent.
+    """
+    by_judge, by_people = mean_reliability(judge), mean_reliability(people)
+    factor = math.sqrt(max(by_judge, 0.0) * max(by_people, 0.0))
+    return {
+        "judge_reliability": known(by_judge),
+        "human_reliability": known(by_people),
+        "attenuation": known(factor),
     }
-    ranked = lone if methods < 2 else ""
-    values = across(x[None, :], y[None, :])[:, 0] if not ranked else np.full(len(ACROSS), np.nan)
-    constant = ranked or correlation.reason_undefined(x, y, of="method")
-    found = []
-    for (name, of), value in zip(
-        parts(across_counts(judge, people), ACROSS).items(), values, strict=True
-    ):
-        why = constant if name in correlation.CORRELATIONS else ranked
-        known = float("nan") if why else float(value)
-        found.append(
-            Measure(statistic=name, value=known, why=why, counted=None if why else of, **common)
-        )
-    return [*found, _soft(judge, people, flips_of, common, lone)]
 
 
-def _soft(
-    judge: Floats,
-    people: Floats,
-    flips_of: Callable[[int], soft.Flips],
-    common: dict[str, Any],
-    lone: str,
-) -> Measure:
-    """Return soft pairwise accuracy, exact for few items."""
-    methods, items = judge.shape[1], len(judge)
-    if methods < 3:
-        why = (
-            lone if methods < 2 else "a ranking of three or more methods is needed, and there are 2"
-        )
-        return Measure(statistic="soft_pairwise_accuracy", value=float("nan"), why=why, **common)
-    flips = flips_of(items)
-    exact = items <= soft.ENUMERATED_ITEMS
-    return Measure(
-        statistic="soft_pairwise_accuracy",
-        value=soft.soft_pairwise_accuracy(judge, people, flips),
-        why="no two methods share an item",
-        counted=soft.soft_of_counts(judge, people),
-        extra={"permutations": len(flips), "exact": exact},
-        **common,
-    )
-
-
-def _means(grid: Floats) -> Floats:
-    known = ~np.isnan(grid)
-    return np.asarray(np.where(known, grid, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1))
+_LEVELS = {
+    ITEM: item_rows,
+    WITHIN_ITEM: within_item_rows,
+    WITHIN_METHOD: within_method_rows,
+    METHOD: method_rows,
+}

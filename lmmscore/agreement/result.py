@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from lmmscore.agreement.building import frame
-from lmmscore.agreement.pairing import Paired
-from lmmscore.agreement.rows import Row
+from lmmscore.agreement.align import Paired
+from lmmscore.agreement.levels import AgreementRow
+from lmmscore.agreement.statistics import ITEM, METHOD, WITHIN_ITEM
 from lmmscore.agreement.verdict import Verdict
 from lmmscore.records import OVERALL
 from lmmscore.whiskers import Whisker, draw
@@ -19,62 +19,177 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class MethodStanding:
+    """One method beside itself: the judge's mean and rank, people's mean and rank."""
+
+    judge: str
+    factor: str
+    task: str | None
+    method: str
+    judge_mean: float
+    judge_rank: int
+    human_mean: float
+    human_rank: int
+    items: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the standing as a JSON object."""
+        return {name: getattr(self, name) for name in MethodStanding.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
 class Agreement:
     """Judge–human agreement: shows as a table in a notebook, and converts to a frame or JSON."""
 
-    rows: Sequence[Row]
-    tasks: Sequence[Row]
-    """The method level inside each task category."""
-    people: Sequence[Row]
+    rows: Sequence[AgreementRow]
+    """Over all task categories; at the level within-method also each method inside each task."""
+    task_rows: Sequence[AgreementRow]
+    """The other levels inside each task category."""
+    methods: Sequence[MethodStanding]
+    people: Sequence[AgreementRow]
     factor_means: Sequence[Mapping[str, Any]]
     verdicts: Sequence[Verdict]
     comparisons: Sequence[Mapping[str, Any]]
+    judge_table: Sequence[Mapping[str, Any]]
+    """Where there are several judges: each with its ρ at every level, and its cluster."""
     alternative: Sequence[Mapping[str, Any]]
     powered: Sequence[Mapping[str, Any]]
+    variance: Mapping[str, Mapping[str, Any]]
+    """By factor: the variance components of people's ratings."""
+    disagreements: Sequence[Mapping[str, Any]]
     notes: Sequence[str]
     settings: Mapping[str, Any]
+    headline_factors: Sequence[str]
+    """What the first tables are about: the overall, or the factors asked for."""
     paired: Mapping[tuple[str, str], Paired] = field(default_factory=dict, repr=False)
     """By judge and factor: the pairs behind the rows, for plots."""
 
     @property
     def judges(self) -> list[str]:
         """The judges, in the order given."""
-        return list(dict.fromkeys(row.judge for row in self.rows))
+        return list(dict.fromkeys(name for name, _ in self.paired))
 
     @property
     def factors(self) -> list[str]:
         """The factors, overall last."""
-        found = dict.fromkeys(row.factor for row in self.rows)
+        found = dict.fromkeys(factor for _, factor in self.paired)
         return sorted(found, key=lambda factor: factor == OVERALL)
 
-    def row(self, judge: str, factor: str, level: str, statistic: str) -> Row | None:
-        """Return one row, or None where there is no such."""
-        wanted = (judge, factor, level, statistic)
-        rows = (
-            r
-            for r in self.rows
-            if (r.judge, r.factor, r.measure.level, r.measure.statistic) == wanted
-        )
-        return next(rows, None)
+    @property
+    def tasks(self) -> list[str]:
+        """The task categories there are rows for."""
+        rows = (*self.task_rows, *self.rows)
+        return list(dict.fromkeys(row.task for row in rows if row.task is not None))
 
-    def people_row(self, factor: str, statistic: str) -> Row | None:
+    def row(
+        self,
+        judge: str,
+        factor: str,
+        level: str,
+        statistic: str,
+        *,
+        task: str | None = None,
+        averaging: str = "",
+    ) -> AgreementRow | None:
+        """Return one row that is not about a single method, or None where there is no such."""
+        wanted = (judge, factor, level, statistic, task, None)
+        for row in (*self.rows, *self.task_rows):
+            found = (row.judge, row.factor, row.level, row.statistic, row.task, row.method)
+            if found == wanted and averaging in ("", row.averaging):
+                return row
+        return None
+
+    def people_row(self, factor: str, statistic: str) -> AgreementRow | None:
         """Return one row about the people, or None."""
-        rows = (
-            row for row in self.people if (row.factor, row.measure.statistic) == (factor, statistic)
-        )
-        return next(rows, None)
+        for row in self.people:
+            if (row.factor, row.statistic) == (factor, statistic):
+                return row
+        return None
 
     def verdict(self, judge: str, factor: str) -> Verdict | None:
         """Return the verdict on a judge for a factor, or None."""
-        found = (one for one in self.verdicts if (one.judge, one.factor) == (judge, factor))
-        return next(found, None)
+        for one in self.verdicts:
+            if (one.judge, one.factor) == (judge, factor):
+                return one
+        return None
+
+    def standings(self, judge: str, factor: str, task: str | None) -> list[MethodStanding]:
+        """Return the methods of one table, best by the judge first."""
+        wanted = (judge, factor, task)
+        return [one for one in self.methods if (one.judge, one.factor, one.task) == wanted]
+
+    def sentence(self, judge: str) -> str:
+        """Return the verdict on a judge in one plain sentence."""
+        if OVERALL not in self.headline_factors[:1] and len(self.headline_factors) > 1:
+            return self._sentence_over_factors(judge)
+        factor = self.headline_factors[0] if self.headline_factors else OVERALL
+        said = f"{judge} on {self._said(judge, factor)}"
+        across = self.row(judge, factor, METHOD, "spearman")
+        if across is not None and across.value is not None:
+            said += f"; it ranks {across.n} methods as people do with ρ = {across.value:.2f}"
+        verdict = self.verdict(judge, factor)
+        if verdict and verdict.why:
+            said += f"; {verdict.why}"
+        return said + "."
+
+    def beside_raters(self, judge: str) -> list[str]:
+        """Return what a judge reaches in a rater's place; and, of an overall nobody gave, its ρ."""
+        found = []
+        factor = OVERALL if OVERALL in self.factors else self.headline_factors[0]
+        if factor == OVERALL and OVERALL not in self.headline_factors[:1]:
+            found.append(f"The mean of its factors as {self._said(judge, OVERALL)}.")
+        verdict = self.verdict(judge, factor)
+        if verdict is not None and verdict.difference is not None:
+            gap = verdict.difference
+            within = ""
+            if gap.low is not None and gap.high is not None:
+                within = f"95% {gap.low:.2f} to {gap.high:.2f}, "
+            found.append(
+                f"In a rater's place it reaches {verdict.judge_value:.3f} where a rater reaches "
+                f"{verdict.people_value:.3f}; the difference is {gap.value:.3f} "
+                f"({within}{verdict.raters} raters)."
+            )
+        return found
+
+    def _said(self, judge: str, factor: str) -> str:
+        """Return a factor, the verdict on it, and the correlation behind that."""
+        verdict = self.verdict(judge, factor)
+        row = self.row(judge, factor, ITEM, "spearman")
+        if row is None:
+            row = self.row(judge, factor, WITHIN_ITEM, "spearman")
+        said = f"{factor}: {verdict.words if verdict else 'no verdict'}"
+        if row is None:
+            return said
+        if row.value is None:
+            return f"{said} (ρ is undefined, because {row.why})"
+        low, high = row.limits
+        within = "" if low is None or high is None else f", 95% {low:.2f} to {high:.2f}"
+        return f"{said} (ρ = {row.value:.3f}{within}, {row.n} {row.of}, level {row.level})"
+
+    def _sentence_over_factors(self, judge: str) -> str:
+        """Return the verdict where no overall was given: over the factors."""
+        factors = [factor for factor in self.headline_factors if factor != OVERALL]
+        words: dict[str, list[str]] = {}
+        values = []
+        for factor in factors:
+            verdict = self.verdict(judge, factor)
+            row = self.row(judge, factor, ITEM, "spearman")
+            if verdict is not None:
+                words.setdefault(verdict.words, []).append(factor)
+            if row is not None and row.value is not None:
+                values.append(row.value)
+        said = "; ".join(f"{one} on {_listed(names)}" for one, names in words.items())
+        mean = ""
+        if values:
+            mean = f" (mean ρ = {sum(values) / len(values):.3f} over {len(values)} factors)"
+        return f"{judge}, which has no overall of its own: {said or 'no verdict'}{mean}."
 
     def with_notes(self, notes: Sequence[str]) -> Agreement:
         """Return the same with more notes before its own."""
         return replace(self, notes=[*notes, *self.notes])
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the judges' rows as a table, one statistic a line."""
+        """Return the judges' rows as a table, one statistic per line."""
         return frame(self.rows)
 
     def people_frame(self) -> pd.DataFrame:
@@ -84,14 +199,23 @@ class Agreement:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, at full precision."""
         return {
+            "methods": [one.to_json() for one in self.methods],
             "rows": [row.to_json() for row in self.rows],
+            "tasks": [row.to_json() for row in self.task_rows],
             "people": [row.to_json() for row in self.people],
             "factor_means": list(self.factor_means),
-            "verdicts": [one.to_json() for one in self.verdicts],
-            "tasks": [row.to_json() for row in self.tasks],
+            "verdicts": [
+                one.to_json() | {"sentence": self.sentence(one.judge)}
+                if one.factor in self.headline_factors[:1]
+                else one.to_json()
+                for one in self.verdicts
+            ],
+            "judges": list(self.judge_table),
             "comparisons": list(self.comparisons),
             "alternative_annotator": list(self.alternative),
             "prediction_powered": list(self.powered),
+            "variance": dict(self.variance),
+            "disagreements": list(self.disagreements),
             "notes": list(self.notes),
             "settings": dict(self.settings),
         }
@@ -101,15 +225,45 @@ class Agreement:
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
 
     def _repr_html_(self) -> str:
-        from lmmscore.agreement.summary import summary
+        marks = []
+        lines = []
+        for judge in self.judges:
+            for factor in self.factors:
+                row = self.row(judge, factor, ITEM, "spearman")
+                if row is None:
+                    continue
+                marks.append(Whisker(f"{judge}: {factor}", row.value, *row.limits))
+                lines.append(_line(self, row))
+        import pandas as pd
 
-        heads = [
-            row
-            for row in self.rows
-            if (row.measure.level, row.measure.statistic) == ("item", "spearman")
-        ]
-        marks = [Whisker(f"{row.judge}: {row.factor}", row.value, *row.limits) for row in heads]
-        table = str(summary(self).to_html(index=False, na_rep="undefined", border=0))
-        return table + draw(
-            marks, "Spearman correlation with people over edits, with 95% intervals"
-        )
+        table = str(pd.DataFrame(lines).to_html(index=False, na_rep="undefined", border=0))
+        title = "Spearman correlation with people over edits, with 95% intervals"
+        return table + draw(marks, title)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 4 else f"{len(names)} factors"
+
+
+def _line(found: Agreement, row: AgreementRow) -> dict[str, Any]:
+    low, high = row.limits
+    verdict = found.verdict(row.judge, row.factor)
+    return {
+        "judge": row.judge,
+        "factor": row.factor,
+        "n": row.n,
+        "ρ": "undefined" if row.value is None else f"{row.value:.3f}",
+        "95%": "" if low is None or high is None else f"{low:.2f} to {high:.2f}",
+        "verdict": verdict.words if verdict else "",
+    }
+
+
+def frame(rows: Sequence[AgreementRow]) -> pd.DataFrame:
+    """Return rows as a table, one statistic per line."""
+    import pandas as pd
+
+    records = []
+    for row in rows:
+        told = [f"{reason} ({count})" for reason, count in row.left_out.items()]
+        records.append(row.to_json() | {"left_out": "; ".join(told)})
+    return pd.DataFrame(records)

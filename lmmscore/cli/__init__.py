@@ -23,6 +23,8 @@ COMMANDS = {
     "compare": "Set several runs side by side.",
     "power": "Say how many items or repeats would tell two methods apart.",
     "agree": "Compare a judge with human ratings.",
+    "rate": "Collect human ratings on a web page.",
+    "watch": "Show on a web page how a run is getting on.",
     "report": "Write a run as one HTML page.",
     "show": "Print one conversation of a run.",
     "replay": "Read a published transcript: its scores, ranking and arithmetic.",

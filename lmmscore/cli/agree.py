@@ -13,13 +13,15 @@ import click
 from lmmscore.cli.options import FilePath, Finite, filled, ratings_scale
 
 if TYPE_CHECKING:
-    from lmmscore.agreement import Agreement
+    from lmmscore.agreement import Agreement, Panel
     from lmmscore.cli.inputs import Source
     from lmmscore.dialog import Dialog
 
 
-SECTIONS = ("further", "tasks", "powered")
+SECTIONS = ("further", "within-method", "tasks", "powered", "variance")
 """What a terminal shows only when asked; files hold everything."""
+
+LEVELS = ("item", "within-item", "within-method", "method")
 
 
 @click.command("agree")
@@ -27,7 +29,7 @@ SECTIONS = ("further", "tasks", "powered")
 @click.option("--scores", "score_files", callback=filled, multiple=True, metavar="FILE[:FIELD]",
               help="A score file of another tool; may be repeated.")  # fmt: skip
 @click.option("--human", "human", callback=filled, multiple=True, required=True, metavar="FILE",
-              help="Human ratings: a file, a folder with a file a rater, or repeated.")  # fmt: skip
+              help="Human ratings: a file, or a folder with a file per rater; may be repeated.")  # fmt: skip
 @click.option("--item-column", callback=filled, default="", help="The column that names the item.")
 @click.option(
     "--rater-column", callback=filled, default="", help="The ratings' column that names the rater."
@@ -51,7 +53,35 @@ SECTIONS = ("further", "tasks", "powered")
     "--rename", "renames", multiple=True, metavar="OLD=NEW", help="Call a factor by another name."
 )
 @click.option(
-    "--factor", "factors", callback=filled, multiple=True, help="Only this factor; may be repeated."
+    "--alias",
+    "alias_pairs",
+    multiple=True,
+    metavar="OLD=NEW",
+    help="Call an item or a method by another name; may be repeated.",
+)
+@click.option(
+    "--aliases",
+    "alias_file",
+    type=FilePath(path_type=Path),
+    metavar="FILE",
+    help="A table of such pairs: the first column is the old name, the second the new.",
+)
+@click.option(
+    "--factor",
+    "factors",
+    callback=filled,
+    multiple=True,
+    help="Only this factor; `all` for every factor in the first tables. May be repeated.",
+)
+@click.option(
+    "--method", "methods", callback=filled, multiple=True, help="Only this method; may be repeated."
+)
+@click.option(
+    "--level",
+    "levels",
+    multiple=True,
+    type=click.Choice(LEVELS),
+    help="Only this level of agreement; may be repeated.",
 )
 @click.option(
     "--dialog",
@@ -60,6 +90,27 @@ SECTIONS = ("further", "tasks", "powered")
     help="Check --scores against this dialog's scales; its rule makes the overall.",
 )
 @ratings_scale
+@click.option(
+    "--rescale", is_flag=True, help="Map the ratings' scale onto the judge's where they differ."
+)
+@click.option("--panel", is_flag=True, help="Add the mean of all judges as one more judge.")
+@click.option(
+    "--panel-scores",
+    type=click.Choice(["raw", "z"]),
+    default="raw",
+    show_default=True,
+    help="Average the panel's scores as they are, or standardised.",
+)
+@click.option(
+    "--families",
+    "family_file",
+    type=FilePath(path_type=Path),
+    metavar="FILE",
+    help="A table of name parts and model families, for the panel's warnings.",
+)
+@click.option(
+    "--over-raters", is_flag=True, help="Intervals that allow for other raters as well as items."
+)
 @click.option(
     "--task-column",
     callback=filled,
@@ -77,7 +128,7 @@ SECTIONS = ("further", "tasks", "powered")
     type=click.IntRange(100),
     default=9_999,
     show_default=True,
-    help="Bootstrap draws.",
+    help="Random draws of permutation tests.",
 )
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all random draws."
@@ -98,8 +149,10 @@ def command(
 ) -> None:
     """Compare a judge with human ratings.
 
-    RUN is a run's folder, or a scores.csv; score files of other tools are given with --scores. Ratings may be long
-    (item, method, rater, factor, score), wide (a column a factor) or one file a rater; CSV, TSV, Excel or JSON lines.
+    RUN is a run's folder, or a scores.csv; score files of other tools are given with --scores.
+    Ratings may be long (item, method, rater, factor, score), wide (one column per factor), a column
+    per method with lists in its cells, or one file per rater, in one folder per task if there are
+    several: CSV, TSV, Excel, JSON, JSON lines or Parquet.
     """
     from lmmscore.cli.inputs import cautions
     from lmmscore.report.agreement import render
@@ -108,6 +161,9 @@ def command(
 
     if not runs and not score_files:
         raise click.UsageError("Name a RUN, or a score file with --scores.")
+    if any(_is_of_pairs(run) for run in runs):
+        _print_pair_agreement(runs, "json" if as_json else form, options)
+        return
     judges = [*_runs(runs), *_files(score_files, options)]
     found = _agree(judges, options)
     form = "json" if as_json else form
@@ -122,6 +178,58 @@ def command(
 
         for path in write_plots(found, options["plots"], options["plot_format"]):
             click.echo(f"wrote {path}", err=True)
+
+
+def _is_of_pairs(text: str) -> bool:
+    from lmmscore.run_folder import Run
+
+    return (Path(text) / "run.yaml").is_file() and Run(Path(text)).is_of_pairs
+
+
+def _print_pair_agreement(runs: tuple[str, ...], form: str, options: dict[str, Any]) -> None:
+    """Print how often each run's verdicts on pairs are those of people."""
+    from lmmscore.agreement.votes import agree_on_pairs
+    from lmmscore.report.votes import votes_as_text
+    from lmmscore.run_folder import Run
+
+    scored = [run for run in runs if not _is_of_pairs(run)]
+    if scored:
+        raise click.UsageError(f"{scored[0]} has scores, and other runs here pairs; compare apart")
+    if form not in ("term", "json", "md"):
+        raise click.UsageError(f"--format {form} has no place with pairs; use term, md or json")
+    votes = _human_votes(options)
+    found = {}
+    for name in runs:
+        run = Run(Path(name))
+        found[run.path.name] = agree_on_pairs(run.comparisons(), votes)
+    click.echo(votes_as_text(found, form), nl=False)
+
+
+def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str]]:
+    from lmmscore.agreement.votes import read_votes, votes_of_ratings
+    from lmmscore.ratings import Columns, read_ratings
+
+    files = options["human"]
+    votes: dict[tuple[str, str, str], list[str]] = {}
+    given = [None if Path(name).is_dir() else read_votes(Path(name)) for name in files]
+    if all(each is not None for each in given):
+        for each in given:
+            for pair, said in (each or {}).items():
+                votes.setdefault(pair, []).extend(said)
+        return votes
+    columns = Columns(
+        item=options["item_column"],
+        method=options["method_column"],
+        rater=options["rater_column"],
+        factor=options["factor_column"],
+        score=options["score_column"],
+    )
+    ratings = read_ratings(files, columns).table
+    known = [str(name) for name in ratings["factor"].unique()]
+    factor = (options["factors"] or [known[0] if len(known) == 1 else "overall"])[0]
+    if factor not in known:
+        raise click.UsageError(f"--factor: name one of {', '.join(known)}, by which people decide")
+    return votes_of_ratings(ratings, factor)
 
 
 def _runs(texts: Sequence[str]) -> list[Source]:
@@ -159,7 +267,8 @@ def _files(specs: Sequence[str], options: dict[str, Any]) -> list[Source]:
 
 
 def _with_scales(source: Source, dialog: Dialog | None) -> Source:
-    """Return the source with its factors' scales: the named dialog's, or those of a bundled one with its factors."""
+    """Return the source with its factors' scales: the named dialog's, or those of a bundled one
+    with its factors."""
     from dataclasses import replace
 
     from lmmscore.records import OVERALL
@@ -189,9 +298,11 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     from lmmscore.cli.inputs import parse_scale
     from lmmscore.errors import LmmscoreError
     from lmmscore.leaderboard.weights import scales_of, weights_of
-    from lmmscore.ratings import Columns, read_ratings
+    from lmmscore.ratings import Columns
     from lmmscore.report.lines import counting
+    from lmmscore.web.results import read_human_ratings
 
+    panel = _panel(judges, options) if options["panel"] else None
     names = [judge.name for judge in judges]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
@@ -202,7 +313,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
             for name in ("item", "method", "rater", "factor", "score", "task")
         }
     )
-    ratings = read_ratings(options["human"], columns)
+    ratings = read_human_ratings(options["human"], columns)
     scales = {
         factor: ends for judge in judges for factor, ends in scales_of(judge.settings, None).items()
     }
@@ -210,7 +321,13 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
         {judge.name: judge.scores for judge in judges},
         ratings.table,
         renames=parse_renames(options["renames"]),
+        aliases=_aliases(options),
         factors=options["factors"],
+        methods=options["methods"],
+        levels=options["levels"] or LEVELS,
+        rescale=options["rescale"],
+        panel=panel,
+        over_raters=options["over_raters"],
         scales=scales,
         scale=parse_scale(options["scale"]) if options["scale"] else None,
         weights=weights_of(judges[0].settings),
@@ -223,10 +340,45 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     return found.with_notes(ratings.notes)
 
 
+def _panel(judges: Sequence[Source], options: dict[str, Any]) -> Panel:
+    from lmmscore.agreement import Panel
+
+    models = {}
+    for judge in judges:
+        said = judge.settings.get("models") or [judge.settings.get("judge") or judge.name]
+        models[judge.name] = " ".join(map(str, said)) if isinstance(said, list) else str(said)
+    families = _pairs_in(options["family_file"]) if options["family_file"] else {}
+    return Panel(options["panel_scores"], models, families)
+
+
+def _aliases(options: dict[str, Any]) -> dict[str, str]:
+    """Return the names to change: from a table, then those typed."""
+    found = _pairs_in(options["alias_file"]) if options["alias_file"] else {}
+    return found | _parse_pairs("--alias", options["alias_pairs"])
+
+
+def _pairs_in(path: Path) -> dict[str, str]:
+    """Return the first two columns of a table as old and new names."""
+    from lmmscore.errors import FileProblem
+    from lmmscore.tables import read_tables, text
+
+    table = read_tables(path)[0]
+    if len(table.columns) < 2:
+        raise FileProblem(f"{path}: two columns are needed, the old name and the new")
+    old, new = table.columns[:2]
+    return {text(row[old]): text(row[new]) for row in table.rows}
+
+
 def parse_renames(texts: Sequence[str]) -> dict[str, str]:
     """Read OLD=NEW pairs."""
-    pairs = [text.partition("=") for text in texts]
-    for (old, equals, new), text in zip(pairs, texts, strict=True):
-        if not (old and equals and new):
-            raise click.UsageError(f"--rename takes OLD=NEW, not {text!r}.")
-    return {old.strip(): new.strip() for old, _, new in pairs}
+    return _parse_pairs("--rename", texts)
+
+
+def _parse_pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for given in texts:
+        old, equals, new = given.partition("=")
+        if not (old.strip() and equals and new.strip()):
+            raise click.UsageError(f"{option} takes OLD=NEW, not {given!r}.")
+        found[old.strip()] = new.strip()
+    return found

@@ -32,16 +32,19 @@ def command(benchmark: Path, root: Path | None, as_json: bool) -> None:
     loaded = read_benchmark(benchmark, root)
     with counting("checking items", len(loaded.items)) as step:
         found = check_benchmark(loaded, on_item=step)
+
     if as_json:
         rows = []
         for each in found:
             row = {"place": each.place, "kind": each.kind, "says": each.says}
             rows.append({**row, "level": each.level, "fatal": each.fatal})
+
         body = {"benchmark": loaded.name, "problems": rows}
         click.echo(json.dumps(body, ensure_ascii=False, indent=2))
     else:
         for each in found:
             click.echo(f"{'warning' if each.level == 'warning' else 'problem'}: {each}")
+
     click.echo(_summary(loaded, found), err=True)
     if any(each.level != "warning" for each in found):
         raise click.exceptions.Exit(1)
@@ -53,6 +56,7 @@ def _summary(benchmark: Benchmark, found: Sequence[Problem]) -> str:
     lacking = 0
     for item in benchmark.items:
         lacking += sum(method not in item.edits for method in benchmark.methods)
+
     items = counted(len(benchmark.items), "item")
     tasks = counted(len(benchmark.tasks), "task category", "task categories")
     methods = counted(len(benchmark.methods), "method")
@@ -63,4 +67,5 @@ def _summary(benchmark: Benchmark, found: Sequence[Problem]) -> str:
     verdict = counted(problems, "problem") if problems else "no problems"
     if warnings:
         verdict += f", {counted(warnings, 'warning')}"
+
     return f"{benchmark.name}: {items} in {tasks}, {methods}, {edits} missing; {verdict}"

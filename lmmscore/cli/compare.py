@@ -49,7 +49,8 @@ def command(
 ) -> None:
     """Set several runs side by side: rank changes, and how far their judges agree.
 
-    Other judges, other dialogs or other days may be compared; they are pooled only when judge, dialog and
+    Other judges, other dialogs or other days may be compared; they are pooled only when judge,
+    dialog and
     images are the same, or with --anyway.
     """
     from lmmscore.cli.inputs import open_sources
@@ -95,7 +96,8 @@ def _of_tasks(source: Source, tasks: tuple[str, ...]) -> Source:
 def _board(source: Source, tasks: tuple[str, ...], factors: list[str]) -> Leaderboard:
     from lmmscore.leaderboard import rank
 
-    # Ranks and means are all that is set side by side; intervals stand in each run's own leaderboard.
+    # Ranks and means are all that is set side by side; intervals stand in each run's own
+    # leaderboard.
     chosen = [task for task in tasks if task in set(source.scores["task"])] or tasks
     return rank(
         source.scores, task=chosen or None, factor=factors, caution=source.caution, resamples=0

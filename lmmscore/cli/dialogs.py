@@ -12,7 +12,7 @@ import click
 from lmmscore.cli.options import FilePath, filled, json_flag, pairs
 
 if TYPE_CHECKING:
-    from lmmscore.dialog import Dialog, Suite
+    from lmmscore.dialog import Dialog, Ensemble
 
 
 @click.group("dialogs", invoke_without_command=True)
@@ -30,25 +30,24 @@ def command(ctx: click.Context, n: int, as_json: bool) -> None:
     """List the protocols at hand, or show, check and import them."""
     if ctx.invoked_subcommand is not None:
         return
-    from lmmscore.dialog import dialog_names, load
 
-    rows = [_row(load(name), n) for name in dialog_names()]
+    from lmmscore.dialog import dialog_names, load_members
+
+    rows = [_row(load_members(name), n) for name in dialog_names()]
     if as_json:
         click.echo(json.dumps({"dialogs": rows}, ensure_ascii=False, indent=2))
         return
+
     from lmmscore.report.dialogs import print_list
 
     print_list(rows, n)
 
 
-def _row(loaded: Dialog | Suite, n: int) -> dict[str, Any]:
-    from lmmscore.dialog import Dialog, load_dialog
+def _row(played: Dialog | Ensemble, n: int) -> dict[str, Any]:
+    from lmmscore.dialog import Dialog
 
-    members = (
-        [loaded]
-        if isinstance(loaded, Dialog)
-        else [load_dialog(member) for member in loaded.members]
-    )
+    members = [played] if isinstance(played, Dialog) else played.dialogs
+    loaded = played if isinstance(played, Dialog) else played.suite
     return {
         "name": loaded.name,
         "title": loaded.title,
@@ -86,34 +85,43 @@ def _row(loaded: Dialog | Suite, n: int) -> dict[str, Any]:
     show_default=True,
     help="Instruction of the example.",
 )
+@click.option(
+    "--field",
+    "fields",
+    multiple=True,
+    metavar="COLUMN=TEXT",
+    help="A further column of the example's item.",
+)
 @json_flag
 def show(
-    name: str, n: int, settings: tuple[str, ...], task: str, instruction: str, as_json: bool
+    name: str,
+    n: int,
+    settings: tuple[str, ...],
+    task: str,
+    instruction: str,
+    fields: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Print the whole dialogue as it would be played."""
-    from lmmscore.dialog import load_members
+    from lmmscore.dialog import Dialog, load_members
     from lmmscore.report.dialogs import print_script
     from lmmscore.session import script
 
-    suite, dialogs = load_members(name)
+    loaded = load_members(name)
+    dialogs = [loaded] if isinstance(loaded, Dialog) else loaded.dialogs
     chosen = pairs(settings, "--setting")
-    played = [
-        (
-            dialog,
-            script(
-                dialog,
-                n,
-                task,
-                instruction,
-                {k: v for k, v in chosen.items() if k in dialog.settings or not suite},
-            ),
-        )
-        for dialog in dialogs
-    ]
+    played = []
+    for dialog in dialogs:
+        own = {key: value for key, value in chosen.items() if key in dialog.settings}
+        choices = chosen if isinstance(loaded, Dialog) else own
+        lines = script(dialog, n, task, instruction, choices, pairs(fields, "--field"))
+        played.append((dialog, lines))
+
     if as_json:
         turns = [{"dialog": dialog.name, **line} for dialog, lines in played for line in lines]
         click.echo(json.dumps({"name": name, "turns": turns}, ensure_ascii=False, indent=2))
         return
+
     for dialog, lines in played:
         print_script(dialog, lines)
 
@@ -122,27 +130,37 @@ def show(
 @click.argument("names", nargs=-1)
 def check(names: tuple[str, ...]) -> None:
     """Check dialogs, given by name or file; all at hand if none is given."""
-    from lmmscore.dialog import dialog_names, load_members
+    from lmmscore.dialog import dialog_names
     from lmmscore.errors import LmmscoreError
+    from lmmscore.plan import load_protocol
 
     wrong = 0
     for name in names or dialog_names():
         try:
-            _, dialogs = load_members(name)
+            protocol = load_protocol(name, {})
         except LmmscoreError as error:
             click.echo(f"problem: {error}")
             wrong += 1
             continue
+
         click.echo(f"ok: {name}")
-        for dialog in dialogs:
+        for dialog in protocol.dialogs:
             for key, text in dialog.questions.items():
                 click.echo(f"  open question, {key}: {text}")
+
     if wrong:
         raise click.exceptions.Exit(1)
 
 
 @command.command("import")
-@click.argument("file", type=FilePath(path_type=Path))
+@click.argument("source", metavar="FILE[:NAME]")
+@click.option(
+    "--recipe",
+    callback=filled,
+    metavar="NAME",
+    help="Make the whole protocol of a published benchmark; FILE is then your clone of it. "
+    "See `lmmscore dialogs recipes`.",
+)
 @click.option("--name", callback=filled, help="Name of the dialog  [default: the file's name]")
 @click.option(
     "--out",
@@ -155,31 +173,94 @@ def check(names: tuple[str, ...]) -> None:
     "answers",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Answer an open question: overall=mean, scale=1-10, scale.FACTOR=0,1, show=reference,edit, …",
+    help="Answer an open question: overall=mean, scale=1-10, scale.FACTOR=0,1, factors=a,b, "
+    "show=reference,edit, instruction=none, …",
 )
 @click.option("--force", is_flag=True, help="Write over an existing file.")
 def import_(
-    file: Path, name: str | None, out: Path | None, answers: tuple[str, ...], force: bool
+    source: str,
+    recipe: str | None,
+    name: str | None,
+    out: Path | None,
+    answers: tuple[str, ...],
+    force: bool,
 ) -> None:
     """Turn a published prompt or chat transcript into a dialog that plays its exact words.
 
-    What the document does not say is left as a marked question in the YAML, and asked for here by name.
+    FILE.py:NAME takes a string out of a Python file, which is parsed and never run;
+    FILE.json:key.path a string out of JSON. What the document does not say is left as a marked
+    question in the YAML, and asked for here by name.
     """
-    from lmmscore.errors import FileProblem
-    from lmmscore.importers.dialogs.document import can_be_set, import_document
+    from lmmscore.importers.dialogs.document import import_document
 
-    draft = import_document(file, name or file.stem, pairs(answers, "--set"))
+    if recipe is not None:
+        if answers:
+            raise click.UsageError("--set answers questions of a prompt; a recipe leaves none open")
+
+        _import_recipe(recipe, Path(source), name, out, force)
+        return
+
+    draft = import_document(source, name or "", pairs(answers, "--set"))
     target = out or Path("dialogs") / f"{draft.data['dialog']}.yaml"
-    if target.exists() and not force:
-        raise FileProblem(f"{target}: exists already; give another --name or --out, or --force")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(draft.as_yaml(), encoding="utf-8")
-    except OSError as error:
-        raise FileProblem(f"{target}: cannot be written ({error.strerror})") from error
+    _write({target: draft.as_yaml()}, force)
     click.echo(target)
     for key, text in draft.questions.items():
-        way = f"--set {key}=…, or edit the file" if can_be_set(key) else "edit the file"
-        click.echo(f"open question, {key}: {text} ({way})", err=True)
+        click.echo(f"open question, {key}: {text} (--set {key}=…, or edit the file)", err=True)
+
+    _say_next(target)
+
+
+def _import_recipe(
+    recipe: str, clone: Path, name: str | None, out: Path | None, force: bool
+) -> None:
+    from lmmscore.importers.dialogs.recipe import follow, load_recipe
+
+    made = follow(load_recipe(recipe), clone, name)
+    target = out or Path("dialogs") / f"{made.name}.yaml"
+    _write({target: made.text}, force)
+    click.echo(target)
+    for note in made.notes:
+        click.echo(f"note: {note}", err=True)
+
+    _say_next(target)
+
+
+def _write(files: dict[Path, str], force: bool) -> None:
+    from lmmscore.errors import FileProblem
+
+    taken = [path for path in files if path.exists()]
+    if taken and not force:
+        raise FileProblem(f"{taken[0]}: exists already; give another --name or --out, or --force")
+
+    for path, text in files.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise FileProblem(f"{path}: cannot be written ({error.strerror})") from error
+
+
+def _say_next(target: Path) -> None:
     shown = shlex.quote(str(target))
     click.echo(f"next: lmmscore dialogs check {shown} && lmmscore dialogs show {shown}", err=True)
+
+
+@command.command("recipes")
+@json_flag
+def recipes(as_json: bool) -> None:
+    """List the published benchmarks whose protocols can be made from a clone of their code."""
+    from lmmscore.importers.dialogs.recipe import load_recipe, recipe_names
+
+    found = [load_recipe(name) for name in recipe_names()]
+    if as_json:
+        rows = [recipe.described() for recipe in found]
+        click.echo(json.dumps({"recipes": rows}, ensure_ascii=False, indent=2))
+        return
+
+    for recipe in found:
+        click.echo(f"{recipe.recipe}: {recipe.title}")
+        click.echo(f"  code:                {recipe.code}")
+        click.echo(f"  reproduces:          {recipe.reproduces}")
+        click.echo(f"  does not reproduce:  {recipe.differs}")
+
+    click.echo("use: lmmscore dialogs import --recipe NAME PATH_TO_CLONE", err=True)

@@ -29,6 +29,7 @@ def _column_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help=f"The {kind} that holds the {what}.",
         )
         command = option(command)
+
     return command
 
 
@@ -55,9 +56,7 @@ def _column_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="Table with id, instruction and perhaps task: .csv, .xlsx, .jsonl, .json, .parquet or "
     "a saved data set.",
 )
-@click.option(
-    "--instruction", metavar="TEXT", help="The instruction of every item that has none of its own."
-)
+@click.option("--instruction", metavar="TEXT", help="The instruction for every item that has none.")
 @click.option(
     "--source",
     callback=filled,
@@ -106,6 +105,7 @@ def command(
     found = read(tree, choices, chosen)
     for note in found.notes:
         click.echo(f"note: {note}", err=True)
+
     header = [f"Written by `lmmscore init`; layout {chosen.name}: {guess.why}", *_advice(found)]
     written = write_benchmark(found, out, name or _default_name(folder), header, force)
     _say_next(found, written)
@@ -120,8 +120,10 @@ def _default_name(folder: Path) -> str:
 def _target(root: Path, out: Path | None) -> Path:
     if out is None:
         return root / "benchmark.yaml"
+
     if out.is_dir() or out.suffix not in {".yaml", ".yml"}:
         return out / "benchmark.yaml"
+
     return out
 
 
@@ -177,8 +179,10 @@ def _advice(found: Found) -> list[str]:
     missing = sum(not item.instruction for item in found.items)
     if missing:
         lines.append(f"Instructions still to be filled in: {missing} of {len(found.items)}.")
+
     if found.templates and found.methods:
         lines.append("Without the list of methods they are found from the files.")
+
     return lines
 
 
@@ -194,7 +198,7 @@ def _say_next(found: Found, written: Written) -> None:
     beside = ", ".join(kinds) or "no other pictures"
     click.echo(
         f"{items} in {tasks}, {methods}, {counted(edits, 'edit')}, {lacking} missing; "
-        f"beside the edits: {beside}",
+        f"besides the edits: {beside}",
         err=True,
     )
 
@@ -206,6 +210,7 @@ def _say_next(found: Found, written: Written) -> None:
             "command again with --force and --instructions FILE or --instruction TEXT",
             err=True,
         )
+
     following = f"lmmscore check {shlex.quote(str(written.benchmark))}"
     if written.outside_root is not None:
         following += f" --root {shlex.quote(str(written.outside_root))}"
@@ -214,4 +219,5 @@ def _say_next(found: Found, written: Written) -> None:
             "only with the --root below",
             err=True,
         )
+
     click.echo(f"next: {following}", err=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lmmscore.cli.judge_probe import command as probe_command
 from lmmscore.cli.options import json_flag, judge_options, take_judge_options
 
 if TYPE_CHECKING:
@@ -28,9 +29,9 @@ def check(judge: str, as_json: bool, **given: Any) -> None:
     """Ask JUDGE a few short questions about two plain pictures, and say what works.
 
     JUDGE is openai/MODEL[@BASE_URL,…] or a name from judges.yaml; each of several servers is asked.
-    It costs about a cent at most. Each question is sent twice at most and waits 60 s for its answer,
-    unless --timeout says otherwise. Exits with 1 when the judge cannot see pictures or cannot
-    remember what was said: it would be of no use.
+    It costs about a cent at most. Each question is sent twice at most and waits 60 s for its
+    answer, unless --timeout says otherwise. Exits with 1 when the judge cannot see pictures or
+    cannot remember what was said: it would be of no use.
     """
     named = _find(judge, take_judge_options(given))
     name = named.address.name
@@ -141,3 +142,6 @@ def _look(spec: str, options: JudgeOptions, told: _Told) -> None:
     # findings say it too.
     logging.getLogger("lmmscore").addHandler(logging.NullHandler())
     asyncio.run(check_up(lambda given: make(spec, options=given), options, random.Random(), told))
+
+
+command.add_command(probe_command)

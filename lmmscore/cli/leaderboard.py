@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from lmmscore.cli.options import filled
+from lmmscore.cli.panel import panel_options
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from lmmscore.cli.inputs import Source
     from lmmscore.leaderboard import Leaderboard
-    from lmmscore.leaderboard.against import TaskAgainst
-    from lmmscore.leaderboard.extras import Extras
+    from lmmscore.leaderboard.compare import TaskAgainst
+    from lmmscore.leaderboard.diagnostics import Extras
     from lmmscore.report.grids import Grid
     from lmmscore.report.leaderboard import Format
 
-SECTIONS = ("differences", "wins", "position", "repeats", "sensitivity", "habits")
+SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivity", "habits")
 
 
 @click.command("leaderboard")
@@ -77,11 +81,12 @@ SECTIONS = ("differences", "wins", "position", "repeats", "sensitivity", "habits
     type=click.IntRange(0),
     default=10_000,
     show_default=True,
-    help="Bootstrap draws.",
+    help="Sign patterns drawn in tests, at least; 0 for no tests and intervals.",
 )
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of those draws."
 )
+@panel_options
 def command(runs: tuple[str, ...], form: Format, as_json: bool, **options: Any) -> None:
     """Rank the methods of a run, for each task category and over all of them.
 
@@ -90,18 +95,79 @@ def command(runs: tuple[str, ...], form: Format, as_json: bool, **options: Any) 
     """
     from lmmscore.cli.grouping import grouped, plain_groups
     from lmmscore.cli.inputs import open_sources
+    from lmmscore.cli.panel import corrected, panel_of
 
     form = "json" if as_json else form
-    source = _pooled(open_sources(runs), anyway=options["anyway"])
+    pairs = _pairs_among(runs)
+    if pairs is not None:
+        _print_pairs(pairs, form, options)
+        return
+    sources = open_sources(runs)
+    options["members"] = panel_of(sources, options) if options["panel"] else None
+    if options["members"] is not None:
+        source = options["members"].source
+    else:
+        source = _pooled(sources, anyway=options["anyway"])
     if options["by"] is not None and plain_groups(options["by"]):
         click.echo(grouped(source, form, options, _scales(source, options)), nl=False)
         return
-    board = _board(source, options)
+    board = corrected(source, options) if options["corrected"] else _board(source, options)
+    if options["members"] is not None:
+        board = replace(board, notes=(*options["members"].notes, *board.notes))
     click.echo(_rendered(board, source, form, options), nl=False)
     if form == "csv":
         # A CSV file has no room for sentences; they must not get lost for that.
         for text in [*(t for table in board.tables for t in table.warnings), *board.notes]:
             click.echo(text, err=True)
+
+
+def _pairs_among(runs: tuple[str, ...]) -> Path | None:
+    """Return the pairs.csv that is to be ranked; None where scores are."""
+    from pathlib import Path
+
+    from lmmscore.run_folder import open_run
+
+    for text in runs:
+        path = Path(text)
+        if (path / "run.yaml").is_file() and open_run(path).is_of_pairs:
+            path /= "pairs.csv"
+        if path.name == "pairs.csv":
+            if len(runs) > 1:
+                raise click.UsageError(f"{text} compares pairs; rank it by itself")
+            return path
+    return None
+
+
+def _print_pairs(path: Path, form: Format, options: dict[str, Any]) -> None:
+    """Print the leaderboard of a run that compares pairs."""
+    from lmmscore.comparisons import read_comparisons
+    from lmmscore.leaderboard.pairs import rank_pairs
+    from lmmscore.report.pair_grids import render_pairs
+    from lmmscore.run_folder import Run
+
+    unfit = ("factor", "by", "weights", "scale", "show", "against")
+    given = [name for name in unfit if options[name]]
+    if given or options["missing"] != "exclude" or options["average"] != "items":
+        name = given[0] if given else "missing" if options["missing"] != "exclude" else "average"
+        raise click.UsageError(f"--{name} is for scores; {path.parent} compares pairs")
+    known: dict[str, Any] = {}
+    if (path.parent / "run.yaml").is_file():
+        manifest = Run(path.parent).manifest
+        known = {"caution": manifest.caution, "methods": manifest.methods}
+    board = rank_pairs(
+        read_comparisons(path),
+        task=options["task"] or None,
+        resamples=options["resamples"],
+        seed=options["seed"],
+        **known,
+    )
+    tty = sys.stdout.isatty()
+    width = get_terminal_size().columns if tty else None
+    text = render_pairs(board, form, decimals=options["decimals"], width=width, color=tty)
+    click.echo(text, nl=False)
+    if form == "csv":
+        for note in [*(t for table in board.tables for t in table.warnings), *board.notes]:
+            click.echo(note, err=True)
 
 
 def _pooled(sources: list[Source], *, anyway: bool) -> Source:
@@ -140,8 +206,6 @@ def _scales(source: Source, options: dict[str, Any]) -> dict[str, tuple[float, f
 
 
 def _board(source: Source, options: dict[str, Any]) -> Leaderboard:
-    from dataclasses import replace
-
     from lmmscore.leaderboard import rank
 
     factors, tasks = _factors(options), options["task"] or None
@@ -163,6 +227,7 @@ def _board(source: Source, options: dict[str, Any]) -> Leaderboard:
         caution=source.caution,
         resamples=options["resamples"],
         seed=options["seed"],
+        holm=options["holm"],
     )
     wanted = [t for t in board.tables if options["by"] is None or (t.task is None) == over_all]
     among = tuple(dict.fromkeys(tasks or ())) if over_all else ()
@@ -171,9 +236,7 @@ def _board(source: Source, options: dict[str, Any]) -> Leaderboard:
 
 def _of_tasks(source: Source, options: dict[str, Any]) -> Source:
     """Return the source with only the scores of the tasks named; all of them where none is."""
-    from dataclasses import replace
-
-    from lmmscore.leaderboard.board import chosen_tasks
+    from lmmscore.leaderboard.ranking import chosen_tasks
 
     if not options["task"]:
         return source
@@ -187,7 +250,11 @@ def _rendered(board: Leaderboard, source: Source, form: Format, options: dict[st
     matched = [] if options["against"] is None else _against(board, options["against"])
     decimals = options["decimals"]
     if form == "json":
-        more: dict[str, Any] = _extras(board, source, options).as_dict(decimals)
+        more: dict[str, Any] = {}
+        if not options["corrected"]:
+            more = _extras(board, source, options).as_dict(decimals)
+        if options["members"] is not None:
+            more["panel"] = options["members"].as_dict()
         if options["against"] is not None:
             more["against"] = {
                 "table": options["against"],
@@ -196,6 +263,8 @@ def _rendered(board: Leaderboard, source: Source, form: Format, options: dict[st
         return render(board, "json", decimals=decimals, extra={"run": source.name, **more})
     further = _sections(board, source, options)
     further += _against_grids(matched, options)
+    if options["members"] is not None:
+        further += options["members"].grids(board)
     wide = True if (options["by"] or "").replace(" ", "") == "task,method" else None
     tty = sys.stdout.isatty()
     width = get_terminal_size().columns if tty else None
@@ -205,7 +274,7 @@ def _rendered(board: Leaderboard, source: Source, form: Format, options: dict[st
 
 
 def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extras:
-    from lmmscore.leaderboard.extras import extras
+    from lmmscore.leaderboard.diagnostics import extras
     from lmmscore.leaderboard.weights import reweigh, weights_of
 
     given = _weights(options)
@@ -231,11 +300,12 @@ def _sections(board: Leaderboard, source: Source, options: dict[str, Any]) -> li
     for table in board.tables:
         found += [grids.difference_grid(table, decimals)] if "differences" in shown else []
         found += [grids.win_grid(table)] if "wins" in shown else []
-    if not shown & {"position", "repeats", "sensitivity", "habits"}:
+    if options["corrected"] or not shown & set(SECTIONS[2:]):
         return found
     behind = _extras(board, source, options)
     found += [grids.position_grid(behind.position, decimals)] if "position" in shown else []
     found += [grids.repeat_grid(behind.repeats, decimals)] if "repeats" in shown else []
+    found += grids.variance_grid(behind.components, decimals) if "variance" in shown else []
     if "sensitivity" in shown and behind.sensitivity:
         found.append(grids.sensitivity_grid(behind.sensitivity))
     asks = bool(source.settings.get("avoid_ties"))
@@ -244,7 +314,7 @@ def _sections(board: Leaderboard, source: Source, options: dict[str, Any]) -> li
 
 
 def _against(board: Leaderboard, name: str) -> list[TaskAgainst]:
-    from lmmscore.leaderboard.against import against
+    from lmmscore.leaderboard.compare import against
     from lmmscore.leaderboard.published import find_published, load_published
 
     return against(board, load_published(find_published(name)))

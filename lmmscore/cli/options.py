@@ -27,7 +27,7 @@ class Finite(click.FloatRange):
 
 
 class FilePath(click.Path):
-    """A path that is not empty: an empty one, as an unset variable gives, would mean the folder one is in."""
+    """A path that is not empty: an empty one would mean the current folder."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path; fail for an empty one."""
@@ -37,7 +37,7 @@ class FilePath(click.Path):
 
 
 def filled(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
-    """Refuse an empty text that was given, as an unset variable gives: it would be taken for none given."""
+    """Refuse an empty text, as an unset variable gives: it would be taken for none."""
     given = ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
     if given and any(
         isinstance(text, str) and not text.strip()
@@ -68,7 +68,7 @@ def _shard(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 
 
 def plan_options(command: Command) -> Command:
-    """Add what `run` and `plan` have in common: what is judged, with which dialog, by which judge."""
+    """Add what `run` and `plan` have in common: what is judged, how and by whom."""
     for option in reversed(_PLAN_OPTIONS):
         command = option(command)
     return command
@@ -99,6 +99,12 @@ _PLAN_OPTIONS = [
         help="How often each item is judged  [default: 1]",
     ),
     click.option("--seed", type=int, help="Seed of the orders  [default: 0]"),
+    click.option(
+        "--pairs",
+        type=click.IntRange(1),
+        metavar="K",
+        help="With a dialog of pairs: compare so many pairs of methods per item  [default: all]",
+    ),
     click.option(
         "--task", "tasks", multiple=True, help="Only this task category; may be repeated."
     ),
@@ -171,17 +177,19 @@ def _flag(option: Declared) -> Callable[[Command], Command]:
 
 def _type_of(option: Declared) -> click.ParamType[Any]:
     """Return the type of a flag: the plain type of the option, with its bounds."""
-    about = option.about
     kinds = [kind for kind in get_args(option.type) if kind is not type(None)]
     if kinds and all(isinstance(kind, str) for kind in kinds):
         return click.Choice(kinds)
+
     kind = kinds[0] if kinds else option.type
+    about = option.about
+    if kind is float and about.above is not None:
+        return Finite(min=about.above, min_open=True)
     if kind is float:
-        least = about.at_least if about.above is None else about.above
-        return Finite(min=least, min_open=about.above is not None)
-    if kind is int:
-        return click.INT if about.at_least is None else click.IntRange(int(about.at_least))
-    return click.STRING
+        return Finite(min=about.at_least)
+    if kind is int and about.at_least is not None:
+        return click.IntRange(int(about.at_least))
+    return click.INT if kind is int else click.STRING
 
 
 def take_judge_options(given: dict[str, Any]) -> dict[str, Any]:

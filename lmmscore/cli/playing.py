@@ -9,23 +9,32 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TextIO
 
 import click
 
-from lmmscore.api import play_request, watching
+from lmmscore.api import Hooks, play_request, watching
 from lmmscore.check import names_given_away
 from lmmscore.execution.base import Executor, StopRequested
+from lmmscore.judges import Bench
 from lmmscore.plan import Plan
-from lmmscore.request import Request
+from lmmscore.request import Request, default_folder
 from lmmscore.run_folder import Run
 
 
-def play(request: Request, log_level: str = "warning") -> Run:
-    """Play the request to its end, or until Ctrl-C; exits with 130 when interrupted."""
+def play(
+    request: Request,
+    log_level: str = "warning",
+    on_folder: Callable[[Path], None] | None = None,
+) -> Run:
+    """Play the request to its end, or until Ctrl-C; exits with 130 when interrupted.
+
+    `on_folder` is told the folder of the run once that is known.
+    """
     _log_to_stderr(log_level)
     try:
-        return asyncio.run(_play(request))
+        return asyncio.run(_play(request, on_folder))
     except StopRequested as stopped:
         click.echo(f"lmmscore: {stopped}", err=True)
         raise click.exceptions.Exit(130) from stopped
@@ -50,7 +59,7 @@ def _log_to_stderr(level: str) -> None:
     ours.propagate = False
 
 
-async def _play(request: Request) -> Run:
+async def _play(request: Request, on_folder: Callable[[Path], None] | None) -> Run:
     with contextlib.ExitStack() as stack:
 
         def begin(runner: Executor, plan: Plan) -> None:
@@ -58,7 +67,15 @@ async def _play(request: Request) -> Run:
                 click.echo(f"warning: {problem}", err=True)
             _on_signals(runner, stack.close)
 
-        return await play_request(request, watching(stack, begin))
+        shown = watching(stack, begin)
+
+        def start(runner: Executor, plan: Plan, bench: Bench) -> None:
+            shown.on_start(runner, plan, bench)
+            if on_folder is not None:
+                names = (plan.benchmark.name, plan.protocol.name, bench.judge.name)
+                on_folder(request.out or default_folder(*names))
+
+        return await play_request(request, Hooks(shown.listeners, start))
 
 
 def _on_signals(runner: Executor, close_display: Callable[[], None]) -> None:

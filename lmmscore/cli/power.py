@@ -40,7 +40,8 @@ def command(
 ) -> None:
     """Say how many items or repeats it would take to tell methods A and B apart.
 
-    RUN is a run's folder or a scores.csv. The answer supposes that the difference seen is the true one.
+    RUN is a run's folder or a scores.csv. The answer supposes that the difference seen is the true
+    one.
     """
     from lmmscore.cli.inputs import open_source
     from lmmscore.leaderboard.power import power_of

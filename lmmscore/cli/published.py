@@ -37,16 +37,31 @@ def list_tables(as_json: bool) -> None:
 def check(file: str, as_json: bool, scale: str) -> None:
     """Find printed ranks that contradict printed means, and figures that cannot be.
 
-    FILE is a CSV file with the columns task, method, mean, rank and perhaps std, or the name of a table that comes
-    with lmmscore. Where it has a column n, the largest possible std is known exactly.
+    FILE is a table with the columns task, method, mean, rank and perhaps std, or the name of a
+    table
+    that comes with lmmscore. Where it has a column n, the largest possible std is known exactly.
+
+    A table of correlations (columns method and spearman, pearson, kendall or correlation, and any
+    that say of what) is checked too: values outside −1 to 1, and averages that their lines do not
+    give.
     """
     from dataclasses import asdict
 
     from lmmscore.cli.inputs import parse_scale
     from lmmscore.leaderboard import published
 
-    entries = published.load_published(published.find_published(file))
-    problems = published.check(entries, scale=parse_scale(scale))
+    path = published.find_published(file)
+    column = published.correlation_column(path)
+    if column is not None:
+        correlations = published.load_correlations(path, column)
+        problems = published.check_correlations(correlations)
+        tasks = {", ".join(one.group) for one in correlations}
+        total = len(correlations)
+    else:
+        entries = published.load_published(path)
+        problems = published.check(entries, scale=parse_scale(scale))
+        tasks = {entry.task for entry in entries}
+        total = len(entries)
     if as_json:
         click.echo(
             json.dumps(
@@ -56,12 +71,12 @@ def check(file: str, as_json: bool, scale: str) -> None:
             )
         )
         return
-    tasks = {entry.task for entry in entries}
     for problem in problems:
         click.echo(f"{problem.task}, {problem.method}: {problem.kind}: {problem.says}")
     where = len({problem.task for problem in problems})
     lines = len({(problem.task, problem.method) for problem in problems})
     click.echo(
-        f"{lines} of {len(entries)} lines contradict others or the scale, in {where} of {len(tasks)} tasks.",
+        f"{lines} of {total} lines contradict others or the scale, "
+        f"in {where} of {len(tasks)} tasks.",
         err=True,
     )

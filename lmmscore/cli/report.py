@@ -60,9 +60,9 @@ if TYPE_CHECKING:
 @click.option(
     "--resamples",
     type=click.IntRange(100),
-    default=2_000,
+    default=9_999,
     show_default=True,
-    help="Bootstrap draws for the agreement with people.",
+    help="Random draws of tests of the agreement with people.",
 )
 def command(runs: tuple[str, ...], out: Path | None, **options: Any) -> None:
     """Write one HTML page about one or several runs.
@@ -102,10 +102,11 @@ def _open(runs: tuple[str, ...], images: Path | None) -> list[Judged]:
 def _agreement(judged: list[Judged], renames: dict[str, str], options: dict[str, Any]) -> Agreement:
     from lmmscore.agreement import agree
     from lmmscore.cli.inputs import parse_scale
-    from lmmscore.ratings import Columns, read_ratings
+    from lmmscore.ratings import Columns
+    from lmmscore.web.results import read_human_ratings
 
     columns = Columns(**{name: options[f"{name}_column"] for name in ("item", "method", "rater")})
-    ratings = read_ratings(options["human"], columns)
+    ratings = read_human_ratings(options["human"], columns)
     found = agree(
         {each.name: each.scores for each in judged},
         ratings.table,

@@ -22,6 +22,7 @@ from lmmscore.cli.options import (
 
 if TYPE_CHECKING:
     from lmmscore.anchors import Drift
+    from lmmscore.cli.watch import WatchAlongside
     from lmmscore.request import Request
     from lmmscore.run_folder import Run
 
@@ -87,20 +88,35 @@ _ENGINE_OPTIONS = {
     show_default=True,
     help="What is logged to standard error.",
 )
+@click.option(
+    "--watch", is_flag=True, help="Show the run on a web page too; it stays until Ctrl-C."
+)
 @json_flag
-def command(as_json: bool, log_level: str, **given: Any) -> None:
+def command(as_json: bool, log_level: str, watch: bool, **given: Any) -> None:
     """Play a dialog about every item of BENCHMARK and score the edits.
 
     The same command again goes on where it stopped: nothing that was answered is asked again. Ctrl-C once stops
     asking, finishes what is in flight and saves; twice stops at once.
     """
-    from lmmscore.cli.playing import play
+    from lmmscore.cli.watch import watched
 
     request = request_from(given)
-    run = play(request, log_level)
+    with watched(watch) as page:
+        unscored = _run(request, log_level, as_json, page)
+        if page is not None:
+            page.until_interrupted()
+    if unscored:
+        raise click.exceptions.Exit(3)
+
+
+def _run(request: Request, log_level: str, as_json: bool, page: WatchAlongside | None) -> bool:
+    """Play the request and print what came of it; return whether something is unscored."""
+    from lmmscore.cli.playing import play
+
+    run = play(request, log_level, page.begin if page else None)
     if run.manifest.state == "waiting":
         _say_waiting(run, as_json)
-        return
+        return False
     unscored = int(run.settings["unscored"])
     moved = _say_drift(run) if request.anchors else None
     if as_json:
@@ -110,12 +126,11 @@ def command(as_json: bool, log_level: str, **given: Any) -> None:
     else:
         _print_result(run)
     if unscored:
-        click.echo(
-            f"{unscored} edits have no score; {run.path / 'scores.csv'} says why, edit by edit",
-            err=True,
-        )
-    if unscored or (moved and moved.unscored):
-        raise click.exceptions.Exit(3)
+        said = f"{unscored} edits have no score; {run.path / 'scores.csv'} says why, edit by edit"
+        if run.is_of_pairs:
+            said = f"{unscored} comparisons have no winner; {run.path / 'pairs.csv'} says why"
+        click.echo(said, err=True)
+    return bool(unscored or (moved and moved.unscored))
 
 
 def _say_waiting(run: Run, as_json: bool) -> None:
@@ -182,13 +197,14 @@ def _without_folders(word: str) -> str:
 
 def _print_result(run: Run) -> None:
     from lmmscore.cli.terminal import print_board
-    from lmmscore.report.files import write_leaderboards
+    from lmmscore.report.files import write_leaderboards, write_pair_boards
 
     if not run.manifest.planned:
         click.echo(f"nothing to judge: {run.manifest.chosen or 'no edits'}", err=True)
         return
-    print_board(write_leaderboards(run))
+    print_board(write_pair_boards(run) if run.is_of_pairs else write_leaderboards(run))
     click.echo(f"\nrun:  {run.path}", err=True)
     shown = shlex.quote(str(run.path))
     click.echo(f"next: lmmscore leaderboard {shown} --format tex", err=True)
-    click.echo(f"      lmmscore report {shown}", err=True)
+    if not run.is_of_pairs:
+        click.echo(f"      lmmscore report {shown}", err=True)

@@ -42,8 +42,10 @@ def command(
 ) -> None:
     """Turn another tool's score file into a tidy scores.csv.
 
-    FILE holds JSON lines of nested {factor: {score, justification}}, under FIELD where there are several, or a CSV
-    table with a row a score or a column a factor. What has no number on the scale gets an outcome and a reason.
+    FILE holds JSON lines of nested {factor: {score, justification}}, under FIELD where there are
+    several, or a table with one row per score or one column per factor (CSV, TSV, Excel, JSON,
+    Parquet). It may be a folder of TASK/METHOD/METRIC.json files, as VIEScore publishes them. What
+    has no number on the scale gets an outcome and a reason.
     """
     from lmmscore.dialog import load_dialog
     from lmmscore.records import OVERALL
@@ -61,7 +63,9 @@ def command(
     edits = len({(score.item, score.task, score.method, score.repeat) for score in scores})
     factors = list(dict.fromkeys(score.factor for score in scores if score.factor != OVERALL))
     listed = f" ({', '.join(factors)})" if factors else ""
-    click.echo(f"{edits} edits, {len(factors)} factors{listed} and overall", err=True)
+    overall = any(score.factor == OVERALL for score in scores)
+    more = " and overall" if overall else ""
+    click.echo(f"{edits} edits, {len(factors)} factors{listed}{more}", err=True)
     if unscored:
         click.echo(f"{len(unscored)} scores are missing; the first: {unscored[0].reason}", err=True)
         sys.exit(3)

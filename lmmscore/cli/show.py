@@ -38,10 +38,13 @@ def command(run: Path, item: str, repeat: int, method: str, dialog: str, as_json
     """
     from lmmscore.report.terminal_talk import print_talks, talks_json
     from lmmscore.run_folder import open_run
+    from lmmscore.scores import read_scores
 
     opened = open_run(run)
     talks = find(opened, item, repeat, method, dialog)
-    scores = opened.scores()
+    # Pairs have no scores: what was read of them stands out in the judge's words.
+    of_pairs = opened.is_of_pairs
+    scores = read_scores(opened.path / "scores.csv") if of_pairs else opened.scores()
     if as_json:
         click.echo(talks_json(talks, scores))
     else:
@@ -63,6 +66,8 @@ def find(run: Run, item: str, repeat: int, method: str, dialog: str) -> list[Tal
     if not method:
         return talks
     about = [talk for talk in talks if method == talk.method]
+    if run.is_of_pairs:
+        about = [talk for talk in talks if method in talk.order]
     if not about and any(method in talk.order for talk in talks):
         # One conversation covers all edits: the one asked for is in it.
         return talks

@@ -9,6 +9,7 @@ import click
 
 if TYPE_CHECKING:
     from lmmscore.leaderboard import Leaderboard
+    from lmmscore.leaderboard.pairs import PairBoard
 
 
 class Screen(TypedDict):
@@ -26,8 +27,13 @@ def screen() -> Screen:
     return {"color": tty, "width": get_terminal_size().columns if tty else None}
 
 
-def print_board(board: Leaderboard) -> None:
+def print_board(board: Leaderboard | PairBoard) -> None:
     """Print a leaderboard's tables to standard output, in colour where someone is looking."""
+    from lmmscore.leaderboard.pairs import PairBoard
     from lmmscore.report.leaderboard import render
+    from lmmscore.report.pair_grids import render_pairs
 
+    if isinstance(board, PairBoard):
+        click.echo(render_pairs(board, "term", **screen()), nl=False)
+        return
     click.echo(render(board, "term", **screen()), nl=False)

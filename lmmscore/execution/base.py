@@ -124,7 +124,12 @@ class StopRequested(JudgeError):
 
 def asked(before: Conversation, question: Question, pictures: Pictures) -> Conversation:
     """Return the conversation with the question put. Opens the pictures' files to know their digests."""
+    if question.fresh:
+        before = Conversation()
     if question.system:
         before = before.add(Message("system", question.system))
+    for shot in question.shots:
+        images = tuple(pictures.get(shown.path) for shown in shot.images)
+        before = before.say(shot.text, images, places=shot.places).hear(shot.heard)
     images = tuple(pictures.get(shown.path) for shown in question.images)
-    return before.say(question.text, images, question.schema)
+    return before.say(question.text, images, question.schema, question.places)

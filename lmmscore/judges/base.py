@@ -13,15 +13,24 @@ from lmmscore.records import Reply
 
 @runtime_checkable
 class Judge(Protocol):
-    """Anything that can answer a conversation. `JudgeBase` has defaults for all but name and ask."""
+    """Anything that can answer a conversation.
+
+    `JudgeBase` has defaults for all but name and ask.
+    """
 
     @property
     def name(self) -> str:
-        """Who answers, as it stands in keys and tables: `pixels`, `openai/gpt-4o`. Never holds a secret."""
+        """Who answers, as it stands in keys and tables: `pixels`, `openai/gpt-4o`.
+
+        Never holds a secret.
+        """
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """Whatever else changes the answers (temperature, seed, …), as plain JSON. Part of every key."""
+        """Whatever else changes the answers (temperature, seed, …), as plain JSON.
+
+        Part of every key.
+        """
 
     @property
     def caution(self) -> str:
@@ -32,20 +41,26 @@ class Judge(Protocol):
         """Running totals, for whoever shows progress; None for a judge that counts nothing."""
 
     async def ask(self, conversation: Conversation) -> Reply:
-        """Answer the last message. Raises JudgeError when there is no answer; never returns a made-up one."""
+        """Answer the last message.
+
+        Raises JudgeError when there is no answer; never returns a made-up one.
+        """
 
     def keep(self, spending: Spending) -> None:
         """Count what the run has spent before, and write down what it spends from now on."""
 
     def stop(self, error: JudgeError) -> None:
-        """Ask nothing new: what is in flight is finished, and what merely waits raises this error."""
+        """Ask nothing new: what is in flight is finished, what merely waits raises this."""
 
     async def close(self) -> None:
         """Let go of connections."""
 
 
 class JudgeBase:
-    """A judge without parameters that costs nothing and never waits. Give it a name and an `ask`."""
+    """A judge without parameters that costs nothing and never waits.
+
+    Give it a name and an `ask`.
+    """
 
     @property
     def name(self) -> str:
@@ -105,7 +120,10 @@ class Answerer(Protocol):
 
 
 def adapted(judge: Judge | Answerer) -> Judge:
-    """Return a judge object with all that a judge has. This is the one place that looks what it has."""
+    """Return a judge object with all that a judge has.
+
+    This is the one place that looks what it has.
+    """
     if isinstance(judge, Judge):
         return judge
     if isinstance(judge, Answerer):

@@ -1,8 +1,9 @@
-"""What a judge costs: running totals, a hard cap, and the file in which a run's spending outlives its process.
+"""What a judge costs: running totals, a hard cap, and the file in which a run's spending outlives
+its process.
 
-Money is set aside before a question is sent and settled after, whatever happens in between. The sum of the lines of
-spending.csv is what may have been spent: a process that is killed gives nothing back, since the server may have
-charged for what was in flight.
+Money is set aside before a question is sent and settled after, whatever happens in between. The sum
+of the lines of spending.csv is what may have been spent: a process that is killed gives nothing
+back, since the server may have charged for what was in flight.
 """
 
 from __future__ import annotations
@@ -81,10 +82,16 @@ class Meter:
 
 
 class Spending:
-    """The file `spending.csv` of a run folder. `counted` is what servers counted; the rest is assumed."""
+    """The file `spending.csv` of a run folder.
+
+    `counted` is what servers counted; the rest is assumed.
+    """
 
     def __init__(self, path: Path, before_usd: float = 0.0) -> None:
-        """Read what is there. Where there is no file yet, it starts with what was spent before there was one."""
+        """Read what is there.
+
+        Where there is no file yet, it starts with what was spent before there was one.
+        """
         self._path = path
         self._file: int | None = None
         self._carried_usd = 0.0 if path.exists() else before_usd
@@ -124,7 +131,8 @@ class Spending:
 
     def _append(self, *rows: tuple[float, SpendingKind]) -> None:
         assert self._file is not None
-        # The line break comes first, so that a line cut short by a full disk cannot spoil the one after it.
+        # The line break comes first, so that a line cut short by a full disk cannot spoil the one
+        # after it.
         os.write(self._file, "".join(f"\n{usd:.9f},{what}" for usd, what in rows).encode())
 
 
@@ -179,7 +187,7 @@ class Purse(Protocol):
 
 
 class Budget:
-    """What has been spent, what is set aside for questions in flight, and what may be spent in all."""
+    """What has been spent, what is set aside for questions in flight, and the cap."""
 
     def __init__(self, cap_usd: float | None, spent_usd: float = 0.0) -> None:
         self.cap_usd = cap_usd
@@ -229,7 +237,8 @@ class Budget:
         self.reserved_usd = self.reserved_usd - reservation.usd if self._in_flight else 0.0
         self._settled.set()
         if self._book is not None:
-            # If this cannot be written, the money stays set aside in the file: too much, never too little.
+            # If this cannot be written, the money stays set aside in the file: too much, never too
+            # little.
             with contextlib.suppress(NotRecorded):
                 self._book.write(
                     (-reservation.usd, "given back"), (usd, "assumed" if assumed else "counted")
@@ -273,7 +282,7 @@ _UNCOUNTED = Usage()
 
 
 class Till:
-    """Charges each attempt to the budget, at what the server counted or else at what it may have cost."""
+    """Charges each attempt: what the server counted, or else what it may have cost."""
 
     def __init__(
         self, prices: Prices | None, budget: Purse, estimator: Estimator, meter: Meter
@@ -348,10 +357,14 @@ class Till:
         self._meter.assumed_usd = self._budget.assumed_usd
 
     def most_usd(self, conversation: Conversation, counted: Usage = _UNCOUNTED) -> float:
-        """Return what an exchange may cost at most, by what was counted of it and else by estimate."""
+        """Return what an exchange may cost at most, by what was counted or else estimated."""
         if self._prices is None:
             return 0.0
-        prompt, reply = counted.prompt_tokens, counted.completion_tokens
-        prompt = self._estimator.prompt(conversation) if prompt is None else prompt
-        reply = self._estimator.reply() if reply is None else reply
-        return cost_usd(self._prices, Usage(prompt, reply, counted.cached_tokens)) or 0.0
+        prompt = counted.prompt_tokens
+        if prompt is None:
+            prompt = self._estimator.prompt(conversation)
+        reply = counted.completion_tokens
+        if reply is None:
+            reply = self._estimator.reply()
+        usage = Usage(prompt, reply, counted.cached_tokens)
+        return cost_usd(self._prices, usage) or 0.0

@@ -1,7 +1,7 @@
 """Asking servers until there is an answer, or a reason why there is none.
 
-Around each question: which of several servers, at which pace, for how much money, how often, and the totals and the
-log of it.
+Around each question: which of several servers, at which pace, for how much money, how often, and
+the totals and the log of it.
 """
 
 from __future__ import annotations
@@ -132,8 +132,9 @@ class Replica:
 class Replicas:
     """The servers of one model, and which session is at which.
 
-    A session goes to the least busy server at its first question and stays, because that server's prefix cache holds
-    its pictures. A server that fails is left alone for a while; its sessions move. Then one session tries it again.
+    A session goes to the least busy server at its first question and stays, because that server's
+    prefix cache holds its pictures. A server that fails is left alone for a while; its sessions
+    move. Then one session tries it again.
     """
 
     def __init__(
@@ -143,7 +144,8 @@ class Replicas:
         self._clock = clock
         self._meter = meter
         self._notice = notice
-        # By the first message of its conversation, the object: sessions may open with the same words.
+        # By the first message of its conversation, the object: sessions may open with the same
+        # words.
         self._pins: WeakKeyDictionary[Conversation, Replica] = WeakKeyDictionary()
 
     def __iter__(self) -> Iterator[Replica]:
@@ -194,10 +196,12 @@ class Replicas:
         if len(self._replicas) == 1:
             return False
         out_of_order = not trouble.reached or replica.failures >= FAILURES_IN_A_ROW
-        if out_of_order and (not replica.down or replica.trial is not None):
+        is_news = not replica.down or replica.trial is not None
+        if out_of_order and is_news:
             self._leave_alone(replica, trouble)
-        others = [each for each in self._replicas if each is not replica and not each.down]
-        return replica.down and bool(others)
+        if not replica.down:
+            return False
+        return any(not each.down for each in self._replicas)
 
     def _leave_alone(self, replica: Replica, trouble: Trouble) -> None:
         if replica.trial is not None:
@@ -306,7 +310,8 @@ class ApiClient:
     ) -> Reply:
         """Return the reply to a question about a conversation.
 
-        Raises JudgeError when there is none, and ReplicaFailed when it should be put to another server.
+        Raises JudgeError when there is none, and ReplicaFailed when it should be put to another
+        server.
         """
 
         async def once() -> Reply:
@@ -343,7 +348,7 @@ class ApiClient:
             await replica.connection.close()
 
     def stop(self, error: JudgeError) -> None:
-        """Send nothing from now on: what is in flight is finished; whoever waits gets this error."""
+        """Send nothing from now on: what is in flight is finished, what waits raises this."""
         self._stopping = error
         self._stopped.set()
         for replica in self.replicas:
@@ -399,7 +404,8 @@ class ApiClient:
         vain = number >= min(REFUSALS, self._patience.attempts)
         if vain and not trouble.reached and not self.replicas.any_answered:
             raise ServerUnreachable(
-                f"{self._address.name}: no server at {self._address.places} ({trouble.what}); start "
+                f"{self._address.name}: no server at {self._address.places} ({trouble.what}); "
+                "start "
                 "it, or correct its address, then run the same command"
             ) from None
 
@@ -507,7 +513,7 @@ class ApiClient:
         attempt: Attempt,
         sent_s: float,
     ) -> NoReturn:
-        """Raise what an answer means, and slow everyone down if it means that there are too many."""
+        """Raise what an answer means, and slow everyone down if it is a sign of crowding."""
         try:
             refuse(answer, complaint, attempt, self._clock.wall())
         except Trouble as trouble:
@@ -574,12 +580,12 @@ class ApiClient:
 
 
 def filtered_reply(message: str, headers: Mapping[str, str]) -> Reply:
-    """The content filter's refusal of the question itself: evidence like any other reply, and not asked again."""
+    """Return the content filter's refusal of the question as the reply, and the evidence, it is."""
     request_id = headers["x-request-id"]
     return Reply("", finish="content_filter", refusal=message, request_id=request_id)
 
 
 def _served(reply: Reply, replica: Replica) -> Reply:
-    """Return the reply with the server that gave it, which is evidence though no part of the key."""
+    """Return the reply with the server that gave it: evidence, though no part of the key."""
     server = f'{{"server":{orjson.dumps(replica.url).decode()}'
     return replace(reply, also=f"{server},{reply.also[1:]}" if reply.also else server + "}")

@@ -1,7 +1,8 @@
-"""Judges behind an API as they are configured: address, options, prices, and entries of judges.yaml.
+"""Judges behind an API as they are configured: address, options, prices, and entries of
+judges.yaml.
 
-An option is declared once, as a field of `JudgeOptions`. The keys of judges.yaml, the flags of the command line, the
-`judge_options` of Python and the reference all derive from that declaration.
+An option is declared once, as a field of `JudgeOptions`. The keys of judges.yaml, the flags of the
+command line, the `judge_options` of Python and the reference all derive from that declaration.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Option:
 
     help: str
     section: str | None = None
-    """Where an entry of judges.yaml has it: "" beside `model`, `limits`, …; None where it has no place there."""
+    """Its section of an entry of judges.yaml, "" for the top; None where it is no key there."""
     flag: str = ""
     """Its name on the command line, if it has one."""
     at_least: float | None = None
@@ -79,7 +80,10 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
-    """Everything about a judge but its name. None means: not sent, the server's own default applies."""
+    """Everything about a judge but its name.
+
+    None means: not sent, the server's own default applies.
+    """
 
     # These change the answers, so they are part of every key in the ledger.
     temperature: float | None = option(
@@ -340,7 +344,8 @@ class JudgeEntry:
     @property
     def spec(self) -> str:
         """The judge as it would be written after `openai/`."""
-        # An entry without an address is OpenAI's, with OpenAI's prices, wherever OPENAI_BASE_URL points.
+        # An entry without an address is OpenAI's, with OpenAI's prices, wherever OPENAI_BASE_URL
+        # points.
         return f"{self.model}@{','.join(self.urls) or OPENAI_URL}"
 
 
@@ -358,9 +363,11 @@ class NamedJudge:
 
 
 def load_judges(path: Path | None = None) -> dict[str, JudgeEntry]:
-    """Return the judges by name: those that come with lmmscore, overridden by those of the user's file.
+    """Return the judges by name: those that come with lmmscore, overridden by those of the user's
+    file.
 
-    The user's file is `path`, or the one named by LMMSCORE_JUDGES, or judges.yaml in the current folder, if any.
+    The user's file is `path`, or the one named by LMMSCORE_JUDGES, or judges.yaml in the current
+    folder, if any.
     """
     from lmmscore.yaml_files import load_yaml, parse_yaml
 
@@ -383,7 +390,8 @@ def find_judge(name: str, path: Path | None = None, **overrides: Any) -> NamedJu
     """Return the judge called `name`: a name in judges.yaml, or `openai/MODEL[@BASE_URL…]`.
 
     `overrides` are options given elsewhere, such as on the command line; None means not given. An
-    `openai/…` judge takes prices, limits and parameters from the entry with the same model and address, if any.
+    `openai/…` judge takes prices, limits and parameters from the entry with the same model and
+    address, if any.
     """
     judges = load_judges(path)
     entry = judges.get(name)
@@ -402,7 +410,7 @@ def find_judge(name: str, path: Path | None = None, **overrides: Any) -> NamedJu
 
 
 def _entry_at(address: Address, judges: Mapping[str, JudgeEntry]) -> JudgeEntry | None:
-    """Return the entry for the same model at the same servers; the user's own stand last, and win."""
+    """Return the entry for this model at these servers; the user's own stand last, and win."""
     wanted = {endpoint.masked_url for endpoint in address.endpoints}
     found = None
     for entry in judges.values():
@@ -470,7 +478,8 @@ def judges_file() -> type[BaseModel]:
         },
     )
     judges = Field(description="The judges by the names they are asked for.")
-    return _model("JudgesFile", "A whole judges.yaml.", {"judges": (dict[str, entry], judges)})  # type: ignore[valid-type]
+    by_name: Any = dict[str, entry]  # type: ignore[valid-type]
+    return _model("JudgesFile", "A whole judges.yaml.", {"judges": (by_name, judges)})
 
 
 def _model(name: str, says: str, fields_of_model: Mapping[str, Any]) -> type[BaseModel]:
@@ -550,7 +559,7 @@ def _entry(entry: Any, where: str) -> JudgeEntry:
 
 
 def _nearer(problem: str) -> str:
-    """Suggest the key meant: the shared complaint cannot see into a mapping whose keys are names."""
+    """Suggest the key meant: the shared complaint cannot look into a mapping by name."""
     place, found, _ = problem.partition(": unknown key")
     if not found or "did you mean" in problem:
         return problem

@@ -1,7 +1,8 @@
-"""What an answer other than a reply means: ask again, or stop the turn, the session or the run, and why.
+"""What an answer other than a reply means: ask again, or stop the turn, the session or the run, and
+why.
 
-Servers agree on status codes and little else, so some of this reads the words of their messages. It is the only place
-that does.
+Servers agree on status codes and little else, so some of this reads the words of their messages. It
+is the only place that does.
 """
 
 from __future__ import annotations
@@ -145,7 +146,10 @@ class Answer:
         return self.headers.get("content-type", "").startswith("text/event-stream")
 
     def json(self, change: Callable[[str], str] = str) -> Any:
-        """Return the parsed body, every text in it changed by `change`. Raises ValueError when it is not JSON."""
+        """Return the parsed body, every text in it changed by `change`.
+
+        Raises ValueError when it is not JSON.
+        """
         return with_texts(tolerant_json(self.content), change)
 
 
@@ -157,7 +161,8 @@ def tolerant_json(content: bytes, *, sound: bool = True) -> Any:
     try:
         return orjson.loads(content)
     except orjson.JSONDecodeError:
-        # Half a surrogate pair is valid JSON to Python and to several servers, though not to orjson.
+        # Half a surrogate pair is valid JSON to Python and to several servers, though not to
+        # orjson.
         try:
             data = json.loads(content.decode("utf-8", "replace"))
         except RecursionError:
@@ -225,9 +230,11 @@ class Complaint:
 
 
 def complaint_in(answer: Answer, hide: Callable[[str], str] = str) -> Complaint:
-    """Read an error body in any of the shapes servers use; an unreadable one becomes its own message.
+    """Read an error body in any of the shapes servers use; an unreadable one becomes its own
+    message.
 
-    `hide` takes secrets out of what the server says, before it is cut to a length that can be shown.
+    `hide` takes secrets out of what the server says, before it is cut to a length that can be
+    shown.
     """
     try:
         data = answer.json()
@@ -247,12 +254,19 @@ def complaint_of(data: Mapping[str, Any], hide: Callable[[str], str] = str) -> C
     error = data.get("error") or data
     if not isinstance(error, dict):
         error = {"message": str(error)}
-    code = error.get("code")
+
     message = error.get("message") or error.get("detail") or data.get("detail") or ""
-    text = message if isinstance(message, str) else json.dumps(message)
-    shown = " ".join(hide(text).split())[:_SHOWN_CHARACTERS]
-    status = code if isinstance(code, int) else None
-    return Complaint(shown, _codes(error), str(error.get("param") or ""), status)
+    if not isinstance(message, str):
+        message = json.dumps(message)
+    shown = " ".join(hide(message).split())
+
+    code = error.get("code")
+    return Complaint(
+        message=shown[:_SHOWN_CHARACTERS],
+        codes=_codes(error),
+        param=str(error.get("param") or ""),
+        status=code if isinstance(code, int) else None,
+    )
 
 
 def _codes(error: Mapping[str, Any]) -> frozenset[str]:
@@ -272,19 +286,23 @@ def error_in(data: Any) -> Mapping[str, Any] | None:
     if not isinstance(data, dict):
         return None
     choices = data.get("choices")
-    if data.get("error") and not choices:
-        return data
-    first = choices[0] if isinstance(choices, list) and choices else None
-    if not isinstance(first, dict):
+    if not choices:
+        return data if data.get("error") else None
+    return _broken_off(choices[0]) if isinstance(choices, list) else None
+
+
+def _broken_off(choice: Any) -> Mapping[str, Any] | None:
+    """Return the error of a provider behind OpenRouter that broke off, which stands in the choice."""
+    if not isinstance(choice, dict):
         return None
-    if first.get("error") or first.get("finish_reason") == "error":
-        # OpenRouter reports a provider that broke off this way.
-        return {"error": first.get("error") or {"message": "the provider broke off"}}
-    return None
+    error = choice.get("error")
+    if not error and choice.get("finish_reason") == "error":
+        error = {"message": "the provider broke off"}
+    return {"error": error} if error else None
 
 
 def refuse(answer: Answer, complaint: Complaint, attempt: Attempt, wall_s: float) -> NoReturn:
-    """Raise what this answer means: Trouble when asking again may help, else what stops the right thing."""
+    """Raise what this answer means: Trouble when asking again may help, else a JudgeError."""
     status = answer.status
     if status < 300 and complaint.status:
         status = complaint.status
@@ -320,7 +338,8 @@ def _trouble(status: int, said: str, answer: Answer, attempt: Attempt, wall_s: f
     if crowded:
         hint = "lower --concurrency or set --rpm"
     error = JudgeUnavailable(
-        f"{attempt.judge}: no answer from {attempt.url}, however often it was asked ({said}); {hint}"
+        f"{attempt.judge}: no answer from {attempt.url}, however often it was asked ({said}); "
+        f"{hint}"
     )
     raise Trouble(f"HTTP {said}", error, wait_s=wait_s, crowded=crowded)
 
@@ -385,12 +404,14 @@ def _says_lost(complaint: Complaint) -> bool:
 
 
 def _says_no_model(status: int, complaint: Complaint) -> bool:
-    if complaint.param == "model" or complaint.codes & _UNKNOWN_MODEL:
+    if complaint.param == "model":
         return True
-    if status in {404, 405}:
-        about = f"{' '.join(complaint.codes)} {complaint.message}".lower()
-        return "model" in about or "deployment" in about
-    return bool(_NO_SUCH_MODEL.search(complaint.message))
+    if complaint.codes & _UNKNOWN_MODEL:
+        return True
+    if status not in {404, 405}:
+        return bool(_NO_SUCH_MODEL.search(complaint.message))
+    about = f"{' '.join(complaint.codes)} {complaint.message}"
+    return bool(re.search("model|deployment", about, re.IGNORECASE))
 
 
 def _place_in(answer: Answer) -> str:
@@ -421,7 +442,7 @@ _ORDINARY_WORDS = frozenset({"text", "store", "reasoning"})
 
 
 def _refused_parameter(complaint: Complaint, attempt: Attempt) -> str:
-    """Return the parameter that the server will not take, by our name for it; empty when it is none."""
+    """Return the parameter that the server refuses, by our name for it; empty when none."""
     sent = {*attempt.fields} - _NOT_PARAMETERS
     path = complaint.param.replace("[", ".").split(".")
     if path[0] in sent or path[0] in {"stream", "stream_options"}:
@@ -448,9 +469,11 @@ def _remedy(parameter: str) -> str:
 
 
 def asked_wait_s(headers: Mapping[str, str], wall_s: float) -> float | None:
-    """Return the wait a response asks for: `retry-after-ms`, or `retry-after` in seconds or as a date.
+    """Return the wait a response asks for: `retry-after-ms`, or `retry-after` in seconds or as a
+    date.
 
-    Header names are in lower case. A date in the past means now; what cannot be read, or is no wait, says nothing.
+    Header names are in lower case. A date in the past means now; what cannot be read, or is no
+    wait, says nothing.
     """
     in_ms = _number(headers.get("retry-after-ms", ""))
     if in_ms is not None:

@@ -1,6 +1,8 @@
-"""What carries requests to one server: its key, its proxy, whom to trust, and bodies that are never joined.
+"""What carries requests to one server: its key, its proxy, whom to trust, and bodies that are never
+joined.
 
-The openai package builds requests and hands them to `SegmentClient`, an http client on top of aiohttp.
+The openai package builds requests and hands them to `SegmentClient`, an http client on top of
+aiohttp.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import os
 import re
 import ssl
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.request import getproxies, proxy_bypass
@@ -27,7 +30,8 @@ from lmmscore.judges.faults import Answer, NoAnswer, sound_text
 CONNECT_TIMEOUT_S = 20.0
 KEEPALIVE_S = 60.0
 SMALL_BYTES = 16_384
-"""Neighbouring segments below this are joined: a copy of so little costs less than one more write."""
+"""Neighbouring segments below this are joined: a copy of so little costs less than one more write.
+"""
 USUAL_KEY = "OPENAI_API_KEY"
 OUTGOING = "lmmscore.outgoing"
 ANSWER = "lmmscore.answer"
@@ -89,8 +93,8 @@ def find_key(
 ) -> Key:
     """Return the key for a server, from the environment or a keyring.
 
-    A provider with a variable of its own gets that key and no other: OpenAI's is none of its business. A server that
-    nobody knows may need none; there, a stand-in is sent.
+    A provider with a variable of its own gets that key and no other: OpenAI's is none of its
+    business. A server that nobody knows may need none; there, a stand-in is sent.
     """
     environ = os.environ if environ is None else environ
     name = options.key_env or _usual_key(endpoint.host)
@@ -122,7 +126,7 @@ def _checked(key: Key, judge: str) -> Key:
 
 
 def _from_keyring(name: str) -> str | None:
-    """Return what the keyring holds for lmmscore under this name; None without the `keyring` extra."""
+    """Return what the keyring holds under this name; None without the `keyring` extra."""
     try:
         import keyring
     except ImportError:
@@ -205,8 +209,7 @@ class RequestForm:
     """
 
     def __init__(self, request: httpx2.Request) -> None:
-        self._method = request.method
-        self._url = request.url
+        self._blank = httpx2.Request(request.method, request.url, stream=_NOTHING)
         self._sent = _outgoing(request, None)
 
     def fill(self, body: Body, headers: Mapping[str, str]) -> httpx2.Request:
@@ -215,16 +218,18 @@ class RequestForm:
         if headers:
             sent = sent.copy()
             sent.update(headers)
-        outgoing = Outgoing(self._sent.url, sent, Segments(body))
-        extensions = {OUTGOING: outgoing}
-        return httpx2.Request(self._method, self._url, stream=_NOTHING, extensions=extensions)
+        filled = copy(self._blank)
+        filled.extensions = {OUTGOING: Outgoing(self._sent.url, sent, Segments(body))}
+        return filled
 
 
 class SegmentClient(httpx2.AsyncClient):
-    """An http client for the openai package: one pool of connections, no redirects, retries or cookies.
+    """An http client for the openai package: one pool of connections, no redirects, retries or
+    cookies.
 
-    It does what a judge needs and nothing else, because at a fast server the client's own work is what costs. Every
-    response carries its Answer as an extension; a response to a filled form carries nothing else.
+    It does what a judge needs and nothing else, because at a fast server the client's own work is
+    what costs. Every response carries its Answer as an extension; a response to a filled form
+    carries nothing else.
     """
 
     def __init__(self, endpoint: Endpoint, options: JudgeOptions) -> None:
@@ -290,7 +295,10 @@ class SegmentClient(httpx2.AsyncClient):
             self._session = None
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        """Return the body, unpacked. A server must not be able to fill the memory of this machine."""
+        """Return the body, unpacked.
+
+        A server must not be able to fill the memory of this machine.
+        """
         parts: list[bytes] = []
         size = 0
         async for part in response.content.iter_any():
@@ -305,7 +313,8 @@ class SegmentClient(httpx2.AsyncClient):
         context = httpx2.create_ssl_context() if self._encrypted else True
         # No limit here: how many questions are in flight is decided in one place, the pace.
         connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_S, ssl=context)
-        # aiohttp's trust_env would look for .netrc and proxies again, in a thread, at every request.
+        # aiohttp's trust_env would look for .netrc and proxies again, in a thread, at every
+        # request.
         self._session = aiohttp.ClientSession(
             connector=connector,
             timeout=self._limits,
@@ -329,7 +338,10 @@ async def _body(request: httpx2.Request) -> Segments | None:
 
 
 def _proxy_for(url: URL) -> str | None:
-    """Return the proxy the environment names for this address, if any. Raises JudgeFileError for one not of HTTP."""
+    """Return the proxy the environment names for this address, if any.
+
+    Raises JudgeFileError for one not of HTTP.
+    """
     host = url.host or ""
     if proxy_bypass(host) or proxy_bypass(f"{host}:{url.port}"):
         return None

@@ -1,7 +1,8 @@
-"""How fast and how often a server is asked: quotas that refill, slowing down together, asking again.
+"""How fast and how often a server is asked: quotas that refill, slowing down together, asking
+again.
 
-Every question waits at a `Pace` before it is sent. The session that began first goes first, new ones last, so that
-the turns of few sessions follow back to back and meet a warm prefix cache.
+Every question waits at a `Pace` before it is sent. The session that began first goes first, new
+ones last, so that the turns of few sessions follow back to back and meet a warm prefix cache.
 """
 
 from __future__ import annotations
@@ -70,7 +71,10 @@ class Quota:
 
 
 class Bucket:
-    """A level that refills steadily. A large taking may leave a debt; the next one waits until it is paid."""
+    """A level that refills steadily.
+
+    A large taking may leave a debt; the next one waits until it is paid.
+    """
 
     __slots__ = ("_at_s", "_capacity", "_level", "_rate")
 
@@ -92,7 +96,7 @@ class Bucket:
         self._level = min(self._capacity, self._level - amount)
 
     def tell(self, quota: Quota, now_s: float) -> None:
-        """Adopt what the server says, unless our own count is lower: it may not yet have seen what is on its way."""
+        """Adopt what the server says, unless our own count, with what is on its way, is lower."""
         self._refill(now_s)
         self._rate, self._capacity = quota.rate, quota.limit
         self._level = min(self._level, quota.remaining)
@@ -103,7 +107,10 @@ class Bucket:
 
 
 def announced(headers: Mapping[str, str], wall_s: float) -> dict[str, Quota]:
-    """Return the quotas in a response's headers, by `requests` and `tokens`. Header names are in lower case."""
+    """Return the quotas in a response's headers, by `requests` and `tokens`.
+
+    Header names are in lower case.
+    """
     found: dict[str, Quota] = {}
     if not any("ratelimit" in name for name in headers):
         return found
@@ -125,9 +132,11 @@ def _quota(headers: Mapping[str, str], what: str, wall_s: float) -> Quota | None
             continue
         reset_s = span_s(headers.get(pattern.format(field="reset"), ""), wall_s)
         if reset_s is not None and not 0 < reset_s <= _LONGEST_RESET_S:
-            # A negative span, or the time of day by somebody's clock: it does not say how fast the quota refills.
+            # A negative span, or the time of day by somebody's clock: it does not say how fast the
+            # quota refills.
             reset_s = None
-        # A limit is per minute unless the time until it is full again says otherwise (some count by the day).
+        # A limit is per minute unless the time until it is full again says otherwise (some count by
+        # the day).
         rate = (limit - remaining) / reset_s if reset_s and limit > remaining else limit / 60
         return Quota(limit, max(0.0, remaining), max(rate, limit / 86_400))
     return None
@@ -160,8 +169,8 @@ class _Waiting:
 class Pace:
     """The gate in front of one server.
 
-    After a sign of crowding all wait as long as it asks, then one question goes first; every answer lets more
-    through, quickly up to half of what was in flight before, one by one above that.
+    After a sign of crowding all wait as long as it asks, then one question goes first; every answer
+    lets more through, quickly up to half of what was in flight before, one by one above that.
     """
 
     def __init__(
@@ -188,7 +197,7 @@ class Pace:
         self._waiting: list[_Waiting] = []
         self._arrivals = itertools.count()
         self._begun: WeakKeyDictionary[Conversation, int] = WeakKeyDictionary()
-        """When each session's first question was let through, by the first message of its conversation."""
+        """When each session's first question was let through."""
         self._timer: asyncio.Task[None] | None = None
         self._wake_at_s = 0.0
 
@@ -200,10 +209,12 @@ class Pace:
     async def admit(
         self, tokens: float, *, under_way: bool = False, session: Conversation | None = None
     ) -> float:
-        """Wait for this question's turn; return the time at which it may be sent. Pair it with `leave`.
+        """Wait for this question's turn; return the time at which it may be sent.
 
-        `session` is the beginning of the conversation, the object itself: sessions may open with the same words.
-        Something `under_way` that belongs to no session goes before all others.
+        Pair it with `leave`.
+
+        `session` is the beginning of the conversation, the object itself: sessions may open with
+        the same words. Something `under_way` that belongs to no session goes before all others.
         """
         if not self._waiting and self._may_go(tokens):
             self._go(tokens, session)
@@ -248,7 +259,7 @@ class Pace:
                 self._window = None
 
     def crowded(self, sent_s: float, wait_s: float) -> None:
-        """Slow everyone down: the server said at an answer to a question sent at `sent_s` that it is too much."""
+        """Slow everyone down: a question sent at `sent_s` was answered with a sign of crowding."""
         now = self._clock.now()
         self._before_s = max(self._before_s, now + wait_s)
         # Questions sent before the last slowing-down say nothing new about the pace since.
@@ -271,7 +282,7 @@ class Pace:
             head.go.set_result(None)
 
     def _may_go(self, tokens: float) -> bool:
-        """Tell whether a question may be sent now; if it is only a matter of time, a timer is set."""
+        """Tell whether a question may be sent now; if only time is lacking, set a timer."""
         if self._open:
             return True
         if self._full():
@@ -315,7 +326,7 @@ class Pace:
         self._let_through()
 
     def open(self) -> None:
-        """Let everyone through from now on: whoever comes through is about to learn that the run has stopped."""
+        """Let everyone through from now on, to learn that the run has stopped."""
         self._open = True
         self._let_through()
 
@@ -336,7 +347,7 @@ class Patience:
     """A server that asks for a longer wait than this is left alone."""
 
     def wait_s(self, attempt: int, asked_s: float | None, rng: random.Random) -> float:
-        """Return the wait after the given attempt: at least what the server asked, and never in step with others."""
+        """Return the wait after an attempt: at least what was asked for, and out of step."""
         backoff = min(self.longest_s, self.first_s * 2.0 ** (attempt - 1))
         if asked_s is None:
             return backoff * rng.uniform(0.5, 1.0)
@@ -357,8 +368,8 @@ async def persist(
 ) -> T:
     """Return what `attempt(1)`, or else `attempt(2)`, … returns.
 
-    Only Trouble is met by another attempt. `on_trouble` hears of each, with the wait that follows; None when
-    this was the last.
+    Only Trouble is met by another attempt. `on_trouble` hears of each, with the wait that follows;
+    None when this was the last.
     """
     for number in range(1, patience.attempts + 1):
         try:

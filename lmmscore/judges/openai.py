@@ -58,7 +58,10 @@ def make(
     clock: Clock | None = None,
     rng: random.Random | None = None,
 ) -> OpenAIJudge:
-    """Return the judge `openai/SPEC`, where SPEC is `MODEL[@URL…]`. The key is read from the environment."""
+    """Return the judge `openai/SPEC`, where SPEC is `MODEL[@URL…]`.
+
+    The key is read from the environment.
+    """
     address = parse_address(spec, os.environ.get("OPENAI_BASE_URL", ""))
     return OpenAIJudge(
         address,
@@ -190,7 +193,7 @@ class OpenAIJudge(JudgeBase):
         self._client.till.keep(spending)
 
     def stop(self, error: JudgeError) -> None:
-        """Send nothing from now on; questions that wait for their turn, or to be asked again, raise this error."""
+        """Send nothing from now on; questions that merely wait raise this error."""
         self._client.stop(error)
 
     async def close(self) -> None:

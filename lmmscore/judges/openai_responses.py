@@ -1,7 +1,7 @@
 """The Responses API: the server keeps the conversation, and each picture is uploaded once.
 
-A session of N pictures then sends each once, where Chat Completions sends the first N times. If the server loses
-what it kept, the history is sent once more, and the user is told.
+A session of N pictures then sends each once, where Chat Completions sends the first N times. If the
+server loses what it kept, the history is sent once more, and the user is told.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ LOSSES = 3
 class ResponsesRoute:
     """Asks one server through Responses. `works` turns False when it turns out to have no such API.
 
-    A server is relied on to know the earlier turns only as long as its answers name the response they continue. One
-    that takes `previous_response_id` and says nothing of it may well ignore it, and judge without the pictures.
+    A server is relied on to know the earlier turns only as long as its answers name the response
+    they continue. One that takes `previous_response_id` and says nothing of it may well ignore it,
+    and judge without the pictures.
     """
 
     def __init__(
@@ -138,13 +139,15 @@ class ResponsesRoute:
             return await self._send(conversation, None, None)
 
     def _nearest_state(self, conversation: Conversation) -> tuple[Conversation | None, str | None]:
-        """Return the longest earlier part of the conversation that the server still holds, and its name there."""
+        """Return the longest earlier part that the server still holds, and its name there."""
         # A server that loses what it keeps, time and again, is not asked to keep it.
-        if self._losses < LOSSES and conversation.parent is not None:
-            for node, _ in conversation.parent.backwards():
-                state = self._states.get(node.digest)
-                if state is not None:
-                    return node, state
+        if self._losses >= LOSSES or conversation.parent is None:
+            return None, None
+
+        for node, _ in conversation.parent.backwards():
+            state = self._states.get(node.digest)
+            if state is not None:
+                return node, state
         return None, None
 
     def _keep(self, digest: str, state: str) -> None:
@@ -154,7 +157,7 @@ class ResponsesRoute:
 
 
 class ShownPictures:
-    """Messages as Responses wants them; a picture is named by its uploaded file, or inline without Files."""
+    """Messages as Responses wants them; pictures are uploaded and named, or inline."""
 
     def __init__(
         self, client: ApiClient, replica: Replica, pictures: EncodedPictures, detail: str | None
@@ -189,9 +192,9 @@ class ShownPictures:
     async def _element(self, picture: Picture) -> list[bytes]:
         name = await self._file(picture) if self.has_files else ""
         if name:
-            return [b'{"type":"input_image","file_id":', dumps(name), self._detail, b"},"]
+            return [b'{"type":"input_image","file_id":', dumps(name), self._detail, b"}"]
         opening = f'{{"type":"input_image","image_url":"data:{picture.mime};base64,'.encode()
-        return [opening, await self._pictures.get(picture), b'"', self._detail, b"},"]
+        return [opening, await self._pictures.get(picture), b'"', self._detail, b"}"]
 
     async def _file(self, picture: Picture) -> str:
         """Return the name of the uploaded picture, or nothing where the server takes no files."""
@@ -224,9 +227,14 @@ def _failed(task: asyncio.Task[str]) -> bool:
 def _message(message: Message, shown: Sequence[list[bytes]]) -> list[bytes]:
     kind = b"output_text" if message.role == "assistant" else b"input_text"
     parts = [b'{"type":"message","role":', dumps(message.role), b',"content":[']
-    for element in shown:
-        parts += element
-    return [*parts, b'{"type":"', kind, b'","text":', dumps(message.text), b"}]}"]
+    pictures = iter(shown)
+    for number, each in enumerate(message.content()):
+        parts += [b","] if number else []
+        if isinstance(each, str):
+            parts += [b'{"type":"', kind, b'","text":', dumps(each), b"}"]
+        else:
+            parts += next(pictures)
+    return [*parts, b"]}"]
 
 
 def _fields(address: Address, options: JudgeOptions) -> dict[str, Any]:

@@ -26,7 +26,7 @@ _UNSAID = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version"
 
 
 class _Client(openai.AsyncOpenAI):
-    """Builds the request for each address once: only bodies differ, and building one costs more than sending it."""
+    """Builds one request per address: building costs more than sending."""
 
     def __init__(self, session_header: str, **options: Any) -> None:
         super().__init__(**options)

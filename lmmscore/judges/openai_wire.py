@@ -1,7 +1,9 @@
-"""Conversations as bodies of requests, and bodies of responses as replies, the way OpenAI's APIs write them.
+"""Conversations as bodies of requests, and bodies of responses as replies, the way OpenAI's APIs
+write them.
 
-A conversation grows at its end only, so the JSON of its messages is append-only too: each message is serialised once,
-and the large segments, the pictures in base64, are the same objects in every body that shows them.
+A conversation grows at its end only, so the JSON of its messages is append-only too: each message
+is serialised once, and the large segments, the pictures in base64, are the same objects in every
+body that shows them.
 """
 
 from __future__ import annotations
@@ -26,7 +28,10 @@ from lmmscore.judges.http import Body, coalesced
 from lmmscore.records import Reply, Usage
 
 PREPARERS = max(1, min(8, (os.cpu_count() or 1) - 1))
-"""Threads that prepare pictures. One core is left to the sending, and threads beyond the cores get in its way."""
+"""Threads that prepare pictures.
+
+One core is left to the sending, and threads beyond the cores get in its way.
+"""
 KEPT_BYTES = 128_000_000
 """Encoded pictures are kept up to so many bytes, for the next session that shows them."""
 _MOST = 2**63 - 1
@@ -50,7 +55,8 @@ class EncodedPictures:
         self._keep_bytes = keep_bytes
         self._kept_bytes = 0
         self._ready: OrderedDict[str, bytes] = OrderedDict()
-        """By the picture's digest, which covers content and recipe; the least recently used first."""
+        """By the picture's digest, which covers content and recipe; the least recently used first.
+        """
         self._coming: dict[str, asyncio.Future[bytes]] = {}
         self._pool: ThreadPoolExecutor | None = None
 
@@ -92,7 +98,10 @@ class EncodedPictures:
 
 
 class RenderedMessages:
-    """The messages of conversations as JSON list elements. What was said before is not rendered again."""
+    """The messages of conversations as JSON list elements.
+
+    What was said before is not rendered again.
+    """
 
     def __init__(self, render: Render, pictures: EncodedPictures) -> None:
         self._render = render
@@ -121,18 +130,22 @@ class RenderedMessages:
 
 def chat_renderer(detail: str | None) -> Render:
     """Return what writes a message the way Chat Completions wants it."""
-    close = f'","detail":{dumps(detail).decode()}}}}},'.encode() if detail else b'"}},'
+    close = f'","detail":{dumps(detail).decode()}}}}}'.encode() if detail else b'"}}'
 
     def render(message: Message, shown: Sequence[bytes]) -> list[bytes]:
         role = dumps(message.role)
         if not message.images:
             return [b'{"role":', role, b',"content":', dumps(message.text), b"}"]
         parts = [b'{"role":', role, b',"content":[']
-        for picture, encoded in zip(message.images, shown, strict=True):
-            opening = f'{{"type":"image_url","image_url":{{"url":"data:{picture.mime};base64,'
-            parts += [opening.encode(), encoded, close]
-        parts += [b'{"type":"text","text":', dumps(message.text), b"}]}"]
-        return parts
+        encoded = iter(shown)
+        for number, each in enumerate(message.content()):
+            parts += [b","] if number else []
+            if isinstance(each, str):
+                parts += [b'{"type":"text","text":', dumps(each), b"}"]
+                continue
+            opening = f'{{"type":"image_url","image_url":{{"url":"data:{each.mime};base64,'
+            parts += [opening.encode(), next(encoded), close]
+        return [*parts, b"]}"]
 
     return render
 
@@ -268,25 +281,33 @@ def _finish(reason: Any, message: Mapping[str, Any]) -> str:
 
 def _responses_finish(data: Mapping[str, Any], only_tools: bool) -> str:
     details = data.get("incomplete_details")
-    reason = details.get("reason") if isinstance(details, dict) else None
-    if reason == "max_output_tokens" or (data.get("status") == "incomplete" and not reason):
+    reason = str(details.get("reason") or "") if isinstance(details, dict) else ""
+    if not reason and data.get("status") == "incomplete":
+        reason = "max_output_tokens"
+
+    if reason == "max_output_tokens":
         return "length"
+    if _FILTERS.search(reason):
+        return "content_filter"
     if reason:
-        return "content_filter" if _FILTERS.search(str(reason)) else str(reason)
+        return reason
     return "tool_calls" if only_tools else "stop"
 
 
 def _content(content: Any) -> tuple[str, str]:
-    """Return the words and the thinking of a message's content, be it a string or a list of parts."""
-    thoughts = []
+    """Return the words and the thinking of a message's content, string or list of parts."""
+    thoughts: list[str] = []
     if isinstance(content, list):
-        thoughts = [_json_of(part["thinking"]) for part in objects(content) if "thinking" in part]
-        content = "".join(_text(part.get("text")) for part in objects(content))
-    # Servers without a reasoning parser leave the thinking in the text, as a rule at its head.
+        parts = objects(content)
+        thoughts += [_json_of(part["thinking"]) for part in parts if "thinking" in part]
+        content = "".join(_text(part.get("text")) for part in parts)
+
     text = _text(content)
     if "think" in text:
-        found = [match["begun"] or match["inside"] or "" for match in _THINKING.finditer(text)]
-        thoughts += [thought.strip() for thought in found]
+        # Servers without a reasoning parser leave the thinking in the text, as a rule at its head.
+        for match in _THINKING.finditer(text):
+            thought = match["begun"] or match["inside"] or ""
+            thoughts.append(thought.strip())
         text = _THINKING.sub("", text)
     return text, "\n".join(filter(None, thoughts))
 
@@ -318,10 +339,11 @@ def _json_of(value: Any) -> str:
 
 
 def assemble(content: bytes) -> dict[str, Any]:
-    """Return the Chat Completions body that these server-sent events amount to, or the error they end with.
+    """Return the Chat Completions body that these server-sent events amount to, or the error they
+    end with.
 
-    Raises Malformed when an event cannot be read, or when the stream ended before the model did: part of an answer
-    is no answer.
+    Raises Malformed when an event cannot be read, or when the stream ended before the model did:
+    part of an answer is no answer.
     """
     whole: dict[str, Any] = {}
     choices: dict[int, dict[str, Any]] = {}

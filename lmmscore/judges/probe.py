@@ -23,7 +23,8 @@ from lmmscore.records import Reply
 ATTEMPTS = 2
 TIMEOUT_S = 60.0
 GRACE_S = 5.0
-"""What a question may take beyond its attempts: a server may ask for a long wait before the next."""
+"""What a question may take beyond its attempts: a server may ask for a long wait before the next.
+"""
 WORDS = ("walnut", "harbour", "lantern", "meadow", "copper", "violin", "glacier", "saddle")
 COLOURS = {
     "red": (220, 20, 20),
@@ -38,7 +39,8 @@ COLOURS = {
 }
 _SAME = {"gray": "grey", "violet": "purple", "crimson": "red", "scarlet": "red", "navy": "blue"}
 _OTHERS = frozenset(
-    "amber aqua azure beige bronze brown burgundy cream cyan fuchsia gold golden indigo ivory khaki lavender lilac "
+    "amber aqua azure beige bronze brown burgundy cream cyan fuchsia gold golden indigo ivory "
+    "khaki lavender lilac "
     "lime magenta maroon mauve olive peach pink plum salmon silver tan teal turquoise".split()
 )
 """Never shown, so that naming one is a guess."""
@@ -87,7 +89,10 @@ def hurried(options: JudgeOptions, timeout_s: float | None) -> JudgeOptions:
 
 
 async def check_up(make: Make, options: JudgeOptions, rng: random.Random, watch: Watch) -> None:
-    """Ask a judge five short questions and tell what is found. Raises JudgeError when the first has no answer."""
+    """Ask a judge five short questions and tell what is found.
+
+    Raises JudgeError when the first has no answer.
+    """
     with tempfile.TemporaryDirectory() as folder:
         look = _Look(make, options, rng, watch, Path(folder))
         # What stops a run would stop the other questions too.
@@ -124,7 +129,8 @@ class _Look:
         shown, names = self._pictures()
         word = self._rng.choice(WORDS)
         talk = Conversation().say(
-            "Here are two pictures, each of one plain colour. Name the colour of the first and then of the second, "
+            "Here are two pictures, each of one plain colour. Name the colour of the first and "
+            "then of the second, "
             f"in two words, and nothing else. Keep the word {word} in mind for later.",
             shown,
         )
@@ -162,11 +168,12 @@ class _Look:
         self._watch.found(Finding("structured output", followed, detail))
 
     async def responses(self, judge: Judge) -> None:
-        """Look whether the server keeps a conversation and its pictures, as a run through Responses relies on."""
+        """Look whether the server keeps a conversation and its pictures, as Responses needs."""
         shown, names = self._pictures()
         word = self._rng.choice(WORDS)
         talk = Conversation().say(
-            "Here are two pictures, each of one plain colour. You will be asked for their colours later. Keep the "
+            "Here are two pictures, each of one plain colour. You will be asked for their colours "
+            "later. Keep the "
             f"word {word} in mind, too. For now, answer with the word ready alone.",
             shown,
         )
@@ -177,7 +184,8 @@ class _Look:
                 self._watch.found(Finding("Responses API", False, "the server has none"))
                 return
             talk = talk.hear(first.text).say(
-                "Name the colour of the first picture, then the colour of the second, then the word you were asked "
+                "Name the colour of the first picture, then the colour of the second, then the "
+                "word you were asked "
                 "to keep in mind: three words, and nothing else."
             )
             turn = "second"
@@ -314,11 +322,14 @@ def draw_pair(rng: random.Random) -> tuple[str, str]:
 
 
 def colours_in(text: str) -> list[str]:
-    """Return every colour a text names, each once, in the order of their first mention. Only whole words count."""
+    """Return every colour a text names, each once, in the order of their first mention.
+
+    Only whole words count.
+    """
     words = (_SAME.get(word, word) for word in re.findall(r"[^\W\d_]+", text.lower()))
     return list(dict.fromkeys(word for word in words if word in COLOURS or word in _OTHERS))
 
 
 def names_exactly(text: str, shown: Sequence[str]) -> bool:
-    """Tell whether a text names these colours in this order and no other: who hedges has not seen."""
+    """Tell whether a text names these colours, in order, and no other: a hedge is no sight."""
     return colours_in(text) == list(shown)

@@ -29,7 +29,8 @@ class Heard:
 class Recorded:
     """A judge whose every reply is in the ledger before anyone sees it.
 
-    Resuming, caching and replaying are this one look-up; nothing else in the engine knows about them.
+    Resuming, caching and replaying are this one look-up; nothing else in the engine knows about
+    them.
     """
 
     def __init__(self, judge: Judge | Answerer, ledger: Ledger, also: Ledger | None = None) -> None:
@@ -42,15 +43,16 @@ class Recorded:
         self._under_way: dict[str, _UnderWay] = {}
 
     def stop(self, error: JudgeError) -> None:
-        """Ask nothing new from now on; the judge is told, so that what merely waits holds nothing up."""
+        """Ask nothing new from now on; the judge is told, so that nothing merely waits."""
         self.stopping = error
         self.judge.stop(error)
 
     async def ask(self, conversation: Conversation, repeat: int) -> Heard:
         """Return the recorded reply, or ask for one and record it first."""
         key = key_of(self.asker, conversation, repeat)
-        # Every session opens with the same words: sessions that ask the same thing at the same time wait for
-        # one answer, or for the reason why there is none. If whoever asks is cancelled, the next one asks.
+        # Every session opens with the same words: sessions that ask the same thing at the same time
+        # wait for one answer, or for the reason why there is none. If whoever asks is cancelled,
+        # the next one asks.
         while (recorded := self._ledger.find(key, conversation, repeat)) is None:
             under_way = self._under_way.get(key)
             if under_way is None:
@@ -79,7 +81,7 @@ class Recorded:
         return heard
 
     def last_repeat(self) -> int:
-        """Return the highest repeat that this judge has answered, whatever was asked; 0 where none."""
+        """Return the highest repeat that this judge has answered; 0 where there is none."""
         return self._ledger.last_repeat()
 
     async def _ask_for_all(self, key: str, conversation: Conversation, repeat: int) -> Heard:
@@ -87,8 +89,8 @@ class Recorded:
         try:
             return await self._ask_once(key, conversation, repeat)
         except JudgeError as error:
-            # Whatever may pass was waited for already, attempt after attempt, and the question is the
-            # same to the letter: the others would only learn it later, one after the other.
+            # Whatever may pass was waited for already, attempt after attempt, and the question is
+            # the same to the letter: the others would only learn it later, one after the other.
             mine.failure = error
             raise
         finally:
@@ -126,7 +128,8 @@ class Recorded:
         if elsewhere is None and self.stopping is not None:
             raise self.stopping
         reply = await self.judge.ask(conversation) if elsewhere is None else elsewhere.reply
-        # Shielded: a reply that is paid for gets recorded even while its session is being cancelled.
+        # Shielded: a reply that is paid for gets recorded even while its session is being
+        # cancelled.
         standing = asyncio.wrap_future(
             self._ledger.ledger.record(self.asker, conversation, repeat, reply)
         )

@@ -1,7 +1,8 @@
 """The kinds of judges, each registered by the file that implements it, and judges by name.
 
-A judge is named by one string: `pixels`, `openai/MODEL`, `replay:PATH`, or a name from judges.yaml. What stands before
-the first `/` or `:` is its kind: a module of this package, or an entry point of another in the group `lmmscore.judges`.
+A judge is named by one string: `pixels`, `openai/MODEL`, `replay:PATH`, or a name from judges.yaml.
+What stands before the first `/` or `:` is its kind: a module of this package, or an entry point of
+another in the group `lmmscore.judges`.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ Opener = Callable[[str, Mapping[str, Any]], "Bench | Judge | Answerer"]
 
 @dataclass(frozen=True, slots=True)
 class JudgeKind:
-    """One kind of judge: what a module of this package registers, or another's entry point names."""
+    """One kind of judge, registered by a module here or named by an entry point."""
 
     form: str
     """How such a judge is written, for messages."""
@@ -78,7 +79,10 @@ def open_judge(spec: str | Judge | Answerer, options: Mapping[str, Any] | None =
 
 
 def kind_of(spec: str) -> JudgeKind:
-    """Return the kind of a judge. Raises JudgeFileError, saying what was meant, where there is none."""
+    """Return the kind of a judge.
+
+    Raises JudgeFileError, saying what was meant, where there is none.
+    """
     name = re.split(r"[/:]", spec, maxsplit=1)[0]
     kind = _KINDS.find(name)
     if kind is not None:

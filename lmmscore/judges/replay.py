@@ -21,9 +21,11 @@ from lmmscore.transcripts import Transcript, load_transcript, same_words
 
 @register("replay", form="replay:PATH[#NUMBER]", answers_here=True)
 def open_replay(spec: str, options: Mapping[str, Any]) -> Bench:
-    """Return the judge of a recorded ledger (a run folder or its ledger.sqlite), or of a transcript.
+    """Return the judge of a recorded ledger (a run folder or its ledger.sqlite), or of a
+    transcript.
 
-    Where a ledger holds the answers of several, `#2` chooses the second; so does the option `judge_name` by name.
+    Where a ledger holds the answers of several, `#2` chooses the second; so does the option
+    `judge_name` by name.
     """
     path, number = _place(spec.removeprefix("replay:"))
     run = recorded_run(f"replay:{path}")
@@ -61,7 +63,10 @@ def _place(text: str) -> tuple[Path, int | None]:
 
 
 def _the_one_meant(ledger: Ledger, number: int | None, name: str) -> Asker:
-    """Return whose answers are replayed. Raises LedgerError, with a list, where it cannot be told."""
+    """Return whose answers are replayed.
+
+    Raises LedgerError, with a list, where it cannot be told.
+    """
     groups = _by_identity(ledger.askers())
     if not groups:
         raise LedgerError(f"{ledger.path}: holds no answers yet; there is nothing to replay")
@@ -105,7 +110,10 @@ def _listed(askers: list[Asker]) -> str:
 
 
 class Silent(JudgeBase):
-    """Stands for a judge that answered earlier. It adds nothing: what is not on record is an error."""
+    """Stands for a judge that answered earlier.
+
+    It adds nothing: what is not on record is an error.
+    """
 
     def __init__(self, name: str, parameters: Mapping[str, Any]) -> None:
         self._name = name
@@ -133,8 +141,10 @@ class Silent(JudgeBase):
     async def ask(self, conversation: Conversation) -> Reply:
         """Raise NoRecordedReply: if the answer were on record, this would not have been asked."""
         raise NoRecordedReply(
-            f"the record has no answer to turn {_number(conversation)} ({_opening_words(conversation)}); was it made "
-            "with another dialog, order, seed or set of images? A new judge can be asked with --judge openai/MODEL"
+            f"the record has no answer to turn {_number(conversation)} "
+            f"({_opening_words(conversation)}); was it made "
+            "with another dialog, order, seed or set of images? A new judge can be asked with "
+            "--judge openai/MODEL"
         )
 
 
@@ -156,14 +166,18 @@ class FromTranscript(JudgeBase):
         return {"sha256": self._digest}
 
     async def ask(self, conversation: Conversation) -> Reply:
-        """Return the transcript's reply to the turn at this place. Raises NoRecordedReply where the words differ."""
+        """Return the transcript's reply to the turn at this place.
+
+        Raises NoRecordedReply where the words differ.
+        """
         number = _number(conversation)
         turns = self._transcript.turns
         message = conversation.message
         assert message is not None
         if number > len(turns):
             raise NoRecordedReply(
-                f"{self._transcript.path}: no answer to turn {number} ({_opening_words(conversation)}): it ends before"
+                f"{self._transcript.path}: no answer to turn {number} "
+                f"({_opening_words(conversation)}): it ends before"
             )
         prompt = turns[number - 1].prompt
         if not same_words(prompt, message.text):
@@ -172,8 +186,10 @@ class FromTranscript(JudgeBase):
                 _from_difference(message.text, prompt),
             )
             raise NoRecordedReply(
-                f"{self._transcript.path}: no answer to turn {number}: it says “{theirs}” where “{ours}” is asked; "
-                f"play the dialog that `lmmscore dialogs import {self._transcript.path}` writes, about the same task "
+                f"{self._transcript.path}: no answer to turn {number}: it says “{theirs}” where "
+                f"“{ours}” is asked; "
+                f"play the dialog that `lmmscore dialogs import {self._transcript.path}` writes, "
+                "about the same task "
                 "and instruction"
             )
         self._refuse_other_pictures(number, message)
@@ -188,7 +204,8 @@ class FromTranscript(JudgeBase):
                 f"--method {method}" for method in self._transcript.methods if method
             )
             raise NoRecordedReply(
-                f"{self._transcript.path}, turn {number}: it shows {', '.join(expected) or 'no picture'}, not "
+                f"{self._transcript.path}, turn {number}: it shows "
+                f"{', '.join(expected) or 'no picture'}, not "
                 f"{', '.join(shown) or 'none'}; show the edits as it does: --order given {methods}"
             )
 

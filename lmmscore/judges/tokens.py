@@ -1,7 +1,9 @@
-"""How many tokens a question will be: pictures by published formulas, words by their length, turns by what was counted.
+"""How many tokens a question will be: pictures by published formulas, words by their length, turns
+by what was counted.
 
-Sources of the formulas, read in 2025: OpenAI "Images and vision" (tiles and patches), Anthropic "Vision" (pixels / 750,
-long edge 1568), Google "Understand and count tokens" (258 a tile), the Qwen2-VL and LLaVA papers.
+Sources of the formulas, read in 2025: OpenAI "Images and vision" (tiles and patches), Anthropic
+"Vision" (pixels / 750, long edge 1568), Google "Understand and count tokens" (258 a tile), the
+Qwen2-VL and LLaVA papers.
 """
 
 from __future__ import annotations
@@ -122,10 +124,11 @@ _BY_MODEL = [
 
 
 def formula_name(model: str, named: str = "") -> str:
-    """Return the formula for a model: the one named, else the one known; empty when there is none."""
+    """Return the formula for a model: the one named, else the one known, else nothing."""
     if named and named not in FORMULAS:
         raise JudgeFileError(
-            f"unknown image_tokens {named!r}{nearest(named, FORMULAS)}; known: {', '.join(FORMULAS)}"
+            f"unknown image_tokens {named!r}{nearest(named, FORMULAS)}; known: "
+            f"{', '.join(FORMULAS)}"
         )
     matches = (name for pattern, name in _BY_MODEL if re.search(pattern, model.lower()))
     return named or next(matches, "")
@@ -149,7 +152,10 @@ _KEPT = 4096
 
 
 def text_tokens(text: str, bytes_each: float = 4.0) -> int:
-    """Return about how many tokens a text is. English runs to four bytes a token; other scripts to fewer."""
+    """Return about how many tokens a text is.
+
+    English runs to four bytes a token; other scripts to fewer.
+    """
     return math.ceil(len(text.encode("utf-8", "replace")) / bytes_each)
 
 
@@ -171,7 +177,8 @@ class _Measured:
 class Estimator:
     """Estimates that lean to too much: they are for reserving money and keeping within quotas.
 
-    Once a server has counted more than the formula says, no picture is taken to cost less than the dearest so far.
+    Once a server has counted more than the formula says, no picture is taken to cost less than the
+    dearest so far.
     """
 
     def __init__(
@@ -196,16 +203,20 @@ class Estimator:
         """The most that a picture came to by the server's count."""
         self._formula_short = False
         self._unseen = 0
-        """What the server counts at the start of a conversation beyond what was sent: words of its own."""
+        """What the server counts at the start beyond what was sent: words of its own."""
 
     def knows(self, conversation: Conversation) -> bool:
-        """Tell whether the like has been answered before: if not, the server may count far more than the estimate."""
+        """Tell whether the like was answered before; if not, far more may be counted."""
+        if not self._answered:
+            return False
         added, _ = self._added(conversation)
-        shown = [self._shown(picture) for message in added for picture in message.images]
         long_px, short_px = self._largest
-        return self._answered and all(
-            p.long_px <= long_px and p.short_px <= short_px for p in shown
-        )
+        for message in added:
+            for picture in message.images:
+                shown = self._shown(picture)
+                if shown.long_px > long_px or shown.short_px > short_px:
+                    return False
+        return True
 
     def prompt(self, conversation: Conversation) -> int:
         """Return how many tokens the conversation so far may be."""
@@ -214,7 +225,7 @@ class Estimator:
         return before + sum(self._message(message) for message in added)
 
     def reply(self) -> int:
-        """Return how many tokens the reply may be: its limit, or, without one, more than any reply so far."""
+        """Return how many tokens the reply may be: its limit, or more than any so far."""
         if self._max_tokens is not None:
             return self._max_tokens
         return max(REPLY_TOKENS, 2 * self._longest_reply)
@@ -224,7 +235,7 @@ class Estimator:
         return self.prompt(conversation) + self.reply()
 
     def learn(self, conversation: Conversation, usage: Usage) -> None:
-        """Keep what the server counted for a conversation; where it did not count, there is nothing to wait for."""
+        """Keep what the server counted for a conversation, if it did."""
         if usage.completion_tokens is not None:
             self._longest_reply = max(self._longest_reply, usage.completion_tokens)
         added, before = self._added(conversation)
@@ -242,7 +253,8 @@ class Estimator:
         pictures = sum(len(message.images) for message in added)
         excess = tokens - sum(self._message(message) for message in added)
         if pictures:
-            # Text runs to less than a token for each eight bytes nowhere; the rest went on the pictures.
+            # Text runs to less than a token for each eight bytes nowhere; the rest went on the
+            # pictures.
             words = sum(text_tokens(message.text, 8.0) for message in added)
             self._dearest = max(self._dearest, math.ceil((tokens - words) / pictures))
             self._formula_short |= excess > 0

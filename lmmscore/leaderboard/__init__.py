@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lmmscore.leaderboard.board import rank
-from lmmscore.leaderboard.tables import Leaderboard, Row, Table
+from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard
+from lmmscore.leaderboard.ranking import rank
 
-__all__ = ["Leaderboard", "Row", "Table", "rank"]
+__all__ = ["BoardRow", "BoardTable", "Leaderboard", "rank"]

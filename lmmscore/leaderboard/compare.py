@@ -1,9 +1,9 @@
-"""Several runs side by side: what differs, which ranks change, how far judges agree; and pooling."""
+"""Several runs side by side, pooled, or one beside a published leaderboard."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
@@ -11,9 +11,11 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.errors import LmmscoreError, nearest
-from lmmscore.leaderboard.against import correlations
-from lmmscore.leaderboard.tables import Leaderboard, rounded
+from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard, rounded
+from lmmscore.leaderboard.published import Entry, key_of
 from lmmscore.records import OVERALL
+from lmmscore.stats.arrays import ranks
+from lmmscore.stats.correlation import kendall_b, spearman
 
 SAME = {
     "judge": "judge",
@@ -28,7 +30,7 @@ SAME = {
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class RunAgreement:
     """How far two runs agree on the edits both have scored, in one factor."""
 
     factor: str
@@ -47,7 +49,8 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class RankChange:
-    """One method's ranks and means in every run, on one factor, in one task category or over all."""
+    """One method's ranks and means in every run, on one factor, in one task category or over
+    all."""
 
     factor: str
     task: str | None
@@ -70,7 +73,7 @@ class Comparison:
     differing: tuple[str, ...]
     """What is not the same in all runs: reasons not to pool them."""
     changes: tuple[RankChange, ...]
-    agreements: tuple[Agreement, ...]
+    agreements: tuple[RunAgreement, ...]
     cautions: tuple[str, ...] = ()
 
     @property
@@ -99,8 +102,8 @@ class Comparison:
         }
 
 
-def _agreement_dict(pair: Agreement, decimals: int | None) -> dict[str, Any]:
-    values = {name: getattr(pair, name) for name in Agreement.__slots__}
+def _agreement_dict(pair: RunAgreement, decimals: int | None) -> dict[str, Any]:
+    values = {name: getattr(pair, name) for name in RunAgreement.__slots__}
     return {k: rounded(v, decimals) if isinstance(v, float) else v for k, v in values.items()}
 
 
@@ -112,7 +115,8 @@ def compare(
     *,
     factor: str | Sequence[str],
 ) -> Comparison:
-    """Set runs side by side on each factor. Agreement is over edits both have, their repeats averaged."""
+    """Set runs side by side on each factor. Agreement is over edits both have, their repeats
+    averaged."""
     factors = [factor] if isinstance(factor, str) else list(factor)
     edits = {name: [edit_means(frame, name) for frame in scores] for name in factors}
     pairs = list(combinations(range(len(names)), 2))
@@ -128,7 +132,8 @@ def compare(
 
 
 def factors_of(names: Sequence[str], scores: Sequence[pd.DataFrame], wanted: str) -> list[str]:
-    """Return what runs can be compared on: `wanted`; where that is `all`, or an overall that a run lacks, each factor
+    """Return what runs can be compared on: `wanted`; where that is `all`, or an overall that a run
+    lacks, each factor
     that every run has scored. Raises where there is none.
     """
     scored = [list(dict.fromkeys(frame.loc[frame["score"].notna(), "factor"])) for frame in scores]
@@ -163,7 +168,8 @@ def edit_means(scores: pd.DataFrame, factor: str) -> pd.Series:
 def differing(
     names: Sequence[str], settings: Sequence[Mapping[str, Any]], edits: Sequence[pd.Series]
 ) -> list[str]:
-    """Return a sentence for each thing that must be the same before scores may be pooled, and is not."""
+    """Return a sentence for each thing that must be the same before scores may be pooled, and is
+    not."""
     found = [
         f"{name}: its judge and dialog are not on record (no run.yaml)"
         for name, known in zip(names, settings, strict=True)
@@ -181,7 +187,8 @@ def differing(
 
 
 def _other_edits(names: Sequence[str], edits: Sequence[pd.Series]) -> list[str]:
-    """Without a digest of the images, the names of the edits must do: other names are other images."""
+    """Without a digest of the images, the names of the edits must do: other names are other
+    images."""
     first = set(edits[0].index)
     return [
         f"another image set ({names[0]} and {name} share {len(first & set(other.index))} of "
@@ -220,7 +227,7 @@ def _changes(boards: Sequence[Leaderboard], factor: str) -> list[RankChange]:
 
 def _agreement(
     names: Sequence[str], factor: str, edits: Sequence[pd.Series], a: int, b: int
-) -> Agreement:
+) -> RunAgreement:
     both = pd.concat([edits[a], edits[b]], axis=1, join="inner", keys=["a", "b"])
     x, y = both["a"].to_numpy(dtype=np.float64), both["b"].to_numpy(dtype=np.float64)
     spearman, _ = correlations(list(x), list(y))
@@ -228,7 +235,7 @@ def _agreement(
     means = [edits[k].groupby(level="method", sort=False).mean() for k in (a, b)]
     methods = pd.concat(means, axis=1, join="inner", keys=["a", "b"])
     rho, tau = correlations(list(methods["a"]), list(methods["b"]))
-    return Agreement(
+    return RunAgreement(
         factor=factor,
         first=names[a],
         second=names[b],
@@ -250,7 +257,8 @@ def pool(
     *,
     anyway: bool,
 ) -> pd.DataFrame:
-    """Return the scores of several runs as one table, each run's repeats counted on after those before it.
+    """Return the scores of several runs as one table, each run's repeats counted on after those
+    before it.
 
     Raises unless judge, dialog and images are the same, or `anyway` says to pool regardless.
     """
@@ -258,7 +266,8 @@ def pool(
     if reasons and not anyway:
         raise LmmscoreError(
             f"these runs are not comparable and are not pooled: {'; '.join(reasons)}. "
-            "See them side by side with lmmscore compare, or add --anyway to pool them all the same."
+            "See them side by side with lmmscore compare, "
+            "or add --anyway to pool them all the same."
         )
     frames, last = [], 0
     for frame in scores:
@@ -269,3 +278,155 @@ def pool(
 
 def _any_edits(frame: pd.DataFrame) -> pd.Series:
     return frame.groupby(["task", "item", "method"], sort=False, observed=True).size()
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """One method in both tables. Ranks are among those in both, by mean; `printed_rank` is as
+    published."""
+
+    method: str
+    published_method: str
+    mean: float
+    published_mean: float
+    difference: float
+    rank: int
+    published_rank: int
+    printed_rank: int | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskAgainst:
+    """One task category of a run against the published one."""
+
+    task: str
+    rows: tuple[Matched, ...]
+    spearman: float | None
+    kendall: float | None
+    only_run: tuple[str, ...]
+    only_published: tuple[str, ...]
+    statement: str
+    factor: str = OVERALL
+    """What the run's means are of."""
+    ambiguous: tuple[str, ...] = ()
+    """Names left out: they differ from another of their table only in case or punctuation, and
+    match both."""
+
+    def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
+        """Return the comparison for JSON."""
+        found = asdict(self)
+        found["rows"] = [
+            {k: rounded(v, decimals) if isinstance(v, float) else v for k, v in asdict(row).items()}
+            for row in self.rows
+        ]
+        found["spearman"], found["kendall"] = (
+            rounded(self.spearman, decimals),
+            rounded(self.kendall, decimals),
+        )
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in found.items()}
+
+
+def against(board: Leaderboard, entries: Sequence[Entry]) -> list[TaskAgainst]:
+    """Return the methods in both, side by side, for every task category in both; names match by
+    `key_of`."""
+    found = []
+    for table in board.tables:
+        if table.task is not None:
+            theirs = [entry for entry in entries if key_of(entry.task) == key_of(table.task)]
+            if theirs:
+                found.append(_task(table, theirs))
+    return found
+
+
+def _task(table: BoardTable, theirs: Sequence[Entry]) -> TaskAgainst:
+    ours = {key_of(row.method) for row in table.rows if row.mean is not None}
+    keys = {key_of(entry.method) for entry in theirs}
+    pairs = [
+        (row, entry)
+        for row in table.rows
+        for entry in theirs
+        if _same(row, entry, table.rows, theirs)
+    ]
+    rows = _matched([(row, entry) for row, entry in pairs if row.mean is not None])
+    spearman, kendall = correlations([r.mean for r in rows], [r.published_mean for r in rows])
+    taken = {id(one) for pair in pairs for one in pair}
+    shared = keys & {key_of(row.method) for row in table.rows}
+    names = [(row.method, id(row)) for row in table.rows] + [
+        (entry.method, id(entry)) for entry in theirs
+    ]
+    left = [name for name, line in names if key_of(name) in shared and line not in taken]
+    return TaskAgainst(
+        task=str(table.task),
+        rows=rows,
+        spearman=spearman,
+        kendall=kendall,
+        only_run=tuple(row.method for row in table.rows if key_of(row.method) not in keys),
+        only_published=tuple(
+            entry.method
+            for entry in theirs
+            if key_of(entry.method) not in ours and entry.method not in left
+        ),
+        statement=_statement(len(rows), spearman, kendall),
+        factor=table.factor,
+        ambiguous=tuple(dict.fromkeys(left)),
+    )
+
+
+def _same(row: BoardRow, entry: Entry, ours: Sequence[BoardRow], theirs: Sequence[Entry]) -> bool:
+    """Tell whether two lines are one method's: by key where that is nobody else's, else by the very
+    name."""
+    if key_of(row.method) != key_of(entry.method):
+        return False
+    names = [other.method for other in theirs if key_of(other.method) == key_of(entry.method)]
+    rivals = [other for other in ours if key_of(other.method) == key_of(row.method)]
+    if len(names) == len(rivals) == 1:
+        return True
+    return row.method == entry.method and names.count(entry.method) == 1
+
+
+def _matched(pairs: Sequence[tuple[BoardRow, Entry]]) -> tuple[Matched, ...]:
+    if not pairs:
+        return ()
+    means = np.array(
+        [[row.mean for row, _ in pairs], [entry.mean for _, entry in pairs]], dtype=np.float64
+    )
+    place = ranks(means)
+    rows = [
+        Matched(
+            method=row.method,
+            published_method=entry.method,
+            mean=float(means[0, k]),
+            published_mean=entry.mean,
+            difference=float(means[0, k] - means[1, k]),
+            rank=int(place[0, k]),
+            published_rank=int(place[1, k]),
+            printed_rank=entry.rank,
+            n=row.n,
+        )
+        for k, (row, entry) in enumerate(pairs)
+    ]
+    return tuple(sorted(rows, key=lambda row: (row.rank, row.method)))
+
+
+def correlations(
+    first: Sequence[float], second: Sequence[float]
+) -> tuple[float | None, float | None]:
+    """Return Spearman's rho and Kendall's tau-b; None below three pairs or where one side is all
+    ties."""
+    a, b = np.round(first, 9), np.round(second, 9)
+    if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return None, None
+    return spearman(a, b), kendall_b(a, b)
+
+
+def _statement(n: int, spearman: float | None, kendall: float | None) -> str:
+    if not n:
+        return "No method is in both tables."
+    if spearman is None or kendall is None:
+        few = f"{n} method{'' if n == 1 else 's'} in both"
+        return f"{few}: " + (
+            "too few for a rank correlation." if n < 3 else "one side is all ties, no correlation."
+        )
+    values = f"Spearman {spearman:.2f}, Kendall {kendall:.2f}"
+    return f"Rank correlation of the means over {n} methods: {values}."

@@ -6,20 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from lmmscore.errors import LmmscoreError, nearest
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from lmmscore.records import Outcome
+from lmmscore.stats.arrays import Floats, Ints
 
 _NEEDED = ("item", "task", "method", "factor", "score")
 
 
 @dataclass(frozen=True)
 class Cube:
-    """Scores of edits. Axes are item, method, factor; an item is known by its task and its id together."""
+    """Scores of edits. Axes are item, method, factor; an item is known by its task and its id
+    together."""
 
     items: tuple[str, ...]
     tasks: tuple[str, ...]
@@ -33,6 +32,8 @@ class Cube:
     """How many repeats of an edit gave a score."""
     asked: Ints
     """Item × method: judgements asked for; 0 where the method was not entered for the task."""
+    absent: Ints
+    """How many of them were left out for a factor: not asked of the item, or said not to apply."""
 
     def select(self, task: str) -> Cube:
         """Return the items of one task and the methods entered for it."""
@@ -47,6 +48,7 @@ class Cube:
             mean=self.mean[np.ix_(rows, columns)],
             scored=self.scored[np.ix_(rows, columns)],
             asked=self.asked[np.ix_(rows, columns)],
+            absent=self.absent[np.ix_(rows, columns)],
         )
 
     def factor(self, name: str) -> int:
@@ -58,22 +60,25 @@ class Cube:
             )
         return self.factors.index(name)
 
+    def due(self, factor: int) -> Ints:
+        """Return item × method: judgements that ought to have given a score of the factor."""
+        found: Ints = np.maximum(self.asked - self.absent[:, :, factor], 0)
+        return found
+
     def filled(self, factor: int, value: float) -> Floats:
         """Return item × method means with every hole counted as `value`; NaN only where nothing was asked."""
-        scored = self.scored[:, :, factor]
-        total = (
-            np.where(scored > 0, self.mean[:, :, factor], 0.0) * scored
-            + (self.asked - scored) * value
-        )
-        return np.where(self.asked > 0, total / np.maximum(self.asked, 1), np.nan)
+        scored, due = self.scored[:, :, factor], self.due(factor)
+        total = np.where(scored > 0, self.mean[:, :, factor], 0.0) * scored + (due - scored) * value
+        return np.where(due > 0, total / np.maximum(due, 1), np.nan)
 
     def holes(self, factor: int) -> int:
-        """Return how many judgements gave no score."""
-        return int((self.asked - self.scored[:, :, factor]).sum())
+        """Return how many judgements gave no score, of those that ought to."""
+        return int((self.due(factor) - self.scored[:, :, factor]).sum())
 
 
 def tabulate(scores: pd.DataFrame) -> Cube:
-    """Return the score table as arrays. Raises when it lacks a column or holds a judgement twice."""
+    """Return the score table as arrays. Raises when it lacks a column or holds a judgement
+    twice."""
     missing = [name for name in _NEEDED if name not in scores.columns]
     if missing:
         raise LmmscoreError(
@@ -101,6 +106,7 @@ def tabulate(scores: pd.DataFrame) -> Cube:
         mean=np.where(scored > 0, total / np.maximum(scored, 1), np.nan),
         scored=scored,
         asked=_asked(item, method, repeat, task_of, shape),
+        absent=_absent(scores, cell, shape),
     )
 
 
@@ -152,10 +158,19 @@ def _sums(cell: Ints, value: Floats, shape: tuple[int, ...]) -> tuple[Floats, In
     return total, np.bincount(cell[good], minlength=size).reshape(shape).astype(np.int64)
 
 
+def _absent(scores: pd.DataFrame, cell: Ints, shape: tuple[int, ...]) -> Ints:
+    if "outcome" not in scores.columns:
+        return np.zeros(shape, dtype=np.int64)
+    left_out = (scores["outcome"] == Outcome.ABSENT.value).to_numpy()
+    counts = np.bincount(cell[left_out], minlength=int(np.prod(shape)))
+    return counts.reshape(shape).astype(np.int64)
+
+
 def _asked(item: Ints, method: Ints, repeat: Ints, task_of: Ints, shape: tuple[int, ...]) -> Ints:
     """Count the judgements asked for: an item's repeats, for every method entered for its task.
 
-    A method without a line about an item of a task it takes part in has a hole there. A method without any
+    A method without a line about an item of a task it takes part in has a hole there. A method
+    without any
     line in a task was not entered for it, and has none.
     """
     sessions = np.unique(item * (int(repeat.max()) + 1) + repeat) // (int(repeat.max()) + 1)

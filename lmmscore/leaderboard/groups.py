@@ -10,10 +10,16 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.errors import LmmscoreError, nearest
-from lmmscore.leaderboard.board import chosen_factors, chosen_tasks, scale_ends
+from lmmscore.leaderboard.board import rounded
 from lmmscore.leaderboard.cube import Cube, tabulate
-from lmmscore.leaderboard.ranking import Missing, Scales, spread
-from lmmscore.leaderboard.tables import rounded
+from lmmscore.leaderboard.ranking import (
+    Missing,
+    Scales,
+    chosen_factors,
+    chosen_tasks,
+    scale_ends,
+    spread,
+)
 
 KEYS = ("task", "method", "factor", "item")
 
@@ -68,7 +74,8 @@ def group_means(
 ) -> Groups:
     """Return mean, spread and coverage over the edits of each group, in the order they first occur.
 
-    An edit's repeats are averaged first. Only the factors named count; several of them are never averaged together:
+    An edit's repeats are averaged first. Only the factors named count; several of them are never
+    averaged together:
     the factor becomes a key, if it is none. Unscored edits are treated as `rank` treats them.
     """
     cube = tabulate(scores)
@@ -104,7 +111,8 @@ def _caption(keys: Sequence[str], factors: Sequence[str], missing: Missing, ends
 
 def _edits(cube: Cube, factor: int, hole: float | None) -> pd.DataFrame:
     means = cube.mean[:, :, factor] if hole is None else cube.filled(factor, hole)
-    item, method = np.nonzero(cube.asked)
+    due = cube.due(factor)
+    item, method = np.nonzero(due)
     return pd.DataFrame(
         {
             "task": np.array(cube.tasks, dtype=object)[cube.task_of[item]],
@@ -112,7 +120,7 @@ def _edits(cube: Cube, factor: int, hole: float | None) -> pd.DataFrame:
             "method": np.array(cube.methods, dtype=object)[method],
             "value": means[item, method],
             "scored": cube.scored[item, method, factor],
-            "asked": cube.asked[item, method],
+            "asked": due[item, method],
         }
     )
 

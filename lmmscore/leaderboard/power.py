@@ -1,8 +1,15 @@
-"""How many more items or repeats it would take to tell two methods apart."""
+"""How many items it would take for a significant difference between two methods.
+
+The test is the leaderboard's: paired sign flips over items, corrected by Holm over all pairs of the
+table. At its strictest step it tests at α / pairs, which is what is asked for here; its power for
+many items is that of the paired t-test, and no number of items below that at which 2^(1-n) reaches
+the level is ever named.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -10,18 +17,24 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.errors import LmmscoreError, nearest
+from lmmscore.leaderboard.board import rounded
 from lmmscore.leaderboard.cube import Cube, tabulate
-from lmmscore.leaderboard.repeats import components
-from lmmscore.leaderboard.tables import rounded
 from lmmscore.records import OVERALL
+from lmmscore.stats.arrays import Floats, Ints
+from lmmscore.stats.permutation import fewest_items
+from lmmscore.stats.reliability import within_between
 
-_MOST_ITEMS = 1_000_000
-_MOST_REPEATS = 10_000
+MOST_ITEMS = 1_000_000
+MOST_REPEATS = 10
+"""Repeats above which nobody would go: more items are the cheaper way."""
+
+CONFIDENCE = 0.8
+"""Of the range of items: what a pilot says about the size of a difference is never sure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """What it would take, if the difference seen were the true one."""
+    """What it would take, by what a pilot tells about the difference."""
 
     first: str
     second: str
@@ -31,21 +44,31 @@ class Power:
     repeats: float
     """Repeats an item has on average, of both methods."""
     difference: float
+    pairs: int
+    """Pairs of methods the test is corrected for."""
     item_std: float | None
-    """Of the true difference over items, the repeats' share taken out; None when it cannot be told apart."""
+    """Of the true difference over items, the repeats' share taken out; None if that is unknown."""
     repeat_std: float | None
     power_now: float | None
+    """If the difference seen were the true one."""
+    detectable: float | None
+    """The least difference that the items there are would show with the wanted power."""
+    fewest: int
+    """Items with which any difference could be significant at all."""
     items_needed: int | None
-    """Items in all, with the repeats there are; None when no number would do, or it cannot be known."""
+    """Items in all if the difference seen were the true one; None when no number would do."""
+    items_range: tuple[int, int | None] | None
+    """The same for the largest and smallest effect that the pilot allows; None: beyond any."""
     repeats_needed: int | None
-    """Repeats in all, with the items there are; None when no number would do, or it cannot be known."""
+    """Repeats in all, with the items there are; None when no reasonable number would do."""
     statements: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures for JSON."""
-        found = {
-            k: rounded(v, None) if isinstance(v, float) else v for k, v in asdict(self).items()
-        }
+        found: dict[str, Any] = {}
+        for name, value in asdict(self).items():
+            found[name] = rounded(value, None) if isinstance(value, float) else value
+        found["items_range"] = list(self.items_range) if self.items_range else None
         return {**found, "statements": list(self.statements)}
 
 
@@ -59,22 +82,20 @@ def power_of(
     power: float,
     alpha: float,
 ) -> Power:
-    """Return how many items, or repeats, would tell two methods apart with the wanted power.
-
-    The paired difference of an item has a variance over items and, with repeats, one over repeats. The mean
-    difference is tested with a two-sided paired t-test; its power is exact for normal differences.
-    """
-    gaps, item = _gaps(scores, first, second, task, factor)
+    """Return how many items would show a difference of two methods with the wanted power."""
+    gaps, item, methods = _gaps(scores, first, second, task, factor)
     means = np.bincount(item, weights=gaps) / np.bincount(item)
     n, effect = len(means), float(means.mean())
+    pairs = methods * (methods - 1) // 2
+    step = alpha / pairs
+    fewest = fewest_items(pairs, alpha)
     total = float(means.var(ddof=1)) if n > 1 else None
-    parts = components(gaps, item)
+    parts = within_between(gaps, item)
     within = parts[0] if parts and n > 1 else None
-    over_items = (
-        max(0.0, total - within * n / len(gaps))
-        if total is not None and within is not None
-        else None
-    )
+    over_items = None
+    if total is not None and within is not None:
+        over_items = max(0.0, total - within * n / len(gaps))
+
     found = Power(
         first=first,
         second=second,
@@ -83,11 +104,15 @@ def power_of(
         items=n,
         repeats=len(gaps) / n,
         difference=effect,
+        pairs=pairs,
         item_std=_root(over_items),
         repeat_std=_root(within),
-        power_now=None if total is None else t_power(effect, total, n, alpha),
-        items_needed=None if total is None else _items_needed(effect, total, power, alpha),
-        repeats_needed=_repeats_needed(effect, over_items, within, n, power, alpha),
+        power_now=None if total is None else flip_power(effect, total, n, step, fewest),
+        detectable=None if total is None else _detectable(total, n, power, step, fewest),
+        fewest=fewest,
+        items_needed=None if total is None else _items(effect, total, power, step, fewest),
+        items_range=None if total is None else _range(effect, total, n, power, step, fewest),
+        repeats_needed=_repeats(effect, over_items, within, n, power, step, fewest),
     )
     return replace(found, statements=_statements(found, power, alpha))
 
@@ -98,21 +123,24 @@ def _root(variance: float | None) -> float | None:
 
 def _gaps(
     scores: pd.DataFrame, first: str, second: str, task: str | None, factor: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the differences of both methods' scores in the same session, and the item of each."""
+) -> tuple[Floats, Ints, int]:
+    """Return the differences of both methods in the same session, the item of each, and how many
+    methods there are to compare."""
     cube = tabulate(scores)
     _refuse_no_overall(cube, factor)
     cube.factor(factor)
-    for what, name, known in (
+    known = (
         ("method", first, cube.methods),
         ("method", second, cube.methods),
         ("task", task, cube.tasks),
-    ):
-        if name is not None and name not in known:
-            hint = f"{nearest(name, known)}; known: {', '.join(known)}"
+    )
+    for what, name, names in known:
+        if name is not None and name not in names:
+            hint = f"{nearest(name, names)}; known: {', '.join(names)}"
             raise LmmscoreError(f"no {what} {name!r} in these scores{hint}")
     if first == second:
-        raise LmmscoreError(f"{first} cannot be told apart from itself; name two methods")
+        raise LmmscoreError(f"{first} cannot be compared with itself; name two methods")
+
     chosen = scores[(scores["factor"] == factor) & scores["score"].notna()]
     chosen = chosen if task is None else chosen[chosen["task"] == task]
     wide = chosen[chosen["method"].isin([first, second])].pivot(
@@ -121,38 +149,47 @@ def _gaps(
     if not {first, second} <= set(wide.columns) or wide[[first, second]].dropna().empty:
         raise LmmscoreError(f"{first} and {second} have no scored item in common")
     both = wide[[first, second]].dropna()
-    item = both.groupby(level=["task", "item"], sort=False).ngroup().to_numpy()
-    return (both[first] - both[second]).to_numpy(dtype=np.float64), item
+    item = np.asarray(both.groupby(level=["task", "item"], sort=False).ngroup(), dtype=np.int64)
+    gaps = (both[first] - both[second]).to_numpy(dtype=np.float64)
+    return gaps, item, chosen["method"].nunique()
 
 
 def _refuse_no_overall(cube: Cube, factor: str) -> None:
     """Say which factor to name where a dialog has no overall: one of them must be meant."""
     scored = [name for k, name in enumerate(cube.factors) if cube.scored[:, :, k].any()]
     if factor == OVERALL and scored and OVERALL not in scored:
-        raise LmmscoreError(
-            f"no edit has an overall score; name a factor with --factor: {', '.join(scored)}"
-        )
+        named = ", ".join(scored)
+        raise LmmscoreError(f"no edit has an overall score; name a factor with --factor: {named}")
+
+
+def flip_power(effect: float, variance: float, n: int, alpha: float, fewest: int) -> float:
+    """Return the power of the sign-flip test over n items; 0 with fewer than could be significant.
+
+    Flipping signs has the power of the paired t-test, as nearly as planning needs.
+    """
+    return t_power(effect, variance, n, alpha) if n >= fewest else 0.0
 
 
 def t_power(effect: float, variance: float, n: int, alpha: float) -> float:
-    """Return the power of the two-sided paired t-test over n items whose differences have this variance."""
-    from scipy.stats import nct, t
+    """Return the power of the two-sided paired t-test over n items with this variance."""
+    from scipy.special import nctdtr, stdtrit
 
     if n < 2:
         return 0.0
     if variance < 1e-18:
         return 1.0 if abs(effect) > 1e-9 else alpha
     away = abs(effect) * math.sqrt(n / variance)
-    bar = float(t.ppf(1 - alpha / 2, n - 1))
-    above, below = float(nct.sf(bar, n - 1, away)), float(nct.cdf(-bar, n - 1, away))
-    # Far from the centre scipy's noncentral t may give up: there the near tail is all and the far one nothing.
-    return (float(away > bar) if math.isnan(above) else above) + (
-        0.0 if math.isnan(below) else below
-    )
+    bar = float(stdtrit(n - 1, 1 - alpha / 2))
+    above = 1 - float(nctdtr(n - 1, away, bar))
+    below = float(nctdtr(n - 1, away, -bar))
+    # Far from the centre scipy's noncentral t may give up: there the near tail is all.
+    if math.isnan(above):
+        above = float(away > bar)
+    return above + (0.0 if math.isnan(below) else below)
 
 
-def _least(good: Any, low: int, most: int) -> int | None:
-    """Return the least good number from `low` on, larger ones being good too; None beyond `most`."""
+def _least(good: Callable[[int], bool], low: int, most: int) -> int | None:
+    """Return the least good number from `low` on, larger ones being good too; None beyond."""
     high = low
     while not good(high):
         if high >= most:
@@ -160,64 +197,145 @@ def _least(good: Any, low: int, most: int) -> int | None:
         low, high = high + 1, min(high * 2, most)
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if good(middle) else (middle + 1, high)
+        if good(middle):
+            high = middle
+        else:
+            low = middle + 1
     return high
 
 
-def _items_needed(effect: float, variance: float, power: float, alpha: float) -> int | None:
+def _items(effect: float, variance: float, power: float, alpha: float, fewest: int) -> int | None:
     if abs(effect) < 1e-9:
         return None
-    return _least(lambda n: t_power(effect, variance, n, alpha) >= power, 2, _MOST_ITEMS)
+
+    def enough(n: int) -> bool:
+        return flip_power(effect, variance, n, alpha, fewest) >= power
+
+    return _least(enough, fewest, MOST_ITEMS)
 
 
-def _repeats_needed(
+def _range(
+    effect: float, variance: float, n: int, power: float, alpha: float, fewest: int
+) -> tuple[int, int | None] | None:
+    """Return the items needed for the largest and for the smallest effect the pilot allows.
+
+    An effect is a difference in standard deviations; its limits come from the noncentral t.
+    """
+    if variance < 1e-18:
+        return None
+    low, high = effect_limits(effect / math.sqrt(variance), n)
+    fewer = _items(max(abs(low), abs(high)), 1.0, power, alpha, fewest)
+    if low <= 0 <= high:
+        return (fewer or MOST_ITEMS, None)
+    return (fewer or MOST_ITEMS, _items(min(abs(low), abs(high)), 1.0, power, alpha, fewest))
+
+
+def effect_limits(effect: float, n: int) -> tuple[float, float]:
+    """Return the limits of a standardised paired difference seen on n items."""
+    from scipy.special import nctdtrinc
+
+    seen = effect * math.sqrt(n)
+    tail = (1 - CONFIDENCE) / 2
+    high = float(nctdtrinc(n - 1, tail, abs(seen))) / math.sqrt(n)
+    low = float(nctdtrinc(n - 1, 1 - tail, abs(seen))) / math.sqrt(n)
+    if math.isnan(low) or math.isnan(high):
+        # Beyond the reach of the inverse the normal approximation is as good.
+        half = 1.2816 * math.sqrt(1 / n + effect**2 / (2 * n))
+        low, high = abs(effect) - half, abs(effect) + half
+    return (low, high) if effect >= 0 else (-high, -low)
+
+
+def _detectable(variance: float, n: int, power: float, alpha: float, fewest: int) -> float | None:
+    """Return the least difference that n items show with the wanted power; None for too few."""
+    if n < fewest:
+        return None
+    low, high = 0.0, 1.0
+    while t_power(high, 1.0, n, alpha) < power:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        if t_power(middle, 1.0, n, alpha) < power:
+            low = middle
+        else:
+            high = middle
+    return high * math.sqrt(variance)
+
+
+def _repeats(
     effect: float,
     over_items: float | None,
     within: float | None,
     n: int,
     power: float,
     alpha: float,
+    fewest: int,
 ) -> int | None:
     if abs(effect) < 1e-9 or over_items is None or within is None:
         return None
-    return _least(
-        lambda k: t_power(effect, over_items + within / k, n, alpha) >= power, 1, _MOST_REPEATS
-    )
+    items, repeat = over_items, within
+
+    def enough(repeats: int) -> bool:
+        return flip_power(effect, items + repeat / repeats, n, alpha, fewest) >= power
+
+    return _least(enough, 1, MOST_REPEATS)
 
 
 def _statements(found: Power, power: float, alpha: float) -> tuple[str, ...]:
-    better, worse = (
-        (found.first, found.second) if found.difference >= 0 else (found.second, found.first)
-    )
-    wanted = f"a power of {power:.0%} at {alpha:.0%}, if the difference seen is the true one"
     if abs(found.difference) < 1e-9:
-        return (
-            f"{found.first} and {found.second} have the same mean: no number of items would tell them apart.",
-        )
+        same = f"{found.first} and {found.second} have the same mean"
+        return (f"{same}: no number of items is known to show a difference.",)
+    better, worse = found.first, found.second
+    if found.difference < 0:
+        better, worse = worse, better
     said = [
         f"{better} leads {worse} by {abs(found.difference):.3g} in {found.factor}, "
         f"over {found.items} items in common."
     ]
     if found.items < 2:
         return (*said, "One item says nothing about the spread over items: judge more items first.")
-    said.append(_items_line(found, wanted))
+    over = f"Holm-corrected over {found.pairs} pair{'' if found.pairs == 1 else 's'}"
+    said.append(_items_line(found, f"a power of {power:.0%} at {alpha:.0%}, {over}"))
+    said.append(_detectable_line(found, power))
     said.append(_repeats_line(found))
     return tuple(said)
 
 
 def _items_line(found: Power, wanted: str) -> str:
-    if found.items_needed is None:
-        return f"More than {_MOST_ITEMS:,} items would be needed for {wanted}."
-    if found.items_needed <= found.items:
-        return f"The {found.items} items there are suffice for {wanted} ({found.items_needed} would do)."
-    more = found.items_needed - found.items
-    return f"{found.items_needed:,} items would be needed, {more:,} more, for {wanted}."
+    if found.items_range is None:
+        needed = f"{found.items_needed:,}" if found.items_needed else f"more than {MOST_ITEMS:,}"
+        return f"The same difference on every item: {needed} items in all for {wanted}."
+    low, high = found.items_range
+    if high is None:
+        reach = f"{low:,} items or more, with no upper limit, for {wanted}"
+        return f"{reach}: this pilot of {found.items} items does not even show which is better."
+    spread = f"{low:,} items" if low == high else f"{low:,} to {high:,} items"
+    exact = f"{found.items_needed:,}" if found.items_needed else f"more than {MOST_ITEMS:,}"
+    return (
+        f"{spread} in all for {wanted}: the range is what a pilot of {found.items} items allows "
+        f"({CONFIDENCE:.0%}); {exact} if the difference seen were exactly the true one."
+    )
+
+
+def _detectable_line(found: Power, power: float) -> str:
+    if found.detectable is None:
+        return (
+            f"With {found.items} items no difference, however large, could be significant; "
+            f"{found.fewest} items are the least."
+        )
+    return (
+        f"The {found.items} items there are would show a difference of {found.detectable:.3g} "
+        f"or more with a power of {power:.0%}."
+    )
 
 
 def _repeats_line(found: Power) -> str:
     if found.repeat_std is None:
-        return "No item was judged twice: what repeats would do cannot be known. Run with --repeats 2 or more."
+        return "No item was judged twice: what repeats would do cannot be known."
     if found.repeats_needed is None:
-        return "No number of repeats of these items would do: their differences vary too much from item to item."
-    instead = f"in place of {found.repeats:.3g}"
-    return f"Or {found.repeats_needed:,} repeats of each of these {found.items} items, {instead}."
+        return f"Up to {MOST_REPEATS} repeats of these items would not do: judge more items."
+    if found.repeats_needed <= found.repeats:
+        return "More repeats are not needed."
+    return (
+        f"Or {found.repeats_needed} repeats of each of these {found.items} items, in place of "
+        f"{found.repeats:.3g}, if the difference seen were exactly the true one."
+    )

@@ -1,10 +1,10 @@
-"""Published leaderboards: load them, find figures that contradict each other, set a run beside them."""
+"""Published leaderboards: load them, find figures that contradict each other, set a run beside
+them."""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from pathlib import Path
 from lmmscore.csvsafe import restore
 from lmmscore.errors import FileProblem, nearest
 from lmmscore.resources import bundled
+from lmmscore.tables import read_tables, text
 
 _NEEDED = ("task", "method", "mean", "rank")
 
@@ -49,12 +50,14 @@ class Problem:
     task: str
     method: str
     kind: str
-    """rank-contradicts-mean, mean-outside-scale, std-too-large, std-negative or printed-twice."""
+    """rank-contradicts-mean, mean-outside-scale, std-too-large, std-negative, printed-twice,
+    correlation-outside-range or average-contradicts-rows."""
     says: str
 
 
 def key_of(name: str) -> str:
-    """Return what a name is matched by: its letters and digits, `+` as plus, known aliases resolved."""
+    """Return what a name is matched by: its letters and digits, `+` as plus, known aliases
+    resolved."""
     plain = "".join(c for c in name.casefold().replace("+", "plus") if c.isalnum()) or name
     return ALIASES.get(plain, plain)
 
@@ -70,25 +73,26 @@ def find_published(name: str) -> Path:
         return inside
     known = sorted(file.stem for file in folder.glob("*.csv"))
     raise FileProblem(
-        f"no published table {name!r}{nearest(name, known)}; give a file, or one of: {', '.join(known)}"
+        f"no published table {name!r}{nearest(name, known)}; "
+        f"give a file, or one of: {', '.join(known)}"
     )
 
 
 def load_published(path: Path) -> list[Entry]:
-    """Read a table with the columns task, method, mean and rank, in any order; std and n may be there too."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        reader = csv.DictReader(io.StringIO(text, newline=""))
-        missing = [name for name in _NEEDED if name not in (reader.fieldnames or ())]
-        if missing:
-            raise FileProblem(
-                f"{path}: no column {missing[0]!r}; the columns must be {', '.join(_NEEDED)}"
-            )
-        return [_entry(path, reader.line_num, row) for row in reader]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    """Read a table with the columns task, method, mean and rank, in any order and any format.
+
+    The columns std and n may be there too.
+    """
+    table = read_tables(path)[0]
+    missing = [name for name in _NEEDED if name not in table.columns]
+    if missing:
         raise FileProblem(
-            f"{path}: cannot be read ({error}); a CSV file in UTF-8 is needed"
-        ) from error
+            f"{path}: no column {missing[0]!r}; the columns must be {', '.join(_NEEDED)}"
+        )
+    found = []
+    for line, row in zip(table.lines, table.rows, strict=True):
+        found.append(_entry(path, line, {name: text(cell) for name, cell in row.items()}))
+    return found
 
 
 def _entry(path: Path, line: int, row: Mapping[str, str | None]) -> Entry:
@@ -146,7 +150,8 @@ def _twice(entry: Entry, rivals: Sequence[Entry]) -> Iterator[Problem]:
 def _rank(entry: Entry, rivals: Sequence[Entry]) -> Iterator[Problem]:
     """Compare with every other line: whoever has the higher mean must have the better rank.
 
-    Equal printed means may have different ranks: rounding can hide a difference. Gaps in the ranks are no
+    Equal printed means may have different ranks: rounding can hide a difference. Gaps in the ranks
+    are no
     contradiction either: a table may leave lines out.
     """
     if entry.rank is None:
@@ -181,7 +186,8 @@ def _figures(entry: Entry, scale: tuple[float, float]) -> Iterator[Problem]:
         return
     if entry.std < 0:
         yield Problem(*place, "std-negative", f"std {entry.std:g} is below 0")
-    # A printed mean stands for everything that rounds to it, and near the end of a scale that matters.
+    # A printed mean stands for everything that rounds to it, and near the end of a scale that
+    # matters.
     most = max(
         largest_std(entry.mean + shift, low, high, entry.n) for shift in (-_ROUNDING, 0, _ROUNDING)
     )
@@ -193,12 +199,15 @@ def _figures(entry: Entry, scale: tuple[float, float]) -> Iterator[Problem]:
 
 
 def largest_std(mean: float, low: float, high: float, n: int | None) -> float:
-    """Return the largest sample standard deviation of `n` scores with this mean (None: of any number).
+    """Return the largest sample standard deviation of `n` scores with this mean (None: of any
+    number).
 
-    It is reached by as many scores at both ends as the mean allows and one in between to make it come out.
+    It is reached by as many scores at both ends as the mean allows and one in between to make it
+    come out.
     """
     mean = min(max(mean, low), high)
-    # Beyond a few hundred scores the bound only falls towards the population's, sqrt((high-mean)(mean-low)).
+    # Beyond a few hundred scores the bound only falls towards the population's, sqrt((high-
+    # mean)(mean-low)).
     sizes = range(2, 400) if n is None else (max(n, 2),)
     return max(_largest(mean, low, high, size) for size in sizes)
 
@@ -211,3 +220,92 @@ def _largest(mean: float, low: float, high: float, n: int) -> float:
     if at_top < n:
         squares += (low + rest - mean) ** 2 + (n - at_top - 1) * (mean - low) ** 2
     return math.sqrt(squares / (n - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedCorrelation:
+    """One printed correlation: of a judge, a task, a method and a factor, as far as they are
+    named."""
+
+    group: tuple[str, ...]
+    """Everything but the method, by which lines belong together."""
+    method: str
+    value: float
+    decimals: int
+    line: int
+
+    @property
+    def average(self) -> bool:
+        """Whether the line is an average of the others of its group."""
+        return bool(_AVERAGE.search(self.method))
+
+
+_AVERAGE = re.compile(r"\b(average|avg|mean)\b", re.IGNORECASE)
+CORRELATION_COLUMNS = ("spearman", "pearson", "kendall", "correlation", "rho", "tau", "r")
+
+
+def correlation_column(path: Path) -> str | None:
+    """Return the column of correlations of a table that has one and no means; else None."""
+    table = read_tables(path)[0]
+    if "mean" in {column.strip().lower() for column in table.columns}:
+        return None
+    return table.find("", CORRELATION_COLUMNS)
+
+
+def load_correlations(path: Path, column: str) -> list[PrintedCorrelation]:
+    """Read a table of printed correlations."""
+    table = read_tables(path)[0]
+    method = table.find("", ("method", "model", "system"))
+    if method is None:
+        raise FileProblem(f"{path}: no column `method`; each correlation must be of one")
+    others = [name for name in table.columns if name not in (column, method)]
+    found = []
+    for line, row in zip(table.lines, table.rows, strict=True):
+        shown = text(row[column])
+        if not shown:
+            continue
+        value = _number(path, line, column, shown)
+        assert value is not None
+        decimals = len(shown.partition(".")[2])
+        group = tuple(text(row[name]) for name in others)
+        found.append(PrintedCorrelation(group, text(row[method]), value, decimals, line))
+    return found
+
+
+def check_correlations(entries: Sequence[PrintedCorrelation]) -> list[Problem]:
+    """Return every correlation that cannot be, and every average that its own lines do not give."""
+    found = []
+    for entry in entries:
+        task = ", ".join(part for part in entry.group if part)
+        if abs(entry.value) > 1:
+            says = f"a correlation of {entry.value:g} is outside −1 to 1"
+            found.append(Problem(task, entry.method, "correlation-outside-range", says))
+        if entry.average:
+            rows = [one for one in entries if one.group == entry.group and not one.average]
+            if len(rows) > 1 and (says := _average_problem(entry, rows)):
+                found.append(Problem(task, entry.method, "average-contradicts-rows", says))
+    return found
+
+
+def _average_problem(entry: PrintedCorrelation, rows: Sequence[PrintedCorrelation]) -> str:
+    """Return what is wrong with a printed average, "" where it is the mean or the Fisher average.
+
+    A printed value stands for all that rounds to it, so each line may move an average by as much.
+    """
+    values = [row.value for row in rows]
+    mean = sum(values) / len(values)
+    slack = 0.5 * 10.0 ** -max(entry.decimals, 1) + 0.5 * 10.0 ** -max(rows[0].decimals, 1)
+    ways = {"their mean": mean}
+    if all(abs(value) < 1 for value in values):
+        fisher = math.tanh(sum(math.atanh(value) for value in values) / len(values))
+        ways["their Fisher average"] = fisher
+    if any(abs(entry.value - value) <= slack + 1e-12 for value in ways.values()):
+        return ""
+    shown = ", ".join(f"{name} is {value:.4f}" for name, value in ways.items())
+    says = f"printed {entry.value:g}, but of the {len(rows)} lines above it {shown}"
+    if abs(entry.value - math.tanh(mean)) <= slack:
+        says += (
+            f"; it is tanh of the mean ({math.tanh(mean):.4f}): transformed back without having "
+        )
+        says += "been transformed"
+    return says

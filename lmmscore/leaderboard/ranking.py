@@ -1,34 +1,115 @@
-"""One table: the methods of one task category, or of all, ranked on one factor."""
+"""From a tidy score table to a leaderboard: the methods of every task, and of all, ranked."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from lmmscore.arguments import refuse_unless_scale, refuse_unless_whole
+from lmmscore.errors import LmmscoreError, nearest
 from lmmscore.leaderboard import captions
-from lmmscore.leaderboard.cube import Cube
-from lmmscore.leaderboard.differences import Differences, differences
-from lmmscore.leaderboard.holes import column_means, rank_ranges
-from lmmscore.leaderboard.resampling import (
-    Floats,
-    Ints,
-    cut_of,
-    interval_of,
-    rank_interval,
-    ranks,
-    resample,
-)
-from lmmscore.leaderboard.tables import Row, Table
-from lmmscore.records import OVERALL
+from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard
+from lmmscore.leaderboard.cube import Cube, tabulate
+from lmmscore.leaderboard.differences import Differences, corrected, differences
+from lmmscore.leaderboard.position import PositionEffect, position_effect
+from lmmscore.leaderboard.weights import normalised, reweigh
+from lmmscore.records import OVERALL, Outcome
+from lmmscore.stats.arrays import SAME, Floats, Ints, column_means, ranks
+from lmmscore.stats.jackknife import mean_limits
+from lmmscore.stats.permutation import draws_needed
 
 Missing = Literal["exclude", "worst"]
 Average = Literal["items", "tasks"]
+Family = Literal["table", "tables"]
 Scales = Mapping[str, tuple[float, float]]
+
+DRAWS = 10_000
+"""Sign patterns drawn at least, where not all of them can be tried."""
+
+
+def rank(
+    scores: pd.DataFrame,
+    *,
+    task: str | Sequence[str] | None = None,
+    factor: str | Sequence[str] = OVERALL,
+    weights: Mapping[str, float] | None = None,
+    missing: Missing = "exclude",
+    average: Average = "items",
+    scales: Scales | None = None,
+    caution: str = "",
+    level: float = 0.95,
+    resamples: int = DRAWS,
+    seed: int = 0,
+    holm: Family = "table",
+) -> Leaderboard:
+    """Rank the methods of a tidy score table, for each task category and over all of them.
+
+    An edit's repeats are averaged first, then items. `task` names the categories wanted (then there
+    is no table over all), `factor` what to rank by (`"all"`: each in turn). `weights` derives the
+    overall again from the factors. `missing="worst"` counts an unscored edit as the lowest value of
+    `scales[factor]`, or the lowest seen where that is unknown. `average="tasks"` gives every
+    category the same weight in the table over all.
+
+    Intervals of means have Student's t. Differences are tested by flipping signs over items, with
+    at least `resamples` random patterns (more where the correction needs them; 0 leaves intervals
+    and tests out), reproducible by `seed`. `holm` says over what the tests are corrected: each
+    table, or all of them together.
+    """
+    _refuse(missing, ("exclude", "worst"), "missing")
+    _refuse(average, ("items", "tasks"), "average")
+    _refuse(holm, ("table", "tables"), "holm")
+    _refuse_numbers(level, resamples, seed, scales or {})
+    scores = scores if weights is None else reweigh(scores, weights)
+    cube = tabulate(scores)
+    known = dict(scales or {})
+    rules = Rules(
+        missing, average, scale_ends(cube, known), frozenset(known), level, resamples, seed
+    )
+
+    wanted = []
+    for key in chosen_factors(cube, factor):
+        for name in _tasks(cube, task):
+            part = cube if name is None else cube.select(name)
+            wanted.append(Figures.of(part, name, key, rules))
+    tests = _tests(wanted, rules, holm)
+    outcomes = _outcomes(scores)
+    tables = [figures.table(found, outcomes) for figures, found in zip(wanted, tests, strict=True)]
+
+    settings: dict[str, Any] = {
+        "missing": missing,
+        "average": average,
+        "level": level,
+        "resamples": resamples,
+        "seed": seed,
+        "holm": holm,
+    }
+    if weights is not None:
+        settings["weights"] = normalised(
+            weights, [name for name in cube.factors if name != OVERALL]
+        )
+    if tables[0].factor != OVERALL and factor == OVERALL:
+        settings["factors"] = [table.factor for table in tables]
+    order = position_effect(scores, factor=tables[0].factor, level=level)
+    notes = (*_board_notes(settings), *_order_notes(order))
+    return Leaderboard(tables=tuple(tables), notes=notes, caution=caution, settings=settings)
+
+
+def _refuse(value: str, known: tuple[str, ...], name: str) -> None:
+    if value not in known:
+        raise LmmscoreError(f"{name}={value!r}{nearest(value, known)}; known: {', '.join(known)}")
+
+
+def _refuse_numbers(level: float, resamples: int, seed: int, scales: Scales) -> None:
+    if not 0 < level < 1:
+        raise LmmscoreError(f"level={level!r}: it must lie between 0 and 1, as 0.95")
+    refuse_unless_whole(0, resamples=resamples, seed=seed)
+    for name, ends in scales.items():
+        refuse_unless_scale(f"scales[{name!r}]", ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +127,7 @@ class Rules:
     seed: int
 
     def rng(self, task: str | None, factor: str) -> np.random.Generator:
-        """Return a generator of its own for each table, so that asking for one alone changes no figure."""
+        """Return a generator per table, so that asking for one alone changes no figure."""
         return np.random.default_rng([self.seed, zlib.crc32(f"{task}\0{factor}".encode())])
 
     def values(self, cube: Cube, factor: str) -> Floats:
@@ -59,156 +140,327 @@ class Rules:
 
 @dataclass(frozen=True)
 class Figures:
-    """The arrays behind a table's rows."""
+    """The arrays behind one table."""
 
     cube: Cube
+    task: str | None
     factor: str
     strata: Ints | None
     values: Floats
     means: Floats
-    draws: Floats | None
-    """Resampled means; a method that a draw left empty keeps its own mean there."""
-    rank_draws: Ints | None
     rules: Rules
 
-    def row(self, column: int, group: str, bounds: tuple[int, int]) -> Row:
+    @classmethod
+    def of(cls, cube: Cube, task: str | None, factor: str, rules: Rules) -> Figures:
+        """Return the figures of one table."""
+        strata = cube.task_of if task is None and rules.average == "tasks" else None
+        values = rules.values(cube, factor)
+        return cls(cube, task, factor, strata, values, column_means(values, strata), rules)
+
+    @property
+    def order(self) -> list[int]:
+        """The methods best first, tied ones by name, those without a score last."""
+        place = ranks(self.means[None, :])[0]
+        names = self.cube.methods
+        known = np.isfinite(self.means)
+        return sorted(range(len(names)), key=lambda i: (not known[i], place[i], names[i]))
+
+    @property
+    def ranked(self) -> list[int]:
+        """The methods that have a mean, best first."""
+        return [column for column in self.order if np.isfinite(self.means[column])]
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of methods are compared."""
+        return len(self.ranked) * (len(self.ranked) - 1) // 2
+
+    def tests(self, draws: int) -> Differences | None:
+        """Return the paired differences of all ranked methods; None with fewer than two."""
+        columns = self.ranked
+        if len(columns) < 2 or not self.rules.resamples:
+            return None
+        return differences(
+            self.values[:, columns],
+            [self.cube.methods[i] for i in columns],
+            strata=self.strata,
+            level=self.rules.level,
+            draws=draws,
+            rng=self.rules.rng(self.task, self.factor),
+        )
+
+    def table(self, tests: Differences | None, outcomes: pd.DataFrame) -> BoardTable:
+        """Return the table, with the sentences that belong around it."""
+        cube, rules, factor = self.cube, self.rules, self.factor
+        lowest, highest = rules.scales[factor]
+        index = cube.factor(factor)
+        bounds = rank_ranges(cube, index, self.strata, lowest=lowest, highest=highest)
+        groups = tests.groups() if tests else {}
+        limits = tests.rank_intervals() if tests else {}
+        common = self._common_items()
+        common_means = self._common_means(common)
+
+        rows = []
+        for column in self.order:
+            method = cube.methods[column]
+            rows.append(
+                self._row(
+                    column,
+                    group=groups.get(method, ""),
+                    rank_interval=limits.get(method),
+                    rank_range=bounds[column] if cube.holes(index) else None,
+                    common_mean=common_means.get(column),
+                )
+            )
+
+        rule = captions.rule(repeats=int(cube.asked.max()), missing=rules.missing, lowest=lowest)
+        items = int(np.isfinite(self.values).any(axis=1).sum())
+        notes = captions.statements(rows, items, tests)
+        if common is not None and len(self.ranked) > 1:
+            notes.insert(0, captions.common_note(len(common), len(self.ranked)))
+        notes += self._left_out()
+        return BoardTable(
+            task=self.task,
+            factor=factor,
+            rows=tuple(rows),
+            caption=captions.caption(
+                factor,
+                task=self.task,
+                items=len(cube.items),
+                tasks=len(cube.tasks),
+                average=rules.average,
+                rule=rule,
+            ),
+            rule=rule,
+            warnings=tuple(self._warnings(rows, tests, outcomes)),
+            notes=tuple(notes),
+            differences=tests,
+            holes=cube.holes(index),
+            common_items=None if common is None else len(common),
+        )
+
+    def _left_out(self) -> list[str]:
+        """Return how many edits each factor was left out for."""
+        cube = self.cube
+        found = []
+        for place, name in enumerate(cube.factors):
+            edits = int((cube.absent[:, :, place] > 0).sum())
+            if edits and self.factor in (name, OVERALL):
+                found.append(captions.left_out_note(name, edits, int((cube.asked > 0).sum())))
+        return found
+
+    def _common_items(self) -> Ints | None:
+        """Return the items all ranked methods have a score for; None where that is every item."""
+        known = np.isfinite(self.values[:, self.ranked])
+        if known.all() or not known.any():
+            return None
+        return np.flatnonzero(known.all(axis=1))
+
+    def _common_means(self, common: Ints | None) -> dict[int, float]:
+        if common is None or not len(common):
+            return {}
+        strata = None if self.strata is None else self.strata[common]
+        means = column_means(self.values[common], strata)
+        return {column: float(means[column]) for column in self.ranked}
+
+    def _row(
+        self,
+        column: int,
+        *,
+        group: str,
+        rank_interval: tuple[int, int] | None,
+        rank_range: tuple[int, int] | None,
+        common_mean: float | None,
+    ) -> BoardRow:
         """Return one method's line."""
-        known = self.values[np.isfinite(self.values[:, column]), column]
-        asked = self.cube.asked[:, column]
-        scored = self.cube.scored[:, column, self.cube.factor(self.factor)]
-        low, high = self._intervals(column)
-        return Row(
+        values = self.values[:, column]
+        known = values[np.isfinite(values)]
+        index = self.cube.factor(self.factor)
+        asked = self.cube.due(index)[:, column]
+        scored = self.cube.scored[:, column, index]
+        limits = None
+        if self.rules.resamples:
+            limits = mean_limits(values, self.strata, level=self.rules.level)
+        return BoardRow(
             rank=int(ranks(self.means[None, :])[0, column]) if known.size else None,
             method=self.cube.methods[column],
             mean=float(self.means[column]) if known.size else None,
             std=spread(known),
             n=int(known.size),
-            coverage=float(scored.sum() / asked.sum()),
+            coverage=float(scored.sum() / asked.sum()) if asked.any() else 1.0,
             factors=self._factor_means(column),
-            mean_interval=low,
-            rank_interval=high,
-            rank_range=bounds if self.cube.holes(self.cube.factor(self.factor)) else None,
+            mean_interval=limits,
+            rank_interval=rank_interval,
+            rank_range=rank_range,
             group=group,
             items=int((asked > 0).sum()),
+            common_mean=common_mean,
         )
-
-    def _intervals(self, column: int) -> tuple[tuple[float, float] | None, tuple[int, int] | None]:
-        cut = cut_of(self.values[:, column], self.strata, level=self.rules.level)
-        if self.draws is None or self.rank_draws is None or cut is None:
-            return None, None
-        mean = interval_of(
-            self.values[:, column], self.strata, self.draws[:, column], level=self.rules.level
-        )
-        return mean, rank_interval(self.rank_draws[:, column], cut=cut)
 
     def _factor_means(self, column: int) -> dict[str, float | None]:
         found = {}
         for name in self.cube.factors:
             if name != OVERALL:
-                mean = column_means(self.rules.values(self.cube, name)[:, [column]], self.strata)[0]
+                values = self.rules.values(self.cube, name)[:, [column]]
+                mean = column_means(values, self.strata)[0]
                 found[name] = float(mean) if np.isfinite(mean) else None
         return found
 
+    def _warnings(
+        self, rows: Sequence[BoardRow], tests: Differences | None, outcomes: pd.DataFrame
+    ) -> list[str]:
+        """Return what a reader must know before the figures."""
+        cube, factor, found = self.cube, self.factor, []
+        if holes := cube.holes(cube.factor(factor)):
+            here = outcomes[outcomes["factor"] == factor]
+            here = here[here["outcome"] != Outcome.ABSENT.value]
+            here = here if self.task is None else here[here["task"] == self.task]
+            counts = here["outcome"].value_counts()
+            reasons = {str(name): int(count) for name, count in counts.items()}
+            reasons["without a line"] = holes - len(here)
+            asked = int(cube.due(cube.factor(factor)).sum())
+            found.append(captions.missing_warning(holes, asked, reasons, rows))
+            observed = factor not in self.rules.known
+            scale = self.rules.scales[factor]
+            found.append(captions.range_warning(rows, scale, observed=observed))
+        if tests is not None and (against := captions.contradiction_warning(tests)):
+            found.insert(0, against)
+        if self.task is None:
+            entered = {}
+            for column, method in enumerate(cube.methods):
+                entered[method] = len(np.unique(cube.task_of[cube.asked[:, column] > 0]))
+            if min(entered.values()) < len(cube.tasks):
+                found.append(captions.uneven_entries(entered, len(cube.tasks)))
+        return found
+
+
+def _tests(wanted: Sequence[Figures], rules: Rules, holm: Family) -> list[Differences | None]:
+    """Return every table's tests, corrected table by table or over all of them together."""
+    together = sum(figures.pairs for figures in wanted)
+    alpha = 1 - rules.level
+    found: list[Differences | None] = []
+    for figures in wanted:
+        family = together if holm == "tables" else figures.pairs
+        draws = draws_needed(family, alpha, rules.resamples)
+        if found and holm == "table" and _same_figures(figures, wanted[len(found) - 1]):
+            # With one task category, the table over all repeats it.
+            found.append(found[-1])
+            continue
+        tests = figures.tests(draws)
+        if tests is not None and holm == "table":
+            tests = corrected([tests])[0]
+        found.append(tests)
+    if holm == "table":
+        return found
+    again = iter(corrected([tests for tests in found if tests is not None]))
+    return [None if tests is None else next(again) for tests in found]
+
+
+def _same_figures(first: Figures, second: Figures) -> bool:
+    if first.factor != second.factor or first.strata is not None or second.strata is not None:
+        return False
+    same = first.cube.methods == second.cube.methods
+    return same and np.array_equal(first.values, second.values, equal_nan=True)
+
 
 def spread(known: Floats) -> float | None:
-    """Return the sample standard deviation, 0 for scores that are all equal, None for fewer than two."""
+    """Return the sample standard deviation, 0 for equal scores, None for fewer than two."""
     if known.size < 2:
         return None
     # Equal scores can leave a few parts in 10**16; a reader would take that for a spread.
-    return 0.0 if np.ptp(known) < 1e-9 else float(known.std(ddof=1))
+    return 0.0 if np.ptp(known) < SAME else float(known.std(ddof=1))
 
 
-def make_table(
-    cube: Cube, task: str | None, factor: str, rules: Rules, outcomes: pd.DataFrame
-) -> Table:
-    """Return the methods of `cube` ranked on `factor`, with the sentences that belong around them."""
-    strata = cube.task_of if task is None and rules.average == "tasks" else None
-    rng = rules.rng(task, factor)
-    figures = _figures(cube, factor, strata, rules, rng)
-    order = _order(figures.means, cube.methods)
-    tests = _tests(figures, [i for i in order if np.isfinite(figures.means[i])], rng)
-    groups = tests.groups() if tests else {}
-    lowest, highest = rules.scales[factor]
-    index = cube.factor(factor)
-    bounds = rank_ranges(cube, index, strata, lowest=lowest, highest=highest)
-    rows = tuple(figures.row(i, groups.get(cube.methods[i], ""), bounds[i]) for i in order)
-    rule = captions.rule(repeats=int(cube.asked.max()), missing=rules.missing, lowest=lowest)
-    items = int(np.isfinite(figures.values).any(axis=1).sum())
-    return Table(
-        task=task,
-        factor=factor,
-        rows=rows,
-        caption=captions.caption(
-            factor,
-            task=task,
-            items=len(cube.items),
-            tasks=len(cube.tasks),
-            average=rules.average,
-            rule=rule,
-        ),
-        rule=rule,
-        warnings=tuple(_warnings(cube, task, factor, rules, rows, outcomes)),
-        notes=tuple(captions.statements(rows, items, tests)),
-        differences=tests,
-        holes=cube.holes(index),
-    )
+def rank_ranges(
+    cube: Cube, factor: int, strata: Ints | None, *, lowest: float, highest: float
+) -> list[tuple[int, int]]:
+    """Return each method's best and worst rank over all that the missing scores could have been.
+
+    A method stands best when its own missing scores are the highest and all others' the lowest.
+    """
+    low = column_means(cube.filled(factor, lowest), strata)
+    high = column_means(cube.filled(factor, highest), strata)
+    best = 1 + (low[None, :] > high[:, None] + SAME).sum(axis=1)
+    beaten_by = high[None, :] > low[:, None] + SAME
+    np.fill_diagonal(beaten_by, False)
+    worst = 1 + beaten_by.sum(axis=1)
+    return [(int(a), int(b)) for a, b in zip(best, worst, strict=True)]
 
 
-def _figures(
-    cube: Cube, factor: str, strata: Ints | None, rules: Rules, rng: np.random.Generator
-) -> Figures:
-    values = rules.values(cube, factor)
-    means = column_means(values, strata)
-    if not rules.resamples:
-        return Figures(cube, factor, strata, values, means, None, None, rules)
-    draws = resample(values, strata, draws=rules.resamples, rng=rng)
-    draws = np.where(np.isfinite(draws), draws, means)
-    return Figures(cube, factor, strata, values, means, draws, ranks(draws), rules)
+def scale_ends(cube: Cube, known: Scales) -> dict[str, tuple[float, float]]:
+    """Return the lowest and highest score of every factor: as known, or else as seen."""
+    return {name: known.get(name) or _seen(cube, name) for name in cube.factors}
 
 
-def _order(means: Floats, methods: Sequence[str]) -> list[int]:
-    """Return the methods best first, tied ones by name, those without a score last."""
-    place = ranks(means[None, :])[0]
-    return sorted(
-        range(len(methods)), key=lambda i: (not np.isfinite(means[i]), place[i], methods[i])
-    )
+def _seen(cube: Cube, factor: str) -> tuple[float, float]:
+    """Return the lowest and highest edit of a factor: all there is without its scale."""
+    values = cube.mean[:, :, cube.factor(factor)]
+    values = values[np.isfinite(values)]
+    return (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
 
 
-def _tests(figures: Figures, columns: list[int], rng: np.random.Generator) -> Differences | None:
-    if len(columns) < 2:
-        return None
-    return differences(
-        figures.values[:, columns],
-        [figures.cube.methods[i] for i in columns],
-        strata=figures.strata,
-        level=figures.rules.level,
-        draws=figures.rules.resamples,
-        rng=rng,
-    )
+def chosen_factors(cube: Cube, wanted: str | Sequence[str]) -> list[str]:
+    """Return the factors to rank by: each in turn for `all`, and where nothing has an overall."""
+    names = [wanted] if isinstance(wanted, str) else list(wanted)
+    if not names:
+        raise LmmscoreError(f"factor is empty; name one of: {', '.join(cube.factors)}")
+    if "all" in names:
+        names = sorted(cube.factors, key=lambda name: name != OVERALL)
+    elif names == [OVERALL] and not _scored(cube, OVERALL):
+        # A dialog may have no overall at all; its factors are then all there is to rank by.
+        names = [name for name in cube.factors if _scored(cube, name)] or [cube.factors[0]]
+    for name in names:
+        cube.factor(name)
+    return names
 
 
-def _warnings(
-    cube: Cube,
-    task: str | None,
-    factor: str,
-    rules: Rules,
-    rows: Sequence[Row],
-    outcomes: pd.DataFrame,
-) -> list[str]:
-    found = []
-    if holes := cube.holes(cube.factor(factor)):
-        here = outcomes[outcomes["factor"] == factor]
-        here = here if task is None else here[here["task"] == task]
-        reasons = {str(name): int(count) for name, count in here["outcome"].value_counts().items()}
-        reasons["without a line"] = holes - len(here)
-        found.append(captions.hole_warning(holes, int(cube.asked.sum()), reasons, rows))
-        observed = factor not in rules.known
-        found.append(captions.range_warning(rows, rules.scales[factor], observed=observed))
-    if task is None:
-        entered = {
-            method: len(np.unique(cube.task_of[cube.asked[:, i] > 0]))
-            for i, method in enumerate(cube.methods)
-        }
-        if min(entered.values()) < len(cube.tasks):
-            found.append(captions.uneven_entries(entered, len(cube.tasks)))
-    return found
+def _scored(cube: Cube, factor: str) -> bool:
+    return factor in cube.factors and bool(cube.scored[:, :, cube.factor(factor)].any())
+
+
+def _tasks(cube: Cube, wanted: str | Sequence[str] | None) -> list[str | None]:
+    return [*cube.tasks, None] if wanted is None else list(chosen_tasks(cube.tasks, wanted))
+
+
+def chosen_tasks(known: Sequence[str], wanted: str | Sequence[str]) -> list[str]:
+    """Return the tasks named; raise for none, and for one that is not known."""
+    names = [wanted] if isinstance(wanted, str) else list(wanted)
+    if not names:
+        raise LmmscoreError(f"task is empty; name one of: {', '.join(known)}")
+    for name in names:
+        if name not in known:
+            hint = f"{nearest(name, known)}; known: {', '.join(known)}"
+            raise LmmscoreError(f"no task {name!r} in these scores{hint}")
+    return names
+
+
+def _board_notes(settings: Mapping[str, Any]) -> list[str]:
+    notes = []
+    if "factors" in settings:
+        notes.append("No edit has an overall score, so there is a table for each factor.")
+    weights = settings.get("weights")
+    if weights is not None:
+        shown = ", ".join(f"{name} {weight:.4g}" for name, weight in weights.items())
+        notes.append(f"The overall was derived again with the weights {shown}.")
+    if settings["resamples"]:
+        notes.append(
+            f"{settings['level']:.0%} intervals of means: Student's t over items. Sampled tests "
+            f"draw {settings['resamples']:,} sign patterns or as many as the correction needs, "
+            f"seed {settings['seed']}."
+        )
+    return notes
+
+
+def _order_notes(order: PositionEffect) -> list[str]:
+    """Return the warnings when an uneven order could explain a rank."""
+    if order.doubts:
+        return [f"Order: {order.statement}", *order.doubts]
+    return [f"Order: {order.statement}"] if order.fixed else []
+
+
+def _outcomes(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return every outcome but a score, by factor and task."""
+    if "outcome" not in scores.columns:
+        return pd.DataFrame({"factor": [], "task": [], "outcome": []})
+    bad = scores.loc[scores["score"].isna(), ["factor", "task", "outcome"]]
+    return bad.astype(str)

@@ -57,6 +57,7 @@ def reweigh(scores: pd.DataFrame, weights: Mapping[str, float]) -> pd.DataFrame:
     """Return the scores with the overall of every edit derived from its factors.
 
     An edit that lacks a factor with a weight has no overall: the reason of that factor becomes its own.
+    A factor that was left out does not count, and the weights of the others grow in proportion.
     """
     parts = scores[scores["factor"] != OVERALL]
     shares = normalised(weights, [str(name) for name in parts["factor"].unique()])
@@ -68,19 +69,28 @@ def reweigh(scores: pd.DataFrame, weights: Mapping[str, float]) -> pd.DataFrame:
     total = np.bincount(
         edit[counts], weights=(share * value)[counts], minlength=edit.max(initial=-1) + 1
     )
-    complete = np.bincount(edit[counts], minlength=len(total)) == sum(
-        weight > 0 for weight in shares.values()
-    )
-    return pd.concat(
-        [_overalls(parts, edit, share > 0, np.where(complete, total, np.nan)), parts],
-        ignore_index=True,
-    )
+    absent = _left_out(parts) & (share > 0)
+    given = np.bincount(edit[counts], minlength=len(total))
+    excused = np.bincount(edit[absent], minlength=len(total))
+    complete = given + excused == sum(weight > 0 for weight in shares.values())
+    # What was left out takes no share; without anything left out this divides by 1.
+    left = 1 - np.bincount(edit[absent], weights=share[absent], minlength=len(total))
+    overall = np.where(complete & (given > 0), total / np.where(given > 0, left, 1.0), np.nan)
+    lines = _overalls(parts, edit, (share > 0) & (~absent | (given == 0)[edit]), overall)
+    return pd.concat([lines, parts], ignore_index=True)
+
+
+def _left_out(parts: pd.DataFrame) -> np.ndarray:
+    if "outcome" not in parts.columns:
+        return np.zeros(len(parts), dtype=bool)
+    return (parts["outcome"] == Outcome.ABSENT.value).to_numpy()
 
 
 def _overalls(
     parts: pd.DataFrame, edit: np.ndarray, weighed: np.ndarray, overall: np.ndarray
 ) -> pd.DataFrame:
-    """Return one line per edit: its first unscored factor's, or its first factor's when all are there."""
+    """Return one line per edit: its first unscored factor's, or its first factor's when all are
+    there."""
     bad = parts["score"].isna().to_numpy() & weighed
     order = np.lexsort((np.arange(len(parts)), ~bad, edit))
     _, first = np.unique(edit[order], return_index=True)
@@ -99,7 +109,8 @@ def _overalls(
 def scales_of(
     settings: Mapping[str, Any], weights: Mapping[str, float] | None
 ) -> dict[str, tuple[float, float]]:
-    """Return the lowest and highest score of each factor and of the overall, as the dialog has them."""
+    """Return the lowest and highest score of each factor and of the overall, as the dialog has
+    them."""
     ends: dict[str, tuple[float, float]] = {}
     for factor in settings.get("factors") or ():
         values = [float(value) for value in factor.get("values") or ()]
@@ -111,6 +122,9 @@ def scales_of(
         str(f["key"]): float(f.get("weight") or 0) for f in settings.get("factors") or ()
     }
     shares = shares if sum(shares.values()) > 0 else dict.fromkeys(ends, 1.0)
+    recorded = settings.get("overall_scale")
+    if recorded and weights is None:
+        return {**ends, OVERALL: (float(recorded[0]), float(recorded[1]))}
     if ends and all(name in ends for name, share in shares.items() if share):
         # Means of any kind lie between those of the lowest and of the highest scores.
         total = sum(shares.values())

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lmmscore.agreement import Agreement
-from lmmscore.agreement.rows import Row
+from lmmscore.agreement.levels import AgreementRow
+from lmmscore.agreement.result import Agreement, MethodStanding
 from lmmscore.csvsafe import defuse
 from lmmscore.report.agreement_grids import SECTIONS, agreement_grids
 from lmmscore.report.leaderboard import Format, render_grids
 
 CSV_COLUMNS = (
-    "judge", "factor", "level", "task", "statistic", "value", "low", "high", "n", "of", "averaging", "left_out",
-    "why", "interval", "resamples",
-)  # fmt: skip
+    *(
+        "judge",
+        "factor",
+        "level",
+        "task",
+        "method",
+        "statistic",
+        "averaging",
+        "value",
+        "low",
+        "high",
+    ),
+    *("n", "of", "left_out", "why"),
+)
 
 
 def render(
@@ -28,9 +39,11 @@ def render(
     width: int | None = None,
     color: bool = False,
 ) -> str:
-    """Return an agreement as text: the answer and the sections asked for; CSV and JSON always hold everything.
+    """Return an agreement as text: the answer and the sections asked for; CSV and JSON always hold
+    everything.
 
-    Notes stand below the tables in Markdown and LaTeX; the command line prints them to standard error as well.
+    Notes stand below the tables in Markdown and LaTeX; the command line prints them to standard
+    error as well.
     """
     if format == "json":
         return found.to_json() + "\n"
@@ -43,21 +56,39 @@ def render(
 
 
 def csv_text(found: Agreement) -> str:
-    """Return every row, people's under the judge's name `people`, at full precision."""
+    """Return every row, people's under the judge's name `people`, at full precision.
+
+    The table of methods stands first, as rows of the statistics judge_mean, judge_rank, human_mean
+    and human_rank at the level `method`.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
-    for row in (*found.rows, *found.tasks, *found.people):
+    for standing in found.methods:
+        writer.writerows(_standing_cells(standing))
+    for row in (*found.rows, *found.task_rows, *found.people):
         writer.writerow(_cells(row))
     return out.getvalue()
 
 
-def _cells(row: Row) -> list[Any]:
+def _standing_cells(standing: MethodStanding) -> Iterator[list[Any]]:
+    for name in ("judge_mean", "judge_rank", "human_mean", "human_rank"):
+        data = standing.to_json() | {"level": "method", "statistic": name, "of": "items"}
+        data |= {"value": getattr(standing, name), "n": standing.items}
+        yield _written(data)
+
+
+def _cells(row: AgreementRow) -> list[Any]:
     data = row.to_json() | {"judge": row.judge or "people"}
-    data["left_out"] = "; ".join(
-        f"{reason} ({count})" for reason, count in row.measure.left_out.items()
-    )
-    cells = [data.get(column) for column in CSV_COLUMNS]
-    return [
-        "" if cell is None else defuse(cell) if isinstance(cell, str) else cell for cell in cells
-    ]
+    told = [f"{reason} ({count})" for reason, count in row.left_out.items()]
+    return _written(data | {"left_out": "; ".join(told)})
+
+
+def _written(data: Mapping[str, Any]) -> list[Any]:
+    cells = []
+    for column in CSV_COLUMNS:
+        cell = data.get(column)
+        if isinstance(cell, str):
+            cell = defuse(cell)
+        cells.append("" if cell is None else cell)
+    return cells

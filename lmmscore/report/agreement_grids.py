@@ -1,263 +1,423 @@
-"""An agreement as grids: the headline with its verdict, further statistics, levels, people, comparisons."""
+"""An agreement as grids: the methods beside people's ranking first, then levels, people, judges."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from lmmscore.agreement import Agreement
-from lmmscore.agreement.rows import Row
-from lmmscore.agreement.verdict import BETTER, EQUAL
-from lmmscore.records import OVERALL
-from lmmscore.report.grids import NONE, Cell, Grid, number, p_value, plain, span
+from lmmscore.agreement.levels import OVER, AgreementRow
+from lmmscore.agreement.result import Agreement
+from lmmscore.agreement.statistics import (
+    ITEM,
+    METHOD,
+    WITHIN_ITEM,
+    WITHIN_METHOD,
+    Statistic,
+    statistics,
+)
+from lmmscore.agreement.verdict import BETTER, EQUAL, MEANING
+from lmmscore.report.grids import NONE, Cell, Grid, number, p_value, percent, plain, span
 
 UNDEFINED = "undefined"
 
-FURTHER = {
-    "pearson": "Pearson r",
-    "kendall_b": "τ-b",
-    "mae": "MAE",
-    "bias": "bias",
-    "pairwise_accuracy": "pairs",
-    "pairwise_accuracy_calibrated": "pairs, calibrated",
-}
-ACROSS = {
-    "spearman": "Spearman ρ",
-    "pearson": "Pearson r",
-    "kendall_b": "τ-b",
-    "pairwise_accuracy": "pairs",
-}
-LEVELS = {
-    "within-item": {**ACROSS, "pairwise_accuracy_calibrated": "pairs, calibrated"},
-    "method": {**ACROSS, "soft_pairwise_accuracy": "soft pairs"},
-}
-
-
-SECTIONS = ("further", "levels", "tasks", "people", "judges", "replace", "powered")
-AT_A_GLANCE = ("levels", "people", "judges", "replace")
+SECTIONS = (
+    "methods",
+    "within-item",
+    "within-method",
+    "item",
+    "further",
+    "tasks",
+    "people",
+    "judges",
+    "replace",
+    "powered",
+    "variance",
+    "disagreements",
+)
+AT_A_GLANCE = ("methods", "within-item", "item", "people", "judges", "replace", "disagreements")
+"""What a terminal shows unless more is asked for."""
 
 
 def agreement_grids(found: Agreement, sections: Sequence[str] = SECTIONS) -> list[Grid]:
     """Return the tables of an agreement, the answer first, then the sections asked for."""
     made = {
-        "further": lambda: [further(found, judge) for judge in found.judges],
-        "levels": lambda: [
-            level_grid(found, judge, level) for judge in found.judges for level in LEVELS
-        ],
-        "tasks": lambda: task_grids(found),
-        "people": lambda: [people_grid(found)],
-        "judges": lambda: [comparison_grid(found)] if found.comparisons else [],
-        "replace": lambda: [alternative_grid(found)],
-        "powered": lambda: powered_grids(found),
+        "methods": methods_grids,
+        "within-item": lambda one: level_grids(one, WITHIN_ITEM),
+        "within-method": within_method_grids,
+        "item": headlines,
+        "further": further_grids,
+        "tasks": task_grids,
+        "people": lambda one: [people_grid(one)],
+        "judges": judge_grids,
+        "replace": lambda one: [alternative_grid(one)],
+        "powered": powered_grids,
+        "variance": variance_grids,
+        "disagreements": disagreement_grids,
     }
-    answers = [headline(found, judge) for judge in found.judges]
-    return [*answers, *(grid for name in SECTIONS if name in sections for grid in made[name]())]
+    levels = set(found.settings["levels"])
+    wanted = set(sections)
+    if levels == {WITHIN_METHOD}:
+        wanted.add(WITHIN_METHOD)
+    grids = [grid for name in SECTIONS if name in wanted for grid in made[name](found)]
+    # A level that the data do not have says why after what they do have.
+    grids.sort(key=lambda grid: not grid.rows)
+    if grids and found.judges:
+        first = grids[0]
+        said = tuple(found.sentence(judge) for judge in found.judges if not _is_panel(judge))
+        grids[0] = _with_above(first, said)
+    return grids
 
 
-def headline(found: Agreement, judge: str) -> Grid:
-    """Return the table that answers the question: the judge, the ceiling, the verdict."""
+def _is_panel(judge: str) -> bool:
+    return judge.startswith("panel without ")
+
+
+def _with_above(grid: Grid, said: tuple[str, ...]) -> Grid:
+    from dataclasses import replace
+
+    return replace(grid, above=(*said, *grid.above))
+
+
+def methods_grids(found: Agreement) -> list[Grid]:
+    """Return the ranking of methods by the judge beside people's, per task category and over
+    all."""
+    grids = []
+    for judge in found.judges:
+        for factor in found.headline_factors:
+            standings = [one for one in found.methods if (one.judge, one.factor) == (judge, factor)]
+            tasks = list(dict.fromkeys(one.task for one in standings))
+            if len(tasks) == 2:
+                # One category: over all of them there is nothing more to see.
+                tasks = [task for task in tasks if task is not None]
+            ranked = [task for task in tasks if len(found.standings(judge, factor, task)) > 1]
+            grids += [_methods_grid(found, judge, factor, task) for task in ranked]
+    return grids
+
+
+def _methods_grid(found: Agreement, judge: str, factor: str, task: str | None) -> Grid:
+    standings = found.standings(judge, factor, task)
     rows = []
-    for factor in found.factors:
-        row = found.row(judge, factor, "item", "spearman")
-        if row is None:
-            continue
-        own, rater = (
-            found.row(judge, factor, "item", "rater_spearman"),
-            found.people_row(factor, "rater_spearman"),
+    for one in standings:
+        figures = plain(
+            number(one.judge_mean, 2),
+            str(one.judge_rank),
+            number(one.human_mean, 2),
+            str(one.human_rank),
+            str(one.items),
         )
-        said = found.verdict(judge, factor)
-        words = said.words if said else ""
-        mark = Cell(words, "best" if words in (EQUAL, BETTER) else "")
-        rows.append(
-            (
-                *plain(
-                    factor,
-                    str(row.measure.n),
-                    _value(row),
-                    _limits(row),
-                    _value(own),
-                    _value(rater),
-                ),
-                mark,
-            )
-        )
+        rows.append((Cell(one.method), *figures))
+    place = "all task categories" if task is None else task
+    across = {
+        name: found.row(judge, factor, METHOD, name, task=task)
+        for name in ("spearman", "kendall_b", "pearson", "soft_pairwise_accuracy")
+    }
     return Grid(
-        f"{judge} against people",
-        ("factor", "n", "Spearman ρ", "95%", "judge as a rater", "a rater", "verdict"),
+        f"{judge} and people, {factor}: {place}",
+        ("Method", "Judge's mean", "Rank", "People's mean", "Rank", "n"),
         tuple(rows),
-        caption=(
-            "Level item: all edits pooled, the judge's score against the mean over raters. As a rater: against the "
-            "mean of the other raters, within each rater's edits, then averaged; a rater is people's own ceiling."
-        ),
-        above=tuple(_answer(found, judge)),
-        below=tuple(_below(found, judge)),
-        text_columns=frozenset({0, 6}),
-    )
-
-
-def _answer(found: Agreement, judge: str) -> Iterator[str]:
-    """Yield the answer as a sentence."""
-    factor = OVERALL if OVERALL in found.factors else found.factors[0]
-    row, said = found.row(judge, factor, "item", "spearman"), found.verdict(judge, factor)
-    if row is None:
-        return
-    if row.value is None:
-        yield f"{factor}: undefined, because {row.measure.why}."
-        return
-    words = said.words if said else "no ceiling"
-    yield f"{factor}: {words} (ρ = {number(row.value, 3)}, 95% {_limits(row)}, {row.measure.n} edits)."
-    if said and said.difference is not None:
-        gap = said.difference
-        yield (
-            f"In a rater's place it reaches {number(said.judge_value, 3)} where a rater reaches "
-            f"{number(said.people_value, 3)}; the difference is {number(gap.value, 3)} "
-            f"(95% {span(gap.percentile, 2)}, {said.raters} raters)."
-        )
-    elif said and said.why:
-        yield f"No ceiling: {said.why}."
-
-
-def _below(found: Agreement, judge: str) -> Iterator[str]:
-    for entry in found.factor_means:
-        if entry["judge"] == judge and entry["statistic"] == "spearman" and entry["n"]:
-            left = f"; {_told(entry['left_out'])}" if entry["left_out"] else ""
-            yield f"Mean of the {entry['n']} factors' Spearman ρ: {number(entry['value'], 3)}{left}."
-    heads = [row for row in found.rows if row.judge == judge and row.measure.level == "item"]
-    yield from left_out([row for row in heads if row.measure.statistic == "spearman"])
-    yield from left_out(
-        [row for row in heads if row.measure.statistic == "rater_spearman"], "as a rater: "
-    )
-    ceilings = [row for row in found.people if row.measure.statistic == "rater_spearman"]
-    yield from left_out([row for row in ceilings if row.factor in found.factors], "a rater: ")
-
-
-def left_out(rows: Sequence[Row], about: str = "") -> Iterator[str]:
-    """Yield what was left out and what is undefined, factors of the same fate in one line."""
-    fates: dict[str, list[str]] = {}
-    for row in rows:
-        if row.value is None:
-            fates.setdefault(f"undefined, because {row.measure.why}", []).append(row.factor)
-        elif row.measure.left_out:
-            fates.setdefault(f"left out: {_told(row.measure.left_out)}", []).append(row.factor)
-    for fate, factors in fates.items():
-        where = "all factors" if len(factors) == len(rows) and len(rows) > 1 else ", ".join(factors)
-        yield f"{about}{where}: {fate}."
-
-
-def _told(counts: object) -> str:
-    assert isinstance(counts, dict)
-    return ", ".join(f"{reason} ({count})" for reason, count in counts.items())
-
-
-def further(found: Agreement, judge: str) -> Grid:
-    """Return the other statistics at the item level, each with its interval."""
-    rows = [
-        plain(factor, *(_both(found.row(judge, factor, "item", name)) for name in FURTHER))
-        for factor in found.factors
-        if found.row(judge, factor, "item", "spearman")
-    ]
-    thresholds = [
-        f"{row.factor} {row.measure.extra['threshold']:g}"
-        for row in found.rows
-        if row.judge == judge and row.measure.level == "item" and row.measure.extra.get("threshold")
-    ]
-    ties = (
-        (f"Calibrated: a difference up to this counts as a tie: {', '.join(thresholds)}.",)
-        if thresholds
-        else ()
-    )
-    return Grid(
-        f"{judge}: further statistics, level item",
-        ("factor", *FURTHER.values()),
-        tuple(rows),
-        caption="With 95% intervals. Bias is judge minus people. Pairs: the share of pairs of edits ordered alike.",
-        below=ties,
+        caption="Means over the edits that have both a score and a rating; n counts them.",
+        below=tuple(_across(across)),
         text_columns=frozenset({0}),
     )
 
 
-def level_grid(found: Agreement, judge: str, level: str) -> Grid:
-    """Return a level's table, or the reason why it has none."""
-    names = LEVELS[level]
-    heads = [row for row in found.rows if (row.judge, row.measure.level) == (judge, level)]
-    title = f"{judge}: level {level}"
-    if all(row.value is None for row in heads):
-        reasons = dict.fromkeys(row.measure.why for row in heads)
-        return Grid(title, ("factor",), (), caption=f"Undefined, because {'; '.join(reasons)}.")
+def _across(rows: Mapping[str, AgreementRow | None]) -> Iterator[str]:
+    """Yield the correlations over methods, and how far noise in the means lowers them."""
+    first = rows["spearman"]
+    if first is None:
+        return
+    if first.value is None:
+        yield f"Over methods: undefined, because {first.why}."
+        return
+    titles = (
+        ("Spearman ρ", "spearman"),
+        ("Kendall τ-b", "kendall_b"),
+        ("Pearson r", "pearson"),
+        ("soft pairwise accuracy", "soft_pairwise_accuracy"),
+    )
+    said = [f"{title} {_value(rows[name], 2)}" for title, name in titles if rows[name] is not None]
+    yield f"Over {first.n} methods: {', '.join(said)}."
+    factor = first.extra.get("attenuation")
+    if factor is not None:
+        yield (
+            f"No interval over methods. Noise in the means: reliability "
+            f"{number(first.extra['judge_reliability'], 2)} (judge) and "
+            f"{number(first.extra['human_reliability'], 2)} (people), so that a true ρ of 1 would "
+            f"show as about {number(factor, 2)} if the two were independent."
+        )
+
+
+def headlines(found: Agreement) -> list[Grid]:
+    """Return the item level of each judge, with the ceiling and the verdict."""
+    return [headline(found, judge) for judge in found.judges if _has(found, judge, ITEM)]
+
+
+def _has(found: Agreement, judge: str, level: str) -> bool:
+    return any((row.judge, row.level) == (judge, level) for row in found.rows)
+
+
+def headline(found: Agreement, judge: str) -> Grid:
+    """Return the judge's correlation over edits, beside the ceiling, with the verdict."""
     rows = []
     for factor in found.factors:
-        cells = [found.row(judge, factor, level, name) for name in names]
-        if cells[0] is not None:
-            rows.append(plain(factor, str(cells[0].measure.n), *map(_both, cells)))
-    spearmans = [row for row in heads if row.measure.statistic == "spearman"]
+        row = found.row(judge, factor, ITEM, "spearman")
+        if row is None:
+            continue
+        own = found.row(judge, factor, ITEM, "rater_spearman")
+        rater = found.people_row(factor, "rater_spearman")
+        ceiling = found.row(judge, factor, ITEM, "spearman_corrected")
+        most = ceiling.extra.get("ceiling") if ceiling else None
+        said = found.verdict(judge, factor)
+        words = said.words if said else ""
+        figures = plain(
+            factor,
+            str(row.n),
+            _value(row),
+            _limits(row),
+            number(most, 2),
+            _value(own),
+            _value(rater),
+        )
+        rows.append((*figures, Cell(words, "best" if words in (EQUAL, BETTER) else "")))
+    return Grid(
+        f"{judge} against people, level item",
+        ("factor", "n", "Spearman ρ", "95%", "at most", "as a rater", "a rater", "verdict"),
+        tuple(rows),
+        caption=(
+            "Over all edits pooled, the judge's score against the mean over raters. At most: what "
+            "ρ could be, given the raters' reliability. As a rater: against the mean of the other "
+            f"raters, within each rater's edits, then averaged. {MEANING}"
+        ),
+        above=tuple(found.beside_raters(judge)),
+        below=tuple(_below(found, judge)),
+        text_columns=frozenset({0, 7}),
+    )
+
+
+def _below(found: Agreement, judge: str) -> Iterator[str]:
+    for entry in found.factor_means:
+        if entry["judge"] == judge and entry["n"]:
+            left = f"; {_told(entry['left_out'])}" if entry["left_out"] else ""
+            mean = number(entry["value"], 3)
+            yield f"Mean of the {entry['n']} factors' Spearman ρ: {mean}{left}."
+    own = [row for row in found.rows if row.judge == judge and row.level == ITEM and not row.task]
+    for row in own:
+        if row.statistic == "spearman_over_raters":
+            yield f"{row.factor}: over other items and other raters, 95% {_limits_or_why(row)}."
+    yield from left_out([row for row in own if row.statistic == "spearman"])
+    yield from left_out([row for row in own if row.statistic == "rater_spearman"], "as a rater: ")
+    ceilings = [row for row in found.people if row.statistic == "rater_spearman"]
+    yield from left_out([row for row in ceilings if row.factor in found.factors], "a rater: ")
+
+
+def _limits_or_why(row: AgreementRow) -> str:
+    low, high = row.limits
+    if low is not None and high is not None:
+        return span((low, high), 2)
+    return f"undefined, because {row.interval.why if row.interval else row.why}"
+
+
+def left_out(rows: Sequence[AgreementRow], about: str = "") -> Iterator[str]:
+    """Yield what was left out and what is undefined, factors of the same fate in one line."""
+    fates: dict[str, list[str]] = {}
+    for row in rows:
+        if row.value is None:
+            fates.setdefault(f"undefined, because {row.why}", []).append(row.factor)
+        elif row.left_out:
+            fates.setdefault(f"left out: {_told(row.left_out)}", []).append(row.factor)
+        elif row.interval is not None and row.interval.why:
+            fates.setdefault(f"no interval: {row.interval.why}", []).append(row.factor)
+    for fate, factors in fates.items():
+        everywhere = len(factors) == len(rows) and len(rows) > 1
+        yield f"{about}{'all factors' if everywhere else ', '.join(factors)}: {fate}."
+
+
+def _told(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{reason} ({count})" for reason, count in counts.items())
+
+
+def _shown(level: str) -> list[Statistic]:
+    return list(statistics(level))
+
+
+def further_grids(found: Agreement) -> list[Grid]:
+    """Return the other statistics at the item level, each with its interval."""
+    return [_further(found, judge) for judge in found.judges if _has(found, judge, ITEM)]
+
+
+def _further(found: Agreement, judge: str) -> Grid:
+    chosen = [one for one in _shown(ITEM) if one.name != "spearman"]
+    rows = []
+    for factor in found.factors:
+        cells = [found.row(judge, factor, ITEM, one.name) for one in chosen]
+        if any(cell is not None for cell in cells):
+            rows.append(plain(factor, *map(_both, cells)))
+    return Grid(
+        f"{judge}: further statistics, level item",
+        ("factor", *(one.title for one in chosen)),
+        tuple(rows),
+        caption="With 95% intervals. Bias is judge minus people."
+        + _scale_caption(found)
+        + " Pairs: the share of pairs of edits that the judge orders, or ties, as people do.",
+        below=tuple(_pair_notes(found, judge, ITEM)),
+        text_columns=frozenset({0}),
+    )
+
+
+def _scale_caption(found: Agreement) -> str:
+    mapped = found.settings.get("scales") or []
+    return f" Rescaled: {'; '.join(mapped)}." if mapped else ""
+
+
+def _pair_notes(found: Agreement, judge: str, level: str) -> Iterator[str]:
+    """Yield the shares of tied pairs, the calibrated thresholds, and why there are no distances."""
+    ties, thresholds = [], []
+    undefined: dict[str, None] = {}
+    for row in found.rows:
+        if row.judge != judge or row.level != level or row.task is not None:
+            continue
+        if row.statistic == "pairwise_accuracy" and "ties_people" in row.extra:
+            by_judge, by_people = row.extra["ties_judge"], row.extra["ties_people"]
+            ties.append(f"{row.factor} {percent(by_judge)} and {percent(by_people)}")
+        if row.extra.get("threshold"):
+            thresholds.append(f"{row.factor} {row.extra['threshold']:g}")
+        if row.statistic == "mae" and row.value is None:
+            undefined[row.why] = None
+    if ties:
+        yield f"Pairs that the judge and that people tie: {', '.join(ties)}."
+    if thresholds:
+        yield f"Calibrated: a difference up to this counts as a tie: {', '.join(thresholds)}."
+    for why in undefined:
+        yield f"No MAE and no bias, because {why}."
+
+
+def level_grids(found: Agreement, level: str) -> list[Grid]:
+    """Return a level's table of each judge, or the reason why it has none."""
+    return [_level_grid(found, judge, level) for judge in found.judges if _has(found, judge, level)]
+
+
+def _level_grid(found: Agreement, judge: str, level: str) -> Grid:
+    chosen = _shown(level)
+    heads = []
+    rows = []
+    title = f"{judge}: level {level}"
+    for factor in found.factors:
+        cells = [found.row(judge, factor, level, one.name) for one in chosen]
+        head = cells[0]
+        if head is None:
+            continue
+        heads.append(head)
+        rows.append(plain(factor, str(head.n), *map(_both, cells)))
+    if all(row.value is None for row in heads):
+        reasons = dict.fromkeys(row.why for row in heads)
+        return Grid(title, ("factor",), (), caption=f"Undefined, because {'; '.join(reasons)}.")
     return Grid(
         title,
-        ("factor", heads[0].measure.of, *names.values()),
+        ("factor", heads[0].of, *(one.title for one in chosen)),
         tuple(rows),
-        caption=f"{heads[0].measure.averaging.capitalize()}, with 95% intervals.",
-        below=tuple(left_out(spearmans)),
+        caption=f"{OVER[level].capitalize()} (mean), with 95% intervals.",
+        below=(*left_out(heads), *_pair_notes(found, judge, level)),
+        text_columns=frozenset({0}),
+    )
+
+
+def within_method_grids(found: Agreement) -> list[Grid]:
+    """Return Spearman inside each method, per task category, with both averages."""
+    grids = []
+    for judge in found.judges:
+        own = [
+            row
+            for row in found.rows
+            if (row.judge, row.level, row.statistic) == (judge, WITHIN_METHOD, "spearman")
+        ]
+        tasks = list(dict.fromkeys(row.task for row in own))
+        if len(tasks) == 2:
+            tasks = [task for task in tasks if task is not None]
+        for task in tasks:
+            rows = [row for row in own if row.task == task]
+            if rows:
+                grids.append(_within_method(found, judge, task, rows))
+    return grids
+
+
+def _within_method(
+    found: Agreement, judge: str, task: str | None, rows: Sequence[AgreementRow]
+) -> Grid:
+    by_place = {(row.method, row.averaging, row.factor): row for row in rows}
+    lines = []
+    for method in dict.fromkeys(row.method for row in rows if row.method is not None):
+        cells = [_both(by_place.get((method, "", factor))) for factor in found.factors]
+        lines.append(plain(method or NONE, *cells))
+    for averaging, title in (("mean", "mean over methods"), ("fisher", "Fisher average")):
+        cells = [_both(by_place.get((None, averaging, factor))) for factor in found.factors]
+        lines.append(plain(title, *cells))
+    place = "all task categories" if task is None else task
+    undefined = [row for row in rows if row.method is not None and row.value is None]
+    return Grid(
+        f"{judge}: level within-method, {place}",
+        ("Method", *found.factors),
+        tuple(lines),
+        caption=f"Spearman ρ {OVER[WITHIN_METHOD]}, with 95% intervals.",
+        below=tuple(
+            dict.fromkeys(f"{row.method}, {row.factor}: undefined, {row.why}." for row in undefined)
+        ),
         text_columns=frozenset({0}),
     )
 
 
 def task_grids(found: Agreement) -> list[Grid]:
-    """Return the method level inside task categories, for the overall."""
-    names = LEVELS["method"]
-    rows = []
-    factor = OVERALL if OVERALL in found.factors else found.factors[0]
-    tasks = dict.fromkeys((row.judge, row.task) for row in found.tasks if row.factor == factor)
-    for judge, task in tasks:
-        cells = {
-            row.measure.statistic: row
-            for row in found.tasks
-            if (row.judge, row.task, row.factor) == (judge, task, factor)
-        }
-        n = str(cells["spearman"].measure.n)
-        rows.append(plain(judge, task, n, *(_both(cells.get(name)) for name in names)))
-    if not rows:
-        return []
-    caption = f"{factor}, level method: over the methods' means in each task category."
-    columns = ("judge", "task", "methods", *names.values())
-    return [Grid("By task category", columns, tuple(rows), caption, text_columns=frozenset({0, 1}))]
+    """Return Spearman at every level inside task categories, for the factors of the first
+    tables."""
+    levels = list(found.settings["levels"])
+    grids = []
+    for factor in found.headline_factors:
+        rows = []
+        for judge in found.judges:
+            for task in found.tasks:
+                cells = [found.row(judge, factor, level, "spearman", task=task) for level in levels]
+                known = [cell for cell in cells if cell is not None]
+                if known:
+                    item = found.row(judge, factor, ITEM, "spearman", task=task)
+                    edits = str(item.n) if item else NONE
+                    rows.append(plain(judge, task, edits, *map(_both, cells)))
+        if rows:
+            columns = ("judge", "task", "edits", *levels)
+            caption = f"{factor}: Spearman ρ at each level inside each task category."
+            grids.append(
+                Grid(
+                    f"By task category, {factor}",
+                    columns,
+                    tuple(rows),
+                    caption,
+                    text_columns=frozenset({0, 1}),
+                )
+            )
+    return grids
 
 
 def people_grid(found: Agreement) -> Grid:
     """Return what is known about the people themselves."""
-    names = (
-        "alpha_interval",
-        "icc1",
-        "icc1k",
-        "rater_spearman",
-        "mean_over_ratings",
-        "mean_over_edits",
-    )
+    names = ("alpha_interval", "icc1", "icc1k", "rater_spearman")
+    means = ("mean_over_ratings", "mean_over_edits")
     rows, heads = [], []
     for factor in found.factors:
         cells = [found.people_row(factor, name) for name in names]
-        if cells[0] is not None:
-            counts = cells[0].measure.extra
-            sizes = str(cells[0].measure.n), str(counts["ratings"]), str(counts["raters"])
-            means = [_value(cell, 3) for cell in cells[4:]]
-            rows.append(plain(factor, *sizes, *map(_both, cells[:4]), *means))
-            heads.append(cells[0])
-    columns = (
-        "factor",
-        "edits",
-        "ratings",
-        "raters",
-        "α",
-        "ICC(1)",
-        "ICC(1,k)",
-        "a rater",
-        "mean",
-        "mean",
-    )
+        head = cells[0]
+        if head is None:
+            continue
+        sizes = str(head.n), str(head.extra["ratings"]), str(head.extra["raters"])
+        over = [_value(found.people_row(factor, name), 3) for name in means]
+        rows.append(plain(factor, *sizes, *map(_both, cells), *over))
+        heads.append(head)
+    columns = ("factor", "edits", "ratings", "raters", "α", "ICC(1)", "ICC(1,k)", "a rater")
     return Grid(
         "People among themselves",
-        columns,
+        (*columns, "mean", "mean"),
         tuple(rows),
         caption=(
-            "α is Krippendorff's for interval data; ICC(1) one rating, ICC(1,k) the mean over raters; a rater: each "
-            "against the mean of the others, within rater, then averaged (Spearman ρ). With 95% intervals."
+            "α is Krippendorff's for interval data; ICC(1) one rating, ICC(1,k) the mean over "
+            "raters; a rater: each against the mean of the others, within rater, then averaged "
+            "(Spearman ρ). With 95% intervals."
         ),
         below=tuple(left_out(heads)),
         text_columns=frozenset({0}),
@@ -265,36 +425,70 @@ def people_grid(found: Agreement) -> Grid:
     )
 
 
+def judge_grids(found: Agreement) -> list[Grid]:
+    """Return the judges side by side, then the tests of every two."""
+    if not found.judge_table:
+        return []
+    levels = list(found.settings["levels"])
+    rows = []
+    several = len(found.headline_factors) > 1
+    for line in found.judge_table:
+        cells = []
+        for level in levels:
+            letter = line[f"{level} cluster"]
+            shown = number(line[level], 3)
+            cells.append(f"{shown} {letter}" if letter else shown)
+        name = f"{line['judge']}, {line['factor']}" if several else str(line["judge"])
+        rows.append(plain(name, *cells, number(line["soft_pairwise_accuracy"], 3)))
+    table = Grid(
+        "Judges side by side",
+        ("judge", *(f"ρ, {level}" for level in levels), "soft pairs"),
+        tuple(rows),
+        caption=(
+            f"{', '.join(found.headline_factors)}. Between judges that share a letter at a level "
+            "there is no significant difference (permutation over items at that level, Holm, 5%)."
+        ),
+        text_columns=frozenset({0}),
+    )
+    return [table, comparison_grid(found)]
+
+
 def comparison_grid(found: Agreement) -> Grid:
     """Return the tests of two judges."""
     rows = []
     for entry in found.comparisons:
         first, second = entry["judges"]
-        values = [entry.get(name) for name in ("first", "second", "value")]
-        shown = [number(value, 3) for value in values] if values[2] is not None else [UNDEFINED] * 3
-        tests = [p_value(entry.get("p_permutation")), p_value(entry.get("p_williams"))]
-        names = (f"{first} – {second}", entry["factor"], entry["level"], entry["statistic"])
-        rows.append(plain(*names, str(entry["n"]), *shown, *tests))
+        shown = [UNDEFINED] * 3
+        if entry.get("value") is not None:
+            shown = [number(entry[name], 3) for name in ("first", "second", "value")]
+        limits = NONE
+        if entry.get("low") is not None:
+            limits = span((entry["low"], entry["high"]), 2)
+        tests = [p_value(entry.get(name)) for name in ("p_permutation", "p_holm", "p_williams")]
+        names = (f"{first} – {second}", entry["factor"], entry["level"])
+        rows.append(plain(*names, str(entry["n"]), *shown, limits, *tests))
     clustered = any(entry.get("edits_independent") is False for entry in found.comparisons)
     caution = (
         "Items have several edits, so Williams' test is too sure of itself; trust the permutation.",
     )
     return Grid(
         "Which judge is nearer to people",
-        ("judges", "factor", "level", "statistic", "n", "first", "second", "difference", "p (permutation)",
-         "p (Williams)"),
+        (
+            *("judges", "factor", "level", "n", "first", "second", "difference", "95%"),
+            *("p (permutation)", "p (Holm)", "p (Williams)"),
+        ),
         tuple(rows),
-        caption="Paired over the edits both scored; two-sided; not corrected for the number of factors.",
+        caption="Spearman ρ, paired over the edits both scored; two-sided.",
         below=caution if clustered else (),
-        text_columns=frozenset({0, 1, 2, 3}),
-    )  # fmt: skip
+        text_columns=frozenset({0, 1, 2}),
+    )
 
 
 def alternative_grid(found: Agreement) -> Grid:
     """Return the alternative annotator test, or why it cannot be made."""
     title = "May the judge replace a person? (alternative annotator test)"
-    known = [entry for entry in found.alternative if entry["winning_rate"] is not None]
-    if not known:
+    tested = [entry for entry in found.alternative if entry["winning_rate"] is not None]
+    if not tested:
         reasons = dict.fromkeys(str(entry.get("why")) for entry in found.alternative)
         return Grid(title, ("factor",), (), caption=f"Undefined, because {'; '.join(reasons)}.")
     rows = [
@@ -304,92 +498,147 @@ def alternative_grid(found: Agreement) -> Grid:
             str(entry["n"]),
             number(entry["winning_rate"], 2),
             number(entry["advantage"], 3),
-            "yes" if entry["passed"] else "no",
+            percent(entry["power"]),
+            entry["replaces_a_person"],
         )
-        for entry in known
+        for entry in tested
     ]
-    first = known[0]
+    first = tested[0]
     lacking = [
-        f"{e['judge']}, {e['factor']}: undefined, because {e['why']}."
-        for e in found.alternative
-        if "why" in e
+        f"{entry['judge']}, {entry['factor']}: undefined, because {entry['why']}."
+        for entry in found.alternative
+        if "why" in entry
     ]
-    few = dict.fromkeys(_told(entry["left_out"]) for entry in known if entry["left_out"])
+    few = dict.fromkeys(_told(entry["left_out"]) for entry in tested if entry["left_out"])
     return Grid(
         title,
-        ("judge", "factor", "raters", "winning rate ω", "advantage ρ", "may replace"),
+        ("judge", "factor", "raters", "winning rate ω", "advantage", "power", "shown?"),
         tuple(rows),
         caption=(
-            f"ε = {first['epsilon']:g}; at least {first['minimum_edits']} edits a rater; p-values corrected by "
-            f"{first['correction']} at {first['false_discovery_rate']:g}. It may where ω is at least 0.5."
+            f"Shown where ω ≥ 0.5: the judge is at least as near to the other raters as at least "
+            f"half of the people, who are granted ε = {first['epsilon']:g} "
+            f"({first['correction']}, {first['false_discovery_rate']:.0%}). Power: the chance, per "
+            "rater, that this many edits show a judge exactly as near as that person; “not shown” "
+            "with low power says little."
         ),
-        below=(*lacking, *(f"Left out: {text}." for text in few)),
-        text_columns=frozenset({0, 1, 5}),
+        below=(*(f"Left out: {told}." for told in few), *lacking),
+        text_columns=frozenset({0, 1, 6}),
     )
 
 
 def powered_grids(found: Agreement) -> list[Grid]:
-    """Return prediction-powered means of the overall, where there are scores that nobody rated."""
-    factor = OVERALL if OVERALL in found.factors else found.factors[0]
+    """Return prediction-powered means, where there are scores that nobody rated."""
+    factor = found.headline_factors[0]
     entries = [entry for entry in found.powered if entry["factor"] == factor]
     if not any(entry.get("n_judge", 0) > entry.get("n", 0) for entry in entries):
         return []
-    rows = []
-    for entry in entries:
-        shown = [UNDEFINED, NONE, NONE, NONE, NONE, NONE, NONE]
-        if entry["value"] is not None:
-            alone = span((entry["people_only_low"], entry["people_only_high"]), 2)
-            shown = [number(entry["value"], 2), span((entry["low"], entry["high"]), 2)]
-            shown += [
-                number(entry["people_only"], 2),
-                alone,
-                str(entry["n"]),
-                str(entry["n_judge"]),
-            ]
-            shown += [number(entry["trust"], 2)]
-        rows.append(
-            plain(entry["judge"], entry["method"] or NONE, entry["stratum"] or NONE, *shown)
-        )
+    rows = [_powered_row(entry) for entry in entries]
     reasons = dict.fromkeys(
         f"{entry['stratum']}: undefined, because {entry['why']}."
         for entry in entries
         if "why" in entry
     )
-    columns = (
-        "judge",
-        "method",
-        "task",
-        "mean",
-        "95%",
-        "people alone",
-        "95%",
-        "rated",
-        "scored",
-        "λ",
+    cautions = dict.fromkeys(
+        f"{entry['method'] or 'all'}, {entry['stratum']}: {entry['caution']}."
+        for entry in entries
+        if "caution" in entry
     )
+    columns = ("judge", "method", "task", "mean", "95%", "people alone", "95%", "rated", "scored")
     return [
         Grid(
             f"{factor}: what people would say of all edits (prediction-powered)",
-            columns,
+            (*columns, "λ"),
             tuple(rows),
-            caption="PPI++: the mean rating, corrected by the judge's scores of edits nobody rated; λ is how far the "
-            "judge is believed. It holds where the rated edits are a random part of all.",
+            caption="PPI++ with Student's t: the mean rating, corrected by the judge's scores of "
+            "edits nobody rated; λ is how far the judge is believed. It holds where the rated "
+            "edits are a random part of all.",
+            above=tuple(cautions),
             below=tuple(reasons),
             text_columns=frozenset({0, 1, 2}),
         )
     ]
 
 
-def _value(row: Row | None, decimals: int = 3) -> str:
+def _powered_row(entry: Mapping[str, Any]) -> tuple[Cell, ...]:
+    names = (entry["judge"], entry["method"] or NONE, entry["stratum"] or NONE)
+    if entry["value"] is None:
+        return plain(*names, UNDEFINED, *[NONE] * 6)
+    return plain(
+        *names,
+        number(entry["value"], 2),
+        span((entry["low"], entry["high"]), 2),
+        number(entry["people_only"], 2),
+        span((entry["people_only_low"], entry["people_only_high"]), 2),
+        str(entry["n"]),
+        str(entry["n_judge"]),
+        number(entry["trust"], 2),
+    )
+
+
+def variance_grids(found: Agreement) -> list[Grid]:
+    """Return where the variance of ratings comes from, and what one more of each would bring."""
+    rows = []
+    for factor, one in found.variance.items():
+        parts = [one[name] for name in ("item", "method", "item_method", "rater", "rating")]
+        errors = ("error_of_difference", "with_one_more_item", "with_one_more_rater")
+        rows.append(
+            plain(
+                factor,
+                *(number(part, 3) for part in parts),
+                *(number(one[name], 3) for name in errors),
+            )
+        )
+    if not rows:
+        return []
+    columns = ("factor", "item", "method", "item × method", "rater", "rating")
+    return [
+        Grid(
+            "Variance of people's ratings",
+            (*columns, "now", "one more item", "one more rater"),
+            tuple(rows),
+            caption="Variance components, on items that all methods have; then the standard error "
+            "of the difference of two methods' means: as it is, and with one more item or rater.",
+            text_columns=frozenset({0}),
+            groups=(("", 1), ("variance", 5), ("error of a difference", 3)),
+        )
+    ]
+
+
+def disagreement_grids(found: Agreement) -> list[Grid]:
+    """Return the edits on which the judges of a panel differ most."""
+    if not found.disagreements:
+        return []
+    names = list(found.disagreements[0]["scores"])
+    rows = [
+        plain(
+            entry["item"],
+            entry["method"] or NONE,
+            number(entry["spread"], 2),
+            *(number(entry["scores"][name], 2) for name in names),
+        )
+        for entry in found.disagreements
+    ]
+    return [
+        Grid(
+            "Where the judges differ most",
+            ("item", "method", "spread", *names),
+            tuple(rows),
+            caption="Spread: standard deviation over judges of their standardised scores.",
+            text_columns=frozenset({0, 1}),
+        )
+    ]
+
+
+def _value(row: AgreementRow | None, decimals: int = 3) -> str:
     return UNDEFINED if row is None or row.value is None else number(row.value, decimals)
 
 
-def _limits(row: Row) -> str:
+def _limits(row: AgreementRow) -> str:
     low, high = row.limits
     return NONE if low is None or high is None else span((low, high), 2)
 
 
-def _both(row: Row | None) -> str:
+def _both(row: AgreementRow | None) -> str:
     if row is None or row.value is None:
         return UNDEFINED
     limits = _limits(row)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lmmscore.leaderboard.tables import Leaderboard, Row, Table
+from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard
 from lmmscore.records import OVERALL
 from lmmscore.report.grids import NONE, Cell, Grid, marks, number, percent, plain, span
 
 
-def table_grid(table: Table, *, decimals: int) -> Grid:
+def table_grid(table: BoardTable, *, decimals: int) -> Grid:
     """Return one table: rank, method, mean and all that says how sure it is, then the factors."""
     holes = any(row.rank_range for row in table.rows)
-    columns = ["Rank", "Method", "Mean", "Std", "n", "Coverage", "95% mean", "95% rank"]
-    columns += (["Ranks holes allow"] if holes else []) + ["Group", *_factors(table)]
+    common = any(row.common_mean is not None for row in table.rows)
+    columns = ["Rank", "Method", "Mean", *(["Common mean"] if common else [])]
+    columns += ["Std", "n", "Coverage", "95% mean", "95% rank"]
+    columns += ["Ranks missing scores allow"] if holes else []
+    columns += ["Group", *_factors(table)]
     means = marks([row.mean for row in table.rows])
     factor_marks = {
         name: marks([row.factors[name] for row in table.rows]) for name in _factors(table)
@@ -23,6 +26,7 @@ def table_grid(table: Table, *, decimals: int) -> Grid:
         cells = [
             *_lead(row),
             Cell(number(row.mean, decimals), means[k]),
+            *(plain(number(row.common_mean, decimals)) if common else ()),
             *_certainty(row, decimals, holes),
         ]
         cells += [
@@ -41,22 +45,22 @@ def table_grid(table: Table, *, decimals: int) -> Grid:
     )
 
 
-def title(table: Table) -> str:
+def title(table: BoardTable) -> str:
     """Return the heading of a table."""
     everywhere = ", ".join(table.among) or "All task categories"
     place = everywhere if table.task is None else table.task
     return place if table.factor == OVERALL else f"{place}: {table.factor}"
 
 
-def _factors(table: Table) -> list[str]:
+def _factors(table: BoardTable) -> list[str]:
     return list(table.rows[0].factors) if table.rows else []
 
 
-def _lead(row: Row) -> tuple[Cell, ...]:
+def _lead(row: BoardRow) -> tuple[Cell, ...]:
     return plain(NONE if row.rank is None else str(row.rank), row.method)
 
 
-def _certainty(row: Row, decimals: int, holes: bool) -> tuple[Cell, ...]:
+def _certainty(row: BoardRow, decimals: int, holes: bool) -> tuple[Cell, ...]:
     allowed = (span(row.rank_range, 0),) if holes else ()
     return plain(
         number(row.std, decimals),
@@ -69,8 +73,9 @@ def _certainty(row: Row, decimals: int, holes: bool) -> tuple[Cell, ...]:
     )
 
 
-def wide_grid(tables: Sequence[Table], *, decimals: int) -> Grid:
-    """Return all task categories side by side, as surveys print them: a group of columns for each."""
+def wide_grid(tables: Sequence[BoardTable], *, decimals: int) -> Grid:
+    """Return all task categories side by side, as surveys print them: a group of columns for
+    each."""
     methods = _by_standing(tables)
     columns, groups, blocks = ["Method"], [("", 1)], []
     for table in tables:
@@ -94,15 +99,16 @@ def wide_grid(tables: Sequence[Table], *, decimals: int) -> Grid:
     )
 
 
-def _by_standing(tables: Sequence[Table]) -> list[str]:
-    """Return the methods, best first in the table over all categories if there is one, else by name."""
+def _by_standing(tables: Sequence[BoardTable]) -> list[str]:
+    """Return the methods, best first in the table over all categories if there is one, else by
+    name."""
     whole = [table for table in tables if table.task is None]
     if whole:
         return [row.method for row in whole[0].rows]
     return sorted({row.method for table in tables for row in table.rows})
 
 
-def _block(table: Table, methods: Sequence[str], decimals: int) -> list[tuple[Cell, Cell]]:
+def _block(table: BoardTable, methods: Sequence[str], decimals: int) -> list[tuple[Cell, Cell]]:
     rows = {row.method: row for row in table.rows}
     found = [rows.get(method) for method in methods]
     flags = marks([row.mean if row else None for row in found])
@@ -117,7 +123,8 @@ def _block(table: Table, methods: Sequence[str], decimals: int) -> list[tuple[Ce
 
 
 def board_grids(board: Leaderboard, *, decimals: int, wide: bool) -> list[Grid]:
-    """Return the grids of a leaderboard: one a table or, `wide`, one a factor with tasks side by side."""
+    """Return the grids of a leaderboard: one a table or, `wide`, one a factor with tasks side by
+    side."""
     if not wide:
         return [table_grid(table, decimals=decimals) for table in board.tables]
     factors = dict.fromkeys(table.factor for table in board.tables)

@@ -9,11 +9,11 @@ from typing import Any
 
 from lmmscore.dialog import Dialog, Turn
 from lmmscore.ledger import Entry, Ledger
-from lmmscore.parsing import Reading, merged, read_reply
+from lmmscore.parsing import Reading, merged
 from lmmscore.records import Item, Reply
 from lmmscore.run_folder import Run
 from lmmscore.scales import show
-from lmmscore.session import Session, slots_for
+from lmmscore.session import Session, read_scores_of, read_winner_of, slots_for
 from lmmscore.templates import fill, slots_of
 
 Place = tuple[int, str]
@@ -151,17 +151,26 @@ def _read(turns: list[PlayedTurn], dialog: Dialog | None, n: int) -> Iterator[Pl
             last |= dict.fromkeys(reading.scores, number)
     for number, (turn, reading) in enumerate(zip(turns, readings, strict=True)):
         counting = {place for place, at in last.items() if at == number and place in final.scores}
+        pieces = _pieces(turn.reply.text, reading, counting, n)
+        said = by_name.get(turn.name)
+        if said is not None and said.read == "winner":
+            pieces = _winner_pieces(turn.reply, said)
         yield PlayedTurn(
             *(turn.name, turn.position, turn.repair, turn.key, turn.images, turn.entry),
-            pieces=tuple(_pieces(turn.reply.text, reading, counting, n)),
+            pieces=tuple(pieces),
             marks=tuple(_marks(turn, reading)),
         )
 
 
 def _reading(turn: PlayedTurn, said: Turn | None, dialog: Dialog | None, n: int) -> Reading | None:
-    if said is None or dialog is None or said.read != "scores" or turn.entry is None:
+    if said is None or dialog is None or turn.entry is None:
         return None
-    return read_reply(turn.reply, dialog.factors_read_by(said), n)
+    if said.read == "scores":
+        return read_scores_of(turn.reply, said, dialog.factors_read_by(said), n).reading
+    if said.read == "winner":
+        fault = read_winner_of(turn.reply, said).fault
+        return Reading(faults=(fault,) if fault else ())
+    return None
 
 
 def _pieces(text: str, reading: Reading | None, counting: set[Place], n: int) -> Iterator[Piece]:
@@ -178,6 +187,19 @@ def _pieces(text: str, reading: Reading | None, counting: set[Place], n: int) ->
         at = end
     if at < len(text):
         yield Piece(text[at:])
+
+
+def _winner_pieces(reply: Reply, said: Turn) -> Iterator[Piece]:
+    """Yield the judge's words with its verdict on a pair apart."""
+    found = read_winner_of(reply, said)
+    start, end = found.span
+    if found.fault is not None or start >= end:
+        yield Piece(reply.text)
+        return
+    yield Piece(reply.text[:start])
+    label = f"both {found.both}" if found.both else found.winner
+    yield Piece(reply.text[start:end], f"winner = {label}")
+    yield Piece(reply.text[end:])
 
 
 def _marks(turn: PlayedTurn, reading: Reading | None) -> Iterator[str]:

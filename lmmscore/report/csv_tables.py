@@ -7,7 +7,7 @@ import io
 from typing import Any
 
 from lmmscore.csvsafe import defuse
-from lmmscore.leaderboard.tables import Leaderboard, Row, Table, flat, rounded
+from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard, flat, rounded
 
 
 def csv_text(board: Leaderboard, *, decimals: int | None) -> str:
@@ -25,7 +25,7 @@ def csv_text(board: Leaderboard, *, decimals: int | None) -> str:
     return out.getvalue()
 
 
-def _line(board: Leaderboard, table: Table, row: Row) -> dict[str, Any]:
+def _line(board: Leaderboard, table: BoardTable, row: BoardRow) -> dict[str, Any]:
     # Each line says which mean it is and what to beware of: lines get torn from their files.
     caution = {"caution": board.caution} if board.caution else {}
     return {**flat(table, row), "caption": table.caption, **caution}

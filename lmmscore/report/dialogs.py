@@ -42,11 +42,16 @@ def print_script(dialog: Dialog, lines: Sequence[Mapping[str, Any]]) -> None:
     console = Console()
     console.print(Text(f"{dialog.name} (version {dialog.version}): {dialog.title}", style="bold"))
     factors = ", ".join(f"{factor.key} {factor.scale}" for factor in dialog.factors)
-    console.print(Text(f"factors: {factors}; overall: {dialog.overall}", style="dim"))
+    about = [f"factors: {factors}"] if factors else []
+    console.print(Text("; ".join([*about, f"overall: {dialog.overall}"]), style="dim"))
     for number, line in enumerate(lines, 1):
         shown = "".join(f" [{kind} image]" for kind in line["shows"])
-        console.print(Text(f"\n{number}. {line['turn']}{shown}", style="bold cyan"))
+        fresh = " (a new conversation)" if line.get("fresh") else ""
+        console.print(Text(f"\n{number}. {line['turn']}{shown}{fresh}", style="bold cyan"))
         console.print(Padding(Text(line["say"]), (0, 0, 0, 3)))
+        if line.get("heard"):
+            said = f"→ put into the conversation as the answer: {line['heard']}"
+            console.print(Padding(Text(said, style="green"), (0, 0, 0, 3)))
         if line["reads"]:
             console.print(
                 Padding(

@@ -1,22 +1,21 @@
-"""What stands behind a leaderboard, as grids: differences, wins, position, repeats, sensitivity, habits."""
+"""What stands behind a leaderboard, as grids: differences, wins, position, repeats, sensitivity,
+habits."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lmmscore.leaderboard import habits as habit
-from lmmscore.leaderboard import repeats as repeat
-from lmmscore.leaderboard import sensitivity as sensitive
-from lmmscore.leaderboard.against import TaskAgainst
-from lmmscore.leaderboard.compare import Comparison
+from lmmscore.leaderboard import diagnostics
+from lmmscore.leaderboard.board import BoardTable
+from lmmscore.leaderboard.compare import Comparison, TaskAgainst
 from lmmscore.leaderboard.position import PositionEffect
-from lmmscore.leaderboard.tables import Table
 from lmmscore.records import OVERALL
 from lmmscore.report.board_grids import title
 from lmmscore.report.grids import NONE, Grid, number, p_value, percent, plain, span
+from lmmscore.stats.reliability import Components
 
 
-def difference_grid(table: Table, decimals: int) -> Grid:
+def difference_grid(table: BoardTable, decimals: int) -> Grid:
     """Return every pair of methods with its difference, interval and p-values."""
     pairs = table.differences.pairs if table.differences else ()
     rows = tuple(
@@ -48,7 +47,7 @@ def difference_grid(table: Table, decimals: int) -> Grid:
     )
 
 
-def win_grid(table: Table) -> Grid:
+def win_grid(table: BoardTable) -> Grid:
     """Return on how many items the method of a row beat the method of a column."""
     methods = (
         table.differences.methods if table.differences else tuple(row.method for row in table.rows)
@@ -84,7 +83,7 @@ def position_grid(effect: PositionEffect, decimals: int) -> Grid:
     )
 
 
-def repeat_grid(spreads: Sequence[repeat.Spread], decimals: int) -> Grid:
+def repeat_grid(spreads: Sequence[diagnostics.Spread], decimals: int) -> Grid:
     """Return the spread over repeats apart from that over items."""
     rows = tuple(
         plain(
@@ -107,10 +106,39 @@ def repeat_grid(spreads: Sequence[repeat.Spread], decimals: int) -> Grid:
         "Reliability",
         "of the mean",
     )
-    return Grid("Repeats", columns, rows, repeat.statement(spreads[0]), text_columns=frozenset({0}))
+    return Grid(
+        "Repeats",
+        columns,
+        rows,
+        diagnostics.repeat_statement(spreads[0]),
+        text_columns=frozenset({0}),
+    )
 
 
-def sensitivity_grid(found: sensitive.Sensitivity) -> Grid:
+def variance_grid(found: Components | None, decimals: int) -> list[Grid]:
+    """Return where the variance of scores comes from, and what one more item or repeat would
+    bring."""
+    if found is None:
+        return []
+    parts = (found.item, found.method, found.interaction, found.residual)
+    more = None if found.residual is None else found.error_of_difference(replicates=1)
+    errors = (found.error_of_difference(), found.error_of_difference(items=1), more)
+    places = max(decimals, 3)
+    row = plain(*(number(value, places) for value in (*parts, *errors)))
+    columns = ("Item", "Method", "Item × method", "Repeat", "Now", "One more item")
+    return [
+        Grid(
+            "Variance",
+            (*columns, "One more repeat"),
+            (row,),
+            f"Variance components over {found.items} items that all {found.methods} methods have; "
+            "then the standard error of the difference of two methods' means.",
+            groups=(("Variance", 4), ("Error of a difference", 3)),
+        )
+    ]
+
+
+def sensitivity_grid(found: diagnostics.Sensitivity) -> Grid:
     """Return how each method fares over all weights of the factors."""
     rows = tuple(
         plain(
@@ -124,7 +152,8 @@ def sensitivity_grid(found: sensitive.Sensitivity) -> Grid:
         for s in found.standings
     )
     columns = ("Method", "Rank", "First", "Keeps its rank", "Ranks", "Depends on weights")
-    caption = f"Over {found.sample:,} weightings drawn evenly from all there are. {sensitive.statement(found)}"
+    drawn = f"Over {found.sample:,} weightings drawn evenly from all there are."
+    caption = f"{drawn} {diagnostics.sensitivity_statement(found)}"
     pairs = ", ".join(f"{a} and {b}" for a, b in found.reversible)
     below = (f"Other weights would put these in the other order: {pairs}.",) if pairs else ()
     return Grid(
@@ -137,7 +166,7 @@ def sensitivity_grid(found: sensitive.Sensitivity) -> Grid:
     )
 
 
-def habit_grid(found: habit.Habits, *, asks_to_avoid_ties: bool) -> Grid:
+def habit_grid(found: diagnostics.Habits, *, asks_to_avoid_ties: bool) -> Grid:
     """Return how the judge uses the scale, and what else it tends to do."""
     rows = tuple(
         plain(
@@ -165,7 +194,7 @@ def habit_grid(found: habit.Habits, *, asks_to_avoid_ties: bool) -> Grid:
         "Sessions with a tie",
     )
     outcomes = ", ".join(f"{count} {name}" for name, count in found.outcomes.items())
-    said = habit.statements(found, asks_to_avoid_ties=asks_to_avoid_ties)
+    said = diagnostics.habit_statements(found, asks_to_avoid_ties=asks_to_avoid_ties)
     return Grid(
         "The judge's habits",
         columns,
@@ -218,7 +247,8 @@ def against_grid(found: TaskAgainst, name: str, decimals: int) -> Grid:
 
 
 def comparison_grids(found: Comparison, decimals: int) -> list[Grid]:
-    """Return the ranks in every run for each factor and task category, then how far the runs agree."""
+    """Return the ranks in every run for each factor and task category, then how far the runs
+    agree."""
     grids = []
     for factor, task in dict.fromkeys((line.factor, line.task) for line in found.changes):
         rows = tuple(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from lmmscore.leaderboard.resampling import TIE
+from lmmscore.stats.arrays import SAME
 
 NONE = "–"
 """What a figure that does not exist is printed as: never 0, never nan."""
@@ -78,13 +78,13 @@ def marks(values: Sequence[float | None]) -> list[Mark]:
     known = sorted({v for v in values if v is not None}, reverse=True)
     levels: list[float] = []
     for level in known:
-        if not levels or levels[-1] - level > TIE:
+        if not levels or levels[-1] - level > SAME:
             levels.append(level)
     names: tuple[Mark, ...] = ("best", "second")
     found: list[Mark] = []
     for value in values:
         near = [
-            k for k, top in enumerate(levels[:2]) if value is not None and abs(top - value) <= TIE
+            k for k, top in enumerate(levels[:2]) if value is not None and abs(top - value) <= SAME
         ]
         found.append(names[near[0]] if near and len(levels) > 1 else "")
     return found

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from lmmscore.leaderboard.tables import Leaderboard
+from lmmscore.leaderboard.board import Leaderboard
 from lmmscore.report.board_grids import board_grids
 from lmmscore.report.csv_tables import csv_text
 from lmmscore.report.grids import Grid

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from lmmscore.agreement import Agreement, correlation
-from lmmscore.agreement.arrays import Floats
-from lmmscore.agreement.pairing import EDIT, Paired
+from lmmscore.agreement import Agreement
+from lmmscore.agreement.align import EDIT, Paired
 from lmmscore.errors import FileProblem, LmmscoreError
+from lmmscore.stats import correlation
+from lmmscore.stats.arrays import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -125,14 +125,14 @@ def troubles(result: Result) -> Iterator[tuple[str, str]]:
     item, repeat = result.unit.item.id, result.unit.repeat
     where = f"item {item}" + (f", repeat {repeat}" if result.unit.repeats > 1 else "")
     reasons: dict[tuple[Outcome, str], list[str]] = {}
+    # That a method made no edit was known before the run began, and what does not apply is no trouble.
+    expected = (Outcome.SCORED, Outcome.MISSING, Outcome.ABSENT)
     for row in result.scores:
-        # That a method made no edit was known before the run began.
-        if (
-            row.score is None
-            and row.outcome != Outcome.MISSING
-            and row.factor == _last_factor(result)
-        ):
+        if row.outcome not in expected and row.factor == _last_factor(result):
             reasons.setdefault((row.outcome, row.reason), []).append(row.method)
+    pair = result.comparison
+    if pair is not None and pair.outcome not in expected:
+        reasons[pair.outcome, pair.reason] = [f"{pair.method_a} and {pair.method_b}"]
     for (outcome, reason), methods in reasons.items():
         whom = ", ".join(methods) if len(methods) <= 3 else f"{len(methods)} edits"
         yield str(outcome), f"{where}: {whom} {outcome}: {reason}"

@@ -82,6 +82,7 @@ def test_commands_that_cannot_run_say_why() -> None:
         "needs a model served on this machine",
         "needs human ratings, and none come with lmmscore",
         "changes the shell it runs in",
+        "serves a page until you stop it",
         "shows the versions of this machine",
         "stands for your own data set",
         "stands for a file you downloaded",
@@ -134,10 +135,11 @@ def test_every_page_is_in_the_navigation() -> None:
     """The site shows every page there is, and no page that is not."""
     listed = set(
         re.findall(
-            r": ([\w-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE
+            r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE
         )
     )
-    assert listed == {page.name for page in DOCS.glob("*.md")}
+    pages = [*DOCS.glob("*.md"), *DOCS.glob("protocols/*.md")]
+    assert listed == {page.relative_to(DOCS).as_posix() for page in pages}
 
 
 def test_every_command_and_option_is_documented() -> None:

@@ -170,8 +170,9 @@ def test_prediction_powered_means_are_by_task_and_narrower(both: dict[str, Any])
 def test_the_terminal_table_reads_at_a_glance() -> None:
     """The answer comes first, in words, with the ceiling beside it."""
     result = agree(*published("judge_main"), *TWO)
-    head = result.stdout[:400]
+    head = result.stdout[:600]
     assert "judge_main against people" in head
+    assert "judge_main, which has no overall of its own" in head
     assert "overall: no agreement shown (ρ = 0.202" in head
     assert "0.255 where a rater reaches 0.443" in head
     assert "over ratings" in result.stdout and "4.839" in result.stdout and "4.818" in result.stdout

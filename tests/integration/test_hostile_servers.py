@@ -1,4 +1,6 @@
-"""Servers that are broken, lie, or are not there: none is believed, none fills the memory, none waits for nothing."""
+"""Servers that are broken, lie, or are not there: none is believed, none fills the memory, none
+waits for nothing.
+"""
 
 from __future__ import annotations
 
@@ -321,7 +323,9 @@ def test_a_model_without_eyes_stops_the_run_at_once(
     ],
 )
 def test_an_unknown_model_stops_the_run_at_once(server: Server, status: int, body: Any) -> None:
-    """LiteLLM, OpenRouter, Mistral and others say it with a 400, which is no matter of one question."""
+    """LiteLLM, OpenRouter, Mistral and others say it with a 400, which is no matter of one
+    question.
+    """
     server.script += [(status, {}, body)] * 3
     with pytest.raises(errors.ModelNotFound, match="check its name") as caught:
         ask(judge_at(server.url))

@@ -64,9 +64,15 @@ def test_single_prompts_are_imported_exactly(
     assert dialog.images_shown({}) == shows
     assert [str(factor.scale) for factor in dialog.factors] == scales
     said = str(script(dialog, 1, "t", "@@", {})[0]["say"])
-    original = (
-        path.read_text().strip("\n").replace("[text instruction]", "@@").replace("{prompt}", "@@")
-    )
+    original = path.read_text().strip("\n")
+    placeholders = {
+        "[text instruction]": "@@",
+        "{prompt}": "@@",
+        "[ground truth image]": "[reference image]",
+        "[edited image]": "[edit image]",
+    }
+    for placeholder, filled in placeholders.items():
+        original = original.replace(placeholder, filled)
     assert said == original
 
 

@@ -193,7 +193,9 @@ def test_what_is_no_judge_is_refused_by_what_it_lacks() -> None:
 
 
 def test_every_option_is_declared_once_and_found_everywhere() -> None:
-    """A flag of the declaration is a flag of run, plan and judge check; a key is a key of judges.yaml."""
+    """A flag of the declaration is a flag of run, plan and judge check; a key is a key of
+    judges.yaml.
+    """
     schema = json.dumps(judges_file().model_json_schema())
     helps = [
         CliRunner().invoke(command_line, [*command, "--help"]).output
@@ -347,7 +349,9 @@ def resume(older: tuple[Path, Path], server: Server, out: Path, **given: Any) ->
 
 
 def test_an_older_ledger_is_gone_on_with_at_another_server(older: tuple[Path, Path]) -> None:
-    """Its keys hold an address that is gone; its answers are found all the same, and nothing is asked."""
+    """Its keys hold an address that is gone; its answers are found all the same, and nothing is
+    asked.
+    """
     recorded = older[1]
     scores = (recorded / "scores.csv").read_bytes()
     with serving(Server(reply=playing)) as server:

@@ -98,7 +98,7 @@ def test_methods_inside_a_folder_of_edits(tmp_path: Path) -> None:
     paint(tmp_path, "source/1.png", "outputs/A/1.png", "outputs/B/1.png", "extra/1.png")
     result = run(tmp_path, "--instruction", "Do it")
     assert load_benchmark(tmp_path).methods == ("A", "B")
-    assert "left out extra/" in result.stderr
+    assert "ignored extra/" in result.stderr
 
 
 def test_tasks_are_folders_inside(tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ def test_a_data_set_of_sources_says_where_edits_go(tmp_path: Path) -> None:
     pq.write_table(made, tmp_path / "x.parquet")
     result = run(tmp_path)
     assert "benchmark-images/edits/METHOD/" in result.stderr
-    assert "left out the image column input_image_raw" in result.stderr
+    assert "ignored the image column input_image_raw" in result.stderr
 
 
 def test_a_broken_file_is_named(tmp_path: Path) -> None:

@@ -413,3 +413,43 @@ def test_a_vibe_entry_that_says_nothing_is_missing(tmp_path: Path) -> None:
     """An entry with an error instead of a picture does not keep the file from being read."""
     vibe(tmp_path, "m", [entry("1"), {"id": "2", "prompt": "Do 2", "error": "timeout"}])
     assert edits(made(tmp_path)) == {"1": {"m"}, "2": set()}
+
+
+# RISEBench and KRIS-Bench
+
+
+def test_risebench_outputs(tmp_path: Path) -> None:
+    """data_total.json gives tasks, references and inputs; edits are found by category and index."""
+    paint(tmp_path, "data/temporal_images/1.png", "data/logic/1.png", "data/logic/1_ref.png")
+    paint(tmp_path, "outputs/m/images/temporal_reasoning/t_1.png")
+    paint(tmp_path, "outputs/m/images/logical_reasoning/l_1.jpg")
+    common = {"instruction": "Draw it later"}
+    entries = [
+        {"index": "t_1", "category": "temporal_reasoning", "image": "temporal_images/1.png",
+         "reference": "It is black.", **common},
+        {"index": "l_1", "category": "logical_reasoning", "image": "logic/1.png",
+         "reference_img": "logic/1_ref.png", **common},
+    ]  # fmt: skip
+    (tmp_path / "data" / "data_total.json").write_text(json.dumps(entries))
+    logic, time = made(tmp_path).items
+    assert (time.task, time.fields) == ("temporal_reasoning", {"reference": "It is black."})
+    assert set(logic.images) == {"source", "reference"}
+    assert set(logic.edits) == set(time.edits) == {"m"}
+
+
+def test_kris_bench_outputs(tmp_path: Path) -> None:
+    """Several inputs become source, source2 …; explanations become a field."""
+    paint(tmp_path, "KRIS_Bench/physics/1.png", "KRIS_Bench/several/1-1.jpg")
+    paint(tmp_path, "KRIS_Bench/several/1-2.jpg", "results/gpt/physics/1.jpg")
+    paint(tmp_path, "results/gpt/several/1.jpg")
+    entry = {"gt_img": "", "ins_en": "Do it", "explain_en": ""}
+    listings = {
+        "physics": {"1": {**entry, "ori_img": "1.png", "explain_en": "It tilts."}},
+        "several": {"1": {**entry, "ori_img": ["1-1.jpg", "1-2.jpg"]}},
+    }
+    for category, entries in listings.items():
+        (tmp_path / "KRIS_Bench" / category / "annotation.json").write_text(json.dumps(entries))
+    one, two = made(tmp_path).items
+    assert (one.id, one.task, one.fields) == ("physics/1", "physics", {"explain_en": "It tilts."})
+    assert set(two.images) == {"source", "source2"}
+    assert one.edits["gpt"].is_file() and two.edits["gpt"].is_file()

@@ -1,4 +1,6 @@
-"""One judge, several servers: sessions stay where their pictures are, and a server that fails loses none."""
+"""One judge, several servers: sessions stay where their pictures are, and a server that fails loses
+none.
+"""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import pytest
 
 from lmmscore.errors import FileProblem
 from lmmscore.leaderboard import rank
-from lmmscore.leaderboard.against import against, correlations
+from lmmscore.leaderboard.compare import against, correlations
 from lmmscore.leaderboard.published import (
     Entry,
     check,
@@ -154,7 +154,7 @@ def test_different_methods_do_not_match() -> None:
         ("task,method,mean,std,rank\nt,A,five,1,1\n", "line 2: mean 'five' is not a number"),
         ("task,method,mean,std,rank\nt,A,,1,1\n", "line 2: the mean is empty"),
         ("task,method,mean,std,rank\nt,A,5,1,1.5\n", "not a whole number"),
-        ("", "no column"),
+        ("", "no rows"),
     ],
 )
 def test_a_file_that_is_no_table_is_refused_with_its_line(

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import lmmscore
 from lmmscore.cli import lmmscore as program
 from lmmscore.errors import FileProblem
-from lmmscore.leaderboard.tables import Row
+from lmmscore.leaderboard import BoardRow as Row
 from lmmscore.report.page import Wish, write_report
 from lmmscore.report.page.album import Album, embedded, sensible_px
 from lmmscore.report.page.drawing import (

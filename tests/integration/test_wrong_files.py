@@ -17,7 +17,7 @@ from lmmscore.check import check_benchmark
 from lmmscore.dialog import load_dialog
 from lmmscore.errors import DialogError, ImageProblem, LmmscoreError
 from lmmscore.images import load_rgb, read_header
-from lmmscore.importers.dialogs.document import _scale_typed, can_be_set, import_document
+from lmmscore.importers.dialogs.document import _scale_typed, import_document
 from lmmscore.importers.pictures.base import Choices, choose
 from lmmscore.importers.pictures.folder_tree import scan
 from lmmscore.importers.pictures.instructions import read
@@ -225,12 +225,6 @@ def test_what_is_no_scale_is_not_taken_for_one(answer: str) -> None:
     """A scale that is typed wrongly is said at once."""
     with pytest.raises(DialogError, match="no scale"):
         _scale_typed(answer)
-
-
-def test_only_what_can_be_set_is_offered() -> None:
-    """`--set` is proposed for a question it can answer."""
-    assert can_be_set("overall") and can_be_set("scale.a")
-    assert not can_be_set("factors") and not can_be_set("instruction")
 
 
 def test_a_method_listed_twice_is_a_problem(make_benchmark: Maker) -> None:

@@ -31,7 +31,7 @@ def test_every_factor_of_a_bundled_dialog_is_defined(path):
 
 @pytest.mark.parametrize("path", DIALOGS, ids=lambda path: path.stem)
 def test_a_definition_does_not_change_what_the_judge_is_asked(path):
-    """A dialog without definitions still loads, and is the same dialog to older runs and anchors."""
+    """A dialog without definitions still loads, and is the same to older runs and anchors."""
     plain = without_definitions(path)
     defined = load_dialog(str(path))
 

@@ -38,9 +38,9 @@ ORDER = [
     "justifications",
     "session",
     "plan",
+    "comparisons",
     "scores",
     "stats",
-    "factorcolumns",
     "ratings",
     "scorelayouts",
     "scorefiles",
@@ -59,18 +59,20 @@ ORDER = [
     "report",
     "web",
     "api",
+    "probe",
     "cli",
 ]
 """Later ones may import earlier ones, never the reverse. A package counts as one."""
 
 ONLY_IN = {
     "openai": {"judges"},
-    "aiohttp": {"judges"},
+    "aiohttp": {"judges", "web"},
     "PIL": {"images", "judges", "report"},
     "rich": {"report", "cli"},
     "skimage": {"judges"},
     "matplotlib": {"report"},
-    "jinja2": {"report"},
+    "jinja2": {"report", "web"},
+    "markdown_it": {"web"},
 }
 """Packages that stay behind one border."""
 

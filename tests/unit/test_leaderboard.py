@@ -312,9 +312,9 @@ def test_an_empty_table_is_refused() -> None:
 
 def test_the_same_seed_gives_the_same_intervals() -> None:
     """A leaderboard can be made again to the last digit, also one table of it alone."""
-    scores = judged(9, 4)
+    scores = judged(30, 4)
     assert rank(scores, seed=3) == rank(scores, seed=3)
-    assert rank(scores, seed=3).table().rows != rank(scores, seed=4).table().rows
+    assert rank(scores, seed=3).table().differences != rank(scores, seed=4).table().differences
 
 
 @settings(max_examples=20, deadline=None)
@@ -429,3 +429,67 @@ def test_what_cannot_be_ranked_by_is_refused_in_a_line(wish: dict[str, Any], say
     """A program that asks for what makes no sense is told so, as LmmscoreError."""
     with pytest.raises(LmmscoreError, match=says):
         rank(judged(4, 2), **wish)
+
+
+def refused_on_hard_items() -> pd.DataFrame:
+    """Forty items; A loses to B on every one, and has no score on the harder half."""
+    rng = np.random.default_rng(0)
+    hard = np.sort(rng.normal(0, 2, 40))
+    a, b = 6 + hard, 6.37 + hard
+    refused = [
+        None if difficulty < 0 else float(score) for difficulty, score in zip(hard, a, strict=True)
+    ]
+    return overall({"A": refused, "B": list(map(float, b)), "C": list(map(float, b - 2))})
+
+
+def test_an_order_that_paired_differences_contradict_is_said_above_the_table() -> None:
+    """A method refused on the hard items ranks first by its mean, and the table says what is wrong."""
+    table = rank(refused_on_hard_items()).table()
+    assert table.rows[0].method == "A"
+    assert table.warnings[0].startswith("The order contradicts paired differences: A ranks above B")
+    assert "0.37 lower" in table.warnings[0] and "p < 0.001" in table.warnings[0]
+    assert table.rows[0].rank_interval == (2, 2)
+    assert table.row("B").rank_interval == (1, 1)
+    assert (table.row("B").group, table.row("A").group) == ("a", "b")
+
+
+def test_means_over_common_items_stand_beside_the_others() -> None:
+    """With missing scores, the mean over the items all methods have shows which is better."""
+    table = rank(refused_on_hard_items()).table()
+    a, b = table.row("A"), table.row("B")
+    assert table.common_items == a.n < b.n
+    assert a.common_mean == pytest.approx(a.mean)
+    assert b.common_mean == pytest.approx((a.mean or 0) + 0.37)
+    whole = rank(overall({"A": [5.0, 6.0], "B": [6.0, 7.0]})).table()
+    assert whole.common_items is None
+    assert whole.row("A").common_mean is None
+
+
+def test_many_methods_can_differ_significantly_whatever_resamples_says() -> None:
+    """Eleven methods, clearly apart on twenty items, do not share a letter with 1,000 draws."""
+    rng = np.random.default_rng(1)
+    scores = overall({f"m{k:02d}": list(k + rng.normal(0, 0.2, 20)) for k in range(11)})
+    rows = rank(scores, resamples=1_000).table().rows
+    assert len({row.group for row in rows}) == 11
+    assert [row.rank_interval for row in rows] == [(k, k) for k in range(1, 12)]
+
+
+def test_too_few_items_for_the_correction_are_named() -> None:
+    """With 11 methods and 8 items nothing could reach 5%, and 12 are the least."""
+    rng = np.random.default_rng(1)
+    scores = overall({f"m{k:02d}": list(k + rng.normal(0, 0.2, 8)) for k in range(11)})
+    notes = rank(scores).table().notes
+    assert any("With 8 items no difference" in note and "12 items" in note for note in notes)
+
+
+def test_tests_can_be_corrected_over_all_tables() -> None:
+    """On request Holm's correction is over the pairs of every table, and the note says so."""
+    scores = judged(16, 4)
+    alone, together = rank(scores), rank(scores, holm="tables")
+    pairs = sum(len(table.differences.pairs) for table in together.tables if table.differences)
+    for one, two in zip(alone.tables, together.tables, strict=True):
+        assert one.differences is not None and two.differences is not None
+        assert two.differences.tests == pairs
+        for first, second in zip(one.differences.pairs, two.differences.pairs, strict=True):
+            assert (second.p_holm or 0) >= (first.p_holm or 0)
+    assert any("of all tables" in note for table in together.tables for note in table.notes)

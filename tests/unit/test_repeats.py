@@ -8,8 +8,10 @@ import pytest
 from scipy import stats
 
 from lmmscore.errors import LmmscoreError
+from lmmscore.leaderboard.diagnostics import repeat_spread
+from lmmscore.leaderboard.diagnostics import repeat_statement as statement
 from lmmscore.leaderboard.power import Power, power_of, t_power
-from lmmscore.leaderboard.repeats import components, repeat_spread, statement
+from lmmscore.stats.reliability import within_between as components
 from tests.tidy_frames import judged, overall, tidy
 
 
@@ -110,7 +112,7 @@ def test_more_repeats_help_where_repeats_are_the_noise() -> None:
     assert helped.repeats_needed is not None
     hopeless = asked(noisy(6, 4, item_std=3.0, repeat_std=0.5, gap=0.5, seed=5))
     assert hopeless.repeats_needed is None
-    assert any("No number of repeats" in text for text in hopeless.statements)
+    assert any("repeats of these items would not do" in text for text in hopeless.statements)
 
 
 @pytest.mark.parametrize(
@@ -118,13 +120,46 @@ def test_more_repeats_help_where_repeats_are_the_noise() -> None:
     [
         ({"A": [5.0, 6.0], "B": [6.0, 5.0]}, "same mean"),
         ({"A": [5.0], "B": [6.0]}, "judge more items first"),
-        ({"A": [6.0, 6.1, 6.2], "B": [5.0, 5.0, 5.0]}, "suffice"),
-        ({"A": [6.0, 6.0], "B": [5.0, 5.0]}, "suffice"),
+        ({"A": [6.0, 6.1, 6.2], "B": [5.0, 5.0, 5.0]}, "6 items in all"),
+        ({"A": [6.0, 6.0], "B": [5.0, 5.0]}, "6 items are the least"),
     ],
 )
 def test_every_case_gets_a_plain_answer(scores: dict[str, list[float]], says: str) -> None:
     """Equal means, one item or a clear case: a sentence, not a number that means nothing."""
     assert any(says in text for text in asked(overall(scores)).statements)
+
+
+def test_no_fewer_items_are_named_than_could_be_significant() -> None:
+    """However large the difference, the sign-flip test needs its least number of items."""
+    rng = np.random.default_rng(0)
+    methods = {name: list(rng.normal(9 - 2 * k, 0.1, 12)) for k, name in enumerate("ABCDEFGHIJ")}
+    found = asked(overall(methods))
+    assert found.pairs == 45
+    assert found.fewest == 11
+    assert found.items_needed == 11
+    assert found.items_range == (11, 11)
+
+
+def test_a_pilot_gives_a_range_that_mostly_holds_the_truth() -> None:
+    """Of pilots of 10 items with an effect that needs 34 items, about four in five say so."""
+    held = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        gaps = rng.normal(0.5, 1.0, 10)
+        found = asked(overall({"A": list(5 + gaps), "B": [5.0] * 10}))
+        assert found.items_range is not None
+        low, high = found.items_range
+        held += low <= 34 and (high is None or high >= 34)
+    assert 0.72 <= held / 200 <= 0.9
+
+
+def test_the_detectable_difference_has_the_wanted_power() -> None:
+    """A difference of that size, tested as the leaderboard does, has a power of 80%."""
+    scores = noisy(25, 1, item_std=1.0, repeat_std=0.0, gap=0.2, seed=2)
+    found = asked(scores)
+    gaps = scores[scores["method"] == "A"]["score"].to_numpy() - 5.0
+    assert found.detectable is not None
+    assert t_power(found.detectable, gaps.var(ddof=1), 25, 0.05) == pytest.approx(0.8, abs=1e-6)
 
 
 def test_unknown_methods_are_named_with_the_nearest() -> None:

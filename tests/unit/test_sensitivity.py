@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from lmmscore.errors import LmmscoreError
-from lmmscore.leaderboard.sensitivity import Sensitivity, sensitivity, statement
+from lmmscore.leaderboard.diagnostics import Sensitivity, sensitivity
+from lmmscore.leaderboard.diagnostics import sensitivity_statement as statement
 from tests.tidy_frames import WEIGHTS, judged, tidy
 
 

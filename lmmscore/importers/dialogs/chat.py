@@ -21,7 +21,10 @@ _INSTRUCTION = re.compile(
     r"\b(?:edit(?:ing)?\s+|text\s+)?(?:instruction|prompt)\s*[:：]\s*(?P<value>[^\n]+?)\s*$",
     re.I | re.M,
 )
-_COUNTED = r"(?=(?:\s+[\w-]+){0,3}\s+(?:images?|methods?|edits?|pictures?|results?|models?|outputs?|candidates?)\b)"
+_COUNTED = (
+    r"(?=(?:\s+[\w-]+){0,3}\s+"
+    r"(?:images?|methods?|edits?|pictures?|results?|models?|outputs?|candidates?)\b)"
+)
 _AVOID_TIES = re.compile(
     r"avoid\w*\s+(?:\w+\s+){0,3}(?:same|equal|identical|tied)|no\s+ties", re.IGNORECASE
 )
@@ -39,16 +42,22 @@ def turns_of(
         if number in transcript.edit_turns:
             if number == transcript.edit_turns[0]:
                 turns.append(_edit_turn(transcript, item))
+
             continue
+
         made: dict[str, Any] = {"name": _name(number, transcript, scoring, overall)}
         if number == transcript.source_turn:
             made["show"] = ["source"]
+
         made["say"] = item.generalised(turn.prompt)
         if number in (scoring, overall):
             made["read"] = "scores" if number == scoring else "overall"
+
         turns.append(made)
+
     if scoring is None:
         questions["read"] = "which turn asks for the scores? Add `read: scores` to it"
+
     return turns, questions
 
 
@@ -72,14 +81,16 @@ class _Item:
             )
 
     def generalised(self, text: str) -> str:
-        """Return the words with slots where the item speaks; filling them with this item gives the words back."""
+        """Return the words with slots; filling them with this item gives the words back."""
         text = escape(text)
         if self.instruction:
             text = text.replace(self.instruction, "{{instruction}}")
+
         if self.task:
             text = re.sub(
                 rf"(?<!\w){re.escape(self.task)}(?!\w)", "{{" + _task_slot(self.task) + "}}", text
             )
+
         text = re.sub(rf"(?<![\w.]){self.n}(?![\w.]){_COUNTED}", "{{n}}", text)
         return (
             re.sub(rf"\b{cardinal(self.n)}\b{_COUNTED}", "{{n_word}}", text) if self.n > 1 else text
@@ -89,11 +100,12 @@ class _Item:
 def _task_slot(task: str) -> str:
     if task_title(task) == task:
         return "task"
+
     return "task_lower" if task == task.lower() and "_" not in task else "task_id"
 
 
 def _edit_turn(transcript: Transcript, item: _Item) -> dict[str, Any]:
-    """Return one turn for all edits: the rule their words follow, and the words themselves where they do not."""
+    """Return one turn for all edits: the rule their words follow, and the exceptions."""
     words = [transcript.turns[number].prompt for number in transcript.edit_turns]
     n = len(words)
     rules = [_with_ordinal(item.generalised(text), place) for place, text in enumerate(words, 1)]
@@ -102,11 +114,14 @@ def _edit_turn(transcript: Transcript, item: _Item) -> dict[str, Any]:
     made: dict[str, Any] = {"name": "edit", "each": "edit", "show": ["edit"], "say": rule}
     if n > 1 and rules[0] != rule:
         made["say_first"] = rules[0]
+
     if n > 1 and rules[-1] != rule:
         made["say_last"] = rules[-1]
+
     odd = {place: text for place, text in enumerate(rules, 1) if 1 < place < n and text != rule}
     if odd:
         made["say_at"] = odd
+
     return made
 
 
@@ -137,6 +152,7 @@ def _reading_turns(transcript: Transcript) -> tuple[int | None, int | None]:
             if re.search(r"\bscores?\b", transcript.turns[number].prompt, re.I)
         ]
         scoring = asks[0] if asks else None
+
     sums = [
         number
         for number in later
@@ -153,13 +169,15 @@ def _asks_for_sum(turn: TranscriptTurn, n: int) -> bool:
 def _name(number: int, transcript: Transcript, scoring: int | None, overall: int | None) -> str:
     if number == transcript.source_turn:
         return "source"
+
     if number == scoring:
         return "scores"
+
     return "overall" if number == overall else f"turn-{number + 1}"
 
 
 def factors_in(transcript: Transcript) -> tuple[Factor, ...]:
-    """Return the factors a transcript asks for, as far as they are certain; those of lmm-score where none are."""
+    """Return the factors a transcript asks for; those of lmm-score where none are certain."""
     found = factors_of_chat("\n".join(turn.prompt for turn in transcript.turns))
     certain = [Factor.model_validate(factor) for factor in found if factor["scale"] != OPEN]
     return tuple(certain) or load_dialog("lmm-score").factors

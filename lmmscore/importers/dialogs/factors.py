@@ -1,171 +1,598 @@
-"""What a published text says of its factors, scales and weights. What it does not say is left open."""
+"""The factors a published text asks for, with their scales, weights and the form of the answer."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from lmmscore.importers.dialogs.stated_scales import scale_in_form, scale_of
 from lmmscore.parsing.labels import normal
 from lmmscore.scales import OPEN
 
-_NUMBER = r"\d+(?:\.\d+)?"
-_RANGE = re.compile(
-    rf"\b(?:from|between|scale\s+of|range\s+of|score\s+of)?\s*({_NUMBER})\s*(?:-|–|to|and|_to_)\s*({_NUMBER})\b",
-    re.IGNORECASE,
-)
-_STATED_RANGE = re.compile(
-    rf"(?:rang(?:e|es|ing)|scale|scores?|rat(?:e|ing))[^.\n]{{0,40}}?\b({_NUMBER})\s*(?:-|–|to|and)\s*({_NUMBER})\b"
-    rf"|\b(?:from|between)\s+({_NUMBER})\s+(?:to|and)\s+({_NUMBER})\b",
-    re.IGNORECASE,
-)
-_INTEGERS = re.compile(
-    r"\bintegers?\b|\bwhole\s+numbers?\b|decimal\s+values\s+are\s+not\s+allowed", re.IGNORECASE
-)
-_SCORE_VALUE = re.compile(
-    rf"\bscore\s*(?:=|of|:)?\s*({_NUMBER})(?![\d.]*\s*(?:-|–|to\b))", re.IGNORECASE
-)
-_SYMBOL = re.compile(r"\bS(?:\\?_)\{?\s*(?:\\text\{)?([A-Za-z]{2,12})\}*")
-_NAMED = re.compile(
-    r"^\s*(?:[-*]|\d+[.)])\s*\**([A-Z][A-Za-z][\w /&-]{2,40}?)\**\s*(?:\([^()\n]*\))?\s*\**:",
-    re.MULTILINE,
-)
-_TERM = re.compile(
-    rf"({_NUMBER})\s*(?:\*|×|·|\\times|\\cdot)?\s*\$?\s*S(?:\\?_)\{{?\s*([A-Za-z]{{2,12}})"
-)
-_FACTOR_KEY = re.compile(
-    r"[\"“](?P<key>\w[\w -]*)[\"”]\s*:\s*\{(?P<body>[^{}]*[\"“](?:score|rating)[\"”][^{}]*)\}"
-)
-_WRAPPER = re.compile(r"[\"“](\w+)[\"”]\s*:\s*\{\s*$")
-_WORDS = re.compile(r"\b(\d{1,3})\s*(?:-|–|to)\s*(\d{1,3})\s+words\b", re.IGNORECASE)
+FactorData = dict[str, Any]
+"""A factor as it stands in a dialog file."""
 
 OVERALL_NAMES = {"all", "overall", "total"}
 
+_OPPOSITES = (
+    ("match", "mismatch"),
+    ("yes", "no"),
+    ("true", "false"),
+    ("pass", "fail"),
+    ("correct", "incorrect"),
+    ("consistent", "inconsistent"),
+    ("success", "failure"),
+)
+_TEXT_KEYS = re.compile(
+    r"reason|explan|rationale|justif|analys|comment|descri|summar|evidence|feedback|thought|"
+    r"think|detail|caption|notes?\b|brief|difference|observ|suggest|critique",
+    re.IGNORECASE,
+)
+_SCORE_KEYS = re.compile(r"scor|rating|rate\b|grade|value\b", re.IGNORECASE)
 
-def factors_of_chat(text: str) -> list[dict[str, Any]]:
-    """Return the factors a chat asks for by symbols such as S_acc, with names, weights and scale."""
-    symbols = [
-        key for key in dict.fromkeys(_SYMBOL.findall(text)) if key.lower() not in OVERALL_NAMES
-    ]
-    names = [name.strip() for name in dict.fromkeys(_NAMED.findall(text))]
-    weights = {key: float(weight) for weight, key in _TERM.findall(text)}
-    named = dict(zip(symbols, names, strict=False)) if len(names) >= len(symbols) else {}
-    keys = symbols or [slug(name) for name in names]
-    titles = named or dict(zip(keys, names, strict=False))
+
+@dataclass(slots=True)
+class FoundFactors:
+    """The factors of a prompt and, where the answer is JSON, its form."""
+
+    factors: list[FactorData] = field(default_factory=list)
+    form: dict[str, Any] | None = None
+
+    words_open: list[str] = field(default_factory=list)
+    """Keys of factors answered in words whose worth the prompt does not say."""
+
+
+def factors_of_prompt(text: str) -> FoundFactors:
+    """Return the factors that the output format of a prompt names; empty where none is found."""
+    for look in (_from_list, _from_json, _from_lines, _from_criteria, _from_final_score):
+        found = look(text)
+        if found.factors:
+            return found
+
+    return FoundFactors()
+
+
+# A list: output score = [naturalness, artifacts]
+
+_LIST = re.compile(
+    r"(?:score|scores|output|rating)s?[\"'”]?\s*[:=]\s*"
+    r"\[(?P<names>\s*[A-Za-z][^\[\]\n]{2,120})\]",
+    re.IGNORECASE,
+)
+_EXPLAINED = (
+    r"[\"'‘’“”`]?{name}[\"'‘’“”`]?\s+(?:evaluates?|rates?|measures?|is|refers\s+to|indicates?|"
+    r"represents?|reflects?)\s+(?:the\s+)?(?:degree\s+of\s+|level\s+of\s+|quality\s+of\s+)?"
+    r"(?P<what>[a-z][\w -]{{2,60}}?)(?=\s+(?:and\s+[\"'‘“`]?score|of\s+the|in\s+the)|[.,;\n]|$)"
+)
+
+
+def _from_list(text: str) -> FoundFactors:
+    matches = list(_LIST.finditer(text))
+    if not matches:
+        return FoundFactors()
+
+    names = [name.strip(" \"'‘’“”`.") for name in matches[-1]["names"].split(",")]
+    names = [name for name in names if re.fullmatch(r"[A-Za-z][\w -]*", name)]
+    assigned = "=" in matches[-1][0].partition("[")[0]
+    if not names or (len(names) == 1 and not assigned):
+        return FoundFactors()  # "Score: [Your Score]" is a line, not a list
+
+    if all(name.lower() in {"int", "float", "score", "number", "integer"} for name in names):
+        names = [f"score_{place}" for place in range(1, len(names) + 1)]
+
     scale = scale_of(text)
-    return [
-        {
-            "key": key,
-            **({"name": titles[key]} if key in titles else {}),
-            **({"symbol": f"S_{key}"} if symbols else {}),
-            "scale": scale,
-            **({"weight": weights[key]} if key in weights else {}),
-        }
-        for key in keys
-    ]
+    factors = []
+    for name in names:
+        title = _explained(name, text) or name
+        factors.append({"key": slug(title), "name": _title(slug(title)), "scale": dict_of(scale)})
+
+    _make_unique(factors)
+    return FoundFactors(factors, {"list": _list_key(text)})
 
 
-def factors_of_json(text: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return the factors named in a prompt's JSON block, and the form of that block."""
-    found = list(_FACTOR_KEY.finditer(text))
-    keys = list(dict.fromkeys(match["key"] for match in found))
-    bodies = {match["key"]: match["body"] for match in found}
-    factors = [
-        {"key": _key(key), "name": _title(key), "scale": _scale_for(key, bodies[key], text)}
-        for key in keys
-    ]
-    form: dict[str, Any] = {"number": "score"}
-    wrapper = _WRAPPER.search(text[: found[0].start()]) if found else None
-    if wrapper is not None:
-        form["under"] = wrapper[1]
-    others = re.findall(r"[\"“](\w+)[\"”]\s*:", bodies[keys[0]]) if keys else []
-    texts = [other for other in others if normal(other) not in {"score", "rating"}]
+def _explained(name: str, text: str) -> str:
+    """Return what a bare name such as score1 stands for: "where 'score1' evaluates …"."""
+    if not re.fullmatch(r"(?:score|s|rating)_?\d", name, re.IGNORECASE):
+        return ""
+
+    found = re.search(_EXPLAINED.format(name=re.escape(name)), text, re.IGNORECASE)
+    return found["what"] if found else ""
+
+
+def _list_key(text: str) -> str:
+    found = re.search(r"[\"“](\w*(?:score|rating)\w*)[\"”]\s*:", text, re.IGNORECASE)
+    return found[1] if found else "score"
+
+
+# JSON
+
+
+@dataclass(slots=True)
+class _Node:
+    """A key of the JSON a prompt shows, with its value as written or its own keys."""
+
+    key: str
+    value: str = ""
+    children: list[_Node] = field(default_factory=list)
+
+
+_KEY = re.compile(r"[\"“'](?P<key>[A-Za-z][^\"“”'\n{}]{0,80}?)[\"”']\s*:")
+
+
+def _from_json(text: str) -> FoundFactors:
+    best = FoundFactors()
+    for block in _json_blocks(text):
+        found = _factors_of_block(_nodes(block), text)
+        if found.factors and len(found.factors) >= len(best.factors):
+            best = found
+
+    return best
+
+
+def _json_blocks(text: str) -> list[str]:
+    """Return the outermost passages in braces that hold keys; an unclosed last one too."""
+    blocks = []
+    depth = start = 0
+    for place, letter in enumerate(text):
+        if letter == "{":
+            start = place if depth == 0 else start
+            depth += 1
+        elif letter == "}" and depth:
+            depth -= 1
+            if depth == 0:
+                blocks.append(text[start : place + 1])
+
+    if depth:
+        blocks.append(text[start:])
+
+    return [block for block in blocks if _KEY.search(block)]
+
+
+def _nodes(block: str) -> list[_Node]:
+    """Return the keys of a block as a tree, however carelessly the JSON is written."""
+    roots: list[_Node] = []
+    levels: dict[int, list[_Node]] = {}
+    matches = list(_KEY.finditer(block))
+    for number, match in enumerate(matches):
+        end = matches[number + 1].start() if number + 1 < len(matches) else len(block)
+        node = _Node(match["key"].strip(), block[match.end() : end].strip())
+        before = block[: match.start()]
+        depth = before.count("{") - before.count("}")
+        levels[depth] = siblings = levels.get(depth, [])
+        siblings.append(node)
+        above = levels.get(depth - 1)
+        if above:
+            above[-1].children.append(node)
+        else:
+            roots.append(node)
+
+        for deeper in [level for level in levels if level > depth]:
+            del levels[deeper]
+
+    return roots
+
+
+def _factors_of_block(nodes: list[_Node], text: str) -> FoundFactors:
+    nested = [node for node in nodes if _score_child(node) is not None]
+    if nested:
+        return _nested(nested, text)
+
+    flat = [node for node in nodes if not node.children and _is_score(node)]
+    if flat:
+        return _flat(flat, text)
+
+    # {"evaluation": {"accuracy": {…}, …}}: the factors stand under one key.
+    for node in nodes:
+        if node.children:
+            found = _factors_of_block(node.children, text)
+            if found.factors:
+                form = found.form if found.form is not None else {}
+                found.form = {"under": node.key, **form}
+                return found
+
+    return FoundFactors()
+
+
+def _score_child(node: _Node) -> _Node | None:
+    for child in node.children:
+        if normal(child.key) in {"score", "rating"} and not child.children:
+            return child
+
+    return None
+
+
+def _nested(nodes: list[_Node], text: str) -> FoundFactors:
+    """{"accuracy": {"score": 7, "reason": …}}"""
+    factors = []
+    for node in nodes:
+        child = _score_child(node)
+        assert child is not None
+        factors.append(_factor(node.key, child.value, text))
+
+    _make_unique(factors)
+    number = _score_child(nodes[0])
+    form: dict[str, Any] = {"number": number.key if number else "score"}
+    texts = [child.key for child in nodes[0].children if _is_text(child)]
     if texts:
         form["text"] = texts[0]
+
     words = _WORDS.search(text)
     if words:
         form["words"] = [int(words[1]), int(words[2])]
-    return factors, form
+
+    return FoundFactors(factors, form)
 
 
-def _scale_for(key: str, body: str, text: str) -> Any:
-    """Return the scale of one factor: from its place in the JSON, its own section, or the whole text."""
-    placeholder = re.search(r"[\"“](?:score|rating)[\"”]\s*:\s*[\"“]?<([^<>]*)>", body)
-    if placeholder is not None:
-        inside = placeholder[1].replace("_", " ")
-        match = _RANGE.search(inside)
-        if match is not None:
-            return _ranged(match[1], match[2], bool(_INTEGERS.search(inside)))
+_WORDS = re.compile(r"\b(\d{1,3})\s*(?:-|–|to)\s*(\d{1,3})\s+words\b", re.IGNORECASE)
+
+
+def _flat(nodes: list[_Node], text: str) -> FoundFactors:
+    """{"consistency_score": X, "reasoning": …}"""
+    found = FoundFactors()
+    lists = [
+        node for node in nodes if node.value.startswith("[") and not _VALUE_LIST.match(node.value)
+    ]
+    if lists and len(nodes) == 1:
+        return found  # a list of numbers that nothing names
+
+    for node in nodes:
+        factor = _factor(node.key, node.value, text)
+        words = _word_scale(node.value)
+        if words is not None:
+            factor["scale"] = {"words": words}
+            if None in [words[word] for word in words if not _is_nothing(word)]:
+                found.words_open.append(factor["key"])
+                factor["scale"] = OPEN
+
+        found.factors.append(factor)
+
+    _make_unique(found.factors)
+    return found
+
+
+_VALUE_LIST = re.compile(r"\[\s*\d")
+_SCORE_VALUE = re.compile(
+    r"[\s\"'“”`*\[(<]*(?:-?\d+(?:\.\d+)?\b|[xXnN]{1,2}\b|\.\.\.|…|<|_{2,}|\?|int(?:eger)?\b|"
+    r"float\b|number\b|an?\s+(?:integer|number|score|value)\b|your\b|the\s+score\b|insert\b|"
+    r"score\b|rating\b|\[|,?\s*$)",
+    re.IGNORECASE,
+)
+
+
+def _is_score(node: _Node) -> bool:
+    if _word_scale(node.value) is not None:
+        return True
+
+    if _is_text(node) or re.match(r"\s*(?:true|false)\b", node.value, re.IGNORECASE):
+        return False
+
+    if _SCORE_KEYS.search(node.key):
+        return True
+
+    stripped = node.value.strip().rstrip(",}] \n`")
+    quoted = re.match(r"[\"'“](.*)[\"'”]$", stripped, re.DOTALL)
+    if quoted is not None:
+        return scale_in_form(quoted[1]) != OPEN and len(quoted[1]) < 60
+
+    if re.fullmatch(r"[\[(<{].*", stripped) and _TEXT_KEYS.search(stripped):
+        return False
+
+    return bool(stripped) and _SCORE_VALUE.match(stripped) is not None
+
+
+def _is_text(node: _Node) -> bool:
+    return bool(_TEXT_KEYS.search(node.key)) and not re.search(r"scor", node.key, re.IGNORECASE)
+
+
+def _word_scale(value: str) -> dict[str, int | None] | None:
+    """Return the words of "MATCH | MISMATCH | N/A" with what they are worth, where clear."""
+    stripped = re.sub(r"^[\s,\"'“”`<\[(]+|[\s,\"'“”`>\])}]+$", "", value)
+    options = re.split(r"\s*\|\s*|\s+or\s+|(?<=\w)/(?=[A-Z]{2})", stripped)
+    words = [option.strip(" \"'“”") for option in options]
+    unlikely = [word for word in words if not re.fullmatch(r"[A-Za-z][A-Za-z /_-]{0,20}", word)]
+    if len(words) < 2 or unlikely:
+        return None
+
+    plain = {word.lower() for word in words}
+    for good, bad in _OPPOSITES:
+        if {good, bad} <= plain:
+            return {word: _worth(word, good, bad) for word in words}
+
+    if all(word.isupper() for word in words) and "|" in stripped:
+        return dict.fromkeys(words, None)
+
+    return None
+
+
+def _worth(word: str, good: str, bad: str) -> int | None:
+    return {good: 1, bad: 0}.get(word.lower())
+
+
+def _is_nothing(word: str) -> bool:
+    return word.lower() in {"n/a", "na", "none", "unclear", "unknown", "not applicable"}
+
+
+# Lines: Prompt Compliance: A number from 1 to 5.
+
+_LINE = re.compile(
+    r"^[ \t>*#•\-]*(?:\d+[.)]\s*)?[\"“]?[*_`]*"
+    r"(?P<name>[A-Z][\w &/'’-]{1,60}?(?:\s*\([\w -]{1,12}\))?)"
+    r"[*_`]*[\"”]?[ \t]*[*_`]*[ \t]*[:：][ \t]*[*_`]*[ \t]*(?P<value>[^\n]{1,80}?)[*_`.\s]*$",
+    re.MULTILINE,
+)
+_LINE_VALUE = re.compile(
+    r"[*_`\s]*(?:"
+    r"an?\s+(?:integer|number|score|rating)\b.*"
+    r"|[<\[({]\s*(?:your\s+|the\s+|insert\s+|a\s+|final\s+|overall\s+)*(?:\w+\s+)?"
+    r"(?:int|integer|number|score|rating|value|x|n)\b[^\n]*[>\])}].*"
+    r"|[<\[(]?\s*\d{1,3}\s*(?:-|–|to|~|,|\|)\s*\d{1,3}"
+    r"(?:\s*(?:,|\|)\s*\d{1,3})*\s*[>\])]?(?:\s*points?)?"
+    r"|[<\[(]?[XN]{1,2}[>\])]?(?:\s*/\s*\d+)?"
+    r"|_{2,}(?:\s*/\s*\d+)?"
+    r")[*_`.\s]*",
+    re.IGNORECASE,
+)
+
+
+def _from_lines(text: str) -> FoundFactors:
+    """Name: A number from 1 to 5. / **Final Score:** **X** / Score: [Your Score]"""
+    factors: list[FactorData] = []
+    for match in _LINE.finditer(text):
+        name = match["name"].strip(" *_")
+        if not _LINE_VALUE.fullmatch(match["value"]) or _no_factor_name(name):
+            continue
+
+        key = slug(re.sub(r"\s*\(.*\)$", "", name))
+        if all(factor["key"] != key for factor in factors):
+            scale = scale_in_form(match["value"])
+            if scale == OPEN:
+                scale = _scale_for(name, text)
+
+            factors.append({"key": key, "name": name, "scale": scale})
+
+    return FoundFactors(factors)
+
+
+def _no_factor_name(name: str) -> bool:
+    words = (
+        r"(?:your|brief|short|the|detailed)?\s*"
+        r"(?:reason\w*|explanation|rationale|analysis|comments?|"
+        r"thoughts?|summary|justification|description|image\s*\w*|examples?|step\s*\w*|range|scale|"
+        r"(?:editing\s+)?instructions?|inputs?|outputs?|notes?|numbers?|level|format|"
+        r"evaluation\s+scale|scoring\s*\w*|metrics?|word\s+limit|length)"
+    )
+    return re.fullmatch(words, name.strip(), re.IGNORECASE) is not None
+
+
+# Criteria in a list: "give two scores based on the following criteria: 1. … 2. …"
+
+_COUNTS = {word: number for number, word in enumerate("two three four five six".split(), 2)}
+_ANNOUNCED = re.compile(
+    r"\b(?P<count>two|three|four|five|six|[2-9])\s+(?:[\w-]+\s+){0,3}"
+    r"(?:scores|dimensions|aspects|metrics|criteria|perspectives|factors|ratings)\b"
+    r"|\b(?:score|rate|grade)\s+each\s+\w+[^.\n]{0,30}?\d{1,3}\s*(?:-|–|to)\s*\d{1,3}",
+    re.IGNORECASE,
+)
+_CRITERION = re.compile(
+    r"^[ \t>]*(?:\(?(?:\d|[a-h])[.):]\)?|[-*•])\s*[*_]*(?P<name>[A-Z][\w &/'’-]{2,50}?)"
+    r"(?:\s*\([^()\n]{1,20}\))?[*_]*\s*(?::|—|–|\s-\s)",
+    re.MULTILINE,
+)
+
+
+def _from_criteria(text: str) -> FoundFactors:
+    for announced in _ANNOUNCED.finditer(text):
+        count = announced["count"]
+        wanted = _COUNTS.get(count.lower(), int(count) if count.isdigit() else 0) if count else 0
+        names = _first_list(text[announced.end() :])
+        if len(names) >= 2 and wanted in {0, len(names)}:
+            factors = []
+            for name in names:
+                scale = _scale_for(name, text)
+                factors.append({"key": slug(name), "name": name, "scale": dict_of(scale)})
+
+            _make_unique(factors)
+            return FoundFactors(factors)
+
+    return FoundFactors()
+
+
+def _first_list(text: str) -> list[str]:
+    """Return the names at the head of the first list's entries, until its numbering restarts."""
+    names: list[str] = []
+    seen: set[str] = set()
+    for match in _CRITERION.finditer(text):
+        mark = match[0].strip()[:2]
+        if mark[:1] not in "-*•" and mark in seen:
+            break
+
+        seen.add(mark)
+        names.append(match["name"].strip())
+
+    return names
+
+
+# A final score in prose
+
+_ONE_SCORE = re.compile(
+    r"\b(?:final|overall|single|a|one|the|integer|numerical|appropriate|precise)\s+"
+    r"(?:\w+\s+)?(?:score|rating)\b|\b(?:score|rate|grade)\s+(?:the|this|it|how|each)\b",
+    re.IGNORECASE,
+)
+
+
+def _from_final_score(text: str) -> FoundFactors:
+    """A prompt that speaks of one score on one scale, and names no other form."""
+    scale = scale_of(text)
+    if scale == OPEN or not _ONE_SCORE.search(text):
+        return FoundFactors()
+
+    # "A second score …": more than one, of which nothing says how they are to be written.
+    if re.search(r"\bsecond\s+(?:score|rating)\b", text, re.IGNORECASE):
+        return FoundFactors()
+
+    return FoundFactors([{"key": "score", "name": "Score", "scale": scale}])
+
+
+# Factors and their scales
+
+
+def _factor(key: str, value: str, text: str) -> FactorData:
+    scale = scale_in_form(_before_comment(value))
+    if scale == OPEN:
+        scale = _scale_for(key, text)
+
+    made = {"key": _key(key), "name": _title(key), "scale": dict_of(scale)}
+    if made["key"] != key and made["name"] != key:
+        made["aliases"] = [key]
+
+    return made
+
+
+def _before_comment(value: str) -> str:
+    return value.strip().strip(",")[:60]
+
+
+def _scale_for(key: str, text: str) -> Any:
+    """Return the scale of one factor: from the section about it, else from the whole text."""
     section = _section_about(key, text)
-    values = sorted({float(value) for value in _SCORE_VALUE.findall(section)})
-    if len(values) >= 2:
-        return {"values": [int(value) if value.is_integer() else value for value in values]}
+    if section != text:
+        scale = scale_of(section)
+        if scale != OPEN:
+            return scale
+
     return scale_of(text)
 
 
+_HEADING = re.compile(
+    r"^\W*(?:(?:\(?\d+[.):]\)?|[A-D][.)]|factor|metric|sub-?metric|part|dimension|aspect)"
+    r"\s*\d*\s*[:.)]?"
+    r"|\#{1,6})\s*[*_]*(?P<name>[^\n(*]{3,70})",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
 def _section_about(key: str, text: str) -> str:
-    """Return the part of a prompt under the heading that names a factor; the whole prompt where none does."""
-    headings = list(
-        re.finditer(
-            r"^\W*(?:\d+[.):]|factor\s+\d+\s*:?|metric\s+\d+\s*:?)\s*(?P<name>[^\n(]+)",
-            text,
-            re.M | re.I,
-        )
-    )
+    """Return the part of a prompt under the heading that names a factor; the whole if none does."""
+    headings = list(_HEADING.finditer(text))
+    wanted = normal(re.sub(r"[_\s-]*(?:score|rating)$", "", key, flags=re.IGNORECASE))
+    if len(wanted) < 3:
+        return text
+
     for number, heading in enumerate(headings):
-        if normal(heading["name"]).startswith(normal(key)) or normal(key).startswith(
-            normal(heading["name"])
-        ):
-            end = headings[number + 1].start() if number + 1 < len(headings) else len(text)
-            rule = re.compile(r"^\s*[-=_*]{4,}\s*$", re.MULTILINE).search(text, heading.end(), end)
-            return text[heading.end() : rule.start() if rule else end]
+        name = normal(heading["name"])
+        if not name or not (name.startswith(wanted) or wanted.startswith(name)):
+            continue
+
+        end = _end_of_section(headings, number, text)
+        section = text[heading.end() : end]
+        if len(section) > 80:
+            return section
+
     return text
 
 
-def scale_of(text: str) -> Any:
-    """Return the one range of scores the text states, or an open question."""
-    found = {(m[1] or m[3], m[2] or m[4]) for m in _STATED_RANGE.finditer(text)}
-    found = {(low, high) for low, high in found if float(low) < float(high) <= 100}
-    if len(found) != 1:
-        return OPEN
-    low, high = found.pop()
-    return _ranged(low, high, bool(_INTEGERS.search(text)))
+def _end_of_section(headings: list[re.Match[str]], number: int, text: str) -> int:
+    """Return where a section ends: at the next heading of its kind, or at a ruled line."""
+    mark = headings[number][0].strip()[:1]
+    end = len(text)
+    for later in headings[number + 1 :]:
+        if (
+            later[0].strip()[:1].isdigit() == mark.isdigit()
+            and later.start() > headings[number].end() + 40
+        ):
+            end = later.start()
+            break
+
+    rule = re.compile(r"^\s*[-=_*]{4,}\s*$", re.MULTILINE).search(text, headings[number].end(), end)
+    return rule.start() if rule else end
 
 
-def _ranged(low: str, high: str, integers: bool) -> dict[str, Any]:
-    numbers = {"min": _plain(low), "max": _plain(high)}
-    return {**numbers, "integers": True} if integers else numbers
+def dict_of(scale: Any) -> Any:
+    """Return a scale of its own for each factor, so that none is changed with another."""
+    return dict(scale) if isinstance(scale, dict) else scale
 
 
-def _plain(number: str) -> int | float:
-    return float(number) if "." in number else int(number)
+def _make_unique(factors: list[FactorData]) -> None:
+    seen: set[str] = set()
+    for factor in factors:
+        key = factor["key"]
+        number = 2
+        while factor["key"] in seen:
+            factor["key"] = f"{key}_{number}"
+            number += 1
 
-
-def parse_scale(answer: str) -> dict[str, Any] | None:
-    """Return the scale a user typed: `1-10`, `integers 1-7`, `0,0.5,1`."""
-    if re.fullmatch(rf"\s*{_NUMBER}(?:\s*,\s*{_NUMBER})+\s*", answer):
-        return {"values": [_plain(value.strip()) for value in answer.split(",")]}
-    match = _RANGE.search(answer)
-    return _ranged(match[1], match[2], bool(_INTEGERS.search(answer))) if match else None
+        seen.add(factor["key"])
 
 
 def slug(name: str) -> str:
     """Return a name as a factor's key."""
-    return re.sub(r"\W+", "_", name.strip().lower()).strip("_") or "factor"
+    made = re.sub(r"\W+", "_", name.strip().lower()).strip("_")
+    return made if made[:1].isalpha() else f"factor_{made}".strip("_")
 
 
 def _key(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z]\w*", key) else slug(key)
+    return (
+        key
+        if re.fullmatch(r"[A-Za-z]\w*", key)
+        else re.sub(r"\W+", "_", key).strip("_") or "factor"
+    )
 
 
 def _title(key: str) -> str:
     return key.replace("_", " ").title() if key.islower() else key.replace("_", " ")
 
 
-def open_scales(factors: list[dict[str, Any]]) -> Mapping[str, str]:
+def open_scales(factors: list[FactorData]) -> Mapping[str, str]:
     """Return the question for each factor whose scale the document does not state."""
-    return {
-        f"scale.{factor['key']}": f"which scores may {factor['key']} take? For example 1-10, integers 1-7, or 0,1"
-        for factor in factors
-        if factor["scale"] == OPEN
-    }
+    questions = {}
+    for factor in factors:
+        if factor["scale"] == OPEN:
+            key = factor["key"]
+            questions[f"scale.{key}"] = (
+                f"which scores may {key} take? For example 1-10, integers 1-7, or 0,1"
+            )
+
+    return questions
+
+
+# Chats: factors by symbols such as S_acc
+
+_SYMBOL = re.compile(r"\bS(?:\\?_)\{?\s*(?:\\text\{)?([A-Za-z]{2,12})\}*")
+_NAMED = re.compile(
+    r"^\s*(?:[-*]|\d+[.)])\s*\**([A-Z][A-Za-z][\w /&-]{2,40}?)\**\s*(?:\([^()\n]*\))?\s*\**:",
+    re.MULTILINE,
+)
+_TERM = re.compile(
+    r"(\d+(?:\.\d+)?)\s*(?:\*|×|·|\\times|\\cdot)?\s*\$?\s*S(?:\\?_)\{?\s*([A-Za-z]{2,12})"
+)
+
+
+def factors_of_chat(text: str) -> list[FactorData]:
+    """Return the factors a chat names by symbols such as S_acc, with weights and scale."""
+    found = dict.fromkeys(_SYMBOL.findall(text))
+    symbols = [key for key in found if key.lower() not in OVERALL_NAMES]
+    names = [name.strip() for name in dict.fromkeys(_NAMED.findall(text))]
+    weights = {key: float(weight) for weight, key in _TERM.findall(text)}
+    keys = symbols or [slug(name) for name in names]
+    titles = dict(zip(keys, names, strict=False)) if len(names) >= len(keys) else {}
+
+    scale = scale_of(text)
+    factors = []
+    for key in keys:
+        factor: FactorData = {"key": key}
+        if key in titles:
+            factor["name"] = titles[key]
+
+        if symbols:
+            factor["symbol"] = f"S_{key}"
+
+        factor["scale"] = dict_of(scale)
+        if key in weights:
+            factor["weight"] = weights[key]
+
+        factors.append(factor)
+
+    return factors

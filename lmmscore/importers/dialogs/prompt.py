@@ -4,96 +4,333 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from lmmscore.importers.dialogs.factors import factors_of_json
+from lmmscore.importers.dialogs.factors import FactorData, dict_of, factors_of_prompt, slug
+from lmmscore.importers.dialogs.placeholders import SlottedWords, with_slots
+from lmmscore.importers.dialogs.stated_scales import scale_of
 from lmmscore.scales import OPEN
-from lmmscore.templates import escape
 
-_PLACEHOLDERS = {
-    "reference": r"ground[\s_-]*truth(?:[\s_-]*image)?|reference[\s_-]*image|target[\s_-]*image|gt[\s_-]*image",
-    "marked": r"(?:marked|annotated|sketch(?:ed)?|visual[\s_-]*instruction)[\s_-]*image",
-    "edit": r"(?:edited|output|generated|result(?:ing)?)[\s_-]*image",
-    "source": r"(?:source|original|input)[\s_-]*image",
-}
-_INSTRUCTION = r"(?:(?:text|edit(?:ing)?|user)[\s_-]*)?(?:instruction|prompt)s?"
-_BRACKETS = (r"\[", r"\]"), (r"\{\{?", r"\}\}?"), (r"<", r">")
+_SHOW_QUESTION = (
+    "which images does it show, in order? For example reference,edit or source,marked,edit"
+)
+_FACTORS_QUESTION = (
+    "which factors does it score? Its output format names none; for example accuracy,quality"
+)
+_INSTRUCTION_QUESTION = (
+    "where does the editing instruction go? Answer `end` to append it, `none` if it is not said, "
+    "or the words that stand in its place"
+)
+
+
+@dataclass(slots=True)
+class PromptDraft:
+    """What a prompt says, as parts of a dialog, and what it leaves open."""
+
+    turn: dict[str, Any]
+    factors: list[FactorData] = field(default_factory=list)
+    covers: str = "edit"
+    overall: str = ""
+    questions: dict[str, str] = field(default_factory=dict)
+    fields: list[str] = field(default_factory=list)
+    images: list[str] = field(default_factory=list)
+
+
+def draft_prompt(text: str, answers: Mapping[str, str]) -> PromptDraft:
+    """Return the one turn, the factors, and a question for everything the prompt leaves open."""
+    winners = winner_form(text)
+    draft = PromptDraft({"name": "judge"})
+    if winners is not None:
+        draft.covers = "pair"
+        draft.overall = "bradley-terry"
+
+    text = _with_given_instruction(text, answers)
+    slotted = with_slots(text, answers, show_images=True)
+    words = _with_images(slotted, text, answers, draft)
+    _ask_for_instruction(slotted, text, answers, draft)
+    for name, placeholder in slotted.unknown.items():
+        draft.questions[name] = (
+            f"what stands at {placeholder}? Answer instruction, task, an image such as source, "
+            "the name of a column, or none"
+        )
+
+    draft.fields = slotted.fields
+
+    if winners is not None:
+        draft.turn |= {"read": "winner", "form": winners, "say": words}
+        return draft
+
+    _find_factors(text, answers, draft)
+    draft.turn["say"] = words
+    return draft
+
+
+# Instruction
+
+
+def _with_given_instruction(text: str, answers: Mapping[str, str]) -> str:
+    """Return the words with the instruction where the user says it stands."""
+    answer = answers.get("instruction", "").strip()
+    if answer == "end":
+        return text.rstrip("\n") + "\n\n{{instruction}}"
+
+    if answer and answer != "none" and answer in text:
+        return text.replace(answer, "{{instruction}}")
+
+    return text
+
+
+_SPEAKS_OF_INSTRUCTION = re.compile(
+    r"(?<!visual )\b(?:edit(?:ing|ed)?|text(?:ual)?|modification|user)\s+"
+    r"(?:instructions?|prompts?|text)\b"
+    r"|\b(?:given|provided|receive)\b[^.\n]{0,80}(?<!visual )\b(?:instructions?|text\s+prompt)\b",
+    re.IGNORECASE,
+)
+
+
+def _ask_for_instruction(
+    slotted: SlottedWords, text: str, answers: Mapping[str, str], draft: PromptDraft
+) -> None:
+    if slotted.has_instruction or "{{instruction}}" in text:
+        return
+
+    if answers.get("instruction", "").strip() == "none":
+        return
+
+    # Quality is judged from the edit alone; such a prompt never speaks of an instruction.
+    if draft.images == ["edit"] and not _SPEAKS_OF_INSTRUCTION.search(text):
+        return
+
+    draft.questions["instruction"] = _INSTRUCTION_QUESTION
+
+
+# Images
+
+
+def _with_images(
+    slotted: SlottedWords, text: str, answers: Mapping[str, str], draft: PromptDraft
+) -> str:
+    """Return the words with a slot for every image: where the words name it, else after them."""
+    asked = [kind.strip() for kind in answers.get("show", "").split(",") if kind.strip()]
+    kinds = asked or slotted.images or described_images(text) or mentioned_images(text)
+    if draft.covers == "pair":
+        kinds = [*(kind for kind in kinds if kind not in {"edit", "first", "second"})]
+        kinds += ["first", "second"]
+
+    if "edit" not in kinds and draft.covers == "edit":
+        draft.questions["show"] = _SHOW_QUESTION
+        kinds = kinds or [OPEN]
+
+    draft.images = list(dict.fromkeys(kinds))
+    missing = [kind for kind in draft.images if "{{show." + kind + "}}" not in slotted.text]
+    if missing and _ANNOUNCED_BELOW.search(slotted.text):
+        return slotted.text + "".join("{{show." + kind + "}}" for kind in missing)
+
+    if missing:
+        draft.turn["show"] = missing
+
+    return slotted.text
+
+
+_ANNOUNCED_BELOW = re.compile(
+    r"\b(?:below|here|following)\b[^\n]*\b(?:images?|pictures?|photos?)\b[^\n]*:?\s*$"
+    r"|\b(?:images?|pictures?)\b[^\n]*:\s*$",
+    re.IGNORECASE,
+)
+"""A last line that says the images come next."""
+
 _DESCRIBED = re.compile(
-    r"^[\W_]*(?:(?:the\s+)?(?P<ordinal>first|second|third|fourth)\s+image|image\s*\#?(?P<number>\d))\b"
-    r"(?P<rest>[^\n]*(?:\n(?!\s*\n)[^\n]*)*)",
+    r"^[\W_]*(?:\d+[.)]\s*)?[*_]*(?:(?:the\s+)?(?P<ordinal>first|second|third|fourth)\s+image"
+    r"|image\s*\#?(?P<number>[1-9A-D])\b)",
     re.IGNORECASE | re.MULTILINE,
 )
-# The first that fits: an original with drawings on it is the marked image, whatever else is said of it.
+_ORDINALS = ["first", "second", "third", "fourth"]
+# The first that fits: an original with drawings on it is the marked image, whatever else is said.
 _KINDS = (
     ("marked", r"\bdrawn\b|sketch|visual\s+instruction|annotat|\bmark(?:s|ed|ings?)\b"),
-    ("reference", r"ground[\s-]*truth|\breference\b|\bideal\b|correctly\s+edited"),
-    ("edit", r"\boutput\b|\bedited\b|generated|\bresult\b|after\s+edit"),
+    (
+        "reference",
+        r"ground[\s-]*truth|\breference\b|\bideal\b|correctly\s+edited|golden|correct\s+answer",
+    ),
+    ("edit", r"\boutput\b|\bedited\b|generat|\bresult\b|after\s+edit|predict|\bmodified\b"),
     ("source", r"\boriginal\b|\bsource\b|\binput\b|before\s+edit"),
 )
 
 
-def turn_of(
-    text: str, answers: Mapping[str, str]
-) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, str]]:
-    """Return the one turn, the factors, and a question for everything the prompt leaves open."""
-    questions: dict[str, str] = {}
-    shown = _answered_images(answers) or _bracketed_images(text) or _described_images(text)
-    if "edit" not in shown:
-        questions["show"] = (
-            "which images does it show, in order? For example reference,edit or source,marked,edit"
-        )
-        shown = shown or [OPEN]
-    factors, form = factors_of_json(text)
-    if not factors:
-        questions["factors"] = (
-            "which factors does it score? No JSON block with `score` keys was found; write them in"
-        )
-    say, slots = _with_slots(text)
-    if not slots:
-        questions["instruction"] = (
-            "where does the editing instruction go? Put {{instruction}} in its place"
-        )
-    turn = {"name": "judge", "show": shown, "read": "scores", "form": form, "say": say}
-    return turn, factors, questions
-
-
-def _answered_images(answers: Mapping[str, str]) -> list[str]:
-    return [kind.strip() for kind in answers.get("show", "").split(",") if kind.strip()]
-
-
-def _bracketed_images(text: str) -> list[str]:
-    """Return the images named by placeholders such as `[edited image]`, in order."""
-    found: list[tuple[int, str]] = []
-    for kind, pattern in _PLACEHOLDERS.items():
-        for left, right in _BRACKETS:
-            match = re.search(rf"{left}\s*(?:{pattern})\s*{right}", text, re.IGNORECASE)
-            if match:
-                found.append((match.start(), kind))
-    return list(dict.fromkeys(kind for _, kind in sorted(found)))
-
-
-def _described_images(text: str) -> list[str]:
-    """Return the images described in prose, `IMAGE 1 (Input Image): …`, in their numbered order."""
+def described_images(text: str) -> list[str]:
+    """Return the images described one by one, `IMAGE 1 (Input Image): …`, in their order."""
     found: dict[int, str] = {}
-    for match in _DESCRIBED.finditer(text):
-        number = (
-            int(match["number"])
-            if match["number"]
-            else ["first", "second", "third", "fourth"].index(match["ordinal"].lower()) + 1
-        )
-        kind = next(
-            (kind for kind, words in _KINDS if re.search(words, match["rest"], re.IGNORECASE)), None
-        )
+    matches = list(_DESCRIBED.finditer(text))
+    for place, match in enumerate(matches):
+        number = _number_of(match)
+        end = matches[place + 1].start() if place + 1 < len(matches) else len(text)
+        rest = re.split(r"\n\s*\n", text[match.end() : end])[0]
+        # Its own line says what it is; the lines below it may speak of the other image.
+        kind = _kind_of(rest.partition("\n")[0]) or _kind_of(rest)
+        if kind in {None, "source"} and re.search(_KINDS[0][1], rest, re.IGNORECASE):
+            kind = "marked"
+
         if kind and number not in found:
             found[number] = kind
-    return [found[number] for number in sorted(found)]
+
+    return list(dict.fromkeys(found[number] for number in sorted(found)))
 
 
-def _with_slots(text: str) -> tuple[str, int]:
-    """Return the words with {{instruction}} for the placeholder of the instruction, and how many there were."""
-    pattern = "|".join(rf"{left}\s*(?:{_INSTRUCTION})\s*{right}" for left, right in _BRACKETS)
-    pieces = re.split(f"({pattern})", text, flags=re.IGNORECASE)
-    texts = [
-        escape(piece) if place % 2 == 0 else "{{instruction}}" for place, piece in enumerate(pieces)
-    ]
-    return "".join(texts), len(pieces) // 2
+def _number_of(match: re.Match[str]) -> int:
+    if match["ordinal"]:
+        return _ORDINALS.index(match["ordinal"].lower()) + 1
+
+    letter = match["number"].upper()
+    return int(letter) if letter.isdigit() else ord(letter) - ord("A") + 1
+
+
+def _kind_of(text: str) -> str | None:
+    first: tuple[int, str] | None = None
+    for kind, words in _KINDS:
+        found = re.search(words, text, re.IGNORECASE)
+        if found is None:
+            continue
+
+        if kind in {"marked", "reference"}:
+            return kind
+
+        # "An edited version of the original" is an edit, "the original that was edited" is not.
+        if first is None or found.start() < first[0]:
+            first = (found.start(), kind)
+
+    return first[1] if first else None
+
+
+_IMAGE = r"(?:\s+(?:[\w-]+\s+){0,2}|\W{0,4})(?:images?|pictures?|photos?|frames?|version)\b"
+_MENTIONED = {
+    "reference": re.compile(rf"\b(?:reference|ground[\s-]*truth|golden|target){_IMAGE}", re.I),
+    "source": re.compile(
+        rf"\b(?:original|source|input|unedited){_IMAGE}"
+        r"|\bbefore\s+(?:and\s+after\s+)?(?:the\s+)?edit"
+        r"|\bbefore\s+and\s+after\b",
+        re.IGNORECASE,
+    ),
+    "edit": re.compile(
+        rf"\b(?:edited|output|generated|modified|resulting|predicted|composite|synthesi[sz]ed)"
+        rf"{_IMAGE}|\bafter\s+(?:the\s+)?edit|\bbefore\s+and\s+after\b|\bedited\s+version\b",
+        re.IGNORECASE,
+    ),
+}
+_NOT_GIVEN = re.compile(
+    r"\W*(?:is|are)\s+(?:not\s+(?:given|provided|shown)|AI-generated)", re.IGNORECASE
+)
+
+
+def mentioned_images(text: str) -> list[str]:
+    """Return the images a prompt mentions in prose, the edit last; nothing where unclear."""
+    if re.search(r"\b(?:multiple|several)\s+(?:\w+\s+)?(?:images|frames)\b", text, re.IGNORECASE):
+        return []
+
+    found: list[tuple[int, str]] = []
+    for kind, expression in _MENTIONED.items():
+        matches = list(expression.finditer(text))
+        if matches and not any(_NOT_GIVEN.match(text, match.end()) for match in matches):
+            found.append((matches[0].start(), kind))
+
+    kinds = [kind for _, kind in sorted(found)]
+    if "edit" in kinds:
+        return [kind for kind in kinds if kind != "edit"] + ["edit"]
+
+    one = re.search(
+        r"\b(?:an|the|this|provided|given)\s+(?:[\w-]+\s+)?image\b", text, re.IGNORECASE
+    )
+    return ["edit"] if one and not kinds else []
+
+
+# Factors
+
+
+def _find_factors(text: str, answers: Mapping[str, str], draft: PromptDraft) -> None:
+    named = [name.strip() for name in answers.get("factors", "").split(",") if name.strip()]
+    found = factors_of_prompt(text)
+    if named:
+        scale = scale_of(text)
+        draft.factors = []
+        for name in named:
+            draft.factors.append({"key": slug(name), "name": name, "scale": dict_of(scale)})
+    else:
+        draft.factors = found.factors
+
+    if not draft.factors:
+        draft.questions["factors"] = _FACTORS_QUESTION
+
+    draft.turn["read"] = "scores"
+    keys = [factor["key"] for factor in draft.factors]
+    if found.form and keys == [factor["key"] for factor in found.factors]:
+        draft.turn["form"] = found.form
+
+
+# Pairs
+
+_TOKEN = re.compile(r"\[\[\s*[^\[\]\n]{1,30}\s*\]\]")
+_WINNER_KEY = re.compile(
+    r"[\"“](?P<key>winner|better|preferred|preference|choice|best|better_image|verdict)[\"”]"
+    r"\s*:\s*"
+    r"(?P<value>[^\n}]{1,160})",
+    re.IGNORECASE,
+)
+_SIDES = {
+    "first": r"(?:image\s*|model\s*|assistant\s*|option\s*|output\s*)?(?:a|1|first|left)",
+    "second": r"(?:image\s*|model\s*|assistant\s*|option\s*|output\s*)?(?:b|2|second|right)",
+    "tie": r"tie|equal|draw|both|neither|same|none|c|tie\s*\w*",
+}
+
+
+def winner_form(text: str) -> dict[str, Any] | None:
+    """Return how a prompt about two edits asks for the winner; None where it asks for scores."""
+    words = {}
+    for token in dict.fromkeys(match[0] for match in _TOKEN.finditer(text)):
+        meaning = _winner_meant(token.strip("[] "))
+        if meaning is not None:
+            words[token] = meaning
+
+    if {"first", "second"} <= set(words.values()):
+        return {"words": words}
+
+    found = _WINNER_KEY.search(text)
+    if found is None:
+        return None
+
+    options = re.split(r"\s*(?:\||/|\bor\b|,)\s*", found["value"].strip(" \"'“”<>[]`,"))
+    for option in options:
+        word = option.strip(" \"'“”<>[]`,.")
+        meaning = _winner_meant(word)
+        if word and meaning is not None:
+            words[word] = meaning
+
+    if {"first", "second"} <= set(words.values()):
+        return {"key": found["key"], "words": words}
+
+    return None
+
+
+def _winner_meant(word: str) -> str | None:
+    plain = word.strip().lower()
+    comparison = re.fullmatch(
+        r"(?P<one>a|b|1|2)\s*(?P<sign>>+|=+|<+)\s*(?P<other>a|b|1|2)(?P<rest>.*)", plain
+    )
+    if comparison is not None:
+        if "=" in comparison["sign"]:
+            rest = comparison["rest"].strip("= ")
+            return {"good": "both-good", "bad": "both-bad"}.get(rest, "tie")
+
+        first_named = comparison["one"] in "a1"
+        return "first" if first_named == (">" in comparison["sign"]) else "second"
+
+    if re.fullmatch(r"both\s*(?:are\s*)?good", plain):
+        return "both-good"
+
+    if re.fullmatch(r"both\s*(?:are\s*)?bad", plain):
+        return "both-bad"
+
+    for meaning, pattern in _SIDES.items():
+        if re.fullmatch(pattern, plain):
+            return meaning
+
+    return None

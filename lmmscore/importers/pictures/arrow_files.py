@@ -27,17 +27,21 @@ def data_files(path: Path, split: str | None = None) -> list[Path]:
     """Return the data files of one split. Raises FileProblem where there are several splits."""
     if path.is_file():
         return [path]
+
     found = sorted(p for p in path.rglob("*.arrow") if not p.name.startswith(("cache-", "tmp")))
     found = found or sorted(path.rglob("*.parquet"))
     splits: dict[str, list[Path]] = {}
     for file in found:
         splits.setdefault(_split_of(file, path), []).append(file)
+
     if split is not None and split not in splits:
         raise FileProblem(f"{path}: no split {split!r}; there are: {', '.join(splits)}")
+
     if split is None and len(splits) > 1:
         raise FileProblem(
             f"{path}: several splits ({', '.join(splits)}); choose one with --split NAME"
         )
+
     return splits[split] if split is not None else next(iter(splits.values()), [])
 
 
@@ -47,8 +51,10 @@ def _split_of(file: Path, root: Path) -> str:
     name = match["split"] if match else file.stem
     if name == "data" or file.suffix == ".arrow":
         return file.parent.name if file.parent != root else "all"
+
     if match:
         return name
+
     # Files that are not numbered shards (a.parquet, b.parquet) are parts of one table.
     return file.parent.name if file.parent != root else "all"
 
@@ -69,10 +75,12 @@ def _declared_images(schema: Any) -> set[str]:
         features = note["info"]["features"]
     except (ValueError, KeyError, TypeError):
         return set()
+
     declared = set()
     for name, feature in features.items():
         if isinstance(feature, dict) and feature.get("_type") == "Image":
             declared.add(name)
+
     return declared
 
 
@@ -81,6 +89,7 @@ def _is_image(kind: Any) -> bool:
 
     if types.is_struct(kind):
         return {"bytes", "path"} <= {kind.field(i).name for i in range(kind.num_fields)}
+
     return bool(types.is_binary(kind) or types.is_large_binary(kind))
 
 
@@ -108,9 +117,14 @@ def count_rows(files: list[Path]) -> int:
     """Return how many rows there are."""
     import pyarrow.parquet as parquet
 
-    if files[0].suffix == ".parquet":
-        return sum(parquet.ParquetFile(file).metadata.num_rows for file in files)
-    return sum(batch.num_rows for file in files for batch in _batches(file, []))
+    total = 0
+    for file in files:
+        if file.suffix == ".parquet":
+            total += parquet.ParquetFile(file).metadata.num_rows
+        else:
+            total += sum(batch.num_rows for batch in _batches(file, []))
+
+    return total
 
 
 def text_rows(path: Path) -> list[dict[str, str]]:
@@ -118,6 +132,7 @@ def text_rows(path: Path) -> list[dict[str, str]]:
     files = data_files(path)
     if not files:
         raise FileProblem(f"{path}: no .parquet or .arrow files in this folder")
+
     names = list(columns_of(files[0]).text)
     return [_as_text(row) for row in rows(files, names)]
 
@@ -133,6 +148,7 @@ def _schema(file: Path) -> Any:
             import pyarrow.parquet as parquet
 
             return parquet.read_schema(file)
+
         with _stream(file) as reader:
             return reader.schema
     except (pyarrow.ArrowException, OSError) as error:
@@ -149,6 +165,7 @@ def _batches(file: Path, columns: list[str]) -> Iterator[Any]:
                 batch_size=_BATCH_ROWS, columns=columns
             )
             return
+
         with _stream(file) as reader:
             if hasattr(reader, "num_record_batches"):
                 yield from (reader.get_batch(i) for i in range(reader.num_record_batches))
@@ -176,4 +193,5 @@ def _pyarrow(file: Path) -> Any:
         raise FileProblem(
             f"{file}: reading it needs pyarrow: pip install 'lmmscore[parquet]'"
         ) from error
+
     return pyarrow

@@ -1,4 +1,4 @@
-"""What a layout is, what it finds in a folder, and the registry that layouts enter themselves in."""
+"""What a layout is, what it finds in a folder, and the registry of all layouts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Choices:
     """The task category of items that are in no task folder."""
 
     instruction: str | None = None
-    """The instruction of every item that has none of its own."""
+    """The instruction for every item that has none."""
 
     language: str | None = None
     split: str | None = None
@@ -146,10 +146,12 @@ def choose(tree: Tree, choices: Choices, name: str | None = None) -> tuple[Pictu
         guess = layout.look(tree, choices)
         if guess is not None:
             guesses.append((guess, layout))
+
     guesses.sort(key=lambda pair: -pair[0].sure)
 
     if not guesses or guesses[0][0].sure < ENOUGH:
         raise LayoutError(_nothing_fits(tree, guesses, layouts))
+
     if len(guesses) > 1 and guesses[0][0].sure - guesses[1][0].sure < CLEARLY:
         fits = "\n".join(f"  --layout {layout.name}: {guess.why}" for guess, layout in guesses[:3])
         raise LayoutError(f"{tree.root}: several layouts fit equally; choose one:\n{fits}")
@@ -168,6 +170,7 @@ def _nothing_fits(
             f"nearest is --layout {layout.name}: {guess.why}; "
             "name the folder of sources with --source FOLDER"
         )
+
     lines.append("expected one of:")
     lines += [f"  --layout {layout.name}: {layout.looks_like}" for layout in layouts.values()]
     return "\n".join(lines)
@@ -184,6 +187,7 @@ def natural(text: str) -> list[tuple[int, int, str]]:
             key.append((0, int(part), part))
         else:
             key.append((1, 0, part))
+
     return key
 
 
@@ -196,10 +200,13 @@ def name_items(items: Sequence[FoundItem]) -> str:
     if len(set(numbers)) == len(numbers):
         for item in items:
             item.id = item.number
+
         return "{id}"
+
     for item in items:
         item.id = f"{item.task}/{item.number}"
         item.fields.setdefault("number", item.number)
+
     return "{number}"
 
 
@@ -214,6 +221,7 @@ def listed(names: Iterable[object], most: int = 6) -> str:
     words = [str(name) for name in names]
     if len(words) <= most:
         return ", ".join(words)
+
     return f"{', '.join(words[:most])} … ({len(words)} in all)"
 
 
@@ -231,10 +239,12 @@ def file_inside(folder: Path, name: object) -> Path | None:
     text = str(name or "").strip()
     if not text or "\0" in text:
         return None
+
     path = folder / text
     try:
         real = path.resolve()
         found = real.is_relative_to(folder.resolve()) and path.is_file()
     except (OSError, ValueError):
         return None
+
     return path if found else None

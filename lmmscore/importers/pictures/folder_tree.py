@@ -57,6 +57,7 @@ class Tree:
         folders: dict[PurePosixPath, list[PurePosixPath]] = {}
         for path in self.images:
             folders.setdefault(path.parent, []).append(path)
+
         return folders
 
     def named(self, *suffixes: str) -> list[PurePosixPath]:
@@ -82,11 +83,14 @@ class Tree:
         if self.tops:
             more = " …" if len(self.tops) > 8 else ""
             parts.append(f"in the folders {', '.join(self.tops[:8])}{more}")
+
         loose = [path.name for path in self.images if len(path.parts) == 1]
         if loose:
             parts.append(f"files such as {', '.join(loose[:4])}")
+
         if self.linked:
             parts.append(f"folders that are links, not entered: {', '.join(self.linked[:4])}")
+
         return "; ".join(parts)
 
 
@@ -98,6 +102,7 @@ def scan(root: Path, without: Path | None = None) -> Tree:
     root = root.absolute()  # not resolved: a link to a folder keeps the name the user gave it
     if not root.exists():
         raise FileProblem(f"{root}: no such folder")
+
     if not root.is_dir():
         return Tree(root.parent, (PurePosixPath(root.name),))
 
@@ -111,6 +116,7 @@ def scan(root: Path, without: Path | None = None) -> Tree:
         for name in names:
             if not _ignored(name):
                 _sort_in(base / name, files, unusable)
+
     return Tree(root, tuple(sorted(files)), tuple(unusable), tuple(sorted(linked)))
 
 
@@ -132,6 +138,7 @@ def role_of(name: str) -> str | None:
     plain = re.sub(r"[\s.-]+", "_", name.strip().lower()).strip("_")
     if plain not in _ROLE_OF:
         plain = re.sub(r"(?<=.)s$", "", plain)
+
     return _ROLE_OF.get(plain)
 
 

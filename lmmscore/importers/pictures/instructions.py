@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,20 +37,21 @@ def read(tree: Tree, choices: Choices, layout: PictureLayout) -> Found:
     found = layout.take(tree, choices)
     if tree.unusable:
         names = ", ".join(tree.unusable[:3])
-        found.notes.append(f"left out files whose names are not text: {names}")
+        found.notes.append(f"ignored files whose names are not text: {names}")
+
     if tree.linked:
         names = ", ".join(tree.linked[:3])
-        found.notes.append(
-            f"left out folders that are links: {names}; copy or move the pictures in"
-        )
+        found.notes.append(f"ignored folders that are links: {names}; copy or move the pictures in")
 
     without = [item for item in found.items if not item.instruction]
     if without and choices.instructions is None:
         _from_tables_beside(tree, found, without, choices)
     elif without and choices.instructions not in found.read:
         _from_given(found, without, choices)
+
     for item in found.items:
         item.instruction = item.instruction or choices.instruction or ""
+
     return found
 
 
@@ -67,6 +66,7 @@ def _from_given(found: Found, without: list[FoundItem], choices: Choices) -> Non
             f"{path}: no row belongs to any item (ids such as {without[0].id!r}; "
             f"columns: {columns}); name the columns with --id-column and --instruction-column"
         )
+
     found.read.append(path)
     found.notes.append(f"instructions of {filled} of {len(found.items)} items from {path}")
 
@@ -84,6 +84,7 @@ def _from_tables_beside(
         except FileProblem:
             # Any file may lie beside the pictures; only a table that fits is of interest.
             continue
+
         if known > best[0]:
             best = (known, path, rows)
 
@@ -103,10 +104,12 @@ def _still_valid(rows: list[Row], path: Path, choices: Choices) -> list[Row]:
     """
     if path != choices.earlier_items:
         return rows
+
     replaced = set()
     for column, given in (("instruction", choices.instruction), ("task", choices.task)):
         if given is not None and len({row.get(column) for row in rows}) == 1:
             replaced.add(column)
+
     return [_without(row, replaced) for row in rows]
 
 
@@ -130,7 +133,9 @@ def find_column(columns: Iterable[str], what: str, choices: Choices, where: str 
         if asked not in columns:
             hint = nearest(asked, columns)
             raise FileProblem(f"{where}: no column {asked!r}{hint}; it has: {', '.join(columns)}")
+
         return asked
+
     by_plain = {plain(column): column for column in reversed(columns)}
     return next((by_plain[name] for name in COLUMN_NAMES[what] if name in by_plain), None)
 
@@ -140,89 +145,37 @@ def read_table(path: Path) -> list[Row]:
     suffix = path.suffix.lower()
     if path.is_dir() or suffix in {".parquet", ".arrow"}:
         return text_rows(path)
-    if suffix in {".xlsx", ".xlsm"}:
-        rows: list[Row] = []
-        for cells in read_sheets(path).values():
-            rows += _with_header(cells)
-        return rows
-    if suffix == ".json":
-        return [_as_text(row) for row in _json_rows(path)]
-    return [_as_text(row) for _, row in read_item_rows(path)]
+
+    keyed = _keyed_rows(path) if suffix == ".json" else []
+    rows = keyed or [row for _, row in read_item_rows(path)]
+    return [_as_text(row) for row in rows]
 
 
 def _as_text(row: Mapping[str, Any]) -> Row:
     return {str(key): "" if value is None else str(value).strip() for key, value in row.items()}
 
 
-def _json_rows(path: Path) -> list[dict[str, Any]]:
+def _keyed_rows(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a JSON object: {"1082": {"prompt": …}} or {"1082": "Make it blue"}.
+
+    The key names the item, whatever the entry calls its source. Empty for anything else.
+    """
     try:
         data = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
         raise FileProblem(f"{path}: not JSON ({error})") from error
-    if isinstance(data, dict) and data:
-        kinds = {type(value) for value in data.values()}
-        if kinds == {dict}:
-            # {"1082": {"prompt": …}}: the key names the item, whatever the entry calls its source.
-            return [{**value, "key": key} for key, value in data.items()]
-        if kinds == {str}:
-            return [{"key": key, "instruction": value} for key, value in data.items()]
-    if isinstance(data, list) and all(isinstance(row, dict) for row in data):
-        return data
-    raise FileProblem(f"{path}: expected a list of items, or items by their id")
 
-
-def read_cells(path: Path) -> dict[str, list[list[str]]]:
-    """Return the cells of an Excel or CSV file by sheet, header and all; CSV is one sheet."""
-    if path.suffix.lower() in {".xlsx", ".xlsm"}:
-        return read_sheets(path)
-    text = read_text(path)
-    delimiter = max(",;\t", key=text.split("\n", 1)[0].count)
-    cells = []
-    for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
-        stripped = [cell.strip() for cell in row]
-        if any(stripped):
-            cells.append(stripped)
-    return {"": cells}
-
-
-def read_sheets(path: Path) -> dict[str, list[list[str]]]:
-    """Return the cells of an Excel file by sheet; empty rows left out, merged cells filled down."""
-    try:
-        import openpyxl
-    except ImportError as error:
-        raise FileProblem(
-            f"{path}: reading Excel needs openpyxl: pip install 'lmmscore[excel]', "
-            "or save it as CSV"
-        ) from error
-    try:
-        book = openpyxl.load_workbook(path, data_only=True)
-    except Exception as error:  # openpyxl raises whatever the zip or the XML inside it raises
-        raise FileProblem(
-            f"{path}: not an Excel file that can be read ({error}); save it as CSV"
-        ) from error
-
-    sheets = {}
-    for sheet in book.worksheets:
-        rows = [[_cell(value) for value in row] for row in sheet.iter_rows(values_only=True)]
-        for area in sheet.merged_cells.ranges:
-            for number in range(area.min_row, area.max_row):
-                rows[number][area.min_col - 1] = rows[area.min_row - 1][area.min_col - 1]
-        sheets[sheet.title] = [row for row in rows if any(row)]
-    return sheets
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return "" if value is None else str(value).strip()
-
-
-def _with_header(rows: list[list[str]]) -> list[Row]:
-    """Return rows as mappings from the names in the first row."""
-    if not rows:
+    if not isinstance(data, dict):
         return []
-    header = [name or f"column_{number}" for number, name in enumerate(rows[0], 1)]
-    return [dict(zip(header, row, strict=False)) for row in rows[1:]]
+
+    kinds = {type(value) for value in data.values()}
+    if kinds == {dict}:
+        return [{**value, "key": key} for key, value in data.items()]
+
+    if kinds == {str}:
+        return [{"key": key, "instruction": value} for key, value in data.items()]
+
+    return []
 
 
 def likely_tables(tree: Tree) -> list[Path]:
@@ -239,6 +192,7 @@ def fill_in(items: Sequence[FoundItem], rows: list[Row], choices: Choices, where
     wanted = {}
     for what in ("id", "task", "instruction"):
         wanted[what] = find_column(columns, what, choices, where)
+
     if wanted["instruction"] is None or wanted["id"] is None:
         return 0
 
@@ -251,6 +205,7 @@ def fill_in(items: Sequence[FoundItem], rows: list[Row], choices: Choices, where
                 found += 1
                 _take_over(item, row, wanted)
                 break
+
     return found
 
 
@@ -259,6 +214,7 @@ def _take_over(item: FoundItem, row: Row, wanted: Mapping[str, str | None]) -> N
     task = row.get(wanted["task"] or "", "")
     if task and plain(task) != plain(item.task):
         item.task = task
+
     known = {*wanted.values(), "id", "task", "instruction"}
     for column, value in row.items():
         if value and column not in known:
@@ -273,8 +229,10 @@ def _by_name(rows: list[Row], id_column: str, task_column: str | None) -> dict[s
         names = {name, name.rpartition("/")[2]}
         if task_column and row.get(task_column):
             names |= {f"{row[task_column]}/{each}" for each in names}
+
         for each in names - {""}:
             table[each] = row if table.get(each, row) is row else None
+
     return table
 
 
@@ -283,6 +241,7 @@ def _names(item: FoundItem) -> list[str]:
     source = item.images.get("source")
     if source is not None:
         names.append(source.stem)
+
     return names
 
 
@@ -293,4 +252,5 @@ def normal_name(text: str) -> str:
     stem, separator, word = name.rpartition("_")
     if separator and role_of(word) == "source":
         name = stem
+
     return name.removeprefix("./")

@@ -43,15 +43,18 @@ def write_benchmark(found: Found, out: Path, name: str, header: list[str], force
         if items is None:
             items, text = _items_file(found, out)
             contents[items] = text
+
         body |= {"items": items.name, "images": found.templates}
     else:
         body["items"] = [_inline(item, found.root) for item in found.items]
+
     if found.methods:
         body["methods"] = found.methods
 
     root = _relative(found.root, out.parent)
     if root != ".":
         body["root"] = root
+
     outside = None
     if not found.root.resolve().is_relative_to(out.parent.resolve()):
         outside = found.root.resolve()
@@ -69,14 +72,17 @@ def _widen(found: Found) -> None:
     paths: list[Path] = []
     for item in found.items:
         paths += [*item.images.values(), *item.edits.values()]
+
     if all(path.is_relative_to(found.root) for path in paths):
         return
+
     try:
         found.root = Path(os.path.commonpath([found.root, *paths]))
     except ValueError as error:
         raise FileProblem(
             "sources and edits are on different drives; bring them into one folder"
         ) from error
+
     found.templates = {}
 
 
@@ -91,13 +97,16 @@ def _inline(item: FoundItem, root: Path) -> dict[str, Any]:
     entry: dict[str, Any] = {"id": item.id, "task": item.task, "instruction": item.instruction}
     for role, path in item.images.items():
         entry[role] = path.relative_to(root).as_posix()
+
     edits = {}
     for method, path in item.edits.items():
         edits[method] = path.relative_to(root).as_posix()
+
     entry["edits"] = edits
     fields = {name: value for name, value in item.fields.items() if value}
     if fields:
         entry["fields"] = fields
+
     return entry
 
 
@@ -115,11 +124,13 @@ def _lead_to_the_same(found: Found) -> bool:
             # A template that leads nowhere would be reported as a missing picture.
             if meant != item.images.get(role) or (template and meant is None):
                 return False
+
         edit = found.templates["edit"]
         for method in found.methods:
             meant = _resolved(listing, found.root, edit, {**row, "method": method})
             if meant != item.edits.get(method):
                 return False
+
     return True
 
 
@@ -128,9 +139,11 @@ def _resolved(
 ) -> Path | None:
     if any(name not in row for name in SLOT.findall(template)):
         return None
+
     name = SLOT.sub(lambda match: row[match[1]], template)
     if not name.endswith(".*"):
         return root / name if (root / name).is_file() else None
+
     return next((root / path for path in listing.pictures(name[:-2])), None)
 
 
@@ -141,15 +154,18 @@ def _table_that_says_it_all(found: Found, out: Path) -> Path | None:
     """Return the user's own table where it can serve as the items file just as it is."""
     if len(found.read) != 1:
         return None
+
     table = found.read[0]
     if table.absolute().parent != out.absolute().parent:
         return None
+
     if table.suffix not in {".csv", ".tsv", ".jsonl"}:
         return None
 
     wanted = {}
     for item in found.items:
         wanted[item.id] = {**item.fields, "task": item.task, "instruction": item.instruction}
+
     rows = [row for _, row in read_item_rows(table)]
     if sorted(str(row.get("id", "")) for row in rows) != sorted(wanted):
         return None
@@ -157,16 +173,18 @@ def _table_that_says_it_all(found: Found, out: Path) -> Path | None:
     columns = {"task", "instruction"}
     for template in found.templates.values():
         columns.update(SLOT.findall(template))
+
     columns -= {"id", "method"}
     for row in rows:
         item_says = wanted[str(row["id"])]
         if any(str(row.get(column, "")) != item_says.get(column) for column in columns):
             return None
+
     return table
 
 
 def _items_file(found: Found, out: Path) -> tuple[Path, str]:
-    """Return the items file and its text: CSV, or JSON lines where a spreadsheet would run a cell."""
+    """Return the items file and its text: CSV, or JSON lines where a cell would be run."""
     fields = list(dict.fromkeys(name for item in found.items for name in item.fields))
     rows = []
     for item in found.items:
@@ -178,6 +196,7 @@ def _items_file(found: Found, out: Path) -> tuple[Path, str]:
     if any(defuse(value) != value for row in rows for value in row.values()):
         lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
         return out.parent / f"{stem}.jsonl", "".join(lines)
+
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, ["id", "task", "instruction", *fields], lineterminator="\n")
     writer.writeheader()
@@ -197,6 +216,7 @@ def items_file_of(benchmark: Path) -> Path | None:
         body = yaml.safe_load(benchmark.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError):
         return None
+
     items = body.get("items") if isinstance(body, dict) else None
     return benchmark.parent / items if isinstance(items, str) else None
 
@@ -205,6 +225,7 @@ def _write_all(contents: dict[Path, str], force: bool) -> None:
     taken = [path for path in contents if path.exists()]
     if taken and not force:
         raise FileProblem(f"{taken[0]}: exists; --force overwrites it, --out FILE writes elsewhere")
+
     for path, text in contents.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,8 @@
-"""What is measured of pictures, as facts; and from facts to grades: how good each side of an edit is, from 0 to 1.
+"""What is measured of pictures, as facts; and from facts to grades: how good each side of an edit
+is, from 0 to 1.
 
-A larger fault never grades higher. The constants say at which size a fault has cost two thirds of a grade.
-They were set by eye on photographs and drawings, not fitted to any ratings.
+A larger fault never grades higher. The constants say at which size a fault has cost two thirds of a
+grade. They were set by eye on photographs and drawings, not fitted to any ratings.
 """
 
 from __future__ import annotations
@@ -51,15 +52,15 @@ class EditFacts:
     drift: float
     """Mean colour difference outside the changed region."""
     cast: str
-    """The direction of a common colour shift outside the region, in words; empty when there is none."""
+    """The direction of a common colour shift outside the region, in words, if any."""
     detail: float
-    """Steepness of the first picture's own edges outside the region, after over before; below 1 is softer."""
+    """Steepness of the first picture's edges outside the region; below 1 is softer."""
     blur: float
     """As for a picture by itself."""
     noise_added: float
     """Noise sigma above that of the first picture, in levels of 255."""
     seam: float
-    """Steps and rims along the border of the region, beyond its surroundings and beyond the first picture."""
+    """Steps and rims along the border of the region, beyond those around it and before."""
     likeness: float
     """Structural similarity of the whole frame."""
 
@@ -108,11 +109,14 @@ _WORDS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
 )
-"""What parts of a factor's name mean. The special come first: "identity preservation" is about identity."""
+"""What parts of a factor's name mean.
+
+The special come first: "identity preservation" is about identity.
+"""
 
 
 def facet_of(factor: str) -> str:
-    """Return the facet nearest to a factor's name: `S_acc`, `identity_preservation`, `Visual Quality`."""
+    """Return the facet nearest to a factor's name, such as `S_acc` or `Visual Quality`."""
     name = factor.lower()
     return next(
         (facet for facet, parts in _WORDS if any(part in name for part in parts)), "overall"

@@ -1,4 +1,5 @@
-"""The embedded judge: answers every turn in words, from what can be measured in the pictures it is shown.
+"""The embedded judge: answers every turn in words, from what can be measured in the pictures it is
+shown.
 
 A baseline and a stand-in for trying things out, offline. It cannot read, and says so.
 """
@@ -49,8 +50,11 @@ T = TypeVar("T")
 Size = tuple[int, int]
 
 MEASURED_SIDE_PX = 512
-"""Pictures are measured at most this large, for time's sake. It matters: at half the size, quality came out
-up to two points higher on a photograph, since scaling down hides blur and noise."""
+"""Pictures are measured at most this large, for time's sake.
+
+It matters: at half the size, quality came out up to two points higher on a photograph, since
+scaling down hides blur and noise.
+"""
 
 
 class Pixels(JudgeBase):
@@ -96,7 +100,8 @@ class Pixels(JudgeBase):
             case "analysis":
                 return self._analysed(messages[-1], pictures)
             case "verdict":
-                return f"{self._analysed(messages[-1], pictures)}\n\n{self._scored(messages, pictures)}"
+                analysis = self._analysed(messages[-1], pictures)
+                return f"{analysis}\n\n{self._scored(messages, pictures)}"
             case "scores":
                 return self._scored(messages, pictures)
             case "sums":
@@ -198,7 +203,7 @@ class Pixels(JudgeBase):
 
 
 def _measurable(picture: Picture, size: Size | None = None) -> Frame:
-    """Return the picture as shown, ready to be measured; of the given size, so that places correspond."""
+    """Return the picture ready to be measured; of the given size, so that places correspond."""
     # scikit-image takes a second to load, and a run that asks nothing new has no use for it.
     import numpy as np
 
@@ -212,7 +217,10 @@ def _measurable(picture: Picture, size: Size | None = None) -> Frame:
 
 
 class _Memory:
-    """Lately used results, within a bound. Threads that want the same one wait for the first to get it."""
+    """Lately used results, within a bound.
+
+    Threads that want the same one wait for the first to get it.
+    """
 
     def __init__(self, keep: int) -> None:
         self._keep = keep

@@ -1,6 +1,7 @@
 """Measure pictures: arrays in, facts out.
 
-Facts are rounded where they are made: the last bits of a float differ between machines, and a reply must not.
+Facts are rounded where they are made: the last bits of a float differ between machines, and a reply
+must not.
 """
 
 from __future__ import annotations
@@ -24,17 +25,28 @@ VISIBLE_DELTA_E = 5.0
 """Colour differences (CIE76) below this are compression and noise to most eyes, not an edit."""
 
 CONTENT_SIGMA_PX = 2.0
-"""What was changed and what was kept is a matter of content: grain and focus, which are facts of their own,
-are smoothed away before."""
+"""What was changed and what was kept is a matter of content: grain and focus, which are facts of
+their own, are smoothed away before.
+"""
 
 SEAM_BAND_PX = 3
 SMALLEST_PX = 16
 COLOURS = {
-    "black": (0, 0, 0), "grey": (54, 0, 0), "white": (97, 0, 0), "red": (48, 62, 42), "orange": (68, 36, 62),
-    "yellow": (86, 0, 72), "green": (55, -42, 38), "teal": (55, -30, -8), "blue": (45, 8, -48),
-    "pale blue": (80, -10, -18), "violet": (38, 42, -48), "pink": (72, 38, 4), "brown": (40, 18, 30),
+    "black": (0, 0, 0),
+    "grey": (54, 0, 0),
+    "white": (97, 0, 0),
+    "red": (48, 62, 42),
+    "orange": (68, 36, 62),
+    "yellow": (86, 0, 72),
+    "green": (55, -42, 38),
+    "teal": (55, -30, -8),
+    "blue": (45, 8, -48),
+    "pale blue": (80, -10, -18),
+    "violet": (38, 42, -48),
+    "pink": (72, 38, 4),
+    "brown": (40, 18, 30),
     "beige": (86, 3, 18),
-}  # fmt: skip
+}
 """Colour names with their place in CIE Lab."""
 
 
@@ -57,13 +69,14 @@ class Frame:
         self.content: Array = ndimage.gaussian_filter(
             self.lab, (CONTENT_SIGMA_PX, CONTENT_SIGMA_PX, 0)
         )
-        # A picture of one colour has neither noise nor edges to measure blur by: the measures would give NaN.
+        # A picture of one colour has neither noise nor edges to measure blur by: the measures would
+        # give NaN.
         flat = float(np.ptp(self.gray)) < 1e-6
         self.noise = 0.0 if flat else _known(float(estimate_sigma(self.gray))) * 255
         self.blur = 0.0 if flat else _known(float(blur_effect(self.gray)))
 
     def rims(self) -> Array:
-        """Return thin lines lighter or darker than both their sides; a plain step leaves no trace."""
+        """Return thin lines lighter or darker than both sides; a plain step leaves no trace."""
         line_px = disk(SEAM_BAND_PX)
         closed = ndimage.grey_closing(self.gray, footprint=line_px)
         opened = ndimage.grey_opening(self.gray, footprint=line_px)
@@ -125,7 +138,8 @@ def difference(first: Frame, edit: Frame) -> Array:
 def changed_region(delta: Array) -> Mask:
     """Return where an edit was made: the larger differences, as far as they are visible at all.
 
-    The threshold is Otsu's, so that a cast over the whole picture does not pass for an edit of everything.
+    The threshold is Otsu's, so that a cast over the whole picture does not pass for an edit of
+    everything.
     """
     if delta.max() < VISIBLE_DELTA_E:
         return np.zeros(delta.shape, dtype=bool)

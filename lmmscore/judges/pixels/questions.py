@@ -1,7 +1,8 @@
-"""What a conversation asks for: the kind of turn, the pictures and their parts, scales, and JSON forms to fill in.
+"""What a conversation asks for: the kind of turn, the pictures and their parts, scales, and JSON
+forms to fill in.
 
-`pixels` cannot read. It sees which pictures were shown when, whether a turn holds words such as "score", and the shape
-of a form.
+`pixels` cannot read. It sees which pictures were shown when, whether a turn holds words such as
+"score", and the shape of a form.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class PicturesShown:
 
 
 def shown(messages: Sequence[Message]) -> PicturesShown:
-    """Return which picture is what: the first is the one to compare with, the rest are edits in order."""
+    """Return which picture is what: the first is compared with, the rest are edits."""
     groups = [message.images for message in messages if message.role == "user" and message.images]
     if not groups:
         return PicturesShown(None, None, (), False)
@@ -63,7 +64,8 @@ def shown(messages: Sequence[Message]) -> PicturesShown:
     opening, later = groups[0], tuple(picture for group in groups[1:] for picture in group)
     marked = opening[1] if len(opening) == 3 and _MARKED.search(words) else None
     together = opening[2:] if marked else opening[1:]
-    # Edits that come one by one are the edits; what was shown along with the first picture was to explain.
+    # Edits that come one by one are the edits; what was shown along with the first picture was to
+    # explain.
     edits = later or together
     beside_truth = bool(together) and marked is None and bool(_TRUTH.search(words))
     return PicturesShown(opening[0], marked, edits, beside_truth)
@@ -76,12 +78,16 @@ def said(messages: Sequence[Message]) -> str:
 
 def kind_of(messages: Sequence[Message]) -> TurnKind:
     """Return what the last message asks for."""
-    last, pictures = messages[-1], shown(messages)
+    last = messages[-1]
+    pictures = shown(messages)
+    if last.images and not pictures.edits:
+        return "source"
+
     if last.images:
-        if not pictures.edits:
-            return "source"
         # Everything at once, with a word about scoring: there will be no later turn to score in.
-        return "verdict" if len(last.images) > 1 and _SCORING.search(last.text) else "analysis"
+        at_once = len(last.images) > 1 and _SCORING.search(last.text)
+        return "verdict" if at_once else "analysis"
+
     if pictures.edits:
         return _after_edits(last.text)
     if pictures.first is None:
@@ -96,14 +102,14 @@ def _after_edits(text: str) -> TurnKind:
 
 
 def factors_asked(messages: Sequence[Message]) -> tuple[str, ...]:
-    """Return the sub-scores that were named, `acc` for `S_acc`, in order; the usual four where none was."""
+    """Return the sub-scores named, `acc` for `S_acc`, in order; the usual four where none is."""
     found = dict.fromkeys(symbol.lower() for symbol in _SYMBOL.findall(said(messages)))
     found.pop("all", None)
     return tuple(found) or FACTORS
 
 
 def weights_asked(messages: Sequence[Message]) -> dict[str, Fraction]:
-    """Return the weights written before the sub-scores, as in `0.4 S_acc`; the usual ones where none are."""
+    """Return the weights before sub-scores, as in `0.4 S_acc`; the usual ones where none are."""
     found = {symbol.lower(): Fraction(weight) for weight, symbol in _WEIGHT.findall(said(messages))}
     return found or WEIGHTS
 
@@ -162,7 +168,7 @@ class ScoreForm:
 
 
 def find_form(texts: Sequence[str]) -> ScoreForm | None:
-    """Return the fullest form among what was said, the latest of equals; None when none asks for scores."""
+    """Return the fullest form that asks for scores, the latest of equals, or None."""
     found = [
         ScoreForm(blank, text) for text in texts for blank in _objects(text) if list(_slots(blank))
     ]
@@ -226,7 +232,7 @@ def _is_number(value: Any) -> bool:
 
 
 def permitted(form: ScoreForm, factor: str) -> tuple[float, ...]:
-    """Return the scores a factor may get, by the words beside the score, about the factor, or anywhere."""
+    """Return the scores a factor may get, by the words nearest to it."""
     beside = dict(_slots(form.blank)).get(factor)
     for words in (str(beside) if isinstance(beside, str) else "", _about(form, factor)):
         values = _values(words)
@@ -238,7 +244,7 @@ def permitted(form: ScoreForm, factor: str) -> tuple[float, ...]:
 
 
 def _about(form: ScoreForm, factor: str) -> str:
-    """Return the passage from the first mention of the factor to the next factor, or to a ruled line."""
+    """Return the passage from the factor's first mention to the next factor or a ruled line."""
     names = {name: re.sub(r"[_\W]+", r"[\\s_]+", name) for name in form.factors}
     any_name = re.compile("|".join(f"(?:{pattern})" for pattern in names.values()), re.I)
     mentions = list(any_name.finditer(form.words))
@@ -254,7 +260,8 @@ def _values(words: str) -> tuple[float, ...]:
     listed = [(match.start(), _numbers(match[0])) for match in _LIST.finditer(words)]
     listed = [(start, numbers) for start, numbers in listed if numbers[0] == 0 and numbers[-1] == 1]
     start = listed[0][0] if listed else len(words)
-    # Values given one by one before any list are this factor's own; the list may speak of all factors.
+    # Values given one by one before any list are this factor's own; the list may speak of all
+    # factors.
     singles = {float(match[1]) for match in _ONE_BY_ONE.finditer(words) if match.start() < start}
     if len(singles) > 1:
         return tuple(sorted(singles))
@@ -275,7 +282,7 @@ def fill(
     score: Callable[[int, str], float],
     reason: Callable[[int, str], str],
 ) -> str:
-    """Return the form filled in: `score` and `reason` answer for an edit's number (from 0) and a factor."""
+    """Return the form filled in; `score` and `reason` take an edit's index and a factor."""
 
     def filled(node: Any, edit: int, name: str = "") -> Any:
         if isinstance(node, list):

@@ -1,4 +1,7 @@
-"""Facts in words. Only what was measured is said; accuracy is never called more than "something changed"."""
+"""Facts in words.
+
+Only what was measured is said; accuracy is never called more than "something changed".
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from fractions import Fraction
 from lmmscore.judges.pixels.grades import EditFacts, PictureFacts, Seen, facet_of
 
 CAUTION = (
-    "pixels is a baseline that cannot read instructions: it compares pixels, and its accuracy score only "
+    "pixels is a baseline that cannot read instructions: it compares pixels, and its accuracy "
+    "score only "
     "means that something changed."
 )
 TITLES = {
@@ -30,11 +34,13 @@ NEXT = "I keep the scores until all images have been shown."
 FACTORS = """\
 Clear. This is what I can measure for each factor:
 
-1. **Editing Accuracy:** how much of the frame changed and how strongly. I cannot read the instruction, so
+1. **Editing Accuracy:** how much of the frame changed and how strongly. \
+I cannot read the instruction, so
    this only tells that something changed, not that it is the right thing.
 2. **Contextual Preservation:** likeness and colour drift outside the changed region.
 3. **Visual Quality:** edge sharpness compared with the first picture, and noise added to it.
-4. **Logical Realism:** seams and rims along the border of the changed region, and a cast on the rest."""
+4. **Logical Realism:** seams and rims along the border of the changed region, \
+and a cast on the rest."""
 
 
 def describe_picture(facts: PictureFacts) -> str:
@@ -53,9 +59,12 @@ def describe_picture(facts: PictureFacts) -> str:
     )
     noise = _graded(facts.noise, (1.5, "hardly any noise"), (5, "some noise"), (999, "much noise"))
     return (
-        f"The picture is {facts.width} by {facts.height} pixels as I see it, mostly {colours}. It is {light} "
-        f"(mean lightness {facts.brightness:g}), with {contrast} contrast (spread {facts.contrast:g}), "
-        f"{edges} edges and {noise} (sigma {facts.noise:g}). What it shows, and what the instruction asks "
+        f"The picture is {facts.width} by {facts.height} pixels as I see it, mostly {colours}. It "
+        f"is {light} "
+        f"(mean lightness {facts.brightness:g}), with {contrast} contrast (spread "
+        f"{facts.contrast:g}), "
+        f"{edges} edges and {noise} (sigma {facts.noise:g}). What it shows, and what the "
+        "instruction asks "
         "for, I cannot tell; I will measure how each edited image differs from it."
     )
 
@@ -83,7 +92,10 @@ def reason(seen: Seen, factor: str) -> str:
 
 def _about_change(facts: EditFacts) -> str:
     if not facts.changed:
-        return "No visible change was found anywhere in the frame, so what was asked for was hardly done at all."
+        return (
+            "No visible change was found anywhere in the frame, so what was asked for was hardly "
+            "done at all."
+        )
     return (
         f"{_percent(facts.changed)} of the frame changed, {facts.where}, by a colour difference of "
         f"{facts.change:g}; whether this is what was asked for cannot be told."
@@ -92,14 +104,16 @@ def _about_change(facts: EditFacts) -> str:
 
 def _about_truth(facts: EditFacts) -> str:
     return (
-        f"{_percent(facts.changed)} of the frame misses the wanted picture, by a colour difference of "
+        f"{_percent(facts.changed)} of the frame misses the wanted picture, by a colour difference "
+        "of "
         f"{facts.change:g}; the whole is {facts.likeness:.2f} alike, where 1 is identical."
     )
 
 
 def _about_kept(facts: EditFacts) -> str:
     return (
-        f"Outside the changed region the content is {facts.kept:.2f} alike, where 1 is identical, and "
+        f"Outside the changed region the content is {facts.kept:.2f} alike, where 1 is identical, "
+        "and "
         f"colours drift by {facts.drift:g}{_cast(facts)} on average."
     )
 
@@ -120,26 +134,34 @@ def _about_quality(facts: EditFacts) -> str:
 
 def _about_seam(facts: EditFacts) -> str:
     return (
-        f"Along the border of the changed region, steps and rims stand out by {facts.seam:g} percent of the "
+        f"Along the border of the changed region, steps and rims stand out by {facts.seam:g} "
+        "percent of the "
         "range, beyond what surrounds them."
     )
 
 
 def _about_realism(facts: EditFacts) -> str:
     return (
-        f"The border of the changed region stands out by {facts.seam:g} percent of the range, and the rest "
+        f"The border of the changed region stands out by {facts.seam:g} percent of the range, and "
+        "the rest "
         f"drifts by {facts.drift:g} in colour{_cast(facts)}; physical sense cannot be measured."
     )
 
 
 _SENTENCES = {
-    "kept": _about_kept, "identity": _about_kept, "colour": _about_colour, "texture": _about_quality,
-    "quality": _about_quality, "seam": _about_seam, "realism": _about_realism, "overall": _about_kept,
-}  # fmt: skip
+    "kept": _about_kept,
+    "identity": _about_kept,
+    "colour": _about_colour,
+    "texture": _about_quality,
+    "quality": _about_quality,
+    "seam": _about_seam,
+    "realism": _about_realism,
+    "overall": _about_kept,
+}
 
 
 def score_block(blocks: Sequence[Sequence[tuple[str, str, str]]]) -> str:
-    """Return the scores of every edit in order; each entry is a factor, its score and a short remark."""
+    """Return every edit's scores; each entry is a factor, its score and a short remark."""
     lines = ["These are my scores, from measured facts only:"]
     for position, block in enumerate(blocks, 1):
         lines += ["", f"**Image {position}:**", ""]
@@ -154,15 +176,31 @@ def remark(factor: str, grade: float) -> str:
 
 
 _REMARKS = {
-    "change": ("Hardly anything changed.", "Something changed, faintly.", "Something changed.",
-               "Something changed, plainly."),
-    "kept": ("The rest did not stay as it was.", "The rest shifted visibly.", "The rest shifted a little.",
-             "The rest stayed as it was."),
-    "quality": ("Much sharpness lost or much noise added.", "Softer or noisier than before.",
-                "A little softer or noisier than before.", "As sharp and clean as before."),
-    "realism": ("Strong seams or a strong colour cast.", "Visible seams or a colour cast.",
-                "Slight seams or a slight colour cast.", "No seam and no cast to speak of."),
-}  # fmt: skip
+    "change": (
+        "Hardly anything changed.",
+        "Something changed, faintly.",
+        "Something changed.",
+        "Something changed, plainly.",
+    ),
+    "kept": (
+        "The rest did not stay as it was.",
+        "The rest shifted visibly.",
+        "The rest shifted a little.",
+        "The rest stayed as it was.",
+    ),
+    "quality": (
+        "Much sharpness lost or much noise added.",
+        "Softer or noisier than before.",
+        "A little softer or noisier than before.",
+        "As sharp and clean as before.",
+    ),
+    "realism": (
+        "Strong seams or a strong colour cast.",
+        "Visible seams or a colour cast.",
+        "Slight seams or a slight colour cast.",
+        "No seam and no cast to speak of.",
+    ),
+}
 
 
 def sums(overalls: Sequence[Fraction]) -> str:

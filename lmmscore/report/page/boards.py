@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lmmscore.dialog import task_title
-from lmmscore.leaderboard import Leaderboard, Row, Table, rank
+from lmmscore.leaderboard import BoardRow, BoardTable, Leaderboard, rank
 from lmmscore.records import OVERALL
 from lmmscore.report.board_grids import table_grid
 from lmmscore.report.grids import NONE, Mark, marks, number, percent, span
@@ -96,7 +96,7 @@ def boards(judged: Judged, found: Leaderboard, prefix: str) -> list[Board]:
     return [_board(judged, table, prefix) for table in ordered]
 
 
-def _board(judged: Judged, table: Table, prefix: str) -> Board:
+def _board(judged: Judged, table: BoardTable, prefix: str) -> Board:
     axis = means_axis(table.rows)
     columns = tuple(table.rows[0].factors) if table.rows else ()
     letters = "".join(sorted({letter for row in table.rows for letter in row.group}))
@@ -123,7 +123,7 @@ def _board(judged: Judged, table: Table, prefix: str) -> Board:
     )
 
 
-def _lines(rows: Sequence[Row], columns: Sequence[str], axis: Axis) -> list[Line]:
+def _lines(rows: Sequence[BoardRow], columns: Sequence[str], axis: Axis) -> list[Line]:
     best = marks([row.mean for row in rows])
     best_factors = {name: marks([row.factors[name] for row in rows]) for name in columns}
     return [
@@ -148,7 +148,7 @@ def _lines(rows: Sequence[Row], columns: Sequence[str], axis: Axis) -> list[Line
     ]
 
 
-def _ranks(row: Row) -> str:
+def _ranks(row: BoardRow) -> str:
     low, high = row.rank_interval or (None, None)
     return str(low) if low == high and low is not None else span(row.rank_interval, 0)
 

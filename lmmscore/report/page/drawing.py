@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lmmscore.leaderboard.tables import Row
+from lmmscore.leaderboard.board import BoardRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +58,13 @@ class Bar:
     high: float | None
 
 
-def means_axis(rows: Sequence[Row]) -> Axis:
+def means_axis(rows: Sequence[BoardRow]) -> Axis:
     """Return the axis on which all means of a table and their intervals find room."""
     ends = [end for row in rows for end in (row.mean_interval or ())]
     return axis_over([*ends, *(row.mean for row in rows if row.mean is not None)], 6, BAR_WIDTH - 6)
 
 
-def bar(row: Row, axis: Axis) -> Bar | None:
+def bar(row: BoardRow, axis: Axis) -> Bar | None:
     """Return where a row's mean and interval are drawn; None without a mean."""
     if row.mean is None:
         return None
@@ -84,7 +84,7 @@ class RankStrip:
     """The same for what holes allow."""
 
 
-def rank_strip(row: Row, methods: int) -> RankStrip | None:
+def rank_strip(row: BoardRow, methods: int) -> RankStrip | None:
     """Return where a row's ranks are drawn; None without a rank."""
     if row.rank is None:
         return None

@@ -10,7 +10,7 @@ from lmmscore.agreement import Agreement
 from lmmscore.dialog import task_title
 from lmmscore.leaderboard import Leaderboard
 from lmmscore.leaderboard.compare import compare
-from lmmscore.leaderboard.extras import Extras, extras
+from lmmscore.leaderboard.diagnostics import Extras, extras
 from lmmscore.records import OVERALL
 from lmmscore.report import extra_grids
 from lmmscore.report.agreement_grids import agreement_grids

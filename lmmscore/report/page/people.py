@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from lmmscore.agreement import Agreement
-from lmmscore.agreement.pairing import Paired
+from lmmscore.agreement.align import Paired
 from lmmscore.report.grids import number
 from lmmscore.report.page.drawing import Axis, axis_over, dots, polyline
 from lmmscore.report.plots import cross_correlations, fit_band, jitter

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from lmmscore.dialog import task_title
 from lmmscore.leaderboard import Leaderboard
-from lmmscore.leaderboard.extras import Extras
-from lmmscore.leaderboard.habits import statements as habit_statements
+from lmmscore.leaderboard.diagnostics import Extras, habit_statements
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.report.page.judged import Judged
 

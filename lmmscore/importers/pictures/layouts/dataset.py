@@ -69,6 +69,7 @@ def look(tree: Tree, _: Choices) -> Guess | None:
     files = tree.named(".arrow", ".parquet")
     if not files:
         return None
+
     kind = "saved by datasets" if any(path.suffix == ".arrow" for path in files) else "Parquet"
     names = listed((path.name for path in files), 2)
     sure = 0.9 if not tree.images else 0.4
@@ -81,6 +82,7 @@ def take(tree: Tree, choices: Choices) -> Found:
     files = data_files(path, choices.split)
     if not files:
         raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
+
     if choices.pictures is None:
         raise LayoutError(f"{tree.root}: no folder to write the pictures of the data set to")
 
@@ -92,6 +94,7 @@ def take(tree: Tree, choices: Choices) -> Found:
     for number, row in enumerate(rows(files, list(wanted)), 1):
         extractor.add(number, row)
         choices.progress("writing pictures", number, total)
+
     return extractor.found()
 
 
@@ -111,6 +114,7 @@ def _plan(columns: Columns, choices: Choices, where: str) -> _ColumnPlan:
         column = asked or next(iter(likely), None)
         if column is not None:
             plan.roles[role] = column
+
     if "source" not in plan.roles and "image" in columns.images:
         plan.roles["source"] = "image"
 
@@ -120,6 +124,7 @@ def _plan(columns: Columns, choices: Choices, where: str) -> _ColumnPlan:
         raise LayoutError(
             f"{where}: no image column; columns: {seen}. Name it with --source-column"
         )
+
     used = {*plan.roles.values(), *plan.edits.values()}
     plan.left_out = [name for name in columns.images if name not in used]
     return plan
@@ -132,6 +137,7 @@ def _plan_edits(plan: _ColumnPlan, columns: Columns, choices: Choices, where: st
             _refuse_unknown(column, columns.images, where)
             by_row = plan.text["method"] is not None and not method
             plan.edits["" if by_row else method or _method_name(column)] = column
+
         return
 
     free = [name for name in columns.images if name not in plan.roles.values() and not _role(name)]
@@ -139,7 +145,9 @@ def _plan_edits(plan: _ColumnPlan, columns: Columns, choices: Choices, where: st
         likely = [name for name in free if _bare(name) in _EDITED] or free
         if likely:
             plan.edits[""] = likely[0]
+
         return
+
     for name in free:
         if "mask" not in name.lower():
             plan.edits[_method_name(name)] = name
@@ -200,6 +208,7 @@ class _Extractor:
 
         for role, column in self.plan.roles.items():
             self._picture(item, item.images, role, role, row.get(column))
+
         for key, column in self.plan.edits.items():
             method = key or text["method"]
             self.methods.setdefault(method)
@@ -209,6 +218,7 @@ class _Extractor:
         name = text["id"] or str(number)
         if name in self.items and not self.plan.text["method"]:
             name = f"{name}#{number}"
+
         task = text["task"] or self.choices.task or DEFAULT_TASK
         return self.items.setdefault(name, FoundItem(task, name, id=name))
 
@@ -217,9 +227,11 @@ class _Extractor:
     ) -> None:
         if key in into or value is None:
             return
+
         data, path = value, None
         if isinstance(value, dict):
             data, path = value.get("bytes"), value.get("path")
+
         if data is not None:
             into[key] = self._write(self.folder / folder, self._file_name(item.id), data)
             return
@@ -238,8 +250,10 @@ class _Extractor:
             name = _safe(item)
             while name.lower() in self.taken:
                 name += "_"
+
             self.names[item] = name
             self.taken.add(name.lower())
+
         return self.names[item]
 
     def _write(self, folder: Path, name: str, data: bytes) -> Path:
@@ -252,6 +266,7 @@ class _Extractor:
             raise FileProblem(
                 f"{path}: {error.strerror or error}; --out FILE writes elsewhere"
             ) from error
+
         return path
 
     def found(self) -> Found:
@@ -262,24 +277,28 @@ class _Extractor:
         for role in self.plan.roles:
             images = [item.images[role] for item in items if role in item.images]
             templates[role] = f"{role}/{{id}}" + ending(images)
+
         return Found(items, list(self.methods), self.folder, templates, self._notes())
 
     def _notes(self) -> list[str]:
-        notes = [f"left out the image column {name}" for name in self.plan.left_out]
+        notes = [f"ignored the image column {name}" for name in self.plan.left_out]
         if self.missing:
             count = counted(len(self.missing), "picture")
             notes.append(f"{count} not in the data: {listed(self.missing, 3)}")
+
         if self.outside:
             count = counted(len(self.outside), "picture")
             notes.append(
-                f"left out {count} whose paths lead outside {self.root}: "
+                f"ignored {count} whose paths lead outside {self.root}: "
                 f"{listed(self.outside, 3)}; copy them into the folder if you trust the data set"
             )
+
         if not self.methods:
             notes.append(
                 "no column of edits; name them with --edit-column METHOD=COLUMN, or put pictures "
                 f"in {self.folder.name}/edits/METHOD/"
             )
+
         return notes
 
 
@@ -296,11 +315,14 @@ def suffix_of(data: bytes) -> str:
     """Return the file type the bytes begin like."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return ".webp"
+
     if data[4:12] in {b"ftypavif", b"ftypavis"}:
         return ".avif"
+
     for start, suffix in _FILE_STARTS.items():
         if data.startswith(start):
             return suffix
+
     return ".png"
 
 

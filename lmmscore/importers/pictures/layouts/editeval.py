@@ -30,7 +30,8 @@ from lmmscore.importers.pictures.base import (
     natural,
 )
 from lmmscore.importers.pictures.folder_tree import Tree, is_container, role_of
-from lmmscore.importers.pictures.instructions import plain, read_cells
+from lmmscore.importers.pictures.instructions import plain
+from lmmscore.tables import read_cells
 
 TASKS = (
     "object_addition",
@@ -94,11 +95,13 @@ def look(tree: Tree, choices: Choices) -> Guess | None:
     pictures = _pictures(tree, base) if base is not None else None
     if pictures is None or not pictures.sources:
         return None
+
     table = _prompts(tree, choices)
     folders = listed(pictures.folders.values(), 7)
     why = f"the folders {folders} are EditEval's tasks, with numbered sources"
     if table is not None:
         why += f"; {table.path.name} has their prompts"
+
     return Guess(0.95 if table or len(pictures.folders) > 1 else 0.55, why)
 
 
@@ -135,6 +138,7 @@ def _base(tree: Tree, choices: Choices) -> PurePosixPath | None:
         for depth, part in enumerate(folder.parts):
             if task_named(part):
                 parents.add(PurePosixPath(*folder.parts[:depth]))
+
     if choices.source:
         asked = PurePosixPath(choices.source)
         return asked if asked in parents else None
@@ -144,9 +148,11 @@ def _base(tree: Tree, choices: Choices) -> PurePosixPath | None:
     likely += [parent for parent in named if parent.name.lower() in _DATASETS]
     if likely:
         return likely[0]
+
     here = PurePosixPath()
     if here in parents:
         return here
+
     return parents.pop() if len(parents) == 1 else None
 
 
@@ -157,6 +163,7 @@ def _pictures(tree: Tree, base: PurePosixPath) -> _Pictures:
             if task_named(part):
                 _place(found, base, path, depth)
                 break
+
     return found
 
 
@@ -167,6 +174,7 @@ def _place(found: _Pictures, base: PurePosixPath, path: PurePosixPath, depth: in
     task = task_named(folder)
     if match is None or task is None or len(below) > 2:
         return
+
     key = (task, match["number"])
     word = match["word"] or ""
     in_base = PurePosixPath(*above) == base
@@ -182,6 +190,7 @@ def _place(found: _Pictures, base: PurePosixPath, path: PurePosixPath, depth: in
         method = next((part for part in reversed(above) if not is_container(part)), "")
         spelt = ["{method}" if part == method else part for part in above]
         template = "/".join([*spelt, "{folder}/{number}"])
+
     if method:
         found.edits.setdefault(key, {}).setdefault(method, path)
         found.templates.add(template.removeprefix("./"))
@@ -191,19 +200,23 @@ def _item(tree: Tree, key: Key, pictures: _Pictures, prompts: dict[Key, Prompt])
     item = FoundItem(key[0], key[1], {"source": tree.real(pictures.sources[key])})
     for method, path in sorted(pictures.edits.get(key, {}).items()):
         item.edits[method] = tree.real(path)
+
     prompt = prompts.get(key)
     if prompt is not None:
         item.instruction = prompt.instruction
         item.fields = {"source_prompt": prompt.source, "target_prompt": prompt.target}
+
     item.fields["number"] = key[1]
     if pictures.spelt_otherwise:
         item.fields["folder"] = pictures.folders[key[0]]
+
     return item
 
 
 def _templates(base: PurePosixPath, pictures: _Pictures, methods: list[str]) -> dict[str, str]:
     if len(pictures.templates) > 1:
         return {}
+
     folder = "{folder}" if pictures.spelt_otherwise else "{task}"
     above = f"{base}/" if base.parts else ""
     words = {path.stem.partition("_")[1:] for path in pictures.sources.values()}
@@ -220,16 +233,20 @@ def _notes(pictures: _Pictures, table: _Prompts | None, methods: list[str]) -> l
     notes = []
     if table is None:
         notes.append("no prompts table found; give it with --instructions FILE (.xlsx or .csv)")
+
     prompts = table.by_key if table else {}
     lost = ["/".join(key) for key in prompts if key not in pictures.sources]
     if lost:
         count = counted(len(lost), "prompt")
-        notes.append(f"{count} without a picture left out: {listed(lost, 4)}")
+        notes.append(f"{count} without a picture ignored: {listed(lost, 4)}")
+
     strays = ["/".join(key) for key in pictures.edits if key not in pictures.sources]
     if strays:
-        notes.append(f"edits without a source left out: {listed(strays, 4)}")
+        notes.append(f"edits without a source ignored: {listed(strays, 4)}")
+
     if not methods:
-        notes.append("no edits yet; put them beside the sources as TASK/N_METHOD.png")
+        notes.append("no edits yet; put them next to the sources as TASK/N_METHOD.png")
+
     return notes
 
 
@@ -248,6 +265,7 @@ def _prompts(tree: Tree, choices: Choices) -> _Prompts | None:
     """Return the table with the most prompts."""
     if choices.instructions is not None:
         return _Prompts(choices.instructions, read_prompts(choices.instructions))
+
     best = max(_readable(tree), key=lambda table: len(table.by_key), default=None)
     return best if best and best.by_key else None
 
@@ -274,6 +292,7 @@ def read_prompts(path: Path) -> dict[Key, Prompt]:
         columns = _columns(rows)
         if columns is not None:
             prompts |= _Sheet(columns, task_named(title) or "").read(rows)
+
     return prompts
 
 
@@ -283,9 +302,15 @@ def _columns(rows: list[list[str]]) -> dict[str, int] | None:
         columns = _named_columns([plain(cell) for cell in row])
         if "instruction" in columns:
             return columns
-    widths = {len([cell for cell in row if cell]) for row in rows}
-    if rows and max(widths) == 4:
+
+    widest = 0
+    for row in rows:
+        filled = [cell for cell in row if cell]
+        widest = max(widest, len(filled))
+
+    if widest == 4:
         return {"id": 0, "source": 1, "target": 2, "instruction": 3}
+
     return None
 
 
@@ -295,9 +320,11 @@ def _named_columns(names: list[str]) -> dict[str, int]:
         places = [place for place, name in enumerate(names) if re.search(expression, name)]
         if places:
             columns[what] = places[0]
+
     free = [place for place in range(len(names)) if place not in columns.values()]
     if "id" not in columns and free:
         columns["id"] = free[0]
+
     return columns
 
 
@@ -317,15 +344,18 @@ class _Sheet:
             if heading:
                 self._enter(heading)
                 continue
+
             instruction = self._cell(row, "instruction")
             if not instruction or _is_heading(instruction):
                 continue
+
             self._enter(task_named(self._cell(row, "task")))
             number = self._number(self._cell(row, "id"))
             if self.task:
                 prompts[self.task, number] = Prompt(
                     self._cell(row, "source"), self._cell(row, "target"), instruction
                 )
+
         return prompts
 
     def _cell(self, row: list[str], what: str) -> str:

@@ -1,4 +1,4 @@
-"""One folder per method with the same file names inside; sources in a folder of their own or loose."""
+"""One folder per method, with the same file names in each; sources in a folder or loose."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from lmmscore.importers.pictures.folder_tree import (
     role_of,
 )
 
-LOOKS_LIKE = "source/ID.png, METHOD/ID.png: one folder per method, the same file names inside"
+LOOKS_LIKE = "source/ID.png, METHOD/ID.png: one folder per method, with the same file names in each"
 
 Keyed = dict[str, PurePosixPath]
 """Pictures by their name inside a folder, without file type."""
@@ -61,6 +61,7 @@ def look(tree: Tree, choices: Choices) -> Guess | None:
         shared = _shared_without_source(tree)
         if not shared:
             return None
+
         return Guess(0.3, f"{listed(shared)} share file names, but none is named like a source")
 
     sources = {part.roles["source"][0] or "the files at the top" for part in parts.values()}
@@ -77,6 +78,7 @@ def take(tree: Tree, choices: Choices) -> Found:
     parts = {task: part for task, part in parts.items() if part.methods}
     if not parts:
         raise _no_sources(tree)
+
     if choices.source and all(part.roles["source"][0] != choices.source for part in parts.values()):
         hint = nearest(choices.source, tree.tops)
         raise LayoutError(
@@ -115,6 +117,7 @@ def _arrangements(tree: Tree, choices: Choices) -> tuple[bool, dict[str, _Arrang
         part = _arrange(inside, choices, loose_sources=False)
         if part is not None and part.methods:
             parts[top] = _moved(part, top)
+
     return True, parts
 
 
@@ -147,10 +150,12 @@ def _arrange(
         loose = {path.stem: path for path in images if len(path.parts) == 1}
         if loose:
             found.roles["source"] = ("", loose)
+
     if "source" not in found.roles:
         plain = [folder for folder in folders if folder.lower() in PLAIN_NAMES]
         if len(plain) != 1 or len(folders) < 2:
             return None
+
         found.roles["source"] = (plain[0], folders[plain[0]])
 
     _sort_methods(found, folders, containers)
@@ -164,6 +169,7 @@ def _containers(images: list[PurePosixPath]) -> list[str]:
         if len(path.parts) > 1:
             top = path.parts[0]
             depths[top] = min(depths.get(top, len(path.parts)), len(path.parts))
+
     return [top for top, depth in depths.items() if depth > 2 and is_container(top)]
 
 
@@ -175,6 +181,7 @@ def _pictures_by_folder(images: list[PurePosixPath], containers: list[str]) -> d
             folder = "/".join(path.parts[:depth])
             key = "/".join(path.with_suffix("").parts[depth:])
             folders.setdefault(folder, {})[key] = path
+
     return folders
 
 
@@ -184,14 +191,16 @@ def _sort_methods(found: _Arrangement, folders: dict[str, Keyed], containers: li
     for folder, keyed in folders.items():
         if folder in taken:
             continue
+
         name = PurePosixPath(folder).name
         why = ""
         if not known & set(keyed):
             why = "none of its names is a source's"
         elif role_of(name) or (containers and "/" not in folder):
             why = "it is not among the methods"
+
         if why:
-            found.left_out.append(f"left out {folder}/ ({counted(len(keyed), 'picture')}): {why}")
+            found.left_out.append(f"ignored {folder}/ ({counted(len(keyed), 'picture')}): {why}")
         else:
             found.methods[name] = (folder, keyed)
 
@@ -204,10 +213,13 @@ def _items(tree: Tree, part: _Arrangement, task: str | None, fallback: str) -> l
         for role, (_, keyed) in part.roles.items():
             if key in keyed:
                 item.images[role] = tree.real(keyed[key])
+
         for method, (_, keyed) in part.methods.items():
             if key in keyed:
                 item.edits[method] = tree.real(keyed[key])
+
         items.append(item)
+
     return items
 
 
@@ -219,6 +231,7 @@ def _templates(parts: list[_Arrangement], prefix: str, inner: str) -> dict[str, 
         for part in parts:
             if role in part.roles:
                 paths += part.roles[role][1].values()
+
         above = f"{folder}/" if folder else ""
         templates[role] = prefix + above + inner + ending(paths)
 
@@ -226,6 +239,7 @@ def _templates(parts: list[_Arrangement], prefix: str, inner: str) -> dict[str, 
     for part in parts:
         for _, keyed in part.methods.values():
             edits += keyed.values()
+
     folder = next(iter(parts[0].methods.values()))[0]
     container = folder.rpartition("/")[0]
     above = f"{container}/" if container else ""
@@ -240,8 +254,9 @@ def _orphans(parts: Iterable[_Arrangement]) -> list[str]:
         for method, (_, keyed) in part.methods.items():
             lost = sorted(set(keyed) - known)
             if lost:
-                says = f"{method}: {counted(len(lost), 'picture')} without a source left out"
+                says = f"{method}: {counted(len(lost), 'picture')} without a source ignored"
                 notes.append(f"{says}: {listed(lost, 3)}")
+
     return notes
 
 
@@ -249,6 +264,7 @@ def _shared_without_source(tree: Tree) -> list[str]:
     keys = {}
     for top in tree.tops:
         keys[top] = {"/".join(path.with_suffix("").parts[1:]) for path in tree.under(top)}
+
     return [top for top in keys if any(keys[top] & keys[other] for other in keys if other != top)]
 
 

@@ -54,6 +54,7 @@ def look(tree: Tree, choices: Choices) -> Guess | None:
     outputs = _outputs(tree, choices)
     if not outputs.edits:
         return None
+
     methods = listed(sorted(outputs.methods))
     languages = " and ".join(sorted(outputs.edits))
     return Guess(0.97, f"{methods} hold fullset/TASK/{languages}/KEY, as GEdit-Bench asks")
@@ -73,6 +74,7 @@ def take(tree: Tree, choices: Choices) -> Found:
         item = FoundItem(*key, fields={"language": language})
         if key in sources:
             item.images["source"] = sources[key]
+
         item.edits = dict(sorted(edits.get(key, {}).items()))
         items.append(item)
 
@@ -89,12 +91,14 @@ def _outputs(tree: Tree, choices: Choices) -> _Outputs:
         parts = path.parts
         if len(parts) < 3 or parts[-2] not in _LANGUAGES:
             continue
+
         within = len(parts) > 3 and parts[-4] == "fullset"
         if within or parts[-3] in _TASKS:
             found.prefix = "fullset/" if within else ""
             above = parts[: -4 if within else -3]
             method = above[-1] if above else tree.root.resolve().name
             _place(found, method, path, tree, choices)
+
     return found
 
 
@@ -106,6 +110,7 @@ def _place(found: _Outputs, method: str, path: PurePosixPath, tree: Tree, choice
         key = (task, source["key"] if source else path.stem)
         found.sources.setdefault(language, {}).setdefault(key, tree.real(path))
         return
+
     found.methods.add(method)
     edits = found.edits.setdefault(language, {})
     edits.setdefault((task, path.stem), {}).setdefault(method, tree.real(path))
@@ -114,9 +119,11 @@ def _place(found: _Outputs, method: str, path: PurePosixPath, tree: Tree, choice
 def _language(outputs: _Outputs, choices: Choices) -> str:
     if choices.language is None:
         return "en" if "en" in outputs.edits else min(outputs.edits)
+
     if choices.language not in outputs.edits:
         known = ", ".join(sorted(outputs.edits))
         raise LayoutError(f"no edits for the language {choices.language!r}; there are: {known}")
+
     return choices.language
 
 
@@ -128,11 +135,13 @@ def _notes(outputs: _Outputs, language: str, choices: Choices, bare: list[FoundI
             f"took the instructions in {language}; --language {others[0]} takes the others, "
             "as a benchmark of their own"
         )
+
     if bare:
         count = counted(len(bare), "item")
         notes.append(
             f"{count} without KEY_SRCIMG beside; name the folder of the sources with --source"
         )
+
     return notes
 
 
@@ -141,10 +150,12 @@ def _templates(tree: Tree, items: list[FoundItem], prefix: str, slot: str) -> di
     edits = [path for item in items for path in item.edits.values()]
     if not edits or any(len(item.images) != len(items[0].images) for item in items):
         return {}
+
     depth = -4 if prefix else -3  # KEY.png, language, task and perhaps fullset
     above = edits[0].relative_to(tree.root).parts[:depth]
     if not above:
         return {}
+
     tail = f"{prefix}{{task}}/{{language}}/{slot}"
     templates = {"edit": "/".join([*above[:-1], "{method}", tail + ending(edits)])}
     if items[0].images:
@@ -152,6 +163,7 @@ def _templates(tree: Tree, items: list[FoundItem], prefix: str, slot: str) -> di
         holder = "/".join(source.parts[:depth])
         suffix = source.stem.removeprefix(items[0].number) + source.suffix
         templates["source"] = f"{holder}/{tail}{suffix}"
+
     return templates
 
 

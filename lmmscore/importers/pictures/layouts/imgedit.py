@@ -43,6 +43,7 @@ def look(tree: Tree, choices: Choices) -> Guess | None:
     listing = _listing(tree, choices)
     if listing is None:
         return None
+
     path, entries = listing
     methods = _methods(tree, entries, _originals(tree, entries, choices))
     count = counted(len(entries), "entry", "entries")
@@ -55,6 +56,7 @@ def take(tree: Tree, choices: Choices) -> Found:
     listing = _listing(tree, choices)
     if listing is None:
         raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
+
     path, entries = listing
     originals = _originals(tree, entries, choices)
     methods = _methods(tree, entries, originals)
@@ -68,6 +70,7 @@ def take(tree: Tree, choices: Choices) -> Found:
         original = file_inside(originals, entry["id"]) if originals is not None else None
         if original is not None:
             item.images["source"] = original
+
         item.edits = {name: folder[key] for name, folder in methods.items() if key in folder}
         items.append(item)
 
@@ -82,26 +85,32 @@ def _listing(tree: Tree, choices: Choices) -> tuple[Path, Entries] | None:
     paths = [tree.real(path) for path in tree.named(".json")]
     if choices.instructions is not None:
         paths = [choices.instructions]
+
     best: tuple[Path, Entries] | None = None
     for path in paths:
         entries = _entries(path)
         if entries and (best is None or len(entries) > len(best[1])):
             best = (path, entries)
+
     return best
 
 
 def _entries(path: Path) -> Entries | None:
     if path.suffix.lower() != ".json":
         return None
+
     try:
         data = json.loads(read_text(path))
     except (ValueError, RecursionError, FileProblem):
         return None
+
     if not isinstance(data, dict):
         return None
+
     for entry in data.values():
         if not isinstance(entry, dict) or not {"id", "prompt"} <= set(entry):
             return None
+
     return data or None
 
 
@@ -116,11 +125,13 @@ def _originals(tree: Tree, entries: Entries, choices: Choices) -> Path | None:
     folders = {PurePosixPath()}
     for path in tree.images:
         folders.update(path.parents)
+
     best, most = PurePosixPath(), 0
     for folder in sorted(folders):
         hits = sum(folder / path in known for path in wanted)
         if hits > most:
             best, most = folder, hits
+
     return tree.real(best) if most else None
 
 
@@ -130,15 +141,18 @@ def _methods(tree: Tree, entries: Entries, originals: Path | None) -> dict[str, 
     for folder, paths in tree.folders.items():
         if _holds_originals(tree, folder, originals):
             continue
+
         keyed = {path.stem: tree.real(path) for path in paths if path.stem in entries}
         if keyed:
             methods[_method_name(tree, folder)] = keyed
+
     return dict(sorted(methods.items(), key=lambda entry: natural(entry[0])))
 
 
 def _holds_originals(tree: Tree, folder: PurePosixPath, originals: Path | None) -> bool:
     if originals is None or originals == tree.root:
         return False
+
     return tree.real(folder).is_relative_to(originals)
 
 
@@ -146,24 +160,32 @@ def _method_name(tree: Tree, folder: PurePosixPath) -> str:
     for part in reversed(folder.parts):
         if not is_container(part) and part.lower() != "imgedit":
             return part
+
     return folder.name or tree.root.resolve().name
 
 
 def _templates(
     root: Path, items: list[FoundItem], originals: Path | None, methods: dict[str, dict[str, Path]]
 ) -> dict[str, str]:
-    if not methods or originals is None or not all(item.images for item in items):
+    complete = all(item.images for item in items)
+    if not methods or originals is None or not complete:
         return {}
+
     name, keyed = next(iter(methods.items()))
     folder = next(iter(keyed.values())).parent
     inside = folder.is_relative_to(root) and originals.is_relative_to(root)
     if not inside or name not in folder.parts:
         return {}
-    parts = folder.relative_to(root).parts
-    above = "/".join("{method}" if part == name else part for part in parts)
+
+    spelt = ["{method}" if part == name else part for part in folder.relative_to(root).parts]
+    above = "/".join(spelt)
     origin = originals.relative_to(root).as_posix()
-    source = "{original}" if origin == "." else origin + "/{original}"
-    edits = [path for by_key in methods.values() for path in by_key.values()]
+    source = "{original}" if origin == "." else f"{origin}/{{original}}"
+
+    edits: list[Path] = []
+    for by_key in methods.values():
+        edits += by_key.values()
+
     return {"source": source, "edit": f"{above}/{{id}}{ending(edits)}"}
 
 
@@ -177,8 +199,10 @@ def _notes(
     elif bare:
         count = counted(len(bare), "original")
         notes.append(f"{count} not found in {originals}: {listed(bare, 3)}")
+
     if not methods:
         notes.append("no edits yet; put them as METHOD/KEY.png")
+
     return notes
 
 

@@ -25,7 +25,8 @@ from lmmscore.importers.pictures.base import (
 from lmmscore.importers.pictures.folder_tree import Tree, role_of
 
 LOOKS_LIKE = (
-    "ID_src.jpg beside ID_METHOD.png (or ID.jpg beside ID_METHOD.png), perhaps one folder per task"
+    "ID_src.jpg beside ID_METHOD.png (or ID.jpg beside ID_METHOD.png), "
+    "optionally one folder per task"
 )
 
 _ONE_WORD = re.compile(r"(?P<id>.+)(?P<separator>[_-])(?P<word>[A-Za-z]+)", re.DOTALL)
@@ -69,11 +70,13 @@ def look(tree: Tree, _: Choices) -> Guess | None:
     groups = _groups(tree)
     if not groups:
         return None
+
     methods: set[str] = set()
     suffixes: set[str] = set()
     for group in groups.values():
         methods |= group.methods
         suffixes |= group.words["source"]
+
     used = sum(group.used for group in groups.values())
     ids = sum(len(group.roles["source"]) for group in groups.values())
 
@@ -94,6 +97,7 @@ def take(tree: Tree, choices: Choices) -> Found:
             f"{tree.root}: no source with edits beside it; expected {LOOKS_LIKE}; "
             f"seen: {tree.summary()}"
         )
+
     items: list[FoundItem] = []
     leftover: list[PurePosixPath] = []
     for folder, group in groups.items():
@@ -103,9 +107,9 @@ def take(tree: Tree, choices: Choices) -> Found:
 
     slot = name_items(items)
     methods = _in_order({method for item in items for method in item.edits})
-    notes = [f"left out {path}: its name does not begin with a source's" for path in leftover[:5]]
+    notes = [f"ignored {path}: its name does not begin with a source's" for path in leftover[:5]]
     if len(leftover) > 5:
-        notes.append(f"left out {len(leftover) - 5} more such files")
+        notes.append(f"ignored {len(leftover) - 5} more such files")
 
     in_tasks = all(folder.parts for folder in groups)
     fits = in_tasks or len(groups) == 1
@@ -120,6 +124,7 @@ def _groups(tree: Tree) -> dict[PurePosixPath, _Group]:
         group = _sorted(paths)
         if group is not None and group.edits:
             groups[folder] = group
+
     return groups
 
 
@@ -131,6 +136,7 @@ def _sorted(paths: list[PurePosixPath]) -> _Group | None:
         plain = _plain_sources(paths)
         if not plain:
             return None
+
         group.roles["source"] = plain
         group.words["source"] = {""}
         rest = [path for path in rest if path not in plain.values()]
@@ -140,6 +146,7 @@ def _sorted(paths: list[PurePosixPath]) -> _Group | None:
         if match is None:
             group.leftover.append(path)
             continue
+
         name, group.separator, method = match
         group.edits.setdefault(name, {})[method] = path
 
@@ -156,6 +163,7 @@ def _takes_role(group: _Group, path: PurePosixPath) -> bool:
             group.roles.setdefault(role, {}).setdefault(match["id"], path)
             group.words.setdefault(role, set()).add(match["separator"] + match["word"])
             return True
+
     return False
 
 
@@ -165,6 +173,7 @@ def _give_back_strangers(group: _Group) -> None:
         strangers = set(group.roles[role]) - set(group.roles["source"])
         for name in sorted(strangers):
             group.leftover.append(group.roles[role].pop(name))
+
         if not group.roles[role]:
             del group.roles[role]
 
@@ -179,6 +188,7 @@ def _plain_sources(paths: list[PurePosixPath]) -> dict[str, PurePosixPath]:
         beginnings.update(starts)
         if starts:
             begun.add(stem)
+
     return {stem: stems[stem] for stem in stems if stem in beginnings - begun}
 
 
@@ -191,6 +201,7 @@ def _longest_id(stem: str, ids: dict[str, PurePosixPath]) -> tuple[str, str, str
     for place in range(len(stem) - 2, 0, -1):
         if stem[place] in "_-" and stem[:place] in ids:
             return stem[:place], stem[place], stem[place + 1 :]
+
     return None
 
 
@@ -201,9 +212,12 @@ def _items(tree: Tree, group: _Group, task: str) -> list[FoundItem]:
         for role, paths in group.roles.items():
             if name in paths:
                 item.images[role] = tree.real(paths[name])
+
         for method, path in sorted(group.edits.get(name, {}).items()):
             item.edits[method] = tree.real(path)
+
         items.append(item)
+
     return items
 
 
@@ -217,6 +231,7 @@ def _templates(groups: list[_Group], slot: str, in_tasks: bool) -> dict[str, str
         for group in groups:
             words |= group.words.get(role, set())
             paths += group.roles.get(role, {}).values()
+
         if paths:
             templates[role] = prefix + slot + min(words) + ending(paths)
 

@@ -70,6 +70,7 @@ def look(tree: Tree, _: Choices) -> Guess | None:
     places = list(_places(tree))
     if not places:
         return None
+
     models = listed(dict.fromkeys(place.model for place in places))
     return Guess(0.98, f"{counted(len(places), 'file')} TASK/TASK_results.json, of {models}")
 
@@ -80,9 +81,11 @@ def take(tree: Tree, choices: Choices) -> Found:
     for place in _places(tree):
         if place.model not in results.models:
             results.models.append(place.model)
+
         folder = tree.real(place.path).parent
         for entry in _entries(tree.real(place.path)):
             _take_entry(results, place, entry, folder)
+
     if not results.items:
         raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
 
@@ -103,6 +106,7 @@ def _places(tree: Tree) -> Iterator[_Place]:
         task = path.name[: -len("_results.json")]
         if len(parts) < 2 or parts[-2] != task or not _is_results(tree.real(path)):
             continue
+
         level = parts[-3] if len(parts) > 2 else ""
         model = parts[-4] if len(parts) > 3 else tree.root.resolve().name
         yield _Place(model, level, task, path)
@@ -113,8 +117,10 @@ def _is_results(path: Path) -> bool:
         entries = _entries(path)
     except FileProblem:
         return False
+
     if not all("id" in entry for entry in entries):
         return False
+
     return any("saved_image_path" in entry or "status" in entry for entry in entries)
 
 
@@ -123,8 +129,10 @@ def _entries(path: Path) -> list[dict[str, Any]]:
         data = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
         raise FileProblem(f"{path}: not JSON ({error})") from error
+
     if not isinstance(data, list) or not all(isinstance(entry, dict) for entry in data):
         raise FileProblem(f"{path}: expected a list of entries with id and saved_image_path")
+
     return data
 
 
@@ -135,12 +143,14 @@ def _take_entry(results: _Results, place: _Place, entry: dict[str, Any], folder:
     item = results.items.setdefault(key, FoundItem(place.task, name, fields={"level": place.level}))
     if prompt and item.instruction and prompt != item.instruction:
         results.differing.append(name)
+
     item.instruction = item.instruction or prompt
 
     status = entry.get("status")
     if status is not None and str(status).strip().lower() not in _SUCCEEDED:
         results.failed += 1
         return
+
     picture = _picture(folder, entry.get("saved_image_path"))
     if picture is None:
         results.absent.append(f"{place.model} {name}")
@@ -155,11 +165,13 @@ def _picture(folder: Path, saved: object) -> Path | None:
     """
     if not saved:
         return None
+
     given = PurePosixPath(str(saved).replace("\\", "/"))
     for name in (given, PurePosixPath("imgs") / given, PurePosixPath("imgs") / given.name):
         path = file_inside(folder, name)
         if path is not None:
             return path
+
     return None
 
 
@@ -168,16 +180,19 @@ def _notes(results: _Results) -> list[str]:
     if results.failed:
         count = counted(results.failed, "entry", "entries")
         notes.append(f"{count} did not succeed: these edits are missing, and count as such")
+
     if results.absent:
         count = counted(len(results.absent), "entry", "entries")
         names = listed(results.absent, 3)
         notes.append(f"{count} name a picture that is not there, so the edit is missing: {names}")
+
     if results.differing:
         count = counted(len(results.differing), "item")
         names = listed(results.differing, 3)
         notes.append(
             f"{count} have different prompts for different models; the first was taken: {names}"
         )
+
     return notes
 
 
@@ -209,6 +224,7 @@ def _add_sources(items: list[FoundItem], tree: Tree, choices: Choices) -> list[s
         fits = entries if len(entries) == 1 else [each for each in entries if _same(each, item)]
         if fits:
             _add(item, fits[0], dataset, choices)
+
     bare = sum("source" not in item.images for item in items)
     return [f"{counted(bare, 'item')} not found in {dataset}"] if bare else []
 
@@ -216,9 +232,11 @@ def _add_sources(items: list[FoundItem], tree: Tree, choices: Choices) -> list[s
 def _dataset(tree: Tree, choices: Choices) -> Path | None:
     if choices.source is None:
         return tree.root if (tree.root / "Tasks").is_dir() else None
+
     for path in (Path(choices.source), tree.root / choices.source):
         if path.is_dir():
             return path.absolute()
+
     raise LayoutError(
         f"{choices.source}: no such folder; --source names the VIBE data set, "
         "the folder with Tasks/"
@@ -230,10 +248,12 @@ def _dataset_entries(path: Path) -> dict[str, _DatasetEntry]:
         data = json.loads(read_text(path))
     except (ValueError, RecursionError, FileProblem):
         return {}
+
     entries = {}
     for row in data if isinstance(data, list) else []:
         if isinstance(row, dict) and "id" in row and isinstance(row.get("file_paths"), dict):
             entries[str(row["id"])] = _DatasetEntry(path.parent, row["file_paths"])
+
     return entries
 
 
@@ -253,8 +273,10 @@ def _add(item: FoundItem, entry: _DatasetEntry, dataset: Path, choices: Choices)
     source, target, layer = find("source"), find("target"), find("visual_instruction")
     if source is not None:
         item.images["source"] = source
+
     if target is not None:
         item.images["reference"] = target
+
     if source is not None and layer is not None and choices.pictures is not None:
         _mark(item, source, layer, choices.pictures)
 
@@ -264,10 +286,12 @@ def _mark(item: FoundItem, source: Path, layer: Path, pictures: Path) -> None:
         # Shown as it is: it is a picture of its own, not marks on the source.
         item.images["marked"] = layer
         return
+
     marked = pictures / "marked" / item.task / f"{layer.stem}.png"
     try:
         if not marked.exists():
             draw_over(source, layer, marked)
+
         item.images["marked"] = marked
     except ImageProblem:
         # `lmmscore check` says what is wrong with the source; the layer is no reason to stop.

@@ -1,0 +1,639 @@
+"""Bring a judge's scores and people's ratings to the same names, scale and edits.
+
+What can be mended by an option raises FileProblem with the option to type; what merely leaves
+something out is a note. Nothing is dropped without one of the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from lmmscore.errors import FileProblem, nearest
+from lmmscore.leaderboard.published import key_of
+from lmmscore.records import OVERALL, Outcome
+from lmmscore.scorefiles import refuse_merging, replaced
+from lmmscore.stats.arrays import Floats, Ints
+from lmmscore.stats.reliability import Ratings
+
+EXAMPLES = 3
+EDIT = ["item", "method"]
+
+Limits = tuple[float, float]
+
+_SAME_SHARE = 0.7
+"""Of two ranges, the share both must cover to be taken for the same scale where none is stated."""
+
+_FEW_OFF = 0.1
+"""Up to this share of ratings off a known scale, they are slips; above, it is another scale."""
+
+
+def rename_factors(
+    tables: Sequence[pd.DataFrame], renames: Mapping[str, str]
+) -> list[pd.DataFrame]:
+    """Return the tables with factors renamed in whichever has the old name.
+
+    Raises where none has it, and where a table would then have two factors of one name: averaging
+    them would make a number that stands in no file.
+    """
+    known = sorted({factor for table in tables for factor in table["factor"].unique()})
+    for old, new in renames.items():
+        if old not in known:
+            close = get_close_matches(old, known, n=1)
+            hint = f"; did you mean {close[0]}?" if close else f" (there are: {', '.join(known)})"
+            raise FileProblem(f"--rename {old}={new}: no factor is called {old}{hint}")
+    found = []
+    for table in tables:
+        factors = [str(factor) for factor in table["factor"].unique()]
+        refuse_merging(factors, renames)
+        gone = [name for name in factors if replaced(name, renames)]
+        if gone and set(factors) & set(renames):
+            table = table[~table["factor"].isin(gone)]
+        found.append(table.assign(factor=table["factor"].replace(dict(renames))))
+    return found
+
+
+def derived_overall(scores: pd.DataFrame) -> str:
+    """Return how an overall was made that no file and no dialog gave; "" where it was given.
+
+    Every line of such an overall says the same about itself in its reason.
+    """
+    rows = scores[(scores["factor"] == OVERALL) & (scores["outcome"] == Outcome.SCORED)]
+    if rows.empty or "reason" not in rows:
+        return ""
+    said = rows["reason"].unique()
+    return str(said[0]) if len(said) == 1 else ""
+
+
+def shared_factors(
+    judge: str, scores: pd.DataFrame, ratings: pd.DataFrame, wanted: Sequence[str], notes: list[str]
+) -> list[str]:
+    """Return the factors both sides have, overall last; only the wanted ones, where some are.
+
+    Factors that look like one thing under two names are an error with the rename to type; others
+    are noted.
+    """
+    ours, theirs = list(scores["factor"].unique()), list(ratings["factor"].unique())
+    both = [factor for factor in ours if factor in theirs]
+    if wanted:
+        return _chosen(wanted, both)
+    only_ours = [factor for factor in ours if factor not in theirs]
+    only_theirs = [factor for factor in theirs if factor not in ours]
+    near = {name: _near(name, only_ours) for name in only_theirs}
+    near = {name: other for name, other in near.items() if other}
+    if near:
+        told = "; ".join(f"people's {name} ~ the judge's {other}" for name, other in near.items())
+        typed = " ".join(f"--rename {name}={other}" for name, other in near.items())
+        raise FileProblem(
+            f"{judge}: factors do not match ({told}); if they are the same, add {typed}"
+        )
+    if not set(both) - {OVERALL} and only_theirs and only_ours:
+        raise FileProblem(
+            f"{judge}: no factor matches; the judge has {', '.join(only_ours)}, people "
+            f"{', '.join(only_theirs)}; for example --rename {only_theirs[0]}={only_ours[0]}"
+        )
+    left = ((only_ours, "people did not rate"), (only_theirs, f"{judge} has no scores for"))
+    for names, where in left:
+        if names:
+            it = "it" if len(names) == 1 else "them"
+            notes.append(f"left out, because {where} {it}: {', '.join(names)}")
+    return sorted(both, key=lambda factor: factor == OVERALL)
+
+
+def _chosen(wanted: Sequence[str], shared: list[str]) -> list[str]:
+    for factor in wanted:
+        if factor not in shared:
+            listed = f"(both have: {', '.join(shared)})"
+            raise FileProblem(
+                f"--factor {factor}: not both scored and rated{nearest(factor, shared)} {listed}"
+            )
+    chosen = [factor for factor in shared if factor in wanted]
+    return sorted(chosen, key=lambda factor: factor == OVERALL)
+
+
+def _near(name: str, others: Sequence[str]) -> str:
+    """Return the name that means the same, by its letters or its words; "" if none does."""
+    close = get_close_matches(name, others, n=1, cutoff=0.7)
+    if close:
+        return close[0]
+    words = _words(name)
+    return next((other for other in others if words <= _words(other)), "")
+
+
+def _words(name: str) -> set[str]:
+    return set(name.lower().replace("-", "_").split("_"))
+
+
+def separate_tasks(
+    judges: Mapping[str, pd.DataFrame], ratings: pd.DataFrame
+) -> tuple[list[pd.DataFrame], pd.DataFrame]:
+    """Return scores and ratings whose ids mean one item each: TASK/ID where tasks share an id.
+
+    Raises where a side names no tasks to go by: pairing by the id alone would average different
+    edits.
+    """
+    tables = list(judges.values())
+    rated = ratings if "task" in ratings else ratings.assign(task="")
+    sides = {**judges, "people's ratings": rated}
+    found = None
+    for name, side in sides.items():
+        found = found or _in_several_tasks(name, side)
+    if found is None:
+        return tables, ratings.drop(columns="task", errors="ignore")
+
+    who, item, tasks = found
+    for name, side in sides.items():
+        if side["task"].eq("").all():
+            verb = "names" if name in judges else "name"
+            raise FileProblem(
+                f"{who}: item {item!r} occurs in several tasks ({tasks}), but {name} {verb} no "
+                "task; add a column `task`, or give every item its own id"
+            )
+    apart = [side.assign(item=side["task"] + "/" + side["item"]) for side in sides.values()]
+    return apart[:-1], apart[-1].drop(columns="task")
+
+
+def _in_several_tasks(name: str, side: pd.DataFrame) -> tuple[str, str, str] | None:
+    """Return whose table it is, the first item that occurs in several tasks, and those tasks."""
+    known = side[["item", "task"]].drop_duplicates()
+    several = known[known.duplicated("item", keep=False)]
+    if several.empty:
+        return None
+    item = str(several["item"].iloc[0])
+    return name, item, _some(set(several[several["item"] == item]["task"]))
+
+
+def apply_aliases(tables: Sequence[pd.DataFrame], aliases: Mapping[str, str]) -> list[pd.DataFrame]:
+    """Return the tables with items and methods under the names of an alias table."""
+    known: set[str] = set()
+    for table in tables:
+        known |= set(table["item"]) | set(table["method"])
+    for old in aliases:
+        if old not in known:
+            raise FileProblem(f"--alias {old}={aliases[old]}: nothing is called {old}")
+    names = dict(aliases)
+    return [
+        table.assign(item=table["item"].replace(names), method=table["method"].replace(names))
+        for table in tables
+    ]
+
+
+def keep_methods(tables: Sequence[pd.DataFrame], wanted: Sequence[str]) -> list[pd.DataFrame]:
+    """Return the tables with these methods alone. Raises for one that none of them has."""
+    known = sorted({str(name) for table in tables for name in table["method"].unique()})
+    for name in wanted:
+        if name not in known:
+            hint = f"{nearest(name, known)} (there are: {', '.join(known)})"
+            raise FileProblem(f"--method {name}: no such method{hint}")
+    return [table[table["method"].isin(list(wanted))] for table in tables]
+
+
+def match_methods(
+    judge: str, scores: pd.DataFrame, ratings: pd.DataFrame, notes: list[str]
+) -> pd.DataFrame:
+    """Return the scores with the methods' names that people used, where that is plain."""
+    ours, theirs = set(scores["method"]), set(ratings["method"])
+    if ours & theirs:
+        return _same_keys(judge, scores, "method", theirs, notes)
+    if ours == {""} and len(theirs) == 1:
+        method = next(iter(theirs))
+        notes.append(f"{judge} names no method; taken as {method}, the only one people rated")
+        return scores.assign(method=method)
+    if theirs == {""} and len(ours) == 1:
+        method = next(iter(ours))
+        notes.append(
+            f"people's ratings name no method; taken as {method}, the only one {judge} has"
+        )
+        return scores.assign(method="")
+    if theirs == {""}:
+        raise FileProblem(
+            f"{judge}: scores are of {len(ours)} methods ({_some(ours)}), but the ratings name "
+            "none; say which column does: --method-column NAME"
+        )
+    matched = _same_keys(judge, scores, "method", theirs, notes)
+    if set(matched["method"]) & theirs:
+        return matched
+    raise FileProblem(
+        f"{judge}: no method matches; the judge has {_some(ours)}, people rated {_some(theirs)}; "
+        "give the pairs with --alias OLD=NEW, or a file of them with --aliases FILE"
+    )
+
+
+def _same_keys(
+    judge: str, scores: pd.DataFrame, column: str, theirs: set[str], notes: list[str]
+) -> pd.DataFrame:
+    """Return the scores with names that differ in case and punctuation alone made people's.
+
+    Only where it is plain: no two names of a side may have the same letters and digits.
+    """
+    ours = {str(name) for name in scores[column].unique()}
+    mine = _by_key(ours - theirs)
+    people = _by_key(theirs - ours)
+    renames = {}
+    for key, names in mine.items():
+        if len(names) == 1 and len(people.get(key, ())) == 1:
+            renames[names[0]] = people[key][0]
+    if not renames:
+        return scores
+    told = ", ".join(f"{old} as {new}" for old, new in list(renames.items())[:EXAMPLES])
+    more = ", …" if len(renames) > EXAMPLES else ""
+    notes.append(f"{judge}: {column}s matched though written differently: {told}{more}")
+    return scores.assign(**{column: scores[column].replace(renames)})
+
+
+def _by_key(names: set[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name in sorted(names):
+        found.setdefault(key_of(name), []).append(name)
+    return found
+
+
+def check_items(judge: str, scores: pd.DataFrame, ratings: pd.DataFrame, notes: list[str]) -> None:
+    """Raise where no item matches, with examples; note those that do not where some do."""
+    ours, theirs = set(scores["item"]), set(ratings["item"])
+    if not ours & theirs:
+        raise FileProblem(
+            f"{judge}: no item was both judged and rated; the judge has for example "
+            f"{_some(ours)}, people {_some(theirs)}{_hint(ours, theirs)}"
+        )
+    left = (
+        (theirs - ours, "people rated but the judge did not score"),
+        (ours - theirs, "nobody rated"),
+    )
+    for only, told in left:
+        if only:
+            notes.append(f"{judge}: items {told} ({len(only)}), for example {_some(only)}")
+
+
+def _hint(ours: set[str], theirs: set[str]) -> str:
+    """Return what would make ids match, where it is as plain as a file ending or a folder."""
+    if {_plain(item) for item in ours} & {_plain(item) for item in theirs}:
+        return " (they match without folder, file ending and case: make them alike, or --aliases)"
+    return "; give the pairs with --aliases FILE"
+
+
+def _plain(item: str) -> str:
+    return item.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0].lower()
+
+
+def match_items(
+    judge: str, scores: pd.DataFrame, ratings: pd.DataFrame, notes: list[str]
+) -> pd.DataFrame:
+    """Return the scores with people's item ids, where none is the same and it is plain which is
+    which."""
+    ours, theirs = set(scores["item"]), set(ratings["item"])
+    if ours & theirs:
+        return scores
+    return _same_keys(judge, scores, "item", theirs, notes)
+
+
+def _some(names: set[str]) -> str:
+    listed = sorted(names)
+    more = ", …" if len(listed) > EXAMPLES else ""
+    return ", ".join(repr(name) for name in listed[:EXAMPLES]) + more
+
+
+def add_overall(
+    ratings: pd.DataFrame,
+    factors: Sequence[str],
+    weights: Mapping[str, float] | None,
+    notes: list[str],
+) -> tuple[pd.DataFrame, bool]:
+    """Return the ratings with an overall where people gave none, and whether it is a plain mean.
+
+    It is weighted as the judge's, or the mean of the factors where no weights are known: a number
+    nobody gave, which no headline should be about. A rating that lacks a factor gets none.
+    """
+    wanted = [factor for factor in (weights or factors) if factor != OVERALL]
+    if OVERALL in set(ratings["factor"]) or not wanted or not set(wanted) <= set(factors):
+        return ratings, False
+    given = weights or dict.fromkeys(wanted, 1.0)
+    shares = pd.Series({factor: given[factor] for factor in wanted}, dtype=float)
+    rows = ratings[ratings["factor"].isin(wanted)]
+    wide = rows.pivot(index=["item", "method", "rater"], columns="factor", values="score")[wanted]
+    whole = wide.dropna()
+    scores = (whole * shares).sum(axis=1) / shares.sum()
+    lacking = len(wide) - len(whole)
+    left = f"; {lacking} ratings lack a factor and have none" if lacking else ""
+    how = f"the mean of their {len(wanted)} factors" if len(wanted) > 1 else f"their {wanted[0]}"
+    how = "weighted as the judge's" if weights else how
+    notes.append(f"people gave no overall; it is {how}{left}")
+    added = scores.rename("score").reset_index().assign(factor=OVERALL, where="")
+    both = pd.concat([ratings, added[ratings.columns]], ignore_index=True)
+    return both, weights is None and len(wanted) > 1
+
+
+def note_ranks(ratings: pd.DataFrame, notes: list[str]) -> list[str]:
+    """Return the factors that look like ranks, with a note on each: a rank's 1 is its best.
+
+    They do if every rater gave the methods of every item 1, 2, … up to their number.
+    """
+    found = []
+    for factor, rows in ratings.groupby("factor", sort=False):
+        groups = rows.groupby(["item", "rater"])["score"]
+        size = groups.transform("size")
+        rows = rows[size > 2]
+        if rows.empty:
+            continue
+        ranked = rows.groupby(["item", "rater"])["score"].rank(method="first")
+        if (ranked == rows["score"]).all():
+            found.append(str(factor))
+            notes.append(
+                f"people's {factor} looks like ranks, 1 to the number of methods of each item: if "
+                "1 is the best, agreement shows as a negative correlation; give scores, or ranks "
+                "counted from the worst"
+            )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleMatch:
+    """What is known about the scales of judge and people on one factor."""
+
+    judge: Limits
+    people: Limits
+    same: bool
+    stated: bool
+    """Whether both are known, and not only seen."""
+
+    @property
+    def why(self) -> str:
+        """Why differences of scores mean nothing; "" where they do."""
+        if self.same:
+            return ""
+        judge, people = _span(self.judge), _span(self.people)
+        if self.stated:
+            return f"people rate on {people} and the judge on {judge}; add --rescale"
+        return (
+            f"people used {people} and the judge's scale is {judge}, as far as is known; state "
+            "people's with --scale LOW,HIGH, and add --rescale if they differ"
+        )
+
+
+def _span(ends: Limits) -> str:
+    return f"{ends[0]:g} to {ends[1]:g}"
+
+
+def match_scales(
+    ratings: pd.DataFrame,
+    judges: Sequence[pd.DataFrame],
+    scales: Mapping[str, Limits],
+    stated: Limits | None,
+) -> dict[str, ScaleMatch]:
+    """Return for each factor people rated whether their scale is the judges'.
+
+    The judge's scale is known from its run or dialog; people's is what was stated. Where either is
+    not, the range seen over all factors of that kind must do.
+    """
+    seen_judge = _seen(judges)
+    factors = [str(factor) for factor in ratings["factor"].unique()]
+    ends = {factor: scales.get(factor) or seen_judge for factor in factors}
+    found = {}
+    for factor in factors:
+        alike = [other for other in factors if ends[other] == ends[factor]]
+        used = ratings.loc[ratings["factor"].isin(alike), "score"]
+        people = stated or (float(used.min()), float(used.max()))
+        known = factor in scales and stated is not None
+        same = people == ends[factor] if known else _alike(ends[factor], people)
+        found[factor] = ScaleMatch(ends[factor], people, same, known)
+    return found
+
+
+def scale_notes(matches: Mapping[str, ScaleMatch]) -> list[str]:
+    """Return what cannot be said because of different or unknown scales, once for each reason."""
+    reasons = dict.fromkeys(match.why for match in matches.values() if not match.same)
+    return [
+        f"no MAE, no bias and no alternative annotator test, because {why}: mae and bias compare "
+        "different scales"
+        for why in reasons
+    ]
+
+
+def _alike(judge: Limits, people: Limits) -> bool:
+    """Tell whether two ranges are one scale: each covers most of what they cover together."""
+    if judge[0] == judge[1] and people[0] <= judge[0] <= people[1]:
+        # A judge that always says the same shows no scale of its own.
+        return True
+    both = min(judge[1], people[1]) - max(judge[0], people[0])
+    either = max(judge[1], people[1]) - min(judge[0], people[0])
+    return either > 0 and both / either >= _SAME_SHARE
+
+
+def _seen(judges: Sequence[pd.DataFrame]) -> Limits:
+    scores = pd.concat([table[table["outcome"] == Outcome.SCORED]["score"] for table in judges])
+    if scores.empty:
+        return float("-inf"), float("inf")
+    return float(scores.min()), float(scores.max())
+
+
+def check_scale(
+    ratings: pd.DataFrame,
+    judges: Sequence[pd.DataFrame],
+    scales: Mapping[str, Limits],
+    stated: Limits | None,
+    notes: list[str],
+) -> None:
+    """Raise where a few ratings are off the scale: a 70 among sevens is a slip of the pen.
+
+    That is the stated scale, else the factor's own where most ratings are on it. Without either, a
+    rating beyond the range of the judges' scores may be right, and is noted.
+    """
+    seen = _seen(judges)
+    for factor, rows in ratings.groupby("factor", sort=False):
+        known = stated or scales.get(str(factor))
+        low, high = known or seen
+        off = rows[(rows["score"] < low) | (rows["score"] > high)]
+        if off.empty:
+            continue
+        few = len(off) <= _FEW_OFF * len(rows) or len(off) == 1
+        if stated is not None or (known is not None and few):
+            told = _told(off, "is off the scale of", (low, high))
+            raise FileProblem(f"{told}; mend them, or state --scale LOW,HIGH")
+        if known is None and few:
+            told = _told(off, "is beyond the judge, which gave", (low, high))
+            notes.append(f"{told}; to refuse such ratings state --scale LOW,HIGH")
+
+
+def _told(off: pd.DataFrame, how: str, ends: Limits) -> str:
+    """Return the first rating that is off, where it stands, and how many there are."""
+    first = off.iloc[0]
+    more = f" (and {len(off) - 1} more ratings)" if len(off) > 1 else ""
+    score = f"{first['factor']} {first['score']:g}"
+    return f"{first['where']}: {score} {how} {_span(ends)}{more}"
+
+
+def rescale(
+    ratings: pd.DataFrame, matches: Mapping[str, ScaleMatch]
+) -> tuple[pd.DataFrame, dict[str, ScaleMatch], list[str]]:
+    """Return the ratings mapped linearly onto the judge's scale, and what was done to which
+    factor."""
+    scores = ratings["score"].astype(float).copy()
+    done: dict[str, list[str]] = {}
+    after = dict(matches)
+    for factor, match in matches.items():
+        if match.same:
+            continue
+        (low, high), (to_low, to_high) = match.people, match.judge
+        if not high > low:
+            continue
+        rows = ratings["factor"] == factor
+        scores[rows] = to_low + (scores[rows] - low) / (high - low) * (to_high - to_low)
+        after[factor] = ScaleMatch(match.judge, match.judge, True, match.stated)
+        seen = "" if match.stated else ", as far as is known"
+        how = f"people's {_span(match.people)} mapped onto {_span(match.judge)}{seen}"
+        done.setdefault(how, []).append(factor)
+    told = [f"{how} ({', '.join(factors)})" for how, factors in done.items()]
+    return ratings.assign(score=scores), after, told
+
+
+@dataclass(frozen=True)
+class Paired:
+    """One factor, one judge: the edits that both the judge and people have a number for."""
+
+    edits: pd.DataFrame
+    """item, method, task, judge, people; one row per edit, sorted by item and method."""
+    left_out: dict[str, int]
+    unrated: pd.DataFrame
+    """The same columns for edits the judge scored and nobody rated; `people` is NaN."""
+
+    @cached_property
+    def judge(self) -> Floats:
+        """The judge's scores."""
+        return self.edits["judge"].to_numpy(dtype=float)
+
+    @cached_property
+    def people(self) -> Floats:
+        """People's mean ratings."""
+        return self.edits["people"].to_numpy(dtype=float)
+
+    @cached_property
+    def item(self) -> Ints:
+        """Codes of items, from 0."""
+        return np.asarray(pd.factorize(self.edits["item"])[0], dtype=np.int64)
+
+    @property
+    def items(self) -> int:
+        """How many items there are."""
+        return int(self.item.max()) + 1 if len(self.edits) else 0
+
+    @cached_property
+    def _by_method(self) -> tuple[Ints, list[str]]:
+        codes, names = pd.factorize(self.edits["method"], sort=True)
+        return np.asarray(codes, dtype=np.int64), [str(name) for name in names]
+
+    @property
+    def method(self) -> Ints:
+        """Codes of methods, from 0, in the order of their names."""
+        return self._by_method[0]
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods, sorted by name."""
+        return self._by_method[1]
+
+    @cached_property
+    def tasks(self) -> list[str]:
+        """The task categories, sorted by name, without the unnamed one."""
+        return sorted(set(self.edits["task"]) - {""})
+
+    def grid(self, column: str) -> Floats:
+        """Return a table with a row per item and a column per method, NaN without an edit."""
+        grid = np.full((self.items, len(self.methods)), np.nan)
+        grid[self.item, self.method] = self.edits[column]
+        return grid
+
+    def of_task(self, task: str) -> Paired:
+        """Return the same for one task category."""
+        edits = self.edits[self.edits["task"] == task].reset_index(drop=True)
+        return Paired(edits, {}, self.unrated)
+
+
+def judge_means(judge: str, scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the judge's mean over repeats of each edit, with its task; `scores` are of one factor.
+
+    Raises for an edit that stands twice for the same repeat: which one counts is not ours to guess.
+    """
+    rows = scores[scores["outcome"] == Outcome.SCORED]
+    if not rows.duplicated(EDIT).any():
+        # One repeat: nothing to average, and a score keeps its last digit.
+        return rows[[*EDIT, "score", "task"]].rename(columns={"score": "judge"})
+    twice = rows[rows.duplicated([*EDIT, "repeat"])]
+    if not twice.empty:
+        first = twice.iloc[0]
+        raise FileProblem(
+            f"{judge}: {first['factor']} of {first['item']!r}, {first['method']} stands twice for "
+            f"repeat {first['repeat']}; keep one"
+        )
+    grouped = rows.groupby(EDIT, sort=True).agg(judge=("score", "mean"), task=("task", "first"))
+    return grouped.reset_index()
+
+
+def pair(scores: pd.DataFrame, means: pd.DataFrame, rated: RatedEdits) -> Paired:
+    """Pair a judge's mean scores of a factor with people's mean ratings, edit by edit."""
+    both = means.merge(rated.edits, on=EDIT, how="outer", sort=True)
+    complete = both["judge"].notna() & both["people"].notna()
+    unrated = both[both["people"].isna()].reset_index(drop=True)
+    left_out = {"edits nobody rated": len(unrated)} if len(unrated) else {}
+    left_out |= _why_unscored(scores, both[both["judge"].isna()])
+    return Paired(both[complete].reset_index(drop=True), left_out, unrated)
+
+
+def _why_unscored(scores: pd.DataFrame, unscored: pd.DataFrame) -> dict[str, int]:
+    """Return how many rated edits the judge has no score for, by outcome."""
+    if unscored.empty:
+        return {}
+    outcomes = scores.drop_duplicates(EDIT)[[*EDIT, "outcome"]]
+    merged = unscored[EDIT].merge(outcomes, on=EDIT, how="left")
+    found = {}
+    for outcome, count in merged["outcome"].fillna("").value_counts().items():
+        told = f"rated edits the judge left {outcome}"
+        found[told if outcome else "rated edits the judge never saw"] = int(count)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class RatedEdits:
+    """One factor's ratings as arrays, and the edit that each edit code stands for."""
+
+    ratings: Ratings
+    edits: pd.DataFrame
+    """item, method and people's mean; one row per edit."""
+    items: int
+
+    def judge_by_edit(self, means: pd.DataFrame) -> Floats:
+        """Return the judge's score of each rated edit, NaN where it has none."""
+        return self.edits.merge(means, on=EDIT, how="left")["judge"].to_numpy(dtype=float)
+
+    def without_rater(self, rater: int) -> pd.DataFrame:
+        """Return the edits with people's mean without one rater; those nobody else rated are
+        gone."""
+        ratings = self.ratings
+        kept = ratings.rater != rater
+        size = np.bincount(ratings.edit[kept], minlength=len(self.edits))
+        total = np.bincount(
+            ratings.edit[kept], weights=ratings.value[kept], minlength=len(self.edits)
+        )
+        means = np.divide(total, size, out=np.full(len(total), np.nan), where=size > 0)
+        return self.edits.assign(people=means).dropna(subset=["people"])
+
+
+def rated_edits(ratings: pd.DataFrame) -> RatedEdits:
+    """Return one factor's ratings as arrays."""
+    rows = ratings.sort_values([*EDIT, "rater"])
+    edit = np.asarray(rows.groupby(EDIT, sort=False).ngroup(), dtype=np.int64)
+    value = rows["score"].to_numpy(dtype=float)
+    means = np.bincount(edit, weights=value) / np.bincount(edit)
+    edits = rows[EDIT].drop_duplicates().reset_index(drop=True).assign(people=means)
+    item, items = pd.factorize(rows["item"])
+    rater = pd.factorize(rows["rater"], sort=True)[0]
+    arrays = Ratings(value, edit, item.astype(np.int64), rater.astype(np.int64))
+    return RatedEdits(arrays, edits, len(items))
+
+
+Step = Callable[[], None]
+"""Called after each part of the work, so that someone may be shown how far it is."""

@@ -1,0 +1,391 @@
+"""Several judges: which is nearer to people, a panel of them, and where they part."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from lmmscore.agreement.align import EDIT, Paired
+from lmmscore.agreement.statistics import ITEM, METHOD, WITHIN_ITEM, WITHIN_METHOD
+from lmmscore.records import Outcome
+from lmmscore.stats import correlation, counts, permutation
+from lmmscore.stats.arrays import Floats, mean_known
+from lmmscore.stats.correlation import Within, spearman_rows
+from lmmscore.stats.jackknife import (
+    FEWEST_ITEMS,
+    CountStatistic,
+    Interval,
+    interval,
+    item_groups,
+    left_out,
+)
+
+Entry = dict[str, Any]
+Difference = tuple[CountStatistic, float, float, int]
+"""A difference under swaps, both values, and over how many it is."""
+
+ALPHA = 0.05
+PANEL = "panel"
+FEWEST_DRAWS = 1_999
+
+PanelScores = Literal["raw", "z"]
+
+FAMILIES = {
+    "OpenAI": r"gpt|dall.?e|chatgpt|openai|\bo[134]\b",
+    "Google": r"gemini|imagen|palm|nano.?banana|gemma|google",
+    "Anthropic": r"claude|anthropic",
+    "Alibaba": r"qwen|wan\d|alibaba|tongyi",
+    "Meta": r"llama|\bemu\b|meta",
+    "ByteDance": r"seed.?(edit|dream|vl)|doubao|bagel|bytedance",
+    "Black Forest Labs": r"flux|kontext",
+    "Stability AI": r"stable.?diffusion|\bsd(xl|3)?\b|sdedit|stability",
+    "OpenGVLab": r"intern(vl|lm)",
+    "StepFun": r"step.?(1|1x|fun)",
+    "Tencent": r"hunyuan|tencent",
+}
+"""Families of models by what their names hold; a user's own table comes before it."""
+
+
+def compare_pairs(
+    names: tuple[str, str],
+    factor: str,
+    first: Paired,
+    second: Paired,
+    levels: Sequence[str],
+    *,
+    draws: int,
+    seed: int,
+) -> list[Entry]:
+    """Return the tests of two judges on one factor at each level, over the edits both scored."""
+    both = first.edits.merge(second.edits[[*EDIT, "judge"]], on=EDIT, suffixes=("", "_second"))
+    shared = Paired(both, {}, first.unrated)
+    other = Paired(both.assign(judge=both["judge_second"]), {}, first.unrated)
+    entries = []
+    for level in levels:
+        rng = np.random.default_rng(seed)
+        entry: Entry = {
+            "judges": list(names),
+            "factor": factor,
+            "level": level,
+            "statistic": "spearman",
+        }
+        entry |= _TESTS[level](shared, other, draws, rng)
+        entries.append(entry)
+    return entries
+
+
+def _pooled(first: Paired, second: Paired, draws: int, rng: np.random.Generator) -> Entry:
+    a, b, people = first.judge, second.judge, first.people
+    entry: Entry = {"n": len(a), "of": "edits"}
+    why = correlation.reason_undefined(a, people) or correlation.reason_undefined(b, people)
+    if why:
+        return entry | {"value": None, "why": why}
+    rho = [correlation.spearman(a, people), correlation.spearman(b, people)]
+    between = correlation.spearman(a, b)
+    williams = correlation.williams(rho[0], rho[1], between, len(a))
+    items = first.items
+    difference = _swapped_spearman([a], [b], [people], [first.item], items)
+    return entry | {
+        "value": rho[0] - rho[1],
+        "first": rho[0],
+        "second": rho[1],
+        "p_permutation": permutation.swap_p(difference, items, draws=draws, rng=rng),
+        "p_williams": williams.p if williams else None,
+        "t_williams": williams.t if williams else None,
+        "df_williams": williams.df if williams else None,
+        "edits_independent": items == len(a),
+        **_difference_limits(first, second, _pooled_difference, rho[0] - rho[1], rng),
+    }
+
+
+def _swapped_spearman(
+    first: Sequence[Floats],
+    second: Sequence[Floats],
+    people: Sequence[Floats],
+    item: Sequence[Any],
+    items: int,
+) -> CountStatistic:
+    """Return the difference of average Spearman over groups, under swaps of items.
+
+    Scores are turned into ranks first: only then is a swap between judges with different habits a
+    fair one. Both judges' scores are sorted once, together; a swap is a choice of counts.
+    """
+    both = [
+        np.concatenate([correlation.midranks(a), correlation.midranks(b)])
+        for a, b in zip(first, second, strict=True)
+    ]
+    twice = [np.tile(one, 2) for one in people]
+    places = [np.concatenate([one, one + items]) for one in item]
+    ranks = counts.GroupRanks(twice, [both], places, 2 * items)
+
+    def difference(keep: Floats) -> Floats:
+        swap = 1 - keep
+        kept = mean_known(ranks.of(np.hstack([keep, swap]))[0])
+        return kept - mean_known(ranks.of(np.hstack([swap, keep]))[0])
+
+    return difference
+
+
+_Joint = Callable[[Paired, Paired, Any, int], CountStatistic]
+
+
+def _pooled_difference(first: Paired, second: Paired, group: Any, number: int) -> CountStatistic:
+    a = counts.spearman(first.judge, first.people, group, number)
+    b = counts.spearman(second.judge, second.people, group, number)
+    return lambda counted: a(counted) - b(counted)
+
+
+def _difference_limits(
+    first: Paired, second: Paired, joint: _Joint, value: float, rng: np.random.Generator
+) -> Entry:
+    """Return the interval of a difference of two judges, leaving items out of both."""
+    if first.items < FEWEST_ITEMS:
+        return {"low": None, "high": None}
+    groups = item_groups(first.items, rng)
+    number = int(groups.max()) + 1
+    of = joint(first, second, groups[first.item], number)
+    found = interval(value, of(left_out(np.arange(number))), "none")
+    return {"low": found.low, "high": found.high}
+
+
+def _within_items(first: Paired, second: Paired, draws: int, rng: np.random.Generator) -> Entry:
+    values = []
+    for paired in (first, second):
+        inside = Within(paired.grid("judge"), paired.grid("people"))
+        values.append(inside.correlations()["spearman"])
+    defined = ~(np.isnan(values[0]) | np.isnan(values[1]))
+    entry: Entry = {"n": int(defined.sum()), "of": "items"}
+    left = int((~defined).sum())
+    entry["left_out"] = {"items where it is undefined for one of them": left} if left else {}
+    if not defined.any():
+        return entry | {"value": None, "why": "it is defined in no item for both judges"}
+    a, b = values[0][defined], values[1][defined]
+    gap = permutation.flip_difference(a - b)
+    found = Interval(float("nan"))
+    if len(a) >= FEWEST_ITEMS:
+        of = counts.mean_of(a - b, np.arange(len(a)), len(a))
+        found = interval(float((a - b).mean()), of(left_out(np.arange(len(a)))), "none")
+    return entry | {
+        "value": float((a - b).mean()),
+        "first": float(a.mean()),
+        "second": float(b.mean()),
+        "p_permutation": permutation.swap_p(gap, len(a), draws=draws, rng=rng),
+        "low": found.low,
+        "high": found.high,
+    }
+
+
+def _within_methods(first: Paired, second: Paired, draws: int, rng: np.random.Generator) -> Entry:
+    parts = []
+    item, methods = first.item, first.edits["method"].to_numpy()
+    tasks = first.edits["task"].to_numpy()
+    for cell in sorted(set(zip(tasks, methods, strict=True))):
+        chosen = (tasks == cell[0]) & (methods == cell[1])
+        a, b, people = first.judge[chosen], second.judge[chosen], first.people[chosen]
+        undefined = correlation.reason_undefined(a, people) or correlation.reason_undefined(
+            b, people
+        )
+        if not undefined:
+            parts.append((a, b, people, item[chosen]))
+    entry: Entry = {"n": len(parts), "of": "methods", "averaging": "mean"}
+    if not parts:
+        return entry | {"value": None, "why": "it is defined for no method with both judges"}
+    rho = [
+        float(np.mean([correlation.spearman(part[side], part[2]) for part in parts]))
+        for side in (0, 1)
+    ]
+    difference = _swapped_spearman(
+        [part[0] for part in parts],
+        [part[1] for part in parts],
+        [part[2] for part in parts],
+        [part[3] for part in parts],
+        first.items,
+    )
+    return entry | {
+        "value": rho[0] - rho[1],
+        "first": rho[0],
+        "second": rho[1],
+        "p_permutation": permutation.swap_p(difference, first.items, draws=draws, rng=rng),
+    }
+
+
+def _methods(first: Paired, second: Paired, draws: int, rng: np.random.Generator) -> Entry:
+    """Return the test over methods' means: items are swapped, then averaged, then ranked."""
+    a, b, people = first.grid("judge"), second.grid("judge"), first.grid("people")
+    entry: Entry = {"n": a.shape[1], "of": "methods"}
+    if a.shape[1] < 3:
+        return entry | {"value": None, "why": "a comparison of rankings needs three methods"}
+    a, b = _z_scores(a), _z_scores(b)
+    target = np.nanmean(people, axis=0)[None, :]
+    there = (~np.isnan(a)).astype(float)
+    size = there.sum(axis=0)
+    left, right = np.nan_to_num(a), np.nan_to_num(b)
+
+    def rho(keep: Floats) -> Floats:
+        means = (keep @ left + (1 - keep) @ right) / size
+        return spearman_rows(means, np.repeat(target, len(keep), axis=0))
+
+    def difference(keep: Floats) -> Floats:
+        return rho(keep) - rho(1 - keep)
+
+    whole = np.ones((1, len(a)))
+    values = [float(rho(whole)[0]), float(rho(1 - whole)[0])]
+    if np.isnan(values).any():
+        return entry | {"value": None, "why": "a judge gave all methods the same mean"}
+    return entry | {
+        "value": values[0] - values[1],
+        "first": values[0],
+        "second": values[1],
+        "p_permutation": permutation.swap_p(difference, len(a), draws=draws, rng=rng),
+    }
+
+
+def _z_scores(grid: Floats) -> Floats:
+    spread = float(np.nanstd(grid))
+    return np.asarray((grid - np.nanmean(grid)) / (spread if spread > 0 else 1.0))
+
+
+_TESTS = {
+    ITEM: _pooled,
+    WITHIN_ITEM: _within_items,
+    WITHIN_METHOD: _within_methods,
+    METHOD: _methods,
+}
+
+
+def compare_judges(
+    paired: Mapping[tuple[str, str], Paired],
+    factors: Sequence[str],
+    levels: Sequence[str],
+    *,
+    draws: int,
+    seed: int,
+) -> list[Entry]:
+    """Return the tests of every two judges, corrected by Holm over the pairs of a factor and
+    level."""
+    names = list(dict.fromkeys(name for name, _ in paired))
+    pairs = list(combinations(names, 2))
+    needed = permutation.draws_needed(max(len(pairs), 1), ALPHA, min(draws, FEWEST_DRAWS))
+    found = []
+    for factor in factors:
+        for first, second in pairs:
+            if (first, factor) not in paired or (second, factor) not in paired:
+                continue
+            sides = paired[first, factor], paired[second, factor]
+            several = len(sides[0].edits) > sides[0].items
+            used = levels if several else [level for level in levels if level == ITEM]
+            found += compare_pairs((first, second), factor, *sides, used, draws=needed, seed=seed)
+    return _holm(found)
+
+
+def _holm(entries: list[Entry]) -> list[Entry]:
+    families: dict[tuple[str, str], list[Entry]] = {}
+    for entry in entries:
+        if entry.get("p_permutation") is not None:
+            families.setdefault((entry["factor"], entry["level"]), []).append(entry)
+    for family in families.values():
+        raw = np.array([entry["p_permutation"] for entry in family])
+        for entry, p in zip(family, permutation.holm(raw), strict=True):
+            entry["p_holm"] = float(p)
+    return entries
+
+
+def clusters(judges: Sequence[str], entries: Iterable[Entry]) -> dict[str, str]:
+    """Return letters for judges: between those that share one there is no significant
+    difference."""
+    apart = set()
+    for entry in entries:
+        p = entry.get("p_holm")
+        if p is not None and p <= ALPHA:
+            apart.add((entry["judges"][0], entry["judges"][1]))
+    return permutation.letters(list(judges), apart)
+
+
+def panel_scores(judges: Mapping[str, pd.DataFrame], how: PanelScores) -> pd.DataFrame:
+    """Return the mean of several judges as one more judge's scores, over edits that all scored.
+
+    `z` standardises each judge on each factor first, so that one with a wide scale does not outvote
+    the others; the mean is then in standard deviations.
+    """
+    frames = []
+    for name, table in judges.items():
+        scored = table[table["outcome"] == Outcome.SCORED]
+        means = scored.groupby(["item", "task", "method", "factor"], sort=False)["score"].mean()
+        if how == "z":
+            by_factor = means.groupby(level="factor")
+            spread = by_factor.transform("std").replace(0.0, np.nan)
+            means = (means - by_factor.transform("mean")) / spread
+        frames.append(means.rename(name))
+    together = pd.concat(frames, axis=1, join="inner").dropna()
+    rows = together.mean(axis=1).rename("score").reset_index()
+    return rows.assign(repeat=1, position=None, outcome=Outcome.SCORED.value, reason="")
+
+
+def disagreements(judges: Mapping[str, pd.DataFrame], factor: str, most: int = 20) -> list[Entry]:
+    """Return the edits on which standardised judges differ most, the worst first."""
+    frames = []
+    for name, table in judges.items():
+        scored = table[(table["outcome"] == Outcome.SCORED) & (table["factor"] == factor)]
+        means = scored.groupby(["task", "item", "method"], sort=False)["score"].mean()
+        frames.append(means.rename(name))
+    raw = pd.concat(frames, axis=1, join="inner").dropna()
+    if raw.empty:
+        return []
+    spread = raw.std(ddof=0).replace(0.0, 1.0)
+    apart = ((raw - raw.mean()) / spread).std(axis=1, ddof=0)
+    found = []
+    for place in np.argsort(-apart.to_numpy(), kind="stable")[:most]:
+        task, item, method = raw.index[place]
+        scores = {str(name): float(raw[name].iloc[place]) for name in raw.columns}
+        found.append(
+            {
+                "task": task,
+                "item": item,
+                "method": method,
+                "factor": factor,
+                "spread": float(apart.iloc[place]),
+                "scores": scores,
+            }
+        )
+    return found
+
+
+def family_of(name: str, own: Mapping[str, str] | None = None) -> str:
+    """Return the family a model's name belongs to, "" where none is known.
+
+    `own` maps parts of names to families, and comes before the table here.
+    """
+    plain = name.lower()
+    for part, family in (own or {}).items():
+        if part.lower() in plain:
+            return family
+    for family, pattern in FAMILIES.items():
+        if re.search(pattern, plain.replace("_", " ")):
+            return family
+    return ""
+
+
+def family_warnings(
+    judges: Mapping[str, str], methods: Sequence[str], own: Mapping[str, str] | None = None
+) -> list[str]:
+    """Return a warning for every judge that comes from one family with methods it judged.
+
+    `judges` maps a judge's name in the tables to its model's.
+    """
+    found = []
+    for judge, model in judges.items():
+        family = family_of(model, own) or family_of(judge, own)
+        if not family:
+            continue
+        related = [method for method in methods if family_of(method, own) == family]
+        if related:
+            found.append(
+                f"{judge} and {', '.join(related)} come from one family of models ({family}): "
+                "a judge may favour its own kind"
+            )
+    return found

@@ -1,0 +1,388 @@
+"""`lmmscore rate`: a page on which human raters judge what the judge judges."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import shlex
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import click
+
+from lmmscore.cli.options import FilePath, filled, json_flag, pairs
+
+if TYPE_CHECKING:
+    from lmmscore.benchmark import Benchmark
+    from lmmscore.plan import Protocol
+    from lmmscore.web.database import Rater, RatingDatabase
+    from lmmscore.web.rating import RatingStudy
+    from lmmscore.web.study import Study
+
+
+@click.command("rate")
+@click.argument("benchmark", type=FilePath(path_type=Path))
+@click.option(
+    "--dialog",
+    "-d",
+    default="lmm-score",
+    show_default=True,
+    help="Whose factors, scales and pictures raters get: a name or a file.",
+)
+@click.option(
+    "--out",
+    "-o",
+    type=FilePath(path_type=Path),
+    help="Folder of the study  [default: ratings/BENCHMARK-DIALOG]",
+)
+@click.option(
+    "--raters-per-edit",
+    type=click.IntRange(1, 1000),
+    default=3,
+    show_default=True,
+    help="How many raters judge each edit.",
+)
+@click.option(
+    "--items-per-rater",
+    type=click.IntRange(1),
+    help="Screens in a rater's share, checks not counted.  [default: all]",
+)
+@click.option(
+    "--checks",
+    is_flag=False,
+    flag_value="source,failure,repeat",
+    default=None,
+    metavar="[KIND,...]",
+    help="Hidden checks: source, failure, repeat; all three if none is named.",
+)
+@click.option(
+    "--practice",
+    type=FilePath(path_type=Path),
+    metavar="FILE",
+    help="Items to practise on, with the scores expected.",
+)
+@click.option(
+    "--instructions",
+    type=FilePath(path_type=Path),
+    metavar="FILE",
+    help="What raters read and agree to first, in Markdown.",
+)
+@click.option(
+    "--completion-code",
+    callback=filled,
+    default="",
+    metavar="CODE",
+    help="Shown at the end, the same for everyone.  [default: one per rater]",
+)
+@click.option("--task", "tasks", multiple=True, help="Only this task category; may be repeated.")
+@click.option("--item", "items", multiple=True, help="Only this item; may be repeated.")
+@click.option("--method", "methods", multiple=True, help="Only this method; may be repeated.")
+@click.option(
+    "--setting",
+    "settings",
+    multiple=True,
+    metavar="NAME=CHOICE",
+    help="A setting of the dialog, for example against=source.",
+)
+@click.option(
+    "--max-side",
+    "max_side_px",
+    type=click.IntRange(16),
+    default=1024,
+    show_default=True,
+    help="Longest side of a picture, in pixels.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the orders.")
+@click.option(
+    "--raters",
+    type=click.IntRange(1, 10_000),
+    help="How many personal links there are.  [default: as many as needed]",
+)
+@click.option(
+    "--valid-days",
+    type=click.IntRange(1, 3650),
+    default=90,
+    show_default=True,
+    help="How long a new link works.",
+)
+@click.option(
+    "--open",
+    "open_registration",
+    is_flag=True,
+    help="Let anyone with the address take part, for example by ?PROLIFIC_PID=.",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=8040,
+    show_default=True,
+    help="Port to listen on; 0 takes any.",
+)
+@click.option(
+    "--public",
+    callback=filled,
+    default="",
+    metavar="URL",
+    help="Address raters see, where a reverse proxy stands before the page.",
+)
+@click.option(
+    "--static",
+    type=FilePath(path_type=Path),
+    metavar="DIR",
+    help="Write the page as a folder instead of serving it.",
+)
+@click.option(
+    "--post",
+    callback=filled,
+    default="",
+    metavar="URL",
+    help="With --static: where the page sends answers, besides keeping them.",
+)
+@click.option(
+    "--plan", "only_plan", is_flag=True, help="Only say how many raters and minutes it takes."
+)
+@click.option(
+    "--pilot",
+    callback=filled,
+    default="",
+    metavar="RUN",
+    help="With --plan: a run whose scores say how far methods are apart.",
+)
+@click.option(
+    "--export",
+    "exports",
+    type=FilePath(path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help="Write the ratings to a .csv or .json file.",
+)
+@click.option(
+    "--downloads",
+    type=FilePath(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="With --export: answers downloaded from a static page.",
+)
+@click.option(
+    "--withdraw",
+    callback=filled,
+    multiple=True,
+    metavar="RATER",
+    help="Delete a rater and all their answers, by id, link or Prolific id.",
+)
+@json_flag
+def command(benchmark: Path, **options: Any) -> None:
+    """Collect human ratings of BENCHMARK with the factors and scales of a dialog.
+
+    Serves a page with one link per rater until Ctrl-C; the same command again resumes where it
+    stopped. Raters see neither method names nor file names.
+    """
+    from lmmscore.benchmark import load_benchmark
+    from lmmscore.plan import load_protocol
+    from lmmscore.web.database import open_study
+    from lmmscore.web.study import study_folder
+
+    whole = load_benchmark(benchmark)
+    protocol = load_protocol(options["dialog"], pairs(options["settings"], "--setting"))
+    folder = options["out"] or study_folder(whole.name, protocol.name)
+    if options["withdraw"]:
+        _withdraw(folder, options["withdraw"])
+        return
+    if options["exports"]:
+        _export(folder, options)
+        return
+    chosen = whole.select(options["tasks"], options["items"], options["methods"])
+    study = _study(chosen, protocol, options)
+    if options["only_plan"]:
+        _plan(folder, study, chosen, protocol, options)
+        return
+    with closing(open_study(folder, study)) as database:
+        _host(database, chosen, folder, options)
+
+
+def _study(benchmark: Benchmark, protocol: Protocol, options: dict[str, Any]) -> Study:
+    """Return the study that the options describe."""
+    from lmmscore.web.study import StudyOptions, make_study
+
+    words = (options["checks"] or "").split(",")
+    wish = StudyOptions(
+        raters_per_edit=options["raters_per_edit"],
+        items_per_rater=options["items_per_rater"],
+        checks=tuple(word.strip() for word in words if word.strip()),
+        practice=options["practice"],
+        instructions=options["instructions"],
+        completion_code=options["completion_code"],
+        seed=options["seed"],
+        max_side_px=options["max_side_px"],
+    )
+    return make_study(benchmark, protocol, wish)
+
+
+def _host(
+    database: RatingDatabase, benchmark: Benchmark, folder: Path, options: dict[str, Any]
+) -> None:
+    from lmmscore.web.assignment import raters_needed
+    from lmmscore.web.rating import RatingStudy
+
+    rating = RatingStudy(database, benchmark)
+    if options["static"]:
+        _write_static(rating, options)
+        return
+    wanted = options["raters"] or raters_needed(rating.study, len(rating.subjects))
+    raters = database.raters()
+    if not options["open_registration"] or options["raters"]:
+        raters += [database.add_rater(options["valid_days"]) for _ in range(wanted - len(raters))]
+    logging.basicConfig(format="%(levelname)s %(name)s %(message)s")
+    asyncio.run(_serve(rating, raters, folder, options))
+
+
+async def _serve(
+    rating: RatingStudy, raters: list[Rater], folder: Path, options: dict[str, Any]
+) -> None:
+    from lmmscore.web.host import hosted, until_interrupted
+    from lmmscore.web.pictures import PictureFolder
+    from lmmscore.web.rating_page import Doors, RatingPage
+
+    public = options["public"].rstrip("/")
+    doors = Doors(options["open_registration"], options["valid_days"], urlsplit(public).path)
+    pictures = PictureFolder(folder / "pictures", rating.study.max_side_px)
+    page = RatingPage(rating, pictures, doors)
+    async with hosted(page.app(), options["host"], options["port"]) as address:
+        where = public or address
+        if options["open_registration"]:
+            click.echo(f"{where}/")
+            click.echo(f"on Prolific: {where}/?PROLIFIC_PID={{{{%PROLIFIC_PID%}}}}", err=True)
+        for rater in raters:
+            click.echo(f"{where}/r/{rater.token}/")
+        click.echo(f"answers are in {folder}; Ctrl-C ends the page, not the study", err=True)
+        await until_interrupted()
+    click.echo(f"next: lmmscore rate {_again(options, folder)} --export ratings.csv", err=True)
+
+
+def _again(options: dict[str, Any], folder: Path) -> str:
+    context = click.get_current_context(silent=True)
+    benchmark = context.params["benchmark"] if context else "BENCHMARK"
+    words = [str(benchmark), "--dialog", options["dialog"]]
+    words += ["--out", str(folder)] if options["out"] else []
+    return shlex.join(words)
+
+
+def _write_static(rating: RatingStudy, options: dict[str, Any]) -> None:
+    from lmmscore.report.lines import counting
+    from lmmscore.web.assignment import raters_needed
+    from lmmscore.web.static_site import post_origin, write_static
+
+    if options["post"]:
+        post_origin(options["post"])
+    database = rating.database
+    wanted = options["raters"] or raters_needed(rating.study, len(rating.subjects))
+    raters = database.raters()[:wanted]
+    raters += [database.add_rater(options["valid_days"]) for _ in range(wanted - len(raters))]
+    most = len(rating.items) * (len(rating.study.methods) + len(rating.study.shows))
+    with counting("pictures", most) as count:
+        page = write_static(rating, raters, options["static"], options["post"], count)
+    click.echo(str(page))
+    for rater in raters:
+        click.echo(f"rater {rater.number}: {page.name}?rater={rater.number}", err=True)
+    click.echo(f"the key from letters to methods is in {database.path}: keep it", err=True)
+
+
+def _plan(
+    folder: Path,
+    study: Study,
+    benchmark: Benchmark,
+    protocol: Protocol,
+    options: dict[str, Any],
+) -> None:
+    from dataclasses import replace
+
+    from lmmscore.web.study import subjects_of
+    from lmmscore.web.study_plan import plan_lines, plan_study
+
+    subjects = subjects_of(benchmark, study.covers, study.practice)
+    seconds, scores, basis = _pilot(folder, study, protocol, options["pilot"])
+    found = replace(plan_study(study, subjects, seconds, scores), power_basis=basis)
+    if options["as_json"]:
+        click.echo(json.dumps(found.as_dict(), indent=2, ensure_ascii=False))
+        return
+    for line in plan_lines(found, study):
+        click.echo(line)
+    if not found.powers:
+        click.echo(
+            "note: name a run with --pilot to hear how many items would tell methods apart",
+            err=True,
+        )
+
+
+def _pilot(
+    folder: Path, study: Study, protocol: Protocol, run: str
+) -> tuple[list[float], Any, str]:
+    """Return times of screens, scores to judge differences by, and where those come from."""
+    from lmmscore.web.database import FILE_NAME, RatingDatabase
+    from lmmscore.web.results import database_rows
+    from lmmscore.web.study_plan import scores_of_raters
+
+    seconds: list[float] = []
+    scores, basis = None, ""
+    if (folder / FILE_NAME).is_file():
+        with closing(RatingDatabase(folder / FILE_NAME, read_only=True)) as database:
+            done = [each for each in database.all_assignments() if each.done]
+            seconds = [each.seconds for each in done if each.purpose != "practice"]
+            weighted = protocol.dialogs[0].overall == "weighted"
+            scores = scores_of_raters(database_rows(database), study.factors, weighted)
+            basis = "the ratings so far"
+    if run:
+        from lmmscore.cli.inputs import open_source
+
+        scores, basis = open_source(run).scores, run
+    return seconds, scores, basis
+
+
+def _export(folder: Path, options: dict[str, Any]) -> None:
+    from lmmscore.errors import FileProblem
+    from lmmscore.web.database import FILE_NAME, RatingDatabase
+    from lmmscore.web.results import (
+        database_rows,
+        download_rows,
+        downloads_of,
+        quality_notes,
+        to_csv,
+        to_json,
+    )
+
+    notes: list[str] = []
+    with closing(RatingDatabase(folder / FILE_NAME, read_only=True)) as database:
+        rows = database_rows(database)
+        if options["downloads"]:
+            rows += download_rows(database, downloads_of(options["downloads"]), notes)
+        study = database.study
+    for path in options["exports"]:
+        if path.suffix.lower() not in (".csv", ".json"):
+            raise FileProblem(f"{path}: ratings are exported as .csv or .json; name such a file")
+        text = to_csv(rows) if path.suffix.lower() == ".csv" else to_json(study, rows)
+        try:
+            path.write_text(text, encoding="utf-8", newline="")
+        except OSError as error:
+            raise FileProblem(f"{path}: {error.strerror or error}; name another file") from error
+        click.echo(str(path))
+    for note in [*notes, *quality_notes(rows)]:
+        click.echo(f"note: {note}", err=True)
+
+
+def _withdraw(folder: Path, names: tuple[str, ...]) -> None:
+    from lmmscore.errors import LmmscoreError
+    from lmmscore.web.database import FILE_NAME, RatingDatabase
+
+    path = folder / FILE_NAME
+    with closing(RatingDatabase(path, read_only=True)):
+        pass
+    with closing(RatingDatabase(path)) as database:
+        for name in names:
+            rater = database.find_rater(name.rstrip("/").rpartition("/")[2])
+            if rater is None:
+                raise LmmscoreError(f"{path}: no rater {name!r}; the export lists their ids")
+            count = database.withdraw(rater)
+            click.echo(f"{rater.id}: deleted, with {count} answers", err=True)

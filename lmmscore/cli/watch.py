@@ -1,0 +1,175 @@
+"""`lmmscore watch`: a page over a run that is going on, or was."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import hashlib
+import hmac
+import logging
+import secrets
+import shlex
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lmmscore.cli.options import FilePath, take_judge_options
+
+if TYPE_CHECKING:
+    from lmmscore.web.live_run import LiveRun
+
+PORT = 8041
+
+
+@click.command("watch")
+@click.argument("run", type=FilePath(path_type=Path))
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=PORT,
+    show_default=True,
+    help="Port to listen on; 0 takes any.",
+)
+def command(run: Path, host: str, port: int) -> None:
+    """Show how the run in folder RUN is getting on, on a web page that only reads.
+
+    The page lives off the run's folder and its ledger, during the run and after it. Either may be
+    stopped and started again; the link stays the same.
+    """
+    open_live(run)
+    logging.basicConfig(format="%(levelname)s %(name)s %(message)s")
+    asyncio.run(_watch(run, host, port))
+
+
+async def _watch(run: Path, host: str, port: int) -> None:
+    from lmmscore.web.host import hosted, until_interrupted
+    from lmmscore.web.live_page import LivePage
+
+    page = LivePage(run, open_live, report_of, link_token(run))
+    async with hosted(page.app(), host, port) as address:
+        click.echo(f"{address}/w/{page.token}/")
+        click.echo("Ctrl-C ends the page; the run goes on", err=True)
+        await until_interrupted()
+
+
+class WatchAlongside:
+    """The page beside a run in the foreground, in a thread of its own: neither holds up the other."""
+
+    def __init__(self) -> None:
+        self._stopped = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    def begin(self, folder: Path) -> None:
+        """Start the page for the run in a folder."""
+        self._thread = threading.Thread(target=self._serve, args=(folder,), daemon=True)
+        self._thread.start()
+
+    def _serve(self, folder: Path) -> None:
+        asyncio.run(self._host(folder))
+
+    async def _host(self, folder: Path) -> None:
+        from lmmscore.errors import LmmscoreError
+        from lmmscore.web.host import hosted
+        from lmmscore.web.live_page import LivePage
+
+        self._loop = asyncio.get_running_loop()
+        page = LivePage(folder, open_live, report_of, link_token(folder))
+        for port in (PORT, 0):
+            try:
+                async with hosted(page.app(), "127.0.0.1", port) as address:
+                    click.echo(f"watch: {address}/w/{page.token}/", err=True)
+                    await self._stopped.wait()
+                return
+            except LmmscoreError:
+                # Another page has that port; any other will do.
+                continue
+
+    def until_interrupted(self) -> None:
+        """Keep the page up after the run, until Ctrl-C."""
+        click.echo("the page stays until Ctrl-C", err=True)
+        with contextlib.suppress(KeyboardInterrupt):
+            threading.Event().wait()
+
+    def close(self) -> None:
+        """Take the page down."""
+        if self._loop is not None and self._thread is not None:
+            self._loop.call_soon_threadsafe(self._stopped.set)
+            self._thread.join(timeout=5)
+
+
+@contextlib.contextmanager
+def watched(wanted: bool) -> Iterator[WatchAlongside | None]:
+    """Give a page to begin along with a run, where one is wanted."""
+    if not wanted:
+        yield None
+        return
+    page = WatchAlongside()
+    try:
+        yield page
+    finally:
+        page.close()
+
+
+def link_token(run: Path) -> str:
+    """Return the token of a run's link: the same each time, and nobody else's to guess."""
+    path = Path(click.get_app_dir("lmmscore")) / "watch-secret"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.is_file():
+            path.touch(mode=0o600)
+            path.write_text(secrets.token_hex(32), encoding="ascii")
+        secret = path.read_text(encoding="ascii")
+    except OSError:
+        return secrets.token_urlsafe(15)
+    named = str(run.resolve()).encode("utf-8", "surrogateescape")
+    return hmac.new(secret.encode(), named, hashlib.sha256).hexdigest()[:24]
+
+
+def open_live(run: Path) -> LiveRun:
+    """Open a run to watch, with the limits its command names."""
+    from lmmscore.run_folder import open_run
+    from lmmscore.web.live_run import Limits, LiveRun
+
+    given = _given(open_run(run).manifest.command)
+    limits = Limits(
+        budget_usd=given.get("budget_usd"),
+        rpm=given.get("rpm"),
+        tpm=given.get("tpm"),
+    )
+    return LiveRun(run, limits)
+
+
+def report_of(run: Path) -> Path:
+    """Return the report of a run: from its folder, or made elsewhere, for the folder is only read."""
+    from lmmscore.report.page import Wish, write_report
+    from lmmscore.report.page.judged import Judged
+    from lmmscore.run_folder import open_run
+
+    written, derived = run / "report.html", run / "run.yaml"
+    if written.is_file() and written.stat().st_mtime >= derived.stat().st_mtime:
+        return written
+    folder = Path(tempfile.mkdtemp(prefix="lmmscore-watch-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return write_report([Judged(run.resolve().name, open_run(run))], Wish(folder / "report.html"))
+
+
+def _given(line: str) -> dict[str, Any]:
+    """Return the judge's options of the `lmmscore run` that made the run, as far as one did."""
+    from lmmscore.cli.run import command as run_command
+
+    try:
+        words = shlex.split(line)
+        if words[1:2] != ["run"]:
+            return {}
+        context = run_command.make_context("run", words[2:], resilient_parsing=True)
+    except (ValueError, click.ClickException):
+        return {}
+    return take_judge_options(dict(context.params))

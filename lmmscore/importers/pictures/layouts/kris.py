@@ -1,0 +1,151 @@
+"""KRIS-Bench outputs: KRIS_Bench/CATEGORY/annotation.json and results/MODEL/CATEGORY/ID.jpg.
+
+As its evaluation code reads them: https://github.com/mercurystraw/Kris_Bench. The category is the
+task; an item with several inputs has the images source, source2, source3 …
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from lmmscore.errors import FileProblem
+from lmmscore.importers.pictures.base import (
+    LAYOUTS,
+    Choices,
+    Found,
+    FoundItem,
+    Guess,
+    LayoutError,
+    PictureLayout,
+    counted,
+    file_inside,
+    listed,
+    natural,
+)
+from lmmscore.importers.pictures.folder_tree import Tree
+from lmmscore.yaml_files import read_text
+
+LOOKS_LIKE = (
+    "KRIS_Bench/CATEGORY/annotation.json with ori_img and ins_en, results/MODEL/CATEGORY/ID.jpg"
+)
+
+Annotations = dict[str, dict[str, Any]]
+"""The entries of one category by id."""
+
+
+def look(tree: Tree, choices: Choices) -> Guess | None:
+    """Guess from annotation files of KRIS-Bench's form."""
+    found = _annotations(tree, choices)
+    if not found:
+        return None
+
+    categories = listed((folder.name for folder in found), 4)
+    methods = listed(_methods(tree, found)) or "no folder"
+    return Guess(0.97, f"annotation.json of {categories}; edits by category in {methods}")
+
+
+def take(tree: Tree, choices: Choices) -> Found:
+    """Read the items of every category, their inputs, and the edits of every model."""
+    annotations = _annotations(tree, choices)
+    if not annotations:
+        raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
+
+    methods = _methods(tree, annotations)
+    items: list[FoundItem] = []
+    for folder, entries in sorted(annotations.items()):
+        for name in sorted(entries, key=natural):
+            item = _item(folder, name, entries[name])
+            for method, edits in methods.items():
+                if (folder.name, name) in edits:
+                    item.edits[method] = edits[folder.name, name]
+
+            items.append(item)
+
+    return Found(items, list(methods), tree.root, {}, _notes(items, methods))
+
+
+def _item(folder: Path, name: str, entry: dict[str, Any]) -> FoundItem:
+    item = FoundItem(folder.name, name, id=f"{folder.name}/{name}")
+    item.instruction = str(entry.get("ins_en") or "")
+    inputs = entry.get("ori_img")
+    names = inputs if isinstance(inputs, list) else [inputs]
+    for number, each in enumerate(names, 1):
+        path = file_inside(folder, each)
+        if path is not None:
+            item.images["source" if number == 1 else f"source{number}"] = path
+
+    reference = file_inside(folder, entry.get("gt_img"))
+    if reference is not None:
+        item.images["reference"] = reference
+
+    if entry.get("explain_en"):
+        item.fields["explain_en"] = str(entry["explain_en"])
+
+    return item
+
+
+def _annotations(tree: Tree, choices: Choices) -> dict[Path, Annotations]:
+    """Return the entries of each category's folder; with --source, from the data set there."""
+    paths = [tree.real(path) for path in tree.named("annotation.json")]
+    if choices.source:
+        base = Path(choices.source)
+        base = base if base.is_dir() else tree.root / choices.source
+        paths = sorted(base.absolute().rglob("annotation.json"))
+
+    found = {}
+    for path in paths:
+        entries = _entries(path)
+        if entries:
+            found[path.parent] = entries
+
+    return found
+
+
+def _entries(path: Path) -> Annotations:
+    try:
+        data = json.loads(read_text(path))
+    except (ValueError, RecursionError, FileProblem):
+        return {}
+
+    if not isinstance(data, dict):
+        return {}
+
+    for entry in data.values():
+        if not isinstance(entry, dict) or not {"ori_img", "ins_en"} <= set(entry):
+            return {}
+
+    return data
+
+
+def _methods(
+    tree: Tree, annotations: dict[Path, Annotations]
+) -> dict[str, dict[tuple[str, str], Path]]:
+    """Return pictures by model, then by category and id: MODEL/CATEGORY/ID.jpg."""
+    categories = {folder.name for folder in annotations}
+    methods: dict[str, dict[tuple[str, str], Path]] = {}
+    for path in tree.images:
+        real = tree.real(path)
+        if len(path.parts) < 2 or path.parts[-2] not in categories or real.parent in annotations:
+            continue
+
+        model = path.parts[-3] if len(path.parts) > 2 else tree.root.resolve().name
+        methods.setdefault(model, {})[path.parts[-2], path.stem] = real
+
+    return dict(sorted(methods.items(), key=lambda entry: natural(entry[0])))
+
+
+def _notes(items: list[FoundItem], methods: dict[str, Any]) -> list[str]:
+    notes = []
+    bare = [item.id for item in items if "source" not in item.images]
+    if bare:
+        notes.append(f"{counted(len(bare), 'item')} without an input: {listed(bare, 3)}")
+
+    if not methods:
+        notes.append("no edits yet; put them as results/MODEL/CATEGORY/ID.jpg")
+
+    return notes
+
+
+LAYOUTS.register("kris")(PictureLayout("kris", LOOKS_LIKE, look, take))

@@ -1,0 +1,146 @@
+"""RISEBench outputs: data_total.json, the inputs it names, and MODEL/images/CATEGORY/INDEX.png.
+
+As its evaluation code reads them: https://github.com/PhoenixZ810/RISEBench. The category is the
+task; reference texts become fields, a reference image the kind `reference`.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from lmmscore.errors import FileProblem
+from lmmscore.importers.pictures.base import (
+    LAYOUTS,
+    Choices,
+    Found,
+    FoundItem,
+    Guess,
+    LayoutError,
+    PictureLayout,
+    counted,
+    file_inside,
+    listed,
+    natural,
+)
+from lmmscore.importers.pictures.folder_tree import Tree
+from lmmscore.yaml_files import read_text
+
+LOOKS_LIKE = (
+    "data_total.json ([{index, category, instruction, image, reference …}]), the inputs it names, "
+    "MODEL/images/CATEGORY/INDEX.png (RISEBench outputs)"
+)
+
+FIELDS = ("reference", "reference_txt", "reasoning_img", "reasoning_wo_ins", "subtask")
+"""What dialogs may say of an item or ask about it."""
+
+_KEYS = {"index", "category", "instruction", "image"}
+
+Entries = list[dict[str, Any]]
+
+
+def look(tree: Tree, choices: Choices) -> Guess | None:
+    """Guess from a JSON list of RISEBench's form."""
+    listing = _listing(tree, choices)
+    if listing is None:
+        return None
+
+    path, entries = listing
+    methods = listed(_methods(tree)) or "no folder"
+    count = counted(len(entries), "entry", "entries")
+    return Guess(0.97, f"{path.name} has {count} of RISEBench's form; edits in {methods}")
+
+
+def take(tree: Tree, choices: Choices) -> Found:
+    """Read the items from the JSON, the inputs by their paths, the edits by category and index."""
+    listing = _listing(tree, choices)
+    if listing is None:
+        raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
+
+    path, entries = listing
+    inputs = Path(choices.source).absolute() if choices.source else path.parent
+    methods = _methods(tree)
+
+    items = []
+    for entry in sorted(entries, key=lambda each: natural(str(each["index"]))):
+        name = str(entry["index"])
+        item = FoundItem(str(entry["category"]), name, id=name)
+        item.instruction = str(entry["instruction"])
+        for kind, key in (("source", "image"), ("reference", "reference_img")):
+            found = file_inside(inputs, entry.get(key))
+            if found is not None:
+                item.images[kind] = found
+
+        for column in FIELDS:
+            if entry.get(column) not in (None, ""):
+                item.fields[column] = str(entry[column])
+
+        for method, edits in methods.items():
+            if (item.task, name) in edits:
+                item.edits[method] = edits[item.task, name]
+
+        items.append(item)
+
+    return Found(items, list(methods), tree.root, {}, _notes(items, inputs, methods), [path])
+
+
+def _listing(tree: Tree, choices: Choices) -> tuple[Path, Entries] | None:
+    paths = [tree.real(path) for path in tree.named(".json")]
+    if choices.instructions is not None:
+        paths = [choices.instructions]
+
+    best: tuple[Path, Entries] | None = None
+    for path in paths:
+        entries = _entries(path)
+        if entries and (best is None or len(entries) > len(best[1])):
+            best = (path, entries)
+
+    return best
+
+
+def _entries(path: Path) -> Entries:
+    try:
+        data = json.loads(read_text(path))
+    except (ValueError, RecursionError, FileProblem):
+        return []
+
+    if not isinstance(data, list):
+        return []
+
+    for entry in data:
+        if not isinstance(entry, dict) or not set(entry) >= _KEYS:
+            return []
+
+    return data
+
+
+def _methods(tree: Tree) -> dict[str, dict[tuple[str, str], Path]]:
+    """Return pictures by model, then by category and index: …/MODEL/images/CATEGORY/INDEX.png."""
+    methods: dict[str, dict[tuple[str, str], Path]] = {}
+    for path in tree.images:
+        if len(path.parts) < 3 or path.parts[-3] != "images":
+            continue
+
+        model = path.parts[-4] if len(path.parts) > 3 else tree.root.resolve().name
+        methods.setdefault(model, {})[path.parts[-2], path.stem] = tree.real(path)
+
+    return dict(sorted(methods.items(), key=lambda entry: natural(entry[0])))
+
+
+def _notes(items: list[FoundItem], inputs: Path, methods: dict[str, Any]) -> list[str]:
+    notes = []
+    bare = [item.id for item in items if "source" not in item.images]
+    if bare:
+        count = counted(len(bare), "input")
+        notes.append(
+            f"{count} not found in {inputs}: {listed(bare, 3)}; name their folder with --source"
+        )
+
+    if not methods:
+        notes.append("no edits yet; put them as MODEL/images/CATEGORY/INDEX.png")
+
+    return notes
+
+
+LAYOUTS.register("risebench")(PictureLayout("risebench", LOOKS_LIKE, look, take))

@@ -1,0 +1,478 @@
+"""Rank methods by pairwise comparisons: Bradley–Terry strengths with ties, and how sure they are.
+
+A pair shown in both orders is one match: won where both orders agree, a tie where they do not. A pair of
+which an order gave no verdict is left out and counted.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lmmscore.comparisons import TIE, Comparison, Match, matches
+from lmmscore.errors import LmmscoreError, nearest
+from lmmscore.stats.arrays import SAME, Bools, Floats
+from lmmscore.stats.ranking_models import (
+    Davidson,
+    PositionBias,
+    Votes,
+    connected_groups,
+    fit_many,
+    position_bias,
+    tally,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PRIOR = 0.5
+"""Wins added each way to every pair where someone won, or lost, everything: without them there is no fit."""
+
+MOST_RESAMPLES = 2_000
+"""Each is a fit of its own; more would not change what is printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairRow:
+    """One method."""
+
+    method: str
+    rank: int | None
+    """None where the comparisons do not link all methods."""
+    strength: float | None
+    """The logarithm of the Bradley–Terry strength; the mean of all methods is 0."""
+    strength_interval: tuple[float, float] | None
+    rank_interval: tuple[int, int] | None
+    wins: int
+    ties: int
+    losses: int
+
+    @property
+    def matches(self) -> int:
+        """How many of its matches have a result."""
+        return self.wins + self.ties + self.losses
+
+    @property
+    def win_rate(self) -> float | None:
+        """The share of its matches that it won, a tie counting one half."""
+        return (self.wins + self.ties / 2) / self.matches if self.matches else None
+
+
+@dataclass(frozen=True, slots=True)
+class PairTable:
+    """The methods of one task category, or of all."""
+
+    task: str | None
+    rows: tuple[PairRow, ...]
+    wins: Mapping[tuple[str, str], int]
+    """How often the first method of a pair beat the second."""
+    ties: Mapping[tuple[str, str], int]
+    """How often two methods tied; each pair stands in it both ways."""
+    items: int
+    matches: int
+    unscored: int
+    """Matches that were planned and have no result."""
+    inconsistent: int
+    """Matches whose result depended on the order; they count as ties."""
+    twice: int
+    """Matches that were shown in both orders."""
+    groups: tuple[tuple[str, ...], ...]
+    """The methods that comparisons link; one group where all are linked."""
+    tie: float | None
+    """Davidson's ν: how readily equal methods tie."""
+    position: PositionBias
+    swings: PositionBias
+    """Of the inconsistent matches alone: whether they go to the place shown first or second."""
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def connected(self) -> bool:
+        """Whether comparisons link all methods."""
+        return len(self.groups) == 1
+
+    def rate(self, one: str, other: str) -> float | None:
+        """Return how often a method beat another, a tie counting one half."""
+        won, lost = self.wins.get((one, other), 0), self.wins.get((other, one), 0)
+        tied = self.ties.get((one, other), 0)
+        played = won + lost + tied
+        return (won + tied / 2) / played if played else None
+
+
+@dataclass(frozen=True)
+class PairBoard:
+    """The tables of a run that compares pairs."""
+
+    tables: tuple[PairTable, ...]
+    notes: tuple[str, ...] = ()
+    caution: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def table(self, task: str | None = None) -> PairTable:
+        """Return the table of a task category; None: over all."""
+        for table in self.tables:
+            if table.task == task:
+                return table
+        raise KeyError(f"no table for task {task!r}")
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line per table and method."""
+        import pandas as pd
+
+        return pd.DataFrame([flat(table, row) for table in self.tables for row in table.rows])
+
+    def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
+        """Return the JSON object."""
+        return {
+            "tables": [_table_dict(table, decimals) for table in self.tables],
+            "notes": list(self.notes),
+            "caution": self.caution,
+            "settings": dict(self.settings),
+        }
+
+    def to_json(self, decimals: int | None = None) -> str:
+        """Return the same as text."""
+        return json.dumps(self.as_dict(decimals), ensure_ascii=False, indent=2) + "\n"
+
+    def _repr_html_(self) -> str:
+        frame = self.to_frame()
+        texts = [text for table in self.tables for text in table.warnings]
+        shown = frame.to_html(index=False, na_rep="–", float_format="{:.2f}".format)
+        above = "".join(f"<p>{html.escape(text)}</p>" for text in (self.caution, *texts) if text)
+        below = "".join(f"<p><small>{html.escape(text)}</small></p>" for text in self.notes)
+        return above + shown + below
+
+
+def flat(table: PairTable, row: PairRow) -> dict[str, Any]:
+    """Return a row as one flat line."""
+    strength = row.strength_interval or (None, None)
+    rank = row.rank_interval or (None, None)
+    return {
+        "task": table.task,
+        "rank": row.rank,
+        "method": row.method,
+        "strength": row.strength,
+        "strength_low": strength[0],
+        "strength_high": strength[1],
+        "rank_low": rank[0],
+        "rank_high": rank[1],
+        "win_rate": row.win_rate,
+        "wins": row.wins,
+        "ties": row.ties,
+        "losses": row.losses,
+    }
+
+
+def _table_dict(table: PairTable, decimals: int | None) -> dict[str, Any]:
+    def rounded(value: Any) -> Any:
+        return (
+            round(value, decimals) if decimals is not None and isinstance(value, float) else value
+        )
+
+    rows = [{key: rounded(value) for key, value in flat(table, row).items()} for row in table.rows]
+    for row in rows:
+        del row["task"]
+    names = [row.method for row in table.rows]
+    matrix = {one: {other: rounded(table.rate(one, other)) for other in names} for one in names}
+    return {
+        "task": table.task,
+        "rows": rows,
+        "matrix": matrix,
+        "items": table.items,
+        "matches": table.matches,
+        "unscored": table.unscored,
+        "inconsistent": table.inconsistent,
+        "shown_in_both_orders": table.twice,
+        "connected": table.connected,
+        "groups": [list(group) for group in table.groups],
+        "tie_parameter": rounded(table.tie),
+        "position": _bias_dict(table.position, rounded),
+        "inconsistent_by_place": _bias_dict(table.swings, rounded),
+        "warnings": list(table.warnings),
+        "notes": list(table.notes),
+    }
+
+
+def _bias_dict(bias: PositionBias, rounded: Any) -> dict[str, Any]:
+    return {
+        "first": bias.first,
+        "decided": bias.decided,
+        "share_first": rounded(bias.share),
+        "p": rounded(bias.p),
+    }
+
+
+def rank_pairs(
+    rows: Sequence[Comparison],
+    *,
+    methods: Sequence[str] = (),
+    task: str | Sequence[str] | None = None,
+    caution: str = "",
+    level: float = 0.95,
+    resamples: int = MOST_RESAMPLES,
+    seed: int = 0,
+) -> PairBoard:
+    """Rank the methods of a pairs.csv, for each task category and over all of them.
+
+    Strengths maximise the likelihood of Davidson's model; their intervals come from refits to items
+    drawn with replacement, all comparisons of an item together.
+    """
+    if not rows:
+        raise LmmscoreError("there are no comparisons to rank: the table is empty")
+    seen = dict.fromkeys(name for row in rows for name in (row.method_a, row.method_b))
+    names = [name for name in methods if name in seen] or list(seen)
+    draws = min(resamples, MOST_RESAMPLES)
+    tasks = list(dict.fromkeys(row.task for row in rows))
+    wanted = _chosen(tasks, task)
+    found = []
+    for name in wanted:
+        chosen = [row for row in rows if name is None or row.task == name]
+        found.append(_table(chosen, name, names, level, draws, np.random.default_rng(seed)))
+    notes = [
+        "Strengths: Bradley–Terry with ties (Davidson), on the log scale, their mean 0. "
+        "Win rate: a tie counts one half."
+    ]
+    if draws:
+        notes.append(
+            f"{level:.0%} intervals of strengths and ranks: {draws:,} bootstrap resamples of items, "
+            f"percentiles, seed {seed}."
+        )
+    settings = {"level": level, "resamples": draws, "seed": seed}
+    return PairBoard(tuple(found), tuple(notes), caution, settings)
+
+
+def _chosen(tasks: Sequence[str], wanted: str | Sequence[str] | None) -> list[str | None]:
+    if wanted is None or not wanted:
+        return [*tasks, None] if len(tasks) > 1 else [None]
+    names = [wanted] if isinstance(wanted, str) else list(wanted)
+    for name in names:
+        if name not in tasks:
+            raise LmmscoreError(
+                f"no task {name!r} in these comparisons{nearest(name, tasks)}; "
+                f"known: {', '.join(tasks)}"
+            )
+    return [*names]
+
+
+def _table(
+    rows: Sequence[Comparison],
+    task: str | None,
+    names: Sequence[str],
+    level: float,
+    resamples: int,
+    rng: np.random.Generator,
+) -> PairTable:
+    every = matches(rows)
+    decided = [match for match in every if match.winner]
+    votes = _votes(decided, names)
+    wins, ties = tally(votes, len(names))
+    groups = connected_groups(wins + wins.T, ties)
+    linked = len(groups) == 1
+    fit, held = _fit(wins, ties) if linked else (None, False)
+    draws = _draws(votes, len(names), resamples, rng) if linked and decided and resamples else None
+    table = PairTable(
+        task=task,
+        rows=tuple(_rows(names, wins, ties, fit, draws, level)),
+        wins=_counted(wins, names),
+        ties=_counted(ties, names),
+        items=len({(match.task, match.item) for match in every}),
+        matches=len(decided),
+        unscored=len(every) - len(decided),
+        inconsistent=sum(not match.consistent for match in decided),
+        twice=sum(len(match.shown) > 1 for match in decided),
+        groups=tuple(tuple(names[place] for place in group) for group in groups),
+        tie=fit.tie if fit else None,
+        position=position_bias([_place_of_winner(row) for row in rows if row.winner]),
+        swings=position_bias([place for match in decided for place in _swing(match)]),
+    )
+    return _explained(table, held=held)
+
+
+def _votes(decided: Sequence[Match], names: Sequence[str]) -> Votes:
+    number = {name: place for place, name in enumerate(names)}
+    items = {key: place for place, key in enumerate({(m.task, m.item): None for m in decided})}
+    return Votes(
+        np.array([number[match.method_a] for match in decided], dtype=np.int64),
+        np.array([number[match.method_b] for match in decided], dtype=np.int64),
+        np.array([items[match.task, match.item] for match in decided], dtype=np.int64),
+        np.array([_sign(match) for match in decided], dtype=np.int64),
+    )
+
+
+def _sign(match: Match) -> int:
+    return {match.method_a: 1, match.method_b: -1}.get(match.winner, 0)
+
+
+def _place_of_winner(row: Comparison) -> int:
+    """Return 1 where the edit shown first won, −1 for the second, 0 for a tie."""
+    if row.winner == TIE:
+        return 0
+    first = row.method_a if row.order == "ab" else row.method_b
+    return 1 if row.winner == first else -1
+
+
+def _swing(match: Match) -> list[int]:
+    """Return the place that won both times, where another method stood in it each time."""
+    places = {_place_of_winner(row) for row in match.shown}
+    return [] if match.consistent or len(places) > 1 else list(places)
+
+
+def _fit(wins: Floats, ties: Floats) -> tuple[Davidson, bool]:
+    """Fit the model; True where added wins had to hold it finite, for someone won or lost everything."""
+    strengths, tie = _fit_many(wins[None], ties[None])
+    held = bool(np.isnan(fit_many(wins[None], ties[None])[0]).any())
+    return Davidson(strengths[0], float(tie[0])), held
+
+
+def _fit_many(wins: Floats, ties: Floats) -> tuple[Floats, Floats]:
+    """Fit data sets whose comparisons link all methods, with added wins where there is no fit without."""
+    strengths, tie = fit_many(wins, ties)
+    endless = np.isnan(strengths).any(axis=1)
+    if endless.any():
+        more = wins[endless] + PRIOR * (1 - np.eye(wins.shape[1]))
+        strengths[endless], tie[endless] = fit_many(more, ties[endless])
+    return strengths, tie
+
+
+def _draws(votes: Votes, methods: int, resamples: int, rng: np.random.Generator) -> Floats:
+    """Return strengths refitted to resampled items, one row per resample; NaN where nothing links them."""
+    items = int(votes.item.max()) + 1
+    won, tied = _by_item(votes, items, methods)
+    drawn = np.stack(
+        [np.bincount(rng.integers(0, items, items), minlength=items) for _ in range(resamples)]
+    ).astype(float)
+    wins = (drawn @ won).reshape(resamples, methods, methods)
+    ties = (drawn @ tied).reshape(resamples, methods, methods)
+
+    found = np.full((resamples, methods), np.nan)
+    linked = _linked(wins + wins.transpose(0, 2, 1) + ties)
+    if linked.any():
+        found[linked] = _fit_many(wins[linked], ties[linked])[0]
+    return found
+
+
+def _by_item(votes: Votes, items: int, methods: int) -> tuple[Floats, Floats]:
+    """Return each item's wins and ties, a flat matrix per item."""
+    won = np.zeros((items, methods, methods))
+    tied = np.zeros((items, methods, methods))
+    first, second, item = votes.first, votes.second, votes.item
+    for sign, (one, other) in ((1, (first, second)), (-1, (second, first))):
+        here = votes.winner == sign
+        np.add.at(won, (item[here], one[here], other[here]), 1.0)
+        ties = votes.winner == 0
+        np.add.at(tied, (item[ties], one[ties], other[ties]), 1.0)
+    return won.reshape(items, -1), tied.reshape(items, -1)
+
+
+def _linked(links: Floats) -> Bools:
+    """Tell for each matrix whether every method can be reached from every other."""
+    methods = links.shape[1]
+    reached = (links > 0) | np.eye(methods, dtype=bool)
+    for middle in range(methods):
+        reached |= reached[:, :, [middle]] & reached[:, [middle], :]
+    return np.asarray(reached.all(axis=(1, 2)))
+
+
+def _rows(
+    names: Sequence[str],
+    wins: Floats,
+    ties: Floats,
+    fit: Davidson | None,
+    draws: Floats | None,
+    level: float,
+) -> list[PairRow]:
+    strengths = None if fit is None else fit.strengths
+    low, high, best, worst = _intervals(draws, level)
+    rows = []
+    for place, name in enumerate(names):
+        interval = None if low is None or high is None else (float(low[place]), float(high[place]))
+        ranks = None if best is None or worst is None else (int(best[place]), int(worst[place]))
+        own = None if strengths is None else float(strengths[place])
+        rank = None if strengths is None else 1 + int((strengths > strengths[place] + SAME).sum())
+        counts = (wins[place].sum(), ties[place].sum(), wins[:, place].sum())
+        rows.append(PairRow(name, rank, own, interval, ranks, *(int(count) for count in counts)))
+    return sorted(rows, key=_standing)
+
+
+def _standing(row: PairRow) -> tuple[float, float, str]:
+    strength = -row.strength if row.strength is not None else 0.0
+    return strength, -(row.win_rate or 0.0), row.method
+
+
+def _intervals(
+    draws: Floats | None, level: float
+) -> tuple[Floats | None, Floats | None, Floats | None, Floats | None]:
+    """Return the ends of strengths and of ranks over the resamples that link all methods."""
+    known = None if draws is None else draws[~np.isnan(draws).any(axis=1)]
+    if known is None or not len(known):
+        return None, None, None, None
+    tail = (1 - level) / 2
+    low, high = np.quantile(known, [tail, 1 - tail], axis=0)
+    ranks = 1 + (known[:, None, :] > known[:, :, None] + SAME).sum(axis=2)
+    best = np.quantile(ranks, tail, axis=0, method="lower")
+    worst = np.quantile(ranks, 1 - tail, axis=0, method="higher")
+    return low, high, best, worst
+
+
+def _counted(matrix: Floats, names: Sequence[str]) -> dict[tuple[str, str], int]:
+    found = {}
+    for place, one in enumerate(names):
+        for other_place, other in enumerate(names):
+            if matrix[place, other_place]:
+                found[one, other] = int(matrix[place, other_place])
+    return found
+
+
+def _explained(table: PairTable, *, held: bool) -> PairTable:
+    """Return the table with what a reader must know before the figures, and what explains them."""
+    warnings, notes = [], []
+    if not table.connected:
+        groups = "; ".join(", ".join(group) for group in table.groups)
+        warnings.append(
+            f"The comparisons do not link all methods ({groups}), so they cannot be ranked together: "
+            "compare methods of different groups with each other."
+        )
+    elif held:
+        notes.append(
+            "Some methods won or lost every match against some others, which would make strengths "
+            f"infinite: {PRIOR:g} wins each way were added to every pair for the fit."
+        )
+    if table.unscored:
+        planned = table.matches + table.unscored
+        warnings.append(f"{table.unscored} of {planned} matches have no result and are left out.")
+    if table.twice:
+        share = table.inconsistent / table.twice
+        notes.append(
+            f"{table.inconsistent} of {table.twice} matches shown in both orders ({share:.0%}) "
+            "ended differently in the two; they count as ties."
+        )
+    notes += _position_notes(table)
+    return replace(table, warnings=tuple(warnings), notes=tuple(notes))
+
+
+def _position_notes(table: PairTable) -> list[str]:
+    bias, swings = table.position, table.swings
+    if bias.share is None:
+        return []
+    said = f"The edit shown first was preferred in {bias.first} of {bias.decided} verdicts"
+    said += f" that were not ties ({bias.share:.0%})"
+    if not table.twice:
+        return [f"Position: {said} (p {_p(bias.p)})."]
+    if not swings.decided:
+        return [f"Position: {said}; no match followed the place rather than the edit."]
+    second = swings.decided - swings.first
+    return [
+        f"Position: {said}; of the matches that followed the place, {swings.first} went to the "
+        f"first and {second} to the second (p {_p(swings.p)})."
+    ]
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return "< 0.001" if value < 0.001 else f"= {value:.3f}"

@@ -1,0 +1,234 @@
+import { startTheme } from "./theme.js";
+
+const find = (id) => document.getElementById(id);
+const trouble = ["refused", "filtered", "truncated", "unreadable", "failed"];
+const letters = { refused: "R", filtered: "F", truncated: "T", unreadable: "?", failed: "!" };
+const known = {};
+
+function element(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name === "class") made.className = value;
+    else made.setAttribute(name, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+function drawn(tag, properties) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(properties)) made.setAttribute(name, value);
+  return made;
+}
+
+const whole = (number) => Math.round(number).toLocaleString("en");
+const dollars = (number) => `$${number.toFixed(number < 10 ? 2 : 0)}`;
+
+function duration(seconds) {
+  if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 90) return `${minutes} min`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+function drawHead() {
+  find("trouble").hidden = !known.trouble;
+  find("trouble").textContent = known.trouble || "";
+  if (!known.run) return;
+  document.title = `${known.run}: lmmscore`;
+  find("name").textContent = known.run;
+  find("about").textContent = `${known.benchmark}, dialog ${known.dialog}, judged by ${known.judge}`;
+  find("caution").textContent = known.caution ? `Caution: ${known.caution}` : "";
+  const state = find("state");
+  const [word] = known.state.split(":");
+  state.textContent = known.state;
+  state.className = `state ${word}`;
+  drawOver();
+}
+
+function drawOver() {
+  const over = !["running", "waiting"].includes(known.state);
+  find("over").hidden = !over;
+  if (!over) return;
+  const said = known.state === "finished" ? "The run has ended. " : "The run was stopped. ";
+  const link = element("a", { href: "report", target: "_blank", rel: "noopener" }, "Open the report");
+  find("over").replaceChildren(said, ...(known.report ? [link] : []));
+  find("board-title").textContent = known.state === "finished" ? "Leaderboard" : "Provisional leaderboard";
+}
+
+function fact(name, value, more = "", kind = "") {
+  const told = element("dd", {}, value);
+  if (more) told.append(element("small", {}, more));
+  return element("div", { class: kind }, element("dt", {}, name), told);
+}
+
+function drawTotals(totals) {
+  const done = totals.done + totals.failed;
+  find("bar").max = Math.max(1, totals.sessions);
+  find("bar").value = done;
+  const facts = [
+    fact("Sessions done", `${whole(totals.done)} of ${whole(totals.sessions)}`,
+      totals.running ? `${whole(totals.running)} running` : ""),
+    fact("Failed", whole(totals.failed), `${whole(totals.repairs)} repair turns`,
+      totals.failed ? "bad" : ""),
+    fact("Calls", whole(totals.calls), totals.calls_left ? `about ${whole(totals.calls_left)} to go` : ""),
+    fact("Tokens", whole(totals.prompt_tokens + totals.completion_tokens),
+      `${whole(totals.prompt_tokens)} in (${whole(totals.cached_tokens)} cached), ${whole(totals.completion_tokens)} out`),
+    spending(totals),
+    limits(totals),
+  ];
+  if (known.state === "running") {
+    const left = totals.seconds_left ? `about ${duration(totals.seconds_left)}` : "not known yet";
+    facts.push(fact("Time left", left));
+  } else if (totals.started && totals.finished) {
+    const took = (Date.parse(totals.finished) - Date.parse(totals.started)) / 1000;
+    facts.push(fact("Took", duration(took)));
+  }
+  find("totals").replaceChildren(...facts);
+}
+
+function spending(totals) {
+  const parts = [];
+  if (totals.budget_usd !== null) parts.push(`budget ${dollars(totals.budget_usd)}`);
+  const live = known.state === "running";
+  if (live && totals.projected_usd) parts.push(`projected ${dollars(totals.projected_usd)}`);
+  const over = totals.budget_usd !== null && totals.projected_usd > totals.budget_usd;
+  const spent = totals.spent_usd ? dollars(totals.spent_usd) : "nothing";
+  return fact("Spent", spent, parts.join(", "), live && over ? "bad" : "");
+}
+
+function limits(totals) {
+  const calls = totals.rpm ? ` of ${whole(totals.rpm)}` : "";
+  const tokens = totals.tpm ? ` of ${whole(totals.tpm)}` : "";
+  return fact("Last minute", `${whole(totals.calls_minute)}${calls} calls`,
+    `${whole(totals.tokens_minute)}${tokens} tokens`);
+}
+
+function drawBoard(board) {
+  find("board").hidden = !board;
+  if (!board) return;
+  find("board-note").textContent =
+    `${board.items} of ${board.of} items; mean ${board.factor}. ` +
+    (board.items < board.of ? "It will change as more items are judged." : "All items are in.");
+  const ends = board.rows.flatMap((row) => row.interval || (row.mean === null ? [] : [row.mean, row.mean]));
+  const low = Math.min(...ends);
+  const high = Math.max(...ends);
+  const at = (value) => 6 + (high > low ? (value - low) / (high - low) : 0.5) * 128;
+  const rows = board.rows.map((row) =>
+    element("tr", {},
+      element("td", { class: "num" }, row.rank ?? "–"),
+      element("th", { scope: "row" }, row.method),
+      element("td", { class: "num" }, row.mean === null ? "–" : row.mean.toFixed(2)),
+      element("td", {}, ...interval(row, at)),
+      element("td", { class: "num" }, row.ranks ? `${row.ranks[0]}–${row.ranks[1]}` : "–"),
+      element("td", { class: "num" }, row.n),
+    ),
+  );
+  find("board").tBodies[0].replaceChildren(...rows);
+}
+
+function interval(row, at) {
+  if (!row.interval || row.mean === null) return ["–"];
+  const [low, high] = row.interval;
+  const picture = drawn("svg", { class: "whisker", width: 140, height: 16, "aria-hidden": "true" });
+  picture.append(
+    drawn("line", { class: "axis", x1: 0, x2: 140, y1: 8, y2: 8 }),
+    drawn("line", { x1: at(low), x2: at(high), y1: 8, y2: 8 }),
+    drawn("circle", { cx: at(row.mean), cy: 8, r: 4 }),
+  );
+  return [picture, ` ${low.toFixed(2)}–${high.toFixed(2)}`];
+}
+
+function drawTalk(talk) {
+  find("talk-note").hidden = Boolean(talk);
+  if (!talk) return;
+  const list = find("talk");
+  const atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 40;
+  const turns = talk.turns.map((turn) => {
+    const place = turn.position ? `, edit ${turn.position}` : "";
+    return element("li", {},
+      element("span", { class: "who" }, `${turn.turn}${place}`),
+      element("p", { class: "asked" }, turn.question),
+      element("span", { class: "who" }, "judge"),
+      element("p", { class: "said" }, turn.reply),
+    );
+  });
+  list.replaceChildren(...turns);
+  find("talk-title").textContent = `Newest conversation: ${talk.item}`;
+  if (atEnd) list.scrollTop = list.scrollHeight;
+}
+
+function gridCell([outcome, score, share, repaired], item, method) {
+  const cell = element("td", {});
+  let said = outcome;
+  if (outcome === "scored") {
+    cell.className = "scored";
+    cell.style.setProperty("--share", share);
+    cell.textContent = score.toFixed(2);
+    said = score.toFixed(2);
+  } else if (trouble.includes(outcome)) {
+    cell.className = "trouble";
+    cell.textContent = letters[outcome];
+  } else {
+    cell.className = outcome;
+    cell.textContent = outcome === "missing" ? "–" : "";
+  }
+  if (repaired) {
+    cell.classList.add("repaired");
+    said += ", after a repair turn";
+  }
+  cell.title = `${item}, ${method}: ${said}`;
+  if (!cell.textContent) cell.append(element("span", { class: "unseen" }, said));
+  return cell;
+}
+
+function gridRow(row, methods) {
+  const cells = row.cells.map((cell, place) => gridCell(cell, row.item, methods[place]));
+  return element("tr", {}, element("th", { scope: "row", title: row.task }, row.item), ...cells);
+}
+
+function drawGrid(grid) {
+  const table = find("grid");
+  if (grid.items) {
+    const heads = grid.methods.map((method) => element("th", { scope: "col" }, method));
+    table.tHead.replaceChildren(element("tr", {}, element("th", { scope: "col" }, "Item"), ...heads));
+    table.tBodies[0].replaceChildren(...grid.items.map((row) => gridRow(row, grid.methods)));
+    drawLegend(grid);
+    return;
+  }
+  for (const [place, row] of Object.entries(grid.changed)) {
+    table.tBodies[0].rows[place].replaceWith(gridRow(row, grid.methods));
+  }
+}
+
+function drawLegend(grid) {
+  const entry = (kind, words) => element("span", {}, element("i", { class: kind }), words);
+  find("legend").replaceChildren(
+    entry("scored", `overall score, ${grid.low} to ${grid.high}`),
+    entry("running", "being judged"),
+    entry("repaired", "read after a repair turn"),
+    entry("trouble", "no score: R refused, F filtered, T truncated, ? unreadable, ! failed"),
+  );
+}
+
+function take(told) {
+  Object.assign(known, told);
+  drawHead();
+  if (known.totals && (told.totals || told.state)) drawTotals(known.totals);
+  if (told.grid) drawGrid(told.grid);
+  if ("board" in told) drawBoard(told.board);
+  if ("talk" in told) drawTalk(told.talk);
+}
+
+function listen() {
+  const events = new EventSource("events");
+  events.onmessage = (event) => take(JSON.parse(event.data));
+  // The browser connects again by itself, also after a restart of either side.
+  events.onerror = () => {
+    find("state").textContent = "connection lost; trying again …";
+    find("state").className = "state lost";
+  };
+}
+
+startTheme(find("theme"));
+listen();

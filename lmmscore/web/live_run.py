@@ -1,0 +1,600 @@
+"""What a run has done so far, read from its folder and its ledger alone. Nothing is written.
+
+Finished units stand in the files that the run appends to. Those under way are followed through the
+ledger: a session is a value, so the replies recorded for it say exactly how far it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import math
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from lmmscore.benchmark import load_benchmark
+from lmmscore.conversation import Conversation
+from lmmscore.csvsafe import restore
+from lmmscore.errors import FileProblem, ImageProblem, LedgerError, LmmscoreError
+from lmmscore.execution.base import asked
+from lmmscore.images import Pictures
+from lmmscore.judges.budget import Spending
+from lmmscore.ledger import Asker, Ledger, key_of
+from lmmscore.plan import Plan, Unit, make_plan
+from lmmscore.records import OVERALL, Outcome
+from lmmscore.run_folder import Manifest, Run, RunLock, open_run
+from lmmscore.scores import SCORE_COLUMNS, result_of, settled
+from lmmscore.session import Exchange, Played, Question, Session, spoken, steps_of
+
+WINDOW = 256
+"""Units under way are looked for among so many unfinished ones: a run keeps the order of its plan."""
+
+PACE_S = 300
+"""The pace is that of the last minutes."""
+
+SILENCE_S = 60
+"""A run that nobody holds and that recorded nothing for so long is taken to be over."""
+
+MOST_TEXT = 6_000
+"""Characters of one message that are shown."""
+
+BOARD_RESAMPLES = 1_000
+
+_SCORED = str(Outcome.SCORED)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the run was held to, as far as its command says."""
+
+    budget_usd: float | None = None
+    rpm: float | None = None
+    tpm: float | None = None
+
+
+UnitKey = tuple[str, int, frozenset[str]]
+
+
+@dataclass
+class UnitProgress:
+    """How far one unit is."""
+
+    unit: Unit
+    calls: int
+    """Turns it takes when nothing needs repair."""
+    played: list[Played] = field(default_factory=list)
+    session: Session | None = None
+    begun: Session | None = None
+    conversation: Conversation = field(default_factory=Conversation)
+    exchanges: list[Exchange] = field(default_factory=list)
+    finished: bool = False
+    """All replies are on record."""
+    taken: bool = False
+    """The run has written its scores."""
+    failure: str = ""
+    repairs: int = 0
+
+    @property
+    def answered(self) -> int:
+        """How many questions have their answer."""
+        return sum(len(each.exchanges) for each in self.played) + len(self.exchanges)
+
+    @property
+    def all_exchanges(self) -> list[Exchange]:
+        """Every exchange so far, in order."""
+        before = [exchange for each in self.played for exchange in each.exchanges]
+        return before + self.exchanges
+
+
+class _Tail:
+    """Whole lines appended to a file since the last look; all of them where it was replaced."""
+
+    def __init__(self) -> None:
+        self._path: Path | None = None
+        self._inode = 0
+        self._read = 0
+
+    def lines(self, path: Path) -> tuple[bool, list[str]]:
+        """Return whether the file is another one than before, and its new lines."""
+        try:
+            with path.open("rb") as file:
+                inode = path.stat().st_ino
+                same = (path, inode) == (self._path, self._inode)
+                if not same or path.stat().st_size < self._read:
+                    self._path, self._inode, self._read = path, inode, 0
+                    same = False
+                file.seek(self._read)
+                data = file.read()
+        except FileNotFoundError:
+            return False, []
+        whole = data.rfind(b"\n") + 1
+        self._read += whole
+        return not same, data[:whole].decode("utf-8", "replace").splitlines()
+
+
+class LiveRun:
+    """A run that is going on, or was."""
+
+    def __init__(self, path: Path, limits: Limits | None = None) -> None:
+        self.path = path
+        self.limits = limits or Limits()
+        self.run: Run = open_run(path)
+        self._stamp = 0
+        self._plan = self._make_plan(self.run.manifest)
+        self._pictures = Pictures(self.run.manifest.recipe)
+        self._asker = Asker(self.run.manifest.judge, _parameters(self.run.manifest))
+        self._units: dict[UnitKey, UnitProgress] = {}
+        self._session_tail, self._score_tail = _Tail(), _Tail()
+        self._rows: list[list[str]] = []
+        self._newest: UnitProgress | None = None
+        self._newest_record: list[dict[str, Any]] = []
+        self._board: dict[str, Any] | None = None
+        self._board_at = (-1, 0.0)
+        self._forget()
+
+    def _make_plan(self, manifest: Manifest) -> Plan:
+        file = self.run.find_benchmark()
+        if file is None:
+            raise FileProblem(
+                f"{self.path}: its benchmark is not where it was ({manifest.benchmark_file}); "
+                "put it back, or beside the run"
+            )
+        root = self.run.find_pictures()
+        whole = load_benchmark(file, root)
+        items = tuple(manifest.item_ids)
+        if not items and manifest.items != len(whole.items):
+            items = self._items_on_record()
+        chosen = whole.select(items=items, methods=tuple(manifest.methods))
+        protocol = manifest.protocol
+        plan = make_plan(
+            whole,
+            chosen,
+            protocol,
+            manifest.order,
+            manifest.repeats,
+            manifest.seed,
+            manifest.order_rule,
+        )
+        return replace(plan, recorded_orders=self.run.orders())
+
+    def _items_on_record(self) -> tuple[str, ...]:
+        """Return the items of a run of an older version that judged a part of its benchmark."""
+        with contextlib.suppress(OSError, KeyError):
+            return self.run.item_ids()
+        return ()
+
+    def _forget(self) -> None:
+        """Begin again: the run was started once more."""
+        self._units = {}
+        for unit in self._plan:
+            if unit.shown:
+                edits = len(unit.shown)
+                dialogs = self._plan.protocol.dialogs
+                calls = sum(len(steps_of(dialog, edits, unit.item)) for dialog in dialogs)
+                progress = UnitProgress(unit, calls)
+                self._units[self._unit_key(unit.item.id, unit.repeat, unit.shown)] = progress
+        self._rows = []
+
+    def _unit_key(self, item: str, repeat: int, shown: Sequence[str]) -> UnitKey:
+        """Return what tells units apart; one about all edits of an item is known by the item."""
+        covers_edits = self._plan.protocol.covers_edits
+        return item, repeat, frozenset(shown if covers_edits else ())
+
+    # Looking
+
+    def refresh(self) -> None:
+        """Look at the files again."""
+        self._read_manifest()
+        running = self.run.manifest.state == "running"
+        suffix = ".part" if running else ""
+        again, lines = self._session_tail.lines(self.path / f"sessions.jsonl{suffix}")
+        if again:
+            self._forget()
+        for line in lines:
+            self._take_record(line)
+        again, lines = self._score_tail.lines(self.path / f"scores.csv{suffix}")
+        if again:
+            self._rows = []
+        self._take_rows(lines)
+        self._follow_ledger()
+
+    def _read_manifest(self) -> None:
+        with contextlib.suppress(OSError):
+            stamp = (self.path / "run.yaml").stat().st_mtime_ns
+            if stamp != self._stamp:
+                self.run = open_run(self.path)
+                self._stamp = stamp
+
+    def _take_record(self, line: str) -> None:
+        try:
+            record = json.loads(line)
+            key = self._unit_key(record["item"], record["repeat"], record["order"])
+        except (ValueError, KeyError, TypeError):
+            return
+        progress = self._units.get(key)
+        if progress is None:
+            return
+        dialogs = self._plan.protocol.dialogs
+        progress.taken = progress.finished = True
+        progress.failure = progress.failure or str(record.get("failure") or "")
+        if record["dialog"] == dialogs[0].name:
+            progress.repairs = 0
+        progress.repairs += int(record.get("repairs") or 0)
+        if self._newest is progress:
+            # Over and written down: from now on the record tells it, to its last turn.
+            self._newest = None
+        self._newest_record = [{**each, "item": record["item"]} for each in record["exchanges"]]
+
+    def _take_rows(self, lines: list[str]) -> None:
+        for cells in csv.reader(lines):
+            if len(cells) == len(SCORE_COLUMNS) and cells != list(SCORE_COLUMNS):
+                self._rows.append([restore(cell) for cell in cells])
+
+    def _follow_ledger(self) -> None:
+        path = self.run.ledger_path
+        waiting = [each for each in self._units.values() if not each.finished][:WINDOW]
+        if not waiting or not path.is_file():
+            return
+        with contextlib.suppress(LedgerError), Ledger(path, read_only=True) as ledger:
+            for progress in waiting:
+                before = progress.answered
+                self._advance(progress, ledger)
+                if progress.answered > before:
+                    self._newest = progress
+
+    def _advance(self, progress: UnitProgress, ledger: Ledger) -> None:
+        """Hear whatever the ledger has for this unit."""
+        protocol = self._plan.protocol
+        sessions = protocol.sessions(progress.unit)
+        while len(progress.played) < len(sessions):
+            if progress.session is None:
+                progress.begun = progress.session = sessions[len(progress.played)]
+                progress.conversation = Conversation()
+            if not self._hear_session(progress, ledger):
+                return
+            if settled(protocol, progress.played[-1]):
+                break
+        progress.finished = True
+        progress.repairs = sum(each.repairs for each in progress.played)
+
+    def _hear_session(self, progress: UnitProgress, ledger: Ledger) -> bool:
+        """Hear replies until the session is over; False where the next reply is not there yet."""
+        session, begun = progress.session, progress.begun
+        assert session is not None and begun is not None
+        while isinstance(question := session.next(), Question):
+            try:
+                conversation = asked(progress.conversation, question, self._pictures)
+            except ImageProblem:
+                return False
+            key = key_of(self._asker, conversation, session.repeat)
+            reply = ledger.find(key)
+            if reply is None:
+                progress.session = session
+                return False
+            progress.exchanges.append(Exchange(question, reply, True, key))
+            progress.conversation = conversation.hear(spoken(reply) or "(no answer)")
+            session = session.hear(reply)
+        progress.played.append(Played(begun, tuple(progress.exchanges), question))
+        progress.session, progress.exchanges = None, []
+        return True
+
+    # Telling
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return everything the page shows."""
+        manifest = self.run.manifest
+        rows = [*self._rows, *self._fresh_rows()]
+        return {
+            "run": self.path.resolve().name,
+            "benchmark": manifest.benchmark,
+            "dialog": manifest.dialog,
+            "judge": manifest.judge,
+            "state": "stopped: it was cut off" if self._abandoned() else manifest.state,
+            "caution": manifest.caution,
+            "report": (self.path / "scores.csv").is_file(),
+            "totals": self._totals(),
+            "grid": self._grid(rows),
+            "board": self._board_of(rows),
+            "talk": self._talk(),
+        }
+
+    def _abandoned(self) -> bool:
+        """Tell whether the run says that it is running although nobody writes it any more."""
+        if self.run.manifest.state != "running":
+            return False
+        if RunLock.held(self.path):
+            return False
+        # It may run on another machine, whose locks do not reach here; its exchanges do.
+        where = "SELECT count(*) FROM exchange WHERE recorded_at > ?"
+        recent = self._query([(where, [_ago(SILENCE_S)])])
+        begun = _seconds_since(self.run.manifest.started)
+        return begun > SILENCE_S and not (recent and recent[0][0])
+
+    def _fresh_rows(self) -> Iterator[list[str]]:
+        """Yield scores of units whose replies are all there, before the run has written them."""
+        for progress in self._units.values():
+            if not progress.finished or progress.taken:
+                continue
+            result = result_of(progress.unit, self._plan.protocol, progress.played)
+            for row in result.scores:
+                score = "" if row.score is None else repr(float(row.score))
+                place = [row.item, row.task, row.method, str(row.repeat), str(row.position or "")]
+                yield [*place, row.factor, score, str(row.outcome), row.reason]
+
+    def _totals(self) -> dict[str, Any]:
+        units = list(self._units.values())
+        failed = sum(bool(each.failure) for each in units)
+        done = sum(each.finished for each in units)
+        running = len(self._under_way())
+        left = sum(max(1, each.calls - each.answered) for each in units if not each.finished)
+        made = self._ledger_totals()
+        lately = max(1.0, _seconds_since(made.pop("recent_since") or ""))
+        pace = made.pop("recent_calls") / lately
+        spent = self._spent(made["cost_usd"])
+        per_call = made["cost_usd"] / made["calls"] if made["calls"] else 0.0
+        live = self.run.manifest.state == "running"
+        return {
+            "sessions": len(units),
+            "done": done - failed,
+            "running": running if live else 0,
+            "failed": failed,
+            "repairs": sum(each.repairs for each in units),
+            **made,
+            "spent_usd": spent,
+            "projected_usd": spent + left * per_call if spent else None,
+            "budget_usd": self.limits.budget_usd,
+            "rpm": self.limits.rpm,
+            "tpm": self.limits.tpm,
+            "calls_left": left,
+            "seconds_left": left / pace if live and pace and left else None,
+            "started": self.run.manifest.started,
+            "finished": self.run.manifest.finished,
+        }
+
+    def _spent(self, in_ledger: float) -> float:
+        path = self.path / "spending.csv"
+        with contextlib.suppress(FileProblem):
+            if path.is_file():
+                return max(in_ledger, Spending(path).total_usd)
+        return in_ledger
+
+    def _ledger_totals(self) -> dict[str, Any]:
+        """Return calls, tokens and cost of this judge, over all and of the last minutes."""
+        names = ("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd")
+        sums = (
+            "count(*), total(prompt_tokens), total(completion_tokens), total(cached_tokens), "
+            "total(cost_usd)"
+        )
+        where = "judge = ? AND parameters = ?"
+        own: list[Any] = [self._asker.judge, self._asker.parameters]
+        if self.run.manifest.ledger:
+            # Shared with other runs: only what came since this one began can be its own.
+            where += " AND recorded_at >= ?"
+            own.append(self.run.manifest.started)
+        recent = "count(*), total(prompt_tokens) + total(completion_tokens), min(recorded_at)"
+        empty = dict.fromkeys(names, 0) | dict.fromkeys(
+            ("recent_calls", "recent_since", "calls_minute", "tokens_minute"), 0
+        )
+        rows = self._query(
+            [
+                (f"SELECT {sums} FROM exchange WHERE {where}", own),
+                (
+                    f"SELECT {recent} FROM exchange WHERE {where} AND recorded_at > ?",
+                    [*own, _ago(PACE_S)],
+                ),
+                (
+                    f"SELECT {recent} FROM exchange WHERE {where} AND recorded_at > ?",
+                    [*own, _ago(60)],
+                ),
+            ]
+        )
+        if rows is None:
+            return empty
+        whole, pace, minute = rows
+        found = dict(zip(names, whole, strict=True))
+        return found | {
+            "recent_calls": pace[0],
+            "recent_since": pace[2],
+            "calls_minute": minute[0],
+            "tokens_minute": minute[1],
+        }
+
+    def _query(self, queries: list[tuple[str, list[Any]]]) -> list[tuple[Any, ...]] | None:
+        path = self.run.ledger_path
+        if not path.is_file() or path.stat().st_size == 0:
+            return None
+        still = "" if path.with_name(path.name + "-wal").exists() else "&immutable=1"
+        location = f"{path.absolute().as_uri()}?mode=ro{still}"
+        try:
+            with contextlib.closing(sqlite3.connect(location, uri=True, timeout=5)) as connection:
+                return [connection.execute(sql, values).fetchone() for sql, values in queries]
+        except sqlite3.Error:
+            # Just being created or moved: the next look will find it.
+            return None
+
+    def _grid(self, rows: list[list[str]]) -> dict[str, Any]:
+        """Return items × methods: a score between 0 and 1, or what stands in its way."""
+        methods = list(self._plan.benchmark.methods)
+        found = _cells(rows)
+        low, high = self._ends(found)
+        waiting, repaired = self._marks()
+        items = []
+        for item in self._plan.benchmark.items:
+            cells = []
+            for method in methods:
+                outcome, score = found.get((item.id, method), ("", None))
+                if method not in item.edits:
+                    outcome = str(Outcome.MISSING)
+                elif not outcome:
+                    outcome = "running" if (item.id, method) in waiting else "waiting"
+                share = None if score is None else round((score - low) / (high - low), 3)
+                shown = None if score is None else round(score, 2)
+                cells.append([outcome, shown, share, (item.id, method) in repaired])
+            items.append({"item": item.id, "task": item.task, "cells": cells})
+        return {"methods": methods, "items": items, "low": low, "high": high}
+
+    def _marks(self) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+        """Return the edits being talked about now, and those whose scores took a repair turn."""
+        live = self.run.manifest.state == "running"
+        waiting = _edits(self._under_way()) if live else set()
+        repaired = _edits([each for each in self._units.values() if each.repairs])
+        return waiting, repaired
+
+    def _under_way(self) -> list[UnitProgress]:
+        """Return the units that have been asked something of their own.
+
+        Sessions may open with the same words, which are asked once for all of them.
+        """
+        last: dict[str, UnitProgress] = {}
+        asked_by: Counter[str] = Counter()
+        for each in self._units.values():
+            if each.taken or not each.answered:
+                continue
+            keys = [exchange.key for exchange in each.all_exchanges]
+            asked_by.update(keys)
+            if not each.finished:
+                last[keys[-1]] = each
+        return [each for key, each in last.items() if asked_by[key] == 1]
+
+    def _ends(
+        self, found: Mapping[tuple[str, str], tuple[str, float | None]]
+    ) -> tuple[float, float]:
+        factors = self.run.manifest.factors
+        ends = {(factor.min, factor.max) for factor in factors}
+        if len(ends) == 1:
+            return ends.pop()
+        scores = [score for _, score in found.values() if score is not None]
+        low, high = min(scores, default=0.0), max(scores, default=1.0)
+        return (low, high) if high > low else (low, low + 1)
+
+    def _board_of(self, rows: list[list[str]]) -> dict[str, Any] | None:
+        """Return the ranking so far; made again when there is something new, and not too often."""
+        scored = sum(1 for row in rows if row[7] == _SCORED)
+        before, at = self._board_at
+        if scored == before or (time.monotonic() - at < 3 and before > 0):
+            return self._board
+        self._board_at = (scored, time.monotonic())
+        self._board = self._ranked(rows) if scored else None
+        return self._board
+
+    def _ranked(self, rows: list[list[str]]) -> dict[str, Any] | None:
+        import pandas as pd
+
+        from lmmscore.leaderboard import rank
+
+        frame = pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
+        for name in ("score", "position", "repeat"):
+            frame[name] = pd.to_numeric(frame[name], errors="coerce")
+        frame = frame.astype({"score": float, "position": "Int64", "repeat": int})
+        frame = frame.drop_duplicates(["item", "task", "method", "repeat", "factor"])
+        scored = frame[frame["outcome"] == _SCORED]
+        factors = set(scored["factor"])
+        factor = OVERALL if OVERALL in factors else str(scored["factor"].iloc[0])
+        try:
+            board = rank(frame, factor=factor, resamples=BOARD_RESAMPLES)
+        except LmmscoreError:
+            return None
+        table = next(
+            table for table in board.tables if table.task is None or len(board.tables) == 1
+        )
+        return {
+            "factor": factor,
+            "items": int(scored["item"].nunique()),
+            "of": len(self._plan.benchmark.items),
+            "rows": [
+                {
+                    "rank": row.rank,
+                    "method": row.method,
+                    "mean": _finite(row.mean),
+                    "interval": row.mean_interval,
+                    "ranks": row.rank_interval,
+                    "n": row.n,
+                }
+                for row in table.rows
+            ],
+        }
+
+    def _talk(self) -> dict[str, Any] | None:
+        """Return the newest conversation as far as it goes."""
+        newest = self._newest
+        if newest is not None:
+            turns = [
+                _turn(e.question.turn, e.question.position, e.question.text, spoken(e.reply))
+                for e in newest.all_exchanges
+            ]
+            return {
+                "item": newest.unit.item.id,
+                "over": newest.finished,
+                "turns": turns,
+            }
+        return self._recorded_talk()
+
+    def _recorded_talk(self) -> dict[str, Any] | None:
+        if not self._newest_record or not self.run.ledger_path.is_file():
+            return None
+        turns = []
+        with contextlib.suppress(LedgerError), Ledger(self.run.ledger_path, read_only=True) as book:
+            for each in self._newest_record:
+                entry = book.entry(each["key"])
+                if entry is not None:
+                    said = spoken(entry.reply)
+                    turns.append(_turn(each["turn"], each["position"], entry.question, said))
+        return {"item": self._newest_record[0]["item"], "over": True, "turns": turns}
+
+
+def _edits(units: list[UnitProgress]) -> set[tuple[str, str]]:
+    return {(each.unit.item.id, method) for each in units for method in each.unit.shown}
+
+
+def _turn(name: str, position: int | None, question: str, reply: str) -> dict[str, Any]:
+    return {
+        "turn": name,
+        "position": position,
+        "question": question[:MOST_TEXT],
+        "reply": reply[:MOST_TEXT],
+    }
+
+
+def _cells(rows: list[list[str]]) -> dict[tuple[str, str], tuple[str, float | None]]:
+    """Return outcome and mean overall score of every edit that has one, over repeats."""
+    scores: dict[tuple[str, str], list[float]] = {}
+    outcomes: dict[tuple[str, str], Counter[str]] = {}
+    has_overall = any(row[5] == OVERALL for row in rows)
+    for item, _, method, _, _, factor, score, outcome, _ in rows:
+        if has_overall and factor != OVERALL:
+            continue
+        outcomes.setdefault((item, method), Counter())[outcome] += 1
+        if outcome == _SCORED and score:
+            scores.setdefault((item, method), []).append(float(score))
+    found: dict[tuple[str, str], tuple[str, float | None]] = {}
+    for edit, counted in outcomes.items():
+        given = scores.get(edit)
+        worst = next((name for name in counted if name != _SCORED), _SCORED)
+        found[edit] = (worst, sum(given) / len(given) if given else None)
+    return found
+
+
+def _parameters(manifest: Manifest) -> str:
+    return Asker.of(manifest.judge, manifest.parameters).parameters
+
+
+def _ago(seconds: float) -> str:
+    return (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat(timespec="seconds")
+
+
+def _seconds_since(moment: str) -> float:
+    try:
+        return (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()
+    except (ValueError, TypeError):
+        return math.inf
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

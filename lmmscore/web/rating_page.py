@@ -1,0 +1,209 @@
+"""The rating page as a server: one link per rater, answers on the disk before they are called saved."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from aiohttp import web
+
+from lmmscore.errors import FileProblem, ImageProblem
+from lmmscore.web.database import Rater
+from lmmscore.web.host import add_headers, asset_response, log_failure, no_icon
+from lmmscore.web.pages import markdown, render
+from lmmscore.web.pictures import MIME, PictureFolder
+from lmmscore.web.rating import AnswerRefused, RatingStudy
+
+Found = TypeVar("Found")
+
+MOST_BYTES = 64 * 1024
+"""Of one request; an answer is a few hundred."""
+
+MOST_RATERS = 10_000
+
+OUTSIDE_ID = re.compile(r"[A-Za-z0-9_.@-]{1,64}")
+
+SAFE = "Something went wrong on our side. What was saved is safe; please try again in a minute."
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """How raters get in."""
+
+    open_registration: bool = False
+    valid_days: int = 90
+    prefix: str = ""
+    """The path under which a reverse proxy hands requests on, if it keeps it."""
+
+
+class RatingPage:
+    """Handlers of the rating page."""
+
+    def __init__(self, rating: RatingStudy, pictures: PictureFolder, doors: Doors) -> None:
+        self._rating = rating
+        self._pictures = pictures
+        self._doors = doors
+        # One thread for the database: assignments are made one after the other.
+        self._desk = ThreadPoolExecutor(1, thread_name_prefix="ratings")
+        self._painters = ThreadPoolExecutor(2, thread_name_prefix="pictures")
+
+    def app(self) -> web.Application:
+        """Return the application with all its routes."""
+        app = web.Application(client_max_size=MOST_BYTES, middlewares=[_guard])
+        for prefix in dict.fromkeys(["", self._doors.prefix]):
+            own = f"{prefix}/r/{{token}}"
+            app.router.add_get(f"{prefix}/", self._front)
+            app.router.add_post(f"{prefix}/register", self._register)
+            app.router.add_get(f"{prefix}/assets/{{name}}", self._asset)
+            app.router.add_get(own, self._with_slash)
+            app.router.add_get(f"{own}/", self._page)
+            app.router.add_get(f"{own}/state", self._state)
+            app.router.add_post(f"{own}/consent", self._consent)
+            app.router.add_post(f"{own}/answer", self._answer)
+            app.router.add_post(f"{own}/next", self._next)
+            app.router.add_get(f"{own}/image/{{name}}", self._image)
+        app.router.add_get("/favicon.ico", no_icon)
+        app.on_cleanup.append(self._close)
+        return app
+
+    async def _close(self, _: web.Application) -> None:
+        for pool in (self._desk, self._painters):
+            pool.shutdown()
+
+    async def _at_desk(self, work: Callable[..., Found], *values: Any) -> Found:
+        return await asyncio.get_running_loop().run_in_executor(self._desk, work, *values)
+
+    async def _rater(self, request: web.Request) -> Rater:
+        return await self._at_desk(self._rating.rater, request.match_info["token"])
+
+    # Getting in
+
+    async def _front(self, request: web.Request) -> web.Response:
+        outside_id = request.query.get("PROLIFIC_PID", "")
+        if not self._doors.open_registration:
+            raise AnswerRefused(404, "no-link", "Please use the personal link you were given.")
+        if not outside_id:
+            return _html(render("front.html.j2", {}))
+        if not OUTSIDE_ID.fullmatch(outside_id):
+            raise AnswerRefused(400, "bad-id", "PROLIFIC_PID is not an id; please use your link.")
+        rater = await self._at_desk(self._enrol, outside_id)
+        raise web.HTTPSeeOther(f"r/{rater.token}/")
+
+    async def _register(self, _: web.Request) -> web.Response:
+        if not self._doors.open_registration:
+            raise AnswerRefused(404, "no-link", "Please use the personal link you were given.")
+        rater = await self._at_desk(self._enrol, "")
+        raise web.HTTPSeeOther(f"r/{rater.token}/")
+
+    def _enrol(self, outside_id: str) -> Rater:
+        database = self._rating.database
+        if len(database.raters()) >= MOST_RATERS:
+            raise AnswerRefused(503, "full", "This study takes no more raters.")
+        return database.add_rater(self._doors.valid_days, outside_id)
+
+    # The page
+
+    async def _asset(self, request: web.Request) -> web.Response:
+        return asset_response(request.match_info["name"])
+
+    async def _with_slash(self, request: web.Request) -> web.Response:
+        # Addresses in the page are relative, so that it works under any prefix.
+        raise web.HTTPSeeOther(f"{request.match_info['token']}/")
+
+    async def _page(self, request: web.Request) -> web.Response:
+        await self._rater(request)
+        values = {
+            "instructions": markdown(self._rating.study.instructions),
+            "base": "../../assets/",
+        }
+        return _html(render("rate.html.j2", {**values, "inline": None}))
+
+    async def _state(self, request: web.Request) -> web.Response:
+        rater = await self._rater(request)
+        return web.json_response(await self._at_desk(self._rating.state, rater))
+
+    async def _consent(self, request: web.Request) -> web.Response:
+        rater = await self._rater(request)
+        await _sent(request)
+        await self._at_desk(self._rating.database.consent, rater)
+        return await self._state(request)
+
+    async def _answer(self, request: web.Request) -> web.Response:
+        rater = await self._rater(request)
+        sent = await _sent(request)
+        return web.json_response(await self._at_desk(self._rating.answer, rater, sent))
+
+    async def _next(self, request: web.Request) -> web.Response:
+        rater = await self._rater(request)
+        sent = await _sent(request)
+        return web.json_response(await self._at_desk(self._rating.advance, rater, sent))
+
+    async def _image(self, request: web.Request) -> web.Response:
+        rater = await self._rater(request)
+        name = request.match_info["name"]
+        wanted = await self._at_desk(self._rating.picture, rater, name)
+        loop = asyncio.get_running_loop()
+        data = await loop.run_in_executor(self._painters, self._pictures.data, name, wanted)
+        # Pictures go by random names and never change: the browser may keep them for this visit.
+        headers = {"Cache-Control": "private, max-age=86400, immutable"}
+        return web.Response(body=data, content_type=MIME, headers=headers)
+
+
+def _html(text: str, status: int = 200) -> web.Response:
+    return web.Response(text=text, content_type="text/html", charset="utf-8", status=status)
+
+
+async def _sent(request: web.Request) -> Any:
+    if request.content_type != "application/json":
+        raise AnswerRefused(415, "malformed", "Answers are sent as JSON.")
+    try:
+        return json.loads(await request.text())
+    except (ValueError, RecursionError) as error:
+        raise AnswerRefused(400, "malformed", "The answer is not understood.") from error
+
+
+@web.middleware
+async def _guard(request: web.Request, handler: Any) -> web.StreamResponse:
+    """Answer every trouble in words for the rater; paths, names and tracebacks stay here."""
+    try:
+        response: web.StreamResponse = await handler(request)
+    except AnswerRefused as refused:
+        response = _trouble(request, refused.status, refused.code, str(refused))
+    except web.HTTPRequestEntityTooLarge:
+        text = "This is far too long; nothing of it was saved. Please shorten it."
+        response = _trouble(request, 413, "too-long", text)
+    except web.HTTPException as error:
+        if error.status < 400:
+            add_headers(error)
+            raise
+        response = _trouble(request, error.status, "no-page", "There is no such page.")
+    except (FileProblem, ImageProblem):
+        log_failure(request)
+        response = _trouble(request, 503, "not-now", SAFE)
+    except Exception:
+        # The border: whatever it is, a rater hears of it in words; its traceback goes to our log.
+        log_failure(request)
+        response = _trouble(request, 500, "our-fault", SAFE)
+    add_headers(response)
+    return response
+
+
+def _trouble(request: web.Request, status: int, code: str, text: str) -> web.Response:
+    wants_page = "text/html" in request.headers.get("Accept", "")
+    if not wants_page:
+        return web.json_response({"error": text, "code": code}, status=status)
+    deep = "/r/" in request.path
+    return _html(render("trouble.html.j2", {"text": text, "base": _up(request, deep)}), status)
+
+
+def _up(request: web.Request, deep: bool) -> str:
+    """Return the way from this page to the assets, whatever prefix it is under."""
+    if not deep:
+        return "assets/"
+    below = request.path.rpartition("/r/")[2]
+    return "../" * (below.count("/") + 1) + "assets/"

@@ -1,0 +1,332 @@
+"""`agree` where items have several methods: the ranking beside people's, levels, judges, panels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+from scipy import stats
+
+from lmmscore.agreement import agree
+from lmmscore.cli import lmmscore as main
+
+
+def crowd(
+    items: int = 24, methods: int = 4, *, seed: int = 0, factor: str = "overall", high: int = 10
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Scores of a judge and ratings of three people, on a scale from 1, in two task categories."""
+    rng = np.random.default_rng(seed)
+    latent = rng.normal(size=(items, methods)) + np.linspace(-1, 1, methods)
+    middle, step = (1 + high) / 2, high / 6
+
+    def graded(noise: float) -> np.ndarray:
+        noisy = latent + noise * rng.normal(size=latent.shape)
+        return np.clip(np.round(middle + step * noisy), 1, high).ravel()
+
+    edits = {
+        "item": np.repeat([f"i{k:02d}" for k in range(items)], methods),
+        "task": np.repeat([("add", "remove")[k % 2] for k in range(items)], methods),
+        "method": np.tile([f"m{k}" for k in range(methods)], items),
+        "factor": factor,
+    }
+    scores = pd.DataFrame(edits | {"score": graded(0.5), "repeat": 1, "position": None})
+    scores = scores.assign(outcome="scored", reason="")
+    raters = [
+        pd.DataFrame(edits | {"rater": f"r{k}", "score": graded(0.7), "where": "x"})
+        for k in range(3)
+    ]
+    return scores, pd.concat(raters, ignore_index=True)
+
+
+def written(
+    folder: Path, scores: pd.DataFrame, ratings: pd.DataFrame, name: str = "judge"
+) -> list[str]:
+    scores.to_csv(folder / f"{name}.csv", index=False)
+    ratings.drop(columns="where").to_csv(folder / "human.csv", index=False)
+    return ["agree", "--scores", str(folder / f"{name}.csv"), "--human", str(folder / "human.csv")]
+
+
+def told(words: list[str]) -> Result:
+    return CliRunner().invoke(main, words)
+
+
+def rows_of(found: dict[str, Any], **wanted: object) -> list[dict[str, Any]]:
+    return [r for r in found["rows"] if all(r.get(key) == value for key, value in wanted.items())]
+
+
+def test_the_first_table_is_the_ranking_beside_peoples(tmp_path: Path) -> None:
+    """Each method's mean and rank by judge and people, per task and over all, with Spearman below."""
+    scores, ratings = crowd()
+    words = written(tmp_path, scores, ratings)
+    found = json.loads(told([*words, "--json"]).stdout)
+    people = ratings.groupby(["item", "method"])["score"].mean()
+    by_people = people.groupby(level="method").mean()
+    by_judge = scores.groupby("method")["score"].mean()
+    over_all = [one for one in found["methods"] if one["task"] is None]
+    assert [one["judge_rank"] for one in over_all] == sorted(one["judge_rank"] for one in over_all)
+    for one in over_all:
+        assert one["judge_mean"] == pytest.approx(by_judge[one["method"]])
+        assert one["human_mean"] == pytest.approx(by_people[one["method"]])
+        assert one["human_rank"] == 1 + (by_people > by_people[one["method"]] + 1e-9).sum()
+        assert one["items"] == 24
+    assert {one["task"] for one in found["methods"]} == {"add", "remove", None}
+    across = rows_of(found, level="method", statistic="spearman")[0]
+    expected = stats.spearmanr(by_judge, by_people[by_judge.index]).statistic
+    assert across["value"] == pytest.approx(expected)
+    assert across["n"] == 4 and across["low"] is None
+    assert 0 < across["attenuation"] <= 1
+
+    text = told(words).stdout
+    assert text.index("judge and people, overall") < text.index("level within-item")
+    assert text.index("level within-item") < text.index("against people, level item")
+    assert "Over 4 methods: Spearman ρ" in text
+    assert text.count("judge on overall: ") == 1
+    for form, mark in (("md", "| Method |"), ("tex", "Judge's mean"), ("csv", "judge_rank")):
+        assert mark in told([*words, "--format", form]).stdout
+
+
+def test_within_method_is_averaged_in_named_ways(tmp_path: Path) -> None:
+    """Inside each task and method over items, then the mean and the Fisher average."""
+    scores, ratings = crowd()
+    words = [*written(tmp_path, scores, ratings), "--level", "within-method", "--json"]
+    found = json.loads(told(words).stdout)
+    assert {row["level"] for row in found["rows"]} == {"within-method"}
+    people = ratings.groupby(["item", "method", "task"])["score"].mean().reset_index()
+    both = scores.merge(people, on=["item", "method", "task"], suffixes=("", "_people"))
+    values = []
+    for method in sorted(both["method"].unique()):
+        part = both[(both["task"] == "add") & (both["method"] == method)]
+        values.append(stats.spearmanr(part["score"], part["score_people"]).statistic)
+        row = rows_of(found, statistic="spearman", task="add", method=method)[0]
+        assert row["value"] == pytest.approx(values[-1])
+        assert row["averaging"] is None
+        assert row["low"] < row["value"] < row["high"]
+    averages = {r["averaging"]: r["value"] for r in
+                rows_of(found, statistic="spearman", task="add", method=None)}  # fmt: skip
+    assert averages["mean"] == pytest.approx(np.mean(values))
+    assert averages["fisher"] == pytest.approx(np.tanh(np.arctanh(values).mean()))
+
+
+def test_tasks_are_shown_also_where_each_item_has_one_edit(tmp_path: Path) -> None:
+    """`--show tasks` has the item level of every category."""
+    scores, ratings = crowd(methods=1, items=40)
+    words = [*written(tmp_path, scores, ratings), "--show", "tasks"]
+    assert "By task category" in told(words).stdout
+    found = json.loads(told([*words, "--json"]).stdout)
+    kept = [r for r in found["tasks"] if (r["level"], r["statistic"]) == ("item", "spearman")]
+    assert {row["task"] for row in kept} == {"add", "remove"}
+    assert all(row["value"] is not None and row["n"] == 20 for row in kept)
+
+
+def test_calling_a_factor_overall_never_averages_two_columns(tmp_path: Path) -> None:
+    """What is renamed to overall takes the place of the one there was; other clashes are refused."""
+    rng = np.random.default_rng(0)
+    rows = [
+        "item,method,rater,SC,PQ,O",
+        *(f"i{k},m,r,{k % 5},{k % 3},{(k * 7) % 5}" for k in range(30)),
+    ]
+    human = tmp_path / "human.csv"
+    human.write_text("\n".join(rows), encoding="utf-8")
+    judged = ["item,method,SC,PQ,O"]
+    judged += [f"i{k},m,{rng.integers(5)},{rng.integers(3)},{rng.integers(5)}" for k in range(30)]
+    scores = tmp_path / "j.csv"
+    scores.write_text("\n".join(judged), encoding="utf-8")
+    words = ["agree", "--scores", str(scores), "--human", str(human), "--json"]
+    plain = json.loads(told(words).stdout)
+    named = json.loads(told([*words, "--rename", "O=overall"]).stdout)
+    wish = {"level": "item", "statistic": "spearman"}
+    assert rows_of(named, factor="overall", **wish)[0]["value"] == pytest.approx(
+        rows_of(plain, factor="O", **wish)[0]["value"]
+    )
+    clash = told([*words, "--rename", "SC=PQ"])
+    assert clash.exit_code == 1 or "another factor" in str(clash.exception)
+
+
+def test_different_scales_give_no_distances_unless_rescaled() -> None:
+    """People on 1–5 and a judge on 1–10: no MAE, no bias, no alternative test; or mapped, and said."""
+    scores, _ = crowd(high=10)
+    _, ratings = crowd(high=5)
+    limits = {"overall": (1.0, 10.0)}
+    found = agree({"j": scores}, ratings, scales=limits, scale=(1.0, 5.0))
+    for name in ("mae", "bias"):
+        row = found.row("j", "overall", "item", name)
+        assert row is not None and row.value is None and "--rescale" in row.why
+    assert found.alternative[0]["winning_rate"] is None
+    assert any("different scales" in note for note in found.notes)
+    seen = agree({"j": scores}, ratings, scales=limits)
+    assert seen.row("j", "overall", "item", "mae").value is None  # type: ignore[union-attr]
+
+    mapped = agree({"j": scores}, ratings, scales=limits, scale=(1.0, 5.0), rescale=True)
+    row = mapped.row("j", "overall", "item", "bias")
+    people = 1 + (ratings.groupby(["item", "method"])["score"].mean() - 1) / 4 * 9
+    means = scores.set_index(["item", "method"])["score"]
+    assert row is not None and row.value == pytest.approx((means - people).mean())
+    assert "people's 1 to 5 mapped onto 1 to 10" in mapped.settings["scales"][0]
+    rho = found.row("j", "overall", "item", "spearman")
+    again = mapped.row("j", "overall", "item", "spearman")
+    assert rho is not None and again is not None
+    assert rho.value == pytest.approx(again.value)
+
+
+def test_ranks_in_the_place_of_scores_are_noticed() -> None:
+    """A column of 1 to M per item and rater is said to look like ranks; so is a reversed judge."""
+    scores, ratings = crowd()
+    noisy = ratings["score"] + np.random.default_rng(0).normal(0, 0.01, len(ratings))
+    ranked = ratings.assign(
+        score=noisy.groupby([ratings["item"], ratings["rater"]]).rank(ascending=False)
+    )
+    found = agree({"j": scores}, ranked)
+    assert any("looks like ranks" in note for note in found.notes)
+    assert any("surely negative" in note for note in found.notes)
+    assert not any("looks like ranks" in note for note in agree({"j": scores}, ratings).notes)
+
+
+def test_two_items_get_no_verdict_and_no_interval() -> None:
+    """With so little, nothing is concluded and no interval is a point."""
+    scores, ratings = crowd(items=2)
+    found = agree({"j": scores}, ratings)
+    verdict = found.verdict("j", "overall")
+    assert verdict is not None and verdict.words == "too few items for a verdict"
+    for row in found.rows:
+        assert row.limits == (None, None), row
+
+
+def test_judges_stand_side_by_side_with_clusters() -> None:
+    """A good judge and a random one are apart at the item level; intervals of differences are given."""
+    scores, ratings = crowd(items=40)
+    rng = np.random.default_rng(3)
+    random = scores.assign(score=rng.integers(1, 11, len(scores)).astype(float))
+    twin = crowd(items=40, seed=0)[0]
+    found = agree({"good": scores, "random": random, "twin": twin}, ratings)
+    lines = {line["judge"]: line for line in found.judge_table}
+    assert lines["good"]["item cluster"] == lines["twin"]["item cluster"] == "a"
+    assert lines["random"]["item cluster"] == "b"
+    assert lines["good"]["within-item"] > lines["random"]["within-item"]
+    entry = next(
+        one
+        for one in found.comparisons
+        if (one["judges"], one["level"]) == (["good", "random"], "item")
+    )
+    assert entry["low"] < entry["value"] < entry["high"]
+    assert entry["p_holm"] >= entry["p_permutation"]
+    assert {line["factor"] for line in found.judge_table} == {"overall"}
+
+
+def test_a_panel_is_one_more_judge(tmp_path: Path) -> None:
+    """Its scores are the mean of its members; each is left out in turn; relatives are named."""
+    scores, ratings = crowd(items=30)
+    others = {f"j{k}": crowd(items=30, seed=0)[0] for k in range(2)}
+    for k, table in enumerate(others.values()):
+        noise = np.random.default_rng(k).normal(0, 1, len(table))
+        table["score"] = table["score"] + noise
+    first = written(tmp_path, scores.replace({"method": {"m0": "DALL-E 3"}}),
+                    ratings.replace({"method": {"m0": "DALL-E 3"}}), "gpt4o")  # fmt: skip
+    words = list(first)
+    for name, table in others.items():
+        path = tmp_path / f"{name}.csv"
+        table.replace({"method": {"m0": "DALL-E 3"}}).to_csv(path, index=False)
+        words += ["--scores", str(path)]
+    done = told([*words, "--panel", "--json"])
+    found = json.loads(done.stdout)
+    judges = {line["judge"] for line in found["judges"]}
+    assert judges == {
+        "gpt4o",
+        "j0",
+        "j1",
+        "panel",
+        *(f"panel without {j}" for j in ("gpt4o", "j0", "j1")),
+    }
+    mean = sum([scores["score"], *(table["score"] for table in others.values())]) / 3
+    top = next(
+        m for m in found["methods"] if (m["judge"], m["task"], m["method"]) == ("panel", None, "m3")
+    )
+    assert top["judge_mean"] == pytest.approx(mean[scores["method"] == "m3"].mean())
+    assert found["disagreements"][0]["spread"] >= found["disagreements"][-1]["spread"]
+    assert "one family of models (OpenAI)" in done.stderr and "(raw)" in done.stderr
+    board = told(["leaderboard", *(str(tmp_path / f"{n}.csv") for n in ("gpt4o", "j0", "j1")),
+                  "--panel", "--json"])  # fmt: skip
+    assert board.exit_code == 0, board.output
+    held = json.loads(board.stdout)
+    assert set(held["panel"]["leave_one_out"]) == {"gpt4o", "j0", "j1"}
+
+
+def test_names_that_differ_are_matched_or_given(tmp_path: Path) -> None:
+    """Case and punctuation alone are matched with a note; anything else by an alias or a table."""
+    scores, ratings = crowd()
+    other = scores.replace({"method": {"m0": "M-0", "m1": "alpha"}})
+    words = written(tmp_path, other, ratings)
+    table = tmp_path / "names.csv"
+    table.write_text("from,to\nalpha,m1\n", encoding="utf-8")
+    done = told([*words, "--aliases", str(table), "--json"])
+    assert "M-0 as m0" in done.stderr
+    found = json.loads(done.stdout)
+    assert {one["method"] for one in found["methods"]} == {"m0", "m1", "m2", "m3"}
+    typed = told([*words, "--alias", "alpha=m1", "--method", "m1", "--method", "m2", "--json"])
+    assert {one["method"] for one in json.loads(typed.stdout)["methods"]} == {"m1", "m2"}
+
+
+def test_other_raters_widen_the_interval(tmp_path: Path) -> None:
+    """On request an interval allows for other raters too, and the ceiling is said."""
+    scores, ratings = crowd(items=40)
+    words = [*written(tmp_path, scores, ratings), "--over-raters", "--json"]
+    found = json.loads(told(words).stdout)
+    plain = rows_of(found, level="item", statistic="spearman")[0]
+    wide = rows_of(found, statistic="spearman_over_raters")[0]
+    assert wide["high"] - wide["low"] > plain["high"] - plain["low"]
+    corrected = rows_of(found, statistic="spearman_corrected")[0]
+    icc = next(r for r in found["people"] if r["statistic"] == "icc1k")["value"]
+    assert corrected["ceiling"] == pytest.approx(np.sqrt(icc))
+    assert corrected["value"] == pytest.approx(min(1, plain["value"] / np.sqrt(icc)))
+    assert (
+        found["variance"]["overall"]["with_one_more_rater"]
+        < found["variance"]["overall"]["error_of_difference"]
+    )
+
+
+def test_a_corrected_leaderboard_ranks_by_what_people_would_say(tmp_path: Path) -> None:
+    """Few ratings and many scores: means of people's scale, with ranks and their intervals."""
+    scores, ratings = crowd(items=60)
+    scores = scores.assign(score=scores["score"] + 5)
+    some = ratings[ratings["item"].isin([f"i{k:02d}" for k in range(20)])]
+    scores.to_csv(tmp_path / "scores.csv", index=False)
+    some.drop(columns="where").to_csv(tmp_path / "human.csv", index=False)
+    done = told(["leaderboard", str(tmp_path / "scores.csv"), "--human", str(tmp_path / "human.csv"),
+                 "--corrected", "--json"])  # fmt: skip
+    assert done.exit_code == 0, done.output
+    table = json.loads(done.stdout)["tables"][-1]
+    assert [row["rank"] for row in table["rows"]] == [1, 2, 3, 4]
+    truth = ratings.groupby("method")["score"].mean()
+    for row in table["rows"]:
+        low, high = row["mean_interval"]
+        assert low - 0.5 < truth[row["method"]] < high + 0.5
+        assert row["n"] == 20
+        assert row["rank_interval"][0] <= row["rank"] <= row["rank_interval"][1]
+
+
+def test_a_statistic_can_be_added_by_registering_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function of two columns is enough: it appears at its levels, with an interval."""
+    from lmmscore.agreement import statistics as known
+
+    monkeypatch.setattr(known.STATISTICS, "_members", dict(known.STATISTICS._members))
+    known.register(
+        known.Statistic(
+            "cosine",
+            "cosine",
+            lambda judge, people: float(
+                judge @ people / np.sqrt((judge @ judge) * (people @ people))
+            ),
+            levels=("item", "within-method"),
+        )
+    )
+    known.statistics.cache_clear()
+    scores, ratings = crowd()
+    found = agree({"j": scores}, ratings)
+    known.statistics.cache_clear()
+    row = found.row("j", "overall", "item", "cosine")
+    assert row is not None and row.value is not None and 0.9 < row.value <= 1
+    assert row.limits[0] is not None

@@ -1,0 +1,306 @@
+"""Runs that compare pairs of edits: what is asked, what is kept, how methods are ranked."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+import lmmscore
+from lmmscore.cli import lmmscore as program
+from lmmscore.comparisons import Comparison
+from lmmscore.conversation import Conversation
+from lmmscore.errors import BenchmarkError
+from lmmscore.execution.base import StopRequested
+from lmmscore.leaderboard.pairs import rank_pairs
+from lmmscore.plan import chosen_pairs
+from lmmscore.records import Outcome
+from tests.conftest import ScriptedJudge
+
+Maker = Callable[..., Path]
+METHODS = ("alpha", "beta", "gamma")
+
+PAIRS = """
+dialog: pairwise
+version: 1
+title: Which is better?
+covers: pair
+turns:
+  - name: judge
+    read: winner
+    form: {words: {"[[A>B]]": first, "[[B>A]]": second, "[[A=B=Good]]": tie, "[[A=B=Bad]]": tie}}
+    say: "Which? Source: {{show.source}} A: {{show.first}} B: {{show.second}} {{instruction}}"
+overall: bradley-terry
+repair: {say: "Please give a verdict. {{problems}}"}
+"""
+
+
+def written(tmp_path: Path, **changes: Any) -> str:
+    path = tmp_path / "pairwise.yaml"
+    path.write_text(yaml.safe_dump({**yaml.safe_load(PAIRS), **changes}))
+    return str(path)
+
+
+def better(*ranking: str) -> ScriptedJudge:
+    """A judge that prefers by method, whatever the order."""
+
+    def answer(conversation: Conversation) -> str:
+        assert conversation.message is not None
+        first, second = [image.path.stem.split("_")[1] for image in conversation.message.images[1:]]
+        return "[[A>B]]" if ranking.index(first) < ranking.index(second) else "[[B>A]]"
+
+    return ScriptedJudge(answer)
+
+
+def rows(run: lmmscore.Run) -> list[dict[str, str]]:
+    with (run.path / "pairs.csv").open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_every_pair_is_asked_in_both_orders(tmp_path: Path, make_benchmark: Maker) -> None:
+    """Three methods on two items: three pairs, two orders each; pairs.csv has a line for each."""
+    judge = better(*METHODS)
+    run = lmmscore.run(make_benchmark(), written(tmp_path), judge, out=tmp_path / "r")
+    found = rows(run)
+    assert len(judge.asked) == len(found) == 2 * 3 * 2
+    assert list(found[0])[:9] == [
+        *("item", "task", "method_a", "method_b", "order"),
+        *("repeat", "winner", "outcome", "reason"),
+    ]
+    assert Counter(row["order"] for row in found) == {"ab": 6, "ba": 6}
+    assert all(row["winner"] == row["method_a"] for row in found)
+    assert run.settings["unscored"] == 0
+
+
+def test_inconsistent_answers_are_ties_and_are_counted(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """A judge that always takes the first place has said nothing: all ties, and the table says why."""
+    judge = ScriptedJudge(lambda _: "I compared them.\n\n**[[A>B]]**")
+    run = lmmscore.run(make_benchmark(), written(tmp_path), judge, out=tmp_path / "r")
+    table = run.pair_board().table()
+    assert (table.matches, table.inconsistent, table.unscored) == (6, 6, 0)
+    assert {row.ties for row in table.rows} == {4}
+    assert [row.strength for row in table.rows] == pytest.approx([0, 0, 0])
+    assert (table.position.share, table.swings.first, table.swings.decided) == (1.0, 6, 6)
+    assert "6 of 6 matches shown in both orders (100%) ended differently" in " ".join(table.notes)
+
+
+def test_a_pair_without_a_verdict_is_left_out_and_counted(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Half a comparison is none; it never becomes a tie."""
+
+    def answer(conversation: Conversation) -> str:
+        assert conversation.message is not None
+        names = [image.path.stem.split("_")[1] for image in conversation.message.images[1:]]
+        return "Hard to say." if names in (["alpha", "beta"], []) else "[[A=B=Bad]]"
+
+    run = lmmscore.run(
+        make_benchmark(items=1), written(tmp_path), ScriptedJudge(answer), out=tmp_path / "r"
+    )
+    lost = [row for row in rows(run) if not row["winner"]]
+    assert [(row["order"], row["outcome"]) for row in lost] == [("ab", "unreadable")]
+    assert "which of the two is better" in lost[0]["reason"]
+    assert {row["both"] for row in rows(run) if row["winner"]} == {"bad"}
+    table = run.pair_board().table()
+    assert (table.matches, table.unscored) == (2, 1)
+    assert run.settings["unscored"] == 1
+
+
+def test_a_method_without_an_edit_has_no_comparison(tmp_path: Path, make_benchmark: Maker) -> None:
+    """Its pairs on that item are missing, with the reason; no one is asked."""
+    judge = better(*METHODS)
+    root = make_benchmark(items=2, absent=((0, "gamma"),))
+    run = lmmscore.run(root, written(tmp_path), judge, out=tmp_path / "r")
+    assert len(judge.asked) == 2 + 6
+    lost = [row for row in rows(run) if row["outcome"] == "missing"]
+    assert len(lost) == 2
+    assert lost[0]["reason"] == "gamma made no edit of this item"
+
+
+def test_the_scores_of_both_edits_are_kept_and_can_decide(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """A protocol that scores both edits: the higher overall wins, and the scores stand in pairs.csv."""
+    turn = {
+        "name": "judge",
+        "read": "scores",
+        "say": "Score both. {{show.first}}{{show.second}}",
+    }
+    path = written(
+        tmp_path,
+        turns=[turn],
+        factors=[{"key": "look", "scale": {"min": 1, "max": 10}}],
+        overall="mean",
+    )
+
+    def answer(conversation: Conversation) -> str:
+        assert conversation.message is not None
+        names = [image.path.stem.split("_")[1] for image in conversation.message.images]
+        marks = {"alpha": 9, "beta": 5, "gamma": 5}
+        return "\n".join(f"Image {at}: look: {marks[name]}" for at, name in enumerate(names, 1))
+
+    run = lmmscore.run(make_benchmark(items=1), path, ScriptedJudge(answer), out=tmp_path / "r")
+    found = {(row["method_a"], row["method_b"]): row for row in rows(run) if row["order"] == "ba"}
+    assert found["alpha", "beta"]["winner"] == "alpha"
+    assert found["beta", "gamma"]["winner"] == "tie"
+    assert (found["alpha", "beta"]["look_a"], found["alpha", "beta"]["look_b"]) == ("9", "5")
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 8, 9])
+def test_a_part_of_the_pairs_is_connected_and_balanced(n: int) -> None:
+    """Over any run of items each method is met equally often, give or take; n − 1 pairs link all."""
+    methods = [f"m{place}" for place in range(n)]
+    total = n * (n - 1) // 2
+    for wanted in range(1, total + 1):
+        taken: list[tuple[str, str]] = []
+        for item in range(5, 5 + 2 * n):
+            pairs = chosen_pairs(methods, wanted, item, seed=3)
+            assert len(set(pairs)) == wanted
+            taken += pairs
+            met = Counter(method for pair in taken for method in pair)
+            if len(taken) >= n:
+                assert max(met.values()) - min(met[method] for method in methods) <= 3
+        used = Counter(taken)
+        assert len(taken) < total or max(used.values()) - min(used.values()) <= 1
+    assert chosen_pairs(methods, None, 0, 0) == chosen_pairs(methods, total + 5, 7, 0)
+    chain = chosen_pairs(methods, min(n - 1, total), 0, seed=1)
+    linked = {methods[0]}
+    for _ in methods:
+        linked |= {method for pair in chain if linked & set(pair) for method in pair}
+    assert linked == set(methods)
+
+
+def test_a_plan_that_cannot_rank_all_methods_is_refused(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Before anything is asked, with what to do."""
+    root = make_benchmark(items=1)
+    judge = better(*METHODS)
+    with pytest.raises(BenchmarkError, match="raise --pairs"):
+        lmmscore.run(root, written(tmp_path), judge, out=tmp_path / "r", pairs=1)
+    with pytest.raises(BenchmarkError, match="--pairs is for dialogs of pairs"):
+        lmmscore.run(root, "lmm-score", judge, out=tmp_path / "s", pairs=1)
+    assert judge.asked == []
+
+
+def test_a_part_of_the_pairs_is_asked_and_replayed(tmp_path: Path, make_benchmark: Maker) -> None:
+    """--pairs 1 on six items: six pairs, twice each; the record of the run gives the same table again."""
+    root = make_benchmark(items=6)
+    judge = better(*METHODS)
+    run = lmmscore.run(root, written(tmp_path), judge, out=tmp_path / "r", pairs=1)
+    assert len(judge.asked) == 12
+    again = lmmscore.run(root, judge=f"replay:{run.path}", out=tmp_path / "again")
+    assert (again.path / "pairs.csv").read_bytes() == (run.path / "pairs.csv").read_bytes()
+
+
+def test_one_order_is_enough_where_the_dialog_says_so(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """`orders: one`: each pair once, neither place always first."""
+    judge = better(*METHODS)
+    path = written(tmp_path, orders="one")
+    run = lmmscore.run(make_benchmark(items=8), path, judge, out=tmp_path / "r", order="balanced")
+    orders = Counter(row["order"] for row in rows(run))
+    assert sum(orders.values()) == 24
+    assert set(orders) == {"ab", "ba"}
+
+
+def comparisons(results: list[tuple[str, str, str]], item: int = 0) -> list[Comparison]:
+    """Return comparisons shown in one order each: (a, b, winner)."""
+    return [
+        Comparison(f"i{item + at}", "t", a, b, "ab", 1, winner, Outcome.SCORED)
+        for at, (a, b, winner) in enumerate(results)
+    ]
+
+
+def test_strengths_are_those_of_davidsons_model() -> None:
+    """For two methods the fit has a closed form: the odds of the wins, and ν from the ties."""
+    results = [("a", "b", "a")] * 6 + [("a", "b", "b")] * 3 + [("a", "b", "tie")] * 4
+    table = rank_pairs(comparisons(results), resamples=200).table()
+    first, second = table.rows
+    assert (first.method, first.rank, second.rank) == ("a", 1, 2)
+    assert first.strength is not None
+    assert second.strength is not None
+    assert first.strength - second.strength == pytest.approx(math.log(2), abs=1e-6)
+    assert table.tie == pytest.approx(4 / (6 * 3) ** 0.5, abs=1e-6)
+    assert first.win_rate == pytest.approx(8 / 13)
+    assert first.strength_interval is not None
+    assert first.strength_interval[0] < first.strength < first.strength_interval[1]
+
+
+def test_methods_that_nothing_links_are_not_ranked() -> None:
+    """Two islands: no strengths, no ranks, and the reason above the table; win rates stand."""
+    results = [("a", "b", "a"), ("a", "b", "b"), ("c", "d", "c"), ("c", "d", "tie")]
+    table = rank_pairs(comparisons(results)).table()
+    assert table.groups == (("a", "b"), ("c", "d"))
+    assert {row.rank for row in table.rows} == {None}
+    assert "do not link all methods (a, b; c, d)" in table.warnings[0]
+
+
+def test_who_wins_everything_is_first_with_a_finite_strength() -> None:
+    """Separation: held finite by added wins, and the note says so."""
+    table = rank_pairs(comparisons([("a", "b", "a"), ("b", "c", "b"), ("a", "c", "a")])).table()
+    assert [row.method for row in table.rows] == ["a", "b", "c"]
+    assert "would make strengths infinite" in " ".join(table.notes)
+
+
+def test_the_commands_know_pairs(tmp_path: Path, make_benchmark: Maker) -> None:
+    """`leaderboard` in every format, `agree` with votes; what needs scores says where to look instead."""
+    run = lmmscore.run(make_benchmark(), written(tmp_path), better(*METHODS), out=tmp_path / "r")
+    runner = CliRunner()
+    shown = runner.invoke(program, ["leaderboard", str(run.path)])
+    assert "alpha" in shown.output
+    assert "Win rate" in shown.output
+    for form in ("md", "tex", "csv", "json"):
+        assert (
+            runner.invoke(program, ["leaderboard", str(run.path), "--format", form]).exit_code == 0
+        )
+    table = json.loads(runner.invoke(program, ["leaderboard", str(run.path), "--json"]).output)
+    assert [row["method"] for row in table["tables"][0]["rows"]] == list(METHODS)
+    assert table["tables"][0]["matrix"]["alpha"]["beta"] == 1
+    refused = runner.invoke(program, ["leaderboard", str(run.path), "--weights", "a=1"])
+    assert refused.exit_code == 2
+    votes = tmp_path / "votes.csv"
+    votes.write_text("item,method_a,method_b,winner\ni0,alpha,beta,alpha\ni1,beta,alpha,beta\n")
+    agreed = runner.invoke(program, ["agree", str(run.path), "--human", str(votes), "--json"])
+    assert json.loads(agreed.output)["votes"]["r"]["accuracy"] == 0.5
+    report = runner.invoke(program, ["report", str(run.path)])
+    assert report.exit_code == 1
+    assert "compares pairs" in str(report.exception)
+    assert "[[A>B]]" in runner.invoke(program, ["show", str(run.path), "i0"]).output
+
+
+def test_a_stopped_run_says_which_pairs_were_not_reached(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """They stand in pairs.csv as unjudged, and the next run asks for these alone."""
+    calls = 0
+
+    def answer(conversation: Conversation) -> str:
+        nonlocal calls
+        calls += 1
+        if calls > 4:
+            raise StopRequested("enough")
+        return "[[A>B]]"
+
+    root = make_benchmark(items=1)
+    path = written(tmp_path)
+    with pytest.raises(StopRequested):
+        lmmscore.run(root, path, ScriptedJudge(answer), out=tmp_path / "r", concurrency=1)
+    run = lmmscore.Run(tmp_path / "r")
+    assert Counter(row["outcome"] for row in rows(run)) == {"scored": 4, "unjudged": 2}
+    assert run.pair_board().caution.startswith("Unfinished")
+    judge = ScriptedJudge(lambda _: "[[A>B]]")
+    again = lmmscore.run(root, path, judge, out=tmp_path / "r")
+    assert len(judge.asked) == 2
+    assert {row["outcome"] for row in rows(again)} == {"scored"}

@@ -1,0 +1,67 @@
+"""Can a judge be steered? The probe changes what should not matter, and says what it did."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from lmmscore.check import has_border
+from lmmscore.judges.alterations import ALTERATIONS
+from lmmscore.probe import AGAIN, probe
+
+
+def benchmark(folder: Path, items: int = 2) -> Path:
+    """Two methods' edits of drawn pictures."""
+    rng = np.random.default_rng(0)
+    lines = []
+    for number in range(items):
+        for kind in ("source", "edit/A", "edit/B"):
+            path = folder / kind / f"i{number}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            pixels = rng.integers(0, 255, (64, 64, 3), dtype=np.uint8)
+            Image.fromarray(pixels).resize((96, 96)).save(path)
+        lines.append(f"i{number},colour,Make it blue")
+    (folder / "items.csv").write_text("id,task,instruction\n" + "\n".join(lines), encoding="utf-8")
+    path = folder / "benchmark.yaml"
+    path.write_text(
+        "name: probe\nitems: items.csv\n"
+        'images: {source: "source/{id}.png", edit: "edit/{method}/{id}.png"}\n',
+        encoding="utf-8",
+    )
+    return path
+
+
+def test_every_change_is_reported_with_its_size(tmp_path: Path) -> None:
+    """A judge that measures pixels gives the same to the same pictures, and is moved by others."""
+    found = probe("pixels", benchmark(tmp_path / "bench"), items=2, out=tmp_path / "out")
+    overall = {one.alteration: one for one in found if one.factor == "overall"}
+    assert list(overall) == [AGAIN, *ALTERATIONS]
+    assert overall[AGAIN].change == 0
+    assert all(one.items == 2 and one.unscored == 0 for one in overall.values())
+    assert any(one.change for one in overall.values())
+    assert (tmp_path / "out" / "praise" / "run" / "scores.csv").is_file()
+
+
+@pytest.mark.parametrize("name", list(ALTERATIONS))
+def test_a_change_keeps_the_size_and_most_of_the_picture(name: str) -> None:
+    """Each alteration gives a picture of the same size that differs, and not by much."""
+    pixels = np.random.default_rng(0).integers(60, 190, (120, 160, 3), dtype=np.uint8)
+    picture = Image.fromarray(pixels).resize((320, 240))
+    changed = ALTERATIONS[name][1](picture)
+    assert changed.size == picture.size
+    gap = np.abs(np.asarray(changed, dtype=float) - np.asarray(picture, dtype=float))
+    assert 0 < gap.mean() < 20
+
+
+def test_a_border_is_seen_and_a_plain_sky_is_none() -> None:
+    """A strip of one colour on opposite sides is a border; a picture that is plain there is not."""
+    pixels = np.random.default_rng(0).integers(0, 255, (200, 200, 3), dtype=np.uint8)
+    assert not has_border(pixels)
+    framed = np.asarray(ALTERATIONS["border"][1](Image.fromarray(pixels)))
+    assert has_border(framed)
+    sky = pixels.copy()
+    sky[:80] = sky[120:] = 200
+    assert not has_border(sky)

@@ -1,0 +1,290 @@
+"""Ratings leave a study as tables that `agree` takes, with checks told and nobody dropped."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import lmmscore
+from lmmscore.cli import lmmscore as command
+from lmmscore.errors import FileProblem
+from lmmscore.ratings import Columns
+from lmmscore.web.database import FILE_NAME, RatingDatabase
+from lmmscore.web.results import (
+    COLUMNS,
+    database_rows,
+    quality_notes,
+    read_human_ratings,
+    steadiness,
+    to_csv,
+    to_json,
+)
+from tests.rating_studies import DEMO, new_rater, rate_everything, rating_study
+
+GOOD = {
+    "CleanEdit": 9,
+    "SoftBrush": 6,
+    "SeamPatch": 7,
+    "GrainFill": 5,
+    "TintLeak": 4,
+    "FaintTouch": 3,
+}
+
+
+def careful(given: Any, letter: str, factor: str) -> str:
+    """What a rater who looks would say: good edits high, failures low, the source not accurate."""
+    shown = given.shown[ord(letter) - ord("A")]
+    if shown.kind == "failure":
+        return "1"
+    if shown.kind == "source":
+        return "1" if factor == "acc" else "10"
+    return str(GOOD[shown.method] + (given.subject.item == "boat"))
+
+
+def careless(*_: object) -> str:
+    return "8"
+
+
+@pytest.fixture(scope="module")
+def rated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study with two careful raters and a careless one; returns its folder."""
+    folder = tmp_path_factory.mktemp("rated") / "study"
+    rating = rating_study(folder, checks=("source", "failure", "repeat"))
+    for answering in (careful, careful, careless):
+        rate_everything(rating, new_rater(rating), answering)
+    rating.database.close()
+    return folder
+
+
+def rows_in(folder: Path) -> list[Any]:
+    database = RatingDatabase(folder / FILE_NAME, read_only=True)
+    try:
+        return database_rows(database)
+    finally:
+        database.close()
+
+
+def test_an_export_has_a_row_for_each_rating_and_check(rated: Path) -> None:
+    """Long form: rater, item, method, factor, score, position, seconds, check."""
+    text = to_csv(rows_in(rated))
+    rows = list(csv.DictReader(text.splitlines()))
+    assert tuple(rows[0]) == COLUMNS
+    proper = [row for row in rows if not row["check"]]
+    assert len(proper) == 3 * 12 * 6 * 4
+    assert {row["method"] for row in proper} == set(GOOD)
+    assert {row["check"] for row in rows} == {"", "source", "failure", "repeat"}
+    assert {row["task"] for row in proper} == {
+        "background_change",
+        "object_removal",
+        "color_change",
+    }
+    assert all(row["seconds"] == "30" and row["rater"].startswith("r-") for row in rows)
+
+
+def test_failed_checks_are_flagged_and_nobody_is_dropped(rated: Path) -> None:
+    """The careless rater failed both checks; all their ratings are still there."""
+    rows = rows_in(rated)
+    failed = {row.rater: row.checks_failed for row in rows}
+    assert sorted(failed.values()) == [0, 0, 2]
+    [note] = [note for note in quality_notes(rows) if note.startswith("checks:")]
+    assert "1 of 3 raters failed some" in note and "2 of 2 (failure, source)" in note
+    table = read_human_ratings([str(rated)], Columns()).table
+    assert table["rater"].nunique() == 3
+
+
+def test_intra_rater_reliability_comes_from_repeated_screens(rated: Path) -> None:
+    """Who answers the same twice is perfectly steady; it is told factor by factor."""
+    found = {each.factor: each for each in steadiness(rows_in(rated))}
+    assert set(found) == {"acc", "pre", "qua", "real"}
+    assert found["acc"].pairs == 18 and found["acc"].raters == 3
+    assert found["acc"].same == 1 and found["acc"].difference == 0
+    assert found["acc"].alpha == pytest.approx(1)
+
+
+def test_alpha_of_two_occasions_is_that_of_its_definition(tmp_path: Path) -> None:
+    """Interval alpha by hand: 1 minus observed over expected disagreement."""
+    rating = rating_study(tmp_path, checks=("repeat",), items=("boat", "lake", "car"))
+
+    def wavering(given: Any, letter: str, factor: str) -> str:
+        again = given.purpose == "repeat"
+        return str(int(careful(given, letter, factor)) + (1 if again and letter < "D" else 0))
+
+    rate_everything(rating, new_rater(rating), wavering)
+    rows = database_rows(rating.database)
+    found = next(each for each in steadiness(rows) if each.factor == "acc")
+    first = {(r.item, r.method): r.score for r in rows if r.factor == "acc" and not r.check}
+    pairs = [
+        (first[r.item, r.method], r.score)
+        for r in rows
+        if r.factor == "acc" and r.check == "repeat"
+    ]
+    values = [value for pair in pairs for value in pair]
+    observed = sum((a - b) ** 2 for a, b in pairs) / len(pairs)
+    n = len(values)
+    expected = sum((a - b) ** 2 for a in values for b in values) / (n * (n - 1))
+    assert found.alpha == pytest.approx(1 - observed / expected)
+    assert found.same == 0.5 and found.difference == 0.5
+
+
+@pytest.mark.parametrize("form", ["folder", "database", "csv", "json"])
+def test_agree_takes_ratings_in_every_form(rated: Path, tmp_path: Path, form: str) -> None:
+    """The database, its folder and both exports give the same table and the same notes."""
+    rows = rows_in(rated)
+    database = RatingDatabase(rated / FILE_NAME, read_only=True)
+    exported = {"csv": to_csv(rows), "json": to_json(database.study, rows)}
+    database.close()
+    path = {"folder": rated, "database": rated / FILE_NAME}.get(form, tmp_path / f"ratings.{form}")
+    if form in exported:
+        path.write_text(exported[form], encoding="utf-8")
+    found = read_human_ratings([str(path)], Columns())
+    expected = read_human_ratings([str(rated)], Columns())
+    assert found.table.equals(expected.table)
+    assert found.notes == expected.notes and len(found.notes) == 5
+    assert not found.table["method"].str.startswith("(").any()
+
+
+def test_agree_reports_reliability_and_failed_checks(rated: Path, tmp_path: Path) -> None:
+    """`lmmscore agree RUN --human FOLDER` works as it is, and says how good the raters were."""
+    run = lmmscore.run(DEMO, out=tmp_path / "run")
+    words = ["agree", str(run.path), "--human", str(rated), "--resamples", "100"]
+    done = CliRunner().invoke(command, words, catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "intra-rater reliability, acc: 100% the same" in done.stderr
+    assert "checks: 1 of 3 raters failed some" in done.stderr
+
+
+def test_one_rater_is_enough_to_compare(tmp_path: Path) -> None:
+    """As in the tutorial: two items, one person, and a table that does not pretend to more."""
+    study = tmp_path / "study"
+    rating = rating_study(study, items=("boat", "lake"), raters_per_edit=1)
+    rate_everything(rating, new_rater(rating), careful)
+    rating.database.close()
+    run = lmmscore.run(DEMO, out=tmp_path / "run", items=["boat", "lake", "car"])
+    words = ["agree", str(run.path), "--human", str(study), "--resamples", "100", "--json"]
+    done = CliRunner().invoke(command, words, catch_exceptions=False)
+    assert done.exit_code == 0
+    assert any(row["factor"] == "acc" for row in json.loads(done.stdout)["rows"])
+
+
+def test_export_withdraw_and_export_again(tmp_path: Path) -> None:
+    """A withdrawn rater is gone from the database, byte for byte, and from later exports."""
+    study = tmp_path / "study"
+    rating = rating_study(study, items=("boat", "lake"))
+    raters = [new_rater(rating) for _ in range(2)]
+    for rater in raters:
+        rate_everything(rating, rater, careful)
+    screen = rating.state(raters[0])["screens"][0]["id"]
+    secret = "a remark nobody else would make"
+    sent = {"screen": screen, "kind": "comment", "value": secret, "nonce": "comment-nonce"}
+    rating.answer(raters[0], sent)
+    rating.database.close()
+    out = tmp_path / "ratings.csv"
+    words = ["rate", str(DEMO), "--out", str(study)]
+
+    def export() -> str:
+        done = CliRunner().invoke(command, [*words, "--export", str(out)], catch_exceptions=False)
+        assert done.exit_code == 0 and done.stdout.strip() == str(out)
+        return out.read_text(encoding="utf-8")
+
+    before = export()
+    assert secret in before and raters[0].id in before
+    link = f"http://localhost/r/{raters[0].token}/"
+    done = CliRunner().invoke(command, [*words, "--withdraw", link], catch_exceptions=False)
+    assert done.exit_code == 0 and "deleted, with 49 answers" in done.stderr
+    after = export()
+    assert secret not in after and raters[0].id not in after and raters[1].id in after
+    on_disk = b"".join(path.read_bytes() for path in study.rglob("*") if path.is_file())
+    assert secret.encode() not in on_disk and raters[0].id.encode() not in on_disk
+    done = CliRunner().invoke(command, [*words, "--withdraw", raters[0].id])
+    assert done.exit_code != 0 and "no rater" in str(done.exception)
+
+
+def test_comments_cannot_become_formulas(tmp_path: Path) -> None:
+    """A spreadsheet that opens the export runs nothing; read back, the words are as they were."""
+    rating = rating_study(tmp_path / "study", items=("boat",))
+    rater = new_rater(rating)
+    rate_everything(rating, rater, careful)
+    screen = rating.state(rater)["screens"][0]["id"]
+    words = '=HYPERLINK("http://evil")'
+    sent = {"screen": screen, "kind": "comment", "value": words, "nonce": "comment-nonce"}
+    rating.answer(rater, sent)
+    text = to_csv(database_rows(rating.database))
+    assert "'=HYPERLINK" in text
+    path = tmp_path / "ratings.csv"
+    path.write_text(text, encoding="utf-8")
+    from lmmscore.web.results import own_rows
+
+    rows = own_rows(path, [])
+    assert rows is not None and rows[0].comment == words
+
+
+def test_downloads_without_their_key_are_refused_with_a_remedy(tmp_path: Path) -> None:
+    """Letters mean nothing without the study's database; the message says what to copy where."""
+    download = {"format": "lmmscore ratings", "version": 1, "study": "no-such", "screens": []}
+    (tmp_path / "one.json").write_text(json.dumps(download))
+    with pytest.raises(FileProblem, match=r"copy ratings\.sqlite of the study"):
+        read_human_ratings([str(tmp_path)], Columns())
+
+
+def test_pairs_leave_as_choices(tmp_path: Path) -> None:
+    """A pair's row names both methods and the better one; repeats say how steady a rater is."""
+    rating = rating_study(
+        tmp_path, covers="pair", items=("boat",), items_per_rater=4, checks=("failure", "repeat")
+    )
+    rater = new_rater(rating)
+    while True:
+        waiting = [s for s in rating.state(rater)["screens"] if not s["done"]]
+        if not waiting:
+            break
+        screen = waiting[0]["id"]
+        sent = {"screen": screen, "kind": "choice", "value": "A", "nonce": "pair-nonce"}
+        rating.answer(rater, sent)
+        rating.advance(rater, {"screen": screen, "seconds": 3})
+    rows = database_rows(rating.database)
+    proper = [row for row in rows if not row.check]
+    assert len(proper) == 4
+    assert all(row.choice == row.method != row.other and row.score is None for row in proper)
+    failure = next(row for row in rows if row.check == "failure")
+    assert failure.failed == (failure.choice == "(failure)")
+    [found] = steadiness(rows)
+    assert found.same == 0 and found.alpha is None
+
+
+def test_the_plan_counts_raters_minutes_and_items_needed(tmp_path: Path) -> None:
+    """Without answers times are assumed; a run's scores say which methods could be told apart."""
+    run = lmmscore.run(DEMO, out=tmp_path / "run")
+    words = ["rate", str(DEMO), "--out", str(tmp_path / "s"), "--plan", "--items-per-rater", "6"]
+    done = CliRunner().invoke(
+        command, [*words, "--pilot", str(run.path), "--json"], catch_exceptions=False
+    )
+    plan = json.loads(done.stdout)
+    assert plan["raters"] == 6 and plan["screens_per_rater"] == 6 and not plan["measured"]
+    assert len(plan["powers"]) == 5
+    assert all(power["items_needed"] for power in plan["powers"])
+    assert not (tmp_path / "s").exists()
+
+
+def test_the_plan_uses_ratings_that_are_there(rated: Path) -> None:
+    """Measured times replace assumed ones, and raters count as repeats in the power."""
+    words = ["rate", str(DEMO), "--out", str(rated), "--plan", "--json"]
+    done = CliRunner().invoke(command, words, catch_exceptions=False)
+    plan = json.loads(done.stdout)
+    assert plan["measured"] and plan["power_basis"] == "the ratings so far"
+    assert plan["minutes_per_rater"] == pytest.approx((120 + 12 * 30) / 60)
+    assert plan["powers"][0]["repeats"] == 3
+
+
+def test_reading_ratings_loads_no_web_server() -> None:
+    """`agree` and `rate --export` need no aiohttp."""
+    code = (
+        "import sys, lmmscore.web.results, lmmscore.cli.rate, lmmscore.cli.watch\n"
+        "assert 'aiohttp' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

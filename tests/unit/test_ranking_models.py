@@ -1,0 +1,124 @@
+"""Strengths from pairwise comparisons: the fit is the maximum of the likelihood, and says when there is none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from lmmscore.stats.ranking_models import (
+    Davidson,
+    Votes,
+    binomial_p,
+    bootstrap_strengths,
+    connected_groups,
+    fit_davidson,
+    position_bias,
+    strength_intervals,
+    tally,
+)
+
+
+def log_likelihood(model: Davidson, wins: np.ndarray, ties: np.ndarray) -> float:
+    """The likelihood, comparison by comparison: slow and obvious."""
+    total = 0.0
+    methods = len(wins)
+    for first in range(methods):
+        for second in range(first + 1, methods):
+            win, tie, loss = model.probabilities(first, second)
+            total += wins[first, second] * np.log(win) + wins[second, first] * np.log(loss)
+            if ties[first, second]:
+                total += ties[first, second] * np.log(tie)
+    return total
+
+
+def random_games(seed: int, methods: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    wins = rng.integers(1, 12, (methods, methods)).astype(float)
+    np.fill_diagonal(wins, 0)
+    half = np.triu(rng.integers(0, 6, (methods, methods)), 1).astype(float)
+    return wins, half + half.T
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_fit_maximises_the_likelihood(seed: int) -> None:
+    """A general optimiser of the likelihood finds the same strengths and tie parameter."""
+    wins, ties = random_games(seed)
+    found = fit_davidson(wins, ties)
+
+    def cost(x: np.ndarray) -> float:
+        return -log_likelihood(Davidson(np.append(x[:-1], 0.0), float(np.exp(x[-1]))), wins, ties)
+
+    best = optimize.minimize(cost, np.zeros(len(wins)), method="BFGS", options={"gtol": 1e-9})
+    strengths = np.append(best.x[:-1], 0.0)
+    assert found.strengths == pytest.approx(strengths - strengths.mean(), abs=1e-4)
+    assert found.tie == pytest.approx(np.exp(best.x[-1]), rel=1e-3)
+
+
+def test_two_methods_without_ties_are_their_odds() -> None:
+    """With 30 wins to 10 the difference of strengths is log 3."""
+    found = fit_davidson(np.array([[0.0, 30.0], [10.0, 0.0]]))
+    assert found.strengths[0] - found.strengths[1] == pytest.approx(np.log(3))
+    assert found.tie == 0
+    assert found.probabilities(0, 1) == pytest.approx((0.75, 0.0, 0.25))
+
+
+def test_equal_methods_tie_as_often_as_they_did() -> None:
+    """Of two methods that won 5 each and tied 10 times, half of the comparisons tie."""
+    found = fit_davidson(np.array([[0.0, 5.0], [5.0, 0.0]]), np.array([[0.0, 10.0], [10.0, 0.0]]))
+    assert found.probabilities(0, 1) == pytest.approx((0.25, 0.5, 0.25))
+    assert found.tie == pytest.approx(2)
+
+
+def test_a_method_that_always_wins_has_no_finite_strength() -> None:
+    """Whoever never lost is named as a group of its own, and the fit is refused, not invented."""
+    wins = np.array([[0.0, 3.0, 2.0], [0.0, 0.0, 1.0], [0.0, 2.0, 0.0]])
+    assert connected_groups(wins, np.zeros((3, 3))) == [[0], [1, 2]]
+    with pytest.raises(ValueError, match="no finite fit"):
+        fit_davidson(wins)
+    with_prior = fit_davidson(wins, prior=0.5)
+    assert with_prior.strengths.argmax() == 0
+
+
+def test_methods_never_compared_are_not_connected() -> None:
+    """Two islands of comparisons cannot be ranked against each other; one tie links them."""
+    wins = np.zeros((4, 4))
+    wins[0, 1] = wins[1, 0] = wins[2, 3] = wins[3, 2] = 2.0
+    assert connected_groups(wins, np.zeros((4, 4))) == [[0, 1], [2, 3]]
+    ties = np.zeros((4, 4))
+    ties[1, 2] = ties[2, 1] = 1.0
+    assert connected_groups(wins, ties) == [[0, 1, 2, 3]]
+
+
+def test_votes_are_tallied_and_resampled_by_item() -> None:
+    """A vote counts for the winner wherever it stood; intervals hold the true strengths."""
+    rng = np.random.default_rng(3)
+    truth = np.array([0.8, 0.0, -0.8])
+    first = np.tile([0, 0, 1, 1, 2, 2], 60)
+    second = np.tile([1, 2, 0, 2, 0, 1], 60)
+    item = np.repeat(np.arange(60), 6)
+    model = Davidson(truth, 0.5)
+    chances = [model.probabilities(a, b) for a, b in zip(first, second, strict=True)]
+    winner = np.array([rng.choice([1, 0, -1], p=chance) for chance in chances])
+    votes = Votes(first, second, item, winner)
+
+    wins, ties = tally(votes, 3)
+    assert wins.sum() + ties.sum() / 2 == len(winner)
+    assert ties == pytest.approx(ties.T)
+    won = ((first == 0) & (second == 1) & (winner > 0)) | (
+        (first == 1) & (second == 0) & (winner < 0)
+    )
+    assert wins[0, 1] == won.sum()
+
+    draws = bootstrap_strengths(votes, 3, resamples=200, rng=np.random.default_rng(0))
+    for (low, high), true in zip(strength_intervals(draws), truth, strict=True):
+        assert low < true < high
+
+
+def test_position_bias_is_a_binomial_test() -> None:
+    """Ties say nothing about places; the p-value is scipy's exact one."""
+    found = position_bias([1] * 14 + [-1] * 4 + [0] * 5)
+    assert (found.first, found.decided) == (14, 18)
+    assert found.p == pytest.approx(stats.binomtest(14, 18, 0.5).pvalue)
+    assert binomial_p(5, 10) == 1.0
+    assert position_bias([0, 0]).share is None

@@ -1,0 +1,184 @@
+"""Who wins a pair, as judges write it; and how often that is what people say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lmmscore.agreement.votes import agree_on_pairs, compare_votes, read_votes, votes_of_ratings
+from lmmscore.comparisons import Comparison
+from lmmscore.errors import FileProblem
+from lmmscore.parsing.winner import read_winner
+from lmmscore.records import Outcome, Reply
+
+WORDS = {"[[A>B]]": "first", "[[B>A]]": "second", "[[A=B=Good]]": "tie", "[[A=B=Bad]]": "tie"}
+
+
+def verdict(text: str, words: dict[str, str] | None = None, key: str = "", **more: str) -> str:
+    """Return the verdict in a word; `good` and `bad` for ties that say so."""
+    found = read_winner(Reply(text, **more), WORDS if words is None else words, key)  # type: ignore[arg-type]
+    return found.both or found.winner
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[[A>B]]", "first"),
+        ("Final Verdict: **[[B>A]]**", "second"),
+        ("4. Both are bad: [[A=B=Bad]]", "bad"),
+        ("**Tie, relatively the same acceptable quality: [[A=B=Good]]**", "good"),
+        ("$[[A>B]]$", "first"),
+        (r"\[\[B>A\]\]", "second"),
+        (r"**Final Verdict: \[[B>A]\]**", "second"),
+        (r"\boxed{[[A=B=\text{Good}]]}", "good"),
+        (r"$$\text{[[A=B=Bad]]}$$", "bad"),
+        (r"[[A \gt B]]", "first"),
+        (r"[[\text{B} > \text{A}]]", "second"),
+        (r"$\mathbf{[[B \succ A]]}$", "second"),
+        ("[[A&gt;B]]", "first"),
+        ("[[ A > B ]]", "first"),
+        ("[[A<B]]", "second"),
+        ("[[a>b]]", "first"),
+        ("[[**B>A**]]", "second"),
+        ("[[A>>B]]", "first"),
+        ("[[A=B]]", "tie"),
+        ("[[Tie]]", "tie"),
+        ("[[Both bad]]", "bad"),
+        ("[[Model A is better]]", "first"),
+        ("[[B]]", "second"),
+        ("【【A>B】】", "first"),
+        ("[A>B]", "first"),
+        ("[[A>B]", "first"),
+        (r"The answer is \boxed{A>B}", "first"),
+        ("Final answer: $A > B$", "first"),
+        ("First I thought [[A>B]], but on reflection:\n\n[[B>A]]", "second"),
+        ("Style: [[A>B]]\nQuality: [[A>B]]\nOverall, B keeps the scene: [[B>A]]", "second"),
+        ('{"winner": "A", "reason": "B is better lit"}', "first"),
+        ('```json\n{"reasoning": "A is bad", "winner": "Image B"}\n```', "second"),
+        ('{"winner": "tie"}', "tie"),
+        ('{"verdict": "both bad"}', "bad"),
+        ('{"better_image": 2}', "second"),
+        ('{"choice": "[[A=B=Bad]]"}', "bad"),
+        ("Winner: Model B", "second"),
+        ("My choice is Image 1.", "first"),
+        ("**Verdict**\n\nB", "second"),
+        ("<think>A or B?</think><answer>B</answer>", "second"),
+        ("B", "second"),
+        ("I compared both. Therefore, Model A is better overall.", "first"),
+        ("The better edit is the second one.", "second"),
+        ("Both images are bad.", "bad"),
+        ("Both edits are equally good.", "good"),
+        ("It is a tie.", "tie"),
+    ],
+)
+def test_verdicts_as_judges_write_them(text: str, expected: str) -> None:
+    """Marks with LaTeX, bold or entities; JSON; statements. Of several verdicts the last counts."""
+    assert verdict(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Model A is not better than Model B.",
+        "Model A has done a better job with the sky.",
+        "Model A is better at colours. Model B is better at shapes.",
+        "Neither fully succeeds, but Model B would be closer if it kept the sky.",
+        "The choices are [[A>B]], [[B>A]], [[A=B=Good]], [[A=B=Bad]]. I will think.",
+        "I'm sorry, but I can't assist with that.",
+        "The man wears a tie.",
+        '{"score_A": 7, "score_B": 6}',
+    ],
+)
+def test_what_is_no_verdict_is_a_fault_and_never_a_tie(text: str) -> None:
+    """Aspects, denials, the choices quoted, refusals: nothing is guessed."""
+    found = read_winner(Reply(text), WORDS)
+    assert found.winner == ""
+    assert found.fault is not None
+    assert found.as_dict() == {}
+
+
+def test_the_dialogs_own_words_decide() -> None:
+    """Its words mean what it says, under its own key; a word of prose counts only as an answer."""
+    own = {"X": "second", "Y": "first", "neither": "both-bad"}
+    assert verdict('{"pick": "X"}', own, "pick") == "second"
+    assert verdict("Some words about X and Y.\n\nWinner: Y", own) == "first"
+    assert verdict("neither", own) == "bad"
+    assert verdict("<<left>> is my pick", {"<<left>>": "first", "<<right>>": "second"}) == "first"
+
+
+def test_where_the_verdict_stands_is_known() -> None:
+    """The page can show the very words that were read."""
+    text = r"So: **$[[A \gt B]]$** it is."
+    found = read_winner(Reply(text), WORDS)
+    assert text[slice(*found.span)] == r"[[A \gt B]]"
+
+
+def test_a_verdict_cut_off_or_withheld_says_why() -> None:
+    """The token limit, the filter and a refusal are reasons of their own."""
+    cases = {"length": "truncated", "content_filter": "filtered", "stop": "unreadable"}
+    for finish, outcome in cases.items():
+        fault = read_winner(Reply("Let me compare the", finish=finish), WORDS).fault
+        assert fault is not None
+        assert fault.outcome == outcome
+
+
+HUMAN = {"leftvote": "first", "rightvote": "second", "tievote": "good", "bothbad_vote": "bad"}
+PUBLISHED = {"[[A>B]]": "first", "[[B>A]]": "second", "[[A=B=Good]]": "good", "[[A=B=Bad]]": "bad"}
+
+
+def test_the_published_accuracy_of_genai_bench_comes_out(shared: Path) -> None:
+    """919 replies: every vote is read as published, and the accuracy is 0.5354."""
+    path = shared / "data" / "genai-bench" / "gpt4o_pairwise.jsonl"
+    if not path.is_file():
+        pytest.skip("GenAI-Bench's replies are not in ../shared")
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    read = [verdict(line["response"]) for line in lines]
+    assert read == [PUBLISHED[line["model_vote"]] for line in lines]
+    found = compare_votes(
+        (HUMAN[line["human_vote"]], said) for line, said in zip(lines, read, strict=True)
+    )
+    assert found.n == 919
+    assert round(found.accuracy or 0, 4) == 0.5354
+    assert found.interval is not None
+    assert found.interval[0] < 0.5354 < found.interval[1]
+    assert 0.25 < (found.chance or 0) < 0.4
+
+
+def rows(*winners: tuple[str, str]) -> list[Comparison]:
+    """Return one item's pair in both orders: (winner in ab, winner in ba)."""
+    return [
+        Comparison(
+            f"i{at}", "t", "a", "b", order, 1, won, Outcome.SCORED, both="bad" * (won == "tie")
+        )
+        for at, pair in enumerate(winners)
+        for order, won in zip(("ab", "ba"), pair, strict=True)
+    ]
+
+
+def test_agreement_with_votes_and_with_ratings(tmp_path: Path) -> None:
+    """Votes name a method, a side or a kind of tie; ratings imply the winner."""
+    import pandas as pd
+
+    votes = tmp_path / "votes.csv"
+    votes.write_text(
+        "item,method_a,method_b,winner\ni0,a,b,a\ni0,b,a,method_b\ni1,a,b,both bad\ni2,a,b,b\n"
+    )
+    human = read_votes(votes)
+    assert human is not None
+    judged = rows(("a", "a"), ("tie", "tie"), ("a", "b"))
+    found = agree_on_pairs(judged, human)
+    assert (found.n, found.accuracy) == (4, 0.75)
+    assert found.counts["second", "tie"] == 1
+    assert (found.without_ties().n, found.without_ties().accuracy) == (2, 1.0)
+
+    table = pd.DataFrame(
+        [("i0", "a", "overall", 4.0), ("i0", "b", "overall", 2.0), ("i0", "b", "overall", 3.0)],
+        columns=["item", "method", "factor", "score"],
+    )
+    assert votes_of_ratings(table, "overall") == {("i0", "a", "b"): ["a"]}
+    votes.write_text("item,method_a,method_b,winner\ni0,a,b,c\n")
+    with pytest.raises(FileProblem, match="neither a nor b"):
+        read_votes(votes)
