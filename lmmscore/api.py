@@ -21,7 +21,7 @@ from lmmscore.judges.base import Judge
 from lmmscore.judges.budget import Spending
 from lmmscore.judges.recorded import Recorded, spending_of
 from lmmscore.ledger import Asker, Ledger
-from lmmscore.plan import Order, Plan
+from lmmscore.plan import Order, Plan, Unit
 from lmmscore.request import Request, prepare
 from lmmscore.run_folder import Manifest, Run
 from lmmscore.run_writer import RunWriter
@@ -66,7 +66,11 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
         hooks.on_start(executor, plan, bench)
         try:
             folder.begin()
-            await executor.run(plan, folder.take)
+            units: Iterable[Unit] = plan
+            if hooks.listeners.skip_known:
+                on_known = hooks.listeners.on_known or _unheard
+                units = folder.unknown(plan, ledger, on_known)
+            await executor.run(units, folder.take)
             anchored = await _play_anchors(plan, executor, judge)
             if anchored:
                 append_round(out / "anchors.csv", anchored, plan.protocol, asker, pictures)
@@ -84,6 +88,10 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
     if executor.error is not None:
         raise executor.error
     return run
+
+
+def _unheard(unit: Unit, exchanges: int) -> None:
+    """Nobody listens."""
 
 
 def _finished(folder: RunWriter, executor: Executor, state: str) -> Run:
@@ -201,6 +209,7 @@ def watching(
     listeners = Listeners(
         on_exchange=lambda exchange: shown[0].exchange(exchange),
         on_result=lambda result: shown[0].result(result),
+        on_known=lambda _, exchanges: shown[0].known(exchanges),
     )
     return Hooks(listeners, start)
 

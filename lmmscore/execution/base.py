@@ -37,6 +37,14 @@ class Listeners:
     on_exchange: Callable[[Exchange], None] = lambda _: None
     on_result: Callable[[Result], None] = lambda _: None
     """Called as soon as a unit is done, in any order."""
+    on_known: Callable[[Unit, int], None] | None = None
+    """Called for a unit that was derived before from replies that are still the same, with how many
+    they are. Where it is missing, whoever listens hears every exchange, and everything is derived anew."""
+
+    @property
+    def skip_known(self) -> bool:
+        """Whether nobody minds when a unit is taken as it was derived before."""
+        return self.on_known is not None or self == Listeners()
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,11 @@ class Progress:
             self._say(line)
         self._line_if_due()
 
+    def known(self, exchanges: int) -> None:
+        """Take note of a unit that was derived before."""
+        self.tally.known(exchanges)
+        self._line_if_due()
+
     def _say(self, line: str) -> None:
         self._print(Text(harmless(line), style="yellow"))
 

@@ -61,6 +61,12 @@ class Tally:
         yield from self._sparingly(result)
         yield from self.notices()
 
+    def known(self, exchanges: int) -> None:
+        """Count a unit that was derived before, from so many recorded exchanges."""
+        self.done += 1
+        self.turns += exchanges
+        self.recalled += exchanges
+
     def notices(self) -> Iterator[str]:
         """Yield what the judge's meter has to say and has not said yet."""
         notices = [] if self.meter is None else self.meter.notices

@@ -46,6 +46,7 @@ ORDER = [
     "scorefiles",
     "leaderboard",
     "run_folder",
+    "readings",
     "run_writer",
     "publish",
     "judges",
