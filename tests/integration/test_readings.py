@@ -84,9 +84,8 @@ def test_another_reply_in_the_ledger_is_read(bench: Path, reader: Reader, tmp_pa
     with closing(sqlite3.connect(run.ledger_path)) as ledger, ledger:
         sql = "UPDATE exchange SET reply = 'I cannot say.' WHERE reply LIKE '%S_acc%'"
         assert ledger.execute(sql).rowcount > 0
-    again = lmmscore.run(bench, out=tmp_path / "r")
-    assert reader.count > ITEMS
-    assert not (again.scores()["outcome"] == "scored").all()
+    lmmscore.run(bench, out=tmp_path / "r")
+    assert reader.count == 2 * ITEMS
 
 
 def test_another_picture_is_another_question(bench: Path, reader: Reader, tmp_path: Path) -> None:
