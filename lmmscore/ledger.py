@@ -20,6 +20,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from lmmscore.claims import Claims
 from lmmscore.conversation import Conversation
 from lmmscore.errors import LedgerError
@@ -154,7 +156,7 @@ class Ledger:
         )
         if len(rows) != len(set(keys)):
             return None
-        return hashlib.sha256(repr(rows).encode("utf-8", "surrogatepass")).hexdigest()
+        return hashlib.sha256(orjson.dumps(rows)).hexdigest()
 
     def entry(self, key: str) -> Entry | None:
         """Return the whole exchange known by a key, or None."""

@@ -48,6 +48,18 @@ class Derived:
     """Every model that answered, with its fingerprint."""
 
 
+@dataclass(frozen=True, slots=True)
+class KeptReading:
+    """What is kept of a unit, as it lies in the file."""
+
+    exchanges: int
+    text: str
+
+    def derived(self) -> Derived:
+        """Return what was derived."""
+        return Derived(**json.loads(self.text))
+
+
 class Readings:
     """The readings of a run. Whatever is wrong with the file, the run does without."""
 
@@ -75,22 +87,24 @@ class Readings:
             return None
         return connection
 
-    def keys(self, unit: Unit, ledger: Ledger) -> list[str] | None:
-        """Return the keys of a unit's exchanges where what is kept of it still holds, else None."""
-        row = self._one("SELECT conditions, keys, replies FROM reading WHERE unit = ?", unit)
+    def find(self, unit: Unit, ledger: Ledger) -> KeptReading | None:
+        """Return what is kept of a unit where it still holds, else None."""
+        row = self._one(
+            "SELECT conditions, keys, replies, derived FROM reading WHERE unit = ?", unit
+        )
         if row is None:
             return None
-        conditions, listed, replies = row
+        conditions, listed, replies, derived = row
         if conditions != self._conditions(unit):
             return None
         keys: list[str] = json.loads(listed)
-        return keys if ledger.digest(keys) == replies else None
+        return KeptReading(len(keys), derived) if ledger.digest(keys) == replies else None
 
     def get(self, unit: Unit) -> Derived:
-        """Return what is kept of a unit that has just been found to hold."""
+        """Return what is kept of a unit that was found to hold before."""
         row = self._one("SELECT derived FROM reading WHERE unit = ?", unit)
-        assert row is not None, "asked for by keys() before"
-        return Derived(**json.loads(row[0]))
+        assert row is not None, "found before"
+        return KeptReading(0, row[0]).derived()
 
     def keep(self, unit: Unit, keys: list[str], ledger: Ledger, derived: Derived) -> None:
         """Keep what was derived from the replies with these keys."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import filecmp
 import json
 import shlex
 import shutil
@@ -141,13 +142,17 @@ class RunWriter:
         )
         self._ledger = ledger
         for unit in units:
-            keys = self._readings.keys(unit, ledger) if unit.shown else None
-            self._queue.append((unit, keys is not None))
-            if keys is None:
+            reading = self._readings.find(unit, ledger) if unit.shown else None
+            if reading is None:
+                self._queue.append((unit, False))
                 yield unit
                 continue
-            known(unit, len(keys))
-            self._take_known()
+            known(unit, reading.exchanges)
+            if self._queue:
+                # Asked for again when its turn comes: a long plan is not held in memory.
+                self._queue.append((unit, True))
+            else:
+                self._take_derived(unit, reading.derived())
 
     def take(self, result: Result) -> None:
         """Append a result; called in the order of the plan."""
@@ -165,16 +170,14 @@ class RunWriter:
     def _take_next(self) -> Unit:
         """Go on to the next unit of the plan; append what is known of it."""
         unit, known = self._queue.popleft()
-        if known:
-            self._take_derived(unit)
+        if known and self._readings is not None:
+            self._take_derived(unit, self._readings.get(unit))
         return unit
 
-    def _take_derived(self, unit: Unit) -> None:
-        assert self._readings is not None
-        derived = self._readings.get(unit)
+    def _take_derived(self, unit: Unit, derived: Derived) -> None:
         with _writing(self.path):
             for file, name in self._derived():
-                file.write(derived.tables.get(name, ""))
+                file.copy(derived.tables.get(name, ""))
         self._taken.add(_work(unit))
         self._counts.update(derived.counts)
         self.unscored += derived.counts["unscored"]
@@ -282,7 +285,7 @@ class RunWriter:
     def _add_older_results(self) -> _Kept:
         """Keep what an earlier run of this folder judged and this one did not judge again."""
         kept = _Kept(set(), set(), set())
-        if self._earlier is None:
+        if self._earlier is None or self._is_unchanged():
             return kept
         judged_again = {(place, method) for place, methods in self._taken for method in methods}
         for row in self._earlier.run.score_rows():
@@ -318,6 +321,15 @@ class RunWriter:
                 self._counts["repairs"] += record.repairs
                 self._write_line(record.model_dump(mode="json"))
         return kept
+
+    def _is_unchanged(self) -> bool:
+        """Tell whether what was judged now is, to the byte, what the folder held before."""
+        for file, name in self._derived():
+            file.flush()
+            before = self.path / name
+            if not before.is_file() or not filecmp.cmp(before, _part_of(before), shallow=False):
+                return False
+        return True
 
     def _add_unjudged(self, unit: Unit, older: _Kept) -> None:
         place = _place(unit)
@@ -437,6 +449,10 @@ class _Part:
         self._file.write(text)
         self.said += text
 
+    def copy(self, text: str) -> None:
+        """Append text that need not be remembered."""
+        self._file.write(text)
+
     def flush(self) -> None:
         """Hand everything to the operating system."""
         self._file.flush()
@@ -476,7 +492,7 @@ class _Earlier:
     @cached_property
     def items(self) -> set[str]:
         """The items it was asked for, as far as they are on record."""
-        return {restore(row["item"]) for row in self.run.score_rows()}
+        return set(self.run.item_ids())
 
     def refuse_another_question(self, manifest: Manifest, plan: Plan) -> None:
         """Raise where the folder's scores would come to mean something else, or become fewer."""
