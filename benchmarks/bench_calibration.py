@@ -18,7 +18,7 @@ import pandas as pd
 
 from lmmscore.agreement.align import Paired, rated_edits
 from lmmscore.agreement.judges import compare_pairs
-from lmmscore.agreement.levels import AgreementRow, Subject, level_rows
+from lmmscore.agreement.levels import AgreementRow, AgreementSubject, level_rows
 from lmmscore.agreement.raters import ceiling
 from lmmscore.agreement.statistics import ITEM, METHOD, WITHIN_ITEM, WITHIN_METHOD, statistics
 from lmmscore.agreement.verdict import BELOW, BELOW_ANY, BETTER
@@ -188,7 +188,7 @@ def correlations(rng: np.random.Generator) -> Iterator[Rate]:
         for _ in range(repeats(100)):
             judge, raters = world.draw(items, rng)
             pair = paired(holes(judge, missing, rng), raters.mean(axis=0))
-            for key, row in _rows(Subject("j", "f", pair, None, "", rng), wanted).items():
+            for key, row in _rows(AgreementSubject("j", "f", pair, None, "", rng), wanted).items():
                 low, high = row.limits
                 if low is None or high is None:
                     continue
@@ -223,7 +223,7 @@ def _truth(
 
 
 def _rows(
-    subject: Subject, wanted: dict[str, tuple[str, ...]]
+    subject: AgreementSubject, wanted: dict[str, tuple[str, ...]]
 ) -> dict[tuple[str, str], AgreementRow]:
     found = {}
     for level, names in wanted.items():
@@ -246,7 +246,7 @@ def verdicts(rng: np.random.Generator) -> Iterator[Rate]:
                 frame.assign(rater=f"r{k}", score=one.ravel()) for k, one in enumerate(ratings[1:])
             ]
             rated = rated_edits(pd.concat(rows, ignore_index=True))
-            subject = Subject("j", "f", pair, None, "", rng)
+            subject = AgreementSubject("j", "f", pair, None, "", rng)
             head = level_rows(subject, ITEM)[0]
             by_edit = rated.judge_by_edit(pair.edits[["item", "method", "judge"]])
             words = ceiling(head, rated, by_edit, rng).verdict.words

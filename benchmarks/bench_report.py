@@ -1,12 +1,15 @@
-"""The report of a large run: 1,000 items with 8 methods. Time to build, size, and time to open in Chromium.
+"""The report of a large run: 1,000 items with 8 methods. Time to build, size, time to open, memory.
 
-The pictures are the drawn demo's under other names; the answers are random numbers that no judge gave. They serve to
-measure with and say nothing about anything.
+The pictures are the drawn demo's, each file made different from all others; the answers are random
+numbers that no judge gave. They serve to measure with and say nothing about anything.
+
+What is measured is set against a yardstick of the same run: reading and shrinking every picture
+once, one after the other, as the report's first version did.
 """
 
 from __future__ import annotations
 
-import os
+import io
 import random
 import sys
 import tempfile
@@ -19,18 +22,18 @@ from typing import Any
 import lmmscore
 from lmmscore.benchmark import load_benchmark
 from lmmscore.conversation import Conversation
+from lmmscore.images import fit, load_rgb
 from lmmscore.records import Reply
-from lmmscore.report.page import Wish, write_report
-from lmmscore.report.page.judged import Judged
+from lmmscore.report.page import PageOptions, write_page
+from lmmscore.report.run_data import RunData
 from lmmscore.resources import bundled
 from lmmscore.run_folder import Run
 
 ITEMS, METHODS = 1_000, 8
-OPENS_WITHIN_S = 3.0
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
+    "--disable-component-update --disable-sync --enable-precise-memory-info"
 ).split()
 
 
@@ -71,9 +74,9 @@ def make_benchmark(folder: Path, items: int) -> Path:
     for number in range(items):
         item = demo.items[number % len(demo.items)]
         edits = [*item.edits.values(), item.images["reference"], item.images["marked"]]
-        _link(item.images["source"], folder / "source" / f"i{number}.jpg")
+        _copy(item.images["source"], folder / "source" / f"i{number}.jpg", number)
         for k, path in enumerate(edits[:METHODS]):
-            _link(path, folder / "edits" / f"Method{k}" / f"i{number}.jpg")
+            _copy(path, folder / "edits" / f"Method{k}" / f"i{number}.jpg", number)
         lines.append(f'i{number},task{number % 7},"{item.instruction}"')
     (folder / "items.csv").write_text("\n".join(lines) + "\n")
     file = folder / "benchmark.yaml"
@@ -82,12 +85,10 @@ def make_benchmark(folder: Path, items: int) -> Path:
     return file
 
 
-def _link(path: Path, to: Path) -> None:
+def _copy(path: Path, to: Path, number: int) -> None:
     to.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        os.link(path, to)
-    except OSError:
-        to.write_bytes(path.read_bytes())
+    # What follows the end of a JPEG is not shown; it makes every file another, with a digest of its own.
+    to.write_bytes(path.read_bytes() + f"{to.parent.name} {number}".encode())
 
 
 def make_run(folder: Path, items: int) -> Run:
@@ -97,14 +98,27 @@ def make_run(folder: Path, items: int) -> Run:
     )
 
 
+def plain_shrinking_s(folder: Path, sample: int) -> float:
+    """Return how long shrinking one picture takes in the plainest way, over a sample."""
+    paths = sorted((folder / "bench" / "edits").rglob("*.jpg"))[:sample]
+    start = time.perf_counter()
+    for path in paths:
+        fit(load_rgb(path), 192).save(io.BytesIO(), "WEBP", quality=75, method=2)
+    return (time.perf_counter() - start) / len(paths)
+
+
 @dataclass(frozen=True)
 class Opened:
     """How a browser fared."""
 
+    table_s: float
+    """Until the first table stood."""
     first_s: float
-    """Until the first card of the gallery had its pictures."""
+    """Until the first card had its pictures."""
     longest_frame_s: float
-    """The longest wait between two frames while scrolling through the gallery."""
+    """The longest wait between two frames while scrolling through the edits."""
+    height_px: int
+    memory_mb: float
 
 
 def open_page(page: Path) -> Opened:
@@ -116,10 +130,17 @@ def open_page(page: Path) -> Opened:
         try:
             tab = browser.new_page(viewport={"width": 1400, "height": 900})
             start = time.perf_counter()
-            tab.goto(page.as_uri())
+            tab.goto(page.as_uri(), wait_until="commit")
+            tab.wait_for_selector(".board:not([hidden]) .ranking tbody tr")
+            table_s = time.perf_counter() - start
+            tab.wait_for_selector(".item", state="attached")
+            tab.evaluate("document.querySelector('.item').scrollIntoView()")
             tab.wait_for_selector(".item[data-filled] img")
             first_s = time.perf_counter() - start
-            return Opened(first_s, float(tab.evaluate(_SCROLL)) / 1000)
+            longest = float(tab.evaluate(_SCROLL)) / 1000
+            height = int(tab.evaluate("document.documentElement.scrollHeight"))
+            memory = float(tab.evaluate("performance.memory.usedJSHeapSize")) / 1e6
+            return Opened(table_s, first_s, longest, height, memory)
         finally:
             browser.close()
 
@@ -137,27 +158,37 @@ _SCROLL = """() => new Promise((done) => {
 })"""
 
 
+def _built_s(run: Run, out: Path) -> float:
+    start = time.perf_counter()
+    write_page([RunData("large", run)], PageOptions(out=out))
+    return time.perf_counter() - start
+
+
 def main() -> None:
-    """Print the figures; the last line says whether the page opens in time."""
+    """Print the figures."""
     items = 100 if "--quick" in sys.argv else ITEMS
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         run = make_run(folder, items)
-        start = time.perf_counter()
-        page = write_report([Judged("large", run)], Wish(out=folder / "report.html"))
-        build_s = time.perf_counter() - start
+        page = folder / "report.html"
+        plain_s = plain_shrinking_s(folder, 200) * items * (METHODS + 1)
+        first_s, again_s = _built_s(run, page), _built_s(run, page)
         print(f"report of {items:,} items × {METHODS} methods")
-        print(f"  build             {build_s:6.1f} s")
-        print(f"  size              {page.stat().st_size / 1e6:6.1f} MB")
+        print(f"  shrinking all pictures plainly {plain_s:6.1f} s")
+        print(f"  build, first time              {first_s:6.1f} s, {first_s / plain_s:.2f} of that")
+        print(
+            f"  build again                    {again_s:6.1f} s, {again_s / first_s:.2f} of the first"
+        )
+        print(f"  size                           {page.stat().st_size / 1e6:6.1f} MB")
         if not CHROMIUM.is_file():
             print("  not opened: no Chromium here (apt-get install chromium)")
             return
         opened = open_page(page)
-        share = opened.first_s / OPENS_WITHIN_S
-        print(
-            f"  open, first card  {opened.first_s:6.2f} s, {share:.2f} of the {OPENS_WITHIN_S:g} s allowed"
-        )
-        print(f"  scroll, longest   {opened.longest_frame_s:6.3f} s between frames")
+        print(f"  open, first table              {opened.table_s:6.2f} s")
+        print(f"  open, first card               {opened.first_s:6.2f} s")
+        print(f"  scroll, longest wait           {opened.longest_frame_s:6.3f} s between frames")
+        print(f"  height                         {opened.height_px:6,d} px")
+        print(f"  memory of the page's code      {opened.memory_mb:6.1f} MB")
 
 
 if __name__ == "__main__":

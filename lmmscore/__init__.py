@@ -7,22 +7,26 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from lmmscore.agreement import agree
     from lmmscore.api import run
-    from lmmscore.leaderboard import rank
     from lmmscore.report.leaderboard import render
-    from lmmscore.run_folder import Run, open_run
+    from lmmscore.results import agree, open_run, rank, read_ratings
+    from lmmscore.run_folder import Run
 
 _WHERE = {
     "run": "lmmscore.api",
-    "open_run": "lmmscore.run_folder",
+    "open_run": "lmmscore.results",
     "Run": "lmmscore.run_folder",
-    "rank": "lmmscore.leaderboard",
-    "agree": "lmmscore.agreement",
+    "rank": "lmmscore.results",
+    "agree": "lmmscore.results",
+    "read_ratings": "lmmscore.results",
     "render": "lmmscore.report.leaderboard",
 }
 
-__all__ = ["Run", "__version__", "agree", "open_run", "rank", "render", "run"]
+__all__ = ["Run", "__version__", "agree", "open_run", "rank", "read_ratings", "render", "run"]
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lmmscore.anchors import FIRST_REPEAT, append_round
 from lmmscore.errors import LmmscoreError
@@ -26,6 +26,9 @@ from lmmscore.request import Request, prepare
 from lmmscore.run_folder import Manifest, Run
 from lmmscore.run_writer import RunWriter
 from lmmscore.scores import Result
+
+if TYPE_CHECKING:
+    from lmmscore.results import RunResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +155,7 @@ def run(
     engine_options: Mapping[str, Any] | None = None,
     hooks: Hooks | None = None,
     progress: bool | None = None,
-) -> Run:
+) -> RunResult:
     """Judge a benchmark and return the run, as `lmmscore run` does.
 
     `judge` is a name as on the command line, or any object that has the methods of
@@ -187,11 +190,17 @@ def run(
         engine_options=dict(engine_options or {}),
     )
     if hooks is not None:
-        return _run_anywhere(request, hooks)
+        return _result(_run_anywhere(request, hooks))
     if not (_in_notebook() if progress is None else progress):
-        return _run_anywhere(request, Hooks())
+        return _result(_run_anywhere(request, Hooks()))
     with contextlib.ExitStack() as stack:
-        return _run_anywhere(request, watching(stack))
+        return _result(_run_anywhere(request, watching(stack)))
+
+
+def _result(run: Run) -> RunResult:
+    from lmmscore.results import RunResult
+
+    return RunResult(run.path)
 
 
 def watching(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
@@ -120,8 +120,13 @@ class BenchmarkFile(_StrictFile):
     images: ImageTemplates | None = Field(
         None, description="Path templates; needed when items is a file."
     )
-    methods: list[str] | None = Field(
-        None, description="The methods, in order; found from the files if absent."
+    methods: list[str] | dict[str, str] | None = Field(
+        None,
+        description="The methods, in order, or each with the name that tables give it; "
+        "found from the files if absent.",
+    )
+    tasks: dict[str, str] = Field(
+        default_factory=dict, description="What tables call the task categories."
     )
     root: str = Field(
         ".",
@@ -131,7 +136,7 @@ class BenchmarkFile(_StrictFile):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class BenchmarkProblem:
     """Something wrong with a benchmark: where, of what kind, and what to do."""
 
     place: str
@@ -158,7 +163,10 @@ class Benchmark:
     root: Path
     methods: tuple[str, ...]
     items: tuple[Item, ...]
-    problems: tuple[Problem, ...] = field(default=(), repr=False)
+    problems: tuple[BenchmarkProblem, ...] = field(default=(), repr=False)
+    method_names: Mapping[str, str] = field(default_factory=dict)
+    """What tables call the methods."""
+    task_titles: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -179,7 +187,7 @@ class Benchmark:
 
         # Methods keep the order they were asked for in: `--order given` shows them so.
         methods = tuple(dict.fromkeys(kept_methods))
-        return Benchmark(self.name, self.path, self.root, methods, tuple(chosen))
+        return replace(self, methods=methods, items=tuple(chosen))
 
 
 def _chosen(what: str, wanted: Iterable[str], known: Iterable[str]) -> list[str]:
@@ -232,19 +240,19 @@ def read_benchmark(path: Path, root: Path | None = None) -> Benchmark:
     path = find_benchmark_file(path)
     parsed = complaints(BenchmarkFile, load_yaml(path))
     if isinstance(parsed, list):
-        problems = tuple(Problem(str(path), says.kind, says) for says in parsed)
+        problems = tuple(BenchmarkProblem(str(path), says.kind, says) for says in parsed)
         return Benchmark(path.parent.name, path, path.parent, (), (), problems)
 
-    return _Reader(path, parsed, root).benchmark()
+    return _BenchmarkReader(path, parsed, root).benchmark()
 
 
-class _Reader:
+class _BenchmarkReader:
     """One reading of a benchmark file: gathers items and problems side by side."""
 
     def __init__(self, path: Path, file: BenchmarkFile, root: Path | None) -> None:
         self.path = path
         self.file = file
-        self.problems: list[Problem] = []
+        self.problems: list[BenchmarkProblem] = []
         self.folder = path.parent.resolve()
         self._kinds: dict[tuple[str, ...], tuple[str, ...]] = {}
         self.files = PictureFiles(self._root(root), self._problem)
@@ -277,7 +285,7 @@ class _Reader:
         items = self._inline(rows) if written_out else self._from_templates(rows)
 
         found = list(dict.fromkeys(method for item in items for method in item.edits))
-        methods = self.file.methods or found
+        methods = list(self.file.methods or ()) or found
         if items and not methods and not self.problems:
             self._problem(
                 str(self.path), "no-edits", "no edit of any method was found; check images.edit"
@@ -294,10 +302,12 @@ class _Reader:
             tuple(methods),
             tuple(items),
             tuple(self.problems),
+            self.file.methods if isinstance(self.file.methods, dict) else {},
+            self.file.tasks,
         )
 
     def _problem(self, place: str, kind: str, says: str, level: Level = "fatal") -> None:
-        self.problems.append(Problem(place, kind, says, level))
+        self.problems.append(BenchmarkProblem(place, kind, says, level))
 
     # Rows
 
@@ -391,7 +401,8 @@ class _Reader:
 
         rows = [(place, row) for place, row in rows if self._has_columns(place, row)]
         templates = self.file.images.pictures()
-        edits = self.files.edits(self.file.images.edit, self.file.methods, rows, templates)
+        named = list(self.file.methods) if self.file.methods else None
+        edits = self.files.edits(self.file.images.edit, named, rows, templates)
 
         items = []
         for place, row in rows:

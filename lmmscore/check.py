@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from lmmscore.benchmark import Benchmark, Problem
+from lmmscore.benchmark import Benchmark, BenchmarkProblem
 from lmmscore.errors import ImageProblem
 from lmmscore.images import IMAGE_SUFFIXES, SUFFIXES, Header, load_rgb, read_header
 from lmmscore.records import Item
@@ -32,7 +32,7 @@ _MOST_FOLDERS = 20
 
 def check_benchmark(
     benchmark: Benchmark, on_item: Callable[[], None] = lambda: None
-) -> list[Problem]:
+) -> list[BenchmarkProblem]:
     """Return every problem: those of the file first, then those of the pictures, item by item."""
     problems = list(benchmark.problems)
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
@@ -47,7 +47,7 @@ def check_benchmark(
     return problems
 
 
-def names_given_away(benchmark: Benchmark) -> list[Problem]:
+def names_given_away(benchmark: Benchmark) -> list[BenchmarkProblem]:
     """Return a problem for every instruction that would tell the judge a method's name."""
     names = {}
     for method in benchmark.methods:
@@ -65,7 +65,7 @@ def names_given_away(benchmark: Benchmark) -> list[Problem]:
                     "which the judge should not learn"
                 )
                 problems.append(
-                    Problem(f"item {item.id!r}", "names-a-method", says, level="problem")
+                    BenchmarkProblem(f"item {item.id!r}", "names-a-method", says, level="problem")
                 )
 
     return problems
@@ -75,7 +75,7 @@ def _words(text: str) -> str:
     return " " + re.sub(r"\W+", " ", text).strip().casefold() + " "
 
 
-def unused_pictures(benchmark: Benchmark) -> list[Problem]:
+def unused_pictures(benchmark: Benchmark) -> list[BenchmarkProblem]:
     """Return a warning for every folder with pictures that belong to no item and no method.
 
     A mistyped method or task leaves its folder behind, unused. Only folders of pictures that are
@@ -107,7 +107,7 @@ def unused_pictures(benchmark: Benchmark) -> list[Problem]:
             examples = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
             count = "1 picture" if len(names) == 1 else f"{len(names)} pictures"
             says = f"{count} that nothing uses: {examples}"
-            problems.append(Problem(str(folder), "unused-pictures", says, level="warning"))
+            problems.append(BenchmarkProblem(str(folder), "unused-pictures", says, level="warning"))
 
     return problems[:_MOST_FOLDERS]
 
@@ -137,9 +137,9 @@ def _folders_in(folder: Path) -> list[Path]:
     return [folder / name for name in folders if not name.startswith(".")]
 
 
-def _item_problems(item: Item) -> list[Problem]:
+def _item_problems(item: Item) -> list[BenchmarkProblem]:
     named = dict(item.images) | {f"edit of {method}": path for method, path in item.edits.items()}
-    problems: list[Problem] = []
+    problems: list[BenchmarkProblem] = []
     headers: dict[str, Header] = {}
     bordered: dict[str, bool] = {}
     for what, path in named.items():
@@ -149,7 +149,7 @@ def _item_problems(item: Item) -> list[Problem]:
             bordered[what] = has_border(np.asarray(load_rgb(path)))
         except ImageProblem as error:
             kind = "unreadable-image" if path.exists() else "missing-image"
-            problems.append(Problem(place, kind, str(error)))
+            problems.append(BenchmarkProblem(place, kind, str(error)))
             continue
 
         problems.extend(_of_file(place, path, headers[what]))
@@ -159,26 +159,26 @@ def _item_problems(item: Item) -> list[Problem]:
     problems.extend(_identical_edits(item))
     if not item.edits:
         says = "no method has an edit of it; every method will be recorded as missing here"
-        problems.append(Problem(f"item {item.id!r}", "no-edits", says, level="problem"))
+        problems.append(BenchmarkProblem(f"item {item.id!r}", "no-edits", says, level="problem"))
 
     return problems
 
 
-def _of_file(place: str, path: Path, header: Header) -> Iterator[Problem]:
+def _of_file(place: str, path: Path, header: Header) -> Iterator[BenchmarkProblem]:
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES.get(header.format, {suffix}):
         says = f"{path}: named {path.suffix} but holds {header.format}; rename or convert it"
-        yield Problem(place, "wrong-type", says, level="warning")
+        yield BenchmarkProblem(place, "wrong-type", says, level="warning")
 
     if header.frames > 1:
         says = (
             f"{path}: {header.frames} frames; only the first would be judged: "
             "export a still picture"
         )
-        yield Problem(place, "animated", says, level="problem")
+        yield BenchmarkProblem(place, "animated", says, level="problem")
 
 
-def _frames_that_differ(item: Item, headers: dict[str, Header]) -> Iterator[Problem]:
+def _frames_that_differ(item: Item, headers: dict[str, Header]) -> Iterator[BenchmarkProblem]:
     source = headers.get("source")
     if source is None:
         return
@@ -191,16 +191,18 @@ def _frames_that_differ(item: Item, headers: dict[str, Header]) -> Iterator[Prob
                 f"{source.width}×{source.height}; crop or pad it unless the method reframes "
                 "on purpose"
             )
-            yield Problem(f"item {item.id!r}, {what}", "aspect-ratio", says, level="warning")
+            yield BenchmarkProblem(
+                f"item {item.id!r}, {what}", "aspect-ratio", says, level="warning"
+            )
         elif (header.width, header.height) != (source.width, source.height):
             says = (
                 f"size {header.width}×{header.height} where the source has "
                 f"{source.width}×{source.height}; a judge may take sharpness for quality: resize it"
             )
-            yield Problem(f"item {item.id!r}, {what}", "size", says, level="warning")
+            yield BenchmarkProblem(f"item {item.id!r}, {what}", "size", says, level="warning")
 
 
-def _borders_added(item: Item, bordered: dict[str, bool]) -> Iterator[Problem]:
+def _borders_added(item: Item, bordered: dict[str, bool]) -> Iterator[BenchmarkProblem]:
     if bordered.get("source", True):
         return
 
@@ -209,7 +211,7 @@ def _borders_added(item: Item, bordered: dict[str, bool]) -> Iterator[Problem]:
             says = (
                 "a border that the source lacks; a judge may see it as a fault, or a frame: crop it"
             )
-            yield Problem(f"item {item.id!r}, {what}", "border", says, level="warning")
+            yield BenchmarkProblem(f"item {item.id!r}, {what}", "border", says, level="warning")
 
 
 def has_border(picture: NDArray[np.uint8]) -> bool:
@@ -229,7 +231,7 @@ def _edge_is_flat(picture: NDArray[np.uint8]) -> bool:
     return bool(flat and np.abs(inside - mean).max() > SAME_COLOUR)
 
 
-def _identical_edits(item: Item) -> Iterator[Problem]:
+def _identical_edits(item: Item) -> Iterator[BenchmarkProblem]:
     by_size: dict[int, list[tuple[str, Path]]] = defaultdict(list)
     for method, path in item.edits.items():
         if path.is_file():
@@ -249,4 +251,6 @@ def _identical_edits(item: Item) -> Iterator[Problem]:
                     f"the edits of {' and '.join(methods)} are byte-identical; "
                     "was one copied by mistake?"
                 )
-                yield Problem(f"item {item.id!r}", "identical-edits", says, level="problem")
+                yield BenchmarkProblem(
+                    f"item {item.id!r}", "identical-edits", says, level="problem"
+                )

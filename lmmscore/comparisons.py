@@ -96,7 +96,7 @@ def _verdict(played: Played) -> tuple[Outcome, str, str, str]:
 
 
 def _by_scores(played: Played) -> tuple[Outcome, str, str, str]:
-    """Return the verdict of a protocol that scores both edits and names no winner: the higher overall."""
+    """Return the verdict where both edits are scored and no winner is named: the higher one."""
     formula = played.session.dialog.formula
     assert formula is not None, "a dialog of pairs reads a winner or has a rule"
     totals = []
@@ -126,7 +126,7 @@ def _scores(played: Played, *, reverse: bool) -> dict[str, tuple[Fraction | None
 
 
 def header(dialog: Dialog) -> list[str]:
-    """Return the columns of pairs.csv: those of the scores of both edits follow, where there are any."""
+    """Return the columns of pairs.csv; scores of both edits come last, where there are any."""
     scores = [f"{factor.key}_{side}" for factor in dialog.factors for side in "ab"]
     return [*PAIR_COLUMNS, *scores]
 
@@ -199,7 +199,7 @@ class Match:
 
 
 def matches(rows: Iterable[Comparison]) -> list[Match]:
-    """Return the pairs with both orders put together: an inconsistent pair is a tie, and says so."""
+    """Return the pairs with both orders put together: an inconsistent one is a tie."""
     groups: dict[tuple[str, str, str, str, int], list[Comparison]] = {}
     for row in rows:
         key = (row.task, row.item, row.method_a, row.method_b, row.repeat)

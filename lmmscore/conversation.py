@@ -26,7 +26,7 @@ class Message:
     schema: str = ""
     """A JSON schema, as text, that the answer is to follow where a judge can be held to one."""
     places: tuple[int, ...] = ()
-    """Before which character of the text each picture stands; empty where all stand before the words."""
+    """Before which character each picture stands; empty where all stand before the words."""
 
     def content(self) -> Iterator[str | Picture]:
         """Yield the words and pictures in the order the judge meets them."""
@@ -48,7 +48,7 @@ class Conversation:
     parent: Conversation | None = None
     message: Message | None = None
     digest: str = field(default=hashlib.sha256(b"lmmscore conversation v1").hexdigest())
-    """Covers every message so far: role, text, the identity of every picture and where it stands."""
+    """Covers every message so far: role, text, every picture and where it stands."""
 
     def add(self, message: Message) -> Conversation:
         """Return this conversation with one message more."""

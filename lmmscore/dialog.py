@@ -125,7 +125,7 @@ class When(_Strict):
     @model_validator(mode="after")
     def _some(self) -> When:
         if not any(getattr(self, name) for name in type(self).model_fields):
-            raise ValueError("give task, field, image, without_field or without_image")
+            raise ValueError("give task, field or image, or without_field or without_image")
         return self
 
     def holds(self, item: Item) -> bool:
@@ -406,7 +406,7 @@ class Dialog(_Strict):
         return self._folder / name
 
     def beside(self, folder: Path) -> Dialog:
-        """Return the dialog with the folder its own pictures are in. Raises for one that is not there."""
+        """Return the dialog with the folder of its own pictures. Raises where one is not there."""
         for name in self.files:
             _refuse_outside(folder, name, f"dialog {self.name}")
         placed = self.model_copy()
@@ -594,7 +594,7 @@ def _reading_incoherences(dialog: Dialog, key: str) -> Iterator[str]:
 
 
 def _exclude_each_other(one: Turn, other: Turn) -> bool:
-    """Tell whether two turns may read the same: by different tasks, or by conditions only items meet."""
+    """Tell whether two turns may read the same: no item, or only the items can tell, meets both."""
     if one.when is None or other.when is None:
         return False
     by_task = one.when.task is not None and other.when.task is not None
@@ -735,7 +735,7 @@ class Ensemble:
         return tuple(found)
 
     def kept_in(self, folder: Path) -> Ensemble:
-        """Return the suite with its dialogs' own pictures in a folder that has one for each dialog."""
+        """Return the suite with its dialogs' own pictures in folders of this one."""
         return Ensemble(self.suite, tuple(member.kept_in(folder) for member in self.members))
 
     @property
@@ -797,7 +797,10 @@ def find_dialog(name: str, beside: Path | None = None) -> Path:
 
 def is_bundled(name: str) -> bool:
     """Tell whether a name means a dialog that comes with lmmscore."""
-    return find_dialog(name).parent == bundled("dialogs")
+    try:
+        return find_dialog(name).parent == bundled("dialogs")
+    except DialogError:
+        return False
 
 
 def load(name: str) -> Dialog | Suite:

@@ -7,7 +7,7 @@ from typing import Any
 
 from lmmscore.dialog import JsonForm
 from lmmscore.parsing import json_values
-from lmmscore.parsing.labels import normal
+from lmmscore.parsing.names import normal
 from lmmscore.scales import Factor
 
 

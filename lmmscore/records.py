@@ -89,3 +89,5 @@ class Score:
     score: Fraction | None
     outcome: Outcome
     reason: str = ""
+    expected: Fraction | None = None
+    """What the judge would score on average, where its server reports probabilities."""

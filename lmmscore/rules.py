@@ -207,7 +207,7 @@ Overall = Annotated[
     Annotated[RuleName, Tag("name")] | Annotated[Rule, Tag("function-of-factors")],
     Discriminator(_kind),
 ]
-"""What `overall` may be in a dialog or suite: a rule over everything in a word, or one spelt out."""
+"""What `overall` may be: a rule over everything in a word, or one spelt out."""
 
 Operand = Annotated[
     Annotated[str, Tag("name")] | Annotated[Rule, Tag("function-of-factors")],
@@ -242,10 +242,15 @@ class Formula:
         """The lowest and the highest overall."""
         return _ends(self.rule, self.parts)
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether the overall is a weighted sum of the scores, whatever they are."""
+        return _is_linear(self.rule)
+
     def value(
         self, scores: Mapping[str, Fraction], absent: Collection[str] = ()
     ) -> Fraction | None:
-        """Return the overall, exactly; None where something that counts is unscored, or nothing counts.
+        """Return the overall, exactly; None where something is unscored, or nothing counts.
 
         `absent` names what was left out for this edit: it does not count, and its share goes where
         the rule says.
@@ -276,7 +281,7 @@ def parts_of(factors: Sequence[Factor]) -> list[Part]:
 
 
 def faults_of(overall: Overall, parts: Sequence[Part]) -> Iterator[str]:
-    """Yield what is wrong with a rule over these parts: unknown names, weights, roots of negatives."""
+    """Yield what is wrong with a rule over these parts: names, weights, roots of negatives."""
     if overall == "weighted":
         yield from _weight_faults([part.weight for part in parts])
     if not isinstance(overall, Rule):
@@ -321,6 +326,12 @@ def _spelt_out(overall: Overall, parts: Sequence[Part]) -> Rule:
     else:
         given = {overall: tuple(part.name for part in parts)}
     return Rule.model_construct(None, **given)
+
+
+def _is_linear(rule: Rule) -> bool:
+    if rule.then or rule.operation not in ("mean", "weighted", "rule"):
+        return False
+    return all(_is_linear(operand) for operand in rule.operands if isinstance(operand, Rule))
 
 
 def _value(
@@ -422,14 +433,14 @@ def overall(
     scores: Mapping[str, Fraction],
     weights: Mapping[str, Fraction],
 ) -> Fraction | None:
-    """Return the overall score of one edit, exactly; None where the rule gives none or a factor is unscored."""
+    """Return the overall score of one edit, exactly; None where there is none."""
     parts = [replace(part, weight=weights.get(part.name)) for part in parts_of(factors)]
     found = formula(rule, parts)
     return None if found is None else found.value(scores)
 
 
 def geometric_mean(scores: Sequence[Fraction]) -> Fraction:
-    """Return the geometric mean; any 0 gives 0. Exact where the root is, else the nearest float's value."""
+    """Return the geometric mean, exact where the root is, else the nearest float. Any 0 gives 0."""
     product = Fraction(1)
     for score in scores:
         product *= score

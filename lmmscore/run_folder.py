@@ -15,10 +15,10 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from lmmscore import __version__
 from lmmscore.benchmark import find_benchmark_file
@@ -27,7 +27,7 @@ from lmmscore.csvsafe import restore
 from lmmscore.dialog import Dialog, Ensemble, Suite, ensemble_of
 from lmmscore.errors import FileProblem
 from lmmscore.images import Recipe
-from lmmscore.ledger import Asker
+from lmmscore.ledger import Asker, Ledger
 from lmmscore.plan import Order, Plan, Protocol
 from lmmscore.records import Outcome, Reply
 from lmmscore.scales import Factor, show
@@ -109,7 +109,10 @@ class Manifest(_Record):
     order_rule: int = 1
     """2: orders come from the methods' names; 1: from the order in which the benchmark lists them."""
     methods: list[str] = []
+    method_names: dict[str, str] = {}
+    """What tables call the methods, where the benchmark says so."""
     tasks: list[str] = []
+    task_titles: dict[str, str] = {}
     items: int = 0
     item_ids: list[str] = []
     """Which items, where they are a part of the benchmark."""
@@ -178,7 +181,9 @@ class Manifest(_Record):
             seed=plan.seed,
             image_recipe=str(recipe),
             methods=list(benchmark.methods),
+            method_names=dict(benchmark.method_names),
             tasks=list(benchmark.tasks),
+            task_titles=dict(benchmark.task_titles),
             items=len(benchmark.items),
             item_ids=[item.id for item in benchmark.items] if plan.is_part else [],
             chosen=plan.chosen,
@@ -233,6 +238,17 @@ def _inner_suites(played: Dialog | Ensemble) -> list[dict[str, Any]]:
     return found
 
 
+def _within(name: str) -> str:
+    """Return a file's name as it may lead into the benchmark; one that leads out keeps its last part."""
+    path = PurePosixPath(name.replace("\\", "/"))
+    leads_out = path.is_absolute() or ".." in path.parts or path.parts[:1] == ("~",)
+    return path.name if leads_out else name
+
+
+FileName = Annotated[str, AfterValidator(_within)]
+"""A picture's file, relative to the root of the benchmark. A run that was received leads nowhere else."""
+
+
 class ExchangeRecord(_Record):
     """One exchange of a session: its place in the dialog, and what the ledger knows it by."""
 
@@ -240,7 +256,7 @@ class ExchangeRecord(_Record):
     position: int | None = None
     repair: int = 0
     key: str
-    images: list[tuple[str, str]] = []
+    images: list[tuple[str, FileName]] = []
     """Kind and file of every picture shown, the file relative to the root of the benchmark."""
 
     @classmethod
@@ -279,7 +295,7 @@ class SessionRecord(_Record):
     """The judge's own overall, by position."""
     slips: list[tuple[int, str, str]] = []
     """Position, exact overall and stated overall of every arithmetic error."""
-    images: dict[str, str] = {}
+    images: dict[str, FileName] = {}
     usage: dict[str, float | None] = {}
 
     @classmethod
@@ -463,6 +479,16 @@ class Run:
         records = self.records()
         with contextlib.suppress(FileProblem):
             yield from records
+
+    def shown_digests(self, ledger: Ledger) -> dict[str, set[str]]:
+        """Return what the judge was shown: the digests on record for each picture's file."""
+        found: dict[str, set[str]] = {}
+        for record in self.intact_records():
+            for exchange in record.exchanges:
+                digests = ledger.pictures(exchange.key) if exchange.images else []
+                for (_, name), digest in zip(exchange.images, digests, strict=False):
+                    found.setdefault(name, set()).add(digest)
+        return found
 
     def orders(self) -> dict[tuple[str, str, int], tuple[str, ...]]:
         """Return how the edits were shown, by task, item and repeat, as far as it is on record."""

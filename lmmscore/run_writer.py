@@ -33,7 +33,7 @@ from lmmscore.plan import Plan, Unit
 from lmmscore.readings import Derived, Readings
 from lmmscore.records import Outcome, Score
 from lmmscore.run_folder import OWN_PICTURES, Manifest, Run, RunLock, SessionRecord, relative_to_run
-from lmmscore.scores import SCORE_COLUMNS, Result, as_cells, missing_scores
+from lmmscore.scores import EXPECTED, SCORE_COLUMNS, Result, as_cells, missing_scores
 from lmmscore.session import Played
 
 _IDENTITY = {
@@ -98,11 +98,22 @@ class RunWriter:
             self._scores = self._part("scores.csv")
             self._sessions = self._part("sessions.jsonl")
             self._rows = csv.writer(self._scores, lineterminator="\n")
-            self._rows.writerow(SCORE_COLUMNS)
+            self._rows.writerow(self._columns)
             self._pairs: _Part | None = None
             if self._plan.protocol.covers_pairs:
                 self._pairs = self._part("pairs.csv")
                 csv.writer(self._pairs, lineterminator="\n").writerow(header(self._dialog))
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        return (*SCORE_COLUMNS, EXPECTED) if self._has_expected else SCORE_COLUMNS
+
+    @property
+    def _has_expected(self) -> bool:
+        return bool(self._manifest.parameters.get("logprobs"))
+
+    def _cells(self, row: Score) -> list[object]:
+        return as_cells(row, expected=self._has_expected)
 
     @property
     def _dialog(self) -> Dialog:
@@ -202,7 +213,7 @@ class RunWriter:
         for file, _ in self._derived():
             file.said = ""
         with _writing(self.path):
-            self._rows.writerows(as_cells(row) for row in result.scores)
+            self._rows.writerows(self._cells(row) for row in result.scores)
             if result.comparison is not None:
                 self._write_pair(result.comparison)
             for played in result.played:
@@ -294,7 +305,7 @@ class RunWriter:
             if (place, method) in judged_again or row["outcome"] == Outcome.UNJUDGED:
                 continue
             kept.edits.add((place, method))
-            self._rows.writerow([row[column] for column in SCORE_COLUMNS])
+            self._rows.writerow([row.get(column, "") for column in self._columns])
         for record in self._earlier.run.intact_records():
             place = (record.task, record.item, record.repeat)
             if any((place, method) in kept.edits for method in record.order):
@@ -343,7 +354,7 @@ class RunWriter:
                 rows = missing_scores(unit.item, method, unit.repeat, self._plan.protocol.dialogs)
                 if method in unit.item.edits:
                     rows = [_unjudged(row) for row in rows]
-                self._rows.writerows(as_cells(row) for row in rows)
+                self._rows.writerows(self._cells(row) for row in rows)
 
     def _unfinished(self, state: str, planned: int, judged: int) -> Iterator[str]:
         if state != "finished":

@@ -40,6 +40,9 @@ SCORE_COLUMNS = (
 _TEXT_COLUMNS = ("item", "task", "method", "factor", "outcome", "reason")
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
+EXPECTED = "expected"
+"""A further column, where the judge was asked for the probabilities of its words."""
+
 SLIP_TOLERANCE = Fraction(1, 20)
 """A stated overall within this of the exact one is rounding, not a slip."""
 
@@ -56,7 +59,7 @@ class Result:
 
 
 def result_of(unit: Unit, protocol: Protocol, played: Sequence[Played]) -> Result:
-    """Return the unit's scores, method by method in the order of the benchmark; or its comparison."""
+    """Return the unit's scores, in the order of the benchmark's methods; or its comparison."""
     if protocol.covers_pairs:
         return Result(unit, tuple(played), (), comparison_of(unit, played))
     by_dialog = [scores_of(each) for each in played]
@@ -109,7 +112,8 @@ def _scores_of_edit(played: Played, position: int, method: str) -> list[Score]:
         score = played.reading.scores.get((position, key))
         if score is not None:
             numbers[key] = score
-            rows.append(Score(*place, key, score, Outcome.SCORED))
+            expected = played.done.expected.get((position, key))
+            rows.append(Score(*place, key, score, Outcome.SCORED, expected=expected))
         elif key not in asked or (position, key) in played.done.absent:
             absent.add(key)
             reason = dialog.not_asked(key) if key not in asked else "the judge says: not applicable"
@@ -129,14 +133,22 @@ def _overall_row(
     """Return the row of the overall, or why there is none."""
     total = formula.value(numbers, absent)
     if total is not None:
-        return replace(rows[0], factor=OVERALL, score=total, outcome=Outcome.SCORED, reason="")
+        scored = replace(rows[0], factor=OVERALL, outcome=Outcome.SCORED, reason="")
+        return replace(scored, score=total, expected=_expected_overall(rows, formula, absent))
     # Never a mean over the factors that happened to be readable.
     open_rows = [row for row in rows if row.score is None and row.factor in formula.needs]
     worst = next((row for row in open_rows if row.outcome != Outcome.ABSENT), None)
     if worst is None:
         reason = "nothing that counts was asked of this edit"
-        return replace(rows[0], factor=OVERALL, score=None, outcome=Outcome.ABSENT, reason=reason)
+        none = replace(rows[0], score=None, outcome=Outcome.ABSENT, reason=reason)
+        return replace(none, factor=OVERALL, expected=None)
     return replace(worst, factor=OVERALL, reason=f"{worst.factor}: {worst.reason}")
+
+
+def _expected_overall(rows: Sequence[Score], formula: Formula, absent: set[str]) -> Fraction | None:
+    """Return the expected overall where the rule is a weighted sum; of no other is it known."""
+    means = {row.factor: row.expected for row in rows if row.expected is not None}
+    return formula.value(means, absent) if means and formula.is_linear else None
 
 
 def _why(played: Played, position: int, key: str) -> tuple[Outcome, str]:
@@ -170,7 +182,7 @@ def combined(suite: Ensemble, by_dialog: Mapping[str, Sequence[Score]]) -> list[
 def _combined_row(
     suite: Ensemble, by_dialog: Mapping[str, Sequence[Score]], named: list[Score]
 ) -> Score | None:
-    """Return the overall of a suite, adding those of its members to `named`; None where it was not asked."""
+    """Return a suite's overall, adding its members' to `named`; None where it was not asked."""
     own: list[Score] = []
     for member in suite.members:
         if isinstance(member, Ensemble):
@@ -186,7 +198,7 @@ def _combined_row(
 
     numbers = {row.factor: row.score for row in own if row.score is not None}
     absent = {row.factor for row in own if row.outcome == Outcome.ABSENT}
-    # Later members of a gated suite were not asked: they count 0, as the member that closed the gate.
+    # Later members of a gated suite were not asked: they count 0, as the one that closed it.
     closed = next((row.factor for row in own if row.score == 0), "") if suite.suite.gate else ""
     names = [member.name for member in suite.members]
     unasked = names[names.index(closed) + 1 :] if closed else []
@@ -212,14 +224,17 @@ def slips(played: Played) -> list[tuple[int, Fraction, Fraction]]:
     return found
 
 
-def as_cells(row: Score) -> list[object]:
+def as_cells(row: Score, *, expected: bool = False) -> list[object]:
     """Return a score as the cells of scores.csv; text that a spreadsheet would run is defused."""
     number = "" if row.score is None else show(row.score)
     position = "" if row.position is None else row.position
-    return [
+    cells: list[object] = [
         *(defuse(row.item), defuse(row.task), defuse(row.method), row.repeat, position),
         *(defuse(row.factor), number, str(row.outcome), defuse(row.reason)),
     ]
+    if expected:
+        cells.append("" if row.expected is None else f"{float(row.expected):.4f}")
+    return cells
 
 
 def read_scores(path: Path) -> pd.DataFrame:
@@ -245,6 +260,19 @@ def read_scores(path: Path) -> pd.DataFrame:
         repeat=numbers["repeat"].astype(int),
         position=numbers["position"].astype("Int64"),
     )
+
+
+def with_expected(scores: pd.DataFrame, where: str) -> pd.DataFrame:
+    """Return the scores with the expected ones in place of those stated."""
+    import pandas as pd
+
+    if EXPECTED not in scores.columns:
+        raise FileProblem(f"{where}: no expected scores; `lmmscore run --logprobs` asks for them")
+    numbers = pd.to_numeric(scores[EXPECTED], errors="coerce")
+    lacking = numbers.isna() & (scores["outcome"] == Outcome.SCORED.value)
+    outcome = scores["outcome"].where(~lacking, Outcome.UNREADABLE.value)
+    reason = scores["reason"].where(~lacking, "no expected score")
+    return scores.assign(score=numbers, outcome=outcome, reason=reason)
 
 
 def _delimiter(path: Path) -> str:

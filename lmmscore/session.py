@@ -31,6 +31,7 @@ from lmmscore.dialog import (
 from lmmscore.errors import DialogError
 from lmmscore.justifications import length_notes
 from lmmscore.parsing import Fault, Reading, merged, read_overall
+from lmmscore.parsing.expected import expected_scores
 from lmmscore.parsing.forms import Cell, FormReading, read_form
 from lmmscore.parsing.winner import WinnerReading, read_winner
 from lmmscore.records import Item, Outcome, Reply
@@ -104,6 +105,8 @@ class Done:
     """Images and factors of which the judge said that they do not apply."""
     winner: WinnerReading | None = None
     """Of a pair: which edit is preferred."""
+    expected: Mapping[Cell, Fraction] = field(default_factory=dict)
+    """By image and factor: the score expected from the probabilities of the words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +123,7 @@ class _Progress:
     failure: Ending | None = None
     absent: frozenset[Cell] = frozenset()
     winner: WinnerReading | None = None
+    expected: Mapping[Cell, Fraction] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +134,7 @@ class Session:
     item: Item
     repeat: int
     order: tuple[str, ...]
-    """The methods in the order their edits are shown: one where the dialog covers one edit, two for a pair."""
+    """The methods in the order their edits are shown: all, one, or the two of a pair."""
     settings: Mapping[str, str] = field(default_factory=dict)
     structured: bool = False
     """Whether the judge is held to the JSON schema of its replies."""
@@ -142,7 +146,8 @@ class Session:
         step = self._step()
         if step is None:
             notes = now.reading.notes + now.notes
-            return Done(now.reading, now.stated, notes, now.failure, now.absent, now.winner)
+            more = (now.absent, now.winner, now.expected)
+            return Done(now.reading, now.stated, notes, now.failure, *more)
         if now.repair:
             return self._repair_question(step)
         return self._question(step)
@@ -212,6 +217,9 @@ class Session:
         found = read_scores_of(reply, step.turn, factors, n)
         reading = found.reading
         absent = (now.absent | found.absent) - set(reading.scores)
+        # What a repair scores again is no longer expected from the words before it.
+        kept = {cell: mean for cell, mean in now.expected.items() if cell not in reading.scores}
+        now = replace(now, expected=kept | expected_scores(reply, reading, factors))
         if now.turn_reading is not None:
             reading = without(merged(now.turn_reading, reading, factors, n), absent)
 
@@ -223,7 +231,8 @@ class Session:
         if step.turn.factors is not None:
             # Other turns read the other factors: what they gave stays.
             reading = _joined(now.reading, reading, factors)
-        return self._after(step, reading=reading, notes=notes, absent=absent)
+        more = {"absent": absent, "expected": now.expected}
+        return self._after(step, reading=reading, notes=notes, **more)
 
     def _hear_winner(self, step: Step, reply: Reply) -> Session:
         """Read who wins; where that cannot be told and a repair is left, ask again."""
@@ -358,7 +367,7 @@ def read_winner_of(reply: Reply, turn: Turn) -> WinnerReading:
 
 
 def read_answer(dialog: Dialog, reply: Reply, n: int, name: str = "") -> Reading | WinnerReading:
-    """Return what a single reply says, outside of a conversation: scores of n images, or a pair's winner."""
+    """Return what a reply says by itself: scores of n images, or the winner of a pair."""
     if dialog.format == 1 and not name:
         return read_form(reply, dialog.factors, n).reading
     turn = turn_read(dialog, name)
@@ -369,7 +378,7 @@ def read_answer(dialog: Dialog, reply: Reply, n: int, name: str = "") -> Reading
 
 
 def turn_read(dialog: Dialog, name: str = "") -> Turn:
-    """Return the turn whose reply is read by itself: the one named, or the only one that reads anything."""
+    """Return the turn named, or the only one whose reply is read."""
     reading = [turn for turn in dialog.turns if turn.read in ("scores", "winner")]
     chosen = [turn for turn in reading if name in ("", turn.name)]
     if len(chosen) == 1:

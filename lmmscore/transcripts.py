@@ -1,4 +1,4 @@
-"""Published chat transcripts in Markdown: headings for who speaks, images as tags."""
+"""Chat transcripts: who said what and which images were shown, whatever they were saved from."""
 
 from __future__ import annotations
 
@@ -6,20 +6,13 @@ import os
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 
 from lmmscore.errors import FileProblem
+from lmmscore.speakers import spoken_in
 from lmmscore.templates import ordinal
 from lmmscore.yaml_files import read_text
 
-_USER = r"prompt|user|human|question|me|you"
-_JUDGE = r"chatgpt|gpt[\w. -]*|assistant|ai|bot|claude[\w. -]*|gemini[\w. -]*|model|judge|response|answer|reply"
-_HEADING = re.compile(
-    rf"^[ \t]*(?:\#{{1,6}}[ \t]*|\*\*|__)(?:\*\*|__)?(?P<who>(?P<user>{_USER})|(?P<judge>{_JUDGE}))"
-    r"(?:[ \t]*\(?\d{1,3}\)?)?[ \t]*:?[ \t]*(?:\*\*|__)?[ \t]*:?[ \t]*(?:\#+[ \t]*)?$",
-    re.IGNORECASE | re.MULTILINE,
-)
 _IMAGE = re.compile(
     r"""(?:<(?:button|p|div|center|a)\b[^<>]*>\s*)*
     (?:<img\b[^<>]*?\bsrc\s*=\s*(?P<quote>["'])(?P<src>.*?)(?P=quote)[^<>]*>|!\[[^\]]*\]\(\s*<?(?P<link>[^)\s>]+)>?[^)]*\))
@@ -81,25 +74,32 @@ class Transcript:
 def load_transcript(path: Path) -> Transcript:
     """Return the transcript in a file. Raises FileProblem where nobody speaks in it."""
     text = read_text(path)
-    headings = list(_HEADING.finditer(text))
+    said = spoken_in(text)
     turns: list[TranscriptTurn] = []
     prompt: str | None = None
-    for heading, following in zip_longest(headings, headings[1:]):
-        said = text[heading.end() : following.start() if following else len(text)].strip()
-        if heading["user"]:
+    for role, words in said:
+        if role == "user":
             if prompt is not None:
                 turns.append(_turn(prompt, ""))
-            prompt = said
+            prompt = words
         elif prompt is not None:
-            turns.append(_turn(prompt, said))
+            turns.append(_turn(prompt, words))
             prompt = None
     if prompt is not None:
         turns.append(_turn(prompt, ""))
     if not turns:
-        raise FileProblem(
-            f"{path}: not a chat transcript; headings such as `## Prompt:` and `## ChatGPT:` are expected"
-        )
+        raise FileProblem(f"{path}: not a chat transcript that is known here. {_found(text)}")
     return Transcript(path, tuple(turns))
+
+
+def _found(text: str) -> str:
+    """Return what a file has instead of speakers, and what to do about it."""
+    labels = re.findall(r"^[ \t]*(?:#{1,6}[ \t]*|\*\*)?([A-Z][\w .-]{0,30}):", text, re.MULTILINE)
+    seen = ", ".join(dict.fromkeys(labels[:5])) or " ".join(text[:60].split()) or "nothing"
+    return (
+        f"Found: {seen}. Put `## Prompt:` before what you said and `## ChatGPT:` before each "
+        'reply, or save it as JSON: [{"role": "user", "content": "…"}, …]'
+    )
 
 
 def _turn(prompt: str, reply: str) -> TranscriptTurn:

@@ -17,14 +17,14 @@ MAX_BYTES = 64 * 1024 * 1024
 MAX_DEPTH = 50
 
 
-class Complaint(str):
+class FileComplaint(str):
     """What is wrong with a file and what to do, as text, with a code to branch on."""
 
     __slots__ = ("kind",)
 
     kind: str
 
-    def __new__(cls, kind: str, says: str) -> Complaint:
+    def __new__(cls, kind: str, says: str) -> FileComplaint:
         """Return the text with its code: `unknown-key`, `missing-key` or `bad-value`."""
         made = super().__new__(cls, says)
         made.kind = kind
@@ -130,11 +130,11 @@ def validate(model: type[Model], data: Any, where: str) -> Model:
     raise FileProblem(f"{where}: " + "\n  ".join(problems))
 
 
-def complaints(model: type[Model], data: Any) -> Model | list[Complaint]:
+def complaints(model: type[Model], data: Any) -> Model | list[FileComplaint]:
     """Return the validated model, or every complaint about `data` with its place."""
     if not isinstance(data, dict):
         keys = ", ".join(list(model.model_fields)[:4])
-        return [Complaint("bad-value", f"expected a mapping of keys such as {keys}")]
+        return [FileComplaint("bad-value", f"expected a mapping of keys such as {keys}")]
 
     try:
         return model.model_validate(data)
@@ -142,20 +142,20 @@ def complaints(model: type[Model], data: Any) -> Model | list[Complaint]:
         return [_one_complaint(model, dict(problem)) for problem in error.errors(include_url=False)]
 
 
-def _one_complaint(model: type[BaseModel], problem: dict[str, Any]) -> Complaint:
+def _one_complaint(model: type[BaseModel], problem: dict[str, Any]) -> FileComplaint:
     location = [part for part in problem["loc"] if not str(part).startswith("function-")]
     place = ".".join(str(part + 1) if isinstance(part, int) else str(part) for part in location)
     if problem["type"] == "extra_forbidden":
         known = _known_keys(model, location[:-1])
         known_list = f"; known: {', '.join(known)}" if known else ""
         hint = nearest(str(location[-1]), known) or known_list
-        return Complaint("unknown-key", f"{place}: unknown key{hint}")
+        return FileComplaint("unknown-key", f"{place}: unknown key{hint}")
 
     if problem["type"] == "missing":
-        return Complaint("missing-key", f"{place}: missing")
+        return FileComplaint("missing-key", f"{place}: missing")
 
     says = str(problem["msg"]).removeprefix("Value error, ")
-    return Complaint("bad-value", f"{place}: {says}" if place else says)
+    return FileComplaint("bad-value", f"{place}: {says}" if place else says)
 
 
 def _known_keys(model: type[BaseModel], location: list[Any]) -> list[str]:

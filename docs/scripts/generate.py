@@ -17,7 +17,7 @@ import click
 from pydantic import BaseModel, JsonValue
 
 from lmmscore.benchmark import BenchmarkFile, InlineItem
-from lmmscore.cli import COMMANDS, lmmscore
+from lmmscore.cli import COMMANDS, EXAMPLES, lmmscore, tasks
 from lmmscore.dialog import SLOT_NAMES, Dialog, Suite
 from lmmscore.judges.config import judges_file
 
@@ -76,7 +76,7 @@ def reference() -> str:
     text.append(
         "Every file is strict: an unknown key is refused, and the nearest known one suggested. An editor that knows "
         "JSON schemas completes and checks the keys: begin a YAML file with, for example,\n\n"
-        "```yaml\n# yaml-language-server: $schema=https://lmmscore.github.io/lmmscore/schema/dialog.json\n```\n\n"
+        "```yaml\n# yaml-language-server: $schema=PATH/TO/lmmscore/docs/schema/dialog.json\n```\n\n"
         "The schemas: [benchmark](schema/benchmark.json), [dialog](schema/dialog.json), [suite](schema/suite.json), "
         "[judges](schema/judges.json).\n\n"
     )
@@ -171,15 +171,20 @@ def _kind(annotation: Any) -> tuple[str, list[type[BaseModel]]]:
 
 
 def commands() -> str:
-    """Return the page with the help of every command."""
-    text = [NOTICE, "# Every command\n\n", "```text\n", _help(lmmscore, "lmmscore"), "```\n\n"]
-    for name in COMMANDS:
-        try:
+    """Return the page of commands, by what one wants to do, each with its help folded."""
+    text = [NOTICE, "# Commands\n\n", "`lmmscore COMMAND --help` prints the same.\n\n"]
+    groups = tasks()
+    for title, names in groups.items():
+        text += [f"## {title}\n\n", "| to … | type |\n|---|---|\n"]
+        for name in names:
+            wish = COMMANDS[name].removesuffix(".")
+            wish = wish[:1].lower() + wish[1:]
+            text.append(f"| {_cell(wish)} | `{EXAMPLES.get(name, f'lmmscore {name}')}` |\n")
+        text.append("\n")
+        for name in names:
             command = lmmscore.get_command(click.Context(lmmscore), name)
-        except ModuleNotFoundError:
-            continue
-        if command is not None:
-            text += _command(command, f"lmmscore {name}", 2)
+            if command is not None:
+                text += _command(command, f"lmmscore {name}", 3)
     return "".join(text)
 
 

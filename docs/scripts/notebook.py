@@ -15,36 +15,38 @@ TARGET = Path(__file__).parents[1] / "examples" / "tour.ipynb"
 CELLS: list[tuple[str, str]] = [
     (
         "markdown",
-        "# lmmscore in a notebook\n\nOffline: the judge is `pixels`, which compares pixels and cannot read. With a "
-        'key, put `judge="openai/gpt-4o"`.',
+        "# lmmscore in a notebook\n\nOffline: the judge is `pixels`, which compares pixels and cannot "
+        'read. With a key, put `judge="openai/MODEL"`.',
     ),
     (
         "code",
         "import lmmscore\nfrom lmmscore.resources import bundled\n\n"
         "demo = bundled('media') / 'demo'\n"
-        "run = lmmscore.run(demo, judge='pixels', tasks=['color_change'], out='results/tour')\nrun",
+        "run = lmmscore.run(demo, tasks=['color_change'], out='results/tour')\n"
+        "run.item('car')",
     ),
-    (
-        "markdown",
-        "Every score, tidy: one row an edit, repeat and factor. Only `scored` carries a number.",
-    ),
+    ("markdown", "Every score, tidy: one row per edit, repeat and factor."),
     ("code", "run.scores().head()"),
     (
         "markdown",
-        "A leaderboard takes the options of the command. Methods without a significant difference share a letter.",
+        "A leaderboard takes the options of the command. Methods that share a letter show no "
+        "significant difference.",
     ),
-    ("code", "run.leaderboard(factor='qua', resamples=2000)"),
+    ("code", "board = run.leaderboard(resamples=2000)\nboard"),
+    ("markdown", "Printed it is a table, and for a paper it is LaTeX."),
+    ("code", "print(board.to_latex())"),
     ("markdown", "The same call again asks nothing: every answer is on record."),
     (
         "code",
-        "again = lmmscore.run(demo, judge='replay:results/tour', tasks=['color_change'], out='results/again')\n"
+        "again = lmmscore.run(demo, judge='replay:results/tour', tasks=['color_change'],\n"
+        "                     out='results/again')\n"
         "again.scores().equals(run.scores())",
     ),
     (
         "markdown",
-        "Agreement needs ratings. There are no human ratings here, so this cell takes the order *by construction* of "
-        "the drawn methods instead, as one rater called `construction`. With human ratings it would be "
-        "`read_ratings(['ratings.csv'])`.",
+        "Agreement needs ratings. There are none by people here, so this cell takes the order *by "
+        "construction* of the drawn methods in their place, as one rater called `construction`. With "
+        "people it would be `lmmscore.agree(run, 'ratings.csv')`.",
     ),
     (
         "code",
@@ -56,8 +58,14 @@ CELLS: list[tuple[str, str]] = [
         "     for item in items for place, method in enumerate(order)],\n"
         "    columns=['item', 'method', 'rater', 'factor', 'score', 'where'],\n"
         ")\n"
-        "lmmscore.agree({'pixels': run.scores()}, ratings, scale=(1, 6), resamples=500)",
+        "found = lmmscore.agree({'pixels': run}, ratings, scale=(1, 6), resamples=500)\n"
+        "found.plot('scatter', width_in=3)",
     ),
+    (
+        "markdown",
+        "The report is one page. `webbrowser.open(page.as_uri())` opens it in the browser.",
+    ),
+    ("code", "page = run.report()\npage.name"),
 ]
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from lmmscore.agreement import align, corrected, raters
 from lmmscore.agreement import judges as several
 from lmmscore.agreement.align import Paired, RatedEdits, ScaleMatch, Step
-from lmmscore.agreement.levels import AgreementRow, Subject, level_rows
+from lmmscore.agreement.levels import AgreementRow, AgreementSubject, level_rows
 from lmmscore.agreement.result import Agreement, MethodStanding
 from lmmscore.agreement.statistics import ITEM, LEVELS, METHOD, WITHIN_METHOD
 from lmmscore.agreement.verdict import Verdict
@@ -125,7 +125,7 @@ def agree(
     notes += [f"{name}: {how}" for name, how in derived.items() if how]
     given = not plain_mean and not any(derived.values())
     headline = _headline_factors(shared, every=every or bool(wanted) or not given, given=given)
-    rules = Rules(
+    rules = AgreementRules(
         tuple(level for level in LEVELS if level in levels),
         tuple(headline),
         matches,
@@ -215,7 +215,7 @@ def _headline_factors(
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class AgreementRules:
     """What rows depend on besides scores and ratings."""
 
     levels: tuple[str, ...]
@@ -237,7 +237,7 @@ class Rules:
 class Work:
     """The results as they are gathered, judge by judge and factor by factor."""
 
-    def __init__(self, rules: Rules, notes: list[str], step: Step) -> None:
+    def __init__(self, rules: AgreementRules, notes: list[str], step: Step) -> None:
         self.rules, self.notes, self.step = rules, notes, step
         self.rows: list[AgreementRow] = []
         self.task_rows: list[AgreementRow] = []
@@ -274,7 +274,7 @@ class Work:
         means = align.judge_means(name, scores)
         paired = self.paired[name, factor] = align.pair(scores, means, rated)
         problem = rules.matches[factor].why if factor in rules.matches else ""
-        subject = Subject(name, factor, paired, None, problem, rules.rng())
+        subject = AgreementSubject(name, factor, paired, None, problem, rules.rng())
         own = [row for level in rules.levels for row in level_rows(subject, level)]
         self.rows += own
         for task in paired.tasks:
@@ -413,7 +413,7 @@ class Work:
         )
 
 
-def _pooled_spearman(subject: Subject, rows: Sequence[AgreementRow]) -> AgreementRow:
+def _pooled_spearman(subject: AgreementSubject, rows: Sequence[AgreementRow]) -> AgreementRow:
     for row in rows:
         if (row.level, row.statistic) == (ITEM, "spearman"):
             return row

@@ -26,8 +26,6 @@ from lmmscore.stats.jackknife import (
 )
 
 Entry = dict[str, Any]
-Difference = tuple[CountStatistic, float, float, int]
-"""A difference under swaps, both values, and over how many it is."""
 
 ALPHA = 0.05
 PANEL = "panel"

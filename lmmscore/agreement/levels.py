@@ -111,7 +111,7 @@ def known(value: float) -> float | None:
 
 
 @dataclass(frozen=True)
-class Subject:
+class AgreementSubject:
     """What rows are about: a judge, a factor, perhaps one task; and the randomness they use."""
 
     judge: str
@@ -122,7 +122,7 @@ class Subject:
     """Why differences of scores mean nothing; "" where they do."""
     rng: np.random.Generator
 
-    def of_task(self, task: str) -> Subject:
+    def of_task(self, task: str) -> AgreementSubject:
         """Return the same within one task category."""
         return replace(self, paired=self.paired.of_task(task), task=task)
 
@@ -133,12 +133,12 @@ class Subject:
         )
 
 
-def level_rows(subject: Subject, level: str) -> list[AgreementRow]:
+def level_rows(subject: AgreementSubject, level: str) -> list[AgreementRow]:
     """Return every statistic of a level."""
     return list(_LEVELS[level](subject))
 
 
-def item_rows(subject: Subject) -> Iterator[AgreementRow]:
+def item_rows(subject: AgreementSubject) -> Iterator[AgreementRow]:
     """Yield every statistic over all edits pooled."""
     paired = subject.paired
     judge, people = paired.judge, paired.people
@@ -205,7 +205,7 @@ def _replicates(
     return found
 
 
-def within_item_rows(subject: Subject) -> Iterator[AgreementRow]:
+def within_item_rows(subject: AgreementSubject) -> Iterator[AgreementRow]:
     """Yield the statistics inside items, averaged over the items where they are defined."""
     paired = subject.paired
     chosen = statistics(WITHIN_ITEM)
@@ -255,7 +255,7 @@ def _row_values(statistic: Statistic, judge: Floats, people: Floats) -> Floats:
 
 
 def _averaged(
-    subject: Subject,
+    subject: AgreementSubject,
     statistic: Statistic,
     values: Floats,
     groups: Ints,
@@ -306,7 +306,7 @@ class MethodCell:
         return correlation.reason_undefined(self.judge, self.people)
 
 
-def within_method_rows(subject: Subject) -> Iterator[AgreementRow]:
+def within_method_rows(subject: AgreementSubject) -> Iterator[AgreementRow]:
     """Yield the statistics over the items of each method, then their averages, named.
 
     Without a task of its own, a subject with several tasks has no rows of single methods: a method
@@ -329,7 +329,7 @@ def within_method_rows(subject: Subject) -> Iterator[AgreementRow]:
         yield from _method_averages(subject, statistic, values, table)
 
 
-def _method_cells(subject: Subject, groups: Ints) -> list[MethodCell]:
+def _method_cells(subject: AgreementSubject, groups: Ints) -> list[MethodCell]:
     """Return every method of every task, with its edits."""
     paired = subject.paired
     split = subject.task is None and len(paired.tasks) > 1
@@ -355,7 +355,7 @@ def _method_cells(subject: Subject, groups: Ints) -> list[MethodCell]:
 
 
 def _method_row(
-    subject: Subject,
+    subject: AgreementSubject,
     statistic: Statistic,
     cell: MethodCell,
     value: float,
@@ -381,7 +381,7 @@ def _method_row(
 
 
 def _method_averages(
-    subject: Subject, statistic: Statistic, values: Floats, table: Floats
+    subject: AgreementSubject, statistic: Statistic, values: Floats, table: Floats
 ) -> Iterator[AgreementRow]:
     """Yield the averages over methods, with intervals that leave items out of all at once."""
     defined = ~np.isnan(values)
@@ -420,7 +420,7 @@ def _average(values: Floats, averaging: str) -> float:
     return fisher_mean(values) if averaging == "fisher" else float(values.mean())
 
 
-def method_rows(subject: Subject) -> Iterator[AgreementRow]:
+def method_rows(subject: AgreementSubject) -> Iterator[AgreementRow]:
     """Yield the statistics over methods' means, with how far noise in them lowers a correlation."""
     paired = subject.paired
     judge, people = paired.grid("judge"), paired.grid("people")

@@ -35,9 +35,9 @@ class VoteAgreement:
     """Two series of verdicts on the same pairs, compared."""
 
     counts: Mapping[tuple[str, str], int]
-    """How often a human verdict (first) met a judge's (second): `first`, `second`, `tie`, `good`, `bad`."""
+    """How often a human verdict met a judge's: `first`, `second`, `tie`, `good` or `bad` each."""
     unread: int = 0
-    """Pairs with a human verdict of which the judge's could not be read; they are not among the counts."""
+    """Human verdicts on pairs of which the judge's could not be read; not among the counts."""
 
     @property
     def n(self) -> int:
@@ -189,7 +189,7 @@ def _vote(cells: Mapping[str, str], where: str) -> str:
 
 
 def votes_of_ratings(ratings: pd.DataFrame, factor: str) -> dict[Pair, list[str]]:
-    """Return the verdicts that ratings imply: of each two edits of an item, the higher mean wins."""
+    """Return the verdicts that ratings imply: of two edits of an item, the higher mean wins."""
     chosen = ratings[ratings["factor"] == factor]
     means = chosen.groupby(["item", "method"], as_index=False)["score"].mean()
     by_item: dict[str, list[tuple[str, float]]] = {}

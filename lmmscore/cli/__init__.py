@@ -19,6 +19,7 @@ COMMANDS = {
     "check": "Find all that is wrong with a benchmark before it costs anything.",
     "plan": "Say what a run would take: calls, images, tokens, price.",
     "run": "Play a dialog about every item and score the edits.",
+    "list": "List the runs at hand.",
     "leaderboard": "Rank the methods of a run.",
     "compare": "Set several runs side by side.",
     "power": "Say how many items or repeats would tell two methods apart.",
@@ -27,7 +28,8 @@ COMMANDS = {
     "watch": "Show on a web page how a run is getting on.",
     "report": "Write a run as one HTML page.",
     "show": "Print one conversation of a run.",
-    "replay": "Read a published transcript: its scores, ranking and arithmetic.",
+    "read": "Read a reply: its scores, where they stand, and what is not read.",
+    "replay": "Read published transcripts: their scores, ranking and arithmetic.",
     "scores": "Turn another tool's score file into a tidy scores.csv.",
     "dialogs": "List, show, check and import protocols.",
     "judge": "Try out a judge before relying on it.",
@@ -37,6 +39,68 @@ COMMANDS = {
     "doctor": "Print the versions that matter for a bug report.",
 }
 """Every command with its one-line help. Each lives in the module of its name beside this file."""
+
+TASKS = {
+    "Set up": ("demo", "init", "check", "doctor"),
+    "Run a judge": ("plan", "run", "watch", "judge", "dialogs"),
+    "Read the results": ("list", "leaderboard", "compare", "power", "report", "show"),
+    "Compare with people": ("rate", "agree"),
+    "Keep and publish": ("ledger", "publish"),
+    "Results of others": ("read", "replay", "scores", "published"),
+}
+"""What one wants to do, and the commands for it; a command in none of them is listed last."""
+
+EXAMPLES = {
+    "demo": "lmmscore demo",
+    "init": "lmmscore init my-pictures",
+    "check": "lmmscore check my-pictures",
+    "plan": "lmmscore plan my-pictures --judge openai/MODEL",
+    "run": "lmmscore run my-pictures --judge openai/MODEL --budget 5",
+    "list": "lmmscore list results",
+    "leaderboard": "lmmscore leaderboard results/demo --format tex -o table.tex",
+    "compare": "lmmscore compare results/first results/second",
+    "power": "lmmscore power results/demo CleanEdit SoftBrush",
+    "agree": "lmmscore agree results/demo --human ratings.csv",
+    "report": "lmmscore report results/demo --human ratings.csv",
+    "show": "lmmscore show results/demo boat",
+    "read": "lmmscore read reply.md --dialog lmm-score --edits 8",
+    "replay": "lmmscore replay transcript.md",
+    "scores": "lmmscore scores other_tool.json --out scores.csv",
+    "dialogs": "lmmscore dialogs",
+    "dialogs show": "lmmscore dialogs show lmm-score",
+    "dialogs check": "lmmscore dialogs check my-dialog.yaml",
+    "dialogs import": "lmmscore dialogs import prompt.txt",
+    "judge check": "lmmscore judge check openai/MODEL",
+    "published list": "lmmscore published list",
+    "published check": "lmmscore published check editeval_v1",
+    "doctor": "lmmscore doctor",
+    "watch": "lmmscore watch results/demo",
+    "rate": "lmmscore rate my-pictures --dialog lmm-score",
+    "ledger": "lmmscore ledger list results/demo",
+    "ledger list": "lmmscore ledger list results/demo",
+    "ledger merge": "lmmscore ledger merge all.sqlite results/first results/second",
+    "ledger extract": "lmmscore ledger extract all.sqlite one.sqlite",
+    "ledger verify": "lmmscore ledger verify results/demo",
+    "ledger export": "lmmscore ledger export results/demo exchanges.jsonl",
+    "publish": "lmmscore publish results/demo demo.zip",
+}
+"""One line to try for each command; its help ends with it."""
+
+
+def tasks() -> dict[str, list[str]]:
+    """Return the commands by what one wants to do; those in no group last."""
+    found = {title: [name for name in names if name in COMMANDS] for title, names in TASKS.items()}
+    grouped = {name for names in found.values() for name in names}
+    rest = [name for name in COMMANDS if name not in grouped]
+    return {**found, "More": rest} if rest else found
+
+
+def _add_example(command: click.Command, name: str) -> None:
+    if name in EXAMPLES and command.epilog is None:
+        command.epilog = f"\b\nExample:\n  {EXAMPLES[name]}"
+    if isinstance(command, click.Group):
+        for inner in command.commands.values():
+            _add_example(inner, f"{name} {inner.name}")
 
 
 class Commands(click.Group):
@@ -52,12 +116,14 @@ class Commands(click.Group):
             return None
         command = importlib.import_module(f"lmmscore.cli.{cmd_name}").command
         assert isinstance(command, click.Command)
+        _add_example(command, cmd_name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the table above, without importing any."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        for title, names in tasks().items():
+            with formatter.section(title):
+                formatter.write_dl([(name, COMMANDS[name]) for name in names])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

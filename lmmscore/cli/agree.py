@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import FilePath, Finite, filled, ratings_scale
+from lmmscore.cli.options import (
+    PLOT_GROUP,
+    FilePath,
+    Finite,
+    GroupedCommand,
+    filled,
+    plot_options,
+    ratings_scale,
+    table_file,
+)
+from lmmscore.cli.terminal import put
 
 if TYPE_CHECKING:
     from lmmscore.agreement import Agreement, Panel
@@ -24,7 +34,20 @@ SECTIONS = ("further", "within-method", "tasks", "powered", "variance")
 LEVELS = ("item", "within-item", "within-method", "method")
 
 
-@click.command("agree")
+@click.command(
+    "agree",
+    cls=GroupedCommand,
+    groups={
+        "What to compare": ("human", "scores", "factor", "rename", "scale", "dialog"),
+        "How to print it": ("format", "json", "out", "show"),
+        "Figures": PLOT_GROUP,
+        "Columns of the files": (
+            *("item-column", "rater-column", "method-column", "factor-column"),
+            *("score-column", "task-column", "task-pattern"),
+        ),
+        "How to compute it": ("epsilon", "min-edits", "resamples", "seed"),
+    },
+)
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option("--scores", "score_files", callback=filled, multiple=True, metavar="FILE[:FIELD]",
               help="A score file of another tool; may be repeated.")  # fmt: skip
@@ -135,12 +158,8 @@ LEVELS = ("item", "within-item", "within-method", "method")
 )
 @click.option("--show", multiple=True, type=click.Choice([*SECTIONS, "all"]),
               help="Add a section to what the terminal shows; may be repeated.")  # fmt: skip
-@click.option(
-    "--plots", type=FilePath(path_type=Path), metavar="DIR", help="Write figures into this folder."
-)
-@click.option(
-    "--plot-format", type=click.Choice(["pdf", "svg", "png"]), default="pdf", show_default=True
-)
+@plot_options
+@table_file
 @click.option("--format", "form", type=click.Choice(["term", "md", "csv", "tex", "json"]), default="term",
               show_default=True)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
@@ -170,13 +189,17 @@ def command(
     sections = AT_A_GLANCE if form == "term" and "all" not in options["show"] else ALL_SECTIONS
     tty, caution = sys.stdout.isatty(), cautions(judges)
     shown = (*sections, *options["show"])
-    click.echo(render(found, form, sections=shown, caution=caution, color=tty), nl=False)  # type: ignore[arg-type]
+    text = render(found, form, sections=shown, caution=caution, color=tty)  # type: ignore[arg-type]
+    put(text, options["out"])
     for note in found.notes:
         click.echo(f"note: {note}", err=True)
     if options["plots"]:
-        from lmmscore.report.plots import write_plots
+        from lmmscore.cli.inputs import factor_titles
+        from lmmscore.report.figures import agreement_drawings, write_figures
 
-        for path in write_plots(found, options["plots"], options["plot_format"]):
+        drawings = agreement_drawings(found, factor_titles(judges))
+        form_of_plots, width = options["plot_format"], options["plot_width"]
+        for path in write_figures(drawings, options["plots"], form_of_plots, width):
             click.echo(f"wrote {path}", err=True)
 
 
@@ -206,12 +229,13 @@ def _print_pair_agreement(runs: tuple[str, ...], form: str, options: dict[str, A
 
 
 def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str]]:
-    from lmmscore.agreement.votes import read_votes, votes_of_ratings
-    from lmmscore.ratings import Columns, read_ratings
+    from lmmscore.agreement.votes import votes_of_ratings
+    from lmmscore.ratings import Columns
+    from lmmscore.web.results import read_human_ratings
 
     files = options["human"]
     votes: dict[tuple[str, str, str], list[str]] = {}
-    given = [None if Path(name).is_dir() else read_votes(Path(name)) for name in files]
+    given = [_votes_in(Path(name)) for name in files]
     if all(each is not None for each in given):
         for each in given:
             for pair, said in (each or {}).items():
@@ -224,12 +248,26 @@ def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str
         factor=options["factor_column"],
         score=options["score_column"],
     )
-    ratings = read_ratings(files, columns).table
+    ratings = read_human_ratings(files, columns).table
     known = [str(name) for name in ratings["factor"].unique()]
     factor = (options["factors"] or [known[0] if len(known) == 1 else "overall"])[0]
     if factor not in known:
         raise click.UsageError(f"--factor: name one of {', '.join(known)}, by which people decide")
     return votes_of_ratings(ratings, factor)
+
+
+def _votes_in(path: Path) -> dict[tuple[str, str, str], list[str]] | None:
+    """Return the votes of a file or folder, however they were collected; None where it has none."""
+    from lmmscore.agreement.votes import read_votes
+    from lmmscore.web.results import read_human_votes
+
+    notes: list[str] = []
+    collected = read_human_votes(path, notes)
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
+    if collected is not None:
+        return collected
+    return None if path.is_dir() else read_votes(path)
 
 
 def _runs(texts: Sequence[str]) -> list[Source]:
@@ -299,7 +337,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     from lmmscore.errors import LmmscoreError
     from lmmscore.leaderboard.weights import scales_of, weights_of
     from lmmscore.ratings import Columns
-    from lmmscore.report.lines import counting
+    from lmmscore.report.progress import counting
     from lmmscore.web.results import read_human_ratings
 
     panel = _panel(judges, options) if options["panel"] else None

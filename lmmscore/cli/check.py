@@ -12,7 +12,7 @@ import click
 from lmmscore.cli.options import ROOT_OPTION, FilePath, json_flag
 
 if TYPE_CHECKING:
-    from lmmscore.benchmark import Benchmark, Problem
+    from lmmscore.benchmark import Benchmark, BenchmarkProblem
 
 
 @click.command("check")
@@ -27,7 +27,7 @@ def command(benchmark: Path, root: Path | None, as_json: bool) -> None:
     """
     from lmmscore.benchmark import read_benchmark
     from lmmscore.check import check_benchmark
-    from lmmscore.report.lines import counting
+    from lmmscore.report.progress import counting
 
     loaded = read_benchmark(benchmark, root)
     with counting("checking items", len(loaded.items)) as step:
@@ -50,7 +50,7 @@ def command(benchmark: Path, root: Path | None, as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _summary(benchmark: Benchmark, found: Sequence[Problem]) -> str:
+def _summary(benchmark: Benchmark, found: Sequence[BenchmarkProblem]) -> str:
     from lmmscore.importers.pictures.base import counted
 
     lacking = 0

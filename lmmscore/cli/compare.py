@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import filled
+from lmmscore.cli.options import (
+    PLOT_GROUP,
+    GroupedCommand,
+    filled,
+    method_names,
+    plot_options,
+    table_file,
+    table_format,
+)
+from lmmscore.cli.terminal import put, screen
 
 if TYPE_CHECKING:
     from lmmscore.cli.inputs import Source
     from lmmscore.leaderboard import Leaderboard
-    from lmmscore.report.leaderboard import Format
+    from lmmscore.leaderboard.compare import Comparison
+    from lmmscore.report.formats import TableDocument
+    from lmmscore.report.grids import DisplayNames
 
 
-@click.command("compare")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["term", "md", "tex", "json"]),
-    default="term",
-    show_default=True,
+@click.command(
+    "compare",
+    cls=GroupedCommand,
+    groups={
+        "What to compare": ("task", "factor", "pool", "anyway"),
+        "How to print it": ("format", "json", "out", "names", "decimals"),
+        "Figures": PLOT_GROUP,
+    },
 )
+@click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...")
+@table_format
+@table_file
+@method_names
+@plot_options
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option("--task", multiple=True, help="Only this task category; may be repeated.")
 @click.option(
@@ -45,7 +61,7 @@ if TYPE_CHECKING:
     "--anyway", is_flag=True, help="With --pool: pool them although they are not comparable."
 )
 def command(
-    runs: tuple[str, ...], form: Format, as_json: bool, pooled: bool, anyway: bool, **options: Any
+    runs: tuple[str, ...], form: str, as_json: bool, pooled: bool, anyway: bool, **options: Any
 ) -> None:
     """Set several runs side by side: rank changes, and how far their judges agree.
 
@@ -55,6 +71,7 @@ def command(
     """
     from lmmscore.cli.inputs import open_sources
     from lmmscore.leaderboard.compare import compare, factors_of
+    from lmmscore.report.formats import TableLayout, write
 
     if len(runs) < 2:
         raise click.UsageError("compare needs at least two runs")
@@ -68,23 +85,56 @@ def command(
     )
     together = _together(sources, options["task"], factors, anyway=anyway) if pooled else None
     decimals = options["decimals"]
-    if as_json or form == "json":
-        more = {"pooled": together.as_dict(decimals)} if together else {}
-        click.echo(json.dumps({**found.as_dict(decimals), **more}, ensure_ascii=False, indent=2))
-        return
-    from lmmscore.cli.terminal import screen
+    names_shown = _names(sources, options["names"])
+    if options["plots"]:
+        _write_plots(found, names_shown, options)
+    document = _document(found, together, names_shown, decimals)
+    if options["factor"] == "overall" != factors[0]:
+        without = "Not every run has an overall score, so each factor is compared."
+        document = replace(document, notes=[without, *document.notes])
+    form = "json" if as_json else form
+    layout = TableLayout(**screen()) if options["out"] is None else TableLayout()
+    put(write(document, form, layout), options["out"])
+
+
+def _names(sources: Sequence[Source], given: Mapping[str, str]) -> DisplayNames:
+    from lmmscore.report.grids import DisplayNames
+    from lmmscore.report.leaderboard import display_names
+
+    first = sources[0].run
+    return DisplayNames(given) if first is None else display_names(first.manifest, given)
+
+
+def _write_plots(found: Comparison, names: DisplayNames, options: dict[str, Any]) -> None:
+    from lmmscore.report.figures import comparison_drawings, write_figures
+
+    drawings = comparison_drawings(found, names.methods)
+    ending, width = options["plot_format"], options["plot_width"]
+    for path in write_figures(drawings, options["plots"], ending, width):
+        click.echo(f"wrote {path}", err=True)
+
+
+def _document(
+    found: Comparison, together: Leaderboard | None, names: DisplayNames, decimals: int | None
+) -> TableDocument:
     from lmmscore.report.board_grids import board_grids
     from lmmscore.report.extra_grids import comparison_grids
-    from lmmscore.report.leaderboard import render_grids
+    from lmmscore.report.formats import TableDocument
+    from lmmscore.report.leaderboard import labelled, with_names
 
     places = 2 if decimals is None else decimals
-    grids = comparison_grids(found, places)
-    grids += board_grids(together, decimals=places, wide=False) if together else []
-    without = options["factor"] == "overall" != factors[0]
-    notes = ["Not every run has an overall score, so each factor is compared."] if without else []
-    notes += [f"Not the same in all runs: {text}." for text in found.differing]
-    caution = " ".join(found.cautions)
-    click.echo(render_grids(grids, form, caution, notes, **screen()), nl=False)
+    grids = comparison_grids(found, places, names)
+    data = found.as_dict(decimals)
+    if together:
+        grids += board_grids(with_names(together, names), decimals=places, wide=False)
+        data["pooled"] = together.as_dict(decimals)
+    return TableDocument(
+        grids=[labelled(grid) for grid in grids],
+        caution=" ".join(found.cautions),
+        notes=[f"Not the same in all runs: {text}." for text in found.differing],
+        records=data["ranks"],
+        data=data,
+    )
 
 
 def _of_tasks(source: Source, tasks: tuple[str, ...]) -> Source:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,10 +31,10 @@ if TYPE_CHECKING:
     help="Copy the pictures and their instructions to FOLDER instead, to try the other commands on.",
 )
 def command(out: Path, copy: Path | None) -> None:
-    """Check the bundled benchmark, judge it offline with `pixels`, and print a leaderboard for each task.
+    """Judge the bundled benchmark offline with `pixels`, and write the report.
 
-    The six methods are made up and the pictures drawn, each method with a fault of known kind and size, so that the
-    true order is known by construction and the ranking can be held against it.
+    The six methods are made up and the pictures drawn, each method with a fault of known kind and
+    size, so that the true order is known by construction and the ranking can be held against it.
     """
     if copy is not None:
         _copy(copy)
@@ -41,7 +43,9 @@ def command(out: Path, copy: Path | None) -> None:
     from lmmscore.check import check_benchmark
     from lmmscore.cli.playing import play
     from lmmscore.cli.terminal import print_board
-    from lmmscore.report.files import write_leaderboards
+    from lmmscore.report.leaderboard import write_leaderboards
+    from lmmscore.report.page import PageOptions, write_page
+    from lmmscore.report.run_data import RunData
     from lmmscore.request import Request
     from lmmscore.resources import bundled
 
@@ -57,9 +61,13 @@ def command(out: Path, copy: Path | None) -> None:
     )
     run = play(Request(folder, "lmm-score", "pixels", out, command=f"lmmscore demo --out {out}"))
     board = write_leaderboards(run)
-    print_board(board)
+    page = write_page(
+        [RunData(run.path.resolve().name, run)], PageOptions(run.path / "report.html")
+    )
+    whole = tuple(table for table in board.tables if table.task is None)
+    print_board(replace(board, tables=whole))
     _print_match(board, folder / "constructed.yaml")
-    _print_next(run.path, folder)
+    _print_next(run.path, page)
 
 
 def _copy(to: Path) -> None:
@@ -80,37 +88,33 @@ def _copy(to: Path) -> None:
 
 
 def _print_match(board: Leaderboard, constructed: Path) -> None:
-    """Say how well each ranking matches the order the methods were built to have."""
+    """Say how well the ranking matches the order the methods were built to have."""
     from scipy.stats import spearmanr
 
     from lmmscore.yaml_files import load_yaml
 
     order: list[str] = load_yaml(constructed)["order"]
-    click.echo("\nAgainst the order known by construction (" + " > ".join(order) + "):")
-    for table in board.tables:
-        means = {row.method: row.mean for row in table.rows if row.mean is not None}
-        known = [method for method in order if method in means]
-        rho = spearmanr(
-            [-order.index(method) for method in known], [means[method] for method in known]
-        ).statistic
-        click.echo(
-            f"  {table.task or 'all categories':<20} Spearman {rho:+.2f}  (n = {len(known)} methods)"
-        )
+    means = {row.method: row.mean for row in board.table().rows if row.mean is not None}
+    known = [method for method in order if method in means]
+    places = [-order.index(method) for method in known]
+    rho = spearmanr(places, [means[method] for method in known]).statistic
     click.echo(
-        "  (This shows that everything works. It says nothing of how well pixels would judge real edits.)"
+        f"\nThe methods were drawn to rank {' > '.join(order)}: "
+        f"Spearman {rho:+.2f} (n = {len(known)} methods).\n"
+        "This shows that everything works, not how well pixels would judge real edits."
     )
 
 
-def _print_next(run: Path, folder: Path) -> None:
+def _print_next(run: Path, page: Path) -> None:
+    shown = shlex.quote(str(run))
     click.echo(
         f"""
-files:  {run}/scores.csv, leaderboard.md .csv .tex .json, ledger.sqlite (every exchange)
-look:   lmmscore report {run}
-        lmmscore show {run} boat
+look:   {page.resolve().as_uri()}
+        lmmscore leaderboard {shown}     (a table for each task category)
+        lmmscore show {shown} boat       (a conversation)
 next:   lmmscore init MY_FOLDER && lmmscore check MY_FOLDER
-        export OPENAI_API_KEY=…
-        lmmscore plan MY_FOLDER --judge openai/gpt-4o
-        lmmscore run  MY_FOLDER --judge openai/gpt-4o --budget 5
-(the pictures of this demo: {folder})""",
+        lmmscore plan MY_FOLDER --judge openai/MODEL
+        lmmscore run  MY_FOLDER --judge openai/MODEL --budget 5
+MODEL is any model that sees images; docs/judges.md says how to choose one and where prices come from.""",
         err=True,
     )

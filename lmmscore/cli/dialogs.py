@@ -38,7 +38,7 @@ def command(ctx: click.Context, n: int, as_json: bool) -> None:
         click.echo(json.dumps({"dialogs": rows}, ensure_ascii=False, indent=2))
         return
 
-    from lmmscore.report.dialogs import print_list
+    from lmmscore.report.screen import print_list
 
     print_list(rows, n)
 
@@ -104,7 +104,7 @@ def show(
 ) -> None:
     """Print the whole dialogue as it would be played."""
     from lmmscore.dialog import Dialog, load_members
-    from lmmscore.report.dialogs import print_script
+    from lmmscore.report.screen import print_script
     from lmmscore.session import script
 
     loaded = load_members(name)

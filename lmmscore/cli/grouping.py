@@ -10,7 +10,6 @@ from click.core import ParameterSource
 if TYPE_CHECKING:
     from lmmscore.cli.inputs import Source
     from lmmscore.leaderboard.ranking import Scales
-    from lmmscore.report.leaderboard import Format
 
 
 def plain_groups(by: str) -> bool:
@@ -25,11 +24,11 @@ def plain_groups(by: str) -> bool:
     )
 
 
-def grouped(source: Source, form: Format, options: dict[str, Any], scales: Scales) -> str:
+def grouped(source: Source, form: str, options: dict[str, Any], scales: Scales) -> str:
     """Return the means by any keys, in any format. Raises a usage error for options that do not go with them."""
     from lmmscore.leaderboard.groups import group_means, parse_by
     from lmmscore.leaderboard.weights import parse_weights, reweigh
-    from lmmscore.report.group_tables import render_groups
+    from lmmscore.report.leaderboard import render_groups
 
     _refuse(options)
     by, weights = parse_by(options["by"]), options["weights"]

@@ -91,6 +91,15 @@ def cautions(sources: Sequence[Source]) -> str:
     return " ".join(dict.fromkeys(source.caution for source in sources if source.caution))
 
 
+def factor_titles(sources: Sequence[Source]) -> dict[str, str]:
+    """Return the factors' full names, as far as the runs know them."""
+    titles = {"overall": "Overall"}
+    for source in sources:
+        for factor in source.settings.get("factors") or ():
+            titles[factor["key"]] = factor.get("name") or factor["key"]
+    return titles
+
+
 def parse_scale(text: str) -> tuple[float, float]:
     """Read `1,10`; raise for anything else."""
     try:

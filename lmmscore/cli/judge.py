@@ -115,13 +115,15 @@ def _find(judge: str, given: dict[str, Any]) -> NamedJudge:
     from dataclasses import replace
 
     from lmmscore.errors import JudgeFileError
-    from lmmscore.judges.config import find_judge
     from lmmscore.judges.probe import hurried
     from lmmscore.judges.registry import kind_of
 
-    if kind_of(judge).answers_here:
+    kind = kind_of(judge)
+    if kind.answers_here:
         raise JudgeFileError(f"{judge} answers from this machine; there is nothing to check")
-    named = find_judge(judge, **given)
+    if kind.configure is None:
+        raise JudgeFileError(f"{judge}: only a judge behind an OpenAI-compatible API is checked")
+    named = kind.configure(judge, given)
     return replace(named, options=hurried(named.options, given.get("timeout_s")))
 
 

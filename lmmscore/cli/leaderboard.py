@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-import sys
+import re
 from dataclasses import replace
-from shutil import get_terminal_size
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import filled
+from lmmscore.cli.options import (
+    PLOT_GROUP,
+    FilePath,
+    GroupedCommand,
+    filled,
+    method_names,
+    plot_options,
+    table_format,
+)
 from lmmscore.cli.panel import panel_options
+from lmmscore.cli.terminal import Screen, put, screen
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,22 +28,51 @@ if TYPE_CHECKING:
     from lmmscore.leaderboard import Leaderboard
     from lmmscore.leaderboard.compare import TaskAgainst
     from lmmscore.leaderboard.diagnostics import Extras
-    from lmmscore.report.grids import Grid
-    from lmmscore.report.leaderboard import Format
+    from lmmscore.report.grids import DisplayNames, Grid
 
 SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivity", "habits")
 
 
-@click.command("leaderboard")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["term", "md", "csv", "tex", "json"]),
-    default="term",
-    show_default=True,
+@click.command(
+    "leaderboard",
+    cls=GroupedCommand,
+    groups={
+        "What to show": ("task", "factor", "by", "show", "against"),
+        "How to print it": (
+            *("format", "json", "out", "style", "columns"),
+            *("table-star", "names", "decimals"),
+        ),
+        "Figures": PLOT_GROUP,
+        "How to compute it": (
+            *("weights", "missing", "average", "scale"),
+            *("anyway", "resamples", "seed"),
+        ),
+    },
 )
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@table_format
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option(
+    "--out",
+    "-o",
+    type=FilePath(path_type=Path),
+    metavar="FILE",
+    help="Write to this file; one per task category where its name has {task}.",
+)
+@click.option(
+    "--style",
+    type=click.Choice(["compact", "full"]),
+    help="What a table has: mean, rank and group, or all figures  [compact in LaTeX, else full]",
+)
+@click.option(
+    "--columns",
+    callback=filled,
+    metavar="NAME,...",
+    help="Only these columns: rank, method, mean, std, n, coverage, mean_interval, "
+    "rank_interval, group, or a factor.",
+)
+@click.option("--table-star", is_flag=True, help="LaTeX: tables over both columns of a page.")
+@method_names
 @click.option("--task", multiple=True, help="Only this task category; may be repeated.")
 @click.option(
     "--factor",
@@ -52,12 +90,22 @@ SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivi
 @click.option(
     "--weights",
     callback=filled,
-    help="Derive the overall anew: acc=.5,pre=.2,… They are scaled to add up to 1.",
+    help="Derive the overall again: acc=.5,pre=.2,… They are scaled to add up to 1.",
 )
-@click.option("--missing", type=click.Choice(["exclude", "worst"]), default="exclude", show_default=True,
-              help="Leave unscored edits out, or count them as the lowest score.")  # fmt: skip
-@click.option("--average", type=click.Choice(["items", "tasks"]), default="items", show_default=True,
-              help="What the mean over all categories gives the same weight to.")  # fmt: skip
+@click.option(
+    "--missing",
+    type=click.Choice(["exclude", "worst"]),
+    default="exclude",
+    show_default=True,
+    help="Leave unscored edits out, or count them as the lowest score.",
+)
+@click.option(
+    "--average",
+    type=click.Choice(["items", "tasks"]),
+    default="items",
+    show_default=True,
+    help="What the mean over all categories gives the same weight to.",
+)
 @click.option(
     "--scale",
     callback=filled,
@@ -75,6 +123,12 @@ SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivi
     metavar="TABLE",
     help="Set beside a published table: editeval_v1, or a file.",
 )
+@click.option(
+    "--expected",
+    is_flag=True,
+    help="Rank by expected scores in place of those stated (of a run with --logprobs).",
+)
+@plot_options
 @click.option("--anyway", is_flag=True, help="Pool several runs although they are not comparable.")
 @click.option(
     "--resamples",
@@ -87,11 +141,11 @@ SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivi
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of those draws."
 )
 @panel_options
-def command(runs: tuple[str, ...], form: Format, as_json: bool, **options: Any) -> None:
+def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> None:
     """Rank the methods of a run, for each task category and over all of them.
 
-    RUN is a run's folder, or a scores.csv. Several comparable runs are pooled, their repeats counted on. An
-    edit's repeats are averaged first, then items. Nothing is asked of a judge.
+    RUN is a run's folder, or a scores.csv. Several comparable runs are pooled, their repeats
+    counted on. An edit's repeats are averaged first, then items. Nothing is asked of a judge.
     """
     from lmmscore.cli.grouping import grouped, plain_groups
     from lmmscore.cli.inputs import open_sources
@@ -103,28 +157,71 @@ def command(runs: tuple[str, ...], form: Format, as_json: bool, **options: Any) 
         _print_pairs(pairs, form, options)
         return
     sources = open_sources(runs)
+    if options["expected"]:
+        sources = [_by_expected(source) for source in sources]
     options["members"] = panel_of(sources, options) if options["panel"] else None
     if options["members"] is not None:
         source = options["members"].source
     else:
         source = _pooled(sources, anyway=options["anyway"])
     if options["by"] is not None and plain_groups(options["by"]):
-        click.echo(grouped(source, form, options, _scales(source, options)), nl=False)
+        put(grouped(source, form, options, _scales(source, options)), options["out"])
         return
     board = corrected(source, options) if options["corrected"] else _board(source, options)
     if options["members"] is not None:
         board = replace(board, notes=(*options["members"].notes, *board.notes))
-    click.echo(_rendered(board, source, form, options), nl=False)
+    _write(board, source, form, options)
+    if options["plots"] is not None:
+        _write_plots(board, source, options)
     if form == "csv":
         # A CSV file has no room for sentences; they must not get lost for that.
         for text in [*(t for table in board.tables for t in table.warnings), *board.notes]:
             click.echo(text, err=True)
 
 
+def _by_expected(source: Source) -> Source:
+    from lmmscore.scores import with_expected
+
+    return replace(source, scores=with_expected(source.scores, source.name))
+
+
+def _write(board: Leaderboard, source: Source, form: str, options: dict[str, Any]) -> None:
+    """Print the tables, or write them: to one file, or to one per task category."""
+    out: Path | None = options["out"]
+    if out is None or "{task}" not in out.name:
+        put(_rendered(board, source, form, options), out)
+        return
+    for task in dict.fromkeys(table.task for table in board.tables):
+        name = "all" if task is None else re.sub(r"[^\w.-]+", "-", task).strip("-")
+        tables = tuple(table for table in board.tables if table.task == task)
+        text = _rendered(replace(board, tables=tables), source, form, options)
+        put(text, out.with_name(out.name.replace("{task}", name)))
+
+
+def _write_plots(board: Leaderboard, source: Source, options: dict[str, Any]) -> None:
+    from lmmscore.cli.inputs import factor_titles
+    from lmmscore.report.figures import board_drawings, write_figures
+    from lmmscore.report.leaderboard import shown_tables, with_names
+
+    named = with_names(board, _names(source, options))
+    drawings = board_drawings(replace(named, tables=shown_tables(named)), factor_titles([source]))
+    ending, width = options["plot_format"], options["plot_width"]
+    for path in write_figures(drawings, options["plots"], ending, width):
+        click.echo(f"wrote {path}", err=True)
+
+
+def _names(source: Source, options: dict[str, Any]) -> DisplayNames:
+    """Return the display names the benchmark gave, and those given here."""
+    from lmmscore.report.grids import DisplayNames
+    from lmmscore.report.leaderboard import display_names
+
+    if source.run is None:
+        return DisplayNames(options["names"])
+    return display_names(source.run.manifest, options["names"])
+
+
 def _pairs_among(runs: tuple[str, ...]) -> Path | None:
     """Return the pairs.csv that is to be ranked; None where scores are."""
-    from pathlib import Path
-
     from lmmscore.run_folder import open_run
 
     for text in runs:
@@ -138,14 +235,14 @@ def _pairs_among(runs: tuple[str, ...]) -> Path | None:
     return None
 
 
-def _print_pairs(path: Path, form: Format, options: dict[str, Any]) -> None:
+def _print_pairs(path: Path, form: str, options: dict[str, Any]) -> None:
     """Print the leaderboard of a run that compares pairs."""
     from lmmscore.comparisons import read_comparisons
     from lmmscore.leaderboard.pairs import rank_pairs
     from lmmscore.report.pair_grids import render_pairs
     from lmmscore.run_folder import Run
 
-    unfit = ("factor", "by", "weights", "scale", "show", "against")
+    unfit = ("expected", "factor", "by", "weights", "scale", "show", "against")
     given = [name for name in unfit if options[name]]
     if given or options["missing"] != "exclude" or options["average"] != "items":
         name = given[0] if given else "missing" if options["missing"] != "exclude" else "average"
@@ -161,10 +258,8 @@ def _print_pairs(path: Path, form: Format, options: dict[str, Any]) -> None:
         seed=options["seed"],
         **known,
     )
-    tty = sys.stdout.isatty()
-    width = get_terminal_size().columns if tty else None
-    text = render_pairs(board, form, decimals=options["decimals"], width=width, color=tty)
-    click.echo(text, nl=False)
+    layout = screen() if options["out"] is None else Screen(color=False, width=None)
+    put(render_pairs(board, form, decimals=options["decimals"], **layout), options["out"])
     if form == "csv":
         for note in [*(t for table in board.tables for t in table.warnings), *board.notes]:
             click.echo(note, err=True)
@@ -244,7 +339,7 @@ def _of_tasks(source: Source, options: dict[str, Any]) -> Source:
     return replace(source, scores=source.scores[source.scores["task"].isin(tasks)])
 
 
-def _rendered(board: Leaderboard, source: Source, form: Format, options: dict[str, Any]) -> str:
+def _rendered(board: Leaderboard, source: Source, form: str, options: dict[str, Any]) -> str:
     from lmmscore.report.leaderboard import render
 
     matched = [] if options["against"] is None else _against(board, options["against"])
@@ -265,11 +360,20 @@ def _rendered(board: Leaderboard, source: Source, form: Format, options: dict[st
     further += _against_grids(matched, options)
     if options["members"] is not None:
         further += options["members"].grids(board)
-    wide = True if (options["by"] or "").replace(" ", "") == "task,method" else None
-    tty = sys.stdout.isatty()
-    width = get_terminal_size().columns if tty else None
+    wide = (options["by"] or "").replace(" ", "") == "task,method"
+    columns = [name.strip() for name in (options["columns"] or "").split(",") if name.strip()]
+    to_screen = screen() if options["out"] is None else Screen(color=False, width=None)
     return render(
-        board, form, decimals=decimals, wide=wide, further=further, width=width, color=tty
+        board,
+        form,
+        decimals=decimals,
+        wide=wide,
+        style=options["style"],
+        columns=columns,
+        names=_names(source, options),
+        further=further,
+        star=options["table_star"],
+        **to_screen,
     )
 
 
@@ -321,8 +425,6 @@ def _against(board: Leaderboard, name: str) -> list[TaskAgainst]:
 
 
 def _against_grids(matched: list[TaskAgainst], options: dict[str, Any]) -> list[Grid]:
-    from pathlib import Path
-
     from lmmscore.report.extra_grids import against_grid
     from lmmscore.report.grids import Grid
 

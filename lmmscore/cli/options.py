@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -46,6 +46,55 @@ def filled(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
         raise click.BadParameter("it is empty; give a value, or leave it out.", ctx, param)
     return value
 
+
+class GroupedCommand(click.Command):
+    """A command whose help lists its options in groups, what most need first."""
+
+    def __init__(
+        self,
+        *args: Any,
+        groups: Mapping[str, Sequence[str]] | None = None,
+        **attributes: Any,
+    ) -> None:
+        super().__init__(*args, **attributes)
+        self.groups = dict(groups or {})
+        """Titles, with the flags under each; what is in none comes last."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options group by group."""
+        lines: dict[str, tuple[str, str]] = {}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if isinstance(param, click.Option) and record is not None:
+                lines[max(param.opts, key=len).lstrip("-")] = record
+
+        for title, names in self.groups.items():
+            rows = [lines.pop(name) for name in names if name in lines]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+        if lines:
+            with formatter.section("Other options" if self.groups else "Options"):
+                formatter.write_dl(list(lines.values()))
+
+
+RUN_GROUPS = {
+    "What is judged, and by whom": (
+        *("dialog", "judge", "out", "limit", "task", "item", "method", "beside"),
+        *("repeats", "order", "seed", "root"),
+    ),
+    "What it may cost": ("budget", "rpm", "tpm", "concurrency", "timeout"),
+    "How the judge answers": (
+        *("temperature", "judge-seed", "max-tokens", "reasoning-effort", "image-detail"),
+        *("structured", "api"),
+    ),
+    "How pictures are sent": ("max-side", "image-format"),
+    "Many machines, or half the price": (
+        *("engine", "shard", "ray-address", "ray-players"),
+        *("batch", "wait", "cancel", "batch-dir"),
+    ),
+}
+"""The options of `run` and `plan` as their help shows them."""
 
 ROOT_OPTION: dict[str, Any] = {
     "type": FilePath(path_type=Path),
@@ -224,3 +273,95 @@ ratings_scale = click.option(
     metavar="LOW,HIGH",
     help="The scale of the ratings, where none is on record.",
 )
+
+
+def _named(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
+    """Read METHOD=NAME pairs, or a file that has one on each line."""
+    texts: list[str] = []
+    for text in value:
+        path = Path(text)
+        if "=" in text or not path.is_file():
+            texts.append(text)
+        else:
+            texts += [
+                line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()
+            ]
+    return dict(pairs(tuple(texts), "--names"))
+
+
+method_names = click.option(
+    "--names",
+    multiple=True,
+    callback=_named,
+    metavar="METHOD=NAME",
+    help="What a table calls a method, or a file of such lines; may be repeated.",
+)
+
+table_file = click.option(
+    "--out",
+    "-o",
+    "out",
+    type=FilePath(path_type=Path),
+    metavar="FILE",
+    help="Write to this file instead of standard output.",
+)
+
+
+class TableFormat(click.ParamType[str]):
+    """The name of an output format; which there are is asked only when somebody wants to know."""
+
+    name = "format"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """Return the formats as the help shows them."""
+        return f"[{'|'.join(_formats())}]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the name; fail for a format there is not."""
+        if value not in _formats():
+            self.fail(f"{value!r} is not one of {', '.join(_formats())}.", param, ctx)
+        return value
+
+
+def _formats() -> list[str]:
+    from lmmscore.report.formats import format_names
+
+    return format_names()
+
+
+table_format = click.option(
+    "--format", "form", type=TableFormat(), default="term", show_default=True, help="Output format."
+)
+
+
+def plot_options(command: Command) -> Command:
+    """Add what every command that writes figures takes."""
+    for option in reversed(_PLOT_OPTIONS):
+        command = option(command)
+    return command
+
+
+_PLOT_OPTIONS = [
+    click.option(
+        "--plots",
+        type=FilePath(path_type=Path),
+        metavar="DIR",
+        help="Write figures into this folder.",
+    ),
+    click.option(
+        "--plot-format",
+        type=click.Choice(["pdf", "svg", "png"]),
+        default="pdf",
+        show_default=True,
+        help="Their file format.",
+    ),
+    click.option(
+        "--plot-width",
+        type=click.Choice(["column", "page"]),
+        default="page",
+        show_default=True,
+        help="Their width: a column (3.25 in) or a page (6.75 in) of a paper.",
+    ),
+]
+
+PLOT_GROUP = ("plots", "plot-format", "plot-width")

@@ -162,11 +162,12 @@ def corrected(source: Source, options: dict[str, Any]) -> Leaderboard:
     """Return the leaderboard by what people would say of all edits."""
     from lmmscore.agreement.align import match_items, match_methods, separate_tasks
     from lmmscore.agreement.corrected import corrected_board
-    from lmmscore.ratings import read_ratings
+    from lmmscore.ratings import Columns
+    from lmmscore.web.results import read_human_ratings
 
     if not options["human"]:
         raise click.UsageError("--corrected needs people's ratings: --human FILE")
-    human = read_ratings(options["human"])
+    human = read_human_ratings(options["human"], Columns())
     tables, ratings = separate_tasks({source.name: source.scores}, human.table)
     notes = list(human.notes)
     scores = match_methods(source.name, tables[0], ratings, notes)

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import json_flag, judge_options, pairs, plan_options, take_judge_options
+from lmmscore.cli.options import (
+    RUN_GROUPS,
+    GroupedCommand,
+    json_flag,
+    judge_options,
+    pairs,
+    plan_options,
+    take_judge_options,
+)
 
 if TYPE_CHECKING:
     from lmmscore.forecast import Forecast, Record
@@ -18,7 +26,7 @@ if TYPE_CHECKING:
     from lmmscore.request import Prepared, Request
 
 
-@click.command("plan")
+@click.command("plan", cls=GroupedCommand, groups=RUN_GROUPS)
 @plan_options
 @judge_options
 @click.option("--batch", is_flag=True, help="Say what it would take by batches as well.")
@@ -30,8 +38,9 @@ def command(as_json: bool, batch: bool, **given: Any) -> None:
     about 300 tokens a turn.
     """
     from lmmscore.forecast import forecast
-    from lmmscore.judges.config import JudgeOptions, find_judge, parse_address
+    from lmmscore.judges.config import JudgeOptions
     from lmmscore.judges.openai import parameters_of
+    from lmmscore.judges.registry import kind_of
     from lmmscore.ledger import Asker
     from lmmscore.request import Request, prepare
 
@@ -40,27 +49,28 @@ def command(as_json: bool, batch: bool, **given: Any) -> None:
     request = Request(**given, judge_options=judge_given)
     judge = str(given["judge"])
     model, options = judge, JudgeOptions()
-    if not _is_local(judge):
-        named = find_judge(judge, **judge_given)
-        address, options = parse_address(named.spec), named.options
-        model = address.model
-        asker = Asker.of(address.name, parameters_of(options))
+    kind = kind_of(judge)
+    local = kind.answers_here
+    if kind.configure is not None:
+        named = kind.configure(judge, judge_given)
+        model, options = named.address.model, named.options
+        asker = Asker.of(named.address.name, parameters_of(options))
     else:
         asker = _local_identity(judge, judge_given)
     prepared = prepare(request, asker.judge)
     with contextlib.ExitStack() as stack:
         record = _record(stack, prepared, request, asker)
         made = forecast(prepared.plan, model, options, request.recipe, record)
-    figures = _figures(made, None if _is_local(judge) else options.prices)
+    figures = _figures(made, None if local else options.prices)
     why = list(_what_is_new(prepared, made))
     if as_json:
         by_batch = _batch_figures(made, options.prices) if batch else {}
         click.echo(json.dumps({"judge": model, **figures, **by_batch, "new": why}, indent=2))
         return
-    for line in _lines(made, options.prices, local=_is_local(judge)):
+    for line in _lines(made, options.prices, local=local):
         click.echo(line)
     if batch:
-        for line in _batch_lines(made, None if _is_local(judge) else options.prices):
+        for line in _batch_lines(made, None if local else options.prices):
             click.echo(line)
     for line in why:
         click.echo(f"{'new':<14} {line}")
@@ -115,10 +125,6 @@ def _what_is_new(prepared: Prepared, made: Forecast) -> Iterator[str]:
         yield f"{plan.repeats - before.repeats} more of {plan.repeats} repeats"
     if before.state != "finished":
         yield f"what an interrupted run left ({prepared.resumed.progress()})"
-
-
-def _is_local(judge: str) -> bool:
-    return judge == "pixels" or judge.startswith("replay:")
 
 
 def _figures(made: Forecast, prices: Prices | None) -> dict[str, Any]:

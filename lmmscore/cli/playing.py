@@ -63,7 +63,7 @@ async def _play(request: Request, on_folder: Callable[[Path], None] | None) -> R
     with contextlib.ExitStack() as stack:
 
         def begin(runner: Executor, plan: Plan) -> None:
-            for problem in names_given_away(plan.benchmark):
+            for problem in (*plan.benchmark.problems, *names_given_away(plan.benchmark)):
                 click.echo(f"warning: {problem}", err=True)
             _on_signals(runner, stack.close)
 

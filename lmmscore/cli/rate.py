@@ -271,7 +271,7 @@ def _again(options: dict[str, Any], folder: Path) -> str:
 
 
 def _write_static(rating: RatingStudy, options: dict[str, Any]) -> None:
-    from lmmscore.report.lines import counting
+    from lmmscore.report.progress import counting
     from lmmscore.web.assignment import raters_needed
     from lmmscore.web.static_site import post_origin, write_static
 

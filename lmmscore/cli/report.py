@@ -9,14 +9,30 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import FilePath, filled, ratings_scale
+from lmmscore.cli.options import (
+    FilePath,
+    GroupedCommand,
+    filled,
+    method_names,
+    ratings_scale,
+)
 
 if TYPE_CHECKING:
     from lmmscore.agreement import Agreement
-    from lmmscore.report.page.judged import Judged
+    from lmmscore.report.run_data import RunData
 
 
-@click.command("report")
+@click.command(
+    "report",
+    cls=GroupedCommand,
+    groups={
+        "The page": ("out", "full-images", "assets", "thumb-px", "images", "names"),
+        "Human ratings": (
+            *("human", "item-column", "rater-column", "method-column"),
+            *("rename", "scale", "resamples"),
+        ),
+    },
+)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @click.option(
     "--human",
@@ -26,15 +42,22 @@ if TYPE_CHECKING:
     help="Human ratings, as `lmmscore agree` takes them.",
 )
 @click.option(
-    "--out", "-o", type=FilePath(path_type=Path), help="The page  [default: RUN/report.html]"
+    "--out",
+    "-o",
+    type=FilePath(path_type=Path),
+    help="The page  [default: RUN/report.html; of several, report-RUN-RUN.html beside the first]",
 )
 @click.option(
-    "--assets", is_flag=True, help="Put the pictures in a folder beside the page, not inside it."
+    "--full-images", is_flag=True, help="Put the pictures in full into the page; it grows."
 )
+@click.option(
+    "--assets", is_flag=True, help="Put the pictures, in full, in a folder beside the page."
+)
+@method_names
 @click.option(
     "--thumb-px",
     type=click.IntRange(32, 2048),
-    help="Longest side of a thumbnail  [default: 384 for few pictures, 192 for many]",
+    help="Longest side of a thumbnail  [default: 512 for few pictures, 224 for many]",
 )
 @click.option(
     "--images",
@@ -62,44 +85,66 @@ if TYPE_CHECKING:
     type=click.IntRange(100),
     default=9_999,
     show_default=True,
-    help="Random draws of tests of the agreement with people.",
+    help="Random draws of tests of the agreement with raters.",
 )
 def command(runs: tuple[str, ...], out: Path | None, **options: Any) -> None:
     """Write one HTML page about one or several runs.
 
-    The page opens from disk, fetches nothing and can be mailed: summary, leaderboard, gallery, every
-    conversation and, with --human, the agreement with people.
+    The page opens from disk, fetches nothing and can be mailed: the result, every edit in a viewer,
+    every conversation and, with --human, the agreement with raters. A run that is still going is
+    shown as far as it is.
     """
     from lmmscore.cli.agree import parse_renames
-    from lmmscore.report.lines import counting
-    from lmmscore.report.page import Wish, write_report
+    from lmmscore.report.page import PageOptions, write_page
+    from lmmscore.report.progress import counting
 
-    judged = _open(runs, options["images"])
+    opened = _open(runs, options["images"], options["names"])
     renames = parse_renames(options["renames"])
-    wish = Wish(
-        out=out or judged[0].run.path / "report.html",
-        agreement=_agreement(judged, renames, options) if options["human"] else None,
+    page = PageOptions(
+        out=out or _default_page(opened),
+        agreement=_agreement(opened, renames, options) if options["human"] else None,
         renames=renames,
         assets=options["assets"],
+        full_images=options["full_images"],
         thumb_px=options["thumb_px"],
         command=shlex.join(["lmmscore", *sys.argv[1:]]),
         counting=counting,
     )
-    click.echo(write_report(judged, wish))
+    click.echo(write_page(opened, page))
 
 
-def _open(runs: tuple[str, ...], images: Path | None) -> list[Judged]:
-    from lmmscore.cli.inputs import open_sources
-    from lmmscore.report.page.judged import Judged
+def _default_page(runs: list[RunData]) -> Path:
+    """Return where the page goes: a run's own page is not replaced by one about several."""
+    first = runs[0].run.path
+    if len(runs) == 1:
+        return first / "report.html"
+    names = "-".join(run.run.path.resolve().name for run in runs)
+    return first.parent / f"report-{names}.html"
+
+
+def _open(runs: tuple[str, ...], images: Path | None, names: dict[str, str]) -> list[RunData]:
+    from lmmscore.errors import LmmscoreError
+    from lmmscore.report.run_data import RunData
     from lmmscore.run_folder import open_run
 
-    opened = [open_run(Path(text)) for text in runs]
-    names = [source.name for source in open_sources(runs)]
     where = images.absolute() if images else None
-    return [Judged(name, run, where) for name, run in zip(names, opened, strict=True)]
+    found: list[RunData] = []
+    folders = [Path(text).resolve().name for text in runs]
+    for text, folder in zip(runs, folders, strict=True):
+        run = open_run(Path(text))
+        if run.is_of_pairs:
+            raise LmmscoreError(
+                f"{text} compares pairs, and the report shows scores; "
+                "`lmmscore leaderboard` ranks it, `lmmscore show` prints a conversation"
+            )
+        if any(run.path.resolve() == other.run.path.resolve() for other in found):
+            raise LmmscoreError(f"{text} is given twice; name each run once")
+        name = folder if folders.count(folder) == 1 else text.rstrip("/")
+        found.append(RunData(name, run, where, names))
+    return found
 
 
-def _agreement(judged: list[Judged], renames: dict[str, str], options: dict[str, Any]) -> Agreement:
+def _agreement(runs: list[RunData], renames: dict[str, str], options: dict[str, Any]) -> Agreement:
     from lmmscore.agreement import agree
     from lmmscore.cli.inputs import parse_scale
     from lmmscore.ratings import Columns
@@ -108,12 +153,12 @@ def _agreement(judged: list[Judged], renames: dict[str, str], options: dict[str,
     columns = Columns(**{name: options[f"{name}_column"] for name in ("item", "method", "rater")})
     ratings = read_human_ratings(options["human"], columns)
     found = agree(
-        {each.name: each.scores for each in judged},
+        {run.name: run.scores for run in runs},
         ratings.table,
         renames=renames,
-        scales={factor: ends for each in judged for factor, ends in each.scales.items()},
+        scales={factor: ends for run in runs for factor, ends in run.scales.items()},
         scale=parse_scale(options["scale"]) if options["scale"] else None,
-        weights=judged[0].weights,
+        weights=runs[0].weights,
         resamples=options["resamples"],
     )
     return found.with_notes(ratings.notes)

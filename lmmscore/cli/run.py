@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lmmscore.cli.options import (
+    RUN_GROUPS,
     FilePath,
+    GroupedCommand,
     json_flag,
     judge_options,
     pairs,
@@ -33,7 +35,7 @@ _ENGINE_OPTIONS = {
 }
 
 
-@click.command("run")
+@click.command("run", cls=GroupedCommand, groups=RUN_GROUPS)
 @plan_options
 @click.option(
     "--out",
@@ -148,10 +150,10 @@ def _say_waiting(run: Run, as_json: bool) -> None:
 
 def _say_drift(run: Run) -> Drift:
     from lmmscore.anchors import drift
-    from lmmscore.report.harmless import harmless
+    from lmmscore.report.formats.terminal import printable
 
     found = drift(run.path / "anchors.csv")
-    click.echo(harmless(str(found)), err=True)
+    click.echo(printable(str(found)), err=True)
     return found
 
 
@@ -197,7 +199,8 @@ def _without_folders(word: str) -> str:
 
 def _print_result(run: Run) -> None:
     from lmmscore.cli.terminal import print_board
-    from lmmscore.report.files import write_leaderboards, write_pair_boards
+    from lmmscore.report.leaderboard import write_leaderboards
+    from lmmscore.report.pair_grids import write_pair_boards
 
     if not run.manifest.planned:
         click.echo(f"nothing to judge: {run.manifest.chosen or 'no edits'}", err=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -12,7 +12,8 @@ from lmmscore.cli.options import FilePath, filled, json_flag
 
 if TYPE_CHECKING:
     from lmmscore.report.conversation import Talk
-    from lmmscore.run_folder import Run
+    from lmmscore.report.run_data import RunData
+    from lmmscore.run_folder import SessionRecord
 
 
 @click.command("show")
@@ -36,49 +37,46 @@ def command(run: Path, item: str, repeat: int, method: str, dialog: str, as_json
 
     The numbers that were read as scores stand out in the judge's own words; what was read stands below.
     """
-    from lmmscore.report.terminal_talk import print_talks, talks_json
+    from lmmscore.report.run_data import RunData
+    from lmmscore.report.screen import print_talks, talks_json
     from lmmscore.run_folder import open_run
-    from lmmscore.scores import read_scores
 
-    opened = open_run(run)
+    opened = RunData("", open_run(run))
     talks = find(opened, item, repeat, method, dialog)
-    # Pairs have no scores: what was read of them stands out in the judge's words.
-    of_pairs = opened.is_of_pairs
-    scores = read_scores(opened.path / "scores.csv") if of_pairs else opened.scores()
     if as_json:
-        click.echo(talks_json(talks, scores))
+        click.echo(talks_json(talks, opened.scores))
     else:
-        print_talks(talks, scores)
+        print_talks(talks, opened.scores)
 
 
-def find(run: Run, item: str, repeat: int, method: str, dialog: str) -> list[Talk]:
+def find(run: RunData, item: str, repeat: int, method: str, dialog: str) -> list[Talk]:
     """Return the conversations asked for. Raises LmmscoreError naming what there is instead."""
-    from lmmscore.ledger import Ledger
-    from lmmscore.report.conversation import Talks
-
-    lines = _narrow(list(run.sessions()), "item", item, [line["item"] for line in run.sessions()])
-    lines = _narrow(lines, "repeat", repeat, [line["repeat"] for line in lines])
+    records = _narrow(run.sessions, "item", item)
+    records = _narrow(records, "repeat", repeat)
     if dialog:
-        lines = _narrow(lines, "dialog", dialog, [line["dialog"] for line in lines])
-    with Ledger(run.ledger_path, read_only=True) as ledger:
-        reader = Talks(run, ledger)
-        talks = [reader.talk(line) for line in lines]
+        records = _narrow(records, "dialog", dialog)
+    talks = list(run.conversations(records))
     if not method:
         return talks
     about = [talk for talk in talks if method == talk.method]
-    if run.is_of_pairs:
+    if run.run.is_of_pairs:
         about = [talk for talk in talks if method in talk.order]
     if not about and any(method in talk.order for talk in talks):
         # One conversation covers all edits: the one asked for is in it.
         return talks
-    return about or _refuse("method", method, [name for talk in talks for name in talk.order])
+    if not about:
+        _refuse("method", method, [name for talk in talks for name in talk.order])
+    return about
 
 
-def _narrow(lines: list[Any], key: str, wanted: object, known: Sequence[object]) -> list[Any]:
-    return [line for line in lines if line[key] == wanted] or _refuse(key, wanted, known)
+def _narrow(records: list[SessionRecord], key: str, wanted: object) -> list[SessionRecord]:
+    kept = [record for record in records if getattr(record, key) == wanted]
+    if not kept:
+        _refuse(key, wanted, [getattr(record, key) for record in records])
+    return kept
 
 
-def _refuse(key: str, wanted: object, known: Sequence[object]) -> list[Any]:
+def _refuse(key: str, wanted: object, known: Sequence[object]) -> NoReturn:
     from lmmscore.errors import LmmscoreError, nearest
 
     names = [str(name) for name in dict.fromkeys(known)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 import click
@@ -25,6 +26,22 @@ def screen() -> Screen:
 
     tty = sys.stdout.isatty()
     return {"color": tty, "width": get_terminal_size().columns if tty else None}
+
+
+def put(text: str, out: Path | None) -> None:
+    """Print a table, or write it to a file and say so."""
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    from lmmscore.errors import FileProblem
+
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        reason = error.strerror or error
+        raise FileProblem(f"{out}: cannot be written ({reason}); give another --out") from error
+    click.echo(f"wrote {out}", err=True)
 
 
 def print_board(board: Leaderboard | PairBoard) -> None:

@@ -149,8 +149,8 @@ def open_live(run: Path) -> LiveRun:
 
 def report_of(run: Path) -> Path:
     """Return the report of a run: from its folder, or made elsewhere, for the folder is only read."""
-    from lmmscore.report.page import Wish, write_report
-    from lmmscore.report.page.judged import Judged
+    from lmmscore.report.page import PageOptions, write_page
+    from lmmscore.report.run_data import RunData
     from lmmscore.run_folder import open_run
 
     written, derived = run / "report.html", run / "run.yaml"
@@ -158,7 +158,8 @@ def report_of(run: Path) -> Path:
         return written
     folder = Path(tempfile.mkdtemp(prefix="lmmscore-watch-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return write_report([Judged(run.resolve().name, open_run(run))], Wish(folder / "report.html"))
+    options = PageOptions(folder / "report.html", keep_thumbnails=False)
+    return write_page([RunData(run.resolve().name, open_run(run))], options)
 
 
 def _given(line: str) -> dict[str, Any]:

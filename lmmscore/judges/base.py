@@ -20,7 +20,7 @@ class Judge(Protocol):
 
     @property
     def name(self) -> str:
-        """Who answers, as it stands in keys and tables: `pixels`, `openai/gpt-4o`.
+        """Who answers, as it stands in keys and tables: `pixels`, `openai/MODEL`.
 
         Never holds a secret.
         """

@@ -200,7 +200,7 @@ class Budget:
         self._settled = asyncio.Event()
 
     def keep(self, book: Spending) -> None:
-        """Go on from what a run has spent so far, and write down what it spends from now on."""
+        """Continue from what a run has spent so far, and write down what it spends from now on."""
         self._book = book
         self.spent_usd += book.total_usd
         self.assumed_usd += max(0.0, book.total_usd - book.counted_usd)
@@ -295,7 +295,7 @@ class Till:
         self._show()
 
     def keep(self, book: Spending) -> None:
-        """Go on from what a run has spent before, and write down what it spends."""
+        """Continue from what a run has spent before, and write down what it spends."""
         self._budget.keep(book)
         self._show()
 

@@ -35,9 +35,9 @@ from lmmscore.judges.faults import (
     RETRIED,
     Answer,
     Attempt,
-    Complaint,
     Malformed,
     NoAnswer,
+    ServerComplaint,
     Trouble,
     complaint_in,
     complaint_of,
@@ -77,7 +77,7 @@ def _shown(value: object) -> str:
 
 
 class ReplicaFailed(Exception):
-    """A server failed, and the session is to go on at another."""
+    """A server failed, and its session continues at another."""
 
 
 @dataclass(eq=False, slots=True)
@@ -160,7 +160,7 @@ class Replicas:
             return pinned
         candidates = [each for each in self._replicas if self._takes(each, session)]
         if not candidates:
-            # All of them are down: there is nothing to do but to go on trying.
+            # All of them are down: there is nothing to do but to keep trying.
             candidates = [pinned or min(self._replicas, key=lambda each: each.rests_until_s)]
         # A server that has not answered yet is no faster and no slower than the others.
         known = all(each.answer_s for each in candidates)
@@ -509,7 +509,7 @@ class ApiClient:
         self,
         replica: Replica,
         answer: Answer,
-        complaint: Complaint,
+        complaint: ServerComplaint,
         attempt: Attempt,
         sent_s: float,
     ) -> NoReturn:

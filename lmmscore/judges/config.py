@@ -117,6 +117,12 @@ class JudgeOptions:
     extra: Mapping[str, Any] = option(
         {}, "Further fields of the request, as the server names them.", section="parameters"
     )
+    logprobs: bool = option(
+        False,
+        "Ask for the probabilities of score tokens, for expected scores beside the stated ones.",
+        section="parameters",
+        flag="--logprobs",
+    )
     structured: bool = option(
         False, "Ask for output that follows the dialog's JSON schema.", flag="--structured"
     )

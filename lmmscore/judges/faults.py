@@ -214,7 +214,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Complaint:
+class ServerComplaint:
     """An error body, whatever its shape."""
 
     message: str
@@ -229,7 +229,7 @@ class Complaint:
         return bool(self.codes & _FILTERED) or bool(_FLAGGED.search(self.message))
 
 
-def complaint_in(answer: Answer, hide: Callable[[str], str] = str) -> Complaint:
+def complaint_in(answer: Answer, hide: Callable[[str], str] = str) -> ServerComplaint:
     """Read an error body in any of the shapes servers use; an unreadable one becomes its own
     message.
 
@@ -246,10 +246,10 @@ def complaint_in(answer: Answer, hide: Callable[[str], str] = str) -> Complaint:
         return complaint_of(data, hide)
     text = " ".join(hide(answer.content[:100_000].decode("utf-8", "replace")).split())
     is_page = text.startswith("<")
-    return Complaint("" if is_page else text[:300], frozenset(), "")
+    return ServerComplaint("" if is_page else text[:300], frozenset(), "")
 
 
-def complaint_of(data: Mapping[str, Any], hide: Callable[[str], str] = str) -> Complaint:
+def complaint_of(data: Mapping[str, Any], hide: Callable[[str], str] = str) -> ServerComplaint:
     """Read an error body that is a JSON object."""
     error = data.get("error") or data
     if not isinstance(error, dict):
@@ -261,7 +261,7 @@ def complaint_of(data: Mapping[str, Any], hide: Callable[[str], str] = str) -> C
     shown = " ".join(hide(message).split())
 
     code = error.get("code")
-    return Complaint(
+    return ServerComplaint(
         message=shown[:_SHOWN_CHARACTERS],
         codes=_codes(error),
         param=str(error.get("param") or ""),
@@ -301,7 +301,7 @@ def _broken_off(choice: Any) -> Mapping[str, Any] | None:
     return {"error": error} if error else None
 
 
-def refuse(answer: Answer, complaint: Complaint, attempt: Attempt, wall_s: float) -> NoReturn:
+def refuse(answer: Answer, complaint: ServerComplaint, attempt: Attempt, wall_s: float) -> NoReturn:
     """Raise what this answer means: Trouble when asking again may help, else a JudgeError."""
     status = answer.status
     if status < 300 and complaint.status:
@@ -345,7 +345,7 @@ def _trouble(status: int, said: str, answer: Answer, attempt: Attempt, wall_s: f
 
 
 def _final(
-    status: int, said: str, complaint: Complaint, answer: Answer, attempt: Attempt
+    status: int, said: str, complaint: ServerComplaint, answer: Answer, attempt: Attempt
 ) -> JudgeError:
     """Return the error for an answer that would be the same if asked again."""
     judge = attempt.judge
@@ -376,7 +376,7 @@ def _final(
     return _refused_question(said, complaint, attempt)
 
 
-def _refused_question(said: str, complaint: Complaint, attempt: Attempt) -> JudgeError:
+def _refused_question(said: str, complaint: ServerComplaint, attempt: Attempt) -> JudgeError:
     judge = attempt.judge
     parameter = _refused_parameter(complaint, attempt)
     if parameter:
@@ -397,13 +397,13 @@ def _refused_question(said: str, complaint: Complaint, attempt: Attempt) -> Judg
     return RequestRefused(f"{judge}: the server refuses the question ({said})")
 
 
-def _says_lost(complaint: Complaint) -> bool:
+def _says_lost(complaint: ServerComplaint) -> bool:
     about = f"{complaint.param} {' '.join(complaint.codes)} {complaint.message}".lower()
     named = complaint.param.endswith(("file_id", "previous_response_id"))
     return named or bool(_LOST.search(about))
 
 
-def _says_no_model(status: int, complaint: Complaint) -> bool:
+def _says_no_model(status: int, complaint: ServerComplaint) -> bool:
     if complaint.param == "model":
         return True
     if complaint.codes & _UNKNOWN_MODEL:
@@ -441,7 +441,7 @@ _NOT_PARAMETERS = frozenset({"model", "messages", "input"})
 _ORDINARY_WORDS = frozenset({"text", "store", "reasoning"})
 
 
-def _refused_parameter(complaint: Complaint, attempt: Attempt) -> str:
+def _refused_parameter(complaint: ServerComplaint, attempt: Attempt) -> str:
     """Return the parameter that the server refuses, by our name for it; empty when none."""
     sent = {*attempt.fields} - _NOT_PARAMETERS
     path = complaint.param.replace("[", ".").split(".")

@@ -21,6 +21,7 @@ from lmmscore.judges.limits import Clock, RealClock
 from lmmscore.judges.openai_responses import ResponsesRoute
 from lmmscore.judges.openai_sdk import file_client
 from lmmscore.judges.openai_wire import (
+    TOP_LOGPROBS,
     EncodedPictures,
     RenderedMessages,
     chat_body,
@@ -40,10 +41,14 @@ BATCH_PRICE = 0.5
 _PARAMETERS = ("temperature", "seed", "max_tokens", "reasoning_effort", "image_detail")
 
 
-@register("openai", form="openai/MODEL[@URL[,URL…]]")
+def _configured(spec: str, options: Mapping[str, Any]) -> NamedJudge:
+    return find_judge(spec, **options)
+
+
+@register("openai", form="openai/MODEL[@URL[,URL…]]", configure=_configured)
 def open_openai(spec: str, options: Mapping[str, Any]) -> Bench:
     """Return the judge `openai/MODEL[@URL…]`, with what judges.yaml says of it."""
-    return Bench(judge_of(find_judge(spec, **options)))
+    return Bench(judge_of(_configured(spec, options)))
 
 
 def judge_of(named: NamedJudge) -> OpenAIJudge:
@@ -256,6 +261,9 @@ def parameters_of(options: JudgeOptions) -> dict[str, Any]:
         given["temperature"] = float(options.temperature)
     if options.structured:
         given["structured"] = True
+    if options.logprobs:
+        # It changes no answer, but a reply on record without them is not what is asked for.
+        given["logprobs"] = True
     if options.extra:
         given["extra"] = dict(options.extra)
     return given
@@ -271,6 +279,8 @@ def _chat_fields(replica: Replica, options: JudgeOptions) -> dict[str, Any]:
         "reasoning_effort": options.reasoning_effort,
     }
     given = {name: value for name, value in fields.items() if value is not None}
+    if options.logprobs:
+        given |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
     return {**given, **options.extra}
 
 

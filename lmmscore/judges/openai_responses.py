@@ -20,7 +20,13 @@ from lmmscore.images import Picture
 from lmmscore.judges.client import ApiClient, ApiQuestion, Replica
 from lmmscore.judges.config import Address, JudgeOptions
 from lmmscore.judges.http import Body
-from lmmscore.judges.openai_wire import EncodedPictures, body_with, dumps, responses_reply
+from lmmscore.judges.openai_wire import (
+    TOP_LOGPROBS,
+    EncodedPictures,
+    body_with,
+    dumps,
+    responses_reply,
+)
 from lmmscore.records import Reply
 
 KEPT = 8192
@@ -184,7 +190,7 @@ class ShownPictures:
         return self.has_files and any(message.images for message in conversation.messages)
 
     def forget(self, conversation: Conversation) -> None:
-        """Upload the pictures of this conversation anew: the server may have lost them too."""
+        """Upload the pictures of this conversation again: the server may have lost them too."""
         for message in conversation.messages:
             for picture in message.images:
                 self._files.pop(picture, None)
@@ -242,6 +248,10 @@ def _fields(address: Address, options: JudgeOptions) -> dict[str, Any]:
         raise JudgeFileError(
             f"{address.name}: the Responses API takes no seed; leave out seed, or set api: chat"
         )
+    if options.logprobs:
+        raise JudgeFileError(
+            f"{address.name}: log-probabilities are read from Chat Completions; set api: chat"
+        )
     fields: dict[str, Any] = {"model": address.model, "store": True}
     if options.temperature is not None:
         fields["temperature"] = options.temperature
@@ -249,4 +259,7 @@ def _fields(address: Address, options: JudgeOptions) -> dict[str, Any]:
         fields["max_output_tokens"] = options.max_tokens
     if options.reasoning_effort is not None:
         fields["reasoning"] = {"effort": options.reasoning_effort}
+    if options.logprobs:
+        fields["include"] = ["message.output_text.logprobs"]
+        fields["top_logprobs"] = TOP_LOGPROBS
     return {**fields, **options.extra}

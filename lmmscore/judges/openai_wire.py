@@ -32,6 +32,8 @@ PREPARERS = max(1, min(8, (os.cpu_count() or 1) - 1))
 
 One core is left to the sending, and threads beyond the cores get in its way.
 """
+TOP_LOGPROBS = 20
+"""The most that OpenAI gives for a token, and vLLM unless told otherwise."""
 KEPT_BYTES = 128_000_000
 """Encoded pictures are kept up to so many bytes, for the next session that shows them."""
 _MOST = 2**63 - 1
@@ -194,6 +196,7 @@ def chat_reply(data: Any, headers: Mapping[str, str]) -> Reply:
         "tool_calls": message.get("tool_calls"),
         "choices": choices[1:],
         "audio": message.get("audio"),
+        "logprobs": score_logprobs(_logprobs_of(first)),
     }
     return Reply(
         text=text,
@@ -230,6 +233,7 @@ def responses_reply(data: Any, headers: Mapping[str, str]) -> Reply:
     if status in {"failed", "cancelled", "queued", "in_progress"}:
         raise Malformed(f"the response is {status}")
     texts, refusals, thoughts, rest = [], [], [], []
+    tokens: list[dict[str, Any]] = []
     for item in objects(data["output"]):
         parts = objects(item.get("content"))
         if item.get("type") == "reasoning":
@@ -244,9 +248,12 @@ def responses_reply(data: Any, headers: Mapping[str, str]) -> Reply:
                 _text(part.get("refusal")) for part in parts if part.get("type") == "refusal"
             ]
             texts += [_text(item.get("content"))]
+            for part in parts:
+                tokens += objects(part.get("logprobs"))
         else:
             rest.append(item)
     text, thinking = _content("".join(texts))
+    also = {"output": rest, "logprobs": score_logprobs(tokens)}
     return Reply(
         text=text,
         finish=_responses_finish(data, bool(rest) and not texts),
@@ -254,7 +261,7 @@ def responses_reply(data: Any, headers: Mapping[str, str]) -> Reply:
         reasoning="\n".join(filter(None, [*thoughts, thinking])),
         model=_text(data.get("model")),
         request_id=headers.get("x-request-id") or _text(data.get("id")),
-        also=_json_of({"output": rest} if rest else {}),
+        also=_json_of({name: value for name, value in also.items() if value}),
         usage=responses_usage(data.get("usage")),
     )
 
@@ -269,6 +276,30 @@ def responses_usage(usage: Any) -> Usage:
         cached_tokens=_count(usage, "input_tokens_details", "cached_tokens"),
         reasoning_tokens=_count(usage, "output_tokens_details", "reasoning_tokens"),
     )
+
+
+def score_logprobs(tokens: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return what a server says of the tokens that hold a digit, with their places in its text.
+
+    Those of a whole reply are hundreds of times as long as the reply, and a score is a number.
+    """
+    found = []
+    at = 0
+    for token in tokens:
+        text = _text(token.get("token"))
+        if any(character.isdigit() for character in text):
+            top = [
+                [_text(other.get("token")), other.get("logprob")]
+                for other in objects(token.get("top_logprobs"))
+            ]
+            found.append({"at": at, "token": text, "logprob": token.get("logprob"), "top": top})
+        at += len(text)
+    return found
+
+
+def _logprobs_of(choice: Mapping[str, Any]) -> list[dict[str, Any]]:
+    given = choice.get("logprobs")
+    return objects(given.get("content")) if isinstance(given, dict) else []
 
 
 def _finish(reason: Any, message: Mapping[str, Any]) -> str:
@@ -388,6 +419,9 @@ def _extend(choices: dict[int, dict[str, Any]], part: Mapping[str, Any]) -> None
     choice["finish_reason"] = part.get("finish_reason") or choice["finish_reason"]
     if part.get("error"):
         choice["error"] = part["error"]
+    tokens = _logprobs_of(part)
+    if tokens:
+        choice["logprobs"] = {"content": [*_logprobs_of(choice), *tokens]}
     delta, message = part.get("delta"), choice["message"]
     if not isinstance(delta, dict):
         return

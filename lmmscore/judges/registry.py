@@ -14,7 +14,7 @@ from typing import Any
 
 from lmmscore.errors import JudgeFileError, LmmscoreError, nearest
 from lmmscore.judges.base import Answerer, Judge, adapted
-from lmmscore.judges.config import load_judges, mask
+from lmmscore.judges.config import NamedJudge, load_judges, mask
 from lmmscore.ledger import Ledger
 from lmmscore.registry import Registry
 
@@ -55,16 +55,18 @@ class JudgeKind:
     open: Opener
     answers_here: bool = False
     """Whether it answers on this machine, from what is at hand: such a judge costs nothing."""
+    configure: Callable[[str, Mapping[str, Any]], NamedJudge] | None = None
+    """Returns model, options and prices without opening the judge, where a kind is configured so."""
 
 
 _KINDS: Registry[JudgeKind] = Registry("judge", "lmmscore.judges", group="lmmscore.judges")
 
 
-def register(name: str, *, form: str, answers_here: bool = False) -> Callable[[Opener], Opener]:
+def register(name: str, *, form: str, **about: Any) -> Callable[[Opener], Opener]:
     """Register a kind of judge: `@register("openai", form="openai/MODEL")` above what opens one."""
 
     def add(opener: Opener) -> Opener:
-        _KINDS.register(name)(JudgeKind(form, opener, answers_here))
+        _KINDS.register(name)(JudgeKind(form, opener, **about))
         return opener
 
     return add

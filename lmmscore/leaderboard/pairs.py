@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PRIOR = 0.5
-"""Wins added each way to every pair where someone won, or lost, everything: without them there is no fit."""
+"""Wins added each way to every pair where there is no finite fit without them."""
 
 MOST_RESAMPLES = 2_000
 """Each is a fit of its own; more would not change what is printed."""
@@ -323,14 +323,14 @@ def _swing(match: Match) -> list[int]:
 
 
 def _fit(wins: Floats, ties: Floats) -> tuple[Davidson, bool]:
-    """Fit the model; True where added wins had to hold it finite, for someone won or lost everything."""
+    """Fit the model; True where added wins had to hold it finite."""
     strengths, tie = _fit_many(wins[None], ties[None])
     held = bool(np.isnan(fit_many(wins[None], ties[None])[0]).any())
     return Davidson(strengths[0], float(tie[0])), held
 
 
 def _fit_many(wins: Floats, ties: Floats) -> tuple[Floats, Floats]:
-    """Fit data sets whose comparisons link all methods, with added wins where there is no fit without."""
+    """Fit data sets that link all methods, with added wins where there is no fit without."""
     strengths, tie = fit_many(wins, ties)
     endless = np.isnan(strengths).any(axis=1)
     if endless.any():
@@ -340,7 +340,7 @@ def _fit_many(wins: Floats, ties: Floats) -> tuple[Floats, Floats]:
 
 
 def _draws(votes: Votes, methods: int, resamples: int, rng: np.random.Generator) -> Floats:
-    """Return strengths refitted to resampled items, one row per resample; NaN where nothing links them."""
+    """Return strengths refitted to resampled items, a row each; NaN where nothing links them."""
     items = int(votes.item.max()) + 1
     won, tied = _by_item(votes, items, methods)
     drawn = np.stack(

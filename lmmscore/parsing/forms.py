@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 
-from lmmscore.parsing import Fault, Reading, read_reply
+from lmmscore.parsing import Fault, FaultKind, Reading, read_reply
 from lmmscore.records import Reply
 from lmmscore.scales import Factor, Scale, word_key
 
@@ -27,16 +27,21 @@ _BARE_LIST = re.compile(r"^[ \t`*]*\[(?=[^\n]*\][ \t`*.]*$)", re.MULTILINE)
 _DECORATION = "\"'`*_ \t$"
 
 
+# What a reader of numbers says of words, and of a reply that was read in words.
+_NO_NUMBER = (FaultKind.OFF_SCALE, FaultKind.MISSING_FACTOR, FaultKind.NOT_A_NUMBER)
+_BESIDE_THE_POINT = (FaultKind.NO_VERDICT, FaultKind.MISSING_IMAGE)
+
+
 @dataclass(frozen=True, slots=True)
 class FormReading:
-    """What a reply in a prescribed form says, and of which images and factors it says that they do not apply."""
+    """What a reply in a prescribed form says, and what it says does not apply."""
 
     reading: Reading
     absent: frozenset[Cell] = frozenset()
 
 
 def read_form(reply: Reply, factors: Sequence[Factor], n: int, list_key: str = "") -> FormReading:
-    """Return the scores of n images on these factors: from a list under a key, from words, or as usual."""
+    """Return the scores of n images: from a list under a key, from words, or as usual."""
     if reply.finish == "content_filter" or reply.refusal or not reply.text.strip():
         return FormReading(read_reply(reply, factors, n))
     if list_key:
@@ -83,7 +88,7 @@ def _read_lists(reply: Reply, factors: Sequence[Factor], n: int, key: str) -> Fo
         verdicts = [[by_image[image] for image in sorted(by_image)]]
         if sorted(by_image) != list(range(1, n + 1)):
             says = f"the lists are of the images {', '.join(map(str, sorted(by_image)))}"
-            return _fault("contradiction", f"{says}; {n} were shown")
+            return _fault(FaultKind.CONTRADICTION, f"{says}; {n} were shown")
     if not verdicts:
         return None
     return _cut(_from_rows(verdicts[-1], factors, n), reply)
@@ -131,7 +136,7 @@ def _is_said(entry: _Entry, factors: Sequence[Factor]) -> bool:
 
 def _from_rows(rows: Sequence[_Listed], factors: Sequence[Factor], n: int) -> FormReading:
     if len(rows) != n:
-        return _fault("contradiction", f"the list is of {len(rows)} images; {n} were shown")
+        return _fault(FaultKind.CONTRADICTION, f"the list is of {len(rows)} images; {n} were shown")
     scores: dict[Cell, Fraction] = {}
     spans: dict[Cell, tuple[int, int]] = {}
     absent: set[Cell] = set()
@@ -139,7 +144,7 @@ def _from_rows(rows: Sequence[_Listed], factors: Sequence[Factor], n: int) -> Fo
     for position, row in enumerate(rows, 1):
         if len(row.entries) > len(factors):
             says = f"the list has {len(row.entries)} scores; {len(factors)} were asked for"
-            faults.append(Fault("contradiction", says, position))
+            faults.append(Fault(FaultKind.CONTRADICTION, says, position))
             continue
         for factor, entry in zip(factors, row.entries, strict=False):
             cell = (position, factor.key)
@@ -149,15 +154,15 @@ def _from_rows(rows: Sequence[_Listed], factors: Sequence[Factor], n: int) -> Fo
             elif value is None:
                 absent.add(cell)
             else:
-                faults.append(Fault("off-scale", value, *cell))
+                faults.append(Fault(FaultKind.OFF_SCALE, value, *cell))
         for factor in factors[len(row.entries) :]:
             says = "the list has no score for it"
-            faults.append(Fault("missing-factor", says, position, factor.key))
+            faults.append(Fault(FaultKind.MISSING_FACTOR, says, position, factor.key))
     return FormReading(Reading(scores, spans, tuple(faults), "list"), frozenset(absent))
 
 
 def _meaning(text: str, scale: Scale) -> Fraction | str | None:
-    """Return the score that a text stands for, None where it is one that does not count, or what is wrong."""
+    """Return the score a text stands for, None for one that does not count, or what is wrong."""
     plain = text.strip(_DECORATION)
     if scale.words is not None:
         by_word = {word_key(word): value for word, value in scale.words.items()}
@@ -214,7 +219,7 @@ def _read_words(reply: Reply, factors: Sequence[Factor], n: int) -> FormReading:
             if cell in said.values:
                 continue
             if isinstance(value, str):
-                faults.append(Fault("off-scale", value, *cell))
+                faults.append(Fault(FaultKind.OFF_SCALE, value, *cell))
             elif value is None:
                 absent |= {cell}
             else:
@@ -227,7 +232,7 @@ def _read_words(reply: Reply, factors: Sequence[Factor], n: int) -> FormReading:
 def _open_faults(
     faults: Sequence[Fault], factors: Sequence[Factor], known: set[Cell], n: int
 ) -> list[Fault]:
-    """Return a fault for everything that is still open: the reader's own, or that nothing was said."""
+    """Return a fault for everything still open: the reader's own, or that nothing was said."""
     return [
         _open_fault(faults, factor, position, partly=bool(known))
         for position in range(1, n + 1)
@@ -237,12 +242,14 @@ def _open_faults(
 
 
 def _open_fault(faults: Sequence[Fault], factor: Factor, position: int, *, partly: bool) -> Fault:
-    silence = Fault("missing-factor", f"none of {factor.scale} was found", position, factor.key)
+    silence = Fault(
+        FaultKind.MISSING_FACTOR, f"none of {factor.scale} was found", position, factor.key
+    )
     for fault in reversed(faults):
         concerns = fault.position in (None, position) and fault.factor in (None, factor.key)
         # What a reader of numbers says of a reply that was read in words is beside the point.
-        if concerns and not (partly and fault.kind in ("no-verdict", "missing-image")):
-            if factor.scale.words and fault.kind in ("off-scale", "missing-factor"):
+        if concerns and not (partly and fault.kind in _BESIDE_THE_POINT):
+            if factor.scale.words and fault.kind in _NO_NUMBER:
                 return silence
             return replace(fault, position=position, factor=factor.key)
     return silence
@@ -291,7 +298,7 @@ def _said(text: str, factors: Sequence[Factor], n: int) -> _Said:
 
 
 def _word_pattern(factor: Factor, words: Sequence[str], *, only: bool) -> re.Pattern[str]:
-    """Return what finds `Left Arm: MATCH`, `"left_arm": {"label": "MATCH"}`, or the word as the whole reply."""
+    """Return what finds `Left Arm: MATCH`, the same in JSON, or the word as the whole reply."""
     listed = "|".join(_loosely(word) for word in sorted(words, key=len, reverse=True))
     names = "|".join(_loosely(name) for name in sorted(factor.names, key=len, reverse=True))
     # A word with another beside it, `MATCH | MISMATCH`, is the choice that was offered.
@@ -317,13 +324,13 @@ def _loosely(name: str) -> str:
 
 
 def _fault(kind: str, says: str) -> FormReading:
-    return FormReading(Reading(faults=(Fault(kind, says),)))  # type: ignore[arg-type]
+    return FormReading(Reading(faults=(Fault(FaultKind(kind), says),)))
 
 
 def _cut(found: FormReading, reply: Reply) -> FormReading:
-    """Return the reading; nothing of it where the reply was cut off and something may be missing."""
+    """Return the reading; nothing of it where the reply was cut off before it was complete."""
     if reply.finish != "length" or found.reading.complete:
         return found
     return _fault(
-        "truncated", "the answer was cut off by the token limit; raise it with --max-tokens"
+        FaultKind.TRUNCATED, "the answer was cut off by the token limit; raise it with --max-tokens"
     )

@@ -1,164 +1,831 @@
-"""Scores written as prose with a structure: headed by image, or headed by factor."""
+"""Scores in running text and lists: under images, under factors, in sentences, in stated order."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from itertools import groupby, zip_longest
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import pairwise
 
-from lmmscore.parsing.captions import gives_an_example
-from lmmscore.parsing.labels import BULLET, FactorLabel, ImageLabel, Page, image_mentions
-from lmmscore.parsing.numbers import number_at, number_below
-from lmmscore.parsing.said import Layout, Mark, Said
+from lmmscore.parsing.kinds import Kind, is_final, kind_of
+from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName
+from lmmscore.parsing.numbers import Number, entry_fault, number_at, numbers_in
+from lmmscore.parsing.page import _NEUTRAL, Line, Page, Part, lay_out
+from lmmscore.parsing.pairs import Pair, pairs
+from lmmscore.parsing.verdict import FaultKind, Mark, Said
+from lmmscore.scales import Scale
 
-# Between a name and its number: "(S_acc)", "(1-10)", "score", a colon, an equals sign, a dash, "is".
-_CONNECTOR = re.compile(
+_ASKS = re.compile(
+    r"(?:would|shall|should|do|does|could|can|may|is|are|what|which|how|why|did)\b", re.IGNORECASE
+)
+_CONDITION = re.compile(r"(?:^|[.;:!]\s+)(?:if|unless|assuming|suppose|supposing)\b", re.IGNORECASE)
+_LABEL_ENDS = re.compile(r"(?::|[–—]|\s-)\s*$")
+_CLAUSE_ENDS = re.compile(r"[,;:.)]")
+_IN_VAIN = re.compile(
+    r"[ )]*(?:[:=|→–—0-9]|-[ ]|(?:is|gets|of|as|at|scores?|rated)\b[ ]*"
+    r"(?:[-–—?]|n/?a\b|unclear|not\b|tbd|unknown|none|\W*\Z))",
+    re.IGNORECASE,
+)
+_LEADS = re.compile(
     r"""
-    [ ]*\)?
-    (?:[ ]*[(\[][^()\[\]\n]{0,120}[)\]]){0,3}
-    [ ]*(?:\b(?:score|rating)\b)?
-    [ ]*(?P<sign>[:=]|->|→|[-–—]|\b(?P<verb>is|gets|receives)\b)?
-    [ ]*(?:\b(?:score|rating)\b[ ]*[:=]?)?
-    [ ]*
+    (?:[\s\W_]|\b(?:i|we|give|gives|gave|given|it|its|an?|the|this|would|assign|assigned|rate
+      |rated|with
+      |and|scores?|scored|rating|ratings|has|gets|receives|as|for|of|is|are|my|so|therefore|thus
+      |hence
+      |overall|here|breakdown|sub|evaluation|factors?|also|then|finally|its)(?![\w]))*
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_IN_BRACKETS = re.compile(
-    r"[ ]*[(\[](?:score[ ]*[:=]?[ ]*)?(?=[0-9.]+[ ]*(?:(?:/|out of)[ ]*[0-9]+)?[)\]][ ]*(?:[,;:.\n–—-]|$))",
+_LABEL_AMID = re.compile(
+    r"[.;!?][ ]+(?=[^.;:\n]{0,60}(?:[A-Za-z]|[=#~–—-]{2}))[^.;:\n]{1,60}:(?=[ ])"
+)
+_COMPARED = re.compile(
+    r"\b(?:than|as|like|unlike|with|to|vs|versus|from|in|of|over|see|for|tie[ds]?|and|beside)\b[\s(]*$",
     re.IGNORECASE,
 )
-_ENDS_AN_ENTRY = re.compile(r"[ ]*(?:/|out of\b|and\b|[,;|)\]]|\.?[ ]*(?:\n|$))", re.IGNORECASE)
-_OPENS_A_CLAUSE = re.compile(rf"^{BULLET}[(\[]?$|[:;,.|(\[–—-][ ]*$|->[ ]*$|→[ ]*$")
-_LEADS_IN = re.compile(r"\b(?:and|are|is|with|scores?|gets?|receives?|for)[ ]+$", re.IGNORECASE)
-_FACTOR_OF_A_SUM = re.compile(r"(?:[×·*+]|[0-9]\.[0-9]+)[ ]*$")
-_UP_TO_A_LIST = re.compile(
-    rf"[ )]*(?:\((?![0-9./ ]+\))[^()\n]{{0,120}}\))?[ ]*(?:scores?)?[ ]*[:.–—-]?[ ]*(?:\n\s*^{BULLET})?[(\[]?",
-    re.IGNORECASE | re.MULTILINE,
+_ORDER_WORDS = re.compile(
+    r"""
+    \b(?:order|scores?|format|in|the|following|as|images?|tuples?|lists?|of|for|each|are|is|given
+      |factors?
+      |columns?|listed|this|my|here|values|sequence|vector|method|edit|and|then|ratings?|per|by)\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_VALUES = re.compile(
+    r"[ ]*[(\[<]?[ ]*(?P<values>[0-9][0-9./ ,;|&·\t-]*[0-9])[ ]*[)\]>]?[ ]*\.?[ ]*"
+)
+_VALUE = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3})?(?:/[0-9]{1,3})?")
+_BETWEEN_VALUES = re.compile(r"[ ]*[,;|&·][ ]*|[ ]+")
+_LABEL_COLUMN = re.compile(r"\b(?:image|edit|method|id|no|img|picture)s?\b|#", re.IGNORECASE)
+_OWN_LABEL = re.compile(
+    r"(?:final|my|sub-?|the|overall)?[ ]*(?:scores?|ratings?|grade|points|marks?|value|评分|得分|分数)"
+    r"[ ]*(?:\([^()\n]{0,40}\)[ ]*)?(?:[:=]|\bis\b|[–—-](?=[ ]))[ ]*",
+    re.IGNORECASE,
+)
+_AT_THE_END = re.compile(
+    r"(?:^|[.!?:;,=→(\[–—-]|\b(?:scor\w*|rat(?:e|ed|ing)|give[sn]?|deserves|earns|gets|receives)\b"
+    r"[^.\n0-9]{0,30})[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*(?:/|out[ ]+of)[ ]*"
+    r"(?P<top>[0-9]{1,3})[ ]*[)\].!]*$",
+    re.IGNORECASE,
+)
+_TWO_BRACKETS = re.compile(r"\[\[[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*\]\]")
+_OUTPUT = re.compile(
+    r"(?:.{0,60}\b(?:output|scores?|ratings?|tuple|answer|verdict)\b[^\n0-9]{0,20}(?:[:=]|\bis\b|are\b))?",
+    re.IGNORECASE,
 )
 
-_SENTENCE = 240
+
+@dataclass(slots=True)
+class _Section:
+    """What has been said in a section so far."""
+
+    given: dict[tuple[str, int | None], int] = field(default_factory=dict)
+    """The line on which each factor was named."""
+    closed: bool = False
+    certain: int | None = None
+    """The last line of which it is certain that it belongs here, once the section is closed."""
+
+    def close(self, certain: int) -> None:
+        """End the section: nothing behind that line is certain."""
+        self.closed = True
+        if self.certain is None or certain < self.certain:
+            self.certain = certain
 
 
-def prose_says(page: Page) -> Iterator[Said]:
-    """Yield what is said under images, `Image 1: S_acc: 6 …`; and, of a single image, anywhere."""
-    for image, labels in groupby(
-        _labels_in_prose(page), key=lambda pair: page.image_before(pair[0].start)
-    ):
-        if (image is None and page.n > 1) or (image is not None and image.position is None):
-            continue
-        position = image.position if image else None
-        marks = [(label.key, _mark_after(page, label, limit)) for label, limit in labels]
-        found = [(key, *mark) for key, mark in marks if mark is not None]
-        # The only number, below the last of several factors, may be the overall score.
-        if len(found) == 1 and found[0][2] and len({key for key, _ in marks}) > 1:
-            continue
-        for key, mark, _ in found:
-            yield _said(page, position, key, mark, "prose")
+class Prose:
+    """Reads a page's lines."""
 
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.text = page.text
+        self.names = page.names
+        self.n = page.n
+        self.only = page.names.only
+        self.unplaced = False
+        """Whether scores were found that are said of no image in particular."""
+        self.drafts: set[Kind] = set()
+        """The kinds of what was found and is no verdict."""
+        self._pairs = [self._factor_pairs(line) for line in page.lines]
+        self._heads = self._heading_factors()
+        self._images = [self._image_pairs(line, index) for index, line in enumerate(page.lines)]
+        self._tuples = self._ordered()
+        scored = [
+            bool(found) or bool(images) or index in self._tuples
+            for index, (found, images) in enumerate(zip(self._pairs, self._images, strict=True))
+        ]
+        lay_out(page, scored)
+        self.entries = scored
+        self._sections: dict[int, _Section] = {}
 
-def _labels_in_prose(page: Page) -> Iterator[tuple[FactorLabel, int]]:
-    """Yield the factors that are named, those that head lists of images aside, and how far the text speaks of each."""
-    for label, following in zip_longest(page.named, page.named[1:]):
-        end = following.start if following else len(page.text)
-        if _first_of_a_list(page, label, end) is None:
-            yield label, _limit(page, label, end)
+    def _scale(self, name: FactorName) -> Scale:
+        return self.names.factor(name.key).scale
 
+    def _factor_pairs(self, line: Line) -> list[Pair[FactorName]]:
+        if not line.factors or self.page.in_table(line):
+            return []
+        taken = [(image.start, image.end) for image in line.images]
+        found = pairs(
+            self.text, line.head, line.end, line.named or line.factors, self._scale, taken
+        )
+        return [pair for pair in found if not pair.name.modified]
 
-def _limit(page: Page, label: FactorLabel, end: int) -> int:
-    """Return the place up to which the text may speak of this factor: the next factor or image that is named."""
-    image = page.image_before(end)
-    return image.start if image is not None and image.start >= label.end else end
+    def _image_pairs(self, line: Line, index: int) -> list[Pair[ImageName]]:
+        """Return the images that are given a number, where that can be of one factor only."""
+        if not line.images or self.page.in_table(line):
+            return []
+        factor = self._factor_of_images(line, index)
+        if factor is None:
+            return []
+        if self.only is None and not line.factors and line.images[0].start > line.head + 6:
+            return []
+        scale = self.names.factor(factor).scale
+        start = line.factors[0].end if line.factors else line.start
+        images = [image for image in line.images if image.start >= start]
+        return pairs(self.text, start, line.end, images, lambda _: scale)
 
+    def _factor_of_images(self, line: Line, index: int) -> str | None:
+        """Return the factor a list of images is about: named before it on its line, or above it."""
+        if self.only is not None:
+            return self.only.key
+        if len({factor.key for factor in line.factors}) > 1:
+            return None
+        if line.factors:
+            first = line.factors[0]
+            heads = first.start <= line.head + 2 and first.start < line.images[0].start
+            return first.key if heads else None
+        return self._heads[index]
 
-def _said(page: Page, position: int | None, key: str, mark: Mark, layout: Layout) -> Said:
-    return Said(position, key, Mark(mark.value, mark.fault, page.plain.span(*mark.span)), layout)
+    def _heading_factors(self) -> list[str | None]:
+        """Return for each line the factor that heads the list in which it stands."""
+        heads: list[str | None] = []
+        current: str | None = None
+        for line in self.page.lines:
+            heads.append(current)
+            if line.factors:
+                keys = {factor.key for factor in line.factors}
+                first = line.factors[0]
+                lead = self.text[line.head : first.start]
+                at_head = re.fullmatch(r"\W*(?:factor|criterion|metric)?\W*\d*\W*", lead, re.I)
+                alone = len(keys) == 1 and at_head is not None and not line.images
+                current = first.key if alone and not self._says_a_number(line) else None
+            elif not line.images and (line.heading or line.gap or len(self.page.words(line)) < 40):
+                current = None
+        return heads
 
+    def _says_a_number(self, line: Line) -> bool:
+        taken = [(factor.start, factor.end) for factor in line.factors]
+        scale = self.names.factor(line.factors[0].key).scale
+        for number in numbers_in(self.text, line.head, line.end):
+            inside = any(first <= number.start < last for first, last in taken)
+            bracketed = self.text.rfind("(", line.start, number.start) > self.text.rfind(
+                ")", line.start, number.start
+            )
+            if not inside and not bracketed and not scale.fault(number.value):
+                return True
+        return False
 
-def _mark_after(page: Page, label: FactorLabel, limit: int) -> tuple[Mark, bool] | None:
-    """Return the verdict on a factor, and whether it stands below its name rather than right behind it."""
-    if gives_an_example(_line_before(page.text, label.start, _SENTENCE)):
+    def said(self) -> Iterator[Said]:
+        """Yield everything that is said of an image on a factor, verdicts only."""
+        found = [
+            (index, said)
+            for index in range(len(self.page.lines))
+            for said in self._line_says(index)
+        ]
+        for index, said in found:
+            section = self._sections.get(said.unit)
+            # From where a section may have ended unannounced, nothing of it is certain.
+            if section is not None and section.certain is not None and index > section.certain:
+                self.unplaced = True
+                continue
+            yield said
+        if self.only is not None:
+            yield from self._only_says()
+
+    def _line_says(self, index: int) -> Iterator[Said]:
+        line = self.page.lines[index]
+        if self.page.in_table(line):
+            return
+        if index in self._tuples:
+            yield from self._tuple_says(line, self._tuples[index])
+        elif self._is_by_factor(line, index):
+            yield from self._images_say(line, index)
+        else:
+            yield from self._factors_say(line, index)
+            if self.only is not None and not self._pairs[index]:
+                yield from self._images_say(line, index)
+
+    # --- Lists under images, and sentences ---
+
+    def _factors_say(self, line: Line, index: int) -> Iterator[Said]:
+        found = self._pairs[index]
+        for part in line.parts:
+            inside = [pair for pair in found if part.start <= pair.name.start < part.end]
+            inside = [pair for pair in inside if pair.start >= part.start] or inside
+            if inside:
+                yield from self._part_says(line, part, inside, index)
+        if self.n > 1 and len(line.parts) == 1 and line.factors:
+            self._names_in_vain(line, index)
+        paired = {pair.name.start for pair in found}
+        bare = [factor for factor in line.factors if factor.start not in paired]
+        if bare and bare[-1] is line.factors[-1]:
+            yield from self._below(line, index, bare)
+
+    def _part_says(
+        self, line: Line, part: Part, found: Sequence[Pair[FactorName]], index: int
+    ) -> Iterator[Said]:
+        lead = self.text[part.start : found[0].start]
+        kind, own = self._lead(line, lead, found)
+        label = own or line.caption
+        if kind is not Kind.VERDICT:
+            self.drafts.add(kind)
+            return
+        if _enumerates(found) or self._may_subtract(found) or self._is_shifted(line, found, index):
+            return
+        if self._comes_twice(line, part, found):
+            self.unplaced = True
+            self._sections.setdefault(part.section, _Section()).close(index)
+            return
+        cut = self._taken_over(line, part, found)
+        if cut is not None:
+            self._sections.setdefault(part.section, _Section()).close(index)
+            found = [pair for pair in found if pair.end <= cut]
+        positions = part.positions
+        stray = self.n > 1 and not part.named and not self._may_lead(lead, own)
+        if stray:
+            self._sections.setdefault(part.section, _Section()).close(index - 1)
+        for number, pair in enumerate(found):
+            since = found[number - 1].end if number else part.start
+            if self._speaks_of_another(line, since, pair, positions):
+                continue
+            where = (pair.name.position,) if pair.name.position else positions
+            if stray and not pair.name.position:
+                where = (UNKNOWN,)
+            yield from self._say(part.section, where, pair.name.key, pair.mark, index, label)
+
+    def _may_subtract(self, found: Sequence[Pair[FactorName]]) -> bool:
+        """Tell whether `10 - naturalness, 8 - artifacts` may be sums: two of them prove no pattern."""
+        if len(found) != 2 or not all(pair.backward for pair in found):
+            return False
+        joints = [self.text[pair.start : pair.name.start] for pair in found]
+        dashed = all(re.search(r"\d[ ]+-[ ]*$", joint) for joint in joints)
+        return dashed and "," in self.text[found[0].end : found[1].start]
+
+    def _is_shifted(self, line: Line, found: Sequence[Pair[FactorName]], index: int) -> bool:
+        """Tell whether a number at the head of a line may belong to the name that ends the last."""
+        if not found[0].backward:
+            return False
+        ends = len(found) == 1 and found[0].name.end >= line.end - 2
+        if (ends or found[0].start <= line.head + 2) and self._number_is_left(index):
+            return True
+        if not index or found[0].start > line.head + 2:
+            return False
+        above = self.page.lines[index - 1]
+        last = above.factors[-1] if above.factors else None
+        if last is None or last.end < above.end - 2:
+            return False
+        return (
+            not self._pairs[index - 1]
+            or self._pairs[index - 1][-1].name.start != last.start
+            or (self._pairs[index - 1][-1].backward and self._shifts(index - 1))
+        )
+
+    def _number_is_left(self, index: int) -> bool:
+        """Tell whether a list of numbers before names ends in a number: then it is shifted."""
+        for place in range(index + 1, len(self.page.lines)):
+            below = self.page.lines[place]
+            if not below.factors:
+                words = self.page.words(below).strip("[]()\"'*. ")
+                return re.fullmatch(r"[0-9]{1,3}(?:[./][0-9]{1,3})?", words) is not None
+            found = self._pairs[place]
+            if len(found) == 1 and found[0].backward:
+                continue
+            opens = number_at(self.text, below.head, below.end)
+            return opens is not None and opens.start <= below.head + 2 and not found
+        return False
+
+    def _shifts(self, index: int) -> bool:
+        found = self._pairs[index]
+        return self._is_shifted(self.page.lines[index], found, index) if found else False
+
+    def _lead(self, line: Line, lead: str, found: Sequence[Pair[FactorName]]) -> tuple[Kind, str]:
+        """Return what the words before the first score say it is, and the label they are, if one."""
+        if line.kind is not Kind.VERDICT:
+            own = kind_of(lead) if _LABEL_ENDS.search(lead) else None
+            if own is not Kind.VERDICT:
+                return line.kind, ""
+        words = lead.strip()
+        sentence = re.split(r"[.!?]\s+", words)[-1]
+        tail = self.text[found[-1].end : line.end]
+        asked = tail.split(".")[0].rstrip().endswith("?") and _ASKS.match(sentence or words)
+        if asked or _CONDITION.search(self.text[line.head : found[0].start]):
+            return Kind.HYPOTHESIS, ""
+        kind = kind_of(sentence) if any(each.isalpha() for each in sentence) else None
+        if kind is Kind.DIFFERENCE and not _LABEL_ENDS.search(lead):
+            kind = None
+        if kind is not None and kind is not Kind.VERDICT:
+            return kind, ""
+        is_label = _LABEL_ENDS.search(lead) is not None and any(each.isalpha() for each in lead)
+        if is_label and kind is None and not _NEUTRAL.match(words.strip(" :*#")):
+            return Kind.VERDICT, words
+        return Kind.VERDICT, ""
+
+    def _taken_over(self, line: Line, part: Part, found: Sequence[Pair[FactorName]]) -> int | None:
+        """Return where another image may take over in the middle of a part, if one does."""
+        if self.n == 1:
+            return None
+        for pair, following in pairwise(found):
+            sentences = re.split(r"[.;!?][ ]+", self.text[pair.end : following.start])
+            if len(sentences) > 1 and not _LEADS.fullmatch(sentences[-1]):
+                return pair.end
+        first = min((f.end for f in line.factors if f.start >= part.start), default=part.end)
+        label = _LABEL_AMID.search(self.text, first, part.end)
+        if label is not None and not any(label.start() < f.start < label.end() for f in line.named):
+            return label.start()
+        for image in line.images:
+            if not part.start <= image.start < part.end or image.positions == part.positions:
+                continue
+            if image.start < first and not re.search(
+                r"[.;!?]\s", self.text[part.start : image.start]
+            ):
+                continue
+            before = self.text[max(part.start, image.start - 40) : image.start]
+            behind = any(f.start >= image.end for f in line.factors)
+            if behind and not _COMPARED.search(before):
+                return image.start
         return None
-    opens = _opens_a_clause(page, label)
-    if not opens and not _may_stand_in_a_sentence(page.text, label):
-        return None
-    mark = _mark_behind(page, label, limit, opens=opens)
-    if mark is not None:
-        return mark, False
-    mark = (
-        number_below(page.text, label.end, limit, page.factor(label.key).scale) if opens else None
-    )
-    return (mark, True) if mark else None
+
+    def _speaks_of_another(
+        self,
+        line: Line,
+        since: int,
+        pair: Pair[FactorName],
+        positions: tuple[int, ...] | None,
+    ) -> bool:
+        """Tell whether the clause in which a score stands names another image."""
+        for image in line.images:
+            if not since <= image.start < pair.start or image.positions == positions:
+                continue
+            if not _CLAUSE_ENDS.search(self.text, image.end, pair.start):
+                return positions is not None or self.n > 1
+        return False
+
+    def _may_lead(self, lead: str, own: str) -> bool:
+        """Tell whether words before a score leave it with the image of its section."""
+        return _LEADS.fullmatch(lead) is not None or (bool(own) and is_final(own))
+
+    def _say(
+        self,
+        section: int,
+        positions: tuple[int, ...] | None,
+        key: str,
+        mark: Mark,
+        index: int,
+        label: str,
+    ) -> Iterator[Said]:
+        if self.n > 1 and (positions is None or UNKNOWN in positions):
+            self.unplaced = True
+            return
+        placed = replace(mark, span=self.page.span(*mark.span))
+        for position in positions or (None,):
+            if self._recurs(section, key, position, index):
+                self.unplaced = True
+                continue
+            yield Said(position, key, placed, "prose", section, label)
+
+    def _recurs(self, number: int, key: str, position: int | None, index: int) -> bool:
+        """Tell whether a section has ended unannounced: a factor comes again on a later line.
+
+        On the very next line, it is a second thought about the same image.
+        """
+        if self.n == 1:
+            return False
+        section = self._sections.setdefault(number, _Section())
+        if section.closed:
+            return True
+        earlier = section.given.setdefault((key, position), index)
+        if earlier == index:
+            return False
+        section.close(earlier)
+        again = (
+            earlier == index - 1
+            and not self.page.lines[index].gap
+            and len(self._pairs[earlier]) == len(self._pairs[index]) == 1
+        )
+        section.certain = index if again else earlier
+        return not again
+
+    def _names_in_vain(self, line: Line, index: int) -> None:
+        """Take down the factors that a line names without a number: their turn is over, too."""
+        section = self._sections.setdefault(line.section, _Section())
+        for factor in line.factors:
+            at_head = not self.text[line.head : factor.start].strip()
+            if not at_head and not _IN_VAIN.match(self.text, factor.end, line.end):
+                continue
+            for position in line.positions or ():
+                earlier = section.given.setdefault((factor.key, position), index)
+                if earlier < index - 1:
+                    section.close(earlier)
+
+    def _opens_an_entry(self, line: Line, factor: FactorName) -> bool:
+        """Tell whether a factor is named to be scored, not in an explanation."""
+        before = self.text[line.head : factor.start]
+        if not before.strip() or re.search(r"[,;:|.–—]\s*(?:and\s+)?$", before[-8:]):
+            return True
+        return _IN_VAIN.match(self.text, factor.end, line.end) is not None
+
+    def _comes_twice(self, line: Line, part: Part, found: Sequence[Pair[FactorName]]) -> bool:
+        """Tell whether a part names a factor twice: another image may have begun unannounced."""
+        if self.n == 1:
+            return False
+        last: dict[str, int] = {}
+        for factor in line.named or line.factors:
+            if not part.start <= factor.start < part.end:
+                continue
+            if any(image.end <= factor.start for image in line.images if image.start >= part.start):
+                mention = max(
+                    image.end
+                    for image in line.images
+                    if part.start <= image.start and image.end <= factor.start
+                )
+                if not _CLAUSE_ENDS.search(self.text, mention, factor.start):
+                    continue
+            scored = factor.start in {pair.name.start for pair in found}
+            if factor.key in last and (scored or self._opens_an_entry(line, factor)):
+                return True
+            last[factor.key] = factor.start
+        return False
+
+    # --- A number below the name it belongs to ---
+
+    def _below(self, line: Line, index: int, bare: Sequence[FactorName]) -> Iterator[Said]:
+        """Read `S_acc:` with its score on a line below, or at the end of what explains it."""
+        last = bare[-1]
+        opens = last.start <= line.head + 2 or bool(
+            re.search(r"[:,–—(]\s*$|[\s-]$", self.text[line.head : last.start])
+        )
+        if len({factor.key for factor in line.factors}) > 1 or not opens:
+            return
+        lead = self.text[line.head : line.factors[0].start]
+        if line.kind is not Kind.VERDICT or kind_of(lead) not in {None, Kind.VERDICT}:
+            self.drafts.add(line.kind)
+            return
+        scale = self.names.factor(last.key).scale
+        found = self._numbers_below(line, index, last, scale)
+        if not found:
+            return
+        if len({mark.value for mark in found}) > 1:
+            says = "it is given two different numbers"
+            mark = Mark(None, found[-1].span, FaultKind.CONTRADICTION, says)
+        else:
+            mark = found[-1]
+        if self._is_the_only_one(line, last.key):
+            return
+        section = self._sections.setdefault(line.section, _Section())
+        if not section.closed:
+            section.given.pop((last.key, (line.positions or (None,))[0]), None)
+        yield from self._say(line.section, line.positions, last.key, mark, index, line.caption)
+
+    def _is_the_only_one(self, line: Line, key: str) -> bool:
+        """Tell whether no other factor of a section has a number: this one may be the overall."""
+        named: set[str] = set()
+        for index, each in enumerate(self.page.lines):
+            if each.section != line.section or each.start == line.start:
+                continue
+            named |= {factor.key for factor in each.factors}
+            if self._pairs[index] or self._says_below(each, index):
+                return False
+        return len(named - {key}) > 0
+
+    def _says_below(self, line: Line, index: int) -> bool:
+        if not line.factors:
+            return False
+        last = line.factors[-1]
+        scale = self.names.factor(last.key).scale
+        return bool(self._numbers_below(line, index, last, scale))
+
+    def _numbers_below(self, line: Line, index: int, name: FactorName, scale: Scale) -> list[Mark]:
+        ended = _AT_THE_END.search(self.text[name.end : line.end])
+        found: list[Mark] = []
+        if ended is not None and Fraction(ended["top"]) == scale.high:
+            start = name.end + ended.start("value")
+            found += self._last_number(start, name.end, line.end, scale)
+        far = False
+        for below in self.page.lines[index + 1 : index + 9]:
+            if below.factors or below.heads or self.page.in_table(below):
+                break
+            if below.images or (self.n > 1 and self._may_be_a_label(below)):
+                break
+            first = re.match(r"\w+", self.page.words(below))
+            if first is not None and self.only is None and self.names.is_name(first[0]):
+                break
+            if self.n > 1 and not self._is_bare_number(below) and not self._has_letters(below):
+                break
+            far = far or below.gap
+            found += self._number_of_line(below, scale, far=far, empty=name.end + 2 >= line.end)
+        return found
+
+    def _has_letters(self, line: Line) -> bool:
+        return any(each.isalpha() for each in self.page.words(line))
+
+    def _is_bare_number(self, line: Line) -> bool:
+        words = self.page.words(line).strip("[]()\"'*. ")
+        plain = re.fullmatch(r"[0-9]{1,3}(?:[.,][0-9]{1,3})?(?:[ ]*/[ ]*[0-9]{1,3})?", words)
+        return plain is not None and line.number is None
+
+    def _may_be_a_label(self, line: Line) -> bool:
+        """Tell whether a line may name something that the number below it is of."""
+        words = self.page.words(line)
+        if not any(each.isalpha() for each in words) or _OWN_LABEL.match(words):
+            return False
+        if _NEUTRAL.match(words.strip(" :*#")):
+            return False
+        return len(words.split()) <= 6 or words.rstrip().endswith(":")
+
+    def _last_number(self, place: int, start: int, end: int, scale: Scale) -> list[Mark]:
+        """Return the score at the end of a line of explanation, if nothing else there can be it."""
+        number = number_at(self.text, place, end)
+        if number is None:
+            return []
+        before = Number(number.value, None, start, start, start)
+        fault = entry_fault(self.text, before, place, scale)
+        mark = number.mark(scale)
+        if fault.startswith("it is given two"):
+            return [Mark(None, mark.span, FaultKind.AMBIGUOUS, fault)]
+        return [mark]
+
+    def _number_of_line(self, line: Line, scale: Scale, *, far: bool, empty: bool) -> list[Mark]:
+        label = _OWN_LABEL.match(self.text, line.head, line.end)
+        if line.number is not None and label is None:
+            return []
+        number = number_at(self.text, label.end() if label else line.head, line.end)
+        if number is None or (label is None and number.start > line.head + 2):
+            number = None
+        if number is not None:
+            fault = entry_fault(self.text, number, line.end, scale)
+            rest = self.text[number.end : line.end].strip(" .)]\"'")
+            if label is not None:
+                if fault:
+                    span = (number.start, number.digits_end)
+                    return [Mark(None, span, FaultKind.AMBIGUOUS, fault)]
+                return [number.mark(scale)]
+            if not rest and (number.top == scale.high or empty):
+                return [number.mark(scale)]
+            if not rest:
+                return []
+        ended = _AT_THE_END.search(self.text[line.head : line.end])
+        labelled = False
+        if ended is not None:
+            before = self.text[line.head : line.head + ended.start("value")]
+            several = self.n > 1 and not re.search(r"[.!?(–—-]\s*$", before)
+            labelled = several or re.search(r"[:=→]\s*$", before) is not None
+        if ended is not None and not far and not labelled and Fraction(ended["top"]) == scale.high:
+            place = line.head + ended.start("value")
+            return self._last_number(place, line.head, line.end, scale)
+        return []
+
+    # --- Lists under factors ---
+
+    def _is_by_factor(self, line: Line, index: int) -> bool:
+        found = self._images[index]
+        if not found or self.only is not None:
+            return bool(found) and bool(line.factors) and len(found) > 1
+        return not line.factors or len(found) > 1 or self._image_first(line, found)
+
+    def _image_first(self, line: Line, found: Sequence[Pair[ImageName]]) -> bool:
+        """Tell `S_acc: Image 1: 8` from `S_acc: 8 (Image 1 …)`."""
+        between = self.text[line.factors[0].end : found[0].name.start]
+        return not re.search(r"\w", between)
+
+    def _images_say(self, line: Line, index: int) -> Iterator[Said]:
+        found = self._images[index]
+        if not found:
+            return
+        key = self._factor_of_images(line, index)
+        if key is None:
+            return
+        lead = self.text[line.head : found[0].start]
+        kind = kind_of(lead)
+        if line.kind is not Kind.VERDICT or kind not in {None, Kind.VERDICT}:
+            self.drafts.add(line.kind if line.kind is not Kind.VERDICT else kind or Kind.DRAFT)
+            return
+        for pair in found:
+            if self._only_counts(line, pair) or self._is_loose(line, pair):
+                continue
+            for position in pair.name.positions:
+                if position == UNKNOWN:
+                    self.unplaced = True
+                    continue
+                mark = replace(pair.mark, span=self.page.span(*pair.mark.span))
+                unit = -1 - line.section
+                yield Said(position, key, mark, "prose by factor", unit, line.caption)
+
+    def _is_loose(self, line: Line, pair: Pair[ImageName]) -> bool:
+        """Tell whether only a space joins an image under a factor's heading to a number amid words."""
+        if line.factors or self.only is not None:
+            return False
+        between = self.text[pair.name.end : pair.mark.span[0]].strip("[(\"' ")
+        if pair.backward:
+            joint = self.text[pair.mark.span[1] : pair.name.start]
+            return not re.search(r"[a-z(:=]", joint)
+        rest = self.text[pair.end : line.end].strip("])\"'. ")
+        return not between and not pair.bracketed and bool(rest)
+
+    def _only_counts(self, line: Line, pair: Pair[ImageName]) -> bool:
+        """Tell whether a sentence counts something in an image: "Image 3 has 2 dogs"."""
+        behind = self.text[pair.name.end : pair.name.end + 2].strip()
+        return pair.mark.kind is FaultKind.AMBIGUOUS and behind[:1] not in {":", "=", "("}
+
+    # --- Numbers in a stated order ---
+
+    def _ordered(self) -> dict[int, list[tuple[int | None, str, Mark]]]:
+        """Return, by line, what numbers without names say under an order that was stated."""
+        made: dict[int, list[tuple[int | None, str, Mark]]] = {}
+        order: list[str] = []
+        labelled = False
+        by_image: list[int] = []
+        for index, line in enumerate(self.page.lines):
+            if self.page.in_table(line):
+                continue
+            if line.factors:
+                inline = self._in_one_line(line)
+                if inline:
+                    made[index] = inline
+                    self._pairs[index] = []
+                    order = [key for _, key, _ in inline]
+                elif not self._pairs[index]:
+                    stated = self._stated_order(line)
+                    order = stated or order
+                    lead = self.text[line.head : line.factors[0].start]
+                    labelled = bool(_LABEL_COLUMN.search(lead)) if stated else labelled
+                else:
+                    order = []
+                by_image.append(index) if self._is_sequence(line) else None
+            elif order and (line.images or not labelled):
+                found = self._tuple_of(line, order)
+                if found:
+                    made[index] = found
+        made |= self._sequences(by_image)
+        return made
+
+    def _stated_order(self, line: Line) -> list[str]:
+        """Return the factors of a line that names them and says nothing else."""
+        keys = [factor.key for factor in line.factors]
+        if len(keys) < 2 or len(set(keys)) < len(keys):
+            return []
+        rest = self.text[line.head : line.factors[0].start]
+        for factor, following in zip(line.factors, [*line.factors[1:], None], strict=True):
+            stop = following.start if following else line.end
+            rest += " " + self.text[factor.end : stop]
+        rest = _ORDER_WORDS.sub("", rest)
+        return keys if not re.search(r"\w", rest) else []
+
+    def _in_one_line(self, line: Line) -> list[tuple[int | None, str, Mark]]:
+        """Read `S_acc, S_pre, S_qua, S_real = 8, 7, 7, 6`."""
+        keys = [factor.key for factor in line.factors]
+        if len(keys) < 2 or len(set(keys)) < len(keys):
+            return []
+        for factor, following in zip(line.factors, line.factors[1:], strict=False):
+            between = self.text[factor.end : following.start]
+            if between.strip(" ,/|&;") not in {"", "and"}:
+                return []
+        joint = re.compile(r"[ ]*[)\]]?[ ]*(?:scores?[ ]*)?[:=→][ ]*").match(
+            self.text, line.factors[-1].end, line.end
+        )
+        if joint is None:
+            return []
+        return self._values(joint.end(), line.end, keys)
+
+    def _tuple_of(self, line: Line, order: Sequence[str]) -> list[tuple[int | None, str, Mark]]:
+        """Read `Image 1: 8, 7, 7, 6` or `1. [8, 7, 7, 6]` under a stated order."""
+        image: int | None = line.number
+        place = line.head
+        if line.images:
+            first = line.images[0]
+            if len(line.images) > 1 or len(first.positions) > 1 or first.start > line.head + 2:
+                return []
+            image = first.positions[0]
+            joint = re.compile(r"[ ]*[)\]]?[ ]*(?:[:=|–—-]|→)?[ ]*").match(
+                self.text, first.end, line.end
+            )
+            place = joint.end() if joint else first.end
+        elif image is None and self.n > 1:
+            label = re.compile(r"(?P<label>[A-H]|\w{1,10})[ ]*[:=][ ]*").match(
+                self.text, line.head, line.end
+            )
+            image = self.names.image_labelled(label["label"]) if label else None
+            place = label.end() if label else place
+        if image is None and self.n > 1:
+            return []
+        values = self._values(place, line.end, order)
+        return [(image, key, mark) for _, key, mark in values]
+
+    def _values(
+        self, start: int, end: int, keys: Sequence[str]
+    ) -> list[tuple[int | None, str, Mark]]:
+        """Return as many numbers as there are keys, where nothing else stands here."""
+        match = _VALUES.fullmatch(self.text, start, end)
+        if match is None:
+            return []
+        place = match.start("values")
+        made: list[tuple[int | None, str, Mark]] = []
+        for key in keys:
+            value = _VALUE.match(self.text, place, end)
+            number = number_at(self.text, place, end) if value else None
+            if number is None or number.in_words:
+                return []
+            mark = number.mark(self.names.factor(key).scale)
+            made.append((None, key, mark))
+            between = _BETWEEN_VALUES.match(self.text, number.end, match.end("values"))
+            place = between.end() if between else number.end
+            if between is None and number.end < match.end("values"):
+                return []
+        return made if place >= match.end("values") else []
+
+    def _is_sequence(self, line: Line) -> bool:
+        """Tell whether a line is a factor with one number for each image: `S_acc: 8, 5, 2`."""
+        if self.n < 2 or len(line.factors) != 1 or line.images:
+            return False
+        return bool(self._sequence(line))
+
+    def _sequence(self, line: Line) -> list[tuple[int | None, str, Mark]]:
+        factor = line.factors[0]
+        if factor.start > line.head + 2:
+            return []
+        joint = re.compile(r"[ ]*(?:\([^()\n]{0,40}\))?[ ]*[:=→–—-][ ]*").match(
+            self.text, factor.end, line.end
+        )
+        if joint is None:
+            return []
+        values = self._values(joint.end(), line.end, [factor.key] * self.n)
+        return [(position, key, mark) for position, (_, key, mark) in enumerate(values, 1)]
+
+    def _sequences(self, lines: Sequence[int]) -> dict[int, list[tuple[int | None, str, Mark]]]:
+        """Return what lists by factor say, where all factors have one and their order is certain."""
+        keys = [self.page.lines[index].factors[0].key for index in lines]
+        whole = len(keys) == len(self.names.factors) == len(set(keys))
+        stated = re.search(
+            r"\border\b|\brespectively\b|\bin turn\b|\bone to\b|\bfrom (?:image|left|first)",
+            self.text,
+        )
+        if not whole or not (stated or self.n > 2):
+            return {}
+        first = min(lines)
+        if any(
+            line.images and line.head < line.images[0].start + 3 for line in self.page.lines[:first]
+        ):
+            return {}
+        made = {index: self._sequence(self.page.lines[index]) for index in lines}
+        for index in lines:
+            self._pairs[index] = []
+        return made
+
+    def _tuple_says(
+        self, line: Line, values: Sequence[tuple[int | None, str, Mark]]
+    ) -> Iterator[Said]:
+        if line.kind is not Kind.VERDICT:
+            self.drafts.add(line.kind)
+            return
+        for image, key, mark in values:
+            positions = (image,) if image is not None else line.positions
+            if self.n > 1 and (positions is None or UNKNOWN in positions):
+                self.unplaced = True
+                continue
+            placed = replace(mark, span=self.page.span(*mark.span))
+            for position in positions or (None,):
+                yield Said(position, key, placed, "prose", -1, line.caption)
+
+    # --- One factor only ---
+
+    def _only_says(self) -> Iterator[Said]:
+        """Read what needs no name where one thing is scored: `[[4]]`, and `6 8` for two images."""
+        assert self.only is not None
+        scale = self.only.scale
+        if self.n == 1:
+            for match in _TWO_BRACKETS.finditer(self.text):
+                number = number_at(self.text, match.start("value"), match.end())
+                if number is not None:
+                    mark = number.mark(scale)
+                    placed = replace(mark, span=self.page.span(*mark.span))
+                    yield Said(None, self.only.key, placed, "prose", -2)
+            return
+        lines = [line for line in self.page.lines if not self.page.in_table(line)]
+        for line in {id(line): line for line in (*lines[:1], *lines[-1:])}.values():
+            opening = _OUTPUT.match(self.text, line.head, line.end)
+            place = opening.end() if opening else line.head
+            keys = [self.only.key] * self.n
+            values = self._values(place, line.end, keys)
+            if line.kind is not Kind.VERDICT or line.number is not None:
+                continue
+            for position, (_, key, mark) in enumerate(values, 1):
+                placed = replace(mark, span=self.page.span(*mark.span))
+                yield Said(position, key, placed, "prose", -2)
 
 
-def _mark_behind(page: Page, label: FactorLabel, limit: int, *, opens: bool) -> Mark | None:
-    text, scale = page.text, page.factor(label.key).scale
-    connector = _CONNECTOR.match(text, label.end, limit)
-    if connector is None:
-        return None
-    signed = connector["sign"] is not None and connector["verb"] is None
-    alone = not signed or not (opens or not label.in_words)
-    mark = number_at(text, connector.end(), limit, scale, alone=alone, singular=not label.in_words)
-    if (
-        mark is not None
-        and connector["sign"] is None
-        and not _ENDS_AN_ENTRY.match(text, mark.span[1])
-    ):
-        # "1. Editing Accuracy 2. Visual Quality 3." numbers them, "Editing Accuracy 6, Visual Quality 7" scores.
-        mark = None
-    if mark is None and (bracket := _IN_BRACKETS.match(text, label.end)):
-        mark = number_at(text, bracket.end(), limit, scale, alone=True)
-    return mark
-
-
-def _opens_a_clause(page: Page, label: FactorLabel) -> bool:
-    image = page.image_before(label.start)
-    before = _line_before(page.text, label.start)
-    after_image = image is not None and not page.text[image.end : label.start].strip(" ,.;:")
-    return after_image or bool(
-        _OPENS_A_CLAUSE.search(before) and not _FACTOR_OF_A_SUM.search(before)
-    )
-
-
-def _may_stand_in_a_sentence(text: str, label: FactorLabel) -> bool:
-    """Tell "and Visual Quality: 7" from "overall quality: 7", and "with S_qua = 7" from "0.2 × S_qua = 1.4"."""
-    before = _line_before(text, label.start)
-    if label.in_words:
-        return bool(_LEADS_IN.search(before))
-    return not _FACTOR_OF_A_SUM.search(before)
-
-
-def _line_before(text: str, place: int, length: int = 80) -> str:
-    # A stretch of it will do: nothing that is looked for is longer.
-    start = max(0, place - length)
-    return text[max(start, text.rfind("\n", start, place) + 1) : place]
-
-
-def by_factor_says(page: Page) -> Iterator[Said]:
-    """Yield what is said in lists headed by a factor: `Visual Quality` … `- Image 1: 7`, `S_qua: Image 1: 7, …`."""
-    for label, following in zip_longest(page.named, page.named[1:]):
-        end = following.start if following else len(page.text)
-        first = _first_of_a_list(page, label, end)
-        if first is None:
-            continue
-        # On one line with its factor, a list ends with the line.
-        line_end = page.text.find("\n", label.end, end)
-        end = line_end if line_end > first.start else end
-        scale = page.factor(label.key).scale
-        for image in image_mentions(page.text, first.start, end, page.n):
-            connector = _CONNECTOR.match(page.text, image.end, end)
-            if connector is not None and connector["sign"] and _opens(page.text, image.start):
-                mark = number_at(page.text, connector.end(), end, scale, alone=True)
-                if mark is not None:
-                    yield _said(page, image.position, label.key, mark, "prose by factor")
-
-
-def _first_of_a_list(page: Page, label: FactorLabel, end: int) -> ImageLabel | None:
-    """Return the image that opens the list which a factor heads, or None where it heads none."""
-    first = next(image_mentions(page.text, label.end, min(end, label.end + 400), page.n), None)
-    if first is None or not _opens_a_clause(page, label):
-        return None
-    return first if _UP_TO_A_LIST.fullmatch(page.text, label.end, first.start) else None
-
-
-def _opens(text: str, place: int) -> bool:
-    return bool(_OPENS_A_CLAUSE.search(_line_before(text, place)))
+def _enumerates(found: Sequence[Pair[FactorName]]) -> bool:
+    """Tell whether numbers only number the factors: `(1), (2), (3)`; `1 – Accuracy, 2 – Quality`."""
+    values = [pair.value for pair in found]
+    counted = values == [Fraction(i) for i in range(1, len(values) + 1)]
+    if all(pair.backward for pair in found):
+        return counted and len(values) > 1
+    return counted and len(values) > 2 and all(pair.bracketed for pair in found)

@@ -1,4 +1,4 @@
-"""Scores in a Markdown table: images as rows, images as columns, one line a score, or one table for each image."""
+"""Scores in a table: images as rows, images as columns, one line a score, or a table per image."""
 
 from __future__ import annotations
 
@@ -8,187 +8,458 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from lmmscore.parsing.captions import captioned_otherwise, is_no_verdict
-from lmmscore.parsing.columns import TWO_COLUMNS, TWO_IMAGES, Cell, images_of_rows, score_column
-from lmmscore.parsing.labels import Page, image_in
-from lmmscore.parsing.numbers import number_at
-from lmmscore.parsing.said import TWO_NUMBERS, Mark, Said
+from lmmscore.parsing.kinds import is_no_verdict
+from lmmscore.parsing.names import Names
+from lmmscore.parsing.numbers import value_in
+from lmmscore.parsing.text import Span
+from lmmscore.parsing.verdict import FaultKind, Mark
 
-_RULE = re.compile(r"[\s|:+=–—-]*[-–—][\s|:+=–—-]*")
-_NUMBERING = re.compile(r"^[0-9]{1,2}[.)] *")
+_RULE = re.compile(r"[\s|:+=–—-]*[-–—=][\s|:+=–—-]*")
+_LINE = re.compile(r"[^\n]+")
+_GAP = re.compile(r" {2,}|\t+")
+
+_IMAGE_COLUMN = re.compile(
+    r"(?:edited )?(?:image|picture|edit|img|photo|bild|imagen|immagine|图像|图片|图|画像|이미지)s?"
+    r"(?: (?:no\.?|number|id|#|nr\.?))?",
+    re.IGNORECASE,
+)
+_NUMBER_COLUMN = re.compile(r"#|n[or]\.?|№|id|编号|番号|번호|序号", re.IGNORECASE)
+_RANK_COLUMN = re.compile(r"\b(?:rank|ranking|place|standing)\b", re.IGNORECASE)
+_SCORE_COLUMN = re.compile(r"\b(?:score|rating|points)s?\b", re.IGNORECASE)
+_EXACTLY_SCORES = re.compile(
+    r"""
+    (?:(?:my|the|your|final)[ ])?
+    (?:scores?|ratings?|points|grade|marks?|value|result|given|awarded|edited|edit|output|after
+      |评分|得分|分数|点数|スコア|점수|punkte|bewertung|puntuación)
+    (?:[ ](?:given|awarded|image))?(?:[ ]?(?:\([^()]*\)|/[ ]?[0-9]+|out[ ]of[ ][0-9]+))?
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_NUMERIC = re.compile(
+    r"-?[0-9]+(?:[.,][0-9]+)?(?:\s*(?:/|out of)\s*[0-9]+|\s*%)?(?![\w.-])", re.IGNORECASE
+)
+_IN_BRACKETS = re.compile(r"\((?![0-9./ ]+\))[^()]*\)")
+_BLANK_CELL = re.compile(r"[-–—\s.…]*")
+
+_WIDEST = 60
+"""How many columns are looked at: a reply of nothing but bars must not keep us busy."""
+
+_TWO_IMAGES = "its row names two different images"
+_TWO_COLUMNS = "its row has two different columns of numbers"
+_TWO_NUMBERS = "it is given two different numbers"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What stands between two bars, and where it begins in the plain text."""
+
+    text: str
+    start: int
+    fault: str = ""
+    """Why it cannot be said what its number is of."""
+
+
+Row = list[Cell]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A run of lines with bars; the first row is the heading."""
+    """Lines of cells; the first row is the heading."""
 
-    rows: list[list[Cell]]
+    rows: list[Row]
     start: int
     end: int
 
 
-Entry = tuple[int | None, str, Cell]
-"""An image, a factor, and the cell with its score."""
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An image (None: that of the heading above), a factor, and what the cell says."""
+
+    position: int | None
+    key: str
+    mark: Mark
 
 
-def table_says(page: Page) -> Iterator[Said]:
-    """Yield what every table in the reply says."""
-    for table in tables(page.text):
-        if captioned_otherwise(page.text, table.start):
-            continue
-        unit = page.plain.span(table.start, table.end)
-        said = [
-            Said(position, key, mark, "table", unit)
-            for position, key, cell in _entries(table, page)
-            if (mark := _mark(page, key, cell)) is not None
-            and (position is not None or page.n == 1)
-        ]
-        yield from _without_repetition(said)
+def tables_in(text: str, names: Names) -> list[Table]:
+    """Return the tables of a text: with bars, with commas or tabs, or with columns aligned."""
+    found = [table for table in barred_tables(text) if _is_grid(table, names)]
+    taken = [(table.start, table.end) for table in found]
+    found += _spaced(text, names, taken)
+    return sorted(found, key=lambda table: table.start)
 
 
-def _without_repetition(said: Sequence[Said]) -> Iterator[Said]:
-    """Yield what a table says; where it says two different things of one image and factor, that neither holds."""
-    values: defaultdict[tuple[int | None, str], set[Fraction | None]] = defaultdict(set)
-    for each in said:
-        values[each.cell].add(each.mark.value)
-    for each in said:
-        twice = len(values[each.cell]) > 1
-        yield replace(each, mark=Mark(None, TWO_NUMBERS, each.mark.span)) if twice else each
+def _is_grid(table: Table, names: Names) -> bool:
+    """Tell whether lines with bars are a table: factors head its columns or its rows."""
+    for row in table.rows[:_WIDEST]:
+        if _numbered_at_random(row):
+            return False
+        if any(_is_an_entry(cell.text, names) for cell in row[:_WIDEST]):
+            return False
+    for row in (table.rows[0], *(list(row[:2]) for row in table.rows)):
+        if any(cell.text and names.factor_named(cell.text) for cell in row[:_WIDEST]):
+            return True
+    return False
 
 
-def _entries(table: Table, page: Page) -> list[Entry]:
-    """Return the cells with scores, by what the heading and the first column name."""
-    head, *body = table.rows
-    above = page.image_before(table.start)
-    position = image_in(head[0].text, page.n) or (above.position if above else None)
-    columns = [_factor_in(cell, page) for cell in head]
-    first = [_factor_in(row[0], page) for row in table.rows]
-    images = [None, *(image_in(cell.text, page.n) for cell in head[1:])]
-    if any(columns[1:]):
-        return _images_as_rows(table, columns, position, page.n)
-    if any(first) and any(images):
-        return _images_as_columns(body, images, first[1:])
-    if any(first):
-        return _one_image(table, first, position)
-    return _a_line_a_score(body, head, page)
+def _numbered_at_random(row: Row) -> bool:
+    """Tell whether cells begin with numbers that do not count them: `9. pre | 6. qua`."""
+    found = [re.match(r"([0-9]{1,2})[.)][ ]+[A-Za-z]", cell.text) for cell in row[:_WIDEST]]
+    numbers = [int(match[1]) for match in found if match]
+    return len(numbers) > 1 and numbers != list(range(numbers[0], numbers[0] + len(numbers)))
 
 
-def _images_as_rows(
-    table: Table, columns: Sequence[str | None], position: int | None, n: int
-) -> list[Entry]:
-    head, *body = table.rows
-    body = [row for row in body if not _is_labelled_otherwise(row, columns)]
-    images = images_of_rows(head, body, columns, n)
-    # Without a column that names images, a single row belongs to the image named above the table.
-    alone = {position} if position is not None and len(body) == 1 else set()
-    found: list[Entry] = []
-    for row, named in zip(body, images or [alone] * len(body), strict=True):
-        fault = TWO_IMAGES if len(named) > 1 else ""
-        scored = [
-            (key, replace(cell, fault=fault))
-            for key, cell in zip(columns, row, strict=False)
-            if key
-        ]
-        found += [(image, key, cell) for image in (named or (None,)) for key, cell in scored]
-    return found
+def _is_an_entry(text: str, names: Names) -> bool:
+    """Tell whether a cell holds a factor with its number: `S_acc 8`; then bars only part entries."""
+    if len(text) > 40 or not re.search(r"[0-9]", _IN_BRACKETS.sub("", text)):
+        return False
+    bare = re.sub(r"^[0-9]{1,2}[.)][ ](?![=:–—-])|[×x][ ]?[0-9.]+", "", text)
+    if not re.search(r"[0-9]", _IN_BRACKETS.sub("", bare)):
+        return False
+    last = bare.split()[-1] if bare.split() else ""
+    return names.is_name(last) or bool(names.factors_in(text, 0, len(text)))
 
 
-def _is_labelled_otherwise(row: list[Cell], columns: Sequence[str | None]) -> bool:
-    return any(
-        is_no_verdict(cell.text) for key, cell in zip(columns, row, strict=False) if key is None
-    )
-
-
-def _images_as_columns(
-    body: list[list[Cell]], images: Sequence[int | None], first: Sequence[str | None]
-) -> list[Entry]:
-    return [
-        (image, key, cell)
-        for key, row in zip(first, body, strict=True)
-        for image, cell in zip(images, row, strict=False)
-        if key and image is not None
-    ]
-
-
-def _one_image(table: Table, first: Sequence[str | None], position: int | None) -> list[Entry]:
-    """Read a table of factor and score: of the image named in its corner or above it."""
-    scored = [(key, row) for key, row in zip(first, table.rows, strict=True) if key]
-    # Where the first line is a score already, there is no heading.
-    head = [] if first[0] else table.rows[0]
-    column = score_column(head, [row for _, row in scored], 1)
-    return [
-        (position, key, cell)
-        for key, row in scored
-        if (cell := _score_cell(row, column, 1)) is not None
-    ]
-
-
-def _a_line_a_score(body: list[list[Cell]], head: list[Cell], page: Page) -> list[Entry]:
-    """Read `| Image 1 | S_acc | 6 |`; a blank image is the one above."""
-    scored = [row for row in body if len(row) > 2 and _factor_in(row[1], page)]
-    column = score_column(head, scored, 2)
-    found: list[Entry] = []
-    image: int | None = None
-    for row in body:
-        image = image_in(row[0].text, page.n) if row[0].text else image
-        key = _factor_in(row[1], page) if len(row) > 2 else None
-        cell = _score_cell(row, column, 2)
-        if key is not None and cell is not None:
-            found.append((image, key, cell))
-    return found
-
-
-def _score_cell(row: list[Cell], column: int | None, first: int) -> Cell | None:
-    """Return the cell in the column of scores; where that is unknown, one that says so."""
-    place = first if column is None else column
-    if place >= len(row):
-        return None
-    return replace(row[place], fault="" if column is not None else TWO_COLUMNS)
-
-
-def _factor_in(cell: Cell, page: Page) -> str | None:
-    factor = page.factor_named(_NUMBERING.sub("", cell.text)) if cell.text else None
-    return factor.key if factor else None
-
-
-def _mark(page: Page, key: str, cell: Cell) -> Mark | None:
-    """Return what a cell says: its number, or a fault where it holds anything else; nothing where it is blank."""
-    if not cell.text.strip("-–— "):
-        return None
-    end = cell.start + len(cell.text)
-    if cell.fault:
-        return Mark(None, cell.fault, page.plain.span(cell.start, end))
-    mark = number_at(page.text, cell.start, end, page.factor(key).scale, alone=True)
-    if mark is None:
-        return Mark(None, f"{cell.text[:40]} is not a number", page.plain.span(cell.start, end))
-    return Mark(mark.value, mark.fault, page.plain.span(*mark.span))
-
-
-def tables(text: str) -> Iterator[Table]:
-    """Yield every run of two or more lines with cells."""
+def barred_tables(text: str) -> Iterator[Table]:
+    """Yield every run of two or more lines with bars; a blank line does not end one."""
     run: list[re.Match[str]] = []
-    for line in [*re.finditer(r"[^\n]+", text), None]:
-        follows = (
-            line is not None and "|" in line[0] and (not run or line.start() <= run[-1].end() + 1)
-        )
-        if line is not None and follows:
+    for line in [*_LINE.finditer(text), None]:
+        rule = line is not None and "|" not in line[0] and _RULE.fullmatch(line[0])
+        if line is not None and run and rule and ("+" in line[0] or len(run) == 1):
+            continue
+        if line is not None and "|" in line[0] and _continues(text, run, line):
             run.append(line)
             continue
-        rows = [_cells(row) for row in run if not _RULE.fullmatch(row[0])]
-        if len(rows) >= 2:
-            yield Table(rows, run[0].start(), run[-1].end())
+        yield from _table_of(run)
         run = [line] if line is not None and "|" in line[0] else []
 
 
-def _cells(line: re.Match[str]) -> list[Cell]:
+def _continues(text: str, run: Sequence[re.Match[str]], line: re.Match[str]) -> bool:
+    if not run:
+        return True
+    between = text[run[-1].end() : line.start()]
+    if between.count("\n") <= 1 or _RULE.fullmatch(between.strip() or "-"):
+        # Blank lines between rows are a slip, unless a new heading and its rule follow.
+        following = text[line.end() : line.end() + 200].lstrip("\n").partition("\n")[0]
+        new = between.count("\n") > 1 and "|" in following and _RULE.fullmatch(following)
+        return not new or len(run) < 2
+    return False
+
+
+def _table_of(run: Sequence[re.Match[str]]) -> Iterator[Table]:
+    rows = [_cells(row) for row in run if not _RULE.fullmatch(row[0])]
+    if len(rows) >= 2 and max(map(len, rows)) > 1:
+        yield Table(rows, run[0].start(), run[-1].end())
+
+
+def _cells(line: re.Match[str]) -> Row:
     """Return the cells of a line; what stands before a leading bar and after a closing one is none."""
-    cells, place = [], line.start()
+    cells = []
+    place = line.start()
     for text in line[0].split("|"):
         stripped = text.strip()
         cells.append(Cell(stripped, place + (text.index(stripped) if stripped else 0)))
         place += len(text) + 1
-    if len(cells) > 1 and not cells[0].text and line[0].lstrip().startswith("|"):
+    before = line[0].lstrip(" >")
+    if len(cells) > 1 and before.startswith("|"):
         cells = cells[1:]
     if len(cells) > 1 and not cells[-1].text:
         cells = cells[:-1]
     return cells
+
+
+def _spaced(text: str, names: Names, taken: Sequence[Span]) -> Iterator[Table]:
+    """Yield tables whose cells are parted by commas, semicolons or runs of spaces."""
+    lines = list(_LINE.finditer(text))
+    index = 0
+    while index < len(lines):
+        line = lines[index]
+        index += 1
+        if any(start <= line.start() < end for start, end in taken):
+            continue
+        for separator in (",", ";", ""):
+            head = _split(line, separator)
+            if len(head) < 2 or not _is_head(head, names):
+                continue
+            rows, index = _rows(lines, index, separator, len(head), text)
+            if rows:
+                yield Table(
+                    [head, *rows], line.start(), rows[-1][-1].start + len(rows[-1][-1].text)
+                )
+                break
+
+
+def _is_head(head: Row, names: Names) -> bool:
+    """Tell whether cells are the heading of a table: factors or images, and no number of anything."""
+    factors = [names.factor_named(cell.text) for cell in head]
+    if any(re.search(r"[0-9:=]", _IN_BRACKETS.sub("", cell.text)) for cell in head):
+        factors = [None]
+    if sum(factor is not None for factor in factors) >= max(1, min(2, len(names.factors))):
+        return factors[0] is None or not head[0].text
+    images = [names.image_named(cell.text) for cell in head[1:]]
+    return len(images) > 1 and all(image is not None for image in images)
+
+
+def _rows(
+    lines: Sequence[re.Match[str]], index: int, separator: str, width: int, text: str
+) -> tuple[list[Row], int]:
+    rows: list[Row] = []
+    while index < len(lines):
+        line = lines[index]
+        if _RULE.fullmatch(line[0]):
+            index += 1
+            continue
+        row = _split(line, separator)
+        if len(row) != width or "\n\n" in text[lines[index - 1].end() : line.start()]:
+            break
+        if not any(_NUMERIC.match(cell.text) for cell in row[1:]):
+            break
+        rows.append(row)
+        index += 1
+    return rows, index
+
+
+def _split(line: re.Match[str], separator: str) -> Row:
+    cells = []
+    place = line.start()
+    if separator:
+        for piece in line[0].split(separator):
+            stripped = piece.strip().strip("\"'")
+            offset = piece.index(stripped) if stripped else 0
+            cells.append(Cell(stripped, place + offset))
+            place += len(piece) + 1
+        return cells
+    content = line[0].rstrip()
+    indent = len(content) - len(content.lstrip())
+    if indent >= 4:
+        # A corner left blank.
+        cells.append(Cell("", place))
+    place += indent
+    for piece in _GAP.split(content.lstrip()):
+        start = line.string.index(piece, place)
+        cells.append(Cell(piece, start))
+        place = start + len(piece)
+    return cells
+
+
+def entries_of(table: Table, above: int | None, names: Names) -> list[Entry]:
+    """Return what a table says, by what its heading and its first columns name."""
+    return _without_repetition(_Reader(table, above, names).entries())
+
+
+def _without_repetition(entries: Sequence[Entry]) -> list[Entry]:
+    """Return the entries; where two say different things of one image and factor, neither holds."""
+    values: defaultdict[tuple[int | None, str], set[Fraction | None]] = defaultdict(set)
+    for entry in entries:
+        values[entry.position, entry.key].add(entry.mark.value)
+    made = []
+    for entry in entries:
+        if len(values[entry.position, entry.key]) > 1:
+            mark = Mark(None, entry.mark.span, FaultKind.CONTRADICTION, _TWO_NUMBERS)
+            entry = replace(entry, mark=mark)
+        made.append(entry)
+    return made
+
+
+class _Reader:
+    """Reads one table."""
+
+    def __init__(self, table: Table, above: int | None, names: Names) -> None:
+        self.names = names
+        self.n = names.n
+        self.rows = table.rows
+        self.head, *self.body = table.rows
+        corner = names.image_named(self.head[0].text)
+        self.above = corner if corner is not None else above
+
+    def entries(self) -> list[Entry]:
+        blank = any(not cell.text for cell in self.head[1:])
+        if blank and any(len(row) != len(self.head) for row in self.body):
+            # Columns without a heading, and rows of another length: nothing lines up.
+            return []
+        columns = [self._factor_in(cell) for cell in self.head[:_WIDEST]]
+        first = [self._factor_in(row[0]) for row in self.rows]
+        images = [None, *(self._image(cell) for cell in self.head[1:_WIDEST])]
+        if any(columns[1:]) or (
+            columns[0] and len(columns) > 1 and self.n == 1 and not any(first[1:])
+        ):
+            return self._images_as_rows(columns)
+        if any(first) and not first[0] and any(image is not None for image in images):
+            return self._images_as_columns(images, first[1:])
+        if any(first):
+            return self._one_image(first)
+        return self._a_line_a_score()
+
+    def _factor_in(self, cell: Cell) -> str | None:
+        if not cell.text:
+            return None
+        if not self.names.is_name(cell.text) and is_no_verdict(cell.text):
+            return None
+        factor = self.names.factor_named(cell.text)
+        return factor.key if factor else None
+
+    def _image(self, cell: Cell) -> int | None:
+        if is_no_verdict(cell.text):
+            return None
+        return self.names.image_labelled(cell.text) if cell.text else None
+
+    def _entry(self, position: int | None, key: str, cell: Cell) -> list[Entry]:
+        """Return what a cell says; nothing where it is blank."""
+        if _BLANK_CELL.fullmatch(cell.text) and not cell.fault:
+            return []
+        span = (cell.start, cell.start + max(1, len(cell.text)))
+        if cell.fault:
+            mark = Mark(None, span, FaultKind.CONTRADICTION, cell.fault)
+        else:
+            mark = value_in(cell.text, self.names.factor(key).scale, cell.start)
+        if position is None and self.n > 1:
+            return []
+        return [Entry(position, key, mark)]
+
+    def _images_as_rows(self, columns: Sequence[str | None]) -> list[Entry]:
+        body = [row for row in self.body if not self._is_labelled_otherwise(row, columns)]
+        images = self._images_of_rows(body, columns)
+        # Without a column that names images, a single row belongs to the image named above.
+        alone = {self.above} if self.above is not None and len(body) == 1 else set()
+        found: list[Entry] = []
+        for row, named in zip(body, images or [alone] * len(body), strict=True):
+            if len(row) > len(self.head):
+                # A bar too many: which column a number stands in is anybody's guess.
+                continue
+            fault = _TWO_IMAGES if len(named) > 1 else ""
+            for key, cell in zip(columns, row, strict=False):
+                if not key:
+                    continue
+                for image in named or (None,):
+                    found += self._entry(image, key, replace(cell, fault=fault))
+        return found
+
+    def _is_labelled_otherwise(self, row: Row, columns: Sequence[str | None]) -> bool:
+        for key, cell in zip(columns, row, strict=False):
+            if key is None and len(cell.text) < 40 and is_no_verdict(cell.text):
+                return True
+        return False
+
+    def _images_of_rows(
+        self, body: Sequence[Row], columns: Sequence[str | None]
+    ) -> list[set[int]] | None:
+        """Return the images that each row names, or None where no column names any.
+
+        Cells that say "Image 2" and columns headed so count before a column of bare numbers, which
+        may number the rows; of those the ones headed `#` before the first, unless that ranks.
+        """
+        head = self.head
+        free = [i for i, key in enumerate(columns) if key is None and i < len(head)]
+        free = [i for i in free if not _RANK_COLUMN.search(head[i].text)]
+        spoken = [i for i in free if self._names_images(body, i)]
+        headed = [i for i in free if _IMAGE_COLUMN.fullmatch(head[i].text)]
+        numbers = [i for i in free if _NUMBER_COLUMN.fullmatch(head[i].text)]
+        first = []
+        if 0 in free:
+            first = [i for i in free if i == 0 or self._numbers_images(body, i)]
+        chosen = [*spoken, *(i for i in headed if i not in spoken)] or numbers or first
+        if not chosen:
+            return None
+        return [self._named_by(row, chosen) for row in body]
+
+    def _named_by(self, row: Row, columns: Sequence[int]) -> set[int]:
+        named = {self._image_at(row, column) for column in columns}
+        return {image for image in named if image is not None}
+
+    def _names_images(self, body: Sequence[Row], column: int) -> bool:
+        return any(
+            column < len(row) and self.names.image_named(row[column].text) is not None
+            for row in body
+        )
+
+    def _numbers_images(self, body: Sequence[Row], column: int) -> bool:
+        """Tell whether a column holds the numbers of all images, each once."""
+        numbers = sorted(self._image_at(row, column) or 0 for row in body)
+        return self.n > 1 and numbers == list(range(1, self.n + 1))
+
+    def _image_at(self, row: Row, column: int) -> int | None:
+        return self.names.image_labelled(row[column].text) if column < len(row) else None
+
+    def _images_as_columns(
+        self, images: Sequence[int | None], first: Sequence[str | None]
+    ) -> list[Entry]:
+        found: list[Entry] = []
+        for key, row in zip(first, self.body, strict=True):
+            if len(row) > len(self.head):
+                continue
+            for image, cell in zip(images, row, strict=False):
+                if key and image is not None:
+                    found += self._entry(image, key, cell)
+        return found
+
+    def _one_image(self, first: Sequence[str | None]) -> list[Entry]:
+        """Read a table of factor and score: of the image named in its corner or above it."""
+        scored = [(key, row) for key, row in zip(first, self.rows, strict=True) if key]
+        if self.n > 1 and len({key for key, _ in scored}) < len(scored):
+            # A factor comes twice: another image has begun unannounced.
+            return []
+        # Where the first line is a score already, there is no heading.
+        head = [] if first[0] else self.head
+        column = _score_column(head, [row for _, row in scored], 1)
+        found: list[Entry] = []
+        for key, row in scored:
+            cell = _score_cell(row, column, 1)
+            if cell is not None:
+                found += self._entry(self.above, key, cell)
+        return found
+
+    def _a_line_a_score(self) -> list[Entry]:
+        """Read `| Image 1 | S_acc | 6 |`; a blank image is the one above."""
+        scored = [row for row in self.body if len(row) > 2 and self._factor_in(row[1])]
+        column = _score_column(self.head, scored, 2)
+        images = self._images_above(scored)
+        found: list[Entry] = []
+        for row, image in zip(scored, images, strict=True):
+            key = self._factor_in(row[1])
+            cell = _score_cell(row, column, 2)
+            if key is not None and cell is not None:
+                found += self._entry(image, key, cell)
+        return found
+
+    def _images_above(self, scored: Sequence[Row]) -> list[int | None]:
+        """Return the image of each row; a running number over the rows names none."""
+        cells = [self._image(row[0]) if row[0].text else None for row in scored]
+        running = cells == list(range(1, len(cells) + 1)) and len(cells) > self.n
+        if running or (self.n == 1 and not self._names_images(scored, 0)):
+            return [self.above] * len(scored)
+        made: list[int | None] = []
+        image: int | None = None
+        for row, named in zip(scored, cells, strict=True):
+            image = named if row[0].text else image
+            made.append(image)
+        return made
+
+
+def _score_column(head: Row, rows: Sequence[Row], first: int) -> int | None:
+    """Return the column, from the first on, that holds the scores; None where it cannot be told."""
+    width = min(max(map(len, rows), default=0), _WIDEST)
+    numeric = [i for i in range(first, width) if any(_is_number(row, i) for row in rows)]
+    scores = [i for i in numeric if i >= len(head) or not is_no_verdict(head[i].text)]
+    if not numeric:
+        for i in range(first, len(head)):
+            if _SCORE_COLUMN.search(head[i].text):
+                return i
+        return first
+    if len(numeric) == 1:
+        return scores[0] if scores else None
+    for pattern in (_EXACTLY_SCORES.fullmatch, _SCORE_COLUMN.search):
+        clear = [i for i in scores if i < len(head) and pattern(head[i].text)]
+        if clear:
+            return clear[0] if len(clear) == 1 else None
+    return None
+
+
+def _is_number(row: Row, column: int) -> bool:
+    return column < len(row) and _NUMERIC.match(row[column].text) is not None
+
+
+def _score_cell(row: Row, column: int | None, first: int) -> Cell | None:
+    """Return the cell in the column of scores; where that is unknown, one that says so."""
+    place = first if column is None else column
+    if place >= len(row):
+        return None
+    return replace(row[place], fault="" if column is not None else _TWO_COLUMNS)

@@ -1,92 +1,115 @@
-"""From a reply to a reading of it."""
+"""What a reply is read into: scores with their places, and a fault for everything that is none."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from typing import Literal
 
-from lmmscore.parsing.corrections import with_corrections
-from lmmscore.parsing.deciding import decide
-from lmmscore.parsing.jsonish import json_says
-from lmmscore.parsing.labels import Page, read_page
-from lmmscore.parsing.prose import by_factor_says, prose_says
-from lmmscore.parsing.reading import Fault, FaultKind, Reading
-from lmmscore.parsing.refusal import refuses
-from lmmscore.parsing.said import Said
-from lmmscore.parsing.tables import table_says
-from lmmscore.records import Reply
-from lmmscore.scales import Factor
+from lmmscore.records import Outcome
 
-__all__ = ["Fault", "FaultKind", "Reading", "read_reply", "read_text", "what_is_said"]
+Layout = Literal["json", "table", "prose", "prose by factor"]
 
 
-def read_reply(reply: Reply, factors: Sequence[Factor], n: int) -> Reading:
-    """Return the scores of n images on these factors, or why they cannot be read. Never guesses."""
-    if reply.finish == "content_filter":
-        return _none("filtered", "the provider's content filter withheld the answer")
-    if not reply.text.strip():
-        return _wordless(reply)
-    if reply.refusal:
-        # Whatever numbers stand beside it: what was refused is no score.
-        return _none("refused", f"the judge refused: {_short(reply.refusal)}")
-    reading = read_text(reply.text, factors, n)
-    return _cut_by_limit(reading, reply.text) if reply.finish == "length" else reading
+class FaultKind(StrEnum):
+    """Why there is no score. Whoever has to tell them apart asks for the kind, not the words."""
+
+    EMPTY = "empty"
+    REFUSED = "refused"
+    TRUNCATED = "truncated"
+    FILTERED = "filtered"
+    MISSING_IMAGE = "missing-image"
+    MISSING_FACTOR = "missing-factor"
+    OFF_SCALE = "off-scale"
+    NOT_A_NUMBER = "not-a-number"
+    AMBIGUOUS = "ambiguous"
+    CONTRADICTION = "contradiction"
+    DISCLAIMED = "disclaimed"
+    NO_VERDICT = "no-verdict"
 
 
-def _none(kind: FaultKind, says: str) -> Reading:
-    return Reading(faults=(Fault(kind, says),))
+SILENCE = (FaultKind.MISSING_IMAGE, FaultKind.MISSING_FACTOR)
+"""Faults that only say that a reply does not speak of something."""
+
+_OUTCOMES = {
+    FaultKind.REFUSED: Outcome.REFUSED,
+    FaultKind.TRUNCATED: Outcome.TRUNCATED,
+    FaultKind.FILTERED: Outcome.FILTERED,
+}
 
 
-def _wordless(reply: Reply) -> Reading:
-    if reply.refusal:
-        return _none("refused", f"the judge refused: {_short(reply.refusal)}")
-    if reply.finish == "length":
-        return _none("truncated", "the token limit was reached before any answer")
-    return _none("empty", "the answer is empty")
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a score could not be read: of which image and factor (None: of all), and what is wrong."""
+
+    kind: FaultKind
+    says: str
+    position: int | None = None
+    factor: str | None = None
+
+    @property
+    def outcome(self) -> Outcome:
+        """The outcome of an edit with this fault."""
+        return _OUTCOMES.get(self.kind, Outcome.UNREADABLE)
+
+    def __str__(self) -> str:
+        image = f"image {self.position}" if self.position else ""
+        place = ", ".join(part for part in (image, self.factor or "") if part)
+        return f"{place}: {self.says}" if place else self.says
 
 
-def _cut_by_limit(reading: Reading, text: str) -> Reading:
-    # "1" at the very end may be the beginning of "10".
-    cut_number = any(end >= len(text.rstrip("*_`$ ")) for _, end in reading.spans.values())
-    if reading.complete and not cut_number:
-        return reading
-    return _none(
-        "truncated", "the answer was cut off by the token limit; raise it with --max-tokens"
-    )
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a reply says: the scores that could be read, and a fault for all that could not."""
+
+    scores: dict[tuple[int, str], Fraction] = field(default_factory=dict)
+    spans: dict[tuple[int, str], tuple[int, int]] = field(default_factory=dict)
+    """Where in the reply each score stands."""
+    faults: tuple[Fault, ...] = ()
+    layout: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether every score that was asked for has been read."""
+        return not self.faults
+
+    def faults_of(self, position: int) -> list[Fault]:
+        """Return the faults that concern an image, those that concern all of them included."""
+        return [fault for fault in self.faults if fault.position in (None, position)]
 
 
-def read_text(text: str, factors: Sequence[Factor], n: int) -> Reading:
-    """Return what a text says of n images."""
-    page = read_page(text, factors, n)
-    said, cut = what_is_said(text, page)
-    if cut:
-        return _none("truncated", "the answer ends in the middle of its JSON")
-    if said:
-        return with_corrections(decide(said, factors, n), page)
-    if refuses(text):
-        return _none("refused", f"the judge refused: {_short(text)}")
-    return _none("no-verdict", "no scores were found in the answer")
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A number given to a factor, or the reason why what stands there is none."""
+
+    value: Fraction | None
+    span: tuple[int, int]
+    """Where it stands: in the text being read, and in the reply once it is said of an image."""
+    kind: FaultKind | None = None
+    says: str = ""
 
 
-def what_is_said(text: str, page: Page) -> tuple[list[Said], bool]:
-    """Return everything a reply says of any image, each thing once, and whether it ends in the middle of JSON."""
-    in_json, stretches, cut = json_says(text, page)
-    in_tables = _outside(stretches, list(table_says(page)))
-    taken = sorted({*stretches, *(each.unit for each in in_tables)})
-    in_prose = _outside(taken, [*prose_says(page), *by_factor_says(page)])
-    return [*in_json, *in_tables, *in_prose], cut
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One number said of one image on one factor."""
 
+    position: int | None
+    """Which image; None where the text does not say."""
+    factor: str
+    mark: Mark
+    layout: Layout
+    unit: int = 0
+    """The table, the JSON text or the section it stands in: what is said there is said together."""
+    label: str = ""
+    """What heads it, where that is neither an image nor known to head a verdict."""
+    notes: tuple[str, ...] = ()
+    """What had to be mended to read it."""
+    whole: bool = False
+    """Whether its unit may hold only one verdict: a JSON text."""
 
-def _outside(stretches: Sequence[tuple[int, int]], said: Sequence[Said]) -> list[Said]:
-    """Return what does not stand inside these stretches, where another layout has read it already."""
-
-    def inside(place: int) -> bool:
-        index = bisect_right(stretches, (place, stretches[-1][1] if stretches else 0))
-        return index > 0 and place < stretches[index - 1][1]
-
-    return [each for each in said if not inside(each.mark.span[0])]
-
-
-def _short(text: str) -> str:
-    text = " ".join(text[:400].split())
-    return text if len(text) <= 120 else text[:117] + "…"
+    @property
+    def cell(self) -> tuple[int, str]:
+        """The image and the factor."""
+        return self.position or 1, self.factor

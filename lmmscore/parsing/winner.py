@@ -1,4 +1,4 @@
-"""Which edit of a pair a reply prefers: from the dialog's own words, `[[A>B]]`, JSON, or a statement.
+"""Which edit of a pair a reply prefers: from the dialog's words, `[[A>B]]`, JSON, a statement.
 
 The last verdict of the clearest kind counts. What cannot be told is a fault, never a tie.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from lmmscore.parsing import Fault, json_values, read_reply
+from lmmscore.parsing import Fault, FaultKind, json_values, read_reply
 from lmmscore.records import Reply
 from lmmscore.scales import Factor, Scale
 
@@ -76,7 +76,7 @@ _GOES_ON = frozenset("because since as due for with given which in than by thoug
 _NEGATIONS = frozenset("not no isnt doesnt never hardly nor cannot".split())
 _RESERVATIONS = frozenset("but however although though while if would could might".split())
 
-# In prose "a" is mostly an article: a side has a noun before it, or is a capital right before the verb.
+# In prose "a" is mostly an article: a side has a noun before it, or is a capital.
 _NOUN = (
     r"(?:[Mm]odel|[Ii]mage|[Ee]dit|[Aa]ssistant|[Oo]ption|[Cc]andidate|[Mm]ethod|[Oo]utput"
     r"|[Rr]esponse|[Rr]esult|[Pp]icture)"
@@ -115,7 +115,7 @@ class WinnerReading:
     fault: Fault | None = None
 
     def as_dict(self) -> dict[str, str]:
-        """Return the verdict as JSON: `winner`, and `both` for a tie that says how good both are."""
+        """Return the verdict as JSON: `winner`, and `both` where a tie says how good both are."""
         if not self.winner:
             return {}
         return {"winner": self.winner} | ({"both": self.both} if self.both else {})
@@ -131,12 +131,12 @@ class _Found:
 def read_winner(
     reply: Reply, words: Mapping[str, str] | None = None, key: str = ""
 ) -> WinnerReading:
-    """Return which of two edits a reply prefers. `words` are the dialog's own, `key` that of its JSON."""
+    """Return which of two edits a reply prefers; `words` and `key` are those of the dialog."""
     plain = _Plain(reply.text)
     meanings = {word: _told_apart(word, meaning) for word, meaning in (words or {}).items()}
     own = {_folded(word): meaning for word, meaning in meanings.items()}
     fault = _no_answer(reply)
-    if fault is not None and (reply.refusal or fault.kind != "refused"):
+    if fault is not None and (reply.refusal or fault.kind != FaultKind.REFUSED):
         return WinnerReading(fault=fault)
     found = (
         _marked(reply.text, plain, own, meanings)
@@ -151,15 +151,17 @@ def read_winner(
         return _reading(found)
     if reply.finish == "length":
         says = "the answer was cut off by the token limit; raise it with --max-tokens"
-        return WinnerReading(fault=Fault("truncated", says))
-    return WinnerReading(fault=Fault("no-verdict", "it does not say which of the two is better"))
+        return WinnerReading(fault=Fault(FaultKind.TRUNCATED, says))
+    return WinnerReading(
+        fault=Fault(FaultKind.NO_VERDICT, "it does not say which of the two is better")
+    )
 
 
 def _no_answer(reply: Reply) -> Fault | None:
     """Return why there is nothing to read: withheld, refused or empty."""
     anything = Factor(key="winner", scale=Scale(min=0, max=1))
     for fault in read_reply(reply, (anything,), 1).faults:
-        if fault.kind in ("filtered", "empty", "refused"):
+        if fault.kind in (FaultKind.FILTERED, FaultKind.EMPTY, FaultKind.REFUSED):
             return fault
     return None
 
@@ -209,7 +211,7 @@ def _folded(text: str) -> str:
 def _marked(
     text: str, plain: _Plain, own: Mapping[str, str], words: Mapping[str, str]
 ) -> _Found | None:
-    """Return the last verdict that is a mark: the dialog's own, `[[A>B]]`, else `[A>B]`, else `A>B`."""
+    """Return the last mark: the dialog's own, `[[A>B]]`, else `[A>B]`, else `A>B`."""
     written = _without_menu(sorted(_literal(text, words), key=lambda found: found.span))
     if written and not _DOUBLE.search(plain.text):
         return written[-1]
@@ -312,7 +314,7 @@ def _stated(plain: _Plain) -> _Found | None:
 
 
 def _statement(sentence: str) -> str | None:
-    """Return what a sentence says: `Model B is better`, `I prefer image 2`, `both edits are bad`."""
+    """Return what a sentence says: `Model B is better`, `both edits are bad`."""
     tokens = set(_TOKEN.findall(sentence.casefold()))
     if (_NEGATIONS | _RESERVATIONS) & tokens:
         return None

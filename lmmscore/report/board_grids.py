@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard
 from lmmscore.records import OVERALL
-from lmmscore.report.grids import NONE, Cell, Grid, marks, number, percent, plain, span
+from lmmscore.report.grids import HEADINGS, NONE, Cell, Grid, marks, number, percent, plain, span
 
 
 def table_grid(table: BoardTable, *, decimals: int) -> Grid:
     """Return one table: rank, method, mean and all that says how sure it is, then the factors."""
     holes = any(row.rank_range for row in table.rows)
     common = any(row.common_mean is not None for row in table.rows)
-    columns = ["Rank", "Method", "Mean", *(["Common mean"] if common else [])]
-    columns += ["Std", "n", "Coverage", "95% mean", "95% rank"]
-    columns += ["Ranks missing scores allow"] if holes else []
-    columns += ["Group", *_factors(table)]
+    keys = ["rank", "method", "mean", *(["common_mean"] if common else [])]
+    keys += ["std", "n", "coverage", "mean_interval", "rank_interval"]
+    keys += [*(["rank_range"] if holes else []), "group", *_factors(table)]
+    columns = [HEADINGS.get(key, key) for key in keys]
     means = marks([row.mean for row in table.rows])
     factor_marks = {
         name: marks([row.factors[name] for row in table.rows]) for name in _factors(table)
@@ -37,6 +37,7 @@ def table_grid(table: BoardTable, *, decimals: int) -> Grid:
         title=title(table),
         columns=tuple(columns),
         rows=tuple(rows),
+        keys=tuple(keys),
         caption=table.caption,
         above=table.warnings,
         below=table.notes,

@@ -7,11 +7,21 @@ from collections.abc import Sequence
 
 from lmmscore.leaderboard import diagnostics
 from lmmscore.leaderboard.board import BoardTable
-from lmmscore.leaderboard.compare import Comparison, TaskAgainst
+from lmmscore.leaderboard.compare import Comparison, RankChange, TaskAgainst
 from lmmscore.leaderboard.position import PositionEffect
 from lmmscore.records import OVERALL
 from lmmscore.report.board_grids import title
-from lmmscore.report.grids import NONE, Grid, number, p_value, percent, plain, span
+from lmmscore.report.grids import (
+    NONE,
+    Cell,
+    DisplayNames,
+    Grid,
+    number,
+    p_value,
+    percent,
+    plain,
+    span,
+)
 from lmmscore.stats.reliability import Components
 
 
@@ -246,29 +256,55 @@ def against_grid(found: TaskAgainst, name: str, decimals: int) -> Grid:
     return Grid(f"{place} against {name}", columns, rows, caption, (), tuple(below), frozenset({0}))
 
 
-def comparison_grids(found: Comparison, decimals: int) -> list[Grid]:
-    """Return the ranks in every run for each factor and task category, then how far the runs
-    agree."""
+def comparison_grids(
+    found: Comparison, decimals: int, names: DisplayNames | None = None
+) -> list[Grid]:
+    """Return the ranks in every run for each factor and task, then how far the runs agree."""
+    called = names or DisplayNames()
     grids = []
-    for factor, task in dict.fromkeys((line.factor, line.task) for line in found.changes):
-        rows = tuple(
-            plain(
-                line.method,
-                *(
-                    NONE if rank is None else f"{rank} ({number(mean, decimals)})"
-                    for rank, mean in zip(line.ranks, line.means, strict=True)
-                ),
-                NONE if line.change is None else f"{line.change:+d}" if line.change else "0",
-            )
-            for line in found.changes
-            if (line.factor, line.task) == (factor, task)
-        )
-        heading = "All task categories" if task is None else task
+    tables = dict.fromkeys((line.factor, line.task) for line in found.changes)
+    # The table over all categories says most, and stands first.
+    for factor, task in sorted(tables, key=lambda table: table[1] is not None):
+        lines = [line for line in found.changes if (line.factor, line.task) == (factor, task)]
+        heading = "All task categories" if task is None else called.task(task)
         heading += "" if factor == OVERALL else f": {factor}"
-        columns = ("Method", *found.names, "Change of rank")
-        caption = f"Rank (mean {factor}) in each run; the change is from the first run to the last."
-        grids.append(Grid(heading, columns, rows, caption, text_columns=frozenset({0})))
+        grids.append(
+            Grid(
+                heading,
+                ("Method", *_change_heads(found.names)),
+                tuple(_change_row(line, called, decimals) for line in lines),
+                f"Rank (mean {factor}) in each run, and the change of rank from {found.names[0]}.",
+                text_columns=frozenset({0}),
+            )
+        )
     return [*grids, _agreement_grid(found, decimals)]
+
+
+def _change_heads(names: Sequence[str]) -> list[str]:
+    heads = [names[0]]
+    for name in names[1:]:
+        heads += [name, "Change"]
+    return heads
+
+
+def _change_row(line: RankChange, names: DisplayNames, decimals: int) -> tuple[Cell, ...]:
+    cells = [names.method(line.method)]
+    first = line.ranks[0]
+    for k, (rank, mean) in enumerate(zip(line.ranks, line.means, strict=True)):
+        cells.append(NONE if rank is None else f"{rank} ({number(mean, decimals)})")
+        if k:
+            cells.append(rank_change(first, rank))
+    return plain(*cells)
+
+
+def rank_change(before: int | None, after: int | None) -> str:
+    """Return a change of rank in a way that cannot be misread: `▲ 2 better`, `▼ 5 worse`."""
+    if before is None or after is None:
+        return NONE
+    if before == after:
+        return "same"
+    places = abs(after - before)
+    return f"▲ {places} better" if after < before else f"▼ {places} worse"
 
 
 def _agreement_grid(found: Comparison, decimals: int) -> Grid:

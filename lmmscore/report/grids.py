@@ -1,16 +1,31 @@
-"""A table as it is to be read, before any format: headings, cells, what stands above it and below."""
+"""A table as it is to be read, before any format: headings, cells, what stands above and below."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from lmmscore.stats.arrays import SAME
 
 NONE = "–"
 """What a figure that does not exist is printed as: never 0, never nan."""
+
+HEADINGS = {
+    "rank": "Rank",
+    "method": "Method",
+    "mean": "Mean",
+    "common_mean": "Common mean",
+    "std": "Std",
+    "n": "n",
+    "coverage": "Coverage",
+    "mean_interval": "95% interval",
+    "rank_interval": "Rank interval",
+    "rank_range": "Ranks missing scores allow",
+    "group": "Group",
+}
+"""The columns of a leaderboard: the key in JSON and `--columns`, and the heading elsewhere."""
 
 Mark = Literal["", "best", "second"]
 
@@ -40,6 +55,50 @@ class Grid:
     """Columns that may be left out where there is no room for all."""
     groups: tuple[tuple[str, int], ...] = ()
     """Headings over several columns, with how many each spans; empty for none."""
+    keys: tuple[str, ...] = ()
+    """What each column is called in `--columns` and in JSON; empty where nobody may choose."""
+    verdict: str = ""
+    """What the table says, in a sentence."""
+    label: str = ""
+    """What a LaTeX document refers to it by."""
+
+    def select(self, places: Sequence[int]) -> Grid:
+        """Return the grid with these columns only, in this order."""
+        moved = {old: new for new, old in enumerate(places)}
+        rows = [tuple(row[k] for k in places) for row in self.rows]
+        keys = [self.keys[k] for k in places] if self.keys else []
+        return replace(
+            self,
+            columns=tuple(self.columns[k] for k in places),
+            rows=tuple(rows),
+            text_columns=_kept(self.text_columns, moved),
+            spare=_kept(self.spare, moved),
+            keys=tuple(keys),
+            groups=(),
+        )
+
+
+def _kept(columns: frozenset[int], moved: Mapping[int, int]) -> frozenset[int]:
+    return frozenset(moved[k] for k in columns if k in moved)
+
+
+@dataclass(frozen=True, slots=True)
+class DisplayNames:
+    """What methods and task categories are called in tables to be read."""
+
+    methods: Mapping[str, str] = field(default_factory=dict)
+    tasks: Mapping[str, str] = field(default_factory=dict)
+
+    def method(self, name: str) -> str:
+        """Return a method's display name; its own where none was given."""
+        return self.methods.get(name, name)
+
+    def task(self, name: str) -> str:
+        """Return a task category in words: background_change is `Background change`."""
+        words = name.replace("_", " ").replace("-", " ").split()
+        plain_words = " ".join(words)
+        title = plain_words[:1].upper() + plain_words[1:]
+        return self.tasks.get(name) or title or "(no category)"
 
 
 def number(value: float | None, decimals: int) -> str:
@@ -51,7 +110,7 @@ def number(value: float | None, decimals: int) -> str:
 
 
 def span(interval: Sequence[float] | None, decimals: int) -> str:
-    """Return an interval as `low–high`, with `to` where a minus sign would be mistaken for the dash."""
+    """Return `low–high`, with `to` where a minus sign would be mistaken for the dash."""
     if interval is None:
         return NONE
     low, high = (number(end, decimals) for end in interval)
@@ -59,11 +118,16 @@ def span(interval: Sequence[float] | None, decimals: int) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Return a share in percent; 100% means all of it, and what is nearly all says so."""
+    """Return a share in percent, rounded; only all of it is 100%, and only none of it is 0%."""
     if share is None:
         return NONE
-    tenths = math.floor(share * 1000 + 1e-6)
-    return f"{tenths // 10}%" if tenths % 10 == 0 else f"{tenths / 10:.1f}%"
+    tenths = round(share * 1000)
+    if tenths == 1000 and share < 1 - 1e-9:
+        return ">99.9%"
+    if tenths == 0 and share > 1e-9:
+        return "<0.1%"
+    whole, rest = divmod(tenths, 10)
+    return f"{whole}.{rest}%" if rest else f"{whole}%"
 
 
 def p_value(p: float | None) -> str:
@@ -73,21 +137,40 @@ def p_value(p: float | None) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
+def count(number: int, noun: str, plural: str = "") -> str:
+    """Return `1 item`, `2 items`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """Return names as a sentence lists them: `a`, `a and b`, `a, b and c`."""
+    shown = list(names)
+    if len(shown) > most:
+        shown = [*shown[: most - 1], f"{len(names) - most + 1} others"]
+    if len(shown) < 2:
+        return "".join(shown)
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
 def marks(values: Sequence[float | None]) -> list[Mark]:
-    """Return which figures of a column are its highest and second highest; none where all are the same."""
-    known = sorted({v for v in values if v is not None}, reverse=True)
-    levels: list[float] = []
-    for level in known:
-        if not levels or levels[-1] - level > SAME:
-            levels.append(level)
-    names: tuple[Mark, ...] = ("best", "second")
-    found: list[Mark] = []
-    for value in values:
-        near = [
-            k for k, top in enumerate(levels[:2]) if value is not None and abs(top - value) <= SAME
-        ]
-        found.append(names[near[0]] if near and len(levels) > 1 else "")
-    return found
+    """Return which figures of a column are its highest and second highest; none where all agree."""
+    known = sorted({value for value in values if value is not None}, reverse=True)
+    if not known:
+        return [""] * len(values)
+
+    best = known[0]
+    lower = [value for value in known if best - value > SAME]
+    if not lower:
+        return [""] * len(values)
+    return [_mark(value, best, lower[0]) for value in values]
+
+
+def _mark(value: float | None, best: float, second: float) -> Mark:
+    if value is None:
+        return ""
+    if abs(best - value) <= SAME:
+        return "best"
+    return "second" if abs(second - value) <= SAME else ""
 
 
 def plain(*texts: str) -> tuple[Cell, ...]:

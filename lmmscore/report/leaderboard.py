@@ -1,75 +1,360 @@
-"""A leaderboard in the format asked for."""
+"""A leaderboard as tables in any format, and the sentence that says who is ahead."""
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
 
-from lmmscore.leaderboard.board import Leaderboard
-from lmmscore.report.board_grids import board_grids
-from lmmscore.report.csv_tables import csv_text
-from lmmscore.report.grids import Grid
+from lmmscore.errors import LmmscoreError, nearest
+from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard, flat, rounded
+from lmmscore.leaderboard.differences import Differences
+from lmmscore.leaderboard.groups import Groups
+from lmmscore.records import OVERALL
+from lmmscore.report.board_grids import board_grids, table_grid
+from lmmscore.report.formats import TableDocument, TableLayout, write
+from lmmscore.report.grids import (
+    HEADINGS,
+    NONE,
+    Cell,
+    DisplayNames,
+    Grid,
+    listed,
+    marks,
+    number,
+    percent,
+    plain,
+)
+from lmmscore.run_folder import Manifest, Run
 
 Format = Literal["md", "csv", "tex", "json", "term"]
-FORMATS: tuple[Format, ...] = ("md", "csv", "tex", "json", "term")
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+Style = Literal["compact", "full"]
+
+
+def display_names(manifest: Manifest, more: Mapping[str, str] | None = None) -> DisplayNames:
+    """Return the names a run's benchmark gave to its methods and tasks, and `more` for methods."""
+    return DisplayNames({**manifest.method_names, **(more or {})}, manifest.task_titles)
+
+
+@dataclass(frozen=True, slots=True)
+class BoardView:
+    """How a leaderboard is to be shown."""
+
+    decimals: int | None = None
+    """None: 2 in tables to be read, everything there is in CSV and JSON."""
+    wide: bool = False
+    """Task categories side by side, in one table."""
+    style: Style | None = None
+    """None: compact in LaTeX, full elsewhere."""
+    columns: tuple[str, ...] = ()
+    names: DisplayNames = field(default_factory=DisplayNames)
+
+    @property
+    def places(self) -> int:
+        """Decimals in a table to be read."""
+        return 2 if self.decimals is None else self.decimals
 
 
 def render(
     board: Leaderboard,
-    format: Format,
+    format: str,
     *,
     decimals: int | None = None,
     wide: bool | None = None,
+    style: Style | None = None,
+    columns: Sequence[str] = (),
+    names: DisplayNames | Mapping[str, str] | None = None,
     further: Sequence[Grid] = (),
     extra: Mapping[str, Any] | None = None,
     width: int | None = None,
     color: bool = False,
+    star: bool = False,
 ) -> str:
     """Return a leaderboard as text, ready to be printed or written to a file.
 
-    `decimals` None: 2 in tables to be read, everything there is in CSV and JSON. `wide` puts the task
-    categories side by side; None does so for LaTeX, before the separate tables. `further` grids follow, in
-    the formats that have room for them; `extra` adds keys to the JSON.
+    `decimals` None: 2 in tables to be read, everything there is in CSV and JSON. `wide` puts the
+    task categories side by side. `style` and `columns` choose what a table shows, `names` what
+    methods are called. `further` grids follow, in the formats that have room for them; `extra`
+    adds keys to the JSON. `star` makes LaTeX floats span both columns of a page.
     """
-    if format == "json":
-        return (
-            json.dumps({**board.as_dict(decimals), **(extra or {})}, ensure_ascii=False, indent=2)
-            + "\n"
-        )
-    if format == "csv":
-        return csv_text(board, decimals=decimals)
-    places = 2 if decimals is None else decimals
-    grids = board_grids(board, decimals=places, wide=bool(wide))
-    if format == "tex" and wide is None and _several_tasks(board):
-        grids = board_grids(board, decimals=places, wide=True) + grids
-    return render_grids(
-        [*grids, *further], format, board.caution, board.notes, width=width, color=color
+    if style is None and format == "tex":
+        style = "compact"
+    view = BoardView(decimals, bool(wide), style, tuple(columns), _display(names))
+    document = board_document(board, view, further, extra)
+    return write(document, format, TableLayout(width, color, star))
+
+
+def _display(names: DisplayNames | Mapping[str, str] | None) -> DisplayNames:
+    if isinstance(names, DisplayNames):
+        return names
+    return DisplayNames(names or {})
+
+
+def board_document(
+    board: Leaderboard,
+    view: BoardView,
+    further: Sequence[Grid] = (),
+    extra: Mapping[str, Any] | None = None,
+) -> TableDocument:
+    """Return a leaderboard as a document that any format can write."""
+    shown = shown_tables(with_names(board, view.names))
+    if view.wide:
+        grids = board_grids(replace(board, tables=shown), decimals=view.places, wide=True)
+    else:
+        grids = [_grid(table, view) for table in shown]
+    rules = [] if view.wide else [_rule(table, view) for table in shown]
+    return TableDocument(
+        grids=[*(labelled(grid) for grid in grids), *further],
+        caution=board.caution,
+        notes=list(dict.fromkeys([*(rule for rule in rules if rule), *board.notes])),
+        records=[
+            {**_rounded(flat(table, row), view.decimals), "caption": table.caption}
+            for table in board.tables
+            for row in table.rows
+        ],
+        data={**board.as_dict(view.decimals), **(extra or {})},
     )
 
 
-def _several_tasks(board: Leaderboard) -> bool:
-    return len({table.task for table in board.tables if table.task is not None}) > 1
+def shown_tables(board: Leaderboard) -> tuple[BoardTable, ...]:
+    """Return the tables to be read: of one task category, the table over all would repeat it."""
+    tasks = {table.task for table in board.tables if table.task is not None}
+    if len(tasks) != 1:
+        return board.tables
+    return tuple(table for table in board.tables if table.task is not None)
+
+
+def with_names(board: Leaderboard, names: DisplayNames) -> Leaderboard:
+    """Return the board with methods and task categories under their display names."""
+    return replace(board, tables=tuple(_renamed(table, names) for table in board.tables))
+
+
+def _renamed(table: BoardTable, names: DisplayNames) -> BoardTable:
+    rows = [replace(row, method=names.method(row.method)) for row in table.rows]
+    tests = table.differences
+    if tests is not None:
+        pairs = [
+            replace(pair, first=names.method(pair.first), second=names.method(pair.second))
+            for pair in tests.pairs
+        ]
+        methods = tuple(names.method(name) for name in tests.methods)
+        tests = replace(tests, methods=methods, pairs=tuple(pairs))
+    task = None if table.task is None else names.task(table.task)
+    among = tuple(names.task(name) for name in table.among)
+    return replace(table, task=task, among=among, rows=tuple(rows), differences=tests)
+
+
+def title_of(table: BoardTable) -> str:
+    """Return the heading of a table: its task category and its factor."""
+    place = ", ".join(table.among) or "All task categories" if table.task is None else table.task
+    return place if table.factor == OVERALL else f"{place}: {table.factor}"
+
+
+def labelled(grid: Grid) -> Grid:
+    """Return a grid with a name that LaTeX can refer to."""
+    return replace(grid, label=grid.label or label(grid.title))
+
+
+def label(title: str) -> str:
+    """Return a name for \\label, made of a title."""
+    return "tab:" + (re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "leaderboard")
+
+
+def _rule(table: BoardTable, view: BoardView) -> str:
+    """Return how the means were made; without what a compact table does not show."""
+    parts = table.rule.split("; ") if table.rule else []
+    if view.style == "compact":
+        parts = [part for part in parts if not part.startswith("std")]
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _rounded(record: Mapping[str, Any], decimals: int | None) -> dict[str, Any]:
+    return {
+        name: rounded(value, decimals) if isinstance(value, float) else value
+        for name, value in record.items()
+    }
+
+
+def _grid(table: BoardTable, view: BoardView) -> Grid:
+    if view.style == "compact" and not view.columns:
+        grid = compact_grid(table, view.places)
+    else:
+        grid = _chosen(table_grid(table, decimals=view.places), view.columns)
+    # The rule is the same for all tables and stands once, below them.
+    caption = table.caption.removesuffix(f"; {table.rule}.")
+    return replace(
+        grid,
+        title=title_of(table),
+        caption=caption if caption.endswith(".") else f"{caption}.",
+        verdict=verdict(table),
+    )
+
+
+def _chosen(grid: Grid, columns: Sequence[str]) -> Grid:
+    if not columns:
+        return grid
+    for name in columns:
+        if name not in grid.keys:
+            hint = nearest(name, grid.keys)
+            known = ", ".join(grid.keys)
+            raise LmmscoreError(f"no column {name!r}{hint}; known: {known}")
+    return replace(grid.select([grid.keys.index(name) for name in columns]), spare=frozenset())
+
+
+def compact_grid(table: BoardTable, decimals: int) -> Grid:
+    """Return what a paper prints: method, mean ± half its interval, rank interval, group."""
+    flags = marks([row.mean for row in table.rows])
+    grouped = any(row.group for row in table.rows)
+    rows = [
+        (
+            Cell(row.method),
+            Cell(_with_margin(row, decimals), flag),
+            Cell(_rank_words(row)),
+            *([Cell(row.group or NONE)] if grouped else []),
+        )
+        for row, flag in zip(table.rows, flags, strict=True)
+    ]
+    columns = [HEADINGS["method"], HEADINGS["mean"], HEADINGS["rank"]]
+    margins = any(row.mean_interval for row in table.rows)
+    ranges = any(row.rank_interval for row in table.rows)
+    note = "±: half the width of the 95% interval of the mean." if margins else ""
+    note += " In parentheses: rank interval." if ranges else ""
+    return Grid(
+        title=title_of(table),
+        columns=(*columns, *([HEADINGS["group"]] if grouped else [])),
+        rows=tuple(rows),
+        above=table.warnings,
+        below=tuple(text for text in (note.strip(), *table.notes) if text),
+        text_columns=frozenset({0}),
+    )
+
+
+def _with_margin(row: BoardRow, decimals: int) -> str:
+    if row.mean is None or row.mean_interval is None:
+        return number(row.mean, decimals)
+    low, high = row.mean_interval
+    return f"{number(row.mean, decimals)} ± {number((high - low) / 2, decimals)}"
+
+
+def _rank_words(row: BoardRow) -> str:
+    if row.rank is None:
+        return NONE
+    if row.rank_interval is None:
+        return str(row.rank)
+    low, high = row.rank_interval
+    return f"{row.rank} ({low})" if low == high else f"{row.rank} ({low}–{high})"
+
+
+def verdict(table: BoardTable) -> str:
+    """Return in one sentence who is first, and over whom that is significant."""
+    ranked = [row for row in table.rows if row.rank is not None]
+    if not ranked:
+        return "No edit was scored: nothing can be ranked."
+    first, *others = [row.method for row in ranked]
+    if not others:
+        return f"{first} is the only method with scores."
+    leaders = [row.method for row in ranked if row.rank == 1]
+    if len(leaders) > 1:
+        return f"{listed(leaders)} share the first rank."
+    if table.differences is None:
+        return f"{first} has the highest mean; no differences were tested."
+
+    if _too_few(table.differences):
+        items = max(pair.n for pair in table.differences.pairs)
+        few = f"{items} items are too few for any difference to be significant"
+        return f"{first} has the highest mean; {few}."
+    significant = _behind(first, table.differences)
+    close = [name for name in others if name not in significant]
+    if not close:
+        return f"{first} ranks first, significantly ahead of all others."
+    if len(close) == len(others):
+        return f"{first} has the highest mean, but is not significantly ahead of any other method."
+    if close == others[: len(close)]:
+        many = _WORDS.get(len(close) + 1, str(len(close) + 1))
+        return f"{first} ranks first; no significant difference among the first {many}."
+    return f"{first} ranks first, but not significantly ahead of {listed(close)}."
+
+
+_WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
+
+
+def _too_few(tests: Differences) -> bool:
+    """Whether even a method that won every item could not be significantly ahead of another."""
+    items = max((pair.n for pair in tests.pairs), default=0)
+    smallest_p = 2.0 ** (1 - items)
+    return items > 1 and smallest_p * len(tests.pairs) > tests.alpha
+
+
+def _behind(first: str, tests: Differences) -> set[str]:
+    """Return the methods that the first one is significantly ahead of."""
+    found = set()
+    for pair in tests.pairs:
+        names = {pair.first, pair.second}
+        if first in names and pair.p_holm is not None and pair.p_holm <= tests.alpha:
+            found |= names
+    return found - {first}
 
 
 def render_grids(
     grids: Sequence[Grid],
-    format: Format,
+    format: str,
     caution: str,
     notes: Sequence[str] = (),
     *,
     width: int | None = None,
     color: bool = False,
+    star: bool = False,
 ) -> str:
     """Return grids as Markdown, LaTeX or terminal text."""
-    if format == "tex":
-        from lmmscore.report.latex_tables import latex
+    document = TableDocument([labelled(grid) for grid in grids], caution, list(notes))
+    return write(document, format, TableLayout(width, color, star))
 
-        return latex(grids, caution=caution, notes=notes)
-    if format == "md":
-        from lmmscore.report.markdown_tables import markdown
 
-        return markdown(grids, caution=caution, notes=notes)
-    from lmmscore.report.terminal_tables import terminal
+def render_groups(groups: Groups, format: str, *, caution: str, decimals: int | None) -> str:
+    """Return means by any keys: one table with a line per group."""
+    lines = [group.as_dict(decimals) for group in groups.rows]
+    places = 2 if decimals is None else decimals
+    rows = tuple(
+        plain(
+            *group.keys.values(),
+            number(group.mean, places),
+            number(group.std, places),
+            str(group.n),
+            percent(group.coverage),
+        )
+        for group in groups.rows
+    )
+    figures = [HEADINGS[key] for key in ("mean", "std", "n", "coverage")]
+    title = f"By {', '.join(groups.keys)}"
+    grid = Grid(
+        title,
+        (*(name.capitalize() for name in groups.keys), *figures),
+        rows,
+        groups.caption,
+        text_columns=frozenset(range(len(groups.keys))),
+        label=label(title),
+    )
+    table = {"task": None, "by": list(groups.keys), "caption": groups.caption, "rows": lines}
+    heads = [*groups.keys, "mean", "std", "n", "coverage"]
+    document = TableDocument(
+        grids=[grid],
+        caution=caution,
+        records=[{head: line[head] for head in heads} for line in lines],
+        data={"tables": [table], "caution": caution},
+    )
+    return write(document, format)
 
-    return terminal(grids, caution=caution, notes=notes, width=width, color=color)
+
+def write_leaderboards(run: Run) -> Leaderboard:
+    """Write leaderboard.md, .csv, .tex and .json beside the scores, and return the leaderboard."""
+    board = run.leaderboard()
+    names = display_names(run.manifest)
+    for form in FORMATS:
+        if form != "term":
+            text = render(board, form, names=names)
+            (run.path / f"leaderboard.{form}").write_text(text, encoding="utf-8")
+    return board

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from lmmscore.csvsafe import defuse
 from lmmscore.leaderboard.pairs import PairBoard, PairTable, flat
 from lmmscore.report.grids import NONE, Cell, Grid, marks, number, percent, span
-from lmmscore.report.leaderboard import Format, render_grids
+from lmmscore.report.leaderboard import FORMATS, render_grids
+from lmmscore.run_folder import Run
 
 
 def render_pairs(
     board: PairBoard,
-    format: Format,
+    format: str,
     *,
     decimals: int | None = None,
     width: int | None = None,
@@ -91,3 +92,13 @@ def _cell(value: object, decimals: int | None) -> object:
     if isinstance(value, float) and decimals is not None:
         return round(value, decimals)
     return defuse(value) if isinstance(value, str) else value
+
+
+def write_pair_boards(run: Run) -> PairBoard:
+    """Write leaderboard.md, .csv, .tex and .json of a run that compares pairs; return the board."""
+    board = run.pair_board()
+    for form in FORMATS:
+        if form != "term":
+            text = render_pairs(board, form)
+            (run.path / f"leaderboard.{form}").write_text(text, encoding="utf-8")
+    return board

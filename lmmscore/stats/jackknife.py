@@ -56,7 +56,7 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class JointPart:
     """One of several statistics that are computed together: a row of the joint function."""
 
     joint: CountStatistic
@@ -67,9 +67,9 @@ class Part:
         return np.asarray(self.joint(counts)[self.place])
 
 
-def parts(joint: CountStatistic, names: Sequence[str]) -> dict[str, Part]:
+def parts(joint: CountStatistic, names: Sequence[str]) -> dict[str, JointPart]:
     """Return the statistics of a joint function by name, in the order of its rows."""
-    return {name: Part(joint, place) for place, name in enumerate(names)}
+    return {name: JointPart(joint, place) for place, name in enumerate(names)}
 
 
 def item_groups(items: int, rng: np.random.Generator) -> Ints:
@@ -93,7 +93,7 @@ def replicates(statistics: Mapping[str, CountStatistic], groups: Ints) -> dict[s
 
     with one_thread():
         for name, of in statistics.items():
-            if not isinstance(of, Part):
+            if not isinstance(of, JointPart):
                 found[name] = of(counts)
                 continue
             if id(of.joint) not in joint:

@@ -294,7 +294,8 @@ class RatingDatabase:
         since = (datetime.now(UTC) - timedelta(seconds=PENDING_S)).isoformat(timespec="seconds")
         rows = self._rows(
             "SELECT item, methods, "
-            "sum(purpose = 'rate' AND (done_at IS NOT NULL OR made_at > ?)), count(*) "
+            "sum(purpose = 'rate' AND (done_at IS NOT NULL OR made_at > ?)), "
+            "sum(purpose IN ('rate', 'repeat')) "
             "FROM assignment GROUP BY item, methods",
             (since,),
         )

@@ -59,7 +59,7 @@ class Limits:
     tpm: float | None = None
 
 
-UnitKey = tuple[str, int, frozenset[str]]
+UnitKey = tuple[str, int, tuple[str, ...]]
 
 
 @dataclass
@@ -74,6 +74,8 @@ class UnitProgress:
     begun: Session | None = None
     conversation: Conversation = field(default_factory=Conversation)
     exchanges: list[Exchange] = field(default_factory=list)
+    pending: tuple[str, Conversation] | None = None
+    """The question it waits for, by key: made once, since pictures are read to know it."""
     finished: bool = False
     """All replies are on record."""
     taken: bool = False
@@ -184,8 +186,9 @@ class LiveRun:
 
     def _unit_key(self, item: str, repeat: int, shown: Sequence[str]) -> UnitKey:
         """Return what tells units apart; one about all edits of an item is known by the item."""
-        covers_edits = self._plan.protocol.covers_edits
-        return item, repeat, frozenset(shown if covers_edits else ())
+        protocol = self._plan.protocol
+        several = protocol.covers_edits or protocol.covers_pairs
+        return item, repeat, tuple(shown) if several else ()
 
     # Looking
 
@@ -269,15 +272,18 @@ class LiveRun:
         session, begun = progress.session, progress.begun
         assert session is not None and begun is not None
         while isinstance(question := session.next(), Question):
-            try:
-                conversation = asked(progress.conversation, question, self._pictures)
-            except ImageProblem:
-                return False
-            key = key_of(self._asker, conversation, session.repeat)
+            if progress.pending is None:
+                try:
+                    conversation = asked(progress.conversation, question, self._pictures)
+                except ImageProblem:
+                    return False
+                progress.pending = (key_of(self._asker, conversation, session.repeat), conversation)
+            key, conversation = progress.pending
             reply = ledger.find(key)
             if reply is None:
                 progress.session = session
                 return False
+            progress.pending = None
             progress.exchanges.append(Exchange(question, reply, True, key))
             progress.conversation = conversation.hear(spoken(reply) or "(no answer)")
             session = session.hear(reply)
@@ -302,6 +308,7 @@ class LiveRun:
             "totals": self._totals(),
             "grid": self._grid(rows),
             "board": self._board_of(rows),
+            "pairs": self._plan.protocol.covers_pairs,
             "talk": self._talk(),
         }
 
@@ -429,6 +436,9 @@ class LiveRun:
         for item in self._plan.benchmark.items:
             cells = []
             for method in methods:
+                if self._plan.protocol.covers_pairs:
+                    cells.append(self._pair_cell(item.id, method))
+                    continue
                 outcome, score = found.get((item.id, method), ("", None))
                 if method not in item.edits:
                     outcome = str(Outcome.MISSING)
@@ -439,6 +449,20 @@ class LiveRun:
                 cells.append([outcome, shown, share, (item.id, method) in repaired])
             items.append({"item": item.id, "task": item.task, "cells": cells})
         return {"methods": methods, "items": items, "low": low, "high": high}
+
+    def _pair_cell(self, item: str, method: str) -> list[Any]:
+        """Return how many of an edit's comparisons are done: pairs give an edit no score."""
+        own = [
+            each
+            for each in self._units.values()
+            if each.unit.item.id == item and method in each.unit.shown
+        ]
+        if not own:
+            return [str(Outcome.MISSING), None, None, False]
+        done = sum(each.finished for each in own)
+        repaired = any(each.repairs for each in own)
+        outcome = "compared" if done else "waiting"
+        return [outcome, f"{done} of {len(own)}", round(done / len(own), 3), repaired]
 
     def _marks(self) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
         """Return the edits being talked about now, and those whose scores took a repair turn."""

@@ -74,6 +74,10 @@ COLUMNS = tuple(field.name for field in fields(RatingRow))
 _NUMBERS = {"score": float, "position": int, "seconds": float, "checks_failed": int}
 
 
+_VOTES = {"both bad": "bad"}
+"""How agreement on pairs calls a choice that is neither a method nor a tie."""
+
+
 # From a study to rows
 
 
@@ -267,6 +271,20 @@ def read_human_ratings(paths: Sequence[str | Path], columns: Columns) -> HumanRa
         table = pd.concat([table, more.table], ignore_index=True)
         notes += more.notes
     return HumanRatings(table, notes)
+
+
+def read_human_votes(path: Path, notes: list[str]) -> dict[tuple[str, str, str], list[str]] | None:
+    """Return raters' choices by item and pair of methods; None where a file of ours holds none."""
+    rows = own_rows(path, notes)
+    votes: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for row in rows or ():
+        if row.choice and not row.check:
+            first, second = sorted((row.method, row.other))
+            votes[row.item, first, second].append(_VOTES.get(row.choice, row.choice))
+    if not votes:
+        return None
+    notes += quality_notes(rows or ())
+    return dict(votes)
 
 
 def own_rows(path: Path, notes: list[str]) -> list[RatingRow] | None:

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from lmmscore.benchmark import Benchmark
+from lmmscore.dialog import PAIR_KINDS, is_file
 from lmmscore.errors import BenchmarkError, FileProblem, LmmscoreError, nearest
 from lmmscore.plan import Protocol, make_plan
 from lmmscore.scales import Factor, Scale, show
@@ -211,7 +212,8 @@ def shown_kinds(protocol: Protocol) -> tuple[str, ...]:
     shown: set[str] = set()
     for dialog in protocol.dialogs:
         shown.update(dialog.images_shown(protocol.settings_for(dialog)))
-    others = sorted(shown - {"source", "edit", "first", "second"})
+    own = {kind for kind in shown if not is_file(kind)}
+    others = sorted(own - {"source", "edit", *PAIR_KINDS})
     return ("source", *others)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +11,8 @@ from typing import Any
 import pytest
 
 import lmmscore
-from lmmscore.report.page import Wish, write_report
-from lmmscore.report.page.judged import Judged
+from lmmscore.report.page import PageOptions, write_page
+from lmmscore.report.run_data import RunData
 from tests import hostile
 
 pytestmark = pytest.mark.browser
@@ -48,10 +49,10 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("report")
     items = ["boat", "cottage", "lake", "car"]
-    judged = Judged("demo", lmmscore.run(DEMO, out=folder / "demo", items=items, repeats=2))
+    judged = RunData("demo", lmmscore.run(DEMO, out=folder / "demo", items=items, repeats=2))
     table = read_ratings([hostile.ratings(folder / "human.csv", items, judged.methods)]).table
     found = agree({"demo": judged.scores}, table, weights=judged.weights, resamples=100)
-    return write_report([judged], Wish(out=folder / "report.html", agreement=found))
+    return write_page([judged], PageOptions(out=folder / "report.html", agreement=found))
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +62,9 @@ def hostile_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = lmmscore.run(
         hostile.benchmark(folder / "bench"), judge=hostile.HostileJudge(), out=folder / "run"
     )
-    return write_report([Judged("<script>run</script>", run)], Wish(out=folder / "report.html"))
+    return write_page(
+        [RunData("<script>run</script>", run)], PageOptions(out=folder / "report.html")
+    )
 
 
 class Tab:
@@ -100,33 +103,61 @@ def tab(browser: Any, report: Path) -> Iterator[Tab]:
     opened.context.close()
 
 
+def _edits(tab: Tab) -> Any:
+    """Scroll to the edits and return the first card, filled."""
+    tab.page.locator("#gallery-list").scroll_into_view_if_needed()
+    card = tab.page.locator(".item").first
+    card.scroll_into_view_if_needed()
+    tab.page.wait_for_selector(".item[data-filled] .edit img")
+    return card
+
+
 def test_it_opens_without_an_error_or_a_request(tab: Tab) -> None:
     """The page from disk draws its cards and asks no one for anything."""
-    tab.page.locator("#gallery").scroll_into_view_if_needed()
-    tab.page.wait_for_selector(".item[data-filled] img")
+    _edits(tab)
     assert tab.page.locator(".item").count() == 4
-    card = tab.page.locator(".item[data-filled]").first
-    card.scroll_into_view_if_needed()
     tab.page.wait_for_function(
-        "() => [...document.querySelectorAll('.item:first-child img')].every((i) => i.naturalWidth > 0)"
+        "() => [...document.querySelectorAll('.item[data-filled] img')].every((i) => i.naturalWidth > 0)"
     )
+
+
+def test_the_verdict_and_the_table_are_on_the_first_screen(tab: Tab) -> None:
+    """At 1280 × 900 the sentence, the whole table and what to be careful about are in view."""
+    tab.page.set_viewport_size({"width": 1280, "height": 900})
+    verdict = tab.page.locator(".board:not([hidden]) .verdict").bounding_box()
+    table = tab.page.locator(".board:not([hidden]) .ranking").bounding_box()
+    careful = tab.page.locator(".careful").bounding_box()
+    assert verdict["y"] < table["y"] and table["y"] + table["height"] <= 900
+    assert careful["y"] < 900 and careful["x"] >= table["x"] + table["width"]
+    room = tab.page.locator(".board:not([hidden]) .scroll").first
+    assert room.evaluate("(box) => box.scrollWidth <= box.clientWidth")
+
+
+def test_on_a_phone_the_method_and_its_mean_stay_in_view(browser: Any, report: Path) -> None:
+    """Scrolled to the right, the table still shows which method a row is about, and its mean."""
+    opened = Tab(browser, report.as_uri(), viewport={"width": 390, "height": 844})
+    opened.page.locator(".board:not([hidden]) .scroll").first.evaluate(
+        "(box) => { box.scrollLeft = 400; }"
+    )
+    row = opened.page.locator(".board:not([hidden]) tbody tr").first
+    for cell in (row.locator("th"), row.locator("td").nth(1)):
+        box = cell.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= 390
+    opened.context.close()
 
 
 def test_what_is_off_screen_is_not_drawn(tab: Tab) -> None:
     """Before one scrolls down, cards far below hold no pictures; conversations lie packed."""
-    assert (
-        tab.page.locator(".item").last.locator("img").count() == 0
-        or tab.page.evaluate("innerHeight") > 3000
-    )
+    assert tab.page.locator(".item").last.locator("img").count() == 0
     tab.page.locator(".item").last.scroll_into_view_if_needed()
     tab.page.wait_for_function(
-        "() => document.querySelector('.item:last-child').dataset.filled === 'yes'"
+        "() => [...document.querySelectorAll('.item')].at(-1).dataset.filled === 'yes'"
     )
-    assert tab.page.locator(".item").last.locator(".edits img").count() == 6
+    assert tab.page.locator(".item").last.locator(".edit img").count() == 6
 
 
 def _methods(tab: Tab) -> list[str]:
-    rows = tab.page.locator(".board:not([hidden]) tbody tr")
+    rows = tab.page.locator(".board:not([hidden]) .ranking tbody tr")
     return [rows.nth(k).get_attribute("data-method") for k in range(rows.count())]
 
 
@@ -151,104 +182,207 @@ def test_the_leaderboard_shows_the_task_and_factor_chosen(tab: Tab) -> None:
     tab.page.select_option("#board-tools [name=factor]", "qua")
     shown = tab.page.locator(".board:not([hidden])")
     assert shown.count() == 1
-    assert shown.locator("h3").inner_text() == "Color Change: Visual Quality"
+    assert shown.locator("h3").inner_text() == "Color change: Visual Quality"
 
 
 def test_a_table_is_copied_as_latex(browser: Any, report: Path) -> None:
-    """The button puts a table that compiles on the clipboard, and says so."""
+    """The button puts the table, not a document, on the clipboard, and says so."""
     opened = Tab(browser, report.as_uri(), permissions=["clipboard-read", "clipboard-write"])
-    opened.page.click("[data-copy=latex]")
+    opened.page.click(".board:not([hidden]) [data-copy=latex]")
     opened.page.wait_for_function(
         "() => document.getElementById('status').textContent === 'Copied as LaTeX.'"
     )
-    assert r"\begin{tabular}" in opened.page.evaluate("navigator.clipboard.readText()")
+    copied = opened.page.evaluate("navigator.clipboard.readText()")
+    assert r"\begin{tabular}" in copied and r"\documentclass" not in copied
     opened.context.close()
 
 
 def _items(tab: Tab) -> list[str]:
-    return list(tab.page.locator(".item h3").all_inner_texts())
+    return list(tab.page.locator(".item h4").all_inner_texts())
 
 
-def test_the_gallery_filters(tab: Tab) -> None:
-    """Task, method and words narrow what is shown, and the count says to how many."""
-    tab.page.select_option("#gallery-tools [name=task]", "=background_change")
+def test_the_gallery_filters_and_the_address_says_how(tab: Tab) -> None:
+    """Task, method and words narrow what is shown; the link to it shows the same again."""
+    tab.page.select_option("#gallery-tools [name=task]", "background_change")
     assert _items(tab) == ["boat", "cottage"]
     assert tab.page.inner_text("#gallery-count") == "2 of 4 items"
     tab.page.fill("#gallery-tools [name=find]", "snowy")
     assert _items(tab) == ["cottage"]
     tab.page.select_option("#gallery-tools [name=method]", label="TintLeak")
     tab.page.locator(".item").scroll_into_view_if_needed()
-    tab.page.wait_for_selector(".edits .picture")
-    assert tab.page.locator(".edits .picture").count() == 1
+    tab.page.wait_for_selector(".picture.edit")
+    assert tab.page.locator(".picture.edit").count() == 1
+    address = tab.page.evaluate("location.hash")
+    assert address == "#gallery?task=background_change&method=TintLeak&find=snowy"
     tab.page.fill("#gallery-tools [name=find]", "no such thing")
     assert tab.page.inner_text("#gallery-count") == "0 of 4 items: nothing matches"
+    tab.page.evaluate("(hash) => { location.hash = hash; }", address)
+    tab.page.wait_for_function("() => document.querySelectorAll('.item').length === 1")
+    assert _items(tab) == ["cottage"]
 
 
 def test_edits_stand_best_to_worst_on_the_factor_chosen(tab: Tab) -> None:
     """Choosing another factor sorts every card's edits by it."""
     for factor in ("Overall", "Logical Realism"):
         tab.page.select_option("#gallery-tools [name=factor]", label=factor)
-        tab.page.locator("#gallery-list").scroll_into_view_if_needed()
-        tab.page.wait_for_selector(".item[data-filled] .score")
-        scores = [
-            float(text)
-            for text in tab.page.locator(".item").first.locator(".score").all_inner_texts()
-        ]
+        card = _edits(tab)
+        scores = [float(text) for text in card.locator(".score").all_inner_texts()]
         assert len(scores) == 6 and scores == sorted(scores, reverse=True)
 
 
-def test_the_gallery_sorts_by_disagreement(tab: Tab) -> None:
-    """With ratings and repeats, items can be put in the order in which judge and people, or repeats, differ."""
+def test_the_gallery_sorts_by_disagreement_in_points(tab: Tab) -> None:
+    """Items can be put in the order in which judge and raters differ, and each card says by how much."""
     choices = tab.page.locator("#gallery-tools [name=sort] option").all_inner_texts()
     assert (
-        "disagreement between judge and people" in choices
-        and "disagreement between repeats" in choices
+        "disagreement of judge and raters" in choices and "disagreement between repeats" in choices
     )
     tab.page.select_option("#gallery-tools [name=sort]", "people")
     expected = tab.page.evaluate(
-        """() => lmm.core.items[0].map((i) => [i.id, Math.max(...i.edits.map((e) => Math.abs(e.gap[0])))])
+        """() => lmm.core.items[0].map((i) =>
+             [i.id, Math.max(...i.edits.map((e) => Math.abs(e.scores[0] - e.people[0])))])
              .sort((a, b) => b[1] - a[1]).map(([id]) => id)"""
     )
     assert _items(tab) == expected
+    words = _edits(tab).locator(".edit figcaption").first.inner_text()
+    assert re.search(r"judge [\d.]+, raters [\d.]+", words)
+
+
+def test_rows_of_pictures_are_even(tab: Tab) -> None:
+    """Nine pictures stand 5 + 4 or 3 + 3 + 3: no row holds a single one."""
+    card = _edits(tab)
+    for width in (1300, 900, 700):
+        tab.page.set_viewport_size({"width": width, "height": 900})
+        tops = card.locator(".picture").evaluate_all(
+            "(all) => all.map((each) => Math.round(each.getBoundingClientRect().top))"
+        )
+        rows = [tops.count(top) for top in sorted(set(tops))]
+        assert max(rows) - min(rows) <= 1 + max(rows) // 4, rows
 
 
 def test_holding_an_edit_shows_its_source_in_place(tab: Tab) -> None:
-    """While mouse or key is down the source stands in the edit's place, and then the edit again."""
-    tab.page.locator(".item").first.scroll_into_view_if_needed()
-    button = tab.page.locator(".item .hold").first
+    """While the mouse is down the source stands in the edit's place, and then the edit again."""
+    card = _edits(tab)
+    button = card.locator(".open").first
     image = button.locator("img")
-    button.scroll_into_view_if_needed()
-    source = tab.page.locator(".item .given img").first.get_attribute("src")
+    source = card.locator(".given img").first.get_attribute("src")
     own = image.get_attribute("src")
     button.hover()
     tab.page.mouse.down()
+    tab.page.wait_for_selector(".open.held")
     assert image.get_attribute("src") == source != own
     tab.page.mouse.up()
     assert image.get_attribute("src") == own
-    button.focus()
-    tab.page.keyboard.down("Space")
-    assert button.get_attribute("aria-pressed") == "true" and image.get_attribute("src") == source
-    tab.page.keyboard.up("Space")
-    assert image.get_attribute("src") == own
+    assert not tab.page.locator("#viewer").is_visible()
 
 
-def test_the_slider_wipes_between_edit_and_source(tab: Tab) -> None:
-    """The arrow keys move the seam; Escape closes and gives the focus back."""
-    tab.page.locator(".item").first.scroll_into_view_if_needed()
-    button = tab.page.locator(".item .acts button").first
+def test_the_viewer_opens_from_an_edit_and_walks_by_keyboard(tab: Tab) -> None:
+    """A click opens the edit beside its source, with its scores and the judge's words; arrows walk on."""
+    card = _edits(tab)
+    button = card.locator(".open").first
+    method = card.locator(".edit").first.get_attribute("data-method")
     button.click()
-    assert tab.page.locator("#compare").is_visible()
-    tab.page.keyboard.press("Home")
-    assert (
-        tab.page.evaluate(
-            "getComputedStyle(document.querySelector('.stage')).getPropertyValue('--wipe')"
-        )
-        == "0%"
-    )
-    tab.page.select_option("#compare-other", label="reference")
+    viewer = tab.page.locator("#viewer")
+    viewer.wait_for()
+    assert tab.page.evaluate("location.hash").startswith("#edit-boat--")
+    assert viewer.locator("#viewer-scores h3").inner_text() == method
+    assert "Edited image" in viewer.locator("#viewer-words").inner_text()
+    assert viewer.locator(".pane img").count() == 2
+    tab.page.keyboard.press("ArrowRight")
+    other = viewer.locator("#viewer-scores h3").inner_text()
+    assert other != method
+    tab.page.keyboard.press("4")
+    assert viewer.locator(".stage").get_attribute("data-mode") == "difference"
+    assert tab.page.evaluate("location.hash") == f"#edit-boat--{other}?mode=difference"
     tab.page.keyboard.press("Escape")
-    assert not tab.page.locator("#compare").is_visible()
-    assert button.evaluate("(b) => b === document.activeElement")
+    assert not viewer.is_visible()
+    assert tab.page.evaluate("location.hash") == "#item-boat"
+
+
+def test_zoom_and_place_are_shared_by_both_panes(tab: Tab) -> None:
+    """Zoomed in and dragged, source and edit show the same part."""
+    _edits(tab).locator(".open").first.click()
+    tab.page.locator("#viewer-in").click()
+    tab.page.locator("#viewer-in").click()
+    stage = tab.page.locator("#viewer .stage")
+    box = stage.bounding_box()
+    tab.page.mouse.move(box["x"] + 100, box["y"] + 100)
+    tab.page.mouse.down()
+    tab.page.mouse.move(box["x"] + 160, box["y"] + 130)
+    tab.page.mouse.up()
+    shown = tab.page.locator("#viewer .pane img").evaluate_all(
+        "(all) => all.map((each) => getComputedStyle(each).transform)"
+    )
+    assert len(set(shown)) == 1 and shown[0].startswith("matrix(2.25,")
+    assert not shown[0].endswith("0, 0)")
+
+
+def test_a_link_opens_the_viewer(browser: Any, report: Path) -> None:
+    """The address of an edit opens it, in the mode it names."""
+    opened = Tab(browser, report.as_uri() + "#edit-car--TintLeak?mode=wipe")
+    viewer = opened.page.locator("#viewer")
+    viewer.wait_for()
+    assert viewer.locator("#viewer-scores h3").inner_text() == "TintLeak"
+    assert viewer.locator(".stage").get_attribute("data-mode") == "wipe"
+    viewer.locator("#viewer-wipe").press("Home")
+    wiped = "getComputedStyle(document.querySelector('.stage')).getPropertyValue('--wipe')"
+    assert opened.page.evaluate(wiped) == "0%"
+    assert opened.said == []
+    opened.context.close()
+
+
+def test_everything_leads_to_what_it_is_about(tab: Tab) -> None:
+    """A row of the table leads to the method's edits, a figure of the win matrix to the pair."""
+    tab.page.locator(".board:not([hidden]) tbody th a", has_text="TintLeak").click()
+    tab.page.wait_for_function("() => location.hash.startsWith('#gallery?')")
+    assert tab.page.input_value("#gallery-tools [name=method]") == "TintLeak"
+    tab.page.evaluate("location.hash = '#result'")
+    tab.page.locator(".board:not([hidden]) .heat td a").first.click()
+    tab.page.wait_for_function("() => document.querySelector('[name=against]').value !== ''")
+    _edits(tab)
+    assert tab.page.locator(".item").first.locator(".edit").count() == 2
+
+
+def test_a_dot_says_what_it_is_and_leads_there(tab: Tab) -> None:
+    """Pointing at a dot names its edit; a click opens it."""
+    chart = tab.page.locator("[data-chart=scatter-0-0] svg")
+    chart.scroll_into_view_if_needed()
+    x, y, *_ = tab.page.evaluate("lmm.core.charts['scatter-0-0'].points[0]")
+    box = chart.bounding_box()
+    scale = box["width"] / 260
+    tab.page.mouse.move(box["x"] + x * scale, box["y"] + y * scale)
+    tip = tab.page.locator(".tip")
+    tip.wait_for()
+    assert "raters’ mean" in tip.inner_text()
+    tab.page.mouse.click(box["x"] + x * scale, box["y"] + y * scale)
+    tab.page.locator("#viewer").wait_for()
+    assert tab.page.evaluate("location.hash").startswith("#edit-")
+
+
+def test_a_link_to_a_table_shows_that_table(browser: Any, report: Path) -> None:
+    """The address of a table of one task and factor opens it, not the first one."""
+    opened = Tab(browser, report.as_uri() + "#board-color_change-qua")
+    board = opened.page.locator("#board-color_change-qua")
+    board.wait_for()
+    assert board.is_visible()
+    assert opened.page.input_value("#board-tools [name=factor]") == "qua"
+    opened.context.close()
+
+
+def test_the_keyboard_reaches_everything_soon(tab: Tab) -> None:
+    """The first card is a few tabs away, shortcuts jump, and ? lists them."""
+    for _ in range(2):
+        tab.page.keyboard.press("Tab")
+    tab.page.keyboard.press("Enter")
+    tab.page.wait_for_function("() => document.activeElement.id === 'gallery-list'")
+    tab.page.wait_for_selector(".item[data-filled] .open")
+    for _ in range(3):
+        tab.page.keyboard.press("Tab")
+    assert tab.page.evaluate("Boolean(document.activeElement.closest('.item'))")
+    tab.page.keyboard.press("?")
+    assert "next, previous item" in tab.page.locator("#help").inner_text()
+    tab.page.keyboard.press("Escape")
+    tab.page.keyboard.press("r")
+    tab.page.wait_for_function("() => location.hash === '#result'")
 
 
 def test_a_link_leads_straight_to_a_turn(browser: Any, report: Path) -> None:
@@ -264,25 +398,40 @@ def test_a_link_leads_straight_to_a_turn(browser: Any, report: Path) -> None:
     opened.context.close()
 
 
-def test_an_edit_in_the_gallery_links_to_what_was_said_of_it(tab: Tab) -> None:
-    """The link under an edit opens the turn in which the judge looked at it, with the method named as ours."""
-    tab.page.locator(".item").first.scroll_into_view_if_needed()
-    link = tab.page.locator(".item .acts a").first
-    method = tab.page.locator(".item .edits .picture").first.get_attribute("data-method")
-    link.click()
+def test_the_viewer_leads_to_the_conversation(tab: Tab) -> None:
+    """From the judge's words one gets to the turn they are from, with the method named as ours."""
+    card = _edits(tab)
+    method = card.locator(".edit").first.get_attribute("data-method")
+    card.locator(".open").first.click()
+    tab.page.locator("#viewer-words a").first.click()
     turn = tab.page.locator(".turn.here")
     turn.wait_for()
-    assert f"our note: {method}" in turn.inner_text()
     assert method not in turn.locator(".answered").inner_text()
+    tab.page.wait_for_function(
+        "(name) => document.querySelector('.looked').innerText.includes(name)", arg=method
+    )
+
+
+def test_conversations_are_rendered_folded_and_searchable(tab: Tab) -> None:
+    """Markdown shows as a reader expects, stage-setting turns are folded, words can be found."""
+    tab.page.evaluate("location.hash = '#talk-boat--1'")
+    tab.page.wait_for_selector("#talk .turn")
+    folded = tab.page.locator("#talk .turn:not([open])").count()
+    assert 0 < folded < tab.page.locator("#talk .turn").count()
+    assert tab.page.locator("#talk .prose li strong").count() > 3
+    tab.page.fill("#talk-tools [name=find]", "give your scores")
+    found = tab.page.locator("#talk .turn:not([hidden])").count()
+    assert 0 < found < tab.page.locator("#talk .turn").count()
+    assert tab.page.inner_text("#talk-found").startswith(f"{found} turn")
 
 
 def test_previous_and_next_walk_through_the_conversations(tab: Tab) -> None:
     """The buttons step through all conversations, and the address follows."""
     # By keyboard: cards above may still grow to their true height, and a mouse would click where the button was.
-    tab.page.press("#dialogue-tools [data-step='1']", "Enter")
+    tab.page.press("#talk-tools [data-step='1']", "Enter")
     tab.page.wait_for_function("() => location.hash === '#talk-boat--2'")
     assert tab.page.inner_text("#talk h3") == "boat, repeat 2"
-    tab.page.press("#dialogue-tools [data-step='-1']", "Enter")
+    tab.page.press("#talk-tools [data-step='-1']", "Enter")
     tab.page.wait_for_function("() => location.hash === '#talk-boat--1'")
 
 
@@ -306,7 +455,7 @@ def test_hostile_texts_neither_run_nor_fetch(browser: Any, hostile_report: Path)
     for _ in range(3):
         page.locator("#talk").scroll_into_view_if_needed()
         page.wait_for_timeout(100)
-        page.click("#dialogue-tools [data-step='1']")
+        page.click("#talk-tools [data-step='1']")
     assert page.evaluate("window.broken") is None
     assert opened.fetched == [] and opened.said == []
     assert hostile.ATTACKS[0] in page.inner_text("#gallery-list")
@@ -392,14 +541,70 @@ def test_the_theme_can_be_chosen(tab: Tab) -> None:
 def test_pictures_beside_the_page_are_shown(browser: Any, tmp_path: Path) -> None:
     """With assets the pictures come from the folder beside the page, and from nowhere else."""
     run = lmmscore.run(DEMO, out=tmp_path / "run", items=["boat"])
-    page = write_report([Judged("demo", run)], Wish(out=tmp_path / "a page.html", assets=True))
+    page = write_page(
+        [RunData("demo", run)], PageOptions(out=tmp_path / "a page.html", assets=True)
+    )
     opened = Tab(browser, page.as_uri())
     opened.page.locator(".item").scroll_into_view_if_needed()
     opened.page.wait_for_function(
-        "() => (document.querySelector('.item .edits img') || {}).naturalWidth > 0"
+        "() => (document.querySelector('.item .edit img') || {}).naturalWidth > 0"
     )
     assert opened.said == []
     assert all(url.startswith((tmp_path / "a page_assets").as_uri()) for url in opened.fetched)
+    opened.context.close()
+
+
+def test_a_page_without_pictures_still_opens_its_viewer(browser: Any, tmp_path: Path) -> None:
+    """Where every picture is gone, cards and viewer say so and nothing breaks."""
+    run = lmmscore.run(DEMO, out=tmp_path / "run", items=["boat"])
+    data = RunData("demo", run, images=tmp_path / "nowhere")
+    page = write_page([data], PageOptions(out=tmp_path / "page.html"))
+    opened = Tab(browser, page.as_uri() + "#edit-boat--CleanEdit")
+    opened.page.locator("#viewer").wait_for()
+    assert "picture not found" in opened.page.locator("#viewer .stage").inner_text()
+    assert opened.said == []
+    opened.context.close()
+
+
+def test_full_pictures_are_shown_in_the_viewer(browser: Any, tmp_path: Path) -> None:
+    """With full images the viewer shows the picture itself, the card its thumbnail."""
+    run = lmmscore.run(DEMO, out=tmp_path / "run", items=["boat"])
+    options = PageOptions(out=tmp_path / "page.html", full_images=True, thumb_px=64)
+    page = write_page([RunData("demo", run)], options)
+    opened = Tab(browser, page.as_uri() + "#edit-boat--CleanEdit")
+    opened.page.locator("#viewer .pane img").last.wait_for()
+    width = "(image) => image.decode().then(() => image.naturalWidth)"
+    assert opened.page.locator("#viewer .pane img").last.evaluate(width) > 64
+    assert opened.said == []
+    opened.context.close()
+
+
+def test_two_runs_are_compared_on_every_card(browser: Any, report: Path, tmp_path: Path) -> None:
+    """With two runs each card has both scores, and items sort by their disagreement."""
+    run = report.parent / "demo"
+    first, second = (RunData(name, lmmscore.open_run(run)) for name in ("first", "second"))
+    page = write_page([first, second], PageOptions(out=tmp_path / "two.html"))
+    opened = Tab(browser, page.as_uri() + "#gallery?sort=judges")
+    opened.page.wait_for_selector(".item[data-filled] .twin")
+    words = opened.page.locator(".twin").first.inner_text()
+    assert re.fullmatch(r"first [\d.]+, second [\d.]+", words)
+    assert opened.page.input_value("#gallery-tools [name=sort]") == "judges"
+    assert opened.page.locator("#runs .bump.same").count() > 0
+    assert opened.said == []
+    opened.context.close()
+
+
+def test_paper_has_every_edit_and_no_clipped_table(
+    browser: Any, report: Path, tmp_path: Path
+) -> None:
+    """Printed, the cards are filled, and the number of pages is sensible."""
+    opened = Tab(browser, report.as_uri())
+    opened.page.emulate_media(media="print")
+    opened.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert opened.page.locator(".item[data-filled]").count() == 4
+    opened.page.pdf(path=tmp_path / "page.pdf", format="A4")
+    pages = len(re.findall(rb"/Type\s*/Page\b", (tmp_path / "page.pdf").read_bytes()))
+    assert 3 <= pages <= 25, pages
     opened.context.close()
 
 

@@ -139,13 +139,17 @@ def test_user_errors_are_one_line_without_a_traceback(
 
 
 def test_the_demo_runs_offline_and_says_how_well_it_matches(tmp_path: Path) -> None:
-    """Leaderboards for three task categories, the match with the constructed order, and what to type next."""
+    """One table, the match with the constructed order, the report, and what to type next."""
     done = lmm("demo", "--out", tmp_path / "demo")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("Rank") == 4
+    assert done.stdout.count("Method ") == 1
     assert "Spearman" in done.stdout
     assert "openai/" in done.stderr
     assert (tmp_path / "demo" / "leaderboard.tex").is_file()
+    assert (tmp_path / "demo" / "report.html").as_uri() in done.stderr
+    listed = lmm("list", tmp_path, "--json")
+    (line,) = json.loads(listed.stdout)["runs"]
+    assert (line["judge"], line["items"], line["state"]) == ("pixels", 12, "finished")
 
 
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ import pytest
 
 import lmmscore
 from lmmscore.cli import COMMANDS
+from lmmscore.report.formats import TableDocument, TableLayout, write
 from lmmscore.report.grids import Cell, Grid
-from lmmscore.report.terminal_tables import terminal
 
 PACKAGE = Path(lmmscore.__file__).parent
 
@@ -148,8 +148,10 @@ def test_a_narrow_terminal_leaves_out_columns_rather_than_halves_figures() -> No
     columns = ("Rank", "Method", "Mean", "acc", "pre")
     row = tuple(map(Cell, ("1", "a-method-with-a-long-name", "8.50", "9.00", "8.00")))
     grid = Grid("All", columns, (row,), text_columns=frozenset({1}), spare=frozenset({3, 4}))
-    narrow, wide = (terminal([grid], caution="", width=width) for width in (50, 200))
-    assert "No room for acc, pre" in narrow and "No room" not in wide
+    document = TableDocument([grid])
+    narrow, wide = (write(document, "term", TableLayout(width)) for width in (50, 200))
+    assert "Left out for lack of room: acc, pre" in narrow.replace("\n", " ")
+    assert "Left out" not in wide
     assert "a-method-with-a-long-name" in narrow and "8.50" in narrow and "9.00" not in narrow
 
 
@@ -158,9 +160,10 @@ def test_colours_are_off_with_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
     colour = re.compile("\x1b\\[[\\d;]*3[0-7]")
     best = Grid("All", ("Mean",), ((Cell("9.00", "best"),),))
     monkeypatch.delenv("NO_COLOR", raising=False)
-    assert colour.search(terminal([best], caution="x", color=True))
+    document, layout = TableDocument([best], caution="x"), TableLayout(color=True)
+    assert colour.search(write(document, "term", layout))
     monkeypatch.setenv("NO_COLOR", "1")
-    assert not colour.search(terminal([best], caution="x", color=True))
+    assert not colour.search(write(document, "term", layout))
 
 
 def test_help_fits_a_narrow_terminal() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import lmmscore
 from lmmscore.cli import lmmscore as program
 from lmmscore.conversation import Conversation
 from lmmscore.errors import BenchmarkError, DialogError
+from lmmscore.records import Reply
 from tests.conftest import ScriptedJudge, picture
 from tests.unit.test_format_2 import POSE, RISE, pose_reply
 
@@ -241,3 +244,23 @@ def test_examples_travel_with_the_run(tmp_path: Path, make_benchmark: Maker) -> 
     folder.rename(tmp_path / "elsewhere")
     again = lmmscore.run(root, judge=f"replay:{run.path}", out=tmp_path / "again")
     assert again.scores()["score"].tolist() == [7, 7]
+
+
+def test_expected_scores_stand_beside_the_stated_ones(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Asked for with --logprobs: one more column, and the stated score is what counts."""
+    tops = [{"token": "7", "logprob": math.log(0.5)}, {"token": "5", "logprob": math.log(0.5)}]
+    tokens = [{"token": "a: "}, {"token": "7", "top_logprobs": tops}]
+
+    def answer(_: Conversation) -> Reply:
+        return Reply("a: 7", also=json.dumps({"logprobs": {"content": tokens}}))
+
+    judge = ScriptedJudge(answer, parameters={"logprobs": True})
+    root = make_benchmark(items=1, methods=("m",))
+    path = written(tmp_path, one_factor("dialog-a", "a"))
+    run = lmmscore.run(root, path, judge, out=tmp_path / "r")
+    assert run.scores()["score"].tolist() == [7, 7]
+    assert run.scores()["expected"].tolist() == ["6.0000", "6.0000"]
+    shown = CliRunner().invoke(program, ["leaderboard", str(run.path), "--expected", "--json"])
+    assert json.loads(shown.output)["tables"][0]["rows"][0]["mean"] == 6

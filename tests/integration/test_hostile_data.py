@@ -169,6 +169,17 @@ def test_a_mistyped_method_is_a_problem_and_its_folder_is_named(tmp_path: Path) 
     assert "1 problem, 1 warning" in checked.stderr
 
 
+def test_a_run_warns_of_a_method_without_any_edit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run goes on, its edits are recorded as missing, and nobody is left to wonder why."""
+    monkeypatch.chdir(tmp_path)
+    names = [f"{top}/{n}.png" for top in ("source", "alpha", "beta") for n in (1, 2)]
+    root = benchmark_of(tmp_path / "b", "alpa, beta", *names)
+    ran = lmmscore("run", root, "--out", tmp_path / "run")
+    assert "warning: " in ran.stderr and "no edit of 'alpa' was found" in ran.stderr
+
+
 def test_files_that_belong_to_no_item_are_named(tmp_path: Path) -> None:
     """A picture no item speaks of is worth a warning, not an error."""
     names = [f"{top}/{n}.png" for top in ("source", "alpha") for n in (1, 2)]

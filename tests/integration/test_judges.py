@@ -109,6 +109,15 @@ def test_another_package_brings_a_judge_by_an_entry_point(
     )
 
 
+def test_a_judge_of_another_package_is_planned_for(installed: Path, make_benchmark: Maker) -> None:
+    """Its calls are counted; its price is unknown, not nothing."""
+    done = lmm("plan", make_benchmark(items=1), "-j", "constant/x", PYTHONPATH=str(installed))
+    assert done.returncode == 0, done.stderr
+    assert "unknown" in done.stdout and "nothing: this judge runs here" not in done.stdout
+    checked = lmm("judge", "check", "constant/x", PYTHONPATH=str(installed))
+    assert checked.returncode == 1 and "OpenAI-compatible" in checked.stderr
+
+
 def test_a_judge_of_another_package_that_does_not_load_is_named(
     installed: Path, make_benchmark: Maker
 ) -> None:

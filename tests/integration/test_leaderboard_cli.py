@@ -88,7 +88,7 @@ def test_csv_sends_its_warnings_to_standard_error(bare: Path) -> None:
 def test_by_sets_tasks_side_by_side_or_groups_as_asked(bare: Path) -> None:
     """`task,method` is one table with task columns; other keys give plain means."""
     wide = call("leaderboard", bare, "--by", "task,method", "--format", "md").stdout
-    assert "t0: Mean ± std" in wide
+    assert "T0: Mean ± std" in wide
     tables = data("leaderboard", bare, "--by", "task,method", "--format", "json")["tables"]
     assert isinstance(tables, list)
     assert [table["task"] for table in tables] == ["t0", "t1"]
@@ -176,7 +176,7 @@ def test_runs_are_compared_and_pooled_with_care(demo: Path, tmp_path: Path) -> N
     found = data("compare", demo, other, "--json")
     assert found["runs"] == ["demo", "other"]
     assert "judge snapshot" in str(found["differing"])
-    assert "Change of rank" in call("compare", demo, other).stdout
+    assert "same" in call("compare", demo, other).stdout
     refused = call("compare", demo, other, "--pool")
     assert "not comparable" in str(refused.exception)
     assert "not comparable" in str(call("leaderboard", demo, other).exception)
@@ -413,3 +413,29 @@ def test_an_empty_value_is_refused(words: list[str], bare: Path) -> None:
 def test_a_run_with_an_empty_name_is_refused() -> None:
     """The folder one happens to be in is not what was named."""
     assert "the name of a run is empty" in str(call("leaderboard", "").exception)
+
+
+def test_a_table_is_written_to_a_file_or_one_per_task(demo: Path, tmp_path: Path) -> None:
+    """-o writes a file and prints nothing to standard output; {task} in its name makes one per task."""
+    done = call("leaderboard", demo, "--format", "tex", "-o", tmp_path / "t.tex")
+    assert done.stdout == "" and "tabular" in (tmp_path / "t.tex").read_text(encoding="utf-8")
+    call("leaderboard", demo, "--format", "tex", "-o", tmp_path / "{task}.tex")
+    tasks = {path.stem for path in tmp_path.glob("*.tex")} - {"t"}
+    assert "all" in tasks and len(tasks) > 1
+
+
+def test_figures_are_written_for_a_paper(demo: Path, tmp_path: Path) -> None:
+    """A forest plot per table and heat maps, in the format and width asked for."""
+    call("leaderboard", demo, "--plots", tmp_path, "--plot-format", "svg", "--plot-width", "column")
+    names = {path.name for path in tmp_path.iterdir()}
+    assert {"forest-all-task-categories.svg", "methods-by-factor.svg"} <= names
+    text = (tmp_path / "forest-all-task-categories.svg").read_text(encoding="utf-8")
+    assert 'width="234pt"' in text and "CleanEdit" in text
+
+
+def test_changes_of_rank_cannot_be_misread() -> None:
+    """Better is up, worse is down, in words as well."""
+    from lmmscore.report.extra_grids import rank_change
+
+    changes = [rank_change(*pair) for pair in ((1, 6), (5, 2), (3, 3), (None, 1))]
+    assert changes == ["▼ 5 worse", "▲ 3 better", "same", "–"]

@@ -99,6 +99,30 @@ def test_each_picture_is_encoded_once_whatever_the_number_of_turns(
     assert sorted(path.name for path in opened) == ["1.png", "2.png"]
 
 
+def test_a_picture_is_encoded_once_per_content(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither a copy of the file, nor a session long after the first, encodes the same pixels again."""
+    from lmmscore import images
+
+    opened: list[Path] = []
+    load = images.load_rgb
+    monkeypatch.setattr(images, "load_rgb", lambda path: (opened.append(path), load(path))[1])
+    Image.new("RGB", (40, 30), (9, 9, 9)).save(tmp_path / "one.png")
+    (tmp_path / "copy.png").write_bytes((tmp_path / "one.png").read_bytes())
+
+    async def play() -> None:
+        judge = judge_at(server)
+        for name in ("one.png", "copy.png", "one.png"):
+            # A new set each time: what an earlier session held is let go.
+            shown = Pictures(Recipe()).get(tmp_path / name)
+            await judge.ask(Conversation().say(name, (shown,)))
+        await judge.close()
+
+    asyncio.run(play())
+    assert len(opened) == 1
+
+
 def test_a_reply_carries_model_fingerprint_usage_and_price(server: Server) -> None:
     """Who answered, and what it cost, is part of the evidence."""
     server.script.append(completion("Edit 2."))
@@ -497,3 +521,61 @@ def test_the_turns_of_one_session_share_a_cache_and_sessions_do_not(
     assert _opening(later) is talks[0] and _opening(talks[0]) is talks[0]
     assert _opening(talks[0]).digest != _opening(talks[1]).digest
     assert _opening(HELLO) is HELLO
+
+
+# Log-probabilities.
+
+TOKENS = [
+    {"token": "S_acc: ", "logprob": -0.01, "top_logprobs": []},
+    {
+        "token": "7",
+        "logprob": -0.2,
+        "top_logprobs": [{"token": "7", "logprob": -0.2}, {"token": "8", "logprob": -1.9}],
+    },
+]
+KEPT = [{"at": 7, "token": "7", "logprob": -0.2, "top": [["7", -0.2], ["8", -1.9]]}]
+
+
+def test_log_probabilities_of_score_tokens_are_asked_for_and_kept(server: Server) -> None:
+    """Raw, beside the reply; those of ordinary words are not kept."""
+    whole = completion("S_acc: 7")
+    whole["choices"][0]["logprobs"] = {"content": TOKENS}
+    server.script.append(whole)
+    judge = judge_at(server, logprobs=True)
+    (reply,) = ask(judge, HELLO)
+    assert json.loads(reply.also)["logprobs"] == KEPT
+    asked = server.served[0].body
+    assert (asked["logprobs"], asked["top_logprobs"]) == (True, 20)
+    assert judge.parameters == {"logprobs": True}, "a reply without them is no answer to this"
+
+
+def test_log_probabilities_come_by_streams_and_by_responses_too(server: Server) -> None:
+    """The same, whatever way they travel."""
+    deltas: list[Any] = [
+        {
+            "choices": [
+                {"index": 0, "delta": {"content": one["token"]}, "logprobs": {"content": [one]}}
+            ]
+        }
+        for one in TOKENS
+    ]
+    deltas.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    events = "".join(f"data: {json.dumps(delta)}\n\n" for delta in deltas)
+
+    async def stream(_: web.Request) -> web.Response:
+        return web.Response(body=events.encode(), content_type="text/event-stream")
+
+    part = {"type": "output_text", "text": "S_acc: 7", "logprobs": TOKENS}
+    item = {"type": "message", "role": "assistant", "content": [part]}
+    server.script += [stream, {"id": "r", "status": "completed", "output": [item]}]
+    (streamed,) = ask(judge_at(server, logprobs=True, stream=True), HELLO)
+    (kept,) = ask(judge_at(server, logprobs=True, api="responses"), HELLO)
+    assert json.loads(streamed.also)["logprobs"] == KEPT
+    assert json.loads(kept.also)["logprobs"] == KEPT
+    assert server.served[1].body["include"] == ["message.output_text.logprobs"]
+
+
+def test_a_server_that_gives_no_log_probabilities_is_no_trouble(server: Server) -> None:
+    """There is simply nothing to keep."""
+    (reply,) = ask(judge_at(server, logprobs=True), HELLO)
+    assert "logprobs" not in json.loads(reply.also)

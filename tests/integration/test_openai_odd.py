@@ -26,7 +26,7 @@ from lmmscore.judges.faults import Answer, Malformed
 from lmmscore.judges.openai import OpenAIJudge, make
 from lmmscore.judges.openai_wire import assemble, chat_reply, responses_reply
 from lmmscore.ledger import Asker, Ledger
-from lmmscore.parsing.verdict import read_reply
+from lmmscore.parsing import read_reply
 from lmmscore.records import Reply
 from lmmscore.scales import Factor
 from tests.loopback import Server, completion, error, playing, serving

@@ -22,7 +22,7 @@ from lmmscore.api import Hooks
 from lmmscore.execution.base import Listeners
 from lmmscore.judges.budget import Meter
 from lmmscore.records import Outcome, Reply, Usage
-from lmmscore.report.harmless import harmless
+from lmmscore.report.formats.terminal import printable
 from lmmscore.report.progress import Progress, duration, in_place, short
 from lmmscore.scores import Result
 from lmmscore.session import Ending, Exchange, Question
@@ -251,6 +251,6 @@ def test_figures_are_short() -> None:
 def test_harmless_text_keeps_its_length() -> None:
     """What is replaced is replaced one for one: positions in a reply stay true."""
     text = "a\x1b[2Jb\u202ec\td\ne\x7f\r\n"
-    shown = harmless(text)
+    shown = printable(text)
     assert len(shown) == len(text)
     assert shown == "a␛[2Jb�c\td\ne␡ \n"

@@ -273,6 +273,25 @@ def test_a_prompt_about_two_edits_reads_a_winner(tmp_path: Path, form: str, expe
     assert {"first", "second"} <= set(dialog_of(draft).images_shown({}))
 
 
+# Chats
+
+
+def test_questions_about_a_chat_are_answered_by_name_too(tmp_path: Path) -> None:
+    """Which turn holds the scores, which factors there are, and that no instruction is said."""
+    turns = ["![](1_src.png)\nThis is the source.", "![](1_a.png)\nThe first edit.", "And now?"]
+    text = "".join(f"## Prompt:\n{turn}\n\n## ChatGPT:\nFine.\n\n" for turn in turns)
+    path = tmp_path / "chat.md"
+    path.write_text(text, encoding="utf-8")
+    asked = import_document(path, "c").questions
+    assert {"read", "factors", "instruction", "overall"} <= set(asked)
+    answers = {"read": "3", "factors": "shape, hue", "instruction": "none", "scale": "1-5"}
+    draft = import_document(path, "c", {**answers, "overall": "mean"})
+    assert not draft.questions
+    assert dialog_of(draft).turns[-1].read == "scores"
+    with pytest.raises(DialogError, match="1 to 3"):
+        import_document(path, "c", {"read": "9"})
+
+
 # Where words lie
 
 SOURCE = '''

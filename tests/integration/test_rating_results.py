@@ -26,7 +26,14 @@ from lmmscore.web.results import (
     to_csv,
     to_json,
 )
-from tests.rating_studies import DEMO, new_rater, rate_everything, rating_study
+from tests.conftest import ScriptedJudge
+from tests.rating_studies import (
+    DEMO,
+    assignment_of,
+    new_rater,
+    rate_everything,
+    rating_study,
+)
 
 GOOD = {
     "CleanEdit": 9,
@@ -288,3 +295,50 @@ def test_reading_ratings_loads_no_web_server() -> None:
         "assert 'aiohttp' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+PAIRWISE = """
+dialog: pairwise
+version: 1
+title: Which is better?
+covers: pair
+turns:
+  - name: judge
+    read: winner
+    form: {words: {"[[A>B]]": first, "[[B>A]]": second, "[[A=B]]": tie}}
+    say: "Which? {{show.source}} A: {{show.first}} B: {{show.second}} {{instruction}}"
+overall: bradley-terry
+repair: {say: "Please give a verdict. {{problems}}"}
+"""
+
+
+def test_choices_of_raters_are_compared_with_a_judge_of_pairs(tmp_path: Path) -> None:
+    """A dialog about pairs is rated as pairs, and `agree` takes the choices as they are."""
+    dialog = tmp_path / "pairwise.yaml"
+    dialog.write_text(PAIRWISE)
+    study = tmp_path / "study"
+    rating = rating_study(study, str(dialog), items=("boat",), raters_per_edit=1)
+    assert rating.study.covers == "pair" and rating.study.shows == ("source",)
+    rater = new_rater(rating)
+    for _ in range(15):
+        screen = next(s for s in rating.state(rater)["screens"] if not s["done"])["id"]
+        given = assignment_of(rating, rater, screen)
+        first, second = (GOOD[shown.method] for shown in given.shown)
+        choice = "A" if first > second else "B"
+        sent = {"screen": screen, "kind": "choice", "value": choice, "nonce": "pair-nonce"}
+        rating.answer(rater, sent)
+        rating.advance(rater, {"screen": screen, "seconds": 3})
+    rating.database.close()
+
+    def prefers(conversation: Any) -> str:
+        shown = [image.path.parent.name for image in conversation.message.images[1:]]
+        return "[[A>B]]" if GOOD[shown[0]] > GOOD[shown[1]] else "[[B>A]]"
+
+    run = lmmscore.run(
+        DEMO, str(dialog), ScriptedJudge(prefers), out=tmp_path / "run", items=["boat"]
+    )
+    words = ["agree", str(run.path), "--human", str(study), "--json"]
+    done = CliRunner().invoke(command, words, catch_exceptions=False)
+    assert done.exit_code == 0
+    found = json.loads(done.stdout)["votes"]["run"]
+    assert found["n"] == 15 and found["accuracy"] == 1

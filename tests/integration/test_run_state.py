@@ -9,12 +9,16 @@ from pathlib import Path
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
 import lmmscore
 from lmmscore.api import Hooks
+from lmmscore.cli import lmmscore as command
 from lmmscore.conversation import Conversation
 from lmmscore.errors import FileProblem, JudgeError, LmmscoreError
 from lmmscore.execution.base import Executor, Listeners, StopRequested
+from lmmscore.images import Pictures
+from lmmscore.ledger import Ledger
 from lmmscore.run_folder import open_run
 from tests.conftest import ScriptedJudge, fair_answer
 
@@ -320,3 +324,48 @@ def test_a_judge_that_fails_for_good_leaves_an_unfinished_run(
         lmmscore.run(make_benchmark(items=3), judge=judge, out=tmp_path / "r", concurrency=1)
     assert open_run(tmp_path / "r").manifest.state == "stopped: the server is gone"
     assert outcomes(tmp_path / "r")["unjudged"] == 6
+
+
+def test_a_received_run_leads_to_no_file_outside_its_benchmark(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Absolute paths and `..` in sessions.jsonl are cut to a bare name."""
+    run = lmmscore.run(make_benchmark(), judge=ScriptedJudge(fair_answer), out=tmp_path / "r")
+    path = run.path / "sessions.jsonl"
+    text = (
+        path.read_text().replace("source/i0.png", "/etc/passwd").replace("edits/", "../../edits/")
+    )
+    path.write_text(text)
+    names = [
+        name
+        for record in open_run(run.path).records()
+        for exchange in record.exchanges
+        for _, name in exchange.images
+    ]
+    assert names
+    assert not any(name.startswith("/") or ".." in name for name in names)
+
+
+def test_what_was_shown_is_known_by_its_digest(tmp_path: Path, make_benchmark: Maker) -> None:
+    """A picture that was exchanged since is told from the one that was judged."""
+    bench = make_benchmark(items=1)
+    run = lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "r")
+    with Ledger(run.ledger_path, read_only=True) as ledger:
+        shown = run.shown_digests(ledger)
+    pictures = Pictures(run.manifest.recipe)
+    assert all(pictures.get(bench / name).digest in digests for name, digests in shown.items())
+    assert len(shown) == 4
+
+
+def test_a_changed_picture_is_named_and_not_shown(tmp_path: Path, make_benchmark: Maker) -> None:
+    """The report shows what was judged, or says that it cannot."""
+    bench = make_benchmark(items=2)
+    run = lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "r")
+    edits = sorted((bench / "edits").iterdir())
+    edits[0].write_bytes(edits[1].read_bytes())
+    out = tmp_path / "report.html"
+    done = CliRunner().invoke(command, ["report", str(run.path), "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    assert f"1 picture changed since the judge saw them, and not shown: edits/{edits[0].name}" in (
+        out.read_text()
+    )

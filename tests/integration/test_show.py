@@ -14,7 +14,8 @@ import lmmscore
 from lmmscore.cli import lmmscore as program
 from lmmscore.cli.show import find
 from lmmscore.errors import LmmscoreError
-from lmmscore.report.terminal_talk import print_talks
+from lmmscore.report.run_data import RunData
+from lmmscore.report.screen import print_talks
 from lmmscore.run_folder import Run
 from tests import hostile
 
@@ -76,7 +77,7 @@ def test_numbers_read_as_scores_stand_out(run: Run) -> None:
         color_system="standard",
         legacy_windows=False,
     )
-    print_talks(find(run, "boat", 1, "", ""), run.scores(), console)
+    print_talks(find(RunData("run", run), "boat", 1, "", ""), run.scores(), console)
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert text.count("\x1b[1;7;32m") == 24
 
@@ -133,3 +134,10 @@ def test_a_judge_cannot_move_the_cursor(tmp_path: Path) -> None:
     assert "\x1b" not in text and "\u202e" not in text and "␛[31m" in text
     assert "[refused]" in text and "[repair 1]" in text
     assert "I'm sorry, I can't help." in text
+
+
+def test_who_speaks_is_said_in_words(run: Run) -> None:
+    """Without colour, as in a file, each turn still says what was asked and what the judge said."""
+    done = CliRunner().invoke(program, ["show", str(run.path), "boat"], catch_exceptions=False)
+    lines = [line.strip() for line in done.stdout.splitlines()]
+    assert lines.count("asked:") == lines.count("judge:") > 5

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from lmmscore.benchmark import Problem, read_benchmark
+from lmmscore.benchmark import BenchmarkProblem, read_benchmark
 from lmmscore.check import check_benchmark
 from tests.conftest import picture
 
 
-def bench(root: Path, edits: dict[str, str]) -> list[Problem]:
+def bench(root: Path, edits: dict[str, str]) -> list[BenchmarkProblem]:
     item = {"id": "a", "instruction": "Do", "source": "s.png", "edits": edits}
     (root / "benchmark.yaml").write_text(json.dumps({"name": "b", "items": [item]}))
     return check_benchmark(read_benchmark(root))

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from lmmscore.conversation import Conversation
-from lmmscore.dialog import Dialog, load_dialog
+from lmmscore.dialog import Dialog, When, load_dialog
 from lmmscore.errors import DialogError, FileProblem
 from lmmscore.execution.local import play
 from lmmscore.images import Picture, Pictures, Recipe
@@ -467,7 +467,7 @@ def turn(**changes: Any) -> list[dict[str, Any]]:
         ({"turns": turn(say="{{show.edits}}")}, "did you mean edit"),
         ({"turns": turn(say="{{show.source}}")}, "no turn shows an edit"),
         ({"turns": turn(say="{{show.first}}{{show.edit}}")}, "covers: pair"),
-        ({"turns": turn(when={})}, "give task, field or image"),
+        ({"turns": turn(when={})}, "give task, field"),
         ({"turns": turn(form={"key": "winner"})}, "read: winner"),
         ({"turns": [*turn(), {"name": "s", "say": "x", "heard": "y"}]}, "never seen"),
         ({"turns": [*turn(), {**turn()[0], "name": "again"}]}, "read by more than one turn"),
@@ -529,3 +529,23 @@ def test_a_reply_is_read_by_itself_as_its_turn_asks() -> None:
     found = read_answer(versus, Reply("I prefer the second. [[A=B=Bad]]"), 2)
     assert isinstance(found, WinnerReading)
     assert found.as_dict() == {"winner": "tie", "both": "bad"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "apart"),
+    [
+        ({"field": "a"}, {"without_field": ["b", "a"]}, True),
+        ({"image": ["x", "y"]}, {"without_image": "y"}, True),
+        ({"task": ["t"]}, {"task": ["u"]}, True),
+        ({"field": "a"}, {"without_field": "b"}, False),
+    ],
+)
+def test_turns_exclude_each_other_by_what_items_lack(
+    one: dict[str, Any], other: dict[str, Any], apart: bool
+) -> None:
+    """A turn for items with a column and one for items without it are never both asked."""
+    first, second = When.model_validate(one), When.model_validate(other)
+    assert first.excludes(second) == second.excludes(first) == apart
+    item = Item("i", "t", "Do", {"x": Path("x.png")}, {}, {"a": "1", "b": " "})
+    assert When.model_validate({"field": "a", "without_field": "b", "image": "x"}).holds(item)
+    assert not When.model_validate({"without_image": "x"}).holds(item)

@@ -33,6 +33,7 @@ ORDER = [
     "conversation",
     "ledger",
     "ledger_files",
+    "speakers",
     "transcripts",
     "parsing",
     "justifications",
@@ -58,6 +59,7 @@ ORDER = [
     "agreement",
     "request",
     "report",
+    "results",
     "web",
     "api",
     "probe",
@@ -73,7 +75,7 @@ ONLY_IN = {
     "skimage": {"judges"},
     "matplotlib": {"report"},
     "jinja2": {"report", "web"},
-    "markdown_it": {"web"},
+    "markdown_it": {"report", "web"},
 }
 """Packages that stay behind one border."""
 

@@ -80,8 +80,6 @@ def test_json_is_read_however_it_is_written(text, mended):
         ("NaN", "NaN is not a number"),
         ("Infinity", "Infinity is not a number"),
         ("null", "null is not a number"),
-        ('"six"', "six is not a number"),
-        ('"6,5"', "6,5 is not a number"),
         ('""', "the score is empty"),
         ('"6-7"', "6-7 is not a number"),
         ('"about 6"', "about 6 is not a number"),
@@ -97,7 +95,8 @@ def test_json_is_read_however_it_is_written(text, mended):
 def test_what_is_no_score_is_a_fault(value, says):
     """`true`, NaN, words, lists and numbers off the scale are refused, each with its reason."""
     reading = read_text(f'{{"acc": {value}, "pre": 7, "qua": 5, "real": 6}}', FOUR, 1)
-    assert [(fault.factor, fault.says) for fault in reading.faults] == [("acc", says)]
+    assert [fault.factor for fault in reading.faults] == ["acc"]
+    assert reading.faults[0].says.startswith(says)
     assert (1, "acc") not in reading.scores
 
 
@@ -231,9 +230,6 @@ def test_strings_in_json_are_not_read_as_prose():
 @pytest.mark.parametrize(
     ("second", "first"),
     [
-        ('"image": "image2.png"', '"image": "image1.png"'),
-        ('"image": "B"', '"image": "A"'),
-        ('"file": "image2.png"', '"file": "image1.png"'),
         ('"label": "the fox"', '"label": "the dog"'),
         ('"image": 1, "label": "Image 2"', '"image": 2, "label": "Image 1"'),
     ],
@@ -255,6 +251,9 @@ def test_a_name_that_is_not_understood_is_not_replaced_by_the_order(second, firs
         ('"id": 1, "label": "Image 2"', '"id": 2, "label": "Image 1"'),
         ('"rank": 1, "image": "Image 2"', '"rank": 2, "image": "Image 1"'),
         ('"id": "image_2"', '"id": "image_1"'),
+        ('"image": "image2.png"', '"image": "image1.png"'),
+        ('"image": "B"', '"image": "A"'),
+        ('"file": "edit_2.jpg"', '"file": "edit_1.jpg"'),
     ],
 )
 def test_an_images_name_counts_before_a_running_number(second, first):

@@ -101,10 +101,8 @@ _PROSE = st.sampled_from(
         "S_all = 0.4 × S_acc + 0.3 × S_pre + 0.2 × S_qua + 0.1 × S_real",
         "1. Editing Accuracy 2. Contextual Preservation 3. Visual Quality 4. Logical Realism",
         "(1) Editing Accuracy (2) Contextual Preservation (3) Visual Quality (4) Logical Realism",
-        "Realism: six out of ten",
         "A score of 10 is a perfect edit, a score of 1 a failed one.",
         "Visual Quality: a score of 10 is for perfect pictures only.",
-        "Accuracy: 6,5",
         "| Image | Factor |",
         "The scores can wait until the last of the 8 images.",
     ]

@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from lmmscore.agreement.votes import agree_on_pairs, compare_votes, read_votes, votes_of_ratings
+from lmmscore.cli import lmmscore as program
 from lmmscore.comparisons import Comparison
 from lmmscore.errors import FileProblem
 from lmmscore.parsing.winner import read_winner
@@ -182,3 +184,26 @@ def test_agreement_with_votes_and_with_ratings(tmp_path: Path) -> None:
     votes.write_text("item,method_a,method_b,winner\ni0,a,b,c\n")
     with pytest.raises(FileProblem, match="neither a nor b"):
         read_votes(votes)
+
+
+def test_the_command_reads_many_pairs(tmp_path: Path) -> None:
+    """`lmmscore read FILE.jsonl --json` prints the winner of each; the dialog lies beside the file."""
+    (tmp_path / "dialogs").mkdir()
+    (tmp_path / "dialogs" / "versus.yaml").write_text(
+        "dialog: versus\nversion: 1\ntitle: T\ncovers: pair\noverall: bradley-terry\n"
+        "turns:\n  - {name: j, read: winner, say: '{{show.first}}{{show.second}}'}\n"
+        "repair: {say: again}\n"
+    )
+    replies = {"a": "**[[A>B]]**", "b": "[[A=B=Bad]]", "c": "Hard to say."}
+    lines = [
+        json.dumps({"name": name, "dialog": "versus", "n": 2, "reply": text})
+        for name, text in replies.items()
+    ]
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("\n".join(lines) + "\n")
+    output = CliRunner().invoke(program, ["read", str(path), "--json"]).output
+    first, second, third = (json.loads(line) for line in output.splitlines())
+    assert first == {"name": "a", "winner": "first", "faults": []}
+    assert second == {"name": "b", "winner": "tie", "both": "bad", "faults": []}
+    assert "winner" not in third
+    assert "which of the two is better" in third["faults"][0]

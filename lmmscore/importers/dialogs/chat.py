@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lmmscore.dialog import load_dialog, task_title
+from lmmscore.errors import DialogError
 from lmmscore.importers.dialogs.factors import factors_of_chat
 from lmmscore.parsing import read_overall, read_text
 from lmmscore.scales import OPEN, Factor
@@ -37,6 +38,9 @@ def turns_of(
     questions: dict[str, str] = {}
     item = _Item(transcript, answers, questions)
     scoring, overall = _reading_turns(transcript)
+    if "read" in answers:
+        scoring = _answered_turn(answers["read"], transcript)
+
     turns: list[dict[str, Any]] = []
     for number, turn in enumerate(transcript.turns):
         if number in transcript.edit_turns:
@@ -56,9 +60,18 @@ def turns_of(
         turns.append(made)
 
     if scoring is None:
-        questions["read"] = "which turn asks for the scores? Add `read: scores` to it"
+        questions["read"] = "which turn asks for the scores? Answer with its number, from 1 on"
 
     return turns, questions
+
+
+def _answered_turn(answer: str, transcript: Transcript) -> int:
+    """Return the place of the turn that a user named by its number."""
+    last = len(transcript.turns)
+    if not answer.isdecimal() or not 1 <= int(answer) <= last:
+        raise DialogError(f"--set read: {answer!r} is not the number of a turn, 1 to {last}")
+
+    return int(answer) - 1
 
 
 class _Item:
@@ -72,10 +85,10 @@ class _Item:
         where = transcript.turns[source].prompt if source is not None else ""
         task, instruction = _TASK.search(where), _INSTRUCTION.search(where)
         self.task = answers.get("task") or (task["value"] if task else "")
-        self.instruction = (
-            answers.get("instruction") or (instruction["value"] if instruction else "")
-        ).removesuffix(".")
-        if not self.instruction:
+        answer = answers.get("instruction", "")
+        stated = instruction["value"] if instruction else ""
+        self.instruction = "" if answer == "none" else (answer or stated).removesuffix(".")
+        if not self.instruction and answer != "none":
             questions["instruction"] = (
                 "which words are the item's editing instruction? Put {{instruction}} in their place"
             )

@@ -16,7 +16,7 @@ from lmmscore.importers.dialogs.chat import avoids_ties, turns_of
 from lmmscore.importers.dialogs.factors import FactorData, factors_of_chat, open_scales, slug
 from lmmscore.importers.dialogs.prompt import draft_prompt
 from lmmscore.importers.dialogs.stated_scales import parse_scale, scale_of
-from lmmscore.importers.dialogs.words import Words, read_words
+from lmmscore.importers.dialogs.words import FoundWords, read_words
 from lmmscore.rules import RuleName
 from lmmscore.scales import OPEN, Scale
 from lmmscore.transcripts import load_transcript
@@ -141,7 +141,7 @@ def _named_factors(answers: Mapping[str, str], text: str) -> list[FactorData]:
     return [{"key": slug(name), "name": name, "scale": scale_of(text)} for name in names]
 
 
-def _from_prompt(words: Words, head: dict[str, Any], answers: Mapping[str, str]) -> Draft:
+def _from_prompt(words: FoundWords, head: dict[str, Any], answers: Mapping[str, str]) -> Draft:
     text = words.text.strip("\n")
     draft = draft_prompt(text, answers)
     if not draft.factors and not re.search(r"\bscor|\brat(?:e|ing)\b|winner|\[\[", text, re.I):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lmmscore.importers.dialogs.stated_scales import scale_in_form, scale_of
-from lmmscore.parsing.labels import normal
+from lmmscore.parsing.names import normal
 from lmmscore.scales import OPEN
 
 FactorData = dict[str, Any]

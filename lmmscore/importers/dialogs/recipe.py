@@ -42,7 +42,7 @@ class PublishedWords(_StrictRecipe):
     then: str = Field("", description="What follows the words: pictures, and labels between them.")
 
 
-class Recipe(_StrictRecipe):
+class ProtocolRecipe(_StrictRecipe):
     """The protocol of a published benchmark, without its words."""
 
     recipe: str = Field(description="The name.")
@@ -79,12 +79,12 @@ def recipe_names() -> list[str]:
     return sorted(path.stem for path in _FOLDER.glob("*.yaml"))
 
 
-def load_recipe(name: str) -> Recipe:
+def load_recipe(name: str) -> ProtocolRecipe:
     """Return the recipe of that name; neither capitals nor hyphens matter."""
     wanted = _plain(name)
     for known in recipe_names():
         path = _FOLDER / f"{known}.yaml"
-        recipe = validate(Recipe, load_yaml(path), path.name)
+        recipe = validate(ProtocolRecipe, load_yaml(path), path.name)
         if wanted in {_plain(each) for each in (recipe.recipe, *recipe.aliases)}:
             return recipe
 
@@ -97,7 +97,7 @@ def _plain(name: str) -> str:
     return re.sub(r"[\W_]+", "", name).casefold()
 
 
-def follow(recipe: Recipe, clone: Path, name: str | None = None) -> Followed:
+def follow(recipe: ProtocolRecipe, clone: Path, name: str | None = None) -> Followed:
     """Return the dialog of a recipe with the words of the clone. Raises where words are missing."""
     if not clone.is_dir():
         raise FileProblem(f"{clone}: no such folder; clone {recipe.code} and name its folder")
@@ -126,7 +126,7 @@ def follow(recipe: Recipe, clone: Path, name: str | None = None) -> Followed:
     return Followed(dialog, text, tuple(f"it needs {need}" for need in recipe.needs))
 
 
-def _read_texts(recipe: Recipe, clone: Path) -> dict[str, str]:
+def _read_texts(recipe: ProtocolRecipe, clone: Path) -> dict[str, str]:
     """Return the texts of the clone by name; every missing file is named at once."""
     texts: dict[str, str] = {}
     missing: list[str] = []
@@ -156,7 +156,7 @@ def _read_texts(recipe: Recipe, clone: Path) -> dict[str, str]:
 class _Kitchen:
     """Puts the words of the clone into the turns of the recipe."""
 
-    def __init__(self, recipe: Recipe, texts: Mapping[str, str]) -> None:
+    def __init__(self, recipe: ProtocolRecipe, texts: Mapping[str, str]) -> None:
         self.recipe = recipe
         self.texts = texts
 

@@ -20,7 +20,7 @@ _MOST_STEPS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class FoundWords:
     """A published text and where it was found."""
 
     text: str
@@ -31,7 +31,7 @@ class Words:
     """What to call a dialog that says them."""
 
 
-def read_words(spec: str | Path) -> Words:
+def read_words(spec: str | Path) -> FoundWords:
     """Return the words that FILE, FILE.py:NAME or FILE.json:key.path means. Raises FileProblem."""
     path, inner = _split(str(spec))
     if path.is_dir():
@@ -48,7 +48,7 @@ def read_words(spec: str | Path) -> Words:
     if suffix == ".json" and (inner or _is_table(text)):
         return _named(path, inner, _json_string(path, text, inner))
 
-    return Words(text, path.name, path.stem)
+    return FoundWords(text, path.name, path.stem)
 
 
 def _split(spec: str) -> tuple[Path, str]:
@@ -60,8 +60,8 @@ def _split(spec: str) -> tuple[Path, str]:
     return Path(path), inner
 
 
-def _named(path: Path, inner: str, text: str) -> Words:
-    return Words(text, f"{path.name}:{inner}", inner.rpartition(".")[2] or path.stem)
+def _named(path: Path, inner: str, text: str) -> FoundWords:
+    return FoundWords(text, f"{path.name}:{inner}", inner.rpartition(".")[2] or path.stem)
 
 
 # JSON

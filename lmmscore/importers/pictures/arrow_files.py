@@ -16,7 +16,7 @@ _BATCH_ROWS = 32  # pictures are large; a batch must fit in memory many times ov
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class DatasetColumns:
     """The columns of a data set by what they hold."""
 
     images: tuple[str, ...]
@@ -59,13 +59,13 @@ def _split_of(file: Path, root: Path) -> str:
     return file.parent.name if file.parent != root else "all"
 
 
-def columns_of(file: Path) -> Columns:
+def columns_of(file: Path) -> DatasetColumns:
     """Return which columns hold pictures and which hold text or numbers."""
     schema = _schema(file)
     declared = _declared_images(schema)
     images = [field.name for field in schema if field.name in declared or _is_image(field.type)]
     text = [field.name for field in schema if field.name not in images and _is_text(field.type)]
-    return Columns(tuple(images), tuple(text))
+    return DatasetColumns(tuple(images), tuple(text))
 
 
 def _declared_images(schema: Any) -> set[str]:

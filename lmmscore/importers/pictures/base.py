@@ -13,7 +13,7 @@ from lmmscore.errors import LmmscoreError
 from lmmscore.registry import Registry
 
 if TYPE_CHECKING:
-    from lmmscore.importers.pictures.folder_tree import Tree
+    from lmmscore.importers.pictures.folder_tree import FolderTree
 
 DEFAULT_TASK = "all"
 
@@ -113,8 +113,8 @@ class PictureLayout:
     looks_like: str
     """What is expected, in one line; error messages and the documentation show it."""
 
-    look: Callable[[Tree, Choices], Guess | None]
-    take: Callable[[Tree, Choices], Found]
+    look: Callable[[FolderTree, Choices], Guess | None]
+    take: Callable[[FolderTree, Choices], Found]
 
 
 _PACKAGE = "lmmscore.importers.pictures.layouts"
@@ -134,7 +134,9 @@ def all_layouts() -> dict[str, PictureLayout]:
     return {name: LAYOUTS.get(name) for name in LAYOUTS.names()}
 
 
-def choose(tree: Tree, choices: Choices, name: str | None = None) -> tuple[PictureLayout, Guess]:
+def choose(
+    tree: FolderTree, choices: Choices, name: str | None = None
+) -> tuple[PictureLayout, Guess]:
     """Return the layout of a folder and why. Raises LayoutError where none or several fit."""
     if name is not None:
         layout = LAYOUTS.get(name)
@@ -161,7 +163,9 @@ def choose(tree: Tree, choices: Choices, name: str | None = None) -> tuple[Pictu
 
 
 def _nothing_fits(
-    tree: Tree, guesses: list[tuple[Guess, PictureLayout]], layouts: Mapping[str, PictureLayout]
+    tree: FolderTree,
+    guesses: list[tuple[Guess, PictureLayout]],
+    layouts: Mapping[str, PictureLayout],
 ) -> str:
     lines = [f"{tree.root}: no known layout; seen: {tree.summary()}"]
     if guesses:

@@ -34,7 +34,7 @@ PLAIN_NAMES = frozenset("images imgs image pictures photos dataset data".split()
 
 
 @dataclass(frozen=True)
-class Tree:
+class FolderTree:
     """The files of a folder, as sorted paths relative to it."""
 
     root: Path
@@ -94,7 +94,7 @@ class Tree:
         return "; ".join(parts)
 
 
-def scan(root: Path, without: Path | None = None) -> Tree:
+def scan(root: Path, without: Path | None = None) -> FolderTree:
     """Return what is in a folder, except for one inside it; hidden files are left out.
 
     Linked folders are not entered: what they lead to may lie outside. They are named instead.
@@ -104,7 +104,7 @@ def scan(root: Path, without: Path | None = None) -> Tree:
         raise FileProblem(f"{root}: no such folder")
 
     if not root.is_dir():
-        return Tree(root.parent, (PurePosixPath(root.name),))
+        return FolderTree(root.parent, (PurePosixPath(root.name),))
 
     files: list[PurePosixPath] = []
     unusable: list[str] = []
@@ -117,7 +117,7 @@ def scan(root: Path, without: Path | None = None) -> Tree:
             if not _ignored(name):
                 _sort_in(base / name, files, unusable)
 
-    return Tree(root, tuple(sorted(files)), tuple(unusable), tuple(sorted(linked)))
+    return FolderTree(root, tuple(sorted(files)), tuple(unusable), tuple(sorted(linked)))
 
 
 def _ignored(name: str) -> bool:

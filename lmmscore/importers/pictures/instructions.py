@@ -13,7 +13,7 @@ from lmmscore.benchmark import read_item_rows
 from lmmscore.errors import FileProblem, nearest
 from lmmscore.importers.pictures.arrow_files import text_rows
 from lmmscore.importers.pictures.base import Choices, Found, FoundItem, LayoutError, PictureLayout
-from lmmscore.importers.pictures.folder_tree import Tree, role_of
+from lmmscore.importers.pictures.folder_tree import FolderTree, role_of
 from lmmscore.yaml_files import read_text
 
 Row = dict[str, str]
@@ -32,7 +32,7 @@ COLUMN_NAMES: dict[str, Sequence[str]] = {
 TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".yaml", ".yml", ".xlsx")
 
 
-def read(tree: Tree, choices: Choices, layout: PictureLayout) -> Found:
+def read(tree: FolderTree, choices: Choices, layout: PictureLayout) -> Found:
     """Return what a layout finds, with instructions from wherever they can be had."""
     found = layout.take(tree, choices)
     if tree.unusable:
@@ -72,7 +72,7 @@ def _from_given(found: Found, without: list[FoundItem], choices: Choices) -> Non
 
 
 def _from_tables_beside(
-    tree: Tree, found: Found, without: list[FoundItem], choices: Choices
+    tree: FolderTree, found: Found, without: list[FoundItem], choices: Choices
 ) -> None:
     """Try every table at the top of the folder and take the one that knows most items."""
     best: tuple[int, Path | None, list[Row]] = (0, None, [])
@@ -178,7 +178,7 @@ def _keyed_rows(path: Path) -> list[dict[str, Any]]:
     return []
 
 
-def likely_tables(tree: Tree) -> list[Path]:
+def likely_tables(tree: FolderTree) -> list[Path]:
     """Return the files at the top of a folder that may hold instructions."""
     return [tree.real(path) for path in tree.named(*TABLE_SUFFIXES) if len(path.parts) == 1]
 

@@ -1,5 +1,5 @@
 """The report: one page with everything behind the numbers."""
 
-from lmmscore.report.page.writing import Wish, write_report
+from lmmscore.report.page.document import PageOptions, write_page
 
-__all__ = ["Wish", "write_report"]
+__all__ = ["PageOptions", "write_page"]

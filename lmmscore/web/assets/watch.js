@@ -106,6 +106,9 @@ function limits(totals) {
 
 function drawBoard(board) {
   find("board").hidden = !board;
+  if (known.pairs) {
+    find("board-note").textContent = "Pairs are ranked when the run ends: `lmmscore leaderboard`.";
+  }
   if (!board) return;
   find("board-note").textContent =
     `${board.items} of ${board.of} items; mean ${board.factor}. ` +
@@ -166,6 +169,11 @@ function gridCell([outcome, score, share, repaired], item, method) {
     cell.style.setProperty("--share", share);
     cell.textContent = score.toFixed(2);
     said = score.toFixed(2);
+  } else if (outcome === "compared") {
+    cell.className = "scored";
+    cell.style.setProperty("--share", share);
+    cell.textContent = score;
+    said = `${score} comparisons`;
   } else if (trouble.includes(outcome)) {
     cell.className = "trouble";
     cell.textContent = letters[outcome];
@@ -204,7 +212,7 @@ function drawGrid(grid) {
 function drawLegend(grid) {
   const entry = (kind, words) => element("span", {}, element("i", { class: kind }), words);
   find("legend").replaceChildren(
-    entry("scored", `overall score, ${grid.low} to ${grid.high}`),
+    entry("scored", known.pairs ? "comparisons done" : `overall score, ${grid.low} to ${grid.high}`),
     entry("running", "being judged"),
     entry("repaired", "read after a repair turn"),
     entry("trouble", "no score: R refused, F filtered, T truncated, ? unreadable, ! failed"),

@@ -13,7 +13,7 @@ from typing import Any
 
 from lmmscore.errors import FileProblem, nearest
 from lmmscore.importers.pictures.arrow_files import (
-    Columns,
+    DatasetColumns,
     columns_of,
     count_rows,
     data_files,
@@ -34,7 +34,7 @@ from lmmscore.importers.pictures.base import (
     file_inside,
     listed,
 )
-from lmmscore.importers.pictures.folder_tree import Tree, role_of
+from lmmscore.importers.pictures.folder_tree import FolderTree, role_of
 from lmmscore.importers.pictures.instructions import find_column, plain
 
 LOOKS_LIKE = ".parquet files, or .arrow files written by datasets' save_to_disk, with image columns"
@@ -59,12 +59,12 @@ class _ColumnPlan:
     roles: dict[str, str] = field(default_factory=dict)
 
     edits: dict[str, str] = field(default_factory=dict)
-    """Columns by method; with a method column, one column under the name `""`."""
+    """DatasetColumns by method; with a method column, one column under the name `""`."""
 
     left_out: list[str] = field(default_factory=list)
 
 
-def look(tree: Tree, _: Choices) -> Guess | None:
+def look(tree: FolderTree, _: Choices) -> Guess | None:
     """Guess from the files' types. Pictures beside a Parquet file make a data set less likely."""
     files = tree.named(".arrow", ".parquet")
     if not files:
@@ -76,7 +76,7 @@ def look(tree: Tree, _: Choices) -> Guess | None:
     return Guess(sure, f"{counted(len(files), 'data file')} ({names}), {kind}")
 
 
-def take(tree: Tree, choices: Choices) -> Found:
+def take(tree: FolderTree, choices: Choices) -> Found:
     """Sort the columns, then write out the pictures of every row."""
     path = tree.real(tree.files[0]) if len(tree.files) == 1 else tree.root
     files = data_files(path, choices.split)
@@ -101,7 +101,7 @@ def take(tree: Tree, choices: Choices) -> Found:
 # Which column is what
 
 
-def _plan(columns: Columns, choices: Choices, where: str) -> _ColumnPlan:
+def _plan(columns: DatasetColumns, choices: Choices, where: str) -> _ColumnPlan:
     """Sort the columns: as asked, else by their names."""
     plan = _ColumnPlan({})
     for what in ("id", "task", "instruction", "method"):
@@ -130,7 +130,7 @@ def _plan(columns: Columns, choices: Choices, where: str) -> _ColumnPlan:
     return plan
 
 
-def _plan_edits(plan: _ColumnPlan, columns: Columns, choices: Choices, where: str) -> None:
+def _plan_edits(plan: _ColumnPlan, columns: DatasetColumns, choices: Choices, where: str) -> None:
     if choices.edit_columns:
         for given in choices.edit_columns:
             method, _, column = given.rpartition("=")
@@ -179,7 +179,9 @@ def _method_name(column: str) -> str:
 class _Extractor:
     """Writes the pictures of rows as files and gathers the items they belong to."""
 
-    def __init__(self, plan: _ColumnPlan, columns: Columns, choices: Choices, root: Path) -> None:
+    def __init__(
+        self, plan: _ColumnPlan, columns: DatasetColumns, choices: Choices, root: Path
+    ) -> None:
         assert choices.pictures is not None
         self.plan = plan
         self.columns = columns

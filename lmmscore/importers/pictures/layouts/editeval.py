@@ -29,7 +29,7 @@ from lmmscore.importers.pictures.base import (
     name_items,
     natural,
 )
-from lmmscore.importers.pictures.folder_tree import Tree, is_container, role_of
+from lmmscore.importers.pictures.folder_tree import FolderTree, is_container, role_of
 from lmmscore.importers.pictures.instructions import plain
 from lmmscore.tables import read_cells
 
@@ -89,7 +89,7 @@ class _Prompts:
     by_key: dict[Key, Prompt]
 
 
-def look(tree: Tree, choices: Choices) -> Guess | None:
+def look(tree: FolderTree, choices: Choices) -> Guess | None:
     """Guess from folders named after EditEval's tasks, with numbered pictures inside."""
     base = _base(tree, choices)
     pictures = _pictures(tree, base) if base is not None else None
@@ -105,7 +105,7 @@ def look(tree: Tree, choices: Choices) -> Guess | None:
     return Guess(0.95 if table or len(pictures.folders) > 1 else 0.55, why)
 
 
-def take(tree: Tree, choices: Choices) -> Found:
+def take(tree: FolderTree, choices: Choices) -> Found:
     """Read the sources, the prompts and whatever edits there are."""
     base = _base(tree, choices)
     pictures = _pictures(tree, base) if base is not None else None
@@ -131,7 +131,7 @@ def _natural_key(key: Key) -> tuple[int, list[tuple[int, int, str]]]:
 # Pictures
 
 
-def _base(tree: Tree, choices: Choices) -> PurePosixPath | None:
+def _base(tree: FolderTree, choices: Choices) -> PurePosixPath | None:
     """Return the folder that holds the task folders of the sources."""
     parents: set[PurePosixPath] = set()
     for folder in tree.folders:
@@ -156,7 +156,7 @@ def _base(tree: Tree, choices: Choices) -> PurePosixPath | None:
     return parents.pop() if len(parents) == 1 else None
 
 
-def _pictures(tree: Tree, base: PurePosixPath) -> _Pictures:
+def _pictures(tree: FolderTree, base: PurePosixPath) -> _Pictures:
     found = _Pictures()
     for path in tree.images:
         for depth, part in enumerate(path.parts[:-1]):
@@ -196,7 +196,7 @@ def _place(found: _Pictures, base: PurePosixPath, path: PurePosixPath, depth: in
         found.templates.add(template.removeprefix("./"))
 
 
-def _item(tree: Tree, key: Key, pictures: _Pictures, prompts: dict[Key, Prompt]) -> FoundItem:
+def _item(tree: FolderTree, key: Key, pictures: _Pictures, prompts: dict[Key, Prompt]) -> FoundItem:
     item = FoundItem(key[0], key[1], {"source": tree.real(pictures.sources[key])})
     for method, path in sorted(pictures.edits.get(key, {}).items()):
         item.edits[method] = tree.real(path)
@@ -261,7 +261,7 @@ _COLUMN_WORDS = {
 }
 
 
-def _prompts(tree: Tree, choices: Choices) -> _Prompts | None:
+def _prompts(tree: FolderTree, choices: Choices) -> _Prompts | None:
     """Return the table with the most prompts."""
     if choices.instructions is not None:
         return _Prompts(choices.instructions, read_prompts(choices.instructions))
@@ -270,7 +270,7 @@ def _prompts(tree: Tree, choices: Choices) -> _Prompts | None:
     return best if best and best.by_key else None
 
 
-def _readable(tree: Tree) -> Iterator[_Prompts]:
+def _readable(tree: FolderTree) -> Iterator[_Prompts]:
     for path in tree.named(".xlsx", ".csv", ".tsv"):
         try:
             yield _Prompts(tree.real(path), read_prompts(tree.real(path)))

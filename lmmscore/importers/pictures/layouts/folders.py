@@ -24,7 +24,7 @@ from lmmscore.importers.pictures.base import (
 )
 from lmmscore.importers.pictures.folder_tree import (
     PLAIN_NAMES,
-    Tree,
+    FolderTree,
     is_container,
     role_names,
     role_of,
@@ -53,7 +53,7 @@ class _Arrangement:
         return sum(len(keyed) for _, keyed in placed)
 
 
-def look(tree: Tree, choices: Choices) -> Guess | None:
+def look(tree: FolderTree, choices: Choices) -> Guess | None:
     """Guess from the names that the folders share."""
     task_first, parts = _arrangements(tree, choices)
     methods = _methods(parts.values())
@@ -72,7 +72,7 @@ def look(tree: Tree, choices: Choices) -> Guess | None:
     return Guess(0.5 + 0.4 * used / len(tree.images), why)
 
 
-def take(tree: Tree, choices: Choices) -> Found:
+def take(tree: FolderTree, choices: Choices) -> Found:
     """Read the items from the sources and the methods from the folders."""
     task_first, parts = _arrangements(tree, choices)
     parts = {task: part for task, part in parts.items() if part.methods}
@@ -105,7 +105,7 @@ def _methods(parts: Iterable[_Arrangement]) -> list[str]:
     return list(dict.fromkeys(name for part in parts for name in part.methods))
 
 
-def _arrangements(tree: Tree, choices: Choices) -> tuple[bool, dict[str, _Arrangement]]:
+def _arrangements(tree: FolderTree, choices: Choices) -> tuple[bool, dict[str, _Arrangement]]:
     """Return whether the top folders are tasks, and the arrangement of the whole or of each."""
     whole = _arrange(tree.images, choices)
     if whole is not None:
@@ -205,7 +205,9 @@ def _sort_methods(found: _Arrangement, folders: dict[str, Keyed], containers: li
             found.methods[name] = (folder, keyed)
 
 
-def _items(tree: Tree, part: _Arrangement, task: str | None, fallback: str) -> list[FoundItem]:
+def _items(
+    tree: FolderTree, part: _Arrangement, task: str | None, fallback: str
+) -> list[FoundItem]:
     items = []
     for key in sorted(part.roles["source"][1], key=natural):
         inner, _, number = key.rpartition("/")
@@ -260,7 +262,7 @@ def _orphans(parts: Iterable[_Arrangement]) -> list[str]:
     return notes
 
 
-def _shared_without_source(tree: Tree) -> list[str]:
+def _shared_without_source(tree: FolderTree) -> list[str]:
     keys = {}
     for top in tree.tops:
         keys[top] = {"/".join(path.with_suffix("").parts[1:]) for path in tree.under(top)}
@@ -268,7 +270,7 @@ def _shared_without_source(tree: Tree) -> list[str]:
     return [top for top in keys if any(keys[top] & keys[other] for other in keys if other != top)]
 
 
-def _no_sources(tree: Tree) -> LayoutError:
+def _no_sources(tree: FolderTree) -> LayoutError:
     seen = listed(tree.tops) or "no folders"
     return LayoutError(
         f"{tree.root}: no folder of sources; seen: {seen}. Name one of {role_names('source')}, "

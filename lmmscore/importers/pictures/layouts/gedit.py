@@ -24,7 +24,7 @@ from lmmscore.importers.pictures.base import (
     name_items,
     natural,
 )
-from lmmscore.importers.pictures.folder_tree import Tree, role_of
+from lmmscore.importers.pictures.folder_tree import FolderTree, role_of
 
 LOOKS_LIKE = "METHOD/fullset/TASK/en/KEY.png with KEY_SRCIMG.png beside (GEdit-Bench outputs)"
 
@@ -49,7 +49,7 @@ class _Outputs:
     prefix: str = "fullset/"
 
 
-def look(tree: Tree, choices: Choices) -> Guess | None:
+def look(tree: FolderTree, choices: Choices) -> Guess | None:
     """Guess from folders fullset/TASK/en or fullset/TASK/cn."""
     outputs = _outputs(tree, choices)
     if not outputs.edits:
@@ -60,7 +60,7 @@ def look(tree: Tree, choices: Choices) -> Guess | None:
     return Guess(0.97, f"{methods} hold fullset/TASK/{languages}/KEY, as GEdit-Bench asks")
 
 
-def take(tree: Tree, choices: Choices) -> Found:
+def take(tree: FolderTree, choices: Choices) -> Found:
     """Read one language's items; sources from beside the edits or from a folder of their own."""
     outputs = _outputs(tree, choices)
     if not outputs.edits:
@@ -85,7 +85,7 @@ def take(tree: Tree, choices: Choices) -> Found:
     return Found(items, methods, tree.root, templates, notes)
 
 
-def _outputs(tree: Tree, choices: Choices) -> _Outputs:
+def _outputs(tree: FolderTree, choices: Choices) -> _Outputs:
     found = _Outputs()
     for path in tree.images:
         parts = path.parts
@@ -102,7 +102,9 @@ def _outputs(tree: Tree, choices: Choices) -> _Outputs:
     return found
 
 
-def _place(found: _Outputs, method: str, path: PurePosixPath, tree: Tree, choices: Choices) -> None:
+def _place(
+    found: _Outputs, method: str, path: PurePosixPath, tree: FolderTree, choices: Choices
+) -> None:
     task, language = path.parts[-3], path.parts[-2]
     source = _SOURCE.fullmatch(path.stem)
     only_sources = method == choices.source if choices.source else role_of(method) == "source"
@@ -145,7 +147,7 @@ def _notes(outputs: _Outputs, language: str, choices: Choices, bare: list[FoundI
     return notes
 
 
-def _templates(tree: Tree, items: list[FoundItem], prefix: str, slot: str) -> dict[str, str]:
+def _templates(tree: FolderTree, items: list[FoundItem], prefix: str, slot: str) -> dict[str, str]:
     """Return templates from the first pictures; the writer checks that they fit all the others."""
     edits = [path for item in items for path in item.edits.values()]
     if not edits or any(len(item.images) != len(items[0].images) for item in items):

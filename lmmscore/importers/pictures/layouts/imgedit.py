@@ -27,7 +27,7 @@ from lmmscore.importers.pictures.base import (
     name_items,
     natural,
 )
-from lmmscore.importers.pictures.folder_tree import Tree, is_container
+from lmmscore.importers.pictures.folder_tree import FolderTree, is_container
 from lmmscore.yaml_files import read_text
 
 LOOKS_LIKE = (
@@ -38,7 +38,7 @@ LOOKS_LIKE = (
 Entries = dict[str, dict[str, Any]]
 
 
-def look(tree: Tree, choices: Choices) -> Guess | None:
+def look(tree: FolderTree, choices: Choices) -> Guess | None:
     """Guess from a JSON file of ImgEdit's form."""
     listing = _listing(tree, choices)
     if listing is None:
@@ -51,7 +51,7 @@ def look(tree: Tree, choices: Choices) -> Guess | None:
     return Guess(0.96, f"{why}; edits named by its keys in {listed(methods) or 'no folder'}")
 
 
-def take(tree: Tree, choices: Choices) -> Found:
+def take(tree: FolderTree, choices: Choices) -> Found:
     """Read the items from the JSON, the originals by their paths and the edits by their keys."""
     listing = _listing(tree, choices)
     if listing is None:
@@ -80,7 +80,7 @@ def take(tree: Tree, choices: Choices) -> Found:
     return Found(items, list(methods), tree.root, templates, notes, [path])
 
 
-def _listing(tree: Tree, choices: Choices) -> tuple[Path, Entries] | None:
+def _listing(tree: FolderTree, choices: Choices) -> tuple[Path, Entries] | None:
     """Return the JSON file of ImgEdit's form with the most entries."""
     paths = [tree.real(path) for path in tree.named(".json")]
     if choices.instructions is not None:
@@ -114,7 +114,7 @@ def _entries(path: Path) -> Entries | None:
     return data or None
 
 
-def _originals(tree: Tree, entries: Entries, choices: Choices) -> Path | None:
+def _originals(tree: FolderTree, entries: Entries, choices: Choices) -> Path | None:
     """Return the folder under which the paths in the JSON are found."""
     if choices.source:
         given = Path(choices.source)
@@ -135,7 +135,9 @@ def _originals(tree: Tree, entries: Entries, choices: Choices) -> Path | None:
     return tree.real(best) if most else None
 
 
-def _methods(tree: Tree, entries: Entries, originals: Path | None) -> dict[str, dict[str, Path]]:
+def _methods(
+    tree: FolderTree, entries: Entries, originals: Path | None
+) -> dict[str, dict[str, Path]]:
     """Return pictures by method and key: every folder whose pictures are named by keys."""
     methods: dict[str, dict[str, Path]] = {}
     for folder, paths in tree.folders.items():
@@ -149,14 +151,14 @@ def _methods(tree: Tree, entries: Entries, originals: Path | None) -> dict[str, 
     return dict(sorted(methods.items(), key=lambda entry: natural(entry[0])))
 
 
-def _holds_originals(tree: Tree, folder: PurePosixPath, originals: Path | None) -> bool:
+def _holds_originals(tree: FolderTree, folder: PurePosixPath, originals: Path | None) -> bool:
     if originals is None or originals == tree.root:
         return False
 
     return tree.real(folder).is_relative_to(originals)
 
 
-def _method_name(tree: Tree, folder: PurePosixPath) -> str:
+def _method_name(tree: FolderTree, folder: PurePosixPath) -> str:
     for part in reversed(folder.parts):
         if not is_container(part) and part.lower() != "imgedit":
             return part

@@ -24,7 +24,7 @@ from lmmscore.importers.pictures.base import (
     listed,
     natural,
 )
-from lmmscore.importers.pictures.folder_tree import Tree
+from lmmscore.importers.pictures.folder_tree import FolderTree
 from lmmscore.yaml_files import read_text
 
 LOOKS_LIKE = (
@@ -35,7 +35,7 @@ Annotations = dict[str, dict[str, Any]]
 """The entries of one category by id."""
 
 
-def look(tree: Tree, choices: Choices) -> Guess | None:
+def look(tree: FolderTree, choices: Choices) -> Guess | None:
     """Guess from annotation files of KRIS-Bench's form."""
     found = _annotations(tree, choices)
     if not found:
@@ -46,7 +46,7 @@ def look(tree: Tree, choices: Choices) -> Guess | None:
     return Guess(0.97, f"annotation.json of {categories}; edits by category in {methods}")
 
 
-def take(tree: Tree, choices: Choices) -> Found:
+def take(tree: FolderTree, choices: Choices) -> Found:
     """Read the items of every category, their inputs, and the edits of every model."""
     annotations = _annotations(tree, choices)
     if not annotations:
@@ -86,7 +86,7 @@ def _item(folder: Path, name: str, entry: dict[str, Any]) -> FoundItem:
     return item
 
 
-def _annotations(tree: Tree, choices: Choices) -> dict[Path, Annotations]:
+def _annotations(tree: FolderTree, choices: Choices) -> dict[Path, Annotations]:
     """Return the entries of each category's folder; with --source, from the data set there."""
     paths = [tree.real(path) for path in tree.named("annotation.json")]
     if choices.source:
@@ -120,7 +120,7 @@ def _entries(path: Path) -> Annotations:
 
 
 def _methods(
-    tree: Tree, annotations: dict[Path, Annotations]
+    tree: FolderTree, annotations: dict[Path, Annotations]
 ) -> dict[str, dict[tuple[str, str], Path]]:
     """Return pictures by model, then by category and id: MODEL/CATEGORY/ID.jpg."""
     categories = {folder.name for folder in annotations}

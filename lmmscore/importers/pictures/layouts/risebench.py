@@ -24,7 +24,7 @@ from lmmscore.importers.pictures.base import (
     listed,
     natural,
 )
-from lmmscore.importers.pictures.folder_tree import Tree
+from lmmscore.importers.pictures.folder_tree import FolderTree
 from lmmscore.yaml_files import read_text
 
 LOOKS_LIKE = (
@@ -40,7 +40,7 @@ _KEYS = {"index", "category", "instruction", "image"}
 Entries = list[dict[str, Any]]
 
 
-def look(tree: Tree, choices: Choices) -> Guess | None:
+def look(tree: FolderTree, choices: Choices) -> Guess | None:
     """Guess from a JSON list of RISEBench's form."""
     listing = _listing(tree, choices)
     if listing is None:
@@ -52,7 +52,7 @@ def look(tree: Tree, choices: Choices) -> Guess | None:
     return Guess(0.97, f"{path.name} has {count} of RISEBench's form; edits in {methods}")
 
 
-def take(tree: Tree, choices: Choices) -> Found:
+def take(tree: FolderTree, choices: Choices) -> Found:
     """Read the items from the JSON, the inputs by their paths, the edits by category and index."""
     listing = _listing(tree, choices)
     if listing is None:
@@ -85,7 +85,7 @@ def take(tree: Tree, choices: Choices) -> Found:
     return Found(items, list(methods), tree.root, {}, _notes(items, inputs, methods), [path])
 
 
-def _listing(tree: Tree, choices: Choices) -> tuple[Path, Entries] | None:
+def _listing(tree: FolderTree, choices: Choices) -> tuple[Path, Entries] | None:
     paths = [tree.real(path) for path in tree.named(".json")]
     if choices.instructions is not None:
         paths = [choices.instructions]
@@ -115,7 +115,7 @@ def _entries(path: Path) -> Entries:
     return data
 
 
-def _methods(tree: Tree) -> dict[str, dict[tuple[str, str], Path]]:
+def _methods(tree: FolderTree) -> dict[str, dict[tuple[str, str], Path]]:
     """Return pictures by model, then by category and index: …/MODEL/images/CATEGORY/INDEX.png."""
     methods: dict[str, dict[tuple[str, str], Path]] = {}
     for path in tree.images:

@@ -22,7 +22,7 @@ from lmmscore.importers.pictures.base import (
     name_items,
     natural,
 )
-from lmmscore.importers.pictures.folder_tree import Tree, role_of
+from lmmscore.importers.pictures.folder_tree import FolderTree, role_of
 
 LOOKS_LIKE = (
     "ID_src.jpg beside ID_METHOD.png (or ID.jpg beside ID_METHOD.png), "
@@ -65,7 +65,7 @@ class _Group:
         return [path for edits in self.edits.values() for path in edits.values()]
 
 
-def look(tree: Tree, _: Choices) -> Guess | None:
+def look(tree: FolderTree, _: Choices) -> Guess | None:
     """Guess from names that begin with the name of a source."""
     groups = _groups(tree)
     if not groups:
@@ -89,7 +89,7 @@ def _in_order(methods: set[str]) -> list[str]:
     return sorted(methods, key=natural)
 
 
-def take(tree: Tree, choices: Choices) -> Found:
+def take(tree: FolderTree, choices: Choices) -> Found:
     """Read ids from the sources; what follows an id in a file name is the method."""
     groups = _groups(tree)
     if not groups:
@@ -117,7 +117,7 @@ def take(tree: Tree, choices: Choices) -> Found:
     return Found(items, methods, tree.root, templates, notes)
 
 
-def _groups(tree: Tree) -> dict[PurePosixPath, _Group]:
+def _groups(tree: FolderTree) -> dict[PurePosixPath, _Group]:
     """Return the folders in which edits stand beside sources."""
     groups = {}
     for folder, paths in tree.folders.items():
@@ -205,7 +205,7 @@ def _longest_id(stem: str, ids: dict[str, PurePosixPath]) -> tuple[str, str, str
     return None
 
 
-def _items(tree: Tree, group: _Group, task: str) -> list[FoundItem]:
+def _items(tree: FolderTree, group: _Group, task: str) -> list[FoundItem]:
     items = []
     for name in sorted(group.roles["source"], key=natural):
         item = FoundItem(task, name)

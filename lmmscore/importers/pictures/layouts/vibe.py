@@ -29,7 +29,7 @@ from lmmscore.importers.pictures.base import (
     name_items,
     natural,
 )
-from lmmscore.importers.pictures.folder_tree import Tree
+from lmmscore.importers.pictures.folder_tree import FolderTree
 from lmmscore.yaml_files import read_text
 
 LOOKS_LIKE = (
@@ -65,7 +65,7 @@ class _Place:
     path: PurePosixPath
 
 
-def look(tree: Tree, _: Choices) -> Guess | None:
+def look(tree: FolderTree, _: Choices) -> Guess | None:
     """Guess from the names of results files and the keys of their entries."""
     places = list(_places(tree))
     if not places:
@@ -75,7 +75,7 @@ def look(tree: Tree, _: Choices) -> Guess | None:
     return Guess(0.98, f"{counted(len(places), 'file')} TASK/TASK_results.json, of {models}")
 
 
-def take(tree: Tree, choices: Choices) -> Found:
+def take(tree: FolderTree, choices: Choices) -> Found:
     """Read the items of all models' results; an item is what any model was asked."""
     results = _Results()
     for place in _places(tree):
@@ -99,7 +99,7 @@ def take(tree: Tree, choices: Choices) -> Found:
 # Results
 
 
-def _places(tree: Tree) -> Iterator[_Place]:
+def _places(tree: FolderTree) -> Iterator[_Place]:
     """Yield every results file."""
     for path in tree.named("_results.json"):
         parts = path.parts
@@ -207,7 +207,7 @@ class _DatasetEntry:
     paths: dict[str, Any]
 
 
-def _add_sources(items: list[FoundItem], tree: Tree, choices: Choices) -> list[str]:
+def _add_sources(items: list[FoundItem], tree: FolderTree, choices: Choices) -> list[str]:
     """Give items their pictures from the data set, if it is at hand; return what to note."""
     dataset = _dataset(tree, choices)
     if dataset is None:
@@ -229,7 +229,7 @@ def _add_sources(items: list[FoundItem], tree: Tree, choices: Choices) -> list[s
     return [f"{counted(bare, 'item')} not found in {dataset}"] if bare else []
 
 
-def _dataset(tree: Tree, choices: Choices) -> Path | None:
+def _dataset(tree: FolderTree, choices: Choices) -> Path | None:
     if choices.source is None:
         return tree.root if (tree.root / "Tasks").is_dir() else None
 

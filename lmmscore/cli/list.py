@@ -1,0 +1,85 @@
+"""`lmmscore list`: the runs at hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lmmscore.cli.options import FilePath, json_flag, table_file, table_format
+from lmmscore.cli.terminal import put, screen
+
+if TYPE_CHECKING:
+    from lmmscore.run_folder import Run
+
+DEEPEST = 3
+"""How many folders down a run is looked for."""
+
+
+@click.command("list")
+@click.argument(
+    "folder", type=FilePath(path_type=Path, exists=True, file_okay=False), default=Path("results")
+)
+@table_format
+@json_flag
+@table_file
+def command(folder: Path, form: str, as_json: bool, out: Path | None) -> None:
+    """List the runs in FOLDER [results], with judge, dialog, items, state and cost."""
+    from lmmscore.errors import FileProblem
+    from lmmscore.report.formats import TableDocument, TableLayout, write
+    from lmmscore.report.grids import Grid, plain
+    from lmmscore.run_folder import Run
+
+    lines = [_line(Run(path.parent), folder) for path in _manifests(folder)]
+    if not lines:
+        raise FileProblem(f"{folder}: no run in this folder; `lmmscore run` makes one")
+    heads = ("Run", "Benchmark", "Judge", "Dialog", "Items", "State", "Cost")
+    rows = [plain(*(str(line[head.lower()]) for head in heads[:-1]), _cost(line)) for line in lines]
+    grid = Grid(
+        f"Runs in {folder}",
+        heads,
+        tuple(rows),
+        text_columns=frozenset({0, 1, 2, 3, 5}),
+        spare=frozenset({1}),
+    )
+    document = TableDocument([grid], records=lines, data={"runs": lines})
+    layout = TableLayout(**screen()) if out is None else TableLayout()
+    put(write(document, "json" if as_json else form, layout), out)
+
+
+def _manifests(folder: Path) -> list[Path]:
+    found: list[Path] = []
+    for depth in range(DEEPEST + 1):
+        found += folder.glob("/".join(["*"] * depth + ["run.yaml"]))
+    return sorted(found)
+
+
+def _line(run: Run, folder: Path) -> dict[str, Any]:
+    manifest = run.manifest
+    where = run.path.relative_to(folder)
+    unscored = f", {manifest.unscored} unscored" if manifest.unscored else ""
+    return {
+        "run": str(where) if where.parts else run.path.resolve().name,
+        "benchmark": manifest.benchmark,
+        "judge": manifest.judge,
+        "dialog": manifest.dialog,
+        "items": manifest.items,
+        "state": f"{manifest.state or 'unknown'}{unscored}",
+        "cost_usd": _spent(run),
+    }
+
+
+def _spent(run: Run) -> float | None:
+    """Return what the replies cost; None where no price is on record."""
+    if not (run.path / "sessions.jsonl").is_file():
+        return None
+    costs = [record.usage.get("cost_usd") for record in run.records()]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known else None
+
+
+def _cost(line: dict[str, Any]) -> str:
+    from lmmscore.report.grids import NONE
+
+    return NONE if line["cost_usd"] is None else f"${line['cost_usd']:,.2f}"

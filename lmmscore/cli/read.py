@@ -1,0 +1,196 @@
+"""`lmmscore read`: what is read from a reply, where in its text, and why something is not."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lmmscore.cli.options import FilePath, filled, json_flag
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from lmmscore.dialog import Dialog
+    from lmmscore.parsing import Reading
+    from lmmscore.parsing.winner import WinnerReading
+
+
+@click.command("read")
+@click.argument("file", type=FilePath(path_type=Path, allow_dash=True))
+@click.option(
+    "--dialog",
+    "-d",
+    callback=filled,
+    default="lmm-score",
+    show_default=True,
+    help="Whose factors and scales: a name or a file.",
+)
+@click.option(
+    "--edits",
+    "-n",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="How many edits the reply is about.",
+)
+@click.option(
+    "--turn",
+    callback=filled,
+    default="",
+    help="Which turn it answers, where the dialog reads several.",
+)
+@json_flag
+def command(file: Path, dialog: str, edits: int, turn: str, as_json: bool) -> None:
+    """Read the scores in a judge's reply: each with its place in the text, and every fault.
+
+    FILE is the text of one reply (- for standard input), or a .jsonl file of many: objects with `reply`
+    and, where they differ from the options, `dialog`, `n` and `turn`; `name` and `finish` where there
+    are any. With a dialog of pairs it prints who wins: `first`, `second` or `tie`.
+
+    Nobody is asked anything. Exits with 3 when something of a single reply could not be read.
+    """
+    if file.suffix == ".jsonl":
+        for found in _many(file, dialog, edits, turn):
+            click.echo(json.dumps(found, ensure_ascii=False) if as_json else _in_a_line(found))
+        return
+    _read_one(file, dialog, edits, turn, as_json)
+
+
+def _many(file: Path, dialog: str, edits: int, turn: str) -> Iterator[dict[str, Any]]:
+    from lmmscore.errors import FileProblem
+    from lmmscore.records import Reply
+    from lmmscore.session import read_answer
+    from lmmscore.yaml_files import read_text
+
+    dialogs: dict[str, Dialog] = {}
+    for number, text in enumerate(read_text(file).splitlines(), 1):
+        if not text.strip():
+            continue
+        where = f"{file}, line {number}"
+        line = _object(text, where)
+        if not isinstance(line.get("reply"), str):
+            raise FileProblem(f"{where}: there is no `reply`; give the reply's text under that key")
+        name = str(line.get("dialog") or dialog)
+        if name not in dialogs:
+            dialogs[name] = _dialog_beside(name, file)
+        n = line.get("n", edits)
+        if not isinstance(n, int) or n < 1:
+            raise FileProblem(f"{where}: `n` is {n!r}; give the number of edits, 1 or more")
+        reply = Reply(line["reply"], finish=str(line.get("finish") or "stop"))
+        found = read_answer(dialogs[name], reply, n, str(line.get("turn") or turn))
+        yield {"name": str(line.get("name") or number), **_as_json(found)}
+
+
+def _object(text: str, where: str) -> dict[str, Any]:
+    from lmmscore.errors import FileProblem
+
+    try:
+        line = json.loads(text)
+    except ValueError as error:
+        raise FileProblem(f"{where}: not JSON ({error}); one object per line is expected") from None
+    if not isinstance(line, dict):
+        raise FileProblem(f"{where}: not an object; one object per line is expected")
+    return line
+
+
+def _dialog_beside(name: str, file: Path) -> Dialog:
+    """Return a dialog given by name, by path, or by its name in `dialogs/` beside the file."""
+    from lmmscore.dialog import is_bundled, load_dialog
+
+    beside = file.parent / "dialogs" / f"{name}.yaml"
+    if not is_bundled(name) and beside.is_file():
+        return load_dialog(str(beside))
+    near = file.parent / name
+    if name.endswith((".yaml", ".yml")) and not Path(name).is_file() and near.is_file():
+        return load_dialog(str(near))
+    return load_dialog(name)
+
+
+def _as_json(reading: Reading | WinnerReading) -> dict[str, Any]:
+    from lmmscore.parsing.winner import WinnerReading
+
+    if isinstance(reading, WinnerReading):
+        faults = [str(reading.fault)] if reading.fault else []
+        return {**reading.as_dict(), "faults": faults}
+    return {
+        "scores": {f"{at[0]}.{at[1]}": _number(score) for at, score in reading.scores.items()},
+        "faults": [str(fault) for fault in reading.faults],
+    }
+
+
+def _number(score: Fraction) -> int | float:
+    return score.numerator if score.denominator == 1 else float(score)
+
+
+def _in_a_line(found: dict[str, Any]) -> str:
+    faults = "; ".join(found["faults"]) or "no faults"
+    if "scores" not in found:
+        verdict = " ".join(found[key] for key in ("winner", "both") if key in found)
+        return f"{found['name']}: {verdict or 'no winner'}; {faults}"
+    return f"{found['name']}: {len(found['scores'])} scores; {faults}"
+
+
+def _read_one(file: Path, dialog: str, edits: int, turn: str, as_json: bool) -> None:
+    from lmmscore.dialog import load_dialog
+    from lmmscore.parsing.winner import WinnerReading
+    from lmmscore.records import Reply
+    from lmmscore.session import read_answer
+    from lmmscore.yaml_files import read_text
+
+    loaded = load_dialog(dialog)
+    text = sys.stdin.read() if str(file) == "-" else read_text(file)
+    reading = read_answer(loaded, Reply(text), edits, turn)
+    if isinstance(reading, WinnerReading):
+        _show_winner(file.stem, reading, text, as_json)
+        return
+    if as_json:
+        places = {f"{at[0]}.{at[1]}": list(span) for at, span in reading.spans.items()}
+        found = {"name": file.stem, **_as_json(reading), "places": places}
+        click.echo(json.dumps(found, ensure_ascii=False))
+    else:
+        _print(reading, text)
+    if not reading.complete:
+        raise click.exceptions.Exit(3)
+
+
+def _show_winner(name: str, reading: WinnerReading, text: str, as_json: bool) -> None:
+    """Print who wins a pair, and where the reply says so; exit with 3 where it does not."""
+    from lmmscore.report.formats.terminal import printable
+
+    if as_json:
+        place = {"place": list(reading.span)} if reading.winner else {}
+        click.echo(json.dumps({"name": name, **_as_json(reading), **place}, ensure_ascii=False))
+    elif reading.fault is None:
+        both = f", both {reading.both}" if reading.both else ""
+        said = printable(text[slice(*reading.span)])
+        click.echo(f"winner: {reading.winner}{both}  [{said}]")
+    else:
+        click.echo(f"not read: {printable(str(reading.fault))}")
+    if reading.fault is not None:
+        raise click.exceptions.Exit(3)
+
+
+def _print(reading: Reading, text: str) -> None:
+    """Print each score with its line, column and the words around it; then the faults."""
+    from lmmscore.report.formats.terminal import printable
+    from lmmscore.scales import show
+
+    for (position, key), score in sorted(reading.scores.items()):
+        start, end = reading.spans[position, key]
+        line = text.count("\n", 0, start) + 1
+        begin = text.rfind("\n", 0, start) + 1
+        stop = text.find("\n", end)
+        before = text[max(begin, start - 30) : start].lstrip()
+        after = text[end : min(len(text) if stop < 0 else stop, end + 30)].rstrip()
+        place = f"{line}:{start - begin + 1}"
+        words = printable(f"{before}[{text[start:end]}]{after}")
+        click.echo(f"image {position}  {key:<12} {show(score):>5}  {place:>8}  {words}")
+    for note in reading.notes:
+        click.echo(f"note: {printable(note)}")
+    for fault in reading.faults:
+        click.echo(f"not read: {printable(str(fault))}")

@@ -1,0 +1,229 @@
+"""Of everything a reply says, the verdict: the last complete one counts; contradictions are faults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from lmmscore.parsing.kinds import is_final
+from lmmscore.parsing.names import UNKNOWN
+from lmmscore.parsing.verdict import SILENCE, Fault, FaultKind, Reading, Said
+from lmmscore.scales import Factor
+
+_TWICE = "is scored twice with different numbers"
+_AGAIN = "is scored again later with another number"
+_APART = "two verdicts differ, and nothing says which of them holds"
+
+Cell = tuple[int, str]
+
+
+@dataclass(slots=True)
+class _Pass:
+    """One run through the images: every cell at most once, but for repetitions."""
+
+    cells: dict[Cell, Said] = field(default_factory=dict)
+    twice: set[Cell] = field(default_factory=set)
+    """Cells given two different numbers in it."""
+
+    @property
+    def label(self) -> str:
+        return next(iter(self.cells.values())).label
+
+    @property
+    def layout(self) -> str:
+        return next(iter(self.cells.values())).layout
+
+
+def decide(said: Iterable[Said], factors: Sequence[Factor], n: int) -> Reading:
+    """Return the last verdict that scores n images on every factor, or what can be read of one."""
+    said = sorted(said, key=lambda each: each.mark.span)
+    if n == 1:
+        said, strange = _of_the_only_image(said)
+    else:
+        strange = [each.cell[0] for each in said if not 1 <= each.cell[0] <= n]
+    if strange:
+        # Whoever scores an image that was not shown may have numbered all of them otherwise.
+        fault = Fault(FaultKind.CONTRADICTION, _strangeness(strange[0], n))
+        return Reading(faults=(fault,))
+    size = n * len(factors)
+    passes = _passes(_whole_objects(said, len(factors), n), size)
+    complete = [index for index, each in enumerate(passes) if len(each.cells) == size]
+    if not complete:
+        return _merged_reading(passes, factors, n)
+    last = complete[-1]
+    verdict = passes[last]
+    faults = [Fault(FaultKind.CONTRADICTION, _TWICE, *cell) for cell in sorted(verdict.twice)]
+    faults += _differing(verdict, passes[last + 1 :], _AGAIN)
+    if last > 0 and last - 1 not in complete:
+        before = passes[last - 1]
+        if before.layout == verdict.layout and not is_final(verdict.label):
+            faults += _differing(verdict, [before], _TWICE)
+    for index in complete[:-1]:
+        if _side_by_side(passes[index], verdict):
+            faults += _differing(verdict, [passes[index]], _APART)
+    return _reading(verdict.cells, faults, said, factors, n)
+
+
+def _strangeness(position: int, n: int) -> str:
+    if position == UNKNOWN:
+        return "it does not say by number which image is which"
+    shown = "1 was" if n == 1 else f"{n} were"
+    return f"there is no image {position}; {shown} shown"
+
+
+def _of_the_only_image(said: Sequence[Said]) -> tuple[list[Said], list[int]]:
+    """Return everything as said of image 1; where several are scored, also which cannot be it."""
+    named = list(dict.fromkeys(each.position for each in said if each.position is not None))
+    # A single number, whatever it is, numbers the only image; 0 is a way of saying 1.
+    strange = [position for position in named if position > 1] if len(named) > 1 else []
+    return [replace(each, position=1) for each in said], strange
+
+
+def _whole_objects(said: Sequence[Said], size: int, n: int) -> Sequence[Said]:
+    """Drop JSON objects that score the only image on some factors, where another does on all."""
+    if n > 1:
+        return said
+    factors: dict[int, set[str]] = {}
+    for each in said:
+        if each.layout == "json":
+            factors.setdefault(each.unit, set()).add(each.factor)
+    whole = {unit for unit, keys in factors.items() if len(keys) == size}
+    if not whole:
+        return said
+    return [each for each in said if each.layout != "json" or each.unit in whole]
+
+
+def _passes(said: Sequence[Said], size: int) -> list[_Pass]:
+    """Tell verdicts apart: a new one begins where a cell comes again in another unit."""
+    passes: list[_Pass] = []
+    current = _Pass()
+    for each in said:
+        earlier = current.cells.get(each.cell)
+        if earlier is None:
+            if not current.cells:
+                passes.append(current)
+            current.cells[each.cell] = each
+            continue
+        same = earlier.mark.value == each.mark.value and earlier.mark.value is not None
+        if same and (earlier.unit == each.unit or len(current.cells) < size):
+            continue
+        together = earlier.unit == each.unit and (each.whole or len(current.cells) > 1)
+        if together and not _begins_again(current, each):
+            current.twice.add(each.cell)
+            continue
+        current = _Pass({each.cell: each})
+        passes.append(current)
+    return passes
+
+
+def _begins_again(current: _Pass, each: Said) -> bool:
+    """Tell whether a list starts over: its first cell comes again once the rest has been given."""
+    if each.whole:
+        return False
+    first = next(iter(current.cells))
+    return each.cell == first and len(current.cells) > 1
+
+
+def _side_by_side(one: _Pass, other: _Pass) -> bool:
+    """Tell whether two verdicts are headed alike, so that neither replaces the other."""
+    if not one.label or not other.label or one.label == other.label:
+        return False
+    return not is_final(other.label)
+
+
+def _differing(verdict: _Pass, others: Iterable[_Pass], says: str) -> list[Fault]:
+    faults = []
+    for other in others:
+        for cell, each in other.cells.items():
+            if cell in verdict.cells and each.mark.value != verdict.cells[cell].mark.value:
+                faults.append(Fault(FaultKind.CONTRADICTION, says, *cell))
+    return faults
+
+
+def _merged_reading(passes: Sequence[_Pass], factors: Sequence[Factor], n: int) -> Reading:
+    cells: dict[Cell, Said] = {}
+    faults: list[Fault] = []
+    for each in passes:
+        known = _Pass(dict(cells.items()))
+        faults += _differing(known, [each], _TWICE)
+        faults += [Fault(FaultKind.CONTRADICTION, _TWICE, *cell) for cell in sorted(each.twice)]
+        cells |= each.cells
+    return _reading(cells, faults, [s for each in passes for s in each.cells.values()], factors, n)
+
+
+def _reading(
+    cells: dict[Cell, Said],
+    faults: Sequence[Fault],
+    said: Sequence[Said],
+    factors: Sequence[Factor],
+    n: int,
+) -> Reading:
+    faults = list(dict.fromkeys(faults))
+    bad = {(fault.position, fault.factor) for fault in faults}
+    for fault in _holes(cells, factors, n):
+        if (fault.position, fault.factor) not in bad:
+            faults.append(fault)
+    bad = {(fault.position, fault.factor) for fault in faults}
+    scores = {}
+    spans = {}
+    for cell, each in cells.items():
+        if each.mark.value is not None and cell not in bad:
+            scores[cell] = each.mark.value
+            spans[cell] = each.mark.span
+    notes = tuple(dict.fromkeys(note for each in cells.values() for note in each.notes))
+    layout = said[-1].layout if said else ""
+    return Reading(scores, spans, tuple(faults), layout, notes)
+
+
+def _holes(cells: dict[Cell, Said], factors: Sequence[Factor], n: int) -> list[Fault]:
+    """Return a fault for every score that is missing, or that is not one."""
+    faults = []
+    for position in range(1, n + 1):
+        if not any((position, factor.key) in cells for factor in factors):
+            faults.append(Fault(FaultKind.MISSING_IMAGE, "no scores for it were found", position))
+            continue
+        for factor in factors:
+            each = cells.get((position, factor.key))
+            if each is None:
+                kind, says = FaultKind.MISSING_FACTOR, "no score was found"
+            elif each.mark.value is None:
+                kind, says = each.mark.kind or FaultKind.NOT_A_NUMBER, each.mark.says
+            else:
+                continue
+            faults.append(Fault(kind, says, position, factor.key))
+    return faults
+
+
+def merged(earlier: Reading, later: Reading, factors: Sequence[Factor], n: int) -> Reading:
+    """Return the later reading where it is complete; else the earlier one with what the later adds.
+
+    A number is never carried over into a contradiction: what the later reply faults stays faulted.
+    What it merely leaves out was not asked again, and is kept.
+    """
+    cells = [(position, factor.key) for position in range(1, n + 1) for factor in factors]
+    covers = all(cell in later.scores for cell in cells)
+    if not earlier.scores or (later.complete and covers):
+        return later
+    scores = earlier.scores | later.scores
+    faults = [_fault_at(cell, later, earlier) for cell in cells if cell not in scores]
+    for fault in later.faults:
+        cell = (fault.position, fault.factor)
+        if fault.kind in SILENCE or cell not in scores or cell in later.scores:
+            continue
+        at = (fault.position or 0, fault.factor or "")
+        faults.append(_fault_at(at, later, earlier))
+        del scores[at]
+    notes = tuple(dict.fromkeys(earlier.notes + later.notes))
+    # Places in the text belong to one reply only: those of the later one can be shown.
+    return Reading(
+        scores, later.spans, tuple(dict.fromkeys(faults)), later.layout or earlier.layout, notes
+    )
+
+
+def _fault_at(cell: Cell, later: Reading, earlier: Reading) -> Fault:
+    """Return the newest reason why a cell has no score."""
+    for reading in (later, earlier):
+        for fault in reading.faults:
+            if fault.position in (None, cell[0]) and fault.factor in (None, cell[1]):
+                return Fault(fault.kind, fault.says, *cell)
+    return Fault(FaultKind.MISSING_FACTOR, "no score was found", *cell)

@@ -1,0 +1,351 @@
+"""Scores in JSON of any shape: by image or by factor, nested, as a list, one object or many."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from lmmscore.parsing.json_text import JsonText, Leaf, Node, Tree, json_texts
+from lmmscore.parsing.kinds import is_final, is_no_verdict
+from lmmscore.parsing.names import UNKNOWN, Names, normal
+from lmmscore.parsing.numbers import value_in
+from lmmscore.parsing.text import Span
+from lmmscore.parsing.verdict import FaultKind, Mark, Said
+from lmmscore.scales import Factor
+
+_SCORE_KEYS = ("score", "rating", "value", "points", "grade", "finalscore", "finalrating", "mark")
+_NAME_KEYS = frozenset(
+    """factor name metric criterion criteria dimension aspect key factorname metricname category
+    criterionname""".split()
+)
+_IMAGE_KEYS = frozenset(
+    """image imageid imagenumber imageindex edit editedimage img picture editid imageno edited
+    imagenum""".split()
+)
+_WEAK_IMAGE_KEYS = frozenset(("id", "index", "position", "number", "no", "nr"))
+"""They number images, unless the object is about a factor: then they may number anything."""
+_LABEL_KEYS = frozenset(
+    """name label title file filename path which candidate method option output version sample result
+    type kind key imagename imagefile imagelabel model system variant entry submission""".split()
+)
+"""What stands there may name an image, "Image 2", or something that is no edit."""
+_REMARK_KEYS = frozenset(
+    """note notes disclaimer warning comment remark caveat status error message info summary
+    limitation limitations""".split()
+)
+_TWO_NUMBERS = "it is given two different numbers"
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """What a value says of an image (None where none has been named on the way to it)."""
+
+    position: int | None
+    key: str
+    mark: Mark
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The JSON of a reply."""
+
+    texts: list[JsonText]
+    cut: bool
+    """Whether the reply ends in the middle of some."""
+
+    def stretches(self) -> list[Span]:
+        """Return the places of everything that is JSON, not a list of plain numbers."""
+        return [(each.start, each.end) for each in self.texts if _has_keys(each.tree)]
+
+    def remarks(self) -> Iterator[str]:
+        """Yield what is said about the whole: `"note": …`."""
+        for each in self.texts:
+            yield from _remarks(each.tree)
+
+
+def find_json(text: str, names: Names) -> Found:
+    """Find every object and list in a reply."""
+    return Found(*json_texts(text, lambda key: _matters(key, names)))
+
+
+def _matters(key: str, names: Names) -> bool:
+    return normal(key) in _SCORE_KEYS or names.factor_named(key) is not None
+
+
+def _has_keys(tree: Tree) -> bool:
+    return any(key or (isinstance(node, Tree) and _has_keys(node)) for key, node in tree.pairs)
+
+
+def _remarks(tree: Tree) -> Iterator[str]:
+    for key, node in tree.pairs:
+        if isinstance(node, Tree):
+            yield from _remarks(node)
+        elif normal(key) in _REMARK_KEYS:
+            yield node.text
+
+
+@dataclass(frozen=True, slots=True)
+class Above:
+    """What heads a JSON text: the image named last before it, and its caption."""
+
+    position: int | None
+    verdict: bool
+    caption: str = ""
+
+
+def json_says(found: Sequence[tuple[JsonText, Above]], names: Names) -> Iterator[Said]:
+    """Yield what the JSON in a reply says, each text with what heads it."""
+    verdicts = [(each, above) for each, above in found if above.verdict]
+    claims = [list(_claims(each.tree, None, names)) for each, _ in verdicts]
+    ordered = _in_order(verdicts, claims, names)
+    for unit, ((each, above), said) in enumerate(zip(verdicts, claims, strict=True)):
+        notes: tuple[str, ...] = ()
+        if each.mended:
+            notes = ("JSON mended: " + ", ".join(each.mended),)
+        # n images numbered from 0 to n-1 can only be meant one way.
+        if names.n > 1 and {claim.position for claim in said} == set(range(names.n)):
+            said = [replace(claim, position=(claim.position or 0) + 1) for claim in said]
+            notes += ("images counted from 0",)
+        placed = ordered.get(unit, above.position)
+        for claim in said:
+            position = placed if claim.position is None else claim.position
+            if position is not None or names.n == 1:
+                yield Said(
+                    position,
+                    claim.key,
+                    claim.mark,
+                    "json",
+                    each.start + 1_000_000,
+                    above.caption,
+                    notes,
+                    whole=True,
+                )
+
+
+def _in_order(
+    verdicts: Sequence[tuple[JsonText, Above]], claims: Sequence[list[_Claim]], names: Names
+) -> dict[int, int]:
+    """Return the images of n objects in a row, none of which says which it is of."""
+    if names.n < 2:
+        return {}
+    scoring = [unit for unit, said in enumerate(claims) if said]
+    if len(scoring) != names.n:
+        return {}
+    for unit in scoring:
+        named = {claim.position for claim in claims[unit]}
+        twice = len({claim.key for claim in claims[unit]}) < len(claims[unit])
+        labelled = _may_name_an_image(verdicts[unit][0].tree, names)
+        if named != {None} or twice or labelled or verdicts[unit][1].position is not None:
+            return {}
+    return {unit: position for position, unit in enumerate(scoring, 1)}
+
+
+def _claims(node: Node, image: int | None, names: Names) -> Iterator[_Claim]:
+    if isinstance(node, Leaf):
+        return
+    if node.is_list:
+        yield from _of_list(node, image, names)
+        return
+    factor = _factor_of(node, names)
+    if factor is None and _is_labelled_otherwise(node):
+        return
+    if image is None:
+        image = _image_of(node, names, weak=factor is None)
+    if factor is not None:
+        yield _Claim(image, factor.key, _mark(node, factor))
+        return
+    yield from _of_pairs(node, image, names)
+
+
+def _factor_of(node: Tree, names: Names) -> Factor | None:
+    """Return the factor that an object names as what it is about."""
+    for key, value in node.pairs:
+        if normal(key) in _NAME_KEYS and isinstance(value, Leaf):
+            factor = names.factor_named(value.text)
+            if factor is not None:
+                return factor
+    return None
+
+
+def _is_labelled_otherwise(node: Tree) -> bool:
+    keys = _LABEL_KEYS | _IMAGE_KEYS
+    for key, value in node.pairs:
+        if normal(key) in keys and isinstance(value, Leaf) and is_no_verdict(value.text):
+            return True
+    return False
+
+
+def _of_pairs(node: Tree, image: int | None, names: Names) -> Iterator[_Claim]:
+    only = names.only
+    named = any(_own_factor(key, names) for key, _ in node.pairs)
+    if only and not named and _score_of(node) is not None:
+        # {"reason": …, "score": 1} where there is only one thing to score.
+        yield _Claim(image, only.key, _mark(node, only))
+        return
+    twice = _given_twice(node, names)
+    final = _has_final(node)
+    for key, inner in node.pairs:
+        factor = names.factor_named(key)
+        position = names.image_labelled(re.sub(r"[_-]", " ", key))
+        if factor is not None:
+            for claim in _of_factor(inner, factor, image, names):
+                mark = claim.mark
+                if claim.key in twice:
+                    mark = Mark(None, mark.span, FaultKind.CONTRADICTION, _TWO_NUMBERS)
+                yield replace(claim, mark=mark)
+        elif (is_no_verdict(key) and not _is_ranked_list(key, inner)) or (
+            final and isinstance(inner, Tree) and not is_final(re.sub(r"[_-]", " ", key))
+        ):
+            continue
+        elif only and position is not None and isinstance(inner, Leaf):
+            yield _Claim(position, only.key, _mark(inner, only))
+        else:
+            yield from _claims(inner, image if position is None else position, names)
+
+
+def _own_factor(key: str, names: Names) -> bool:
+    """Tell whether a key names a factor, and not just anything that is scored."""
+    return names.factor_named(key) is not None and normal(key) not in _SCORE_KEYS
+
+
+def _has_final(node: Tree) -> bool:
+    """Tell whether an object holds a final verdict beside others."""
+    trees = [key for key, inner in node.pairs if isinstance(inner, Tree)]
+    finals = [key for key in trees if re.search(r"final|revised|corrected|updated", key.lower())]
+    return len(finals) == 1 and len(trees) > 1
+
+
+def _given_twice(node: Tree, names: Names) -> set[str]:
+    """Return the factors that an object gives two different values."""
+    given: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
+    for key, inner in node.pairs:
+        factor = names.factor_named(key)
+        if factor is not None:
+            given[factor.key].add(tuple(leaf.text for leaf in _leaves(inner)))
+    return {key for key, values in given.items() if len(values) > 1}
+
+
+def _is_ranked_list(key: str, node: Node) -> bool:
+    """Tell whether this is `"ranking": [{"image": 2, "S_acc": 6, …}, …]`: scores in order of rank."""
+    return normal(key).startswith("rank") and isinstance(node, Tree) and node.is_list
+
+
+def _of_list(node: Tree, image: int | None, names: Names) -> Iterator[_Claim]:
+    by_entry = [list(_claims(entry, image, names)) for entry in node.nodes]
+    several = names.n > 1 and len(by_entry) > 1
+    labelled = [several and _may_name_an_image(entry, names) for entry in node.nodes]
+    unplaced = all(claim.position is None for claims in by_entry for claim in claims)
+    # As many entries as images, none of them named: they are in the order of the images shown.
+    if several and unplaced and all(by_entry) and len(by_entry) == names.n and not any(labelled):
+        for position, claims in enumerate(by_entry, 1):
+            yield from (replace(claim, position=position) for claim in claims)
+        return
+    for claims, has_label in zip(by_entry, labelled, strict=True):
+        for claim in claims:
+            if claim.position is None and has_label:
+                # A name that is not understood may be that of any image.
+                yield replace(claim, position=UNKNOWN)
+            else:
+                yield claim
+
+
+def _may_name_an_image(node: Node, names: Names) -> bool:
+    """Tell whether an object has a key that images are named by, and is not about a factor."""
+    if isinstance(node, Leaf) or node.is_list or _factor_of(node, names) is not None:
+        return False
+    return _leaf_of(node, _IMAGE_KEYS | _WEAK_IMAGE_KEYS | _LABEL_KEYS) is not None
+
+
+def _of_factor(node: Node, factor: Factor, image: int | None, names: Names) -> Iterator[_Claim]:
+    """Read `"S_acc": 6`, `{"score": 6}`, `{"Image 1": 6, …}`, `[6, 7, …]`, `[{"image": 1, …}]`."""
+    if isinstance(node, Tree) and image is None and _score_of(node) is None:
+        placed = _placed(node, names)
+        if placed and all(position is not None for position, _ in placed):
+            for position, inner in placed:
+                yield _Claim(position, factor.key, _mark(inner, factor))
+            return
+    yield _Claim(image, factor.key, _mark(node, factor))
+
+
+def _placed(node: Tree, names: Names) -> list[tuple[int | None, Node]]:
+    """Return the values that a factor has, each with its image."""
+    if not node.is_list:
+        return [
+            (names.image_labelled(re.sub(r"[_-]", " ", key)), inner) for key, inner in node.pairs
+        ]
+    placed = [(_image_of(each, names, weak=True), each) for each in node.nodes]
+    labelled = names.n > 1 and any(_may_name_an_image(each, names) for each in node.nodes)
+    unnamed = all(position is None for position, _ in placed)
+    if unnamed and len(placed) == names.n and not labelled:
+        return list(enumerate(node.nodes, 1))
+    return placed
+
+
+def _mark(node: Node, factor: Factor) -> Mark:
+    if isinstance(node, Leaf):
+        return value_in(node.text, factor.scale, node.start)
+    score = _score_of(node) or _only_number(node, factor)
+    if score is None:
+        place = next(_leaves(node), Leaf("", 0))
+        span = (place.start, place.start + len(place.text))
+        return Mark(None, span, FaultKind.NOT_A_NUMBER, "it holds no score")
+    return _mark(score, factor)
+
+
+def _only_number(node: Tree, factor: Factor) -> Leaf | None:
+    """Return the number of `[6, "because …"]`."""
+    if not node.is_list or len(node.nodes) > 3:
+        return None
+    leaves = [inner for inner in node.nodes if isinstance(inner, Leaf)]
+    numbers = [
+        leaf
+        for leaf in leaves
+        if value_in(leaf.text, factor.scale, 0).kind is not FaultKind.NOT_A_NUMBER
+    ]
+    return numbers[0] if len(leaves) == len(node.nodes) and len(numbers) == 1 else None
+
+
+def _score_of(node: Tree) -> Node | None:
+    """Return the value of `score` or of a like key; of two that differ, one that is no number."""
+    scores = [inner for key, inner in node.pairs if normal(key) in _SCORE_KEYS]
+    texts = {inner.text for inner in scores if isinstance(inner, Leaf)}
+    if len(texts) > 1 and isinstance(scores[0], Leaf):
+        return replace(scores[0], text=" and ".join(sorted(texts)))
+    return scores[0] if scores else None
+
+
+def _leaves(node: Node) -> Iterator[Leaf]:
+    if isinstance(node, Leaf):
+        yield node
+        return
+    for inner in node.nodes:
+        yield from _leaves(inner)
+
+
+def _leaf_of(node: Tree, keys: frozenset[str]) -> Leaf | None:
+    for key, value in node.pairs:
+        if normal(key) in keys and isinstance(value, Leaf):
+            return value
+    return None
+
+
+def _image_of(node: Node, names: Names, *, weak: bool) -> int | None:
+    """Return the image an object names; what says "Image 2" counts before what merely numbers."""
+    if isinstance(node, Leaf):
+        return None
+    leaves = [(normal(key), value.text) for key, value in node.pairs if isinstance(value, Leaf)]
+    headed = {names.image_labelled(text) for key, text in leaves if key in _IMAGE_KEYS}
+    spoken = {
+        names.image_named(text) for key, text in leaves if key in _LABEL_KEYS | _WEAK_IMAGE_KEYS
+    }
+    named = (headed | spoken) - {None}
+    if len(named) > 1:
+        return UNKNOWN if names.n > 1 else None
+    if named or headed or not weak:
+        return next(iter(named), None)
+    for key, text in leaves:
+        if key in _WEAK_IMAGE_KEYS:
+            return names.image_labelled(text)
+    return None

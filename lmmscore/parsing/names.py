@@ -1,0 +1,392 @@
+"""The names by which a reply refers to factors and images, in whatever language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from lmmscore.scales import Factor
+from lmmscore.templates import cardinal, ordinal
+
+_LARGEST_IN_WORDS = 20
+_WORDS = {cardinal(i): i for i in range(1, _LARGEST_IN_WORDS + 1)}
+_ORDINALS = {ordinal(i): i for i in range(1, _LARGEST_IN_WORDS + 1)}
+_FOREIGN_ORDINALS = {
+    **dict.fromkeys(("erste", "erstes", "ersten", "primera", "primer", "première", "premiere"), 1),
+    **dict.fromkeys(("premier", "prima", "primo", "primeira", "первое", "eerste", "首"), 1),
+    **dict.fromkeys(("zweite", "zweites", "zweiten", "segunda", "segundo", "deuxième"), 2),
+    **dict.fromkeys(("seconde", "seconda", "secondo", "второе", "tweede"), 2),
+    **dict.fromkeys(("dritte", "drittes", "dritten", "tercera", "tercer", "troisième"), 3),
+    **dict.fromkeys(("terza", "terzo", "terceira", "третье", "derde"), 3),
+    **dict.fromkeys(("vierte", "viertes", "vierten", "cuarta", "cuarto", "quatrième"), 4),
+    **dict.fromkeys(("quarta", "quarto", "четвертое", "vierde"), 4),
+    **dict.fromkeys(("fünfte", "fünftes", "quinta", "quinto", "cinquième"), 5),
+    **dict.fromkeys(("sechste", "sechstes", "sexta", "sexto", "sixième", "sesta"), 6),
+}
+_CHINESE = {sign: i for i, sign in enumerate("一二三四五六七八九十", 1)}
+_KOREAN = {"첫": 1, "두": 2, "세": 3, "네": 4, "다섯": 5, "여섯": 6, "일곱": 7, "여덟": 8}
+_ROMAN = {sign: i for i, sign in enumerate("I II III IV V VI VII VIII IX X XI XII".split(), 1)}
+_LETTERS = {sign: i for i, sign in enumerate("ABCDEFGH", 1)}
+_LAST = frozenset(("last", "letzte", "letztes", "última", "ultima", "dernière", "derniere", "最后"))
+
+# Every run of spaces is bounded: a reply of nothing but spaces must not keep us busy.
+_ENGLISH = (
+    r"images?|imgs?\.?|pictures?|pics?|photos?|photographs?|edits?|results?|methods?|candidates?"
+    r"|outputs?|versions?|options?|samples?|variants?|variations?|figures?|figs?\.?|models?"
+    r"|entry|entries|submissions?|renditions?|attempts?|systems?|approach(?:es)?|alternatives?"
+    r"|generations?|renders?|renderings?|proposals?|contestants?|contenders?|frames?|panels?"
+    r"|retouch(?:es)?|editors?|designs?|algorithms?|techniques?|modifications?|items?|assistants?"
+)
+_FOREIGN = (
+    r"bild(?:er)?|bearbeitung|ergebnis|variante|imagen|imágenes|imagem|immagine|résultat|resultado"
+    r"|resultat|afbeelding|obraz|kuva|изображение|картинка|фото|рисунок|görsel|resim"
+    r"|编辑图像|编辑图|图像|图片|图|照片|影像|圖像|圖片|圖|方法|画像|写真|編集画像|編集結果|結果|结果"
+    r"|이미지|사진|그림|결과"
+)
+NOUN = rf"(?:{_ENGLISH}|{_FOREIGN})"
+_WHICH = r"(?:edited|output|result|resulting|generated|modified|bearbeitete[sn]?|edit|editada)"
+_CARDINAL = "|".join(sorted(_WORDS, key=len, reverse=True))
+_ORDINAL = "|".join(sorted([*_ORDINALS, *_FOREIGN_ORDINALS], key=len, reverse=True))
+_SPACE = r"[ _-]{0,3}"
+_NUMBERED = rf"""
+    (?:{_WHICH}{_SPACE})?{NOUN}{_SPACE}
+    (?:(?:no|nr|núm|num|number|n[°º])\.?|\#|№)?{_SPACE}[\#(\[]?[ ]?
+    (?:(?P<number>[0-9]{{1,3}})(?![0-9]|[.,][0-9])
+      | (?P<word>{_CARDINAL})(?![A-Za-z0-9])
+      | (?P<chinese>[一二三四五六七八九十])
+      | (?P<sign>(?-i:[A-H]|(?=[IVX])X?(?:IX|IV|V?I{{0,3}})))(?![A-Za-z0-9'’]))
+    (?:[ ]?[)\]](?<=[(\[#0-9 ][0-9)\]]))?
+"""
+_ORDERED = rf"""
+    (?:the[ ]{{1,3}}|die[ ]|das[ ]|la[ ]|el[ ]|le[ ])?
+    (?:
+      (?:(?P<ordinal>{_ORDINAL})|(?P<last>last|final|letzte[sn]?|[uú]ltima|derni[eè]re)
+        |(?P<nth>[0-9]{{1,3}})(?:st|nd|rd|th|er|re|e|ème|a|ª
+          |\.(?=[ ](?:Bild|Ergebnis|Variante)\b(?![ ]?[0-9]))))[ _-]{{1,3}}
+      (?:(?:{_WHICH}|of[ ]the)[ _-]{{1,3}})?(?:{NOUN}|one)(?![A-Za-z])
+    | 第[ ]?(?:(?P<cnumber>[0-9]{{1,3}})|(?P<cword>[一二三四五六七八九十]))[ ]?
+      (?:张|幅|个|枚|枚目|番目|장|幅图|副|項|个编辑)?(?:的|の)?(?:编辑|編集)?(?:图像|图片|图|照片|画像|結果|结果|방법)?
+    | (?P<clast>最后一[张幅个](?:图像|图片|图|照片)?)
+    | (?P<jnumber>[0-9]{{1,3}})(?:枚目|番目)(?:の画像|の写真|の編集画像)?
+    | (?P<knumber>[0-9]{{1,3}})[ ]?번(?:째)?[ ]?(?:이미지|사진|그림)
+    | (?P<kword>첫|두|세|네|다섯|여섯|일곱|여덟)[ ]?번째[ ]?(?:이미지|사진|그림|결과)
+    )
+"""
+_HASHED = r"\#(?P<bare>[0-9]{1,3})(?![\w.])"
+_TOGETHER = rf"""
+    (?P<all>(?:for[ ])?(?:(?:all|each|every)(?:[ ]of)?(?:[ ]the)?|alle|todas[ ]las|toutes[ ]les|所有)
+      (?:[ ](?P<allcount>[0-9]{{1,2}}|{_CARDINAL}))?(?:[ ]edited)?[ ]?{NOUN})(?![A-Za-z])
+  | (?P<both>(?:both|beide|ambas)(?:[ ]edited)?(?:[ ]of[ ]the)?[ ]{NOUN})(?![A-Za-z])
+"""
+_IMAGE = re.compile(
+    rf"(?<![A-Za-z0-9_])(?:{_TOGETHER}|{_NUMBERED}|{_ORDERED}|{_HASHED})",
+    re.VERBOSE | re.IGNORECASE,
+)
+_MORE = re.compile(
+    rf"""
+    [ ]{{0,3}}(?P<joint>,|&|/|[–—-]|and|und|y|et|to|through|bis|、|和|与|vs\.?|versus)[ ]{{0,3}}
+    (?P<noun>(?:the[ ])?{NOUN}[ ]{{0,3}})?(?:\#)?(?P<number>[0-9]{{1,3}})(?![0-9A-Za-z]
+      |[.,:/][0-9]|[ ]?[/=])
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_OF_ALL = re.compile(r"[ ]?(?:/|of|von|de)[ ]?(?P<count>[0-9]{1,3})(?![0-9])", re.IGNORECASE)
+_PLURAL = re.compile(r"(?:s|bilder|[^\x00-\u024f])[ #_-]{0,3}[0-9]", re.IGNORECASE)
+_FILE_ENDING = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp|tiff?)$", re.IGNORECASE)
+_SHORT = re.compile(r"[A-Z][0-9]{1,2}|[a-z]{2,6}[_-]?[0-9]{1,2}")
+
+_BRACKETED = re.compile(r"([^()\[\]]*)[(\[]([^()\[\]]*)[)\]][: ]*")
+_ENDS_IN_SCORE = re.compile(r"(?:final)?(?:score|rating|grade|value|points|mark)s?$")
+_RUNNING_NUMBER = re.compile(
+    r"^\s*(?:(?:factor|criterion|metric|dimension|aspect|item|q)[\s_-]*)?"
+    r"\(?[0-9]{1,2}(?:\s*[.):]|\s*[–—-]|_|\s*,|\s)\s*_?",
+    re.IGNORECASE,
+)
+_NEITHER_LETTER_NOR_DIGIT = re.compile(r"[\W_]+")
+_ONLY_SCORE = ("score", "rating", "final score", "final rating", "overall score", "overall rating")
+
+UNKNOWN = -1
+"""The position of an image that is named in a way that is not understood."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageName:
+    """Images named in a text."""
+
+    positions: tuple[int, ...]
+    """Which; several where they are named together, (UNKNOWN,) where it cannot be said."""
+    start: int
+    end: int
+    by_sign: bool = False
+    """Whether by a letter or a Roman numeral."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactorName:
+    """A factor named in a text."""
+
+    key: str
+    start: int
+    end: int
+    in_words: bool
+    """Named in words rather than by its symbol."""
+    position: int | None = None
+    """The image, where an index to the symbol says it: `S_acc(2)`."""
+    modified: bool = False
+    """Whether a word before it makes it another's: "texture quality", "overall quality"."""
+
+
+class Names:
+    """Finds factors and images by name, for one question: these factors, n images."""
+
+    def __init__(self, factors: Sequence[Factor], n: int) -> None:
+        self.factors = tuple(factors)
+        self.n = n
+        self.only = self.factors[0] if len(self.factors) == 1 else None
+        self._by_key = {factor.key: factor for factor in factors}
+        self._known = _known_names(self.factors)
+        self._symbols = {normal(factor.symbol) for factor in factors}
+        self._pattern = _factor_pattern(
+            tuple((factor.key, _all_names(factor)) for factor in self.factors)
+        )
+
+    def factor(self, key: str) -> Factor:
+        """Return the factor of that key."""
+        return self._by_key[key]
+
+    def factor_named(self, label: str) -> Factor | None:
+        """Return the factor that a table's heading or a JSON key names.
+
+        Case, spaces and underscores do not matter: `Editing Accuracy (S_acc)`, `$S_{acc}$`,
+        `editing_accuracy_score` and `1. Editing Accuracy` name it too.
+        """
+        label = label[:120]
+        tries = [label]
+        bracketed = _BRACKETED.fullmatch(label)
+        if bracketed:
+            outer, inner = bracketed.groups()
+            numbered = re.search(r"[0-9]", _RUNNING_NUMBER.sub("", outer)) is not None
+            tries += [outer] if numbered else [outer, inner]
+        tries += [_RUNNING_NUMBER.sub("", each) for each in tries]
+        for wanted in map(normal, tries):
+            factor = self._known.get(wanted) or self._known.get(_ENDS_IN_SCORE.sub("", wanted))
+            if factor is not None:
+                return factor
+        return None
+
+    def is_name(self, label: str) -> bool:
+        """Tell whether a label is a factor's name and nothing else."""
+        return normal(label) in self._known
+
+    def factors_in(self, text: str, start: int, end: int) -> list[FactorName]:
+        """Return every place where a factor is named; `Editing Accuracy (S_acc)` is one name."""
+        found: list[FactorName] = []
+        for name in self._factors_in(text, start, end):
+            last = found[-1] if found else None
+            between = text[last.end : name.start].strip() if last else ""
+            if last is not None and last.key == name.key and between in {"(", "[", "/", ""}:
+                found[-1] = replace(last, end=name.end, position=name.position)
+            else:
+                found.append(name)
+        return found
+
+    def _factors_in(self, text: str, start: int, end: int) -> Iterator[FactorName]:
+        for match in self._pattern.finditer(text, start, end):
+            modified = " " not in match[0] and _modified(text, match, start)
+            name = normal(match[0])
+            key = self._known[name].key
+            in_words = name not in self._symbols
+            index = _INDEX.match(text, match.end(), end) if self.n > 1 else None
+            if index is not None and 1 <= int(index["index"]) <= self.n:
+                position = int(index["index"])
+                yield FactorName(key, match.start(), index.end(), in_words, position, modified)
+            else:
+                place = (match.start(), match.end())
+                yield FactorName(key, *place, in_words, modified=modified)
+
+    def images_in(self, text: str, start: int, end: int) -> Iterator[ImageName]:
+        """Yield every place where images are named by a noun or a number sign."""
+        place = start
+        while (match := _IMAGE.search(text, place, end)) is not None:
+            place = max(match.end(), match.start() + 1)
+            positions = self._positions(match)
+            if not positions:
+                continue
+            image = ImageName(positions, match.start(), match.end(), bool(match["sign"]))
+            if match["all"] is None and match["both"] is None:
+                image = self._with_more(text, image, end)
+            place = image.end
+            yield image
+
+    def _positions(self, match: re.Match[str]) -> tuple[int, ...]:
+        if match["both"]:
+            return (1, 2) if self.n == 2 else (UNKNOWN,)
+        if match["all"]:
+            counted = match["allcount"]
+            count = _WORDS.get(counted.lower(), 0) or int(counted) if counted else self.n
+            return tuple(range(1, self.n + 1)) if count == self.n else (UNKNOWN,)
+        position = self._position(match)
+        return () if position is None else (position,)
+
+    def _position(self, match: re.Match[str]) -> int | None:
+        groups = match.groupdict()
+        for group in ("number", "nth", "cnumber", "jnumber", "knumber", "bare"):
+            if groups[group]:
+                return int(groups[group])
+        if groups["word"]:
+            return _WORDS[groups["word"].lower()]
+        if groups["ordinal"]:
+            word = groups["ordinal"].lower()
+            return _ORDINALS.get(word) or _FOREIGN_ORDINALS[word]
+        if groups["chinese"] or groups["cword"]:
+            return _CHINESE[groups["chinese"] or groups["cword"]]
+        if groups["kword"]:
+            return _KOREAN[groups["kword"]]
+        if groups["last"] or groups["clast"]:
+            return self.n
+        return self._by_sign(groups["sign"] or "")
+
+    def _by_sign(self, sign: str) -> int | None:
+        """Return the image that a letter or a Roman numeral stands for."""
+        if not sign:
+            return None
+        if sign == "I" and self.n >= len(_LETTERS) + 1:
+            return UNKNOWN
+        return _ROMAN.get(sign) or _LETTERS.get(sign)
+
+    def _with_more(self, text: str, image: ImageName, end: int) -> ImageName:
+        """Return the name with what is named together with it: `1 and 2`, `1-3`; but `1/4` is one."""
+        of_all = _OF_ALL.match(text, image.end, end)
+        if of_all is not None and int(of_all["count"]) == self.n:
+            return replace(image, end=of_all.end())
+        positions = list(image.positions)
+        place = image.end
+        plural = _PLURAL.search(text, image.start, image.end) is not None
+        while (more := _MORE.match(text, place, end)) is not None:
+            if not plural and not more["noun"]:
+                break
+            joint, number = more["joint"].lower(), int(more["number"])
+            if joint in {"-", "–", "—", "to", "through", "bis"}:
+                positions += range(positions[-1] + 1, number + 1) or [UNKNOWN]
+            elif joint.startswith("v") or joint == "/":
+                positions.append(UNKNOWN)
+            else:
+                positions.append(number)
+            place = more.end()
+        if UNKNOWN in positions:
+            positions = [UNKNOWN]
+        return replace(image, positions=tuple(dict.fromkeys(positions)), end=place)
+
+    def image_named(self, label: str) -> int | None:
+        """Return the one image a label names by a noun: `Image 3`, `the third image`, `#3`."""
+        label = _FILE_ENDING.sub("", label.strip(" :.()[]_*\"'")).replace("_", " ")[:120]
+        image = next(self.images_in(label, 0, len(label)), None)
+        if image is None or image.start > 0 or len(image.positions) > 1:
+            return None
+        tail = label[image.end :].strip(" _").lower()
+        whole = not tail or tail[0] in "(:-–—[,·|" or tail in {"score", "scores", "ratings"}
+        return image.positions[0] if whole else None
+
+    def image_labelled(self, label: str) -> int | None:
+        """Return the image a table cell or a JSON key names, a bare number or letter included."""
+        bare = label.strip(" :.#()[]_*\"'")
+        if re.fullmatch(r"[0-9]{1,3}", bare):
+            return int(bare)
+        lower = bare.lower()
+        if lower in _LAST:
+            return self.n
+        for words in (_ORDINALS, _WORDS, _FOREIGN_ORDINALS, _CHINESE):
+            if lower in words:
+                return words[lower]
+        if nth := re.fullmatch(r"([0-9]{1,3})(?:st|nd|rd|th|\.)", lower):
+            return int(nth[1])
+        if self.n > 1 and bare in _LETTERS | _ROMAN:
+            return self._by_sign(bare)
+        if short := re.fullmatch(r"(?:[IEMPVRO]|img|im|pic|ed)[_-]?([0-9]{1,2})", bare):
+            return int(short[1])
+        return self.image_named(label)
+
+
+# Words that may stand before a name of one word: "the quality", but "overall quality" is another.
+_BEFORE_A_NAME = frozenset(
+    """a an and are as at but for from give gives giving has have i in is its it of on or per score
+    scores scored scoring get gets got receives receive rate rates rated the their this to und with
+    while whose plus both my s de la el der die das für en points pts where image edit images factor
+    factors assign breakdown""".split()
+)
+_WORD_BEFORE = re.compile(r"(?P<word>[A-Za-z]+)[ ]{1,2}$")
+
+
+def _modified(text: str, match: re.Match[str], start: int) -> bool:
+    """Tell whether the word before makes a name another's: "texture quality", "overall quality"."""
+    if "_" in match[0] or match[0].isupper():
+        return False
+    before = _WORD_BEFORE.search(text, max(start, match.start() - 30), match.start())
+    return before is not None and before["word"].lower() not in _BEFORE_A_NAME
+
+
+_INDEX = re.compile(
+    r"(?:\^\(?|\(|\[|\^?\(?)(?P<index>[0-9]{1,2})[)\]]{0,2}(?<=[)\]0-9])(?=[ ]{0,3}[:=])"
+)
+
+
+@lru_cache(maxsize=64)
+def names_of(factors: tuple[Factor, ...], n: int) -> Names:
+    """Return the names of these factors and n images."""
+    return Names(factors, n)
+
+
+def _all_names(factor: Factor) -> tuple[str, ...]:
+    """Return every name, the ones in words also with the symbol's first part before them."""
+    names = list(factor.names)
+    lead, _, tail = factor.symbol.partition("_")
+    if tail:
+        short = [name for name in factor.names if name != factor.symbol and " " not in name]
+        names += [f"{lead}_{name}" for name in short]
+    return tuple(dict.fromkeys(names))
+
+
+def _known_names(factors: Sequence[Factor]) -> dict[str, Factor]:
+    """Return the factors by every name they go by, without case, spaces and underscores."""
+    known: dict[str, Factor] = {}
+    for factor in reversed(factors):
+        for name in _all_names(factor):
+            known[normal(name)] = factor
+    if len(factors) == 1:
+        for name in _ONLY_SCORE:
+            known.setdefault(normal(name), factors[0])
+    known.pop("", None)
+    return known
+
+
+@lru_cache(maxsize=64)
+def _factor_pattern(names: tuple[tuple[str, tuple[str, ...]], ...]) -> re.Pattern[str]:
+    alternatives: list[tuple[int, str]] = []
+    for key, all_names in names:
+        words = {name for name in all_names if name != key}
+        if len(names) == 1:
+            words |= set(_ONLY_SCORE)
+        alternatives += [(len(word), _loosely(word)) for word in words]
+        # A key such as "real" is also an English word: it names the factor only before a sign.
+        bracket = r"(?:\([^()\n]{0,80}\)[ ]*)?"
+        alternatives.append((len(key), rf"{_loosely(key)}(?=[ ]*{bracket}[:=→])"))
+        alternatives.append((len(key), rf"(?<=\(){_loosely(key)}(?=\))"))
+    longest_first = [pattern for _, pattern in sorted(alternatives, key=lambda entry: -entry[0])]
+    return re.compile(
+        rf"(?<![A-Za-z0-9_])(?:{'|'.join(longest_first)})(?![A-Za-z0-9]|_[A-Za-z0-9])",
+        re.IGNORECASE,
+    )
+
+
+def _loosely(name: str) -> str:
+    parts = [re.escape(part) for part in re.split(r"[\s_-]+", name) if part]
+    return r"[ _-]{0,3}".join(
+        "(?:and|&|und)" if part.lower() in {"and", "&"} else part for part in parts
+    )
+
+
+def normal(name: str) -> str:
+    """Return a key without anything but its letters and digits, in lower case."""
+    return _NEITHER_LETTER_NOR_DIGIT.sub("", name.replace("&", "and").casefold())

@@ -1,0 +1,537 @@
+"""A reply as lines, each with the images and factors it names, what heads it, and what it is."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from lmmscore.parsing.kinds import LASTING, Kind, kind_of
+from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName, Names
+from lmmscore.parsing.text import Plain, Span
+
+_START = re.compile(
+    r"""
+    [ \t]*(?:>[ ]?){0,5}[ \t]*(?P<hashes>\#{1,6}[ ]+(?![0-9]{1,2}[ ]*:))?
+    (?P<bullet>(?:[-•●▪◦+*–—·○■‣⁃][ ]{1,6}|[-•·](?=[A-Za-z]))*)
+    (?P<numbering>\(?(?P<number>[0-9]{1,3})[.)]
+      (?![0-9]|[ ]*(?:[:=–—-]|(?:for|on|in|to|points?|pts)\b))[ ]*)?
+    (?:[-•*–—][ ]+)?
+    """,
+    re.VERBOSE,
+)
+_RULE = re.compile(r"[ ]*(?:[-=_*~·—–][ ]?){3,200}[ ]*")
+_ROLE = re.compile(r"(?:assistant|ai|bot|answer|response|output|judge)[ ]*:[ ]*", re.IGNORECASE)
+_LEAD_IN = re.compile(r"[^\d:;.!?\n]{0,60}")
+_COMPARES = re.compile(
+    r"""
+    \b(?:compar\w+|than|versus|vs|unlike|differen\w+|relative|similar|like|better|worse|between
+      |against
+      |contrast|tie[ds]?|equal\w*|same|not|except|besides|vergl\w+)\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_STOP = re.compile(
+    r"""
+    (?:['’]s)?(?:[ ]+(?:scores?|ratings?|evaluation|assessment|analysis|results?|verdict))*
+    (?:[ ]*(?:\([^()\n]{0,120}\)|\[[^\[\]\n]{0,120}\]))?[ ]*[)\]]?[ ]*
+    (?P<stop>[:=|;·•,]|[–—-](?=[ ]|$)|→|->|$)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_SUBJECT = re.compile(
+    r"""
+    (?:['’]s)?[ ]+(?:scores?|gets?|receives?|has|earns?|is[ ]rated|was[ ]given|is[ ]given|rates
+      |achieves?
+      |deserves?|would[ ](?:get|receive|score)|I[ ]would|I[ ]give|I['’]d|a[ ]score)\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_PARTS = re.compile(
+    r"(?:^|[;.!|]|,?[ ](?:and|while|whereas"
+    r"|but)\b)[ ]*(?P<lead>(?:[^\W\d]+[ ,]+){0,6})[(\[\"'“*]{0,2}$"
+)
+_BARE_HEAD = re.compile(
+    r"""
+    (?:(?P<letter>(?-i:[A-H]))|(?P<short>(?-i:[IEMPVRO])(?P<digits>[0-9]{1,2}))
+      |(?P<ordinal>first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last))
+    [ ]*(?:[:)=]|[–—-](?=[ ])|$)[ ]*
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_NEUTRAL = re.compile(
+    r"""
+    (?:brief[ ]|short[ ]|my[ ]|the[ ]|overall[ ]|key[ ]|some[ ])*
+    (?:analysis|descriptions?|observations?|summary|strengths?|weaknesses|comments?|justifications?
+      |reasons?|reasoning|rationales?|notes?|remarks?|explanations?|details?|assessments?
+      |evaluations?
+      |pros|cons|issues|scores?|ratings?|sub-?scores?|breakdown|factors?|verdict|impressions?
+      |overview
+      |positives?|negatives?|feedback|why|overall|S_all|total|critique|discussion|thoughts|findings
+      |Begründung|Bewertung\w*|Kommentar|评分|得分|理由|说明|分数|スコア|評価|점수|평가|puntuaciones|scoring)
+    (?:[ ]*[(\[][^()\[\]\n]{0,60}[)\]])?[ ]*(?:[:–—-].*)?$
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_MOVES_ON = re.compile(
+    r"""
+    \bcomes[ ]next\b|\bis[ ](?:up|next)\b|\bon[ ]to[ ]the\b|\bnext\b[ ]*[:.,]
+      |\blast[ ]but[ ]not[ ]least\b |
+    \b(?:next|other|another|following|remaining|previous|former|latter|subsequent)[ ]
+      (?:edited[ ]|two[ ]|three[ ])?(?:one|image|edit|picture|photo|result|version|method
+        |candidate|variant)
+    | \b(?:moving|turning|going|coming)[ ](?:on|over|now)?[ ]?to\b|\bnow[ ](?:for|to|on[ ]to)\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_SCORE_LINE = re.compile(
+    r"(?:final|my|sub-?|the)?[ ]*(?:scores?|ratings?|grade|points|marks?)[ ]*[:=–—-]?[ ]*[0-9]",
+    re.IGNORECASE,
+)
+_ENTRY_ENDS = re.compile(r"[ )]*(?:[,;|.][ ]*[\"'\[(]*[0-9]|[.;|]?\s*\Z)")
+_LABEL_TAIL = re.compile(
+    r"[A-Za-z].*:\s*$|[A-Z][\w.]*[ ]#?(?:[0-9]{1,2}|[A-H])\W*$|[=#–—-]{2,}\W*$"
+)
+_MAY_BE_A_SCORE = re.compile(
+    r"[ ]*(?:[=:–—-]|\(|(?:for|on|in)\b|(?:/|out of)[ ]*(?P<top>[0-9]{1,3}))[ ]*", re.IGNORECASE
+)
+_SENTENCE = re.compile(r"[.!?。！？…][\"'”’)]*$")
+_LONGEST_HEADING = 90
+_MOST_NAMES = 300
+
+
+@dataclass(slots=True)
+class Part:
+    """A stretch of a line that is said of some images."""
+
+    start: int
+    end: int
+    positions: tuple[int, ...] | None
+    """The images it is said of: those that it names itself, or those of its section."""
+    named: bool = False
+    """Whether it names them itself."""
+    section: int = 0
+
+
+@dataclass(slots=True)
+class Line:
+    """A line of the plain text."""
+
+    start: int
+    end: int
+    head: int
+    """Where its words begin, behind bullets and numbering."""
+    number: int | None
+    heading: bool
+    """Whether it is marked as a heading."""
+    factors: list[FactorName]
+    named: list[FactorName]
+    """The factors, and what only resembles them."""
+    images: list[ImageName]
+    gap: bool
+    """Whether a blank line stands before it."""
+    parts: list[Part] = field(default_factory=list)
+    section: int = 0
+    positions: tuple[int, ...] | None = None
+    """The images of its section; None where none is named, (UNKNOWN,) where it cannot be said."""
+    kind: Kind = Kind.VERDICT
+    caption: str = ""
+    """The last heading above that is neither an image nor known to head a verdict."""
+    heads: bool = False
+    """Whether it is a heading and says nothing itself."""
+
+
+class Page:
+    """A reply laid out: its lines, and what heads each of them."""
+
+    def __init__(self, plain: Plain, names: Names, original: str) -> None:
+        self.plain = plain
+        self.text = plain.text
+        self.names = names
+        self.n = names.n
+        self._original = original
+        self.lines = self._lines()
+        self.tables: list[Span] = []
+        """Stretches that are tables, and not prose."""
+
+    def _lines(self) -> list[Line]:
+        lines: list[Line] = []
+        gap = True
+        for match in re.finditer(r"[^\n]+", self.text):
+            start, _end = match.span()
+            newlines = self.text[lines[-1].end if lines else 0 : start]
+            if not match[0].strip():
+                gap = True
+                continue
+            gap = gap or newlines.count("\n") > 1
+            lines.append(self._line(start, start + len(match[0].rstrip()), gap=gap))
+            gap = False
+        return _one_naming(lines)
+
+    def _line(self, start: int, end: int, *, gap: bool) -> Line:
+        opening = _START.match(self.text, start, end)
+        assert opening is not None
+        head = opening.end()
+        if role := _ROLE.match(self.text, head, end):
+            head = role.end() if role.end() < end else head
+        number = int(opening["number"]) if opening["number"] else None
+        heading = bool(opening["hashes"]) or self._is_bold(head, end)
+        named = self.names.factors_in(self.text, start, end)
+        if len(named) > _MOST_NAMES:
+            # Nobody's verdict, and it must not keep us busy.
+            named = []
+        factors = [factor for factor in named if not factor.modified]
+        if not factors and self.names.is_name(self.text[head:end]):
+            key = self.names.factor_named(self.text[head:end])
+            factors = [FactorName(key.key, head, end, in_words=True)] if key else []
+        images = [
+            image
+            for image in self.names.images_in(self.text, start, end)
+            if not any(f.start < image.end and image.start < f.end for f in factors)
+        ]
+        images = [self._unless_a_score(image, factors, end) for image in images]
+        return Line(start, end, head, number, heading, factors, named, images, gap)
+
+    def _unless_a_score(
+        self, image: ImageName, factors: Sequence[FactorName], end: int
+    ) -> ImageName:
+        """Return an image's name, or an unknown one where its number may be a score.
+
+        In "the dusk picture 5 = S_qua" and "the first picture 5/10" it is.
+        """
+        joint = _MAY_BE_A_SCORE.match(self.text, image.end, end)
+        if joint is None:
+            return image
+        after = [factor for factor in factors if factor.start == joint.end()]
+        counted = joint["top"] is not None and int(joint["top"]) != self.n
+        scored = bool(after) and _ENTRY_ENDS.match(self.text, after[0].end, end)
+        return replace(image, positions=(UNKNOWN,)) if counted or scored else image
+
+    def _is_bold(self, start: int, end: int) -> bool:
+        if start >= end:
+            return False
+        first, last = self.plain.span(start, end)
+        opened = self._original[max(0, first - 2) : first] in {"**", "__"}
+        return opened and self._original[last : last + 2] in {"**", "__"}
+
+    def line_at(self, place: int) -> Line | None:
+        """Return the line at a place of the plain text, or the last one before it."""
+        index = bisect_right(self.lines, place, key=lambda line: line.start)
+        return self.lines[index - 1] if index else None
+
+    def in_table(self, line: Line) -> bool:
+        """Tell whether a line belongs to a table."""
+        index = bisect_right(self.tables, line.start, key=lambda span: span[0])
+        return index > 0 and line.start < self.tables[index - 1][1]
+
+    def words(self, line: Line) -> str:
+        """Return what a line says, without bullets and numbering."""
+        return self.text[line.head : line.end]
+
+    def span(self, start: int, end: int) -> Span:
+        """Return the place in the reply of a stretch of the plain text."""
+        return self.plain.span(start, end)
+
+
+def _one_naming(lines: list[Line]) -> list[Line]:
+    """Return the lines; where images go by numbers, letters name nobody knows which."""
+    signed = [line for line in lines if any(image.by_sign for image in line.images)]
+    numbered = any(not image.by_sign for line in lines for image in line.images)
+    if signed and numbered:
+        for line in signed:
+            line.images = [
+                replace(image, positions=(UNKNOWN,)) if image.by_sign else image
+                for image in line.images
+            ]
+    return lines
+
+
+def lay_out(page: Page, scored: Sequence[bool]) -> None:
+    """Find what heads each line; `scored` says of each whether a factor is given a number there."""
+    numbered = _numbers_name_images(page)
+    named = any(_head_image(page, line) is not None for line in page.lines)
+    state = _State()
+    for line, has_scores in zip(page.lines, scored, strict=True):
+        if page.in_table(line):
+            state.describe(line)
+            state.entries = True
+            continue
+        _place(page, line, state, has_scores, numbered=numbered, bare=not named)
+        state.scored = has_scores
+        state.describe(line)
+
+
+@dataclass(slots=True)
+class _State:
+    """What heads the text so far."""
+
+    section: int = 0
+    positions: tuple[int, ...] | None = None
+    kind: Kind = Kind.VERDICT
+    caption: str = ""
+    entries: bool = False
+    """Whether something has been scored in this section."""
+    scored: bool = False
+    """Whether the last line gave scores."""
+    listed: bool = False
+    """Whether what is no verdict is given for each image."""
+
+    def opened(self, positions: tuple[int, ...] | None) -> None:
+        # Weights that are listed for each image have none before the first image.
+        listed = self.kind in {Kind.WEIGHTS, Kind.AVERAGE, Kind.DIFFERENCE} and not self.entries
+        self.listed = self.listed or listed
+        lasting = LASTING | {self.kind} if self.listed else LASTING
+        self.section += 1
+        self.positions = positions
+        self.entries = False
+        if self.kind not in lasting:
+            self.kind = Kind.VERDICT
+            self.caption = ""
+
+    def closed(self) -> None:
+        self.section += 1
+        self.positions = (UNKNOWN,) if self.positions is not None else None
+        self.entries = False
+
+    def describe(self, line: Line) -> None:
+        line.section = self.section
+        line.positions = self.positions
+        line.kind = self.kind
+        line.caption = self.caption
+
+
+def _place(
+    page: Page, line: Line, state: _State, has_scores: bool, *, numbered: str, bare: bool
+) -> None:
+    words = page.words(line)
+    if _RULE.fullmatch(page.text, line.start, line.end):
+        if state.entries:
+            state.closed()
+        line.heads = True
+        return
+    start, positions = _opening(page, line, has_scores, numbered=numbered, bare=bare)
+    if positions is not None:
+        state.opened(positions)
+        line.heads = not has_scores
+    elif not has_scores:
+        _caption(page, line, words, state)
+    line.parts = _parts(page, line, start, has_scores)
+    first = line.parts[0]
+    first.positions = state.positions
+    first.named = positions is not None
+    first.section = state.section
+    if has_scores or line.factors:
+        state.entries = True
+    if has_scores and len(line.factors) > 1 and page.n > 1 and _leads_on(page, line):
+        state.closed()
+    for part in line.parts[1:]:
+        state.opened(part.positions)
+        part.section = state.section
+        state.entries = part.start < line.end
+
+
+def _leads_on(page: Page, line: Line) -> bool:
+    """Tell whether a line of scores ends in words that head the next: `…: 6. The next one:`."""
+    tail = page.text[line.factors[-1].end : line.end]
+    return _LABEL_TAIL.search(tail) is not None or any(
+        image.start > line.factors[-1].end for image in line.images
+    )
+
+
+def _opening(
+    page: Page, line: Line, has_scores: bool, *, numbered: str, bare: bool
+) -> tuple[int, tuple[int, ...] | None]:
+    """Return where the words of a line go on behind the images that head it, and these images."""
+    image = _head_image(page, line)
+    if image is not None:
+        stop = _STOP.match(page.text, image.end, line.end)
+        return (stop.end() if stop else image.end), _checked(image.positions, page.n)
+    if bare and page.n > 1:
+        head = _BARE_HEAD.match(page.text, line.head, line.end)
+        if head is not None:
+            position = page.names.image_labelled(head["letter"] or head["short"] or head["ordinal"])
+            if position is not None and (has_scores or head.end() >= line.end):
+                return head.end(), (position,)
+        alone = line.head >= line.end
+        if line.number is not None and (numbered == "lines" or (alone and numbered == "headings")):
+            return line.head, (line.number,)
+    return line.head, None
+
+
+def _checked(positions: tuple[int, ...], n: int) -> tuple[int, ...]:
+    if len(positions) > 1 and not all(1 <= position <= n for position in positions):
+        return (UNKNOWN,)
+    return positions
+
+
+def _head_image(page: Page, line: Line) -> ImageName | None:
+    """Return the images that head a line: `Image 3:`, `Scores of the third image (…):`."""
+    if not line.images:
+        return None
+    image = line.images[0]
+    if line.factors and line.factors[0].start < image.start:
+        return None
+    lead = page.text[line.head : image.start]
+    if not _LEAD_IN.fullmatch(lead):
+        return None
+    stop = _STOP.match(page.text, image.end, line.end)
+    factor_next = _followed_by_a_score(page, line, image.end)
+    subject = _SUBJECT.match(page.text, image.end, line.end) is not None
+    at_start = not lead.strip(" (*[")
+    if not at_start and len(lead.split()) > 7:
+        return None
+    if not (stop or factor_next or subject or line.heading):
+        return None
+    if _COMPARES.search(lead) or _names_others(page, line, image):
+        return ImageName((UNKNOWN,), image.start, image.end)
+    if not at_start and not (stop and stop["stop"] in {":", "", "–", "—", ","}) and not subject:
+        return None
+    return image
+
+
+def _names_others(page: Page, line: Line, image: ImageName) -> bool:
+    """Tell whether a heading sets several images against each other: `Image 1 vs. Image 2:`."""
+    colon = page.text.find(":", image.end, line.end)
+    limit = colon if colon >= 0 else line.end
+    between = page.text[image.end : limit]
+    others = [other for other in line.images[1:] if other.start < limit]
+    return bool(others) and bool(re.search(r"\bvs\b|versus|compar|than|against", between))
+
+
+def _parts(page: Page, line: Line, start: int, has_scores: bool) -> list[Part]:
+    """Return the stretches of a line, cut where another image takes over."""
+    parts = [Part(start, line.end, None)]
+    if not has_scores:
+        return parts
+    for image in line.images:
+        if image.start < start:
+            continue
+        if image.start < parts[-1].start:
+            continue
+        before = page.text[max(start, image.start - 40) : image.start]
+        # What a heading on the same line leads into is not a new clause.
+        opens = _PARTS.search(before if start == line.head else "·" + before)
+        if opens is None:
+            continue
+        stop = _STOP.match(page.text, image.end, line.end)
+        heads = stop is not None and stop["stop"] in {":", "=", "–", "—", "-", "|", "→", "->", ""}
+        subject = _SUBJECT.match(page.text, image.end, line.end) is not None
+        subject = subject or _followed_by_a_score(page, line, image.end)
+        if _COMPARES.search(opens["lead"]):
+            heads = subject = False
+        elif opens["lead"] and not heads and not subject:
+            continue
+        # An image that opens a clause takes over, or nobody can say who does.
+        positions = _checked(image.positions, page.n) if heads or subject else (UNKNOWN,)
+        parts[-1].end = image.start
+        parts.append(Part(stop.end() if heads and stop else image.end, line.end, positions, True))
+    return parts
+
+
+_UP_TO_A_SCORE = re.compile(r"[ ]*(?:[(\[][^()\[\]\n]{0,60}[)\]])?[ ,]*(?:an?[ ])?")
+
+
+def _followed_by_a_score(page: Page, line: Line, place: int) -> bool:
+    """Tell whether a name is followed by a factor or a number, with nothing but brackets between."""
+    joint = _UP_TO_A_SCORE.match(page.text, place, line.end)
+    after = joint.end() if joint else place
+    return page.text[after : after + 1].isdigit() or any(f.start == after for f in line.factors)
+
+
+def _caption(page: Page, line: Line, words: str, state: _State) -> None:
+    """Take a line that scores nothing for what it may be: a heading, or a remark."""
+    short = len(words) <= _LONGEST_HEADING
+    if not any(each.isalpha() for each in words):
+        below = not state.scored and _is_below_a_factor(page, line)
+        if state.entries and page.n > 1 and not below:
+            state.closed()
+        return
+    if _SCORE_LINE.match(words):
+        return
+    colon = words.rstrip().endswith(":")
+    marked = line.heading or colon
+    neutral = _NEUTRAL.match(words.strip(" :*#")) is not None
+    factor_heads = bool(line.factors) and line.factors[0].start <= line.head + 2
+    if factor_heads and not marked:
+        return
+    kind = kind_of(words) if (marked or short) and not _SENTENCE.search(words.rstrip()) else None
+    if kind is None and colon:
+        kind = kind_of(words.rstrip(" :").rpartition(". ")[2])
+    if kind is Kind.SOURCE and not line.images and short:
+        marked = True
+    if kind is not None and kind is not Kind.VERDICT and (marked or _stands_alone(line)):
+        state.closed()
+        state.kind = kind
+        state.listed = False
+        state.caption = words.strip()
+        line.heads = True
+        return
+    if factor_heads or (line.factors and short and marked):
+        return
+    if kind is Kind.VERDICT and marked:
+        if state.entries or state.kind is not Kind.VERDICT:
+            state.closed()
+            state.positions = None
+        state.kind = Kind.VERDICT
+        state.listed = False
+        state.caption = ""
+        line.heads = True
+        return
+    if neutral:
+        return
+    if (marked and short) or _is_unknown_heading(line, words):
+        state.closed()
+        state.kind = state.kind if state.kind in LASTING else Kind.VERDICT
+        state.caption = words.strip()
+        line.heads = True
+        return
+    if _MOVES_ON.search(words) or (page.n > 1 and _interrupts(page, line, words, state)):
+        state.closed()
+
+
+def _is_below_a_factor(page: Page, line: Line) -> bool:
+    """Tell whether a line of nothing but a number is the score of the factor named above it."""
+    above = page.line_at(line.start - 1)
+    if above is None or not above.factors or above.images:
+        return False
+    return above.factors[-1].end >= above.end - 2
+
+
+def _interrupts(page: Page, line: Line, words: str, state: _State) -> bool:
+    """Tell whether a line that scores nothing may begin something new, though it is no heading."""
+    goes_on = not line.gap and page.text.startswith("  ", line.start)
+    if goes_on:
+        return False
+    others = [image for image in line.images if image.positions != state.positions]
+    if others and not _COMPARES.search(words):
+        return len(words.split()) <= 14 or others[0].start <= line.head + 12
+    if others and others[0].start <= line.head + 6:
+        return True
+    return state.entries and len(words.split()) <= 6
+
+
+def _stands_alone(line: Line) -> bool:
+    return line.gap and not line.images
+
+
+def _is_unknown_heading(line: Line, words: str) -> bool:
+    """Tell whether a short line that is no sentence may head what follows."""
+    if not line.gap or len(words) > 60 or len(words.split()) > 9:
+        return False
+    return not re.search(r"[.!?,;。]$", words.rstrip()) and not re.search(r"[0-9]", words)
+
+
+def _numbers_name_images(page: Page) -> str:
+    """Tell whether the numbering of lines numbers images: of `lines` that name several factors, or
+    of `headings` that are nothing but a number."""
+    if page.n < 2:
+        return ""
+    alone = {line.number for line in page.lines if line.head >= line.end}
+    if alone >= set(range(1, page.n + 1)):
+        return "headings"
+    for line in page.lines:
+        several = len({factor.key for factor in line.factors}) > 1
+        if line.number is not None and 1 <= line.number <= page.n and several:
+            return "lines"
+    return ""

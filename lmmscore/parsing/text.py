@@ -1,0 +1,294 @@
+"""A reply as plain text, once and for all: marks, tags, tokens and odd characters taken away or
+made plain, every character's place remembered."""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+Span = tuple[int, int]
+
+_DRAFT_TAGS = (
+    r"think(?:ing)?|thoughts?|reason(?:ing|s)?|reflection|reflect|analysis|scratch_?pad|draft"
+    r"|notes?|plan(?:ning)?|inner_?monologue|monologue|brainstorm(?:ing)?|internal|deliberation"
+    r"|rationale|explanation|justification|example|critique|self_?critique|cot|work(?:ing)?"
+    r"|commentary|seed:think|antthinking|previous|old|template"
+)
+_DRAFT_OPENS = re.compile(rf"<({_DRAFT_TAGS})(?:\s[^<>]{{0,80}})?>", re.IGNORECASE)
+_DRAFT_CLOSES = re.compile(rf"</({_DRAFT_TAGS})\s?>", re.IGNORECASE)
+_BRACKET_DRAFT = re.compile(
+    r"\[(THINK|THINKING|REASONING|SCRATCHPAD|DRAFT)\](?:.{0,100000}?)\[/\1\]", re.DOTALL
+)
+
+# Names of HTML elements that shape text without saying anything.
+_INLINE = r"sub|sup|b|strong|i|em|u|code|span|font|mark|small|big|tt|a|center|pre|abbr|kbd|samp|q"
+_BLOCK = (
+    r"li|p|div|ul|ol|h[1-6]|section|article|dt|dd|dl|table|thead|tbody|tfoot|body|html|head|main"
+    r"|details|summary|blockquote|hr|caption|header|footer|answer|response|output|final|result"
+    r"|results|verdict|evaluation|scores|ratings|assistant|document|xml|root|images|final_answer"
+    r"|final_scores|final_verdict|assessment|json|yaml"
+)
+_TAG = re.compile(
+    r"<(?P<close>/?)(?P<name>[A-Za-z_][\w.:-]{0,60})"
+    r"(?P<attributes>(?:\s+[\w:.-]{1,60}\s*=\s*(?:\"[^\"<>]{0,200}\"|'[^'<>]{0,200}'))*)"
+    r"\s?(?P<empty>/?)>"
+)
+_ATTRIBUTE = re.compile(r"([\w:.-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_NAMING = frozenset(("id", "number", "index", "n", "no", "name", "factor", "image", "position"))
+
+_MARKS = re.compile(
+    r"""
+      (?P<token></s>|<s>|<\|[^|<>\n]{1,40}\|>|<(?:end_of_turn|start_of_turn|eos|bos|pad|endoftext)>
+        |\[/?INST\])
+    | (?P<struck>~~[^~\n]{0,200}~~|<(?P<del>del|strike)>[^<]{0,200}</(?P=del)>|<!--.{0,2000}?-->)
+    | (?P<tag><[/A-Za-z_][^<>\n]{0,400}>)
+    | (?P<fraction>\\[dt]?frac\{(?P<upper>[0-9.]{1,6})\}\{(?P<lower>[0-9.]{1,6})\})
+    | (?P<arrow>\\(?:rightarrow|to|longrightarrow|Rightarrow|implies)(?![A-Za-z])
+        |[\u2192\u2794\u2799-\u27bf\u21d2\u27f6\u27f9\u2b62\u21a6\u2b95\u21fe\u2b06\u27a1\u2b07])
+    | (?P<times>\\(?:times|cdot)(?![A-Za-z]))
+    | (?P<environment>\\(?:begin|end)\{[a-z*]{1,20}\}(?:\{[^{}\n]{0,60}\})?|\\hline
+        |\\(?:top|mid|bottom)rule|\\cline\{[^{}\n]{0,20}\})
+    | (?P<newline>\\\\)
+    | (?P<bar>\\\|)
+    | ^[ ]*(?:```|~~~)[ ]?[\w+-]{0,16}[ ]*$
+    | \\(?:text|mathrm|mathit|mathbf|mathsf|textbf|textit|operatorname|boxed|left|right|displaystyle
+        |quad|qquad|large|Large|[,;!%])(?![A-Za-z])
+    | \\[()\[\]]
+    | (?P<entity>&(?:\#x?[0-9A-Fa-f]{1,6}|[A-Za-z]{2,8});)
+    | (?P<leader>(?:\.[ ]?){4,400}(?![ ]?\w)|\.{4,400}[ ]?|(?:[·…_‥][ ]?){3,400})(?=[ ]{0,9}[0-9])
+    | (?P<emoji>(?:[\U0001f000-\U0001faff\u2600-\u2793\u2795-\u2798\u2b05-\u2b5f]
+        |[\u2580-\u25ff\ufe0f\u20e3\u200b-\u200f\u2060\ufeff\u231a-\u23ff])+)
+    | (?!(?<=[\d)])\*[\d(S]|(?<=[\d)][ ])\*[ ][\d(S])\*     # emphasis and bullets, not 0.4*6
+    | [`$\\{}]
+    | (?<![A-Za-z0-9])_+    # emphasis, not the underscore inside a name
+    | _+(?![A-Za-z0-9{\\])
+    """,
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+
+# One for one, so that places stay.
+_FULL_WIDTH = {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
+_SAME_LENGTH = str.maketrans(
+    _FULL_WIDTH
+    | dict.fromkeys("\u00a0\u202f\u2009\u2002\u2003\u2007\u3000\r\x0b\x0c", " ")
+    | dict.fromkeys("−‑‐﹣", "-")
+    | dict.fromkeys("│┃║┆┇┊┋｜❘", "|")
+    | dict.fromkeys("─━═╌╍┄┅┈┉", "-")
+    | dict.fromkeys("┌┐└┘├┤┬┴┼╔╗╚╝╠╣╦╩╬┏┓┗┛┣┫┳┻╋╒╕╘╛╞╡╤╧╪╭╮╯╰", "+")
+    | dict.fromkeys("〜∼～˜", "~")
+    | {"。": ".", "、": "、", "【": "[", "】": "]", "「": '"', "」": '"', "『": '"', "』": '"'}
+    | {"〔": "(", "〕": ")", "≔": "=", "∶": ":", "꞉": ":", "⁄": "/", "∕": "/", "‒": "–", "―": "—"}
+    | {chr(0x2460 + number): str(number + 1) for number in range(9)}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """Text without marks, and where each piece of it stood in the original."""
+
+    text: str
+    starts: tuple[int, ...]
+    """Places in the plain text where a piece begins …"""
+    origins: tuple[int, ...]
+    """… where that piece began in the original …"""
+    fixed: tuple[bool, ...]
+    """… and whether all of it stands for one place there."""
+    cuts: tuple[Span, ...] = field(default=())
+    """Stretches of the original that are left out whole."""
+
+    def span(self, start: int, end: int) -> Span:
+        """Return the place in the original text of a non-empty stretch of the plain text."""
+        return self._original(start), self._original(end - 1) + 1
+
+    def _original(self, place: int) -> int:
+        index = bisect_right(self.starts, place) - 1
+        offset = 0 if self.fixed[index] else place - self.starts[index]
+        return self.origins[index] + offset
+
+    def place(self, original: int) -> int:
+        """Return where in the plain text a place of the original is, or would be."""
+        index = bisect_right(self.origins, original) - 1
+        offset = 0 if self.fixed[index] else original - self.origins[index]
+        end = self.starts[index + 1] if index + 1 < len(self.starts) else len(self.text)
+        return min(self.starts[index] + offset, end)
+
+
+def drafts(text: str) -> list[Span]:
+    """Return the stretches in which a judge thinks aloud before it answers."""
+    found = [match.span() for match in _BRACKET_DRAFT.finditer(text)]
+    opened: list[re.Match[str]] = []
+    place = 0
+    for match in sorted(
+        [*_DRAFT_OPENS.finditer(text), *_DRAFT_CLOSES.finditer(text)], key=lambda m: m.start()
+    ):
+        if not match[0].startswith("</"):
+            opened.append(match)
+            continue
+        while opened and opened[-1][1].lower() != match[1].lower():
+            opened.pop()
+        if opened:
+            found.append((opened.pop().start(), match.end()))
+        elif match[1].lower().startswith("think") or match[1].lower() in {"thought", "reasoning"}:
+            # The opening tag was part of the prompt: everything up to here is thought.
+            found.append((place, match.end()))
+        place = match.end()
+    # A thought that is never closed goes on to the end.
+    unclosed = [match for match in opened if match[1].lower() not in _MAY_BE_FIELDS]
+    found += [(match.start(), len(text)) for match in unclosed[:1]]
+    return joined(found)
+
+
+_MAY_BE_FIELDS = frozenset(
+    ("rationale", "explanation", "justification", "note", "notes", "example")
+)
+
+
+def joined(spans: Iterable[Span]) -> list[Span]:
+    """Return the stretches in order, those that touch or overlap as one."""
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def plain_text(text: str, cuts: Sequence[Span] = ()) -> Plain:
+    """Return the text without marks and without the stretches to be cut out.
+
+    `* **$S_{acc}$**: 6` becomes `  S_acc: 6`, near enough.
+    """
+    writer = _Writer()
+    done = 0
+    for start, end in [*cuts, (len(text), len(text))]:
+        _write(writer, text, done, start)
+        if end > start:
+            writer.replaced("\n", start)
+        done = end
+    made = "".join(writer.pieces)
+    return Plain(
+        made.translate(_SAME_LENGTH),
+        tuple(writer.starts),
+        tuple(writer.origins),
+        tuple(writer.fixed),
+        tuple(cuts),
+    )
+
+
+class _Writer:
+    """The plain text as it grows."""
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+        self.starts = [0]
+        self.origins = [0]
+        self.fixed = [False]
+        self.length = 0
+
+    def copied(self, piece: str, origin: int) -> None:
+        self._add(piece, origin, fixed=False)
+
+    def replaced(self, piece: str, origin: int) -> None:
+        if piece:
+            self._add(piece, origin, fixed=True)
+
+    def _add(self, piece: str, origin: int, *, fixed: bool) -> None:
+        self.pieces.append(piece)
+        self.starts.append(self.length)
+        self.origins.append(origin)
+        self.fixed.append(fixed)
+        self.length += len(piece)
+
+
+def _write(writer: _Writer, text: str, start: int, end: int) -> None:
+    latex_table = "\\begin{" in text
+    tabbed = _is_tabbed(text)
+    pattern = _WITH_CELLS if latex_table or tabbed else _MARKS
+    done = start
+    for match in pattern.finditer(text, start, end):
+        writer.copied(text[done : match.start()], done)
+        writer.replaced(_made_plain(match, text), match.start())
+        done = match.end()
+    writer.copied(text[done:end], done)
+
+
+_WITH_CELLS = re.compile(rf"(?P<cell>[ ]*[&\t][ ]*(?![a-z#0-9]+;))|{_MARKS.pattern}", _MARKS.flags)
+
+
+def _is_tabbed(text: str) -> bool:
+    if "\t" not in text:
+        return False
+    lines = [line for line in text.split("\n") if line.strip().count("\t") >= 1]
+    return len(lines) >= 2
+
+
+def _made_plain(match: re.Match[str], text: str) -> str:
+    """Return what is written in place of a mark."""
+    groups = match.groupdict()
+    if groups["tag"]:
+        return _tag_in_words(match[0], text, match.start())
+    if groups["fraction"]:
+        return f"{match['upper']}/{match['lower']}"
+    if groups["entity"]:
+        return html.unescape(match[0])
+    if groups.get("cell"):
+        return " | " if text[text.rfind("\n", 0, match.start()) + 1 : match.start()].strip() else ""
+    for group, words in _WORDS_FOR.items():
+        if groups[group]:
+            return words
+    return ""
+
+
+_WORDS_FOR = {
+    "arrow": "→",
+    "times": "×",
+    "environment": "\n",
+    "newline": "\n",
+    "leader": ": ",
+    "token": "",
+    "struck": "",
+}
+
+
+def _tag_in_words(tag: str, text: str, place: int) -> str:
+    """Return a tag as the words it stands for: `<image id="1">` heads a section, `<b>` is nothing."""
+    match = _TAG.fullmatch(tag)
+    if match is None:
+        return tag
+    name = match["name"].lower()
+    if name == "br":
+        line = text[text.rfind("\n", 0, place) + 1 : place]
+        return " " if "|" in line else "\n"
+    if name in {"td", "th"}:
+        return "" if match["close"] else "| "
+    if name == "tr":
+        return " |\n" if match["close"] else "\n"
+    if re.fullmatch(_INLINE, name):
+        return ""
+    if re.fullmatch(_BLOCK, name) or match["close"]:
+        return "\n"
+    return _element_in_words(match)
+
+
+def _element_in_words(match: re.Match[str]) -> str:
+    words = match["name"]
+    more = []
+    for key, *values in _ATTRIBUTE.findall(match["attributes"] or ""):
+        value = "".join(values)
+        if key.lower() in _NAMING:
+            words += f" {value}"
+        else:
+            more.append(f"{key}: {value}")
+    ends = "\n" if match["empty"] else ""
+    return f"\n{words}: {', '.join(more)}{ends}"
+
+
+def cased(text: str) -> str:
+    """Return a name without accents and case, for comparing."""
+    decomposed = unicodedata.normalize("NFKD", text)
+    return "".join(each for each in decomposed if not unicodedata.combining(each)).casefold()

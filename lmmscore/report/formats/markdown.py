@@ -1,0 +1,74 @@
+"""Tables as Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from lmmscore.report.formats import TableDocument, TableLayout, formats
+from lmmscore.report.grids import Cell, Grid
+
+_MARKED = {"best": "**{}**", "second": "<u>{}</u>", "": "{}"}
+
+
+@formats.register("md")
+def write_markdown(document: TableDocument, layout: TableLayout) -> str:  # noqa: ARG001
+    """Return the tables as one Markdown text, the caution before everything."""
+    parts = []
+    if document.caution:
+        parts.append(f"> **Caution.** {escape(document.caution)}")
+    parts += [_grid(grid) for grid in document.grids]
+    if document.notes:
+        parts.append(_bullets(document.notes))
+    return "\n\n".join(parts) + "\n"
+
+
+def _grid(grid: Grid) -> str:
+    parts = [f"## {escape(grid.title)}"]
+    if grid.verdict:
+        parts.append(escape(grid.verdict))
+    parts += [f"> **Note.** {escape(text)}" for text in grid.above]
+    if grid.caption:
+        parts.append(escape(grid.caption))
+    if grid.rows:
+        parts.append(_table(grid))
+    if grid.below:
+        parts.append(_bullets(grid.below))
+    return "\n\n".join(parts)
+
+
+def _bullets(texts: Sequence[str]) -> str:
+    return "\n".join(f"- {escape(text)}" for text in texts)
+
+
+def _table(grid: Grid) -> str:
+    heads = [escape(head) for head in _heads(grid)]
+    rules = ["---" if k in grid.text_columns else "---:" for k in range(len(heads))]
+    body = [[_cell(cell) for cell in row] for row in grid.rows]
+    lines = [heads, rules, *body]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _heads(grid: Grid) -> list[str]:
+    """Return the headings. Markdown has none over several columns: each carries its group's name."""
+    if not grid.groups:
+        return list(grid.columns)
+    heads = []
+    columns = iter(grid.columns)
+    for group, width in grid.groups:
+        for _ in range(width):
+            name = next(columns)
+            heads.append(f"{group}: {name}" if group else name)
+    return heads
+
+
+def _cell(cell: Cell) -> str:
+    return _MARKED[cell.mark].format(escape(cell.text))
+
+
+def escape(text: str) -> str:
+    """Return text that Markdown shows as it is. An underscore inside a word needs nothing."""
+    text = " ".join(text.split())
+    text = re.sub(r"([\\`*|\[\]])", r"\\\1", text)
+    text = re.sub(r"(?<![^\W_])_|_(?![^\W_])", r"\\_", text)
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("~~", r"\~\~")

@@ -1,0 +1,482 @@
+"""What the page draws: plain geometry turned into SVG, and tables whose cells are coloured.
+
+Colours mean the same everywhere: blue is more, better or agreeing, orange less, worse or opposed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup, escape
+
+from lmmscore.leaderboard.board import BoardRow
+from lmmscore.report.grids import NONE, number
+
+BAR_WIDTH = 220
+STRIP_WIDTH = 150
+SIDE = 260
+LEFT, RIGHT, TOP, BOTTOM = 40.0, SIDE - 8.0, 10.0, SIDE - 34.0
+LEVELS = 5
+"""Shades of a colour in a coloured table."""
+
+
+def svg(tag: str, *children: str, **attributes: object) -> Markup:
+    """Return an element; `class_` is class, `text_anchor` is text-anchor."""
+    written = [
+        f' {name.rstrip("_").replace("_", "-")}="{escape(_short(value))}"'
+        for name, value in attributes.items()
+        if value is not None
+    ]
+    inside = "".join(str(escape(child)) for child in children)
+    return Markup(f"<{tag}{''.join(written)}>{inside}</{tag}>")
+
+
+def _short(value: object) -> object:
+    return f"{value:g}" if isinstance(value, float) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A straight axis from one value to another, drawn between two coordinates."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def at(self, value: float) -> float:
+        """Return where a value lies, to a tenth."""
+        share = (value - self.low) / (self.high - self.low)
+        return round(self.start + share * (self.end - self.start), 1)
+
+    def clipped(self, value: float) -> float:
+        """Return where a value lies, or the end of the axis it lies beyond."""
+        return self.at(min(max(float(value), self.low), self.high))
+
+    def ticks(self, about: int) -> list[tuple[float, str]]:
+        """Return round values within the axis with where they lie, about so many."""
+        step = round_step((self.high - self.low) / about)
+        first = math.ceil(self.low / step - 1e-9)
+        last = math.floor(self.high / step + 1e-9)
+        digits = max(0, -math.floor(math.log10(step) + 1e-9))
+        return [(self.at(k * step), f"{k * step:.{digits}f}") for k in range(first, last + 1)]
+
+
+def round_step(size: float) -> float:
+    """Return 1, 2 or 5 times a power of ten, the nearest from above."""
+    power = math.pow(10.0, math.floor(math.log10(size)))
+    return next(power * unit for unit in (1, 2, 5, 10) if power * unit >= size * (1 - 1e-9))
+
+
+def axis_over(values: Iterable[float], start: float, end: float, margin: float = 0.06) -> Axis:
+    """Return an axis with room for all values."""
+    known = list(values)
+    low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    room = (high - low) * margin or max(abs(low) * margin, 0.5)
+    return Axis(low - room, high + room, start, end)
+
+
+# The leaderboard's own drawings
+
+
+def means_axis(rows: Sequence[BoardRow]) -> Axis:
+    """Return the axis on which all means of a table and their intervals find room."""
+    ends = [end for row in rows for end in (row.mean_interval or ())]
+    means = [row.mean for row in rows if row.mean is not None]
+    return axis_over([*ends, *means], 8, BAR_WIDTH - 8)
+
+
+def axis_head(axis: Axis) -> Markup:
+    """Return the ticks under which all intervals of a table stand."""
+    ticks = [svg("text", text, x=x, y=11, text_anchor="middle") for x, text in axis.ticks(5)]
+    return svg(
+        "svg",
+        *ticks,
+        class_="bar axis",
+        viewBox=f"0 0 {BAR_WIDTH} 14",
+        width=BAR_WIDTH,
+        height=14,
+        aria_hidden="true",
+    )
+
+
+def interval_bar(row: BoardRow, axis: Axis, described: str) -> Markup:
+    """Return a mean as a dot on its interval: one line of a forest plot."""
+    parts = [svg("line", class_="guide", x1=x, x2=x, y1=0, y2=24) for x, _ in axis.ticks(5)]
+    if row.mean_interval is not None:
+        low, high = (axis.at(end) for end in row.mean_interval)
+        parts += [
+            svg("line", class_="whisker", x1=low, x2=high, y1=12, y2=12),
+            svg("line", class_="whisker", x1=low, x2=low, y1=8, y2=16),
+            svg("line", class_="whisker", x1=high, x2=high, y1=8, y2=16),
+        ]
+    if row.mean is not None:
+        parts.append(svg("circle", class_="mean", cx=axis.at(row.mean), cy=12, r=4.5))
+    return svg(
+        "svg",
+        svg("title", described),
+        *parts,
+        class_="bar",
+        viewBox=f"0 0 {BAR_WIDTH} 24",
+        width=BAR_WIDTH,
+        height=24,
+        role="img",
+    )
+
+
+def rank_strip(row: BoardRow, methods: int, described: str) -> Markup:
+    """Return a row of places: a dot where the method stands, a band over the ranks it may have."""
+    slot = min(15.0, STRIP_WIDTH / methods)
+    width = round(slot * methods, 1)
+    parts: list[Markup] = []
+    if row.rank is not None:
+        if row.rank_range is not None:
+            parts.append(_stretch("allowed", row.rank_range, slot, 17))
+        if row.rank_interval is not None:
+            parts.append(_stretch("band", row.rank_interval, slot, 11))
+        for rank in range(1, methods + 1):
+            x = round(slot * (rank - 0.5), 1)
+            parts.append(svg("circle", class_="slot", cx=x, cy=12, r=1.3))
+        x = round(slot * (row.rank - 0.5), 1)
+        parts.append(svg("circle", class_="mean", cx=x, cy=12, r=4.5))
+    return svg(
+        "svg",
+        svg("title", described),
+        *parts,
+        class_="strip",
+        viewBox=f"0 0 {width:g} 24",
+        width=width,
+        height=24,
+        role="img",
+    )
+
+
+def _stretch(kind: str, ranks: tuple[int, int], slot: float, height: float) -> Markup:
+    left = round(slot * (ranks[0] - 1) + 1, 1)
+    width = round(slot * (ranks[1] - ranks[0] + 1) - 2, 1)
+    top = 12 - height / 2
+    return svg("rect", class_=kind, x=left, y=top, width=width, height=height, rx=height / 2)
+
+
+def group_bars(group: str, letters: str, described: str) -> Markup:
+    """Return a bar per letter, unbroken over all methods that share it."""
+    width = 16 * len(letters)
+    parts: list[Markup] = []
+    for k, letter in enumerate(letters):
+        if letter in group:
+            parts.append(svg("rect", class_="tie", x=16 * k + 1, y=0, width=14, height=34))
+            parts.append(svg("text", letter, x=16 * k + 8, y=21, text_anchor="middle"))
+    return svg(
+        "svg",
+        svg("title", described),
+        *parts,
+        class_="groups",
+        viewBox=f"0 0 {width} 34",
+        width=width,
+        height=34,
+        role="img",
+    )
+
+
+# Charts
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A point of a chart that stands for an edit."""
+
+    x: float
+    y: float
+    item: str = ""
+    method: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A drawing with its caption, and the edits its points stand for."""
+
+    id: str
+    title: str
+    drawing: Markup
+    run: int = 0
+    labels: tuple[str, str] = ("", "")
+    """What x and y are, for the text beside the pointer."""
+    points: list[list[Any]] = field(default_factory=list)
+    """Where each point is, its values, and the item and method it stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The axes of a chart; equal ones where both sides are on one scale."""
+
+    x: Axis
+    y: Axis
+
+    @classmethod
+    def over(cls, dots: Sequence[Dot], *, equal: bool, also: Sequence[float] = ()) -> Extent:
+        """Return axes with room for all dots; `also` are further values of y."""
+        xs, ys = [dot.x for dot in dots], [*(dot.y for dot in dots), *also]
+        if equal:
+            both = [*xs, *ys]
+            return cls(axis_over(both, LEFT, RIGHT), axis_over(both, BOTTOM, TOP))
+        return cls(axis_over(xs, LEFT, RIGHT), axis_over(ys, BOTTOM, TOP))
+
+
+def scatter(
+    id: str,
+    title: str,
+    dots: Sequence[Dot],
+    labels: tuple[str, str],
+    *,
+    run: int = 0,
+    extent: Extent | None = None,
+    diagonal: bool = False,
+    band: Sequence[tuple[float, float]] = (),
+    line: Sequence[tuple[float, float]] = (),
+    levels: Mapping[str, Sequence[float]] | None = None,
+) -> Chart:
+    """Return a cloud of points, with what is drawn over it: a diagonal, a fit, horizontal lines."""
+    room = extent or Extent.over(dots, equal=diagonal)
+    parts = [*_frame(room, labels)]
+    if band:
+        parts.append(svg("polygon", class_="fitband", points=_points(band, room)))
+    if diagonal:
+        ends = [(room.x.low, room.x.low), (room.x.high, room.x.high)]
+        parts.append(svg("polyline", class_="quiet", points=_points(ends, room)))
+    for kind, values in (levels or {}).items():
+        for value in values:
+            ends = [(room.x.low, value), (room.x.high, value)]
+            parts.append(svg("polyline", class_=kind, points=_points(ends, room)))
+    places = [(room.x.at(dot.x), room.y.at(dot.y)) for dot in dots]
+    # One path, however many points: a round cap makes a dot of a line without length.
+    cloud = "".join(f"M{x:g} {y:g}h0" for x, y in places)
+    parts.append(svg("path", class_="dots", d=cloud))
+    if line:
+        parts.append(svg("polyline", class_="fit", points=_points(line, room)))
+    points = [
+        [x, y, round(dot.x, 2), round(dot.y, 2), dot.item, dot.method]
+        for (x, y), dot in zip(places, dots, strict=True)
+    ]
+    return Chart(id, title, _drawing(title, parts), run, labels, points)
+
+
+def _points(pairs: Sequence[tuple[float, float]], room: Extent) -> str:
+    return " ".join(f"{room.x.clipped(x):g},{room.y.clipped(y):g}" for x, y in pairs)
+
+
+def _frame(room: Extent, labels: tuple[str, str]) -> list[Markup]:
+    """Return the grid, the ticks and the names of both axes."""
+    parts: list[Markup] = []
+    for x, text in room.x.ticks(5):
+        parts.append(svg("line", class_="guide", x1=x, x2=x, y1=TOP, y2=BOTTOM))
+        parts.append(svg("text", text, class_="tick", x=x, y=BOTTOM + 13, text_anchor="middle"))
+    for y, text in room.y.ticks(5):
+        parts.append(svg("line", class_="guide", x1=LEFT, x2=RIGHT, y1=y, y2=y))
+        parts.append(svg("text", text, class_="tick", x=LEFT - 5, y=y + 3, text_anchor="end"))
+    middle_x, middle_y = (LEFT + RIGHT) / 2, (TOP + BOTTOM) / 2
+    parts.append(
+        svg("text", labels[0], class_="tick", x=middle_x, y=SIDE - 5, text_anchor="middle")
+    )
+    parts.append(
+        svg(
+            "text",
+            labels[1],
+            class_="tick",
+            x=11,
+            y=middle_y,
+            text_anchor="middle",
+            transform=f"rotate(-90 11 {middle_y:g})",
+        )
+    )
+    return parts
+
+
+def _drawing(title: str, parts: Sequence[Markup], width: int = SIDE, height: int = SIDE) -> Markup:
+    return svg(
+        "svg",
+        *parts,
+        class_="chart",
+        viewBox=f"0 0 {width} {height}",
+        role="img",
+        aria_label=title,
+    )
+
+
+def position_chart(id: str, means: Mapping[int, tuple[float, float]], factor: str) -> Chart:
+    """Return the mean score at each place less the methods' own means, with 95% intervals."""
+    dots = [Dot(float(place), mean) for place, (mean, _) in means.items()]
+    ends = [mean + side * reach for mean, reach in means.values() for side in (-1, 1)]
+    room = Extent.over(dots, equal=False, also=[*ends, 0.0])
+    title = f"{factor} by the place in which an edit was shown"
+    parts = [*_frame(room, ("place", "score less the method’s mean"))]
+    zero = [(room.x.low, 0.0), (room.x.high, 0.0)]
+    parts.append(svg("polyline", class_="quiet", points=_points(zero, room)))
+    for place, (mean, reach) in means.items():
+        x = room.x.at(place)
+        low, high = room.y.at(mean - reach), room.y.at(mean + reach)
+        words = f"place {place}: {number(mean, 2)} ± {number(reach, 2)}"
+        parts.append(svg("line", class_="whisker", x1=x, x2=x, y1=low, y2=high))
+        dot = svg("circle", svg("title", words), class_="mean", cx=x, cy=room.y.at(mean), r=4)
+        parts.append(dot)
+    return Chart(id, title, _drawing(title, parts))
+
+
+def distribution_chart(
+    id: str, values: Mapping[str, Sequence[float]], scale: tuple[float, float], factor: str
+) -> Chart:
+    """Return how the scores of each method spread over the scale, one row of columns per method."""
+    width, label, row_height = 560, 120, 34
+    bins = 20
+    edges = np.linspace(scale[0], scale[1], bins + 1)
+    counts = {name: np.histogram(own, edges)[0] for name, own in values.items()}
+    highest = max((int(own.max()) for own in counts.values() if own.size), default=1) or 1
+    axis = Axis(scale[0], scale[1], label, width - 10)
+    step = (axis.end - axis.start) / bins
+    title = f"Distribution of {factor} over items, by method"
+    parts: list[Markup] = []
+    for n, (name, own) in enumerate(counts.items()):
+        base = (n + 1) * row_height
+        parts.append(_row_label(name, label, base))
+        parts.append(svg("line", class_="guide", x1=label, x2=width - 10, y1=base, y2=base))
+        for k, many in enumerate(own):
+            if many:
+                height = (row_height - 6) * int(many) / highest
+                words = f"{name}: {many} from {edges[k]:.2g} to {edges[k + 1]:.2g}"
+                left = axis.start + k * step + 0.5
+                parts.append(
+                    svg(
+                        "rect",
+                        svg("title", words),
+                        class_="column",
+                        x=round(left, 1),
+                        y=round(base - height, 1),
+                        width=round(step - 1, 1),
+                        height=round(height, 1),
+                    )
+                )
+    bottom = len(counts) * row_height
+    for x, text in axis.ticks(9):
+        parts.append(svg("text", text, class_="tick", x=x, y=bottom + 14, text_anchor="middle"))
+    return Chart(id, title, _drawing(title, parts, width, bottom + 20))
+
+
+def _row_label(name: str, room: int, base: int) -> Markup:
+    shown = name if len(name) <= 18 else name[:17] + "…"
+    text = svg("title", name)
+    return svg("text", shown, text, class_="name", x=room - 8, y=base - 8, text_anchor="end")
+
+
+def bump_chart(id: str, names: Sequence[str], ranks: Mapping[str, Sequence[int | None]]) -> Chart:
+    """Return the ranks of every method from run to run, as lines that cross where order changes."""
+    left, gap, row_height = 130, max(150, 420 // max(len(names) - 1, 1)), 26
+    width = left * 2 + gap * (len(names) - 1)
+    most = max((rank for own in ranks.values() for rank in own if rank), default=1)
+    height = 34 + row_height * most
+    parts: list[Markup] = []
+    for k, name in enumerate(names):
+        shown = name if len(name) <= 24 else name[:23] + "…"
+        words = svg("title", name)
+        parts.append(
+            svg("text", shown, words, class_="name", x=left + k * gap, y=14, text_anchor="middle")
+        )
+    for method, own in ranks.items():
+        parts += _bump_line(method, own, left, gap, row_height)
+    title = f"Ranks of the methods in {len(names)} runs"
+    return Chart(id, title, _drawing(title, parts, width, height))
+
+
+def _bump_line(
+    method: str, own: Sequence[int | None], left: int, gap: int, row_height: int
+) -> Iterable[Markup]:
+    places = [
+        (left + k * gap, 34 + row_height * (rank - 0.5), rank)
+        for k, rank in enumerate(own)
+        if rank is not None
+    ]
+    if not places:
+        return
+    words = f"{method}: rank {' → '.join(str(rank) for _, _, rank in places)}"
+    for (x0, y0, before), (x1, y1, after) in pairwise(places):
+        kind = "up" if after < before else "down" if after > before else "same"
+        line = svg("title", words)
+        yield svg("line", line, class_=f"bump {kind}", x1=x0, y1=y0, x2=x1, y2=y1)
+    for x, y, rank in places:
+        yield svg("circle", class_="bump same", cx=x, cy=y, r=9)
+        yield svg("text", str(rank), class_="rank", x=x, y=y + 3.5, text_anchor="middle")
+    (x0, y0, _), (x1, y1, _) = places[0], places[-1]
+    yield svg("text", method, class_="name", x=x0 - 14, y=y0 + 4, text_anchor="end")
+    yield svg("text", method, class_="name", x=x1 + 14, y=y1 + 4, text_anchor="start")
+
+
+# Coloured tables
+
+
+@dataclass(frozen=True, slots=True)
+class HeatCell:
+    """A figure in a coloured table."""
+
+    text: str
+    shade: str = ""
+    """pos1 … pos5 or neg1 … neg5; nothing for the middle."""
+    title: str = ""
+    link: str = ""
+    note: str = ""
+    """Smaller, below the figure."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeatMap:
+    """A table whose cells are coloured by their figures."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[HeatCell, ...]], ...]
+    caption: str = ""
+    corner: str = ""
+
+
+def diverging(value: float | None, reach: float = 1.0) -> str:
+    """Return the shade of a value about zero: blue above, orange below."""
+    if value is None or not math.isfinite(value):
+        return ""
+    share = min(abs(value) / reach, 1.0)
+    level = round(share * LEVELS)
+    side = "pos" if value > 0 else "neg"
+    return f"{side}{level}" if level else ""
+
+
+def sequential(value: float | None, low: float, high: float) -> str:
+    """Return the shade of a value between two ends: the higher, the bluer."""
+    if value is None or not math.isfinite(value) or high <= low:
+        return ""
+    level = round((value - low) / (high - low) * LEVELS)
+    return f"pos{level}" if level > 0 else ""
+
+
+def means_map(
+    title: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    means: Mapping[tuple[str, str], float | None],
+    *,
+    links: Mapping[tuple[str, str], str] | None = None,
+    caption: str = "",
+) -> HeatMap:
+    """Return means by row and column, each column shaded from its lowest to its highest."""
+    made = []
+    for row in rows:
+        cells = []
+        for column in columns:
+            known = [v for r in rows if (v := means.get((r, column))) is not None]
+            value = means.get((row, column))
+            ends = (min(known), max(known)) if known else (0.0, 0.0)
+            text = NONE if value is None else number(value, 2)
+            link = (links or {}).get((row, column), "")
+            cells.append(HeatCell(text, sequential(value, *ends), f"{row}, {column}: {text}", link))
+        made.append((row, tuple(cells)))
+    return HeatMap(title, tuple(columns), tuple(made), caption, "Method")

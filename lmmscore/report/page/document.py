@@ -1,0 +1,344 @@
+"""The page: gather what is to be shown, fill the template, put the file in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from lmmscore.agreement import Agreement
+from lmmscore.errors import FileProblem
+from lmmscore.leaderboard import Leaderboard
+from lmmscore.leaderboard.compare import Comparison, compare
+from lmmscore.records import OVERALL
+from lmmscore.report import extra_grids
+from lmmscore.report.agreement_grids import SECTIONS, agreement_grids
+from lmmscore.report.grids import HEADINGS, Grid, count, listed
+from lmmscore.report.page.charts import Chart, Dot, bump_chart, scatter
+from lmmscore.report.page.edits import (
+    TALKS_IN_BUNDLE,
+    EditData,
+    SharedTexts,
+    run_facts,
+    talk_list,
+)
+from lmmscore.report.page.links import slug
+from lmmscore.report.page.pictures import (
+    BUNDLE,
+    CACHE_NAME,
+    PicturePlace,
+    PictureSet,
+    ThumbnailMaker,
+    place_pictures,
+    sensible_px,
+)
+from lmmscore.report.page.raters import AgreementCharts, agreement_charts, mean_ratings
+from lmmscore.report.page.results import RunView, copies, page_provenance, rank_run, view_run
+from lmmscore.report.page.security import inert_json, policy
+from lmmscore.report.run_data import RunData
+
+STYLES = ("page.css",)
+SCRIPTS = (
+    "core.js",
+    "controls.js",
+    "leaderboard.js",
+    "charts.js",
+    "viewer.js",
+    "gallery.js",
+    "conversations.js",
+    "route.js",
+)
+
+
+class Counting(Protocol):
+    """Shows how far the work is: entered with what is done and how much, it gives a counter."""
+
+    def __call__(self, what: str, total: int) -> AbstractContextManager[Any]:
+        """Begin to count."""
+
+
+def _silently(what: str, total: int) -> AbstractContextManager[Any]:  # noqa: ARG001
+    return nullcontext(lambda: None)
+
+
+@dataclass(frozen=True)
+class PageOptions:
+    """What the page is to be like."""
+
+    out: Path
+    agreement: Agreement | None = None
+    renames: Mapping[str, str] = field(default_factory=dict)
+    """Factors that the agreement knows by another name."""
+    assets: bool = False
+    """Pictures in a folder beside the page, in full, instead of inside it."""
+    full_images: bool = False
+    """Pictures in full inside the page."""
+    thumb_px: int | None = None
+    """Longest side of a thumbnail; None: what is sensible for so many."""
+    keep_thumbnails: bool = True
+    """In the run's folder, for the next report; not where that folder is only to be read."""
+    command: str = ""
+    counting: Counting = _silently
+
+
+@dataclass(frozen=True)
+class CompareSection:
+    """Several runs side by side."""
+
+    grids: list[Grid]
+    charts: list[Chart]
+    bumps: list[Chart]
+
+
+@dataclass(frozen=True)
+class AgreementSection:
+    """Judges against human raters."""
+
+    verdicts: list[str]
+    grids: list[Grid]
+    """The level of edits, one per judge."""
+    methods: list[Grid]
+    """The ranking of methods by each judge beside the raters'."""
+    more: list[Grid]
+    charts: list[AgreementCharts]
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class PageContent:
+    """The page before it is written."""
+
+    title: str
+    lede: str
+    views: list[RunView]
+    compared: CompareSection | None
+    agreement: AgreementSection | None
+    core: dict[str, Any]
+    """What the page's code needs at once; everything else waits in bundles."""
+    texts: list[str]
+    bundles: list[list[dict[str, Any]]]
+
+
+def write_page(runs: Sequence[RunData], options: PageOptions) -> Path:
+    """Write the page about one or several runs, and return its file. Raises FileProblem."""
+    # Before the work, not after it: a folder cannot be replaced by a page.
+    if options.out.is_dir():
+        inside = options.out / "report.html"
+        raise FileProblem(f"{options.out}: is a folder; name the page, for example {inside}")
+    pictures = PictureSet()
+    cache = runs[0].run.path / CACHE_NAME if options.keep_thumbnails else None
+    maker = ThumbnailMaker(cache)
+    content = gather(runs, pictures, maker, options)
+    with options.counting("thumbnails", len(pictures)) as counter:
+        thumbnails = maker.finish(pictures.paths, counter)
+    folder = options.out.with_name(f"{options.out.stem}_assets") if options.assets else None
+    placed = place_pictures(pictures, thumbnails, assets=folder, full=options.full_images)
+    return _put(_filled(content, placed, maker.side_px, options), options.out)
+
+
+# Gathering
+
+
+def gather(
+    runs: Sequence[RunData], pictures: PictureSet, maker: ThumbnailMaker, options: PageOptions
+) -> PageContent:
+    """Return everything that is to be shown of these runs; thumbnails are begun on the way."""
+    agreement = options.agreement
+    texts = SharedTexts()
+    core: dict[str, Any] = {"runs": [], "items": [], "talks": []}
+    prefixes = ["" if k == 0 else slug(run.name) for k, run in enumerate(runs)]
+    data = [
+        EditData(run, prefix, pictures, texts) for run, prefix in zip(runs, prefixes, strict=True)
+    ]
+    for run, prefix, own in zip(runs, prefixes, data, strict=True):
+        ratings = _ratings(run, options)
+        core["items"].append(own.items(ratings))
+        core["runs"].append({**run_facts(run, rated=bool(ratings)), "prefix": prefix})
+    maker.begin(pictures.paths, options.thumb_px or sensible_px(len(pictures)))
+
+    found: list[Leaderboard] = []
+    views: list[RunView] = []
+    copied: dict[str, dict[str, str]] = {}
+    talks: list[dict[str, Any]] = []
+    for k, (run, prefix, own) in enumerate(zip(runs, prefixes, data, strict=True)):
+        board = rank_run(run)
+        view = view_run(run, board, prefix, k, rated=agreement is not None)
+        copied |= copies(run, board, view.boards)
+        found.append(board)
+        views.append(view)
+        conversations = own.talks()
+        core["talks"] += talk_list(conversations, k, len(talks))
+        talks += conversations
+
+    compared = _compared(runs, found)
+    rated = _agreement_section(runs, agreement) if agreement else None
+    drawn = [chart for view in views for chart in view.charts]
+    for each in rated.charts if rated else []:
+        drawn += [*each.scatters, *each.differences]
+    drawn += compared.charts if compared else []
+    core["copies"] = copied
+    core["charts"] = {chart.id: _chart_data(chart) for chart in drawn if chart.points}
+    return PageContent(
+        title=_title(runs),
+        lede=_lede(runs),
+        views=views,
+        compared=compared,
+        agreement=rated,
+        core=core,
+        texts=list(texts.texts),
+        bundles=[
+            talks[start : start + TALKS_IN_BUNDLE]
+            for start in range(0, len(talks), TALKS_IN_BUNDLE)
+        ],
+    )
+
+
+def _title(runs: Sequence[RunData]) -> str:
+    names = [run.manifest.benchmark or run.name for run in runs]
+    return " and ".join(dict.fromkeys(names))
+
+
+def _lede(runs: Sequence[RunData]) -> str:
+    parts: dict[str, list[str]] = {}
+    for run in runs:
+        methods = count(len(run.methods), "editing method")
+        items = count(len(run.items), "item")
+        judge = f"{run.manifest.judge} with {run.manifest.dialog}"
+        parts.setdefault(f"{methods} on {items}, judged by", []).append(judge)
+    return "; ".join(f"{what} {listed(how)}" for what, how in parts.items()) + "."
+
+
+def _ratings(run: RunData, options: PageOptions) -> dict[tuple[str, str, str], float]:
+    if options.agreement is None:
+        return {}
+    original = {new: old for old, new in options.renames.items() if old in run.factors}
+    return mean_ratings(options.agreement, run.name, original)
+
+
+def _agreement_section(runs: Sequence[RunData], agreement: Agreement) -> AgreementSection:
+    titles = {factor: run.title(factor) for run in runs for factor in run.factors}
+    places = {run.name: k for k, run in enumerate(runs)}
+    first = ("item", "methods")
+    rest = [section for section in SECTIONS if section not in first]
+    drawn, seed = agreement.settings["resamples"], agreement.settings["seed"]
+    return AgreementSection(
+        verdicts=[agreement.sentence(run.name) for run in runs],
+        grids=[replace(grid, above=()) for grid in agreement_grids(agreement, ["item"])],
+        methods=[replace(grid, above=()) for grid in agreement_grids(agreement, ["methods"])],
+        more=[replace(grid, above=()) for grid in agreement_grids(agreement, rest)],
+        charts=agreement_charts(agreement, titles, places),
+        notes=[f"Random draws: {drawn:,}, seed {seed}.", *agreement.notes],
+    )
+
+
+def _chart_data(chart: Chart) -> dict[str, Any]:
+    return {"run": chart.run, "labels": list(chart.labels), "points": chart.points}
+
+
+# Several runs
+
+
+def _compared(runs: Sequence[RunData], found: Sequence[Leaderboard]) -> CompareSection | None:
+    if len(runs) < 2:
+        return None
+    every = all(OVERALL in run.factors for run in runs)
+    factor = OVERALL if every else found[0].tables[0].factor
+    boards = [
+        replace(board, tables=tuple(t for t in board.tables if t.factor == factor))
+        for board in found
+    ]
+    names = [run.name for run in runs]
+    scores = [run.scores for run in runs]
+    result = compare(names, boards, scores, [run.run.settings for run in runs], factor=factor)
+    return CompareSection(
+        grids=extra_grids.comparison_grids(result, 2, runs[0].names),
+        charts=[_run_scatter(runs, k, factor) for k in range(1, len(runs))],
+        bumps=[_bump(runs[0], names, result)],
+    )
+
+
+def _run_scatter(runs: Sequence[RunData], other: int, factor: str) -> Chart:
+    """Return the scores of one run over those of the first, a dot per edit that both scored."""
+    first, second = runs[0], runs[other]
+    dots = []
+    for place, edit in first.edits.items():
+        x = edit.mean(factor)
+        y = second.edits[place].mean(factor) if place in second.edits else None
+        if x is not None and y is not None:
+            dots.append(Dot(x, y, *place))
+    scales = first.scales.get(factor), second.scales.get(factor)
+    title = f"{first.title(factor)}: {first.name} and {second.name}, {len(dots)} edits"
+    return scatter(
+        f"runs-{other}", title, dots, (first.name, second.name), diagonal=scales[0] == scales[1]
+    )
+
+
+def _bump(run: RunData, names: Sequence[str], result: Comparison) -> Chart:
+    lines = [line for line in result.changes if line.task is None] or list(result.changes)
+    ranks = {run.names.method(line.method): line.ranks for line in lines}
+    return bump_chart("bump", names, ranks)
+
+
+# Writing
+
+
+def _filled(
+    content: PageContent, placed: PicturePlace, side_px: int, options: PageOptions
+) -> Iterable[str]:
+    environment = _environment()
+    styles = [_source(environment, name) for name in STYLES]
+    scripts = [_source(environment, name) for name in SCRIPTS]
+    core = {
+        **content.core,
+        "assets": options.assets,
+        "full": bool(placed.full),
+        "bundle": BUNDLE,
+    }
+    return environment.get_template("page.html.j2").generate(
+        page=content,
+        policy=policy(styles, scripts, assets=options.assets),
+        styles=[Markup(code) for code in styles],
+        scripts=[Markup(code) for code in scripts],
+        core=core,
+        placed=placed,
+        headings=HEADINGS,
+        provenance=page_provenance(options.command, side_px),
+        made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    )
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("lmmscore.report.page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["inert"] = inert_json
+    return environment
+
+
+def _source(environment: Environment, name: str) -> str:
+    """Return a style sheet or script as the browser will see it: its digest is made of that."""
+    assert environment.loader is not None
+    return environment.loader.get_source(environment, name)[0].strip()
+
+
+def _put(text: Iterable[str], out: Path) -> Path:
+    part = out.with_name(out.name + ".part")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
+            file.writelines(text)
+        part.replace(out)
+    except OSError as error:
+        reason = error.strerror or error
+        raise FileProblem(f"{out}: cannot be written ({reason}); give another --out") from error
+    return out

@@ -1,0 +1,98 @@
+"""From Python: what a program gets prints, converts and reports itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import lmmscore
+from lmmscore.errors import LmmscoreError
+from lmmscore.results import RunResult
+from tests import hostile
+
+DEMO = Path(__file__).parents[2] / "media" / "demo"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
+    """A real run of two items."""
+    out = tmp_path_factory.mktemp("results") / "two"
+    return lmmscore.run(DEMO, out=out, items=["boat", "car"])
+
+
+@pytest.fixture(scope="module")
+def ratings(run: RunResult) -> Path:
+    """Ratings made up for the test."""
+    methods = run.manifest.methods
+    return hostile.ratings(run.path.parent / "human.csv", ["boat", "car"], methods)
+
+
+def test_the_package_shows_what_there_is() -> None:
+    """`dir(lmmscore)` lists the functions a program needs, and importing it costs little."""
+    assert {"run", "open_run", "rank", "agree", "read_ratings", "render"} <= set(dir(lmmscore))
+    code = "import lmmscore, sys; dir(lmmscore); print('pandas' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_a_run_is_opened_by_its_path(run: RunResult) -> None:
+    """A string will do, as on the command line."""
+    assert lmmscore.open_run(str(run.path)).scores().equals(run.scores())
+
+
+def test_a_leaderboard_prints_and_converts(run: RunResult) -> None:
+    """Printed it is the table of the command; LaTeX and Markdown are a method away."""
+    board = run.leaderboard(resamples=100)
+    assert "CleanEdit" in str(board) and "Rank interval" in str(board)
+    assert r"\begin{tabular}" in board.to_latex()
+    assert "| Rank | Method |" in board.to_markdown()
+    assert board.to_csv().startswith("task,factor,rank,method")
+    assert '"tables"' in board.to_json()
+
+
+def test_scores_are_ranked_from_a_table_or_its_file(run: RunResult) -> None:
+    """`rank` takes a frame or a path."""
+    path = str(run.path / "scores.csv")
+    assert str(lmmscore.rank(path, resamples=50)) == str(lmmscore.rank(run.scores(), resamples=50))
+
+
+def test_agree_takes_runs_paths_and_tables(run: RunResult, ratings: Path) -> None:
+    """However judge and ratings are given, the figures are the same."""
+    frame = lmmscore.read_ratings(ratings)
+    assert isinstance(frame, pd.DataFrame) and {"item", "rater", "score"} <= set(frame.columns)
+    options = {"resamples": 100}
+    answers = [
+        lmmscore.agree(run, ratings, **options),
+        lmmscore.agree(str(run.path), [str(ratings)], **options),
+        lmmscore.agree({"two": run}, frame, **options),
+    ]
+    values = [answer.to_frame()["value"].round(6) for answer in answers]
+    assert values[0].equals(values[1]) and values[0].equals(values[2])
+    assert answers[0].judges == ["two"]
+    assert "Spearman" in str(answers[0]) and "tabular" in answers[0].to_latex()
+    assert answers[0].plot("bland-altman")._repr_png_().startswith(b"\x89PNG")
+
+
+def test_two_judges_of_one_name_are_refused(run: RunResult, ratings: Path) -> None:
+    """The message says how to tell them apart."""
+    with pytest.raises(LmmscoreError, match="give them by name"):
+        lmmscore.agree([run, run.path], ratings)
+
+
+def test_an_item_shows_its_pictures_in_a_notebook(run: RunResult) -> None:
+    """Source and edits stand side by side with their scores; an unknown item is refused."""
+    shown = run.item("boat")
+    assert shown._repr_html_().count("<img") == 7
+    assert "CleanEdit" in repr(shown)
+    with pytest.raises(LmmscoreError, match="no item 'boot'"):
+        run.item("boot")
+
+
+def test_a_run_writes_its_report(run: RunResult, tmp_path: Path) -> None:
+    """`run.report()` writes the page beside the run, or where it is told to."""
+    assert run.report() == run.path / "report.html"
+    assert run.report(tmp_path / "mine.html", full_images=True).stat().st_size > 100_000
