@@ -1,7 +1,7 @@
 """What was derived from a unit's replies, kept beside the run so that deriving it again is cheap.
 
-Never a second truth: what is kept counts only while the replies in the ledger, the pictures' files, what
-was planned and the code that reads are all as they were. The file may be deleted at any time.
+Never a second truth: what is kept counts only while the replies in the ledger, the pictures' files,
+what was planned and the code that reads are all as they were. The file may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 @cache
 def reader_version() -> str:
-    """Return a digest of the code that leads sessions and reads replies: any change of it counts."""
+    """Return a digest of the code that leads sessions and reads replies."""
     package = Path(__file__).parent
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):

@@ -1,8 +1,9 @@
 """Write the folder of a run: one writer at a time, derived files whole or not at all.
 
-A folder holds one question: what would change the meaning of its scores is refused, what asks for a part
-of it is refused with the command that ranks that part, and what asks for more extends it. Whatever was
-planned and not reached stands in scores.csv as `unjudged`, so that no table can pass for a finished one.
+A folder holds one question: what would change the meaning of its scores is refused, what asks for a
+part of it is refused with the command that ranks that part, and what asks for more extends it.
+Whatever was planned and not reached stands in scores.csv as `unjudged`, so that no table can pass
+for a finished one.
 """
 
 from __future__ import annotations
@@ -143,7 +144,7 @@ class RunWriter:
     ) -> Iterator[Unit]:
         """Yield the units that have to be played; the others are taken as they were derived before.
 
-        `known` is told of those, with the number of their exchanges. Both leave in the order of the plan.
+        `known` is told of those, with the number of their exchanges. The order is the plan's.
         """
         self._readings = Readings(
             self.path,

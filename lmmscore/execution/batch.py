@@ -1,11 +1,11 @@
 """The batch executor: all questions that can be asked now go out as files, and the process ends.
 
-Run again, it collects what is answered, writes every answer to the ledger, and sends the questions that
-follow from them: the next wave. A conversation of k questions takes k waves.
+Run again, it collects what is answered, writes every answer to the ledger, and sends the questions
+that follow from them: the next wave. A conversation of k questions takes k waves.
 
-What was sent is on disk before it is sent: `batches.jsonl` in the run's folder holds an intent for every
-file, then the batch's id. A crash between the two is mended by asking the server which batches carry the
-intent's digest. Nothing is sent twice.
+What was sent is on disk before it is sent: `batches.jsonl` in the run's folder holds an intent for
+every file, then the batch's id. A crash between the two is mended by asking the server which
+batches carry the intent's digest. Nothing is sent twice.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The asyncio executor: many sessions at once in this process.
 
-Results leave in the order of the plan and soon, so that a run of any length needs the same memory and
-writes the same files however its sessions happened to overtake each other.
+Results leave in the order of the plan and soon, so that a run of any length needs the same memory
+and writes the same files however its sessions happened to overtake each other.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The Ray executor: the same sessions on many machines.
 
-One player per node leads many sessions with asyncio, by default against the server on its own node, so
-that pictures do not cross the network. One keeper, on the machine where the run was started, owns the
-ledger, the budget and the pace: an answer is on disk there before its session goes on. What a dead player
-was doing is done again by another, and nothing that is on record is asked again.
+One player per node leads many sessions with asyncio, by default against the server on its own node,
+so that pictures do not cross the network. One keeper, on the machine where the run was started,
+owns the ledger, the budget and the pace: an answer is on disk there before its session goes on.
+What a dead player was doing is done again by another, and nothing that is on record is asked again.
 
 Errors that cross between processes do so as values: Ray would wrap what is raised.
 """
@@ -257,7 +257,7 @@ class SharedGate:
 
 
 class NodePictures(Pictures):
-    """Pictures by content: from shared storage where there is any, else from the keeper's machine."""
+    """Pictures by content: from shared storage where there is any, else from the keeper."""
 
     def __init__(self, recipe: Recipe) -> None:
         super().__init__(recipe)
@@ -448,7 +448,7 @@ class RayExecutor:
                     actor.stop.remote(str(error))
 
     async def run(self, units: Iterable[Unit], sink: Callable[[Result], None]) -> None:
-        """Hand units to whichever player has room, and the results to `sink` in the order of the plan."""
+        """Hand units to whichever player has room; results leave in the order of the plan."""
         self._keeper = self._start_keeper()
         self._players = self._start_players(self._keeper)
         try:
@@ -587,7 +587,7 @@ async def _quietly(closing: Awaitable[object]) -> None:
 
 
 def _connect(address: str | None) -> None:
-    """Join the cluster; without an address, the one that runs here, or a new one of this machine alone."""
+    """Join the cluster; without an address, the one that runs here, or a new one."""
     if address and address.startswith("ray://"):
         raise LmmscoreError(
             f"--ray-address {address}: a Ray client has no node for the ledger; run the command on "

@@ -1,7 +1,7 @@
 """Where batches of questions are handed in and picked up: a provider's batch API, or a folder.
 
-A mailbox knows nothing of sessions: it takes a file of requests, one JSON object to a line, and gives
-back lines with answers, in any order, whenever they are ready.
+A mailbox knows nothing of sessions: it takes a file of requests, one JSON object to a line, and
+gives back lines with answers, in any order, whenever they are ready.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class ApiMailbox:
 
 
 class FolderMailbox:
-    """A folder for `vllm run-batch` and its like: `NAME.jsonl` goes in, `NAME.out.jsonl` comes back."""
+    """A folder for `vllm run-batch`: `NAME.jsonl` goes in, `NAME.out.jsonl` comes back."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
