@@ -39,7 +39,6 @@ DIGITS_IN_PROSE = (
     "50% of the sand looks wrong",
     "about 3 of 4 legs are kept",
     "12:30 light looks odd",
-    "Image 2 and Image 7 are alike",
 )
 EXPLANATIONS = (
     "The lawn has become a lake.",
@@ -50,7 +49,7 @@ EXPLANATIONS = (
     "keeps the fox as it was",
     "mostly intact",
     "Sand replaced the snow",
-    "Excellent contextual preservation of the fox (see Image 1).",
+    "Excellent work on the fox (see Image 1).",
     *(text[0].upper() + text[1:] for text in DIGITS_IN_PROSE if not text[0].isdigit()),
 )
 JOINTS = (" ", ". ", " - ", " – ", ": ", ", ", "; ", " (", "\n  ")

@@ -333,10 +333,21 @@ def _place(
 
 def _leads_on(page: Page, line: Line) -> bool:
     """Tell whether a line of scores ends in words that head the next: `…: 6. The next one:`."""
-    tail = page.text[line.factors[-1].end : line.end]
-    return _LABEL_TAIL.search(tail) is not None or any(
-        image.start > line.factors[-1].end for image in line.images
-    )
+    last = line.factors[-1].end
+    tail = page.text[last : line.end]
+    label = _LABEL_TAIL.search(tail)
+    if label is not None and not _MENTIONED.search(tail[: label.start()]):
+        return True
+    behind = [image for image in line.images if image.start > last]
+    return any(not _MENTIONED.search(page.text[last : image.start]) for image in behind)
+
+
+# What makes an image part of an explanation: "(see Image 1)", "less than in Image 2".
+_MENTIONED = re.compile(
+    r"(?:[(\[]|\b(?:see|as|in|like|than|to|of|with|from|unlike|beside|versus|vs\.?|cf\.?)[ ]+)"
+    r"(?:see[ ]+|also[ ]+|in[ ]+|the[ ]+)*$",
+    re.IGNORECASE,
+)
 
 
 def _opening(
