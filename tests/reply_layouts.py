@@ -39,6 +39,7 @@ DIGITS_IN_PROSE = (
     "50% of the sand looks wrong",
     "about 3 of 4 legs are kept",
     "12:30 light looks odd",
+    "Image 2 and Image 7 are alike",
 )
 EXPLANATIONS = (
     "The lawn has become a lake.",
