@@ -137,10 +137,10 @@ def link_token(run: Path) -> str:
 def open_live(run: Path) -> LiveRun:
     """Open a run to watch, with the limits its command names."""
     from lmmscore.run_folder import open_run
-    from lmmscore.web.live_run import Limits, LiveRun
+    from lmmscore.web.live_run import LiveRun, RunLimits
 
     given = _given(open_run(run).manifest.command)
-    limits = Limits(
+    limits = RunLimits(
         budget_usd=given.get("budget_usd"),
         rpm=given.get("rpm"),
         tpm=given.get("tpm"),

@@ -52,7 +52,7 @@ _SCORED = str(Outcome.SCORED)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RunLimits:
     """What the run was held to, as far as its command says."""
 
     budget_usd: float | None = None
@@ -125,9 +125,9 @@ class _Tail:
 class LiveRun:
     """A run that is going on, or was."""
 
-    def __init__(self, path: Path, limits: Limits | None = None) -> None:
+    def __init__(self, path: Path, limits: RunLimits | None = None) -> None:
         self.path = path
-        self.limits = limits or Limits()
+        self.limits = limits or RunLimits()
         self.run: Run = open_run(path)
         self._stamp = 0
         self._plan = self._make_plan(self.run.manifest)

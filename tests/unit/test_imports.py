@@ -46,6 +46,7 @@ ORDER = [
     "score_files",
     "leaderboard",
     "run_folder",
+    "readings",
     "run_writer",
     "publish",
     "judges",
