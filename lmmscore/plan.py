@@ -27,6 +27,8 @@ class Protocol:
     settings: Mapping[str, str] = field(default_factory=dict)
     structured: bool = False
     """Whether the judge is held to the JSON schema of its replies."""
+    reader: bool = False
+    """Whether a reply that cannot be read is put to a reader before it is asked for again."""
 
     @property
     def name(self) -> str:
@@ -83,6 +85,7 @@ class Protocol:
                 unit.shown,
                 self.settings_for(dialog),
                 self.structured,
+                self.reader,
             )
             for dialog in self.dialogs
         )

@@ -19,9 +19,12 @@ from lmmscore.dialog import is_bundled
 from lmmscore.errors import BenchmarkError, LmmscoreError
 from lmmscore.images import ImageFormat, Recipe
 from lmmscore.judges.base import Judge
+from lmmscore.judges.registry import kind_of
 from lmmscore.plan import Order, Plan, Protocol, load_protocol, make_plan
 from lmmscore.records import Item
 from lmmscore.run_folder import Run, recorded_run
+
+NO_READER = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,8 @@ class Request:
     engine_options: Mapping[str, Any] = field(default_factory=dict)
     pairs: int | None = None
     """With a dialog of pairs: how many pairs of methods are compared per item; None for all."""
+    reader: str | Judge | None = None
+    """Who quotes the scores from a reply that cannot be read; None for the judge itself."""
     command: str = ""
 
     @property
@@ -117,6 +122,8 @@ def prepare(request: Request, judge: str = "") -> Prepared:
     if replayed is not None:
         request = _as_recorded(request, replayed, whole)
     elif resumed is not None:
+        if request.reader is None:
+            protocol = replace(protocol, reader=resumed.protocol.reader)
         protocol = _resumed_protocol(protocol, request, resumed)
     plan = _plan(request, whole, protocol, replayed or resumed)
     return Prepared(_with_anchors(plan, request, whole), folder, resumed)
@@ -125,9 +132,22 @@ def prepare(request: Request, judge: str = "") -> Prepared:
 def _protocol(request: Request, replayed: Run | None) -> Protocol:
     if replayed is not None:
         recorded = replayed.protocol
-        return replace(recorded, settings={**recorded.settings, **request.settings})
+        reader = recorded.reader if request.reader is None else request.reader != NO_READER
+        settings = {**recorded.settings, **request.settings}
+        return replace(recorded, settings=settings, reader=reader)
     structured = bool(request.judge_options.get("structured"))
-    return load_protocol(request.dialog or "lmm-score", request.settings, structured)
+    protocol = load_protocol(request.dialog or "lmm-score", request.settings, structured)
+    return replace(protocol, reader=_asks_a_reader(request))
+
+
+def _asks_a_reader(request: Request) -> bool:
+    """Tell whether replies that cannot be read are put to a reader, going by the request alone."""
+    if request.reader is not None:
+        return request.reader != NO_READER
+    judge = request.judge
+    # What answers by measuring cannot read; a record may hold what a reader said.
+    can_read = not isinstance(judge, str) or judge.startswith("replay:")
+    return can_read or not kind_of(str(judge)).answers_here
 
 
 def _plan(request: Request, whole: Benchmark, protocol: Protocol, earlier: Run | None) -> Plan:
@@ -206,7 +226,7 @@ def _resumed_protocol(protocol: Protocol, request: Request, run: Run) -> Protoco
     same = manifest.dialog == protocol.name and manifest.structured == protocol.structured
     if not same or not is_bundled(request.dialog or "lmm-score"):
         return protocol
-    return replace(run.protocol, settings=protocol.settings)
+    return replace(run.protocol, settings=protocol.settings, reader=protocol.reader)
 
 
 def shard_of(item: str, count: int) -> int:

@@ -41,6 +41,7 @@ _IDENTITY = {
     "structured": "--structured",
     "judge": "judge",
     "parameters": "parameters of the judge",
+    "reader": "--reader",
     "order": "--order",
     "seed": "--seed",
     "pairs": "--pairs",
@@ -156,6 +157,7 @@ class RunWriter:
     def _take_session(self, played: Played) -> None:
         record = SessionRecord.of(played, self._plan.benchmark.root)
         self._counts["slips"] += len(record.slips)
+        self._counts["helped"] += record.helped
         self._write_line(record.model_dump(mode="json"))
         # From the sessions, not from the ledger: that one may be shared, and holds the anchors too.
         for exchange in played.exchanges:
@@ -198,6 +200,7 @@ class RunWriter:
             unscored=self.unscored,
             slips=self._counts["slips"],
             repairs=self._counts["repairs"],
+            helped=self._counts["helped"],
             finished=self._finished_at(state),
         )
         return Run(self.path)
@@ -230,6 +233,7 @@ class RunWriter:
             if any((place, method) in kept.edits for method in record.order):
                 kept.sessions.add(place)
                 self._counts["repairs"] += record.repairs
+                self._counts["helped"] += record.helped
                 self._counts["slips"] += len(record.slips)
                 self._write_line(record.model_dump(mode="json"))
         return kept

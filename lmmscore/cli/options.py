@@ -86,7 +86,7 @@ RUN_GROUPS = {
     "What it may cost": ("budget", "rpm", "tpm", "concurrency", "timeout"),
     "How the judge answers": (
         *("temperature", "judge-seed", "max-tokens", "reasoning-effort", "image-detail"),
-        *("structured", "api"),
+        *("structured", "reader", "api"),
     ),
     "How pictures are sent": ("max-side", "image-format"),
     "Many machines, or half the price": (
@@ -136,6 +136,12 @@ _PLAN_OPTIONS = [
         default="pixels",
         show_default=True,
         help="pixels, openai/MODEL[@URL,…], replay:PATH or a name from judges.yaml.",
+    ),
+    click.option(
+        "--reader",
+        callback=filled,
+        metavar="JUDGE|none",
+        help="Who quotes the scores from a reply that cannot be read  [default: the judge]",
     ),
     click.option(
         "--order",

@@ -20,9 +20,10 @@ from lmmscore.errors import JudgeError
 from lmmscore.images import Pictures
 from lmmscore.judges.recorded import Recorded
 from lmmscore.plan import Protocol, Unit
+from lmmscore.records import Reply
 from lmmscore.registry import Registry
 from lmmscore.scores import Result
-from lmmscore.session import Exchange, Question
+from lmmscore.session import Exchange, Question, spoken
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,8 @@ class Job:
     """The run's folder, for an executor that keeps something of its own there."""
     engine_options: Mapping[str, Any] = field(default_factory=dict)
     """What only this kind of executor knows, as it was asked for."""
+    reader: Recorded | None = None
+    """Who is asked to quote the scores from a reply that cannot be read; None for the judge."""
 
 
 class Executor(Interface):
@@ -85,7 +88,7 @@ class StopRequested(JudgeError):
 
 def asked(before: Conversation, question: Question, pictures: Pictures) -> Conversation:
     """Return the conversation with the question put. Opens the pictures' files to know their digests."""
-    if question.fresh:
+    if question.fresh or question.aside:
         before = Conversation()
     if question.system:
         before = before.add(Message("system", question.system))
@@ -94,3 +97,10 @@ def asked(before: Conversation, question: Question, pictures: Pictures) -> Conve
         before = before.say(shot.text, images, places=shot.places).hear(shot.heard)
     images = tuple(pictures.get(shown.path) for shown in question.images)
     return before.say(question.text, images, question.schema, question.places)
+
+
+def answered(
+    before: Conversation, put: Conversation, question: Question, reply: Reply
+) -> Conversation:
+    """Return the conversation after a reply; what was put aside leaves it as it was before."""
+    return before if question.aside else put.hear(spoken(reply) or "(no answer)")
