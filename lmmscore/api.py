@@ -113,7 +113,7 @@ def _other_reader(request: Request, prepared: Prepared, bench: Bench) -> Bench |
         shared = {key: value for key, value in request.judge_options.items() if key == "budget_usd"}
         return None if same else open_judge(request.reader, shared)
     recorded = request.recorded or prepared.resumed
-    if recorded is None or recorded.manifest.reader in (NO_READER, bench.judge.name):
+    if recorded is None or recorded.manifest.reader in (NO_READER, recorded.manifest.judge):
         return None
     manifest = recorded.manifest
     if request.recorded is None:
