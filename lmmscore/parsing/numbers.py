@@ -85,7 +85,8 @@ _EXPLAINS = re.compile(
       [ ]*[,;:.!|(\[。，；（]
     | [ ]*[–—]|[ ]+-[ ]|-[ ]
     | [ ]+(?:as(?![ ](?:a|the)[ ](?:max|min|upper|lower))|and(?![ ]+[0-9])|(?P<word>[a-z]+))\b
-    | [ ]*(?=[A-Z][a-z]{2,}|[A-Z][a-z]\b)
+    | [ ]*(?=[A-ZÀ-Þ][a-zß-ÿ]{2,}|[A-Z][a-z]\b|A[ ][a-z]{2,}|I[ ][a-z])
+    | [ ]+(?=["“‘*_]{1,3}[A-Za-z][a-z])
     | [ ]*[\u4e00-\u9fff\u3040-\u30ff\uac00-\ud7af]
     """,
     re.VERBOSE,

@@ -163,3 +163,22 @@ def test_a_title_over_the_source_does_not_hide_the_scores_below():
     assert read_text(
         f"**Original image**\nA fox in the snow.\n\n**Scores**\n{SCORES}", FOUR, 1
     ).complete
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "A little softer than the source.",
+        "I see no seams.",
+        "Élégant et net.",
+        "**Well** kept throughout.",
+        "“Natural” light, no seams.",
+    ],
+)
+def test_a_sentence_after_the_score_explains_it(words: str) -> None:
+    """However it begins, a sentence behind a labelled score is no second opinion."""
+    lines = [f"* $S_{{{key}}}$: 7 {words}" for key in ("acc", "pre", "qua", "real")]
+    reply = "**Image 1:**\n" + "\n".join(lines)
+    reading = read_text(reply, FOUR, 1)
+    assert set(reading.scores.values()) == {7}
+    assert reading.complete
