@@ -118,7 +118,9 @@ def can_be_helped(reading: Reading, reply: str) -> bool:
     if not kinds - _UNDECIDED or kinds & _BEYOND_HELP:
         return False
     text = plain_text(reply).text
-    return bool(text.strip()) and not (sees_nothing(text) or makes_up(text) or takes_back(text))
+    if not any(numbers_in(text, 0, len(text))):
+        return False
+    return not (sees_nothing(text) or makes_up(text) or takes_back(text))
 
 
 def with_help(
