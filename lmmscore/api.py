@@ -42,7 +42,7 @@ class Hooks:
 
 async def play_request(request: Request, hooks: Hooks) -> Run:
     """Play the request's sessions and return the run; nothing that is on record is asked again."""
-    bench = open_judge(request.judge, request.judge_options)
+    bench = open_judge(request.judge, request.all_judge_options)
     prepared = prepare(request, bench.judge.name)
     plan, out = prepared.plan, prepared.folder
     ledger_path = request.ledger or out / "ledger.sqlite"
@@ -73,7 +73,7 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
             request.concurrency,
             hooks.listeners,
             request.judge if isinstance(request.judge, str) else None,
-            request.judge_options,
+            request.all_judge_options,
             out,
             request.engine_options,
             Recorded(reader.judge, ledger, reader.answers) if reader else None,
@@ -192,6 +192,7 @@ def run(
     anchors: Iterable[str] = (),
     pairs: int | None = None,
     reader: str | Judge | None = None,
+    structured_turns: str = "",
     engine: str = "local",
     engine_options: Mapping[str, Any] | None = None,
     hooks: Hooks | None = None,
@@ -229,6 +230,7 @@ def run(
         anchors=tuple(anchors),
         pairs=pairs,
         reader=reader,
+        structured_turns=structured_turns,
         engine=engine,
         engine_options=dict(engine_options or {}),
     )

@@ -355,6 +355,7 @@ def _play(run: Run, record: SessionRecord, ledger: Ledger) -> Played:
         settings,
         protocol.structured,
         protocol.reader,
+        protocol.structured_turns,
     )
     begun = session
     for exchange in record.exchanges:

@@ -64,7 +64,15 @@ class Request:
     """With a dialog of pairs: how many pairs of methods are compared per item; None for all."""
     reader: str | Judge | None = None
     """Who quotes the scores from a reply that cannot be read; None for the judge itself."""
+    structured_turns: str = ""
+    """`scores` to hold only the turns that score to a JSON schema, the others being prose."""
     command: str = ""
+
+    @property
+    def all_judge_options(self) -> Mapping[str, Any]:
+        """The judge's options, with those that follow from what else is asked for."""
+        held = {"structured": True} if self.structured_turns else {}
+        return {**self.judge_options, **held}
 
     @property
     def recipe(self) -> Recipe:
@@ -136,8 +144,25 @@ def _protocol(request: Request, replayed: Run | None) -> Protocol:
         settings = {**recorded.settings, **request.settings}
         return replace(recorded, settings=settings, reader=reader)
     structured = bool(request.judge_options.get("structured"))
+    if structured and request.structured_turns:
+        raise LmmscoreError(
+            "--structured holds every turn to its form, and --structured-turns only some; leave out "
+            "one of the two"
+        )
     protocol = load_protocol(request.dialog or "lmm-score", request.settings, structured)
-    return replace(protocol, reader=_asks_a_reader(request))
+    if request.structured_turns:
+        _refuse_silent_turns(request, protocol)
+    return replace(
+        protocol, reader=_asks_a_reader(request), structured_turns=request.structured_turns
+    )
+
+
+def _refuse_silent_turns(request: Request, protocol: Protocol) -> None:
+    """Refuse to hold the turns that score to a schema where none does."""
+    if request.structured_turns != "scores":
+        raise LmmscoreError(f"--structured-turns {request.structured_turns}: there is only scores")
+    if not any(turn.read == "scores" for dialog in protocol.dialogs for turn in dialog.turns):
+        raise LmmscoreError(f"{protocol.name} scores nothing, so --structured-turns has no place")
 
 
 def _asks_a_reader(request: Request) -> bool:
@@ -223,7 +248,9 @@ def _as_recorded(request: Request, run: Run, whole: Benchmark) -> Request:
 def _resumed_protocol(protocol: Protocol, request: Request, run: Run) -> Protocol:
     """Return the words of the run that is resumed, where today's bundled dialog has others."""
     manifest = run.manifest
-    same = manifest.dialog == protocol.name and manifest.structured == protocol.structured
+    held = (protocol.structured, protocol.structured_turns)
+    same = manifest.dialog == protocol.name
+    same = same and held == (manifest.structured, manifest.structured_turns)
     if not same or not is_bundled(request.dialog or "lmm-score"):
         return protocol
     return replace(run.protocol, settings=protocol.settings, reader=protocol.reader)

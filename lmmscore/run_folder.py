@@ -99,6 +99,8 @@ class Manifest(_Record):
     dialog_digest: str | None = None
     settings: dict[str, str] = {}
     structured: bool = False
+    structured_turns: str = ""
+    """`scores` where only the turns that score were held to a schema: a variant of the protocol."""
     judge: str = ""
     parameters: dict[str, Any] = {}
     reader: str = "none"
@@ -184,11 +186,12 @@ class Manifest(_Record):
             dialog_digest=single.digest if single else None,
             settings=dict(protocol.settings),
             structured=protocol.structured,
+            structured_turns=protocol.structured_turns,
             judge=asker.judge,
             parameters=json.loads(asker.parameters),
             reader=reader.judge if reader else "none",
             reader_parameters=json.loads(reader.parameters) if reader else {},
-            caution=caution,
+            caution=" ".join(filter(None, (protocol.variant, caution))),
             order=plan.order,
             order_rule=plan.order_rule,
             repeats=plan.repeats,
@@ -227,8 +230,8 @@ class Manifest(_Record):
         return Protocol(ensemble_of(suite, inner, dialogs), *self._manner)
 
     @property
-    def _manner(self) -> tuple[dict[str, str], bool, bool]:
-        return self.settings, self.structured, self.reader != "none"
+    def _manner(self) -> tuple[dict[str, str], bool, bool, str]:
+        return self.settings, self.structured, self.reader != "none", self.structured_turns
 
     @property
     def recipe(self) -> Recipe:

@@ -39,6 +39,7 @@ _IDENTITY = {
     "dialog": "dialog",
     "settings": "settings of the dialog",
     "structured": "--structured",
+    "structured_turns": "--structured-turns",
     "judge": "judge",
     "parameters": "parameters of the judge",
     "reader": "--reader",

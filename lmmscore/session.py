@@ -26,6 +26,7 @@ from lmmscore.dialog import (
     is_file,
     position_slots,
     reply_schema,
+    scores_schema,
     task_title,
 )
 from lmmscore.errors import DialogError
@@ -148,6 +149,8 @@ class Session:
     """Whether the judge is held to the JSON schema of its replies."""
     reader: bool = False
     """Whether a reply that cannot be read is put to a reader before it is asked for again."""
+    structured_turns: str = ""
+    """`scores`: the judge is held to a JSON schema where it scores, and nowhere else."""
     _progress: _Progress = field(default_factory=_Progress, repr=False)
 
     def next(self) -> Question | Done:
@@ -351,9 +354,12 @@ class Session:
         return self.dialog.file(kind) if is_file(kind) else self.item.images[kind]
 
     def _schema(self, turn: Turn, slots: Mapping[str, str]) -> str:
-        if not self.structured or turn.form is None:
-            return ""
-        return reply_schema(turn.form, self.dialog.factors_read_by(turn), slots)
+        held = self.structured or (self.structured_turns and turn.read == self.structured_turns)
+        if held and turn.form is not None:
+            return reply_schema(turn.form, self.dialog.factors_read_by(turn), slots)
+        if held and not self.structured:
+            return scores_schema(self.dialog.factors_read_by(turn), len(self.order))
+        return ""
 
     def _system(self, slots: Mapping[str, str]) -> str:
         return fill(self.dialog.system, slots, f"dialog {self.dialog.name}, system")

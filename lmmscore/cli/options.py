@@ -86,7 +86,7 @@ RUN_GROUPS = {
     "What it may cost": ("budget", "rpm", "tpm", "concurrency", "timeout"),
     "How the judge answers": (
         *("temperature", "judge-seed", "max-tokens", "reasoning-effort", "image-detail"),
-        *("structured", "reader", "api"),
+        *("structured", "structured-turns", "reader", "api"),
     ),
     "How pictures are sent": ("max-side", "image-format"),
     "Many machines, or half the price": (
@@ -142,6 +142,12 @@ _PLAN_OPTIONS = [
         callback=filled,
         metavar="JUDGE|none",
         help="Who quotes the scores from a reply that cannot be read  [default: the judge]",
+    ),
+    click.option(
+        "--structured-turns",
+        type=click.Choice(["scores"]),
+        callback=lambda _ctx, _param, value: value or "",
+        help="Hold only the scoring turn of a prose dialog to a JSON schema: a variant.",
     ),
     click.option(
         "--order",

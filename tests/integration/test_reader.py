@@ -225,5 +225,3 @@ def _images(conversation: Conversation) -> int:
 
 def _characters(conversation: Conversation) -> int:
     return sum(len(message.text) for message in conversation.messages)
-
-
