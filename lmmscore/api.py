@@ -20,9 +20,10 @@ from lmmscore.judges import Bench, open_judge
 from lmmscore.judges.base import Judge
 from lmmscore.judges.budget import Spending
 from lmmscore.judges.recorded import Recorded, spending_of
+from lmmscore.judges.replay import Silent
 from lmmscore.ledger import Asker, Ledger
 from lmmscore.plan import Order, Plan, Unit
-from lmmscore.request import Request, prepare
+from lmmscore.request import NO_READER, Prepared, Request, prepare
 from lmmscore.run_folder import Manifest, Run
 from lmmscore.run_writer import RunWriter
 from lmmscore.scores import Result
@@ -41,19 +42,30 @@ class Hooks:
 
 async def play_request(request: Request, hooks: Hooks) -> Run:
     """Play the request's sessions and return the run; nothing that is on record is asked again."""
-    bench = open_judge(request.judge, request.judge_options)
+    bench = open_judge(request.judge, request.all_judge_options)
     prepared = prepare(request, bench.judge.name)
     plan, out = prepared.plan, prepared.folder
     ledger_path = request.ledger or out / "ledger.sqlite"
     asker = Asker.of(bench.judge.name, bench.judge.parameters)
-    manifest = Manifest.of(plan, request.recipe, asker, bench.judge.caution, request.command, out)
+    reader = _other_reader(request, prepared, bench)
+    manifest = Manifest.of(
+        plan,
+        request.recipe,
+        asker,
+        bench.judge.caution,
+        request.command,
+        out,
+        _reading_asker(plan, asker, reader),
+    )
     pictures = Pictures(request.recipe)
     with (
         closing(RunWriter(out, manifest, plan, ledger_path)) as folder,
-        closing(_told_what_was_spent(bench, out, ledger_path)),
+        closing(_told_what_was_spent(bench, out, ledger_path)) as spending,
         Ledger(ledger_path) as ledger,
     ):
         judge = Recorded(bench.judge, ledger, bench.answers)
+        if reader is not None:
+            reader.judge.keep(spending)
         job = Job(
             plan.protocol,
             judge,
@@ -61,9 +73,10 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
             request.concurrency,
             hooks.listeners,
             request.judge if isinstance(request.judge, str) else None,
-            request.judge_options,
+            request.all_judge_options,
             out,
             request.engine_options,
+            Recorded(reader.judge, ledger, reader.answers) if reader else None,
         )
         executor = executors.get(request.engine)(job)
         hooks.on_start(executor, plan, bench)
@@ -86,6 +99,8 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
         finally:
             await executor.close()
             await bench.judge.close()
+            if reader is not None:
+                await reader.judge.close()
             if bench.answers is not None:
                 bench.answers.close()
     if executor.error is not None:
@@ -95,6 +110,34 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
 
 def _unheard(unit: Unit, exchanges: int) -> None:
     """Nobody listens."""
+
+
+def _other_reader(request: Request, prepared: Prepared, bench: Bench) -> Bench | None:
+    """Return who reads what cannot be read; None where nobody does, or the judge itself."""
+    if not prepared.plan.protocol.reader:
+        return None
+    if request.reader is not None:
+        same = request.reader == request.judge
+        # The judge's own options may not suit another model; the money is the same.
+        shared = {key: value for key, value in request.judge_options.items() if key == "budget_usd"}
+        return None if same else open_judge(request.reader, shared)
+    recorded = request.recorded or prepared.resumed
+    if recorded is None or recorded.manifest.reader in (NO_READER, recorded.manifest.judge):
+        return None
+    manifest = recorded.manifest
+    if request.recorded is None:
+        raise LmmscoreError(
+            f"{recorded.path}: its replies are read with the help of {manifest.reader}; "
+            f"name it again with --reader {manifest.reader}"
+        )
+    return Bench(Silent(manifest.reader, manifest.reader_parameters), bench.answers)
+
+
+def _reading_asker(plan: Plan, judge: Asker, reader: Bench | None) -> Asker | None:
+    """Return under which name the reader's answers are on record; None where there is no reader."""
+    if not plan.protocol.reader:
+        return None
+    return Asker.of(reader.judge.name, reader.judge.parameters) if reader else judge
 
 
 def _finished(folder: RunWriter, executor: Executor, state: str) -> Run:
@@ -152,6 +195,8 @@ def run(
     judge_options: Mapping[str, Any] | None = None,
     anchors: Iterable[str] = (),
     pairs: int | None = None,
+    reader: str | Judge | None = None,
+    structured_turns: str = "",
     engine: str = "local",
     engine_options: Mapping[str, Any] | None = None,
     hooks: Hooks | None = None,
@@ -161,8 +206,9 @@ def run(
 
     `judge` is a name as on the command line, or any object that has the methods of
     `lmmscore.judges.base.Judge`. The same call again resumes where it stopped, at no cost for what
-    was answered before. `progress` shows how far it is; None does so in a notebook and keeps quiet
-    in a program.
+    was answered before. `reader` quotes the scores from replies that cannot be read: the judge
+    itself, another, or "none". `progress` shows how far it is; None does so in a notebook and keeps
+    quiet in a program.
     """
     request = Request(
         benchmark=Path(benchmark),
@@ -187,6 +233,8 @@ def run(
         judge_options=dict(judge_options or {}),
         anchors=tuple(anchors),
         pairs=pairs,
+        reader=reader,
+        structured_turns=structured_turns,
         engine=engine,
         engine_options=dict(engine_options or {}),
     )

@@ -921,6 +921,15 @@ def reply_schema(form: JsonForm, factors: Sequence[Factor], slots: Mapping[str, 
     return json.dumps(_object_schema({under: made}) if under else made)
 
 
+def scores_schema(factors: Sequence[Factor], n: int) -> str:
+    """Return the JSON schema of a reply that scores n images, for a turn that asks for prose."""
+    form = JsonForm(text="justification")
+    image = _object_schema({factor.key: _factor_schema(factor, form) for factor in factors})
+    if n == 1:
+        return json.dumps(image)
+    return json.dumps(_object_schema({f"image_{number}": image for number in range(1, n + 1)}))
+
+
 def _text_schema(form: JsonForm) -> dict[str, Any]:
     # The justification first: a judge that has given its reasons scores after them.
     return {form.text: {"type": "string"}} if form.text else {}

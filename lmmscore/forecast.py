@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from lmmscore.conversation import Conversation
-from lmmscore.execution.base import asked
+from lmmscore.execution.base import answered, asked
 from lmmscore.images import Pictures, Recipe, fitted_size, read_header
 from lmmscore.judges.budget import cost_usd
 from lmmscore.judges.config import JudgeOptions, Prices
@@ -22,8 +22,8 @@ from lmmscore.judges.recorded import KnownAnswers
 from lmmscore.judges.tokens import MESSAGE_TOKENS, image_tokens, text_tokens
 from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.plan import Plan
-from lmmscore.records import Usage
-from lmmscore.session import Question, Session, spoken
+from lmmscore.records import Reply, Usage
+from lmmscore.session import Question, Session
 
 REPLY_TOKENS = 300
 """What a turn's reply comes to, about, with the dialogs that come with lmmscore."""
@@ -81,14 +81,24 @@ class Record:
         """Return how many turns of the session are over, going by the answers on record."""
         conversation = Conversation()
         while isinstance(question := session.next(), Question):
-            conversation = asked(conversation, question, self._pictures)
-            key = key_of(self._asker, conversation, session.repeat)
-            heard = self._answers.find(key, conversation, session.repeat)
+            put = asked(conversation, question, self._pictures)
+            if question.aside:
+                answer = self._reader_said(put, session.repeat)
+                session = session.hear(answer) if answer else session.unhelped()
+                continue
+            key = key_of(self._asker, put, session.repeat)
+            heard = self._answers.find(key, put, session.repeat)
             if heard is None:
                 return session.steps_over
-            conversation = conversation.hear(spoken(heard.reply) or "(no answer)")
+            conversation = answered(conversation, put, question, heard.reply)
             session = session.hear(heard.reply)
         return len(session.outline())
+
+    def _reader_said(self, put: Conversation, repeat: int) -> Reply | None:
+        """Return what a reader answered, whoever it was."""
+        ledger = self._answers.ledger
+        found = (ledger.find(key_of(asker, put, repeat)) for asker in ledger.askers())
+        return next((reply for reply in found if reply is not None), None)
 
 
 def forecast(

@@ -28,6 +28,18 @@ class Protocol:
     settings: Mapping[str, str] = field(default_factory=dict)
     structured: bool = False
     """Whether the judge is held to the JSON schema of its replies."""
+    reader: bool = False
+    """Whether a reply that cannot be read is put to a reader before it is asked for again."""
+    structured_turns: str = ""
+    """`scores`: the judge is held to a JSON schema where it scores, and nowhere else."""
+
+    @property
+    def variant(self) -> str:
+        """How it differs from the protocol as it is written, in words; empty where it does not."""
+        if not self.structured_turns:
+            return ""
+        option = f"--structured-turns {self.structured_turns}"
+        return f"A variant of {self.name}: scores are given as JSON, held to a schema ({option})."
 
     @property
     def name(self) -> str:
@@ -85,6 +97,8 @@ class Protocol:
                 unit.shown,
                 self.settings_for(dialog),
                 self.structured,
+                self.reader,
+                self.structured_turns,
             )
             for dialog in self.dialogs
         )
@@ -181,7 +195,10 @@ def _refuse_open_questions(dialog: Dialog) -> None:
 
 def _refuse_prose(dialog: Dialog) -> None:
     if any(turn.read == "scores" and turn.form is None for turn in dialog.turns):
-        raise DialogError(f"dialog {dialog.name} asks for prose, so --structured has no place here")
+        raise DialogError(
+            f"dialog {dialog.name} asks for prose, so --structured has no place here; "
+            "--structured-turns scores holds the turn that scores to a schema"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -354,11 +354,21 @@ def _play(run: Run, record: SessionRecord, ledger: Ledger) -> Played:
     item = Item(record.item, record.task, record.instruction, images, edits, record.fields)
     settings = protocol.settings_for(dialog)
     session = Session(
-        dialog, item, record.repeat, tuple(record.order), settings, protocol.structured
+        dialog,
+        item,
+        record.repeat,
+        tuple(record.order),
+        settings,
+        protocol.structured,
+        protocol.reader,
+        protocol.structured_turns,
     )
     begun = session
     for exchange in record.exchanges:
         question = session.next()
+        if isinstance(question, Question) and question.aside and not exchange.aside:
+            session = session.unhelped()
+            question = session.next()
         if not isinstance(question, Question):
             raise LmmscoreError("the ledger holds more replies than the dialog has questions")
         entry = ledger.entry(exchange.key)
@@ -368,6 +378,9 @@ def _play(run: Run, record: SessionRecord, ledger: Ledger) -> Played:
             raise LmmscoreError(f"turn {exchange.turn} was asked in other words than the dialog's")
         session = session.hear(entry.reply)
     done = session.next()
+    if isinstance(done, Question) and done.aside and not record.failure:
+        session = session.unhelped()
+        done = session.next()
     if not isinstance(done, Done):
         # Ended early by a failure that left no reply; the record says which.
         session = session.end(record.outcome, record.failure)

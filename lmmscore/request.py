@@ -19,9 +19,12 @@ from lmmscore.dialog import is_bundled
 from lmmscore.errors import BenchmarkError, LmmscoreError
 from lmmscore.images import ImageFormat, Recipe
 from lmmscore.judges.base import Judge
+from lmmscore.judges.registry import kind_of
 from lmmscore.plan import Order, Plan, Protocol, load_protocol, make_plan
 from lmmscore.records import Item
 from lmmscore.run_folder import Run, recorded_run
+
+NO_READER = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,17 @@ class Request:
     engine_options: Mapping[str, Any] = field(default_factory=dict)
     pairs: int | None = None
     """With a dialog of pairs: how many pairs of methods are compared per item; None for all."""
+    reader: str | Judge | None = None
+    """Who quotes the scores from a reply that cannot be read; None for the judge itself."""
+    structured_turns: str = ""
+    """`scores` to hold only the turns that score to a JSON schema, the others being prose."""
     command: str = ""
+
+    @property
+    def all_judge_options(self) -> Mapping[str, Any]:
+        """The judge's options, with those that follow from what else is asked for."""
+        held = {"structured": True} if self.structured_turns else {}
+        return {**self.judge_options, **held}
 
     @property
     def recipe(self) -> Recipe:
@@ -117,6 +130,8 @@ def prepare(request: Request, judge: str = "") -> Prepared:
     if replayed is not None:
         request = _as_recorded(request, replayed, whole)
     elif resumed is not None:
+        if request.reader is None:
+            protocol = replace(protocol, reader=resumed.protocol.reader)
         protocol = _resumed_protocol(protocol, request, resumed)
     plan = _plan(request, whole, protocol, replayed or resumed)
     return Prepared(_with_anchors(plan, request, whole), folder, resumed)
@@ -125,9 +140,39 @@ def prepare(request: Request, judge: str = "") -> Prepared:
 def _protocol(request: Request, replayed: Run | None) -> Protocol:
     if replayed is not None:
         recorded = replayed.protocol
-        return replace(recorded, settings={**recorded.settings, **request.settings})
+        reader = recorded.reader if request.reader is None else request.reader != NO_READER
+        settings = {**recorded.settings, **request.settings}
+        return replace(recorded, settings=settings, reader=reader)
     structured = bool(request.judge_options.get("structured"))
-    return load_protocol(request.dialog or "lmm-score", request.settings, structured)
+    if structured and request.structured_turns:
+        raise LmmscoreError(
+            "--structured holds every turn to its form, and --structured-turns only some; leave out "
+            "one of the two"
+        )
+    protocol = load_protocol(request.dialog or "lmm-score", request.settings, structured)
+    if request.structured_turns:
+        _refuse_silent_turns(request, protocol)
+    return replace(
+        protocol, reader=_asks_a_reader(request), structured_turns=request.structured_turns
+    )
+
+
+def _refuse_silent_turns(request: Request, protocol: Protocol) -> None:
+    """Refuse to hold the turns that score to a schema where none does."""
+    if request.structured_turns != "scores":
+        raise LmmscoreError(f"--structured-turns {request.structured_turns}: there is only scores")
+    if not any(turn.read == "scores" for dialog in protocol.dialogs for turn in dialog.turns):
+        raise LmmscoreError(f"{protocol.name} scores nothing, so --structured-turns has no place")
+
+
+def _asks_a_reader(request: Request) -> bool:
+    """Tell whether replies that cannot be read are put to a reader, going by the request alone."""
+    if request.reader is not None:
+        return request.reader != NO_READER
+    judge = request.judge
+    # What answers by measuring cannot read; a record may hold what a reader said.
+    can_read = not isinstance(judge, str) or judge.startswith("replay:")
+    return can_read or not kind_of(str(judge)).answers_here
 
 
 def _plan(request: Request, whole: Benchmark, protocol: Protocol, earlier: Run | None) -> Plan:
@@ -203,10 +248,12 @@ def _as_recorded(request: Request, run: Run, whole: Benchmark) -> Request:
 def _resumed_protocol(protocol: Protocol, request: Request, run: Run) -> Protocol:
     """Return the words of the run that is resumed, where today's bundled dialog has others."""
     manifest = run.manifest
-    same = manifest.dialog == protocol.name and manifest.structured == protocol.structured
+    held = (protocol.structured, protocol.structured_turns)
+    same = manifest.dialog == protocol.name
+    same = same and held == (manifest.structured, manifest.structured_turns)
     if not same or not is_bundled(request.dialog or "lmm-score"):
         return protocol
-    return replace(run.protocol, settings=protocol.settings)
+    return replace(run.protocol, settings=protocol.settings, reader=protocol.reader)
 
 
 def shard_of(item: str, count: int) -> int:

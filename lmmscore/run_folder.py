@@ -99,8 +99,13 @@ class Manifest(_Record):
     dialog_digest: str | None = None
     settings: dict[str, str] = {}
     structured: bool = False
+    structured_turns: str = ""
+    """`scores` where only the turns that score were held to a schema: a variant of the protocol."""
     judge: str = ""
     parameters: dict[str, Any] = {}
+    reader: str = "none"
+    """Who was asked to quote the scores from replies that could not be read."""
+    reader_parameters: dict[str, Any] = {}
     caution: str = ""
     order: Order = "shuffled"
     repeats: int = 1
@@ -150,11 +155,20 @@ class Manifest(_Record):
     slips: int = 0
     """How many of the judge's own sums are arithmetic errors."""
     repairs: int = 0
+    helped: int = 0
+    """How many scores a reader had to find in the replies."""
     finished: str = ""
 
     @classmethod
     def of(
-        cls, plan: Plan, recipe: Recipe, asker: Asker, caution: str, command: str, out: Path
+        cls,
+        plan: Plan,
+        recipe: Recipe,
+        asker: Asker,
+        caution: str,
+        command: str,
+        out: Path,
+        reader: Asker | None = None,
     ) -> Manifest:
         """Return what run.yaml says before the first question."""
         benchmark, protocol = plan.benchmark, plan.protocol
@@ -173,9 +187,12 @@ class Manifest(_Record):
             dialog_digest=single.digest if single else None,
             settings=dict(protocol.settings),
             structured=protocol.structured,
+            structured_turns=protocol.structured_turns,
             judge=asker.judge,
             parameters=json.loads(asker.parameters),
-            caution=caution,
+            reader=reader.judge if reader else "none",
+            reader_parameters=json.loads(reader.parameters) if reader else {},
+            caution=" ".join(filter(None, (protocol.variant, caution))),
             order=plan.order,
             order_rule=plan.order_rule,
             repeats=plan.repeats,
@@ -208,10 +225,14 @@ class Manifest(_Record):
         where = "the dialog recorded in run.yaml"
         dialogs = [validate(Dialog, dialog, where) for dialog in self.dialogs]
         if self.suite is None:
-            return Protocol(dialogs[0], self.settings, self.structured)
+            return Protocol(dialogs[0], *self._manner)
         suite = validate(Suite, self.suite, where)
         inner = [validate(Suite, each, where) for each in self.suites]
-        return Protocol(ensemble_of(suite, inner, dialogs), self.settings, self.structured)
+        return Protocol(ensemble_of(suite, inner, dialogs), *self._manner)
+
+    @property
+    def _manner(self) -> tuple[dict[str, str], bool, bool, str]:
+        return self.settings, self.structured, self.reader != "none", self.structured_turns
 
     @property
     def recipe(self) -> Recipe:
@@ -263,6 +284,8 @@ class ExchangeRecord(_Record):
     key: str
     images: list[tuple[str, FileName]] = []
     """Kind and file of every picture shown, the file relative to the root of the benchmark."""
+    aside: bool = False
+    """Whether it was put to the reader, outside the conversation."""
 
     @classmethod
     def of(cls, exchange: Exchange, root: Path) -> ExchangeRecord:
@@ -274,6 +297,7 @@ class ExchangeRecord(_Record):
             repair=question.repair,
             key=exchange.key,
             images=[(shown.kind, _relative(shown.path, root)) for shown in question.images],
+            aside=question.aside,
         )
 
 
@@ -296,6 +320,8 @@ class SessionRecord(_Record):
     fields: dict[str, str] = {}
     """Further columns of the items file, which the dialog may quote."""
     repairs: int = 0
+    helped: int = 0
+    """How many scores a reader had to find in the replies."""
     stated: dict[str, str] = {}
     """The judge's own overall, by position."""
     slips: list[tuple[int, str, str]] = []
@@ -323,6 +349,7 @@ class SessionRecord(_Record):
             outcome=done.failure.outcome if done.failure else Outcome.SCORED,
             fields=dict(session.item.fields),
             repairs=played.repairs,
+            helped=len(done.helped),
             stated={str(position): show(stated) for position, stated in done.stated.items()},
             slips=errors,
             images={kind: _relative(path, root) for kind, path in session.item.images.items()},

@@ -42,8 +42,10 @@ _IDENTITY = {
     "dialog": "dialog",
     "settings": "settings of the dialog",
     "structured": "--structured",
+    "structured_turns": "--structured-turns",
     "judge": "judge",
     "parameters": "parameters of the judge",
+    "reader": "--reader",
     "order": "--order",
     "seed": "--seed",
     "pairs": "--pairs",
@@ -237,6 +239,7 @@ class RunWriter:
     def _take_session(self, played: Played) -> None:
         record = SessionRecord.of(played, self._plan.benchmark.root)
         self._counts["slips"] += len(record.slips)
+        self._counts["helped"] += record.helped
         self._write_line(record.model_dump(mode="json"))
         # From the sessions, not from the ledger: that one may be shared, and holds the anchors too.
         for exchange in played.exchanges:
@@ -281,6 +284,7 @@ class RunWriter:
             unscored=self.unscored,
             slips=self._counts["slips"],
             repairs=self._counts["repairs"],
+            helped=self._counts["helped"],
             finished=self._finished_at(state),
         )
         return Run(self.path)
@@ -313,6 +317,7 @@ class RunWriter:
             if any((place, method) in kept.edits for method in record.order):
                 kept.sessions.add(place)
                 self._counts["repairs"] += record.repairs
+                self._counts["helped"] += record.helped
                 self._counts["slips"] += len(record.slips)
                 self._write_line(record.model_dump(mode="json"))
         return kept

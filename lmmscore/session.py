@@ -27,11 +27,13 @@ from lmmscore.dialog import (
     is_file,
     position_slots,
     reply_schema,
+    scores_schema,
     task_title,
 )
 from lmmscore.errors import DialogError
 from lmmscore.parsing import Fault, Reading, merged, read_overall
 from lmmscore.parsing.expected import expected_scores
+from lmmscore.parsing.extract import can_be_helped, extraction_question, with_help
 from lmmscore.parsing.forms import Cell, FormReading, read_form
 from lmmscore.parsing.justifications import length_notes
 from lmmscore.parsing.winner import WinnerReading, read_winner
@@ -79,6 +81,8 @@ class Question:
     """Whether it begins a new conversation: nothing said before is sent."""
     shots: tuple[Shot, ...] = ()
     """Examples put into the conversation right before it."""
+    aside: bool = False
+    """Whether it is put to the reader, by itself: it becomes no part of the conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +112,8 @@ class Done:
     """Of a pair: which edit is preferred."""
     expected: Mapping[Cell, Fraction] = field(default_factory=dict)
     """By image and factor: the score expected from the probabilities of the words."""
+    helped: frozenset[Cell] = frozenset()
+    """Images and factors whose score a reader had to find in the reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +131,9 @@ class _Progress:
     absent: frozenset[Cell] = frozenset()
     winner: WinnerReading | None = None
     expected: Mapping[Cell, Fraction] = field(default_factory=dict)
+    unread: str = ""
+    """The reply that is put to the reader next; empty where none is."""
+    helped: frozenset[Cell] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +151,10 @@ class Session:
     settings: Mapping[str, str] = field(default_factory=dict)
     structured: bool = False
     """Whether the judge is held to the JSON schema of its replies."""
+    reader: bool = False
+    """Whether a reply that cannot be read is put to a reader before it is asked for again."""
+    structured_turns: str = ""
+    """`scores`: the judge is held to a JSON schema where it scores, and nowhere else."""
     _progress: _Progress = field(default_factory=_Progress, repr=False)
 
     def next(self) -> Question | Done:
@@ -150,8 +163,10 @@ class Session:
         step = self._step()
         if step is None:
             notes = now.reading.notes + now.notes
-            more = (now.absent, now.winner, now.expected)
+            more = (now.absent, now.winner, now.expected, now.helped)
             return Done(now.reading, now.stated, notes, now.failure, *more)
+        if now.unread:
+            return self._aside(step)
         if now.repair:
             return self._repair_question(step)
         return self._question(step)
@@ -163,6 +178,8 @@ class Session:
             raise ValueError("nothing was asked: the session is over")
         turn = step.turn
 
+        if self._progress.unread:
+            return self._hear_reader(step, reply)
         if reply.finish == "content_filter":
             reason = f"turn {turn.name}: the provider's content filter withheld the answer"
             return self.end(Outcome.FILTERED, reason)
@@ -181,6 +198,12 @@ class Session:
     def end(self, outcome: Outcome, reason: str, cause: str = "") -> Session:
         """Return the session ended early, because its driver could get no answer."""
         return self._with(replace(self._progress, failure=Ending(outcome, reason, cause)))
+
+    def unhelped(self) -> Session:
+        """Return the session after `next()` was put aside and nobody could be asked."""
+        step = self._step()
+        assert step is not None and self._progress.turn_reading is not None, "nothing is put aside"
+        return self._after_reading(step, self._progress.unread, self._progress.turn_reading)
 
     @property
     def steps_over(self) -> int:
@@ -228,16 +251,35 @@ class Session:
         if now.turn_reading is not None:
             reading = without(merged(now.turn_reading, reading, factors, n), absent)
 
-        if not reading.complete and now.repair < self.dialog.repair.at_most:
-            repaired = replace(now, repair=now.repair + 1, turn_reading=reading, absent=absent)
-            return self._with(repaired)
+        heard = self._with(
+            replace(now, absent=absent, helped=now.helped - set(found.reading.scores))
+        )
+        if self.reader and can_be_helped(reading, reply.text):
+            aside = replace(heard._progress, unread=reply.text, turn_reading=reading)
+            return self._with(aside)
+        return heard._after_reading(step, reply.text, reading)
 
-        notes = now.notes + length_notes(reply.text, step.turn.form, factors)
+    def _hear_reader(self, step: Step, answer: Reply) -> Session:
+        """Take over what the reader rightly quotes from the reply that was put to it."""
+        now = self._progress
+        assert now.turn_reading is not None, "only a reply that was read is put to a reader"
+        factors = self.dialog.factors_read_by(step.turn)
+        reading = with_help(now.turn_reading, answer.text, now.unread, factors, len(self.order))
+        helped = now.helped | (set(reading.scores) - set(now.turn_reading.scores))
+        return self._with(replace(now, helped=helped))._after_reading(step, now.unread, reading)
+
+    def _after_reading(self, step: Step, text: str, reading: Reading) -> Session:
+        """Return the session once a reply was read: a repair is asked for, or the step is over."""
+        now = replace(self._progress, unread="")
+        if not reading.complete and now.repair < self.dialog.repair.at_most:
+            return self._with(replace(now, repair=now.repair + 1, turn_reading=reading))
+
+        factors = self.dialog.factors_read_by(step.turn)
+        notes = now.notes + length_notes(text, step.turn.form, factors)
         if step.turn.factors is not None:
             # Other turns read the other factors: what they gave stays.
             reading = _joined(now.reading, reading, factors)
-        more = {"absent": absent, "expected": now.expected}
-        return self._after(step, reading=reading, notes=notes, **more)
+        return self._after(step, reading=reading, notes=notes, unread="")
 
     def _hear_winner(self, step: Step, reply: Reply) -> Session:
         """Read who wins; where that cannot be told and a repair is left, ask again."""
@@ -292,6 +334,13 @@ class Session:
         schema = self._schema(step.turn, slots)
         return Question(step.turn.name, None, text, schema=schema, repair=now.repair)
 
+    def _aside(self, step: Step) -> Question:
+        """Return what puts the reply to the reader: its text alone, with no picture."""
+        now = self._progress
+        factors = self.dialog.factors_read_by(step.turn)
+        text, schema = extraction_question(now.unread, factors, len(self.order))
+        return Question(step.turn.name, None, text, schema=schema, repair=now.repair, aside=True)
+
     def _in_words(self, fault: Fault) -> str:
         """Return a fault in the dialog's own words for the factor."""
         words = fault.says
@@ -310,9 +359,12 @@ class Session:
         return self.dialog.file(kind) if is_file(kind) else self.item.images[kind]
 
     def _schema(self, turn: Turn, slots: Mapping[str, str]) -> str:
-        if not self.structured or turn.form is None:
-            return ""
-        return reply_schema(turn.form, self.dialog.factors_read_by(turn), slots)
+        held = self.structured or (self.structured_turns and turn.read == self.structured_turns)
+        if held and turn.form is not None:
+            return reply_schema(turn.form, self.dialog.factors_read_by(turn), slots)
+        if held and not self.structured:
+            return scores_schema(self.dialog.factors_read_by(turn), len(self.order))
+        return ""
 
     def _system(self, slots: Mapping[str, str]) -> str:
         return fill(self.dialog.system, slots, f"dialog {self.dialog.name}, system")
@@ -522,4 +574,5 @@ class Played:
     @property
     def repairs(self) -> int:
         """How many repair turns it took."""
-        return sum(1 for exchange in self.exchanges if exchange.question.repair)
+        asked = [exchange.question for exchange in self.exchanges if exchange.question.repair]
+        return sum(1 for question in asked if not question.aside)

@@ -1,20 +1,34 @@
-"""What a published transcript says: scores, overall, slips of arithmetic, ranking."""
+"""What published transcripts say: scores, overall, slips of arithmetic, ranking; and a run made of many."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import contextlib
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from lmmscore.dialog import load_dialog
-from lmmscore.errors import FileProblem
-from lmmscore.importers.dialogs.chat import factors_in
+from lmmscore.benchmark import Benchmark
+from lmmscore.conversation import Conversation
+from lmmscore.dialog import Dialog, Repair, Turn, load_dialog
+from lmmscore.errors import FileProblem, ImageProblem, LmmscoreError
+from lmmscore.images import Picture, Pictures, Recipe
+from lmmscore.importers.dialogs.chat import factors_in, item_of
+from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.parsing import Reading, read_overall, read_text
+from lmmscore.plan import Plan, Protocol, Unit
+from lmmscore.records import Item, Reply
 from lmmscore.rules import Overall, overall
+from lmmscore.run_folder import Manifest, Run
+from lmmscore.run_writer import RunWriter
 from lmmscore.scales import Factor, Scale, weights_of
-from lmmscore.scores import SLIP_TOLERANCE
+from lmmscore.scores import SLIP_TOLERANCE, result_of
+from lmmscore.session import Done, Exchange, Played, Question, Session, Shown
 from lmmscore.transcripts import Transcript, load_transcript
 
 _STATED = Factor(
@@ -58,6 +72,11 @@ class Replayed:
     path: Path
     factors: tuple[Factor, ...]
     edits: tuple[ReplayedEdit, ...]
+    rule: Overall
+    transcript: Transcript
+    scoring: int
+    """Which turn's reply holds the scores."""
+    reading: Reading
 
     @property
     def complete(self) -> bool:
@@ -133,7 +152,7 @@ def read_transcript(path: Path, dialog: str | None = None) -> Replayed:
         faults = [str(fault) for fault in reading.faults_of(position)]
         reason = "" if total is not None else "; ".join(faults) or "no score was found"
         edits.append(ReplayedEdit(position, method, scores, total, stated.get(position), reason))
-    return Replayed(path, tuple(factors), tuple(edits))
+    return Replayed(path, tuple(factors), tuple(edits), rule, transcript, where, reading)
 
 
 def _protocol(transcript: Transcript, dialog: str | None) -> tuple[Sequence[Factor], Overall]:
@@ -177,3 +196,175 @@ def _stated(transcript: Transcript, scoring: int, n: int) -> dict[int, Fraction]
             return stated
     reading = read_text(transcript.turns[scoring].reply, (_STATED,), n)
     return {position: score for (position, _), score in reading.scores.items()}
+
+
+# Many transcripts as a run
+
+_JUDGE = "transcripts"
+_CAUTION = "Read from transcripts: what was shown and asked is known only as far as they say."
+
+
+def make_run(paths: Sequence[Path], out: Path, dialog: str | None = None, command: str = "") -> Run:
+    """Write a run made of transcripts, one session each, and return it."""
+    all_read = [read_transcript(path, dialog) for path in paths]
+    _refuse_unlike(all_read)
+    name = load_dialog(dialog).name if dialog else "transcript"
+    protocol = Protocol(_dialog_of(all_read[0], name))
+    sessions = _sessions(all_read, protocol)
+    benchmark = Benchmark(
+        "transcripts",
+        _common_folder(paths) / "benchmark.yaml",
+        _common_folder(paths),
+        tuple(dict.fromkeys(method for session in sessions for method in session.order)),
+        _items_of(sessions),
+    )
+    numbers = {item.id: number for number, item in enumerate(benchmark.items)}
+    repeats = max(session.repeat for session in sessions)
+    plan = Plan(benchmark, protocol, "given", repeats, numbers=numbers)
+    recipe = Recipe()
+    manifest = Manifest.of(plan, recipe, Asker.of(_JUDGE, {}), _CAUTION, command, out)
+    ledger_path = out / "ledger.sqlite"
+    with closing(RunWriter(out, manifest, plan, ledger_path)) as writer:
+        with Ledger(ledger_path) as ledger:
+            writer.begin()
+            for replayed, session in zip(all_read, sessions, strict=True):
+                played = _played(replayed, session, ledger, Pictures(recipe))
+                unit = Unit(session.item, session.repeat, benchmark.methods, session.order, repeats)
+                writer.take(result_of(unit, protocol, [played]))
+        return writer.finish("finished")
+
+
+def _refuse_unlike(all_read: Sequence[Replayed]) -> None:
+    """Refuse transcripts whose scores do not belong into one table."""
+    first = all_read[0]
+    seen: set[Path] = set()
+    for replayed in all_read:
+        if replayed.path.resolve() in seen:
+            raise LmmscoreError(f"{replayed.path} is given twice; name each transcript once")
+        seen.add(replayed.path.resolve())
+        if (replayed.factors, replayed.rule) != (first.factors, first.rule):
+            raise LmmscoreError(
+                f"{replayed.path} asks for {_named(replayed)}, and {first.path} for {_named(first)}; "
+                "make a run of each kind, or say with --dialog what all of them score"
+            )
+        labels = [edit.label for edit in replayed.edits]
+        twice = sorted({label for label in labels if labels.count(label) > 1})
+        if twice:
+            raise LmmscoreError(
+                f"{replayed.path}: two images are called {twice[0]}; rename one in the transcript"
+            )
+
+
+def _named(replayed: Replayed) -> str:
+    factors = ", ".join(f"{factor.key} ({factor.scale})" for factor in replayed.factors)
+    return f"{factors}, overall {replayed.rule}"
+
+
+def _dialog_of(replayed: Replayed, name: str) -> Dialog:
+    """Return what all transcripts have in common, as a dialog; the words of each are its own."""
+    return Dialog(
+        dialog=name,
+        version=1,
+        title="Read from transcripts",
+        covers="item",
+        factors=replayed.factors,
+        overall=replayed.rule,
+        turns=(
+            Turn(name="edit", each="edit", show=("edit",), say="(as each transcript says)"),
+            Turn(name="scores", say="(as each transcript says)", read="scores"),
+        ),
+        repair=Repair(say="{{problems}}", at_most=0),
+    )
+
+
+def _sessions(all_read: Sequence[Replayed], protocol: Protocol) -> list[Session]:
+    """Return a session for each transcript; several about one item are its repeats."""
+    found: list[Session] = []
+    judged: Counter[tuple[str, str]] = Counter()
+    stems = Counter(replayed.path.stem for replayed in all_read)
+    for replayed in all_read:
+        item = _item_of(replayed, unique=stems[replayed.path.stem] == 1)
+        judged[item.task, item.id] += 1
+        order = tuple(edit.label for edit in replayed.edits)
+        repeat = judged[item.task, item.id]
+        found.append(Session(protocol.dialogs[0], item, repeat, order))
+    return found
+
+
+def _item_of(replayed: Replayed, *, unique: bool) -> Item:
+    transcript, path = replayed.transcript, replayed.path
+    name, task, instruction = item_of(transcript)
+    stem = path.stem if unique else f"{path.absolute().parent.name}-{path.stem}"
+    source = transcript.source_turn
+    shown = transcript.turns[source].images if source is not None else ()
+    images = {"source": path.parent / shown[0]} if shown else {}
+    edits = {}
+    for edit, number in zip(replayed.edits, transcript.edit_turns, strict=True):
+        pictures = transcript.turns[number].images
+        edits[edit.label] = path.parent / (pictures[0] if pictures else edit.label)
+    return Item(name or stem, task or "all", instruction, images, edits)
+
+
+def _items_of(sessions: Sequence[Session]) -> tuple[Item, ...]:
+    """Return every item once, with the edits of all sessions about it."""
+    found: dict[str, Item] = {}
+    for session in sessions:
+        item = session.item
+        known = found.setdefault(item.id, item)
+        if known.task != item.task:
+            raise LmmscoreError(
+                f"item {item.id} is of the task {known.task} in one transcript and of {item.task} "
+                "in another; rename one of the items"
+            )
+        found[item.id] = replace(known, edits={**known.edits, **item.edits})
+    return tuple(found.values())
+
+
+def _common_folder(paths: Sequence[Path]) -> Path:
+    return Path(os.path.commonpath([path.absolute().parent for path in paths]))
+
+
+def _played(replayed: Replayed, session: Session, ledger: Ledger, pictures: Pictures) -> Played:
+    """Return a transcript as a session that was played, its exchanges written to the ledger."""
+    transcript = replayed.transcript
+    digest = hashlib.sha256(replayed.path.read_bytes()).hexdigest()
+    # Transcripts begin with the same words: each answers for itself.
+    asker = Asker.of(f"transcript/{replayed.path.stem}", {"sha256": digest})
+    conversation = Conversation()
+    exchanges: list[Exchange] = []
+    for number, turn in enumerate(transcript.turns):
+        question = _question(replayed, number)
+        images = tuple(_opened(question.images, replayed.path.parent, pictures))
+        conversation = conversation.say(turn.prompt, images)
+        reply = Reply(turn.reply)
+        if turn.reply:
+            key = key_of(asker, conversation, session.repeat)
+            ledger.record(asker, conversation, session.repeat, reply).result()
+            exchanges.append(Exchange(question, reply, True, key))
+        conversation = conversation.hear(turn.reply or "(no answer)")
+    stated = {edit.position: edit.stated for edit in replayed.edits if edit.stated is not None}
+    done = Done(replayed.reading, stated, replayed.reading.notes)
+    return Played(session, tuple(exchanges), done)
+
+
+def _question(replayed: Replayed, number: int) -> Question:
+    transcript = replayed.transcript
+    turn = transcript.turns[number]
+    kind, name, position = "image", f"turn-{number + 1}", None
+    if number == transcript.source_turn:
+        kind, name = "source", "source"
+    if number in transcript.edit_turns:
+        kind, name, position = "edit", "edit", transcript.edit_turns.index(number) + 1
+    if number == replayed.scoring:
+        name = "scores"
+    shown = tuple(Shown(kind, replayed.path.parent / image) for image in turn.images)
+    return Question(name, position, turn.prompt, shown)
+
+
+def _opened(shown: Sequence[Shown], folder: Path, pictures: Pictures) -> Iterator[Picture]:
+    """Yield the pictures that are still there, in the transcript's own folder."""
+    for each in shown:
+        inside = each.path.resolve().is_relative_to(folder.resolve())
+        if inside and each.path.is_file():
+            with contextlib.suppress(ImageProblem):
+                yield pictures.get(each.path)

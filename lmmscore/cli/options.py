@@ -88,7 +88,7 @@ RUN_GROUPS = {
     "What it may cost": ("budget", "rpm", "tpm", "concurrency", "timeout"),
     "How the judge answers": (
         *("temperature", "judge-seed", "max-tokens", "reasoning-effort", "image-detail"),
-        *("structured", "api"),
+        *("structured", "structured-turns", "reader", "api"),
     ),
     "How pictures are sent": ("max-side", "image-format"),
     "Many machines, or half the price": (
@@ -138,6 +138,18 @@ _PLAN_OPTIONS = [
         default="pixels",
         show_default=True,
         help="pixels, openai/MODEL[@URL,…], replay:PATH or a name from judges.yaml.",
+    ),
+    click.option(
+        "--reader",
+        callback=filled,
+        metavar="JUDGE|none",
+        help="Who quotes the scores from a reply that cannot be read  [default: the judge]",
+    ),
+    click.option(
+        "--structured-turns",
+        type=click.Choice(["scores"]),
+        callback=lambda _ctx, _param, value: value or "",
+        help="Hold only the scoring turn of a prose dialog to a JSON schema: a variant.",
     ),
     click.option(
         "--order",

@@ -52,7 +52,7 @@ def command(as_json: bool, batch: bool, **given: Any) -> None:
     kind = kind_of(judge)
     local = kind.answers_here
     if kind.configure is not None:
-        named = kind.configure(judge, judge_given)
+        named = kind.configure(judge, request.all_judge_options)
         model, options = named.address.model, named.options
         asker = Asker.of(named.address.name, parameters_of(options))
     else:

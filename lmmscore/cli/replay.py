@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import click
@@ -11,7 +12,16 @@ from lmmscore.cli.options import FilePath, filled, json_flag
 
 
 @click.command("replay")
-@click.argument("transcript", type=FilePath(path_type=Path))
+@click.argument(
+    "transcripts", metavar="TRANSCRIPT…", nargs=-1, required=True, type=FilePath(path_type=Path)
+)
+@click.option(
+    "--out",
+    "-o",
+    type=FilePath(path_type=Path),
+    metavar="RUN",
+    help="Make a run of them in this folder: scores.csv, leaderboards and a report.",
+)
 @click.option(
     "--dialog",
     "-d",
@@ -19,15 +29,22 @@ from lmmscore.cli.options import FilePath, filled, json_flag
     help="Take factors, scales and weights from this dialog, not from the transcript.",
 )
 @json_flag
-def command(transcript: Path, dialog: str | None, as_json: bool) -> None:
-    """Read a published chat transcript: every edit's scores, the overall computed and stated, and
-    the ranking.
+def command(
+    transcripts: tuple[Path, ...], out: Path | None, dialog: str | None, as_json: bool
+) -> None:
+    """Read a published chat transcript: every edit's scores, its overall, and the ranking.
 
+    With --out, one transcript or many make a run, with item, task and instruction as each says.
     Nobody is asked anything. Exits with 3 when an edit has no readable score.
     """
     from lmmscore.transcript_reader import read_transcript
 
-    replayed = read_transcript(transcript, dialog)
+    if out is not None:
+        _make_run(transcripts, out, dialog, as_json)
+        return
+    if len(transcripts) > 1:
+        raise click.UsageError("several transcripts make a run; say where with --out RUN")
+    replayed = read_transcript(transcripts[0], dialog)
     if as_json:
         click.echo(json.dumps(replayed.as_dict(), ensure_ascii=False, indent=2))
     else:
@@ -35,4 +52,30 @@ def command(transcript: Path, dialog: str | None, as_json: bool) -> None:
 
         print_replayed(replayed)
     if not replayed.complete:
+        raise click.exceptions.Exit(3)
+
+
+def _make_run(paths: tuple[Path, ...], out: Path, dialog: str | None, as_json: bool) -> None:
+    """Make a run of transcripts and print its leaderboard."""
+    from lmmscore.cli.terminal import print_board
+    from lmmscore.transcript_reader import make_run
+    from lmmscore.report.leaderboard import write_leaderboards
+    from lmmscore.report.page import PageOptions, write_page
+    from lmmscore.report.run_data import RunData
+
+    names = [path.name for path in paths]
+    command = shlex.join(["lmmscore", "replay", *names, "--out", out.name])
+    run = make_run(paths, out, dialog, command)
+    board = write_leaderboards(run)
+    page = PageOptions(out=run.path / "report.html", command=command)
+    write_page([RunData(run.path.resolve().name, run)], page)
+    manifest = run.manifest
+    if as_json:
+        found = {"run": str(run.path), "sessions": manifest.judged, "unscored": manifest.unscored}
+        click.echo(json.dumps(found | {"slips": manifest.slips, "caution": manifest.caution}))
+    else:
+        print_board(board)
+        click.echo(f"\nrun:  {run.path}", err=True)
+    if manifest.unscored:
+        click.echo(f"{manifest.unscored} edits have no score; scores.csv says why", err=True)
         raise click.exceptions.Exit(3)

@@ -21,10 +21,10 @@ from lmmscore.errors import JudgeError
 from lmmscore.images import Pictures
 from lmmscore.judges.recorded import Recorded
 from lmmscore.plan import Protocol, Unit
-from lmmscore.records import Outcome
+from lmmscore.records import Outcome, Reply
 from lmmscore.registry import Registry
 from lmmscore.scores import Result
-from lmmscore.session import Exchange, Played, Question
+from lmmscore.session import Exchange, Played, Question, spoken
 
 ALIKE_FAILURES = 5
 """So many sessions in a row failing alike stop the run: something is wrong with more than a
@@ -66,6 +66,8 @@ class Job:
     """The run's folder, for an executor that keeps something of its own there."""
     engine_options: Mapping[str, Any] = field(default_factory=dict)
     """What only this kind of executor knows, as it was asked for."""
+    reader: Recorded | None = None
+    """Who is asked to quote the scores from a reply that cannot be read; None for the judge."""
 
 
 class Executor(Interface):
@@ -137,7 +139,7 @@ def asked(before: Conversation, question: Question, pictures: Pictures) -> Conve
 
     Opens the pictures' files to know their digests.
     """
-    if question.fresh:
+    if question.fresh or question.aside:
         before = Conversation()
     if question.system:
         before = before.add(Message("system", question.system))
@@ -146,3 +148,10 @@ def asked(before: Conversation, question: Question, pictures: Pictures) -> Conve
         before = before.say(shot.text, images, places=shot.places).hear(shot.heard)
     images = tuple(pictures.get(shown.path) for shown in question.images)
     return before.say(question.text, images, question.schema, question.places)
+
+
+def answered(
+    before: Conversation, put: Conversation, question: Question, reply: Reply
+) -> Conversation:
+    """Return the conversation after a reply; what was put aside leaves it as it was before."""
+    return before if question.aside else put.hear(spoken(reply) or "(no answer)")

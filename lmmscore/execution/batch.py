@@ -23,13 +23,13 @@ from typing import Any, Protocol
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import BudgetExhausted, ImageProblem, JudgeError, LmmscoreError
-from lmmscore.execution.base import Job, StopRequested, asked, executors
+from lmmscore.execution.base import Job, StopRequested, answered, asked, executors
 from lmmscore.judges.batches import BatchState, FolderMailbox, Mailbox, answer_line
 from lmmscore.ledger import Envelope, key_of
 from lmmscore.plan import Unit
 from lmmscore.records import Outcome, Reply
 from lmmscore.scores import Result, result_of, settled
-from lmmscore.session import Done, Exchange, Played, Question, Session, spoken
+from lmmscore.session import Done, Exchange, Played, Question, Session
 
 MOST_LINES = 50_000
 MOST_BYTES = 190_000_000
@@ -105,6 +105,10 @@ class BatchExecutor:
         judge = job.judge.judge
         if not hasattr(judge, "batch_body"):
             raise LmmscoreError(f"{judge.name} takes no batches; run without --batch")
+        if job.reader is not None:
+            raise LmmscoreError(
+                "batches are read by the judge itself; leave out --reader, or give --reader none"
+            )
         self._judge: BatchJudge = judge  # type: ignore[assignment]
         options = job.engine_options
         folder = options.get("batch_dir")
@@ -350,19 +354,19 @@ class BatchExecutor:
         recorded = self._job.judge
         while isinstance(question := session.next(), Question):
             try:
-                conversation = asked(conversation, question, self._job.pictures)
+                put = asked(conversation, question, self._job.pictures)
             except ImageProblem as error:
                 session = session.end(Outcome.FAILED, str(error), type(error).__name__)
                 continue
-            key = key_of(recorded.asker, conversation, session.repeat)
-            heard = recorded.recall(conversation, session.repeat)
+            key = key_of(recorded.asker, put, session.repeat)
+            heard = recorded.recall(put, session.repeat)
             if heard is None and key in failures:
                 session = session.end(*failures[key])
                 continue
             if heard is None:
-                return None, (key, conversation, session.repeat)
+                return None, (key, put, session.repeat)
             exchanges.append(Exchange(question, heard.reply, True, heard.key))
-            conversation = conversation.hear(spoken(heard.reply) or "(no answer)")
+            conversation = answered(conversation, put, question, heard.reply)
             session = session.hear(heard.reply)
         assert isinstance(question, Done)
         return Played(begun, tuple(exchanges), question), None

@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 from lmmscore.conversation import Conversation
-from lmmscore.errors import ContentFiltered, ImageProblem, JudgeError
-from lmmscore.execution.base import FailureWatch, Job, asked, executors
+from lmmscore.errors import ContentFiltered, ImageProblem, JudgeError, NoRecordedReply
+from lmmscore.execution.base import FailureWatch, Job, answered, asked, executors
 from lmmscore.images import Pictures
 from lmmscore.judges.recorded import Heard
 from lmmscore.plan import Unit
 from lmmscore.records import Outcome
 from lmmscore.scores import Result, result_of, settled
-from lmmscore.session import Done, Exchange, Played, Question, Session, spoken
+from lmmscore.session import Done, Exchange, Played, Question, Session
 
 _Task = asyncio.Task[Result | None]
 
@@ -36,15 +36,22 @@ async def play(
     judge: Asked,
     pictures: Pictures,
     listener: Callable[[Exchange], None] | None = None,
+    reader: Asked | None = None,
 ) -> Played:
     """Play a session to its end. Raises JudgeError only for what must stop the whole run."""
+    reader = reader or judge
     begun = session
     conversation = Conversation()
     exchanges: list[Exchange] = []
     while isinstance(question := session.next(), Question):
         try:
-            conversation = asked(conversation, question, pictures)
-            heard = await judge.ask(conversation, session.repeat)
+            put = asked(conversation, question, pictures)
+            asking = reader if question.aside else judge
+            heard = await asking.ask(put, session.repeat)
+        except NoRecordedReply as error:
+            # A record made without a reader is played without one.
+            session = session.unhelped() if question.aside else _ended(session, error)
+            continue
         except (JudgeError, ImageProblem) as error:
             session = _ended(session, error)
             continue
@@ -52,7 +59,7 @@ async def play(
         exchanges.append(exchange)
         if listener is not None:
             listener(exchange)
-        conversation = conversation.hear(spoken(heard.reply) or "(no answer)")
+        conversation = answered(conversation, put, question, heard.reply)
         session = session.hear(heard.reply)
     assert isinstance(question, Done)
     return Played(begun, tuple(exchanges), question)
@@ -88,6 +95,8 @@ class LocalExecutor:
         if self.error is None:
             self.error = error
             self._job.judge.stop(error)
+            if self._job.reader is not None:
+                self._job.reader.stop(error)
 
     async def run(self, units: Iterable[Unit], sink: Callable[[Result], None]) -> None:
         """Play every unit and hand the results to `sink` in the order of the plan.
@@ -142,7 +151,8 @@ class LocalExecutor:
         try:
             for session in job.protocol.sessions(unit):
                 on_exchange = job.listeners.on_exchange
-                played.append(await play(session, job.judge, job.pictures, on_exchange))
+                asked_of = (job.judge, job.pictures, on_exchange, job.reader)
+                played.append(await play(session, *asked_of))
                 if settled(job.protocol, played[-1]):
                     break
         except JudgeError as error:

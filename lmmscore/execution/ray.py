@@ -427,6 +427,11 @@ class RayExecutor:
     def __init__(self, job: Job) -> None:
         if not isinstance(job.judge_spec, str):
             raise LmmscoreError("--engine ray needs a judge by name, not an object")
+        if job.reader is not None:
+            raise LmmscoreError(
+                "with --engine ray replies are read by the judge itself; leave out --reader, or "
+                "give --reader none"
+            )
         self._job = job
         self._failures = FailureWatch()
         self.error: JudgeError | None = None

@@ -100,6 +100,8 @@ class Spending:
         counted_usd = math.fsum(usd for usd, what in rows if what == "counted")
         self.total_usd = max(0.0, total_usd) + self._carried_usd
         self.counted_usd = counted_usd + self._carried_usd
+        self.committed_usd = self.total_usd
+        """What is spent or set aside by now, by all judges that keep this book."""
 
     def write(self, *rows: tuple[float, SpendingKind]) -> None:
         """Append lines, all at once. Raises NotRecorded."""
@@ -110,6 +112,7 @@ class Spending:
             if self._file is None:
                 self._open()
             self._append(*rows)
+            self.committed_usd += math.fsum(usd for usd, _ in rows)
         except OSError as error:
             raise NotRecorded(
                 f"{self._path}: cannot be written ({error.strerror or error}); make room, then run "
@@ -255,7 +258,11 @@ class Budget:
     def _short(self, usd: float) -> bool:
         assert self.cap_usd is not None
         # Sums of cents in binary: a question that fits exactly must not fail for the last bit.
-        return self.spent_usd + self.reserved_usd + usd > self.cap_usd + 1e-9
+        committed_usd = self.spent_usd + self.reserved_usd
+        if self._book is not None:
+            # A reader may spend from the same budget.
+            committed_usd = max(committed_usd, self._book.committed_usd)
+        return committed_usd + usd > self.cap_usd + 1e-9
 
 
 def cost_usd(prices: Prices, usage: Usage) -> float | None:

@@ -15,14 +15,27 @@ from typing import Any
 from lmmscore.parsing.json_text import json_values
 from lmmscore.parsing.kinds import Kind, kind_of, makes_up, sees_nothing, takes_back
 from lmmscore.parsing.names import UNKNOWN, Names, names_of
-from lmmscore.parsing.numbers import Number, is_hedged, numbers_in
+from lmmscore.parsing.numbers import Number, entry_fault, is_hedged, numbers_in
 from lmmscore.parsing.text import plain_text
 from lmmscore.parsing.verdict import Fault, FaultKind, Reading
-from lmmscore.scales import Factor
+from lmmscore.scales import Factor, Scale
 
 LONGEST_QUOTATION = 300
 _KEYS = frozenset(("image", "factor", "score", "quotation"))
-_NOTE = "read with help"
+READ_WITH_HELP = "read with help"
+_BEYOND_HELP = frozenset(
+    (
+        FaultKind.EMPTY,
+        FaultKind.REFUSED,
+        FaultKind.TRUNCATED,
+        FaultKind.FILTERED,
+        FaultKind.DISCLAIMED,
+    )
+)
+"""A reply with such a fault is no verdict as a whole, whatever can be quoted from it."""
+_UNDECIDED = frozenset((FaultKind.CONTRADICTION, FaultKind.OFF_SCALE))
+"""Of a cell with such a fault it is known what stands there: no reader makes a score of it."""
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
 
 
 def extraction_question(reply: str, factors: Sequence[Factor], n: int) -> tuple[str, str]:
@@ -97,7 +110,52 @@ def read_extraction(answer: str, reply: str, factors: Sequence[Factor], n: int) 
             if at not in scores:
                 missing = Fault(FaultKind.MISSING_FACTOR, "no score was quoted", *at)
                 faults.append(refused.get(at) or taken.get(at) or missing)
-    return Reading(scores, spans, tuple(faults), "quoted", (_NOTE,) if scores else ())
+    return Reading(scores, spans, tuple(faults), "quoted", (READ_WITH_HELP,) if scores else ())
+
+
+def can_be_helped(reading: Reading, reply: str) -> bool:
+    """Tell whether a reply lacks something that a reader may find in it."""
+    kinds = {fault.kind for fault in reading.faults}
+    if not kinds - _UNDECIDED or kinds & _BEYOND_HELP:
+        return False
+    text = plain_text(reply).text
+    if not any(numbers_in(text, 0, len(text))):
+        return False
+    return not (sees_nothing(text) or makes_up(text) or takes_back(text))
+
+
+def with_help(
+    reading: Reading, answer: str, reply: str, factors: Sequence[Factor], n: int
+) -> Reading:
+    """Return what was read from a reply, with what a reader's answer rightly quotes from it."""
+    quoted = read_extraction(answer, reply, factors, n)
+    undecided: set[tuple[int, str]] = set()
+    for fault in reading.faults:
+        if fault.kind in _UNDECIDED:
+            undecided.update(_cells_of(fault, factors, n))
+    taken = undecided | set(reading.scores)
+    added = {at: score for at, score in quoted.scores.items() if at not in taken}
+    if not added:
+        return reading
+
+    scores = reading.scores | added
+    faults: list[Fault] = []
+    for fault in reading.faults:
+        open_cells = [at for at in _cells_of(fault, factors, n) if at not in scores]
+        if len(open_cells) == len(_cells_of(fault, factors, n)):
+            faults.append(fault)
+        else:
+            faults += [Fault(fault.kind, fault.says, *at) for at in open_cells]
+    spans = reading.spans | {at: quoted.spans[at] for at in added}
+    notes = tuple(dict.fromkeys((*reading.notes, READ_WITH_HELP)))
+    return Reading(scores, spans, tuple(faults), reading.layout or quoted.layout, notes)
+
+
+def _cells_of(fault: Fault, factors: Sequence[Factor], n: int) -> list[tuple[int, str]]:
+    """Return the cells that a fault is about."""
+    positions = [fault.position] if fault.position else range(1, n + 1)
+    keys = [fault.factor] if fault.factor else [factor.key for factor in factors]
+    return [(position, key) for position in positions for key in keys]
 
 
 def _cells(answer: str) -> list[Mapping[str, Any]]:
@@ -158,6 +216,10 @@ def _borne_out(
         return "the number is out of something else"
     if is_hedged(plain.text, 0, number.start):
         return "the number is hedged"
+    end = start + len(quotation)
+    in_place = _fault_in_place(start, end, number, reply, scale, names)
+    if in_place:
+        return in_place
     first, last = plain.span(number.start, number.digits_end)
     return score, (start + first, start + last)
 
@@ -178,6 +240,22 @@ def _spoken_of(text: str, at: tuple[int, str], names: Names) -> str:
     if kind is not None and kind is not Kind.VERDICT:
         return f"the quotation is no verdict: {kind}"
     return ""
+
+
+def _fault_in_place(
+    start: int, end: int, number: Number, reply: str, scale: Scale, names: Names
+) -> str:
+    """Return why a quoted number is not a score where it stands: what is left out counts, too."""
+    if start and (reply[start - 1].isalnum() or reply[start - 1] in ".,/-"):
+        return "the quotation begins in the middle of something"
+    sentence = _SENTENCE_END.search(reply, end)
+    text = plain_text(reply[start : sentence.start() if sentence else len(reply)]).text
+    again = next((each for each in numbers_in(text, 0, len(text)) if each == number), None)
+    if again is None:
+        return "the quotation ends in the middle of a number"
+    named = [name.start for name in names.factors_in(text, number.end, len(text))]
+    named += [image.start for image in names.images_in(text, number.end, len(text))]
+    return entry_fault(text, again, min(named, default=len(text)), scale)
 
 
 def _numbers(text: str, names: Names) -> list[Number]:

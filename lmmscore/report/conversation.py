@@ -9,6 +9,7 @@ from pathlib import Path
 from lmmscore.dialog import Dialog, Turn
 from lmmscore.ledger import RecordedExchange
 from lmmscore.parsing import Reading, merged
+from lmmscore.parsing.extract import READ_WITH_HELP, with_help
 from lmmscore.records import Reply
 from lmmscore.scales import show
 from lmmscore.session import read_scores_of, read_winner_of
@@ -39,6 +40,8 @@ class PlayedTurn:
     images: tuple[tuple[str, Path], ...]
     entry: RecordedExchange | None
     """None where the ledger does not have it."""
+    aside: bool = False
+    """Whether it was put to the reader, outside the conversation."""
     pieces: tuple[Piece, ...] = ()
     marks: tuple[str, ...] = ()
     """What is out of the ordinary, in a word or two."""
@@ -89,6 +92,16 @@ def with_scores_marked(
     """Yield the turns with the judge's words cut into pieces, those read as scores apart."""
     by_name = {turn.name: turn for turn in dialog.turns} if dialog else {}
     readings = [_reading(turn, by_name.get(turn.name), dialog, n) for turn in turns]
+    helped: dict[int, set[Place]] = {}
+    for k, turn in enumerate(turns):
+        said = by_name.get(turn.name)
+        before = readings[k - 1] if k else None
+        if turn.aside and dialog is not None and said is not None and before is not None:
+            factors = dialog.factors_read_by(said)
+            answer, reply = turn.reply.text, turns[k - 1].reply.text
+            after = with_help(before, answer, reply, factors, n)
+            helped[k - 1] = set(after.scores) - set(before.scores)
+            readings[k - 1] = after
 
     last: dict[Place, int] = {}
     final = Reading()
@@ -103,7 +116,7 @@ def with_scores_marked(
         if said is not None and said.read == "winner":
             pieces = _winner_pieces(turn.reply, said)
         else:
-            pieces = _pieces(turn.reply.text, reading, counting, n)
+            pieces = _pieces(turn.reply.text, reading, counting, n, helped.get(k, set()))
         yield replace(
             turn,
             pieces=tuple(pieces),
@@ -112,7 +125,7 @@ def with_scores_marked(
 
 
 def _reading(turn: PlayedTurn, said: Turn | None, dialog: Dialog | None, n: int) -> Reading | None:
-    if said is None or dialog is None or turn.entry is None:
+    if said is None or dialog is None or turn.entry is None or turn.aside:
         return None
 
     if said.read == "scores":
@@ -125,7 +138,9 @@ def _reading(turn: PlayedTurn, said: Turn | None, dialog: Dialog | None, n: int)
     return None
 
 
-def _pieces(text: str, reading: Reading | None, counting: set[Place], n: int) -> Iterator[Piece]:
+def _pieces(
+    text: str, reading: Reading | None, counting: set[Place], n: int, helped: set[Place]
+) -> Iterator[Piece]:
     spans = sorted(reading.spans.items(), key=lambda found: found[1]) if reading else []
     at = 0
     for place, (start, end) in spans:
@@ -135,6 +150,8 @@ def _pieces(text: str, reading: Reading | None, counting: set[Place], n: int) ->
             yield Piece(text[at:start])
         image = f"Image {place[0]}, " if n > 1 else ""
         label = f"{image}{place[1]} = {show(reading.scores[place])}"
+        if place in helped:
+            label += f" ({READ_WITH_HELP})"
         yield Piece(text[start:end], label, place in counting)
         at = end
     if at < len(text):
@@ -158,7 +175,9 @@ def _marks(turn: PlayedTurn, reading: Reading | None) -> Iterator[str]:
     if turn.entry is None:
         yield "not in the ledger"
         return
-    if turn.repair:
+    if turn.aside:
+        yield "put to the reader"
+    elif turn.repair:
         yield f"repair {turn.repair}"
     finish = {"length": "cut off", "content_filter": "filtered"}.get(turn.reply.finish)
     if finish:

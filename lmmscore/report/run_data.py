@@ -263,6 +263,7 @@ class RunData:
             name=exchange.turn,
             position=exchange.position,
             repair=exchange.repair,
+            aside=exchange.aside,
             key=exchange.key,
             images=tuple((kind, self._picture(path)) for kind, path in exchange.images),
             entry=ledger.entry(exchange.key) if ledger else None,

@@ -170,6 +170,7 @@ def _plain_turn(turn: PlayedTurn) -> dict[str, Any]:
         "turn": turn.name,
         "position": turn.position,
         "repair": turn.repair,
+        "aside": turn.aside,
         "images": [[kind, str(path)] for kind, path in turn.images],
         "question": turn.entry.question if turn.entry else None,
         "reply": turn.reply.text if turn.entry else None,

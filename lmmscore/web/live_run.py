@@ -22,7 +22,7 @@ from typing import Any
 from lmmscore.benchmark import load_benchmark
 from lmmscore.conversation import Conversation
 from lmmscore.errors import FileProblem, ImageProblem, LedgerError, LmmscoreError
-from lmmscore.execution.base import asked
+from lmmscore.execution.base import answered, asked
 from lmmscore.images import Pictures
 from lmmscore.judges.budget import Spending
 from lmmscore.ledger import Asker, Ledger, key_of
@@ -132,7 +132,9 @@ class LiveRun:
         self._stamp = 0
         self._plan = self._make_plan(self.run.manifest)
         self._pictures = Pictures(self.run.manifest.recipe)
-        self._asker = Asker(self.run.manifest.judge, _parameters(self.run.manifest))
+        manifest = self.run.manifest
+        self._asker = Asker.of(manifest.judge, manifest.parameters)
+        self._reader = Asker.of(manifest.reader, manifest.reader_parameters)
         self._units: dict[UnitKey, UnitProgress] = {}
         self._session_tail, self._score_tail = _Tail(), _Tail()
         self._rows: list[list[str]] = []
@@ -275,18 +277,19 @@ class LiveRun:
         while isinstance(question := session.next(), Question):
             if progress.pending is None:
                 try:
-                    conversation = asked(progress.conversation, question, self._pictures)
+                    put = asked(progress.conversation, question, self._pictures)
                 except ImageProblem:
                     return False
-                progress.pending = (key_of(self._asker, conversation, session.repeat), conversation)
-            key, conversation = progress.pending
+                asker = self._reader if question.aside else self._asker
+                progress.pending = (key_of(asker, put, session.repeat), put)
+            key, put = progress.pending
             reply = ledger.find(key)
             if reply is None:
                 progress.session = session
                 return False
             progress.pending = None
             progress.exchanges.append(Exchange(question, reply, True, key))
-            progress.conversation = conversation.hear(spoken(reply) or "(no answer)")
+            progress.conversation = answered(progress.conversation, put, question, reply)
             session = session.hear(reply)
         progress.played.append(Played(begun, tuple(progress.exchanges), question))
         progress.session, progress.exchanges = None, []
@@ -607,10 +610,6 @@ def _cells(rows: list[list[str]]) -> dict[tuple[str, str], tuple[str, float | No
         worst = next((name for name in counted if name != _SCORED), _SCORED)
         found[edit] = (worst, sum(given) / len(given) if given else None)
     return found
-
-
-def _parameters(manifest: Manifest) -> str:
-    return Asker.of(manifest.judge, manifest.parameters).parameters
 
 
 def _ago(seconds: float) -> str:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -9,6 +10,7 @@ from click.testing import CliRunner
 import lmmscore
 from lmmscore.cli import lmmscore as command_line
 from lmmscore.errors import FileProblem, JudgeError
+from lmmscore.run_folder import open_run
 from lmmscore.transcript_reader import read_transcript
 from tests.conftest import bulleted, picture
 
@@ -166,3 +168,103 @@ def test_a_transcript_answers_the_dialog_imported_from_it(tmp_path: Path) -> Non
         )
     with pytest.raises(JudgeError, match="no answer to turn 1"):
         lmmscore.run(root, "lmm-score", f"replay:{path}", out=tmp_path / "r3")
+
+
+# Many transcripts make a run
+
+MADE = ["6_alpha.png", "6_beta.png"]
+
+
+def told(path: Path, words: str, scores: list[tuple[float, ...]], sums: str = "") -> Path:
+    """Write a transcript whose source turn says more."""
+    made = transcript(path, MADE, bulleted(scores), sums)
+    text = made.read_text().replace(
+        "This is the source image.", f"This is the source image. {words}"
+    )
+    made.write_text(text)
+    return made
+
+
+def replay(*words: object) -> Any:
+    return CliRunner().invoke(command_line, ["replay", *map(str, words)])
+
+
+def test_many_transcripts_make_a_run(tmp_path: Path) -> None:
+    """Scores, leaderboards and a report, with item, task and instruction as each transcript says them."""
+    words = "\nItem: fox-7\nTask: Background Change\nInstruction: Make it snow\n"
+    one = told(tmp_path / "one.md", words, [(8, 8, 8, 8), (5, 5, 5, 5)])
+    two = told(tmp_path / "two.md", "", [(6, 6, 6, 6), (7, 7, 7, 7)])
+    out = tmp_path / "run"
+    done = replay(one, two, "--out", out)
+    assert done.exit_code == 0, done.output
+    assert "alpha" in done.stdout
+    run = open_run(out)
+    scores = run.scores()
+    overall = scores[scores["factor"] == "overall"]
+    found = {(row.item, row.task, row.method): row.score for row in overall.itertuples()}
+    assert found == {
+        ("fox-7", "Background Change", "alpha"): 8,
+        ("fox-7", "Background Change", "beta"): 5,
+        ("two", "all", "alpha"): 6,
+        ("two", "all", "beta"): 7,
+    }
+    assert [record.instruction for record in run.records()] == ["Make it snow", ""]
+    assert (out / "leaderboard.csv").is_file()
+    assert "fox-7" in (out / "report.html").read_text(encoding="utf-8")
+    assert "transcripts" in run.manifest.caution
+
+
+def test_the_exchanges_of_transcripts_are_on_record(tmp_path: Path) -> None:
+    """`show` prints each conversation in its own words, though all begin alike, with the scores marked."""
+    one = told(tmp_path / "one.md", "", [(8, 8, 8, 8), (5, 5, 5, 5)])
+    two = told(tmp_path / "two.md", "", [(6, 6, 6, 6), (7, 7, 7, 7)])
+    out = tmp_path / "run"
+    assert replay(one, two, "--out", out).exit_code == 0
+    shown = CliRunner().invoke(command_line, ["show", str(out), "two", "--json"])
+    assert shown.exit_code == 0, shown.output
+    assert "Image 1, acc = 6" in shown.stdout
+    assert "acc = 8" not in shown.stdout
+    again = replay(one, two, "--out", out)
+    assert again.exit_code == 0, again.output
+
+
+def test_several_transcripts_of_an_item_are_repeats(tmp_path: Path) -> None:
+    """Two conversations about one item are not two items."""
+    words = "\nItem: fox\n"
+    one = told(tmp_path / "one.md", words, [(8, 8, 8, 8), (5, 5, 5, 5)])
+    two = told(tmp_path / "two.md", words, [(6, 6, 6, 6), (7, 7, 7, 7)])
+    assert replay(one, two, "--out", tmp_path / "run").exit_code == 0
+    assert [record.repeat for record in open_run(tmp_path / "run").records()] == [1, 2]
+
+
+def test_an_unreadable_edit_of_a_transcript_stays_without_a_score(tmp_path: Path) -> None:
+    """The run is written all the same, and the exit code says so."""
+    one = told(tmp_path / "one.md", "", [(8, 8, 8, 8), (5, 5, 5, 5)])
+    two = told(tmp_path / "two.md", "", [(6, 6, 6, 6)])
+    done = replay(one, two, "--out", tmp_path / "run")
+    assert done.exit_code == 3, done.output
+    scores = open_run(tmp_path / "run").scores()
+    lacking = scores[(scores["item"] == "two") & (scores["method"] == "beta")]
+    assert lacking["score"].isna().all()
+    assert (lacking["reason"] != "").all()
+
+
+def test_slips_of_arithmetic_are_counted_over_all_transcripts(tmp_path: Path) -> None:
+    """A stated overall that is not the sum is one slip; sub-scores repeated without sums are none."""
+    sums = "Image 1: S_all = 8\nImage 2: S_all = 9"
+    one = told(tmp_path / "one.md", "", [(8, 8, 8, 8), (5, 5, 5, 5)], sums)
+    two = told(tmp_path / "two.md", "", [(6,) * 4, (7,) * 4], bulleted([(6,) * 4, (7,) * 4]))
+    assert replay(one, two, "--out", tmp_path / "run").exit_code == 0
+    assert open_run(tmp_path / "run").manifest.slips == 1
+
+
+def test_transcripts_of_different_kinds_make_no_run(tmp_path: Path) -> None:
+    """What is scored must be the same; several files need a folder; none is given twice."""
+    one = told(tmp_path / "one.md", "", [(8, 8, 8, 8), (5, 5, 5, 5)])
+    other = told(tmp_path / "other.md", "", [(3, 3, 3, 3), (5, 5, 5, 5)])
+    asks = "Score each image on a scale from 1 to 5:\n1. Beauty (S_beau)\n2. Harmony (S_har)"
+    other.write_text(other.read_text().replace(SCORE, asks))
+    refused = replay(one, other, "--out", tmp_path / "run")
+    assert "--dialog" in str(refused.exception)
+    assert replay(one, other).exit_code == 2
+    assert "twice" in str(replay(one, one, "--out", tmp_path / "run").exception)

@@ -22,6 +22,10 @@ _INSTRUCTION = re.compile(
     r"\b(?:edit(?:ing)?\s+|text\s+)?(?:instruction|prompt)\s*[:：]\s*(?P<value>[^\n]+?)\s*$",
     re.I | re.M,
 )
+_ITEM_NAME = re.compile(
+    r"\b(?:item|sample)(?:\s+(?:id|name|number))?\s*[:：]\s*(?P<value>[^\n]+?)\s*\.?\s*$",
+    re.I | re.M,
+)
 _COUNTED = (
     r"(?=(?:\s+[\w-]+){0,3}\s+"
     r"(?:images?|methods?|edits?|pictures?|results?|models?|outputs?|candidates?)\b)"
@@ -108,6 +112,14 @@ class _Item:
         return (
             re.sub(rf"\b{cardinal(self.n)}\b{_COUNTED}", "{{n_word}}", text) if self.n > 1 else text
         )
+
+
+def item_of(transcript: Transcript) -> tuple[str, str, str]:
+    """Return item, task and instruction as a transcript says them; empty where it does not."""
+    stated = _Item(transcript, {}, {})
+    names = (_ITEM_NAME.search(turn.prompt) for turn in transcript.turns)
+    name = next((found["value"] for found in names if found), "")
+    return name, stated.task, stated.instruction
 
 
 def _task_slot(task: str) -> str:

@@ -34,6 +34,8 @@ def turn_id(talk: str, turn: PlayedTurn) -> str:
         parts.append(str(turn.position))
     if turn.repair:
         parts.append(f"repair{turn.repair}")
+    if turn.aside:
+        parts.append("reader")
     return APART.join(parts)
 
 

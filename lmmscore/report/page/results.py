@@ -526,6 +526,12 @@ def cautions(run: RunData, board: Leaderboard, behind: Extras, *, rated: bool) -
     if manifest.repairs:
         times = _times(manifest.repairs)
         found.append(f"Scores could only be read after asking again {times}.")
+    if manifest.helped:
+        scores = count(manifest.helped, "score")
+        found.append(
+            f"{scores} read with help: {manifest.reader} quoted them from replies that could not "
+            "be read, and each quotation was checked."
+        )
     return [text for text in dict.fromkeys(found) if text]
 
 
