@@ -146,8 +146,8 @@ def _protocol(request: Request, replayed: Run | None) -> Protocol:
     structured = bool(request.judge_options.get("structured"))
     if structured and request.structured_turns:
         raise LmmscoreError(
-            "--structured holds every turn to its form, and --structured-turns only some; leave out "
-            "one of the two"
+            "--structured holds every turn to its form, and --structured-turns only some; "
+            "leave out one of the two"
         )
     protocol = load_protocol(request.dialog or "lmm-score", request.settings, structured)
     if request.structured_turns:

@@ -1,4 +1,4 @@
-"""What published transcripts say: scores, overall, slips of arithmetic, ranking; and a run made of many."""
+"""What published transcripts say: scores, overall, arithmetic, ranking; and a run of many."""
 
 from __future__ import annotations
 
@@ -244,7 +244,8 @@ def _refuse_unlike(all_read: Sequence[Replayed]) -> None:
         seen.add(replayed.path.resolve())
         if (replayed.factors, replayed.rule) != (first.factors, first.rule):
             raise LmmscoreError(
-                f"{replayed.path} asks for {_named(replayed)}, and {first.path} for {_named(first)}; "
+                f"{replayed.path} asks for {_named(replayed)}, and {first.path} for "
+                f"{_named(first)}; "
                 "make a run of each kind, or say with --dialog what all of them score"
             )
         labels = [edit.label for edit in replayed.edits]
