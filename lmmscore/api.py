@@ -19,10 +19,10 @@ from lmmscore.images import ImageFormat, Pictures
 from lmmscore.judges import Bench, open_judge
 from lmmscore.judges.base import Judge
 from lmmscore.judges.budget import Spending
-from lmmscore.judges.recorded import Recorded
+from lmmscore.judges.recorded import Recorded, spending_of
 from lmmscore.judges.replay import Silent
 from lmmscore.ledger import Asker, Ledger
-from lmmscore.plan import Order, Plan
+from lmmscore.plan import Order, Plan, Unit
 from lmmscore.request import NO_READER, Prepared, Request, prepare
 from lmmscore.run_folder import Manifest, Run
 from lmmscore.run_writer import RunWriter
@@ -82,7 +82,11 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
         hooks.on_start(executor, plan, bench)
         try:
             folder.begin()
-            await executor.run(plan, folder.take)
+            units: Iterable[Unit] = plan
+            if hooks.listeners.skip_known:
+                on_known = hooks.listeners.on_known or _unheard
+                units = folder.unknown(plan, ledger, on_known)
+            await executor.run(units, folder.take)
             anchored = await _play_anchors(plan, executor, judge)
             if anchored:
                 append_round(out / "anchors.csv", anchored, plan.protocol, asker, pictures)
@@ -93,6 +97,7 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
                 state = "waiting"
             run = _finished(folder, executor, state)
         finally:
+            await executor.close()
             await bench.judge.close()
             if reader is not None:
                 await reader.judge.close()
@@ -131,6 +136,10 @@ def _reading_asker(plan: Plan, judge: Asker, reader: Bench | None) -> Asker | No
     return Asker.of(reader.judge.name, reader.judge.parameters) if reader else judge
 
 
+def _unheard(unit: Unit, exchanges: int) -> None:
+    """Nobody listens."""
+
+
 def _finished(folder: RunWriter, executor: Executor, state: str) -> Run:
     try:
         return folder.finish(state, executor.waiting)
@@ -144,13 +153,7 @@ def _finished(folder: RunWriter, executor: Executor, state: str) -> Run:
 
 def _told_what_was_spent(bench: Bench, out: Path, ledger_path: Path) -> Spending:
     """Tell a judge that counts money what this run has spent: a budget covers all parts of it."""
-    path, before_usd = out / "spending.csv", 0.0
-    if not path.exists() and ledger_path == out / "ledger.sqlite" and ledger_path.is_file():
-        # A folder that never had, or has lost, its own account: what its ledger has priced is the
-        # least it spent.
-        with Ledger(ledger_path, read_only=True) as earlier:
-            before_usd = earlier.cost_usd()
-    spending = Spending(path, before_usd)
+    spending = spending_of(out, ledger_path)
     bench.judge.keep(spending)
     return spending
 
@@ -263,6 +266,7 @@ def watching(
     listeners = Listeners(
         on_exchange=lambda exchange: shown[0].exchange(exchange),
         on_result=lambda result: shown[0].result(result),
+        on_known=lambda _, exchanges: shown[0].known(exchanges),
     )
     return Hooks(listeners, start)
 

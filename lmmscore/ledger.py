@@ -13,12 +13,14 @@ import json
 import queue
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from lmmscore.claims import Claims
 from lmmscore.conversation import Conversation
@@ -144,6 +146,17 @@ class Ledger:
         """Return the recorded reply to a question, or None."""
         row = self._one(f"SELECT {_REPLY_COLUMNS} FROM exchange WHERE key = ?", (key,))
         return None if row is None else _reply(row)
+
+    def digest(self, keys: Sequence[str]) -> str | None:
+        """Return a digest of the replies with these keys; None where one is not on record."""
+        marks = ", ".join("?" * len(keys))
+        rows = self._all(
+            f"SELECT key, {_REPLY_COLUMNS} FROM exchange WHERE key IN ({marks}) ORDER BY key",
+            tuple(keys),
+        )
+        if len(rows) != len(set(keys)):
+            return None
+        return hashlib.sha256(orjson.dumps(rows)).hexdigest()
 
     def entry(self, key: str) -> Entry | None:
         """Return the whole exchange known by a key, or None."""

@@ -526,7 +526,8 @@ class Run:
 
     def item_ids(self) -> tuple[str, ...]:
         """Return the items of the run, each once."""
-        return tuple(dict.fromkeys(restore(row["item"]) for row in self.score_rows()))
+        cells = dict.fromkeys(row["item"] for row in self.score_rows())
+        return tuple(dict.fromkeys(restore(cell) for cell in cells))
 
     def score_rows(self) -> Iterator[dict[str, str]]:
         """Yield the rows of scores.csv as they are written; none where there is no file yet.
@@ -537,9 +538,11 @@ class Run:
         if not path.is_file():
             return
         with path.open(encoding="utf-8", errors="replace", newline="") as file:
-            for row in csv.DictReader(file):
-                if None not in row and None not in row.values():
-                    yield row
+            rows = csv.reader(file)
+            header = next(rows, [])
+            for row in rows:
+                if len(row) == len(header):
+                    yield dict(zip(header, row, strict=True))
 
     def sessions(self) -> Iterator[dict[str, Any]]:
         """Yield the records of the sessions as plain dictionaries."""

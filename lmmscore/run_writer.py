@@ -1,19 +1,21 @@
 """Write the folder of a run: one writer at a time, derived files whole or not at all.
 
-A folder holds one question: what would change the meaning of its scores is refused, what asks for a part
-of it is refused with the command that ranks that part, and what asks for more extends it. Whatever was
-planned and not reached stands in scores.csv as `unjudged`, so that no table can pass for a finished one.
+A folder holds one question: what would change the meaning of its scores is refused, what asks for a
+part of it is refused with the command that ranks that part, and what asks for more extends it.
+Whatever was planned and not reached stands in scores.csv as `unjudged`, so that no table can pass
+for a finished one.
 """
 
 from __future__ import annotations
 
 import contextlib
 import csv
+import filecmp
 import json
 import shlex
 import shutil
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -27,8 +29,9 @@ from lmmscore.comparisons import as_cells as comparison_cells
 from lmmscore.csvsafe import restore
 from lmmscore.dialog import Dialog
 from lmmscore.errors import FileProblem, LmmscoreError
-from lmmscore.ledger import identity_of
+from lmmscore.ledger import Ledger, identity_of
 from lmmscore.plan import Plan, Unit
+from lmmscore.readings import Derived, Readings
 from lmmscore.records import Outcome, Score
 from lmmscore.run_folder import OWN_PICTURES, Manifest, Run, RunLock, SessionRecord, relative_to_run
 from lmmscore.scores import EXPECTED, SCORE_COLUMNS, Result, as_cells, missing_scores
@@ -76,6 +79,10 @@ class RunWriter:
         self._taken: set[tuple[_Place, tuple[str, ...]]] = set()
         self._counts: Counter[str] = Counter()
         self._asked = False
+        self._readings: Readings | None = None
+        self._ledger: Ledger | None = None
+        self._queue: deque[tuple[Unit, bool]] = deque()
+        """Units on their way, in the order of the plan, and whether they were derived before."""
         self._fingerprints: dict[str, dict[str, None]] = {}
         with _writing(path):
             path.mkdir(parents=True, exist_ok=True)
@@ -95,7 +102,7 @@ class RunWriter:
             self._sessions = self._part("sessions.jsonl")
             self._rows = csv.writer(self._scores, lineterminator="\n")
             self._rows.writerow(self._columns)
-            self._pairs: TextIO | None = None
+            self._pairs: _Part | None = None
             if self._plan.protocol.covers_pairs:
                 self._pairs = self._part("pairs.csv")
                 csv.writer(self._pairs, lineterminator="\n").writerow(header(self._dialog))
@@ -115,8 +122,8 @@ class RunWriter:
     def _dialog(self) -> Dialog:
         return self._plan.protocol.dialogs[0]
 
-    def _part(self, name: str) -> TextIO:
-        return (self.path / f"{name}.part").open("w", encoding="utf-8", newline="")
+    def _part(self, name: str) -> _Part:
+        return _Part((self.path / f"{name}.part").open("w", encoding="utf-8", newline=""))
 
     def _keep_pictures(self) -> None:
         """Keep the pictures that dialogs show of their own: the run is replayed without the dialogs' files."""
@@ -134,8 +141,80 @@ class RunWriter:
         caution = f"Unfinished: the run is still going on, or was cut off. {self._manifest.caution}"
         self._write_manifest(state="running", caution=caution.strip(), planned=self._plan.units)
 
+    def unknown(
+        self, units: Iterable[Unit], ledger: Ledger, known: Callable[[Unit, int], None]
+    ) -> Iterator[Unit]:
+        """Yield the units that have to be played; the others are taken as they were derived before.
+
+        `known` is told of those, with the number of their exchanges. The order is the plan's.
+        """
+        self._readings = Readings(
+            self.path,
+            self._plan.protocol,
+            f"{self._manifest.judge} {self._manifest.parameters} {self._manifest.image_recipe}",
+            self._plan.benchmark.root,
+        )
+        self._ledger = ledger
+        for unit in units:
+            reading = self._readings.find(unit, ledger) if unit.shown else None
+            if reading is None:
+                self._queue.append((unit, False))
+                yield unit
+                continue
+            known(unit, reading.exchanges)
+            if self._queue:
+                # Asked for again when its turn comes: a long plan is not held in memory.
+                self._queue.append((unit, True))
+            else:
+                self._take_derived(unit, reading.derived())
+
     def take(self, result: Result) -> None:
         """Append a result; called in the order of the plan."""
+        # Units that were given up on the way have no result.
+        while self._queue and self._take_next() is not result.unit:
+            pass
+        self._take_played(result)
+        self._take_known()
+
+    def _take_known(self) -> None:
+        """Append what was derived before, up to the first unit that is being played."""
+        while self._queue and self._queue[0][1]:
+            self._take_next()
+
+    def _take_next(self) -> Unit:
+        """Go on to the next unit of the plan; append what is known of it."""
+        unit, known = self._queue.popleft()
+        if known and self._readings is not None:
+            self._take_derived(unit, self._readings.get(unit))
+        return unit
+
+    def _take_derived(self, unit: Unit, derived: Derived) -> None:
+        with _writing(self.path):
+            for file, name in self._derived():
+                file.copy(derived.tables.get(name, ""))
+        self._taken.add(_work(unit))
+        self._counts.update(derived.counts)
+        self.unscored += derived.counts["unscored"]
+        for model, fingerprint in derived.models:
+            self._fingerprints.setdefault(model, {})[fingerprint] = None
+
+    def _keep_reading(self, result: Result, slips: int) -> None:
+        """Keep what was derived, where all was well: there is nothing to say of it another time."""
+        if self._readings is None or self._ledger is None or not _all_was_well(result):
+            return
+        exchanges = [exchange for played in result.played for exchange in played.exchanges]
+        keys = [exchange.key for exchange in exchanges]
+        named = [exchange.reply for exchange in exchanges if exchange.reply.model]
+        models = dict.fromkeys((reply.model, reply.fingerprint) for reply in named)
+        tables = {name: file.said for file, name in self._derived()}
+        counts = {"judged": 1, "slips": slips, "unscored": _unscored(result)}
+        derived = Derived(tables, counts, list(models))
+        self._readings.keep(result.unit, keys, self._ledger, derived)
+
+    def _take_played(self, result: Result) -> None:
+        slips = self._counts["slips"]
+        for file, _ in self._derived():
+            file.said = ""
         with _writing(self.path):
             self._rows.writerows(self._cells(row) for row in result.scores)
             if result.comparison is not None:
@@ -149,6 +228,7 @@ class RunWriter:
         self._counts["judged"] += bool(result.unit.shown)
         self._counts["repairs"] += sum(played.repairs for played in result.played)
         self.unscored += _unscored(result)
+        self._keep_reading(result, self._counts["slips"] - slips)
 
     def _write_pair(self, row: Comparison) -> None:
         assert self._pairs is not None, "only runs that compare pairs have comparisons"
@@ -172,6 +252,8 @@ class RunWriter:
 
     def finish(self, state: str, waiting: str = "") -> Run:
         """Put the derived files in place and say how the run ended, or what it waits for."""
+        while self._queue:
+            self._take_next()
         with _writing(self.path):
             missed = [unit for unit in self._plan if _work(unit) not in self._taken]
             older = self._add_older_results() if self._pairs is None else self._add_older_pairs()
@@ -219,7 +301,7 @@ class RunWriter:
     def _add_older_results(self) -> _Kept:
         """Keep what an earlier run of this folder judged and this one did not judge again."""
         kept = _Kept(set(), set(), set())
-        if self._earlier is None:
+        if self._earlier is None or self._is_unchanged():
             return kept
         judged_again = {(place, method) for place, methods in self._taken for method in methods}
         for row in self._earlier.run.score_rows():
@@ -256,6 +338,15 @@ class RunWriter:
                 self._counts["repairs"] += record.repairs
                 self._write_line(record.model_dump(mode="json"))
         return kept
+
+    def _is_unchanged(self) -> bool:
+        """Tell whether what was judged now is, to the byte, what the folder held before."""
+        for file, name in self._derived():
+            file.flush()
+            before = self.path / name
+            if not before.is_file() or not filecmp.cmp(before, _part_of(before), shallow=False):
+                return False
+        return True
 
     def _add_unjudged(self, unit: Unit, older: _Kept) -> None:
         place = _place(unit)
@@ -306,7 +397,7 @@ class RunWriter:
             _part_of(path).replace(path)
         return changed
 
-    def _derived(self) -> list[tuple[TextIO, str]]:
+    def _derived(self) -> list[tuple[_Part, str]]:
         derived = [(self._scores, "scores.csv"), (self._sessions, "sessions.jsonl")]
         if self._pairs is not None:
             derived.append((self._pairs, "pairs.csv"))
@@ -314,6 +405,8 @@ class RunWriter:
 
     def close(self) -> None:
         """Let go of the folder; what was not finished leaves no half-written table behind."""
+        if self._readings is not None:
+            self._readings.close()
         for file, name in self._derived():
             if file.closed:
                 continue
@@ -361,6 +454,36 @@ class RunWriter:
         return relative_to_run(self._ledger_path, self.path)
 
 
+class _Part:
+    """A file being written, which remembers what was written last."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+        self.said = ""
+
+    def write(self, text: str) -> None:
+        """Append text."""
+        self._file.write(text)
+        self.said += text
+
+    def copy(self, text: str) -> None:
+        """Append text that need not be remembered."""
+        self._file.write(text)
+
+    def flush(self) -> None:
+        """Hand everything to the operating system."""
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._file.closed
+
+
 @dataclass(frozen=True, slots=True)
 class _Kept:
     """What of an earlier run's results stays."""
@@ -386,7 +509,7 @@ class _Earlier:
     @cached_property
     def items(self) -> set[str]:
         """The items it was asked for, as far as they are on record."""
-        return {restore(row["item"]) for row in self.run.score_rows()}
+        return set(self.run.item_ids())
 
     def refuse_another_question(self, manifest: Manifest, plan: Plan) -> None:
         """Raise where the folder's scores would come to mean something else, or become fewer."""
@@ -454,6 +577,17 @@ class _Earlier:
 
     def _ledger(self) -> str:
         return shlex.quote(str(self.run.ledger_path))
+
+
+def _all_was_well(result: Result) -> bool:
+    """Tell whether nothing went wrong in a unit, not even something that was mended since."""
+    if not result.played:
+        return False
+    if any(each.done.failure or each.repairs or each.done.helped for each in result.played):
+        return False
+    if result.comparison is not None and result.comparison.outcome != Outcome.SCORED:
+        return False
+    return all(row.outcome in (Outcome.SCORED, Outcome.MISSING) for row in result.scores)
 
 
 def _shown(value: object) -> str:

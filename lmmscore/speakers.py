@@ -31,6 +31,10 @@ _CHATML = re.compile(
 )
 
 
+LONGEST_OPENING = 400
+"""So many characters may stand before the first speaker, where nobody is known to be a judge."""
+
+
 def spoken_in(text: str) -> Said:
     """Return who says what, in order; nothing where no speaker is recognised."""
     start = text.lstrip("\ufeff \t\r\n")
@@ -207,6 +211,9 @@ def _from_headings(text: str) -> Said:
     style = _style(first)
     user = first["name"].lower()
     judge = _judge_of(labels, first, style, user)
+    if judge and not _is_known(judge) and first.start() > LONGEST_OPENING:
+        # A long prompt with headings of its own ("Question:", "Score anchors:") is no conversation.
+        return []
     said: Said = []
     begin = -1
     for label in labels:
@@ -235,6 +242,11 @@ def _style(label: re.Match[str]) -> str:
     return str(label["mark"]).strip()
 
 
+def _is_known(name: str) -> bool:
+    """Tell whether a name is one that judges go by."""
+    return _role(name.split()[0].split("-")[0]) == "judge"
+
+
 def _judge_of(labels: list[re.Match[str]], first: re.Match[str], style: str, user: str) -> str:
     """Return the name under which the replies stand: the first of the user's style after it."""
     counts: dict[str, int] = {}
@@ -247,7 +259,7 @@ def _judge_of(labels: list[re.Match[str]], first: re.Match[str], style: str, use
             users += 1
         else:
             counts[name] = counts.get(name, 0) + 1
-    known = [name for name in counts if _role(name.split()[0].split("-")[0]) == "judge"]
+    known = [name for name in counts if _is_known(name)]
     for name in [*known, *counts]:
         # Someone who answers about as often as the user asks.
         if name in known or users - 1 <= counts[name] <= users + 1:

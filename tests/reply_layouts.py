@@ -50,7 +50,7 @@ EXPLANATIONS = (
     "keeps the fox as it was",
     "mostly intact",
     "Sand replaced the snow",
-    "Excellent contextual preservation of the fox (see Image 1).",
+    "Excellent work on the fox (see Image 1).",
     *(text[0].upper() + text[1:] for text in DIGITS_IN_PROSE if not text[0].isdigit()),
 )
 JOINTS = (" ", ". ", " - ", " – ", ": ", ", ", "; ", " (", "\n  ")

@@ -52,6 +52,20 @@ def list_(ledgers: tuple[Path, ...], as_json: bool) -> None:
         click.echo(f"{name}: {_count(sum(each.exchanges for each in held), 'exchange')}")
         for number, each in enumerate(held, 1):
             click.echo(f"  #{number} {_described(each)}")
+        for line in _batches(Path(name)):
+            click.echo(f"  {line}")
+
+
+def _batches(path: Path) -> list[str]:
+    """Return the state of the batches of a run, as it was when the run was last looked after."""
+    from lmmscore.execution.batch import BatchLog
+
+    if not (path / "batches.jsonl").is_file():
+        return []
+    log = BatchLog(path / "batches.jsonl")
+    totals = ", ".join(f"{count:,} {what}" for what, count in sorted(log.totals().items()))
+    lines = [f"batches: {totals or 'nothing has come back yet'}"]
+    return lines + [f"batch {batch}" for batch in log.open()]
 
 
 def _described(content: Content) -> str:

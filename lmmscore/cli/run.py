@@ -175,6 +175,10 @@ def _engine_options(given: dict[str, Any]) -> dict[str, Any]:
     """Remove what only one engine understands from a command's arguments, and return it."""
     if given.pop("batch", False):
         given["engine"] = "batch"
+    if given.get("engine") == "batch" and given.get("anchors"):
+        raise click.UsageError(
+            "--anchors ask anew at each run, which batches cannot; leave one out"
+        )
     chosen: dict[str, Any] = {}
     for engine, names in _ENGINE_OPTIONS.items():
         for name in names:

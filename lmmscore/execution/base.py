@@ -9,7 +9,8 @@ registered:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,13 @@ from lmmscore.errors import JudgeError
 from lmmscore.images import Pictures
 from lmmscore.judges.recorded import Recorded
 from lmmscore.plan import Protocol, Unit
-from lmmscore.records import Reply
+from lmmscore.records import Outcome, Reply
 from lmmscore.registry import Registry
 from lmmscore.scores import Result
-from lmmscore.session import Exchange, Question, spoken
+from lmmscore.session import Exchange, Played, Question, spoken
+
+ALIKE_FAILURES = 5
+"""So many sessions in a row failing alike stop the run: something is wrong with more than a session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,14 @@ class Listeners:
     on_exchange: Callable[[Exchange], None] = lambda _: None
     on_result: Callable[[Result], None] = lambda _: None
     """Called as soon as a unit is done, in any order."""
+    on_known: Callable[[Unit, int], None] | None = None
+    """Called for a unit that was derived before from replies that are still the same, with how many
+    they are. Where it is missing, whoever listens hears every exchange, and everything is derived anew."""
+
+    @property
+    def skip_known(self) -> bool:
+        """Whether nobody minds when a unit is taken as it was derived before."""
+        return self.on_known is not None or self == Listeners()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +88,42 @@ class Executor(Interface):
         Where the run is stopped, units that were not finished have no result, and `error` says why.
         """
 
+    async def close(self) -> None:
+        """Let go of what this executor holds; `run` is not called again."""
+
 
 executors: Registry[Callable[[Job], Executor]] = Registry("engine", "lmmscore.execution")
+
+
+class AlikeFailures(JudgeError):
+    """Session after session failed in the same way."""
+
+    scope = "run"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"{ALIKE_FAILURES} sessions in a row failed alike, so the run was stopped: {reason}. "
+            "Everything recorded is kept; mend the cause and run the same command"
+        )
+
+
+class FailureWatch:
+    """Notices when session after session fails in the same way."""
+
+    def __init__(self) -> None:
+        self._causes: deque[str] = deque(maxlen=ALIKE_FAILURES)
+
+    def see(self, played: Sequence[Played]) -> AlikeFailures | None:
+        """Take note of sessions that are over; return the error once it is enough."""
+        for each in played:
+            failure = each.done.failure
+            if failure is None or failure.outcome != Outcome.FAILED:
+                self._causes.clear()
+                continue
+            self._causes.append(failure.cause)
+            if len(self._causes) == ALIKE_FAILURES and len(set(self._causes)) == 1:
+                return AlikeFailures(failure.reason)
+        return None
 
 
 class StopRequested(JudgeError):

@@ -1,16 +1,17 @@
 """The batch executor: all questions that can be asked now go out as files, and the process ends.
 
-Run again, it collects what is answered, writes every answer to the ledger, and sends the questions that
-follow from them: the next wave. A conversation of k questions takes k waves.
+Run again, it collects what is answered, writes every answer to the ledger, and sends the questions
+that follow from them: the next wave. A conversation of k questions takes k waves.
 
-What was sent is on disk before it is sent: `batches.jsonl` in the run's folder holds an intent for every
-file, then the batch's id. A crash between the two is mended by asking the server which batches carry the
-intent's digest. Nothing is sent twice.
+What was sent is on disk before it is sent: `batches.jsonl` in the run's folder holds an intent for
+every file, then the batch's id. A crash between the two is mended by asking the server which
+batches carry the intent's digest. Nothing is sent twice.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import json
 from collections import Counter
@@ -21,8 +22,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from lmmscore.conversation import Conversation
-from lmmscore.errors import ImageProblem, JudgeError, LmmscoreError
-from lmmscore.execution.base import Job, answered, asked, executors
+from lmmscore.errors import BudgetExhausted, ImageProblem, JudgeError, LmmscoreError
+from lmmscore.execution.base import Job, StopRequested, answered, asked, executors
 from lmmscore.judges.batches import BatchState, FolderMailbox, Mailbox, answer_line
 from lmmscore.ledger import Envelope, key_of
 from lmmscore.plan import Unit
@@ -35,6 +36,8 @@ MOST_BYTES = 190_000_000
 """What a batch file may hold; providers say 50,000 lines and 200 MB."""
 POLL_S = 60.0
 """How often `--wait` looks whether a batch has ended."""
+SHOWN = 3
+"""How many open batches are named one by one."""
 TRIES = 3
 """How often a request that fails for the server's reasons is sent again."""
 
@@ -56,16 +59,40 @@ class BatchJudge(Protocol):
     def batch_mailbox(self) -> Mailbox:
         """Return where the provider takes batches."""
 
+    def batch_usd(self, conversation: Conversation) -> float:
+        """Return what a question may cost at most in a batch."""
+
+    @property
+    def left_usd(self) -> float | None:
+        """What is left of the budget; None where there is none."""
+
+    def charge(self, usd: float, *, assumed: bool = False) -> None:
+        """Book the price of an answer."""
+
 
 @dataclass(slots=True)
-class _Batch:
+class Batch:
     """A file of questions on its way."""
 
     wave: int
     digest: str
     lines: int
+    most_usd: float = 0.0
+    """What its answers may cost together."""
+    sent: str = ""
+    """When it was meant to be sent, in UTC."""
     id: str = ""
+    status: str = ""
+    """What the server said of it last."""
+    answered: int = 0
     ended: bool = False
+
+    def __str__(self) -> str:
+        state = self.status or "sent"
+        return (
+            f"{self.id or 'never sent'}: wave {self.wave}, {self.answered} of {self.lines} answered, "
+            f"{state}"
+        )
 
 
 @executors.register("batch")
@@ -90,44 +117,64 @@ class BatchExecutor:
         self._wait = bool(options.get("wait"))
         self._cancel = bool(options.get("cancel"))
         self._files = job.folder / "batches"
-        self._log = _Log(job.folder / "batches.jsonl")
+        self._log = BatchLog(job.folder / "batches.jsonl")
+        self._stopped = asyncio.Event()
+        self._failures: dict[str, tuple[Outcome, str]] = {}
         self.counts: Counter[str] = Counter()
+        """What became of the lines that came back, and of those that went out."""
         self.error: JudgeError | None = None
         self.waiting = ""
 
     def stop(self, error: JudgeError) -> None:
         """Send nothing more. Batches that are out stay out, and are collected by the next run."""
-        if self.error is None:
-            self.error = error
-            self._job.judge.stop(error)
+        if self.error is not None:
+            return
+        if isinstance(error, StopRequested) and self._log.open():
+            error = StopRequested(
+                f"interrupted; {self._log.summary()} go on without this command. Run it again to "
+                "collect them, or with --cancel to end them"
+            )
+        self.error = error
+        self._job.judge.stop(error)
+        self._stopped.set()
 
     async def run(self, units: Iterable[Unit], sink: Callable[[Result], None]) -> None:
         """Collect, write down, send the next wave; with `wait`, until nothing is left to send."""
         plan = list(units)
         try:
             await self._find_orphans()
-            while True:
-                await self._collect()
-                if self._cancel:
-                    await self._cancel_all()
-                    break
-                await self._send_wave(plan)
-                if not self._log.open() or not self._wait or self.error is not None:
-                    break
-                await asyncio.sleep(POLL_S)
+            await self._collect()
+            if self._cancel:
+                await self._cancel_all()
+            else:
+                await self._send_waves(plan)
         except JudgeError as error:
             self.stop(error)
-        finally:
-            await self._mailbox.close()
+        self._failures = self._log.failures()
         for unit in plan:
             result = self._derive(unit)
             if result is not None:
                 self._job.listeners.on_result(result)
                 sink(result)
-        out = sum(batch.lines for batch in self._log.open())
-        if out and self.error is None:
-            batches = len(self._log.open())
-            self.waiting = f"{out} questions in {batches} batch{'es' if batches > 1 else ''}"
+        if self._log.open():
+            self.waiting = self._log.summary()
+        elif self._cancel:
+            self.waiting = "a run without --cancel, which sends again what was not answered"
+        if self.counts:
+            self._log.write(event="counted", **self.counts)
+
+    async def close(self) -> None:
+        """Let go of the mailbox's connections."""
+        await self._mailbox.close()
+
+    async def _send_waves(self, plan: list[Unit]) -> None:
+        """Send what can be asked now; with `wait`, look again and again until nothing is out."""
+        await self._send_wave(plan)
+        while self._wait and self._log.open() and self.error is None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stopped.wait(), POLL_S)
+            if self.error is None and await self._collect():
+                await self._send_wave(plan)
 
     async def _find_orphans(self) -> None:
         """Give every intent its batch: found at the server, or else never sent and forgotten."""
@@ -139,28 +186,35 @@ class BatchExecutor:
                 else:
                     self._log.write(event="ended", digest=batch.digest, status="never sent")
 
-    def _metadata(self, batch: _Batch) -> dict[str, str]:
+    def _metadata(self, batch: Batch) -> dict[str, str]:
         run = hashlib.sha256(self._job.folder.name.encode()).hexdigest()[:16]
         return {"lmmscore": run, "wave": str(batch.wave), "digest": batch.digest}
 
-    async def _collect(self) -> None:
+    async def _collect(self) -> bool:
+        """Write down every answer there is; tell whether anything has changed."""
+        changed = False
         for batch in self._log.open():
             state = await self._mailbox.state(batch.id)
             envelopes = self._envelopes(batch)
             async for line in self._mailbox.answers(batch.id):
-                self._take(line, envelopes)
+                self._take(line, envelopes, batch)
             self._note(batch, state)
             if state.ended:
                 self._log.write(event="ended", digest=batch.digest, status=state.status)
+                changed = True
+        return changed
 
-    def _note(self, batch: _Batch, state: BatchState) -> None:
-        self.counts[state.status] += 1
+    def _note(self, batch: Batch, state: BatchState) -> None:
+        if (batch.status, batch.answered) != (state.status, state.answered):
+            self._log.write(
+                event="state", digest=batch.digest, status=state.status, answered=state.answered
+            )
         if state.status == "failed":
             self.stop(
                 _BatchFailed(f"batch {batch.id} was refused by the server: {state.reason or '?'}")
             )
 
-    def _take(self, line: str, envelopes: Mapping[str, Envelope]) -> None:
+    def _take(self, line: str, envelopes: Mapping[str, Envelope], batch: Batch) -> None:
         """Write one answer to the ledger, or note why there is none."""
         found = answer_line(line)
         if found is None or found[0] not in envelopes:
@@ -176,15 +230,23 @@ class BatchExecutor:
         except JudgeError as error:
             self._log.write(event="failed", key=key, outcome=Outcome.FAILED, reason=str(error))
             return
-        self._record(envelopes[key], reply)
+        if not self._record(envelopes[key], reply):
+            return
+        if reply.cost_usd is not None:
+            self._judge.charge(reply.cost_usd)
+        elif batch.most_usd:
+            # Nobody counted: it is taken to have cost what was reckoned with.
+            self._judge.charge(batch.most_usd / batch.lines, assumed=True)
 
-    def _record(self, envelope: Envelope, reply: Reply) -> None:
+    def _record(self, envelope: Envelope, reply: Reply) -> bool:
+        """Write an answer down; False where it is on record already."""
         recorded = self._job.judge
         if recorded.ledger.find(envelope.key) is not None:
             self.counts["twice"] += 1
-            return
+            return False
         recorded.ledger.record_envelope(recorded.asker, envelope, reply).result()
         self.counts["answered"] += 1
+        return True
 
     def _note_failure(
         self, key: str, data: Mapping[str, Any], envelopes: Mapping[str, Envelope]
@@ -210,8 +272,10 @@ class BatchExecutor:
     async def _cancel_all(self) -> None:
         for batch in self._log.open():
             await self._mailbox.cancel(batch.id)
-            self._log.write(event="ended", digest=batch.digest, status="cancelled")
-            self.counts["cancelled"] += 1
+            self.counts["cancelled"] += batch.lines
+        # What was answered before is paid for, and kept. A server may take a while to end a batch:
+        # then the next run collects it.
+        await self._collect()
 
     async def _send_wave(self, plan: list[Unit]) -> None:
         """Send every question that can be asked now and is not on its way."""
@@ -219,7 +283,7 @@ class BatchExecutor:
             return
         out = {key for batch in self._log.open() for key in self._envelopes(batch)}
         wave = 1 + max((batch.wave for batch in self._log.batches()), default=0)
-        writer = _FileWriter(self._files, wave)
+        writers = [_FileWriter(self._files, wave, 1)]
         for key, conversation, repeat in self._questions(plan):
             if key in out:
                 continue
@@ -227,17 +291,38 @@ class BatchExecutor:
             body = await self._judge.batch_body(conversation)
             line = _line(key, self._judge.batch_url, body)
             envelope = Envelope.of(self._job.judge.asker, conversation, repeat)
-            if writer.is_full(len(line)):
-                await self._send_file(writer)
-                writer = _FileWriter(self._files, wave)
-            writer.add(line, envelope)
-        if writer.lines:
-            await self._send_file(writer)
+            if writers[-1].is_full(len(line)):
+                writers.append(_FileWriter(self._files, wave, len(writers) + 1))
+            usd = 0.0 if self._judge.left_usd is None else self._judge.batch_usd(conversation)
+            writers[-1].add(line, envelope, usd)
+        digests = [writer.close() for writer in writers]
+        self._refuse_beyond_budget(sum(writer.most_usd for writer in writers))
+        for writer, digest in zip(writers, digests, strict=True):
+            if writer.lines and self.error is None:
+                await self._send_file(writer, digest)
 
-    async def _send_file(self, writer: _FileWriter) -> None:
-        digest = writer.close()
-        batch = _Batch(writer.wave, digest, writer.lines)
-        self._log.write(event="intent", wave=batch.wave, digest=digest, lines=batch.lines)
+    def _refuse_beyond_budget(self, wave_usd: float) -> None:
+        """Raise where the budget has no room for a wave; then nothing of it is sent."""
+        left_usd = self._judge.left_usd
+        if left_usd is None or not wave_usd:
+            return
+        out_usd = sum(batch.most_usd for batch in self._log.open())
+        if wave_usd > left_usd - out_usd + 1e-9:
+            raise BudgetExhausted(
+                f"budget: {left_usd:.2f} USD left, {out_usd:.2f} of it for batches that are out, and "
+                f"the next wave may cost {wave_usd:.2f}; nothing of it was sent, and everything paid "
+                "for is saved: resume with a larger --budget"
+            )
+
+    async def _send_file(self, writer: _FileWriter, digest: str) -> None:
+        batch = Batch(writer.wave, digest, writer.lines, writer.most_usd)
+        self._log.write(
+            event="intent",
+            wave=batch.wave,
+            digest=digest,
+            lines=batch.lines,
+            most_usd=round(batch.most_usd, 9),
+        )
         metadata = self._metadata(batch)
         made = await self._mailbox.send(writer.path, self._judge.batch_url, metadata)
         self._log.write(event="created", digest=digest, id=made)
@@ -245,6 +330,7 @@ class BatchExecutor:
 
     def _questions(self, plan: list[Unit]) -> Iterator[tuple[str, Conversation, int]]:
         """Yield the next question of every session that has one."""
+        self._failures = self._log.failures()
         for unit in plan:
             for session in self._job.protocol.sessions(unit):
                 played, question = self._replay(session)
@@ -261,7 +347,7 @@ class BatchExecutor:
         begun = session
         exchanges: list[Exchange] = []
         conversation = Conversation()
-        failures = self._log.failures()
+        failures = self._failures
         recorded = self._job.judge
         while isinstance(question := session.next(), Question):
             try:
@@ -294,7 +380,7 @@ class BatchExecutor:
                 break
         return result_of(unit, self._job.protocol, finished)
 
-    def _envelopes(self, batch: _Batch) -> dict[str, Envelope]:
+    def _envelopes(self, batch: Batch) -> dict[str, Envelope]:
         return _read_envelopes(self._files / f"{batch.digest[:16]}.keys.jsonl")
 
 
@@ -312,10 +398,11 @@ def _line(key: str, url: str, body: bytes) -> bytes:
 class _FileWriter:
     """A batch file being written, with what the ledger needs to know beside it."""
 
-    def __init__(self, folder: Path, wave: int) -> None:
+    def __init__(self, folder: Path, wave: int, number: int) -> None:
         self.wave = wave
         self.lines = 0
-        self.path = folder / f"wave-{wave}.part"
+        self.most_usd = 0.0
+        self.path = folder / f"wave-{wave}-{number}.part"
         self._folder = folder
         self._bytes = 0
         self._digest = hashlib.sha256()
@@ -327,8 +414,9 @@ class _FileWriter:
         """Tell whether a line of so many bytes would be too much."""
         return self.lines >= MOST_LINES or (self.lines > 0 and self._bytes + more > MOST_BYTES)
 
-    def add(self, line: bytes, envelope: Envelope) -> None:
-        """Append a request."""
+    def add(self, line: bytes, envelope: Envelope, most_usd: float) -> None:
+        """Append a request, and what it may cost."""
+        self.most_usd += most_usd
         self._file.write(line)
         self._digest.update(line)
         self._bytes += len(line)
@@ -339,6 +427,9 @@ class _FileWriter:
         """Finish both files and return the digest that names them."""
         self._file.close()
         digest = self._digest.hexdigest()
+        if not self.lines:
+            self.path.unlink()
+            return digest
         with (self._folder / f"{digest[:16]}.keys.jsonl").open("w", encoding="utf-8") as keys:
             for envelope in self._envelopes:
                 keys.write(json.dumps(asdict(envelope), ensure_ascii=False) + "\n")
@@ -357,7 +448,7 @@ def _read_envelopes(path: Path) -> dict[str, Envelope]:
 
 
 @dataclass
-class _Log:
+class BatchLog:
     """batches.jsonl: what was meant, sent, ended and failed, one event to a line, never changed."""
 
     path: Path
@@ -377,21 +468,45 @@ class _Log:
             file.flush()
         self._events.append(event)
 
-    def batches(self) -> list[_Batch]:
+    def batches(self) -> list[Batch]:
         """Return every batch there was an intent for."""
-        found: dict[str, _Batch] = {}
+        found: dict[str, Batch] = {}
         for event in self._events:
+            digest = event.get("digest", "")
             if event["event"] == "intent":
-                found[event["digest"]] = _Batch(event["wave"], event["digest"], event["lines"])
+                usd = event.get("most_usd", 0.0)
+                found[digest] = Batch(event["wave"], digest, event["lines"], usd, event["at"])
             elif event["event"] == "created":
-                found[event["digest"]].id = event["id"]
+                found[digest].id = event["id"]
+            elif event["event"] == "state":
+                found[digest].status = event["status"]
+                found[digest].answered = event["answered"]
             elif event["event"] == "ended":
-                found[event["digest"]].ended = True
+                found[digest].status = event["status"]
+                found[digest].ended = True
         return list(found.values())
 
-    def open(self) -> list[_Batch]:
+    def open(self) -> list[Batch]:
         """Return the batches that are out."""
         return [batch for batch in self.batches() if batch.id and not batch.ended]
+
+    def summary(self) -> str:
+        """Return what is out, in words: how many questions, and how far the batches are."""
+        out = self.open()
+        lines = sum(batch.lines for batch in out)
+        shown = "; ".join(str(batch) for batch in out[:SHOWN])
+        more = f"; and {len(out) - SHOWN} more" if len(out) > SHOWN else ""
+        questions = "1 question" if lines == 1 else f"{lines:,} questions"
+        batches = "1 batch" if len(out) == 1 else f"{len(out)} batches"
+        return f"{questions} in {batches} ({shown}{more})"
+
+    def totals(self) -> Counter[str]:
+        """Return what became of the lines so far: answered, expired, failed, twice, unknown."""
+        totals: Counter[str] = Counter()
+        for event in self._events:
+            if event["event"] == "counted":
+                totals.update({k: v for k, v in event.items() if isinstance(v, int)})
+        return totals
 
     def failures(self) -> dict[str, tuple[Outcome, str]]:
         """Return the questions that will not be answered, and why."""

@@ -1,28 +1,25 @@
 """The asyncio executor: many sessions at once in this process.
 
-Results leave in the order of the plan and soon, so that a run of any length needs the same memory and
-writes the same files however its sessions happened to overtake each other.
+Results leave in the order of the plan and soon, so that a run of any length needs the same memory
+and writes the same files however its sessions happened to overtake each other.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import ContentFiltered, ImageProblem, JudgeError, NoRecordedReply
-from lmmscore.execution.base import Job, answered, asked, executors
+from lmmscore.execution.base import FailureWatch, Job, answered, asked, executors
 from lmmscore.images import Pictures
 from lmmscore.judges.recorded import Heard
 from lmmscore.plan import Unit
 from lmmscore.records import Outcome
 from lmmscore.scores import Result, result_of, settled
 from lmmscore.session import Done, Exchange, Played, Question, Session
-
-ALIKE_FAILURES = 5
-"""So many sessions in a row failing alike stop the run: something is wrong with more than a session."""
 
 _Task = asyncio.Task[Result | None]
 
@@ -82,25 +79,13 @@ class _BrokenOff(JudgeError):
     scope = "run"
 
 
-class _AlikeFailures(JudgeError):
-    """Session after session failed in the same way."""
-
-    scope = "run"
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(
-            f"{ALIKE_FAILURES} sessions in a row failed alike, so the run was stopped: {reason}. "
-            "Everything recorded is kept; mend the cause and run the same command"
-        )
-
-
 @executors.register("local")
 class LocalExecutor:
     """Plays units with one judge, as asyncio tasks."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self._causes: deque[str] = deque(maxlen=ALIKE_FAILURES)
+        self._failures = FailureWatch()
         self.error: JudgeError | None = None
         """What stopped the run, if anything did."""
         self.waiting = ""
@@ -179,19 +164,14 @@ class LocalExecutor:
             self._break_off(error)
             raise
         result = result_of(unit, job.protocol, played)
-        self._stop_on_alike_failures(played)
+        alike = self._failures.see(played)
+        if alike is not None:
+            self.stop(alike)
         job.listeners.on_result(result)
         return result
 
-    def _stop_on_alike_failures(self, played: Sequence[Played]) -> None:
-        for each in played:
-            failure = each.done.failure
-            if failure is None or failure.outcome != Outcome.FAILED:
-                self._causes.clear()
-                continue
-            self._causes.append(failure.cause)
-            if len(self._causes) == ALIKE_FAILURES and len(set(self._causes)) == 1:
-                self.stop(_AlikeFailures(failure.reason))
+    async def close(self) -> None:
+        """There is nothing to let go of."""
 
 
 def _raise_first(done: set[_Task]) -> None:

@@ -1,14 +1,14 @@
 """Where batches of questions are handed in and picked up: a provider's batch API, or a folder.
 
-A mailbox knows nothing of sessions: it takes a file of requests, one JSON object to a line, and gives
-back lines with answers, in any order, whenever they are ready.
+A mailbox knows nothing of sessions: it takes a file of requests, one JSON object to a line, and
+gives back lines with answers, in any order, whenever they are ready.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -65,40 +65,51 @@ class Mailbox(Protocol):
 class ApiMailbox:
     """OpenAI's `/v1/files` and `/v1/batches`, and whatever speaks like them."""
 
-    def __init__(self, client: openai.AsyncOpenAI) -> None:
+    def __init__(
+        self,
+        client: openai.AsyncOpenAI,
+        headers: Mapping[str, Any],
+        hide: Callable[[str], str],
+    ) -> None:
         self._client = client
+        self._headers = dict(headers)
+        self._hide = hide
 
     async def send(self, file: Path, url: str, metadata: Metadata) -> str:
         """Upload the file, then make a batch of it."""
         try:
-            uploaded = await self._client.files.create(file=file, purpose="batch")
-            made = await self._client.batches.create(
+            uploaded = await self._client.files.create(
+                file=file, purpose="batch", extra_headers=self._headers
+            )
+            # Never tried again by itself: a server that failed to answer may have made the batch.
+            made = await self._client.with_options(max_retries=0).batches.create(
                 input_file_id=uploaded.id,
                 endpoint=url,  # type: ignore[arg-type]
                 completion_window="24h",
                 metadata=dict(metadata),
+                extra_headers=self._headers,
             )
         except openai.OpenAIError as error:
-            raise translated(error) from error
+            raise translated(error, self._hide) from error
         return made.id
 
     async def find(self, metadata: Metadata) -> str | None:
         """Look through the account's batches, newest first."""
         try:
-            async for batch in self._client.batches.list(limit=100):
+            async for batch in self._client.batches.list(limit=100, extra_headers=self._headers):
                 known = batch.metadata or {}
                 if all(known.get(name) == value for name, value in metadata.items()):
                     return batch.id
         except openai.OpenAIError as error:
-            raise translated(error) from error
+            raise translated(error, self._hide) from error
         return None
 
     async def state(self, batch: str) -> BatchState:
         """Ask for the batch."""
         try:
-            found = await self._client.batches.retrieve(batch)
+            found = await self._client.batches.retrieve(batch, extra_headers=self._headers)
         except openai.OpenAIError as error:
-            raise translated(error) from error
+            raise translated(error, self._hide) from error
         counts = found.request_counts
         problems = found.errors.data if found.errors and found.errors.data else []
         return BatchState(
@@ -112,22 +123,22 @@ class ApiMailbox:
     async def answers(self, batch: str) -> AsyncIterator[str]:
         """Download both files of a batch: answers and errors."""
         try:
-            found = await self._client.batches.retrieve(batch)
+            found = await self._client.batches.retrieve(batch, extra_headers=self._headers)
             for file in (found.output_file_id, found.error_file_id):
                 if not file:
                     continue
-                content = await self._client.files.content(file)
+                content = await self._client.files.content(file, extra_headers=self._headers)
                 for line in content.text.splitlines():
                     yield line
         except openai.OpenAIError as error:
-            raise translated(error) from error
+            raise translated(error, self._hide) from error
 
     async def cancel(self, batch: str) -> None:
         """Ask the provider to stop."""
         try:
-            await self._client.batches.cancel(batch)
+            await self._client.batches.cancel(batch, extra_headers=self._headers)
         except openai.OpenAIError as error:
-            raise translated(error) from error
+            raise translated(error, self._hide) from error
 
     async def close(self) -> None:
         """Close the client's connections."""
@@ -135,7 +146,7 @@ class ApiMailbox:
 
 
 class FolderMailbox:
-    """A folder for `vllm run-batch` and its like: `NAME.jsonl` goes in, `NAME.out.jsonl` comes back."""
+    """A folder for `vllm run-batch`: `NAME.jsonl` goes in, `NAME.out.jsonl` comes back."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -159,6 +170,8 @@ class FolderMailbox:
 
     async def state(self, batch: str) -> BatchState:
         """Compare what went in with what has come back."""
+        if not (self._folder / f"{batch}.jsonl").is_file():
+            return BatchState("cancelled", reason="its file is gone from the folder")
         total = _lines(self._folder / f"{batch}.jsonl")
         answered = _lines(self._folder / f"{batch}.out.jsonl")
         done = answered >= total > 0
@@ -189,15 +202,15 @@ def _lines(path: Path) -> int:
         return sum(1 for line in file if line.strip())
 
 
-def translated(error: openai.OpenAIError) -> JudgeError:
+def translated(error: openai.OpenAIError, hide: Callable[[str], str]) -> JudgeError:
     """Return one of our errors for one of the client's. The border of the openai package."""
     if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
         return NotAuthorised("the server refuses the key for batches; check it and its rights")
     if isinstance(error, openai.NotFoundError):
-        return _Run(f"the server has no batches: {_says(error)}; run without --batch")
+        return _Run(f"the server has no batches: {hide(_says(error))}; run without --batch")
     if isinstance(error, openai.APIConnectionError):
-        return _Run(f"the server cannot be reached for batches: {_says(error)}")
-    return _Run(f"batches: {_says(error)}")
+        return _Run(f"the server cannot be reached for batches: {hide(_says(error))}")
+    return _Run(f"batches: {hide(_says(error))}; run the same command again later")
 
 
 class _Run(JudgeUnavailable):

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import BudgetExhausted, FileProblem, NotRecorded
@@ -169,6 +169,26 @@ class Reservation:
     usd: float
 
 
+class Purse(Protocol):
+    """Whatever money is set aside in: a budget of this process, or one that several processes share."""
+
+    cap_usd: float | None
+    spent_usd: float
+    assumed_usd: float
+
+    def keep(self, book: Spending) -> None:
+        """Go on from what a run has spent so far, and write down what it spends from now on."""
+
+    async def reserve(self, most_usd: Callable[[], float]) -> Reservation:
+        """Set money aside for a question. Raises BudgetExhausted."""
+
+    def settle(self, reservation: Reservation, usd: float, *, assumed: bool = False) -> None:
+        """Give back what was set aside and book what it cost."""
+
+    def charge(self, usd: float, *, assumed: bool = False) -> None:
+        """Book what was spent without being set aside first."""
+
+
 class Budget:
     """What has been spent, what is set aside for questions in flight, and the cap."""
 
@@ -227,6 +247,13 @@ class Budget:
                     (-reservation.usd, "given back"), (usd, "assumed" if assumed else "counted")
                 )
 
+    def charge(self, usd: float, *, assumed: bool = False) -> None:
+        """Book what was spent without being set aside first, as batches are. Raises NotRecorded."""
+        self.spent_usd += usd
+        self.assumed_usd += usd if assumed else 0.0
+        if self._book is not None:
+            self._book.write((usd, "assumed" if assumed else "counted"))
+
     def _short(self, usd: float) -> bool:
         assert self.cap_usd is not None
         # Sums of cents in binary: a question that fits exactly must not fail for the last bit.
@@ -265,7 +292,7 @@ class Till:
     """Charges each attempt: what the server counted, or else what it may have cost."""
 
     def __init__(
-        self, prices: Prices | None, budget: Budget, estimator: Estimator, meter: Meter
+        self, prices: Prices | None, budget: Purse, estimator: Estimator, meter: Meter
     ) -> None:
         self._prices = prices
         self._budget = budget
@@ -279,6 +306,21 @@ class Till:
         self._budget.keep(book)
         self._show()
 
+    def share(self, purse: Purse) -> None:
+        """Take money from a purse that others take from too."""
+        self._budget = purse
+
+    @property
+    def left_usd(self) -> float | None:
+        """What may still be spent; None where there is no limit."""
+        cap = self._budget.cap_usd
+        return None if cap is None else cap - self._budget.spent_usd
+
+    def charge(self, usd: float, *, assumed: bool) -> None:
+        """Book what was spent by another way than asking."""
+        self._budget.charge(usd, assumed=assumed)
+        self._show()
+
     async def charged(self, conversation: Conversation, send: Send) -> Reply:
         """Return the reply to a question sent once, with its price where it was counted."""
         if self._budget.cap_usd is not None and not self._estimator.knows(conversation):
@@ -290,7 +332,7 @@ class Till:
         return await self._charge(conversation, send)
 
     async def _charge(self, conversation: Conversation, send: Send) -> Reply:
-        reservation = await self._budget.reserve(lambda: self._most_usd(conversation))
+        reservation = await self._budget.reserve(lambda: self.most_usd(conversation))
         sending = Sending(conversation)
         try:
             reply = await send(sending)
@@ -301,7 +343,7 @@ class Till:
             self._settle_lost(reservation, conversation, paid=sending.in_flight)
             raise
         counted = cost_usd(self._prices, reply.usage) if self._prices else None
-        usd = self._most_usd(conversation, reply.usage) if counted is None else counted
+        usd = self.most_usd(conversation, reply.usage) if counted is None else counted
         if self._budget.cap_usd is not None:
             self._estimator.learn(conversation, reply.usage)
         self._settle(reservation, usd, assumed=counted is None)
@@ -310,7 +352,7 @@ class Till:
     def _settle_lost(
         self, reservation: Reservation, conversation: Conversation, *, paid: bool
     ) -> None:
-        usd = (reservation.usd or self._most_usd(conversation)) if paid else 0.0
+        usd = (reservation.usd or self.most_usd(conversation)) if paid else 0.0
         self._settle(reservation, usd, assumed=paid)
 
     def _settle(self, reservation: Reservation, usd: float, *, assumed: bool) -> None:
@@ -321,7 +363,7 @@ class Till:
         self._meter.cost_usd = self._budget.spent_usd
         self._meter.assumed_usd = self._budget.assumed_usd
 
-    def _most_usd(self, conversation: Conversation, counted: Usage = _UNCOUNTED) -> float:
+    def most_usd(self, conversation: Conversation, counted: Usage = _UNCOUNTED) -> float:
         """Return what an exchange may cost at most, by what was counted or else estimated."""
         if self._prices is None:
             return 0.0

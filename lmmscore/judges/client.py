@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 from weakref import WeakKeyDictionary, ref
 
 import orjson
@@ -29,7 +29,7 @@ from lmmscore.errors import (
     ServerAway,
     ServerUnreachable,
 )
-from lmmscore.judges.budget import Budget, Meter, Sending, Till
+from lmmscore.judges.budget import Budget, Meter, Purse, Sending, Till
 from lmmscore.judges.config import Address, Endpoint, JudgeOptions
 from lmmscore.judges.faults import (
     RETRIED,
@@ -242,6 +242,16 @@ class ApiQuestion:
     """How the body of an answer is parsed, with a function that takes secrets out of texts."""
 
 
+class Gate(Protocol):
+    """A pace that several processes keep together."""
+
+    counts_tokens: bool
+    """Whether it matters how long a question is."""
+
+    async def admit(self, tokens: float) -> None:
+        """Wait for a question's turn."""
+
+
 class ApiClient:
     """Asks the servers of one model."""
 
@@ -275,6 +285,7 @@ class ApiClient:
         )
         budget = Budget(options.budget_usd, options.spent_usd)
         self.till = Till(options.prices, budget, self._estimator, self.meter)
+        self._gate: Gate | None = None
         self._stopping: JudgeError | None = None
         self._stopped = asyncio.Event()
         self._names_sessions = bool(options.session_header)
@@ -288,6 +299,11 @@ class ApiClient:
         most = min(limits, default=None)
         pace = Pace(self._clock, rpm=options.rpm, tpm=options.tpm, most=most)
         return Replica(endpoint, key, Connection(endpoint, key, options), pace)
+
+    def share(self, purse: Purse, gate: Gate) -> None:
+        """Keep within a budget and a pace that hold for several processes together."""
+        self.till.share(purse)
+        self._gate = gate
 
     async def ask(
         self, replica: Replica, conversation: Conversation, question: ApiQuestion
@@ -422,8 +438,11 @@ class ApiClient:
         pace, conversation = replica.pace, sending.conversation
         session = conversation.beginning
         # Estimating opens pictures, so it is done only where something depends on it.
-        tokens = self._estimator.all_tokens(conversation) if pace.counts_tokens else 0
+        counts = pace.counts_tokens or (self._gate is not None and self._gate.counts_tokens)
+        tokens = self._estimator.all_tokens(conversation) if counts else 0
         self._mention_room(pace)
+        if self._gate is not None:
+            await self._gate.admit(tokens)
         sent_s = await pace.admit(tokens, session=session)
         self._count_in_flight()
         try:
@@ -442,7 +461,7 @@ class ApiClient:
         finally:
             pace.leave()
             self._count_in_flight()
-        if pace.counts_tokens:
+        if counts:
             self._estimator.learn(conversation, reply.usage)
         self._account(replica, reply, self._clock.now() - sent_s)
         return reply

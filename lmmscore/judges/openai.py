@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeError, JudgeUnavailable
 from lmmscore.judges.base import JudgeBase
-from lmmscore.judges.budget import Meter, Spending, cost_usd
-from lmmscore.judges.client import ApiClient, ApiQuestion, Replica, ReplicaFailed
+from lmmscore.judges.budget import Meter, Purse, Spending, cost_usd
+from lmmscore.judges.client import ApiClient, ApiQuestion, Gate, Replica, ReplicaFailed
 from lmmscore.judges.config import Address, JudgeOptions, NamedJudge, find_judge, parse_address
 from lmmscore.judges.faults import Malformed, with_texts
 from lmmscore.judges.http import Body
 from lmmscore.judges.limits import Clock, RealClock
 from lmmscore.judges.openai_responses import ResponsesRoute
+from lmmscore.judges.openai_sdk import file_client
 from lmmscore.judges.openai_wire import (
     TOP_LOGPROBS,
     EncodedPictures,
@@ -138,7 +139,10 @@ class OpenAIJudge(JudgeBase):
     @property
     def batch_url(self) -> str:
         """The address a question in a batch is meant for."""
-        return "/v1/responses" if self._options.api == "responses" else "/v1/chat/completions"
+        path = "/responses" if self._options.api == "responses" else "/chat/completions"
+        # Azure's files name its addresses without the version.
+        at_azure = next(iter(self._client.replicas)).endpoint.is_azure
+        return path if at_azure else f"/v1{path}"
 
     async def batch_body(self, conversation: Conversation) -> bytes:
         """Return a question, its whole history included, as the body of a request."""
@@ -166,13 +170,28 @@ class OpenAIJudge(JudgeBase):
 
     def batch_mailbox(self) -> Mailbox:
         """Return where the provider takes batches."""
-        from openai import AsyncOpenAI
-
         from lmmscore.judges.batches import ApiMailbox
 
         replica = next(iter(self._client.replicas))
-        client = AsyncOpenAI(api_key=replica.key.secret, base_url=replica.endpoint.masked_url)
-        return ApiMailbox(client)
+        client, headers = file_client(replica.endpoint, replica.key, self._options)
+        return ApiMailbox(client, headers, self._client.hide)
+
+    def batch_usd(self, conversation: Conversation) -> float:
+        """Return what a question may cost at most in a batch; 0 where no prices are known."""
+        return self._client.till.most_usd(conversation) * BATCH_PRICE
+
+    @property
+    def left_usd(self) -> float | None:
+        """What is left of the budget; None where there is none."""
+        return self._client.till.left_usd
+
+    def charge(self, usd: float, *, assumed: bool = False) -> None:
+        """Book the price of a batch's answer. Raises NotRecorded."""
+        self._client.till.charge(usd, assumed=assumed)
+
+    def share(self, purse: Purse, gate: Gate) -> None:
+        """Keep within a budget and a pace that hold for several processes together."""
+        self._client.share(purse, gate)
 
     def keep(self, spending: Spending) -> None:
         """Count what a run has spent before, and write down what it spends."""

@@ -248,10 +248,6 @@ def _fields(address: Address, options: JudgeOptions) -> dict[str, Any]:
         raise JudgeFileError(
             f"{address.name}: the Responses API takes no seed; leave out seed, or set api: chat"
         )
-    if options.logprobs:
-        raise JudgeFileError(
-            f"{address.name}: log-probabilities are read from Chat Completions; set api: chat"
-        )
     fields: dict[str, Any] = {"model": address.model, "store": True}
     if options.temperature is not None:
         fields["temperature"] = options.temperature

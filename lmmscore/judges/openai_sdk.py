@@ -104,6 +104,28 @@ class Connection:
         await self._client.close()
 
 
+def file_client(
+    endpoint: Endpoint, key: Key, options: JudgeOptions
+) -> tuple[openai.AsyncOpenAI, dict[str, Any]]:
+    """Return a client for large files, and the headers that each of its requests needs.
+
+    The transport for questions bounds an answer and its time by what a reply may be; a file of answers
+    is larger and slower.
+    """
+    base_url = endpoint.masked_url
+    if endpoint.is_azure:
+        # Files and batches belong to the resource, not to one of its deployments.
+        base_url = base_url.partition("/deployments/")[0]
+    client = openai.AsyncOpenAI(
+        api_key=key.secret,
+        base_url=base_url,
+        default_headers=_headers(endpoint, key, options),
+        default_query=dict(parse_qsl(endpoint.query)),
+    )
+    bare = bool(_key_header(endpoint, options)) and endpoint.credentials is None
+    return client, {"Authorization": openai.Omit()} if bare else {}
+
+
 async def _answer(sending: Awaitable[httpx2.Response]) -> Answer:
     try:
         response = await sending

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from pathlib import Path
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeError, LedgerError, LedgerUnreadable, NotRecorded
 from lmmscore.judges.base import Answerer, Judge, adapted
+from lmmscore.judges.budget import Spending
 from lmmscore.ledger import Asker, Ledger, identity_of, key_of
 from lmmscore.records import Reply
 
@@ -64,6 +66,11 @@ class Recorded:
     def ledger(self) -> Ledger:
         """Where every reply is written down."""
         return self._ledger.ledger
+
+    @property
+    def elsewhere(self) -> Ledger | None:
+        """A ledger of earlier answers, in which is looked before anyone is asked."""
+        return self._also.ledger if self._also is not None else None
 
     def recall(self, conversation: Conversation, repeat: int) -> Heard | None:
         """Return the reply that is on record, if there is one. Asks no one."""
@@ -145,6 +152,11 @@ class KnownAnswers:
         if asker.judge.startswith("openai/"):
             self._former = [each for each in _askers(ledger) if _is_former(each, asker)]
 
+    @property
+    def askers(self) -> tuple[Asker, ...]:
+        """The judge by its name, then by the names it had before."""
+        return (self._asker, *self._former)
+
     def find(self, key: str, conversation: Conversation, repeat: int) -> Heard | None:
         """Return the recorded reply with the key it is known by, or None."""
         reply = _find(self.ledger, key)
@@ -159,7 +171,18 @@ class KnownAnswers:
 
     def last_repeat(self) -> int:
         """Return the highest repeat on record."""
-        return max(self.ledger.last_repeat(asker) for asker in (self._asker, *self._former))
+        return max(self.ledger.last_repeat(asker) for asker in self.askers)
+
+
+def spending_of(folder: Path, ledger_path: Path) -> Spending:
+    """Return the account of a run's folder: a budget covers all parts of a run."""
+    path, before_usd = folder / "spending.csv", 0.0
+    if not path.exists() and ledger_path == folder / "ledger.sqlite" and ledger_path.is_file():
+        # A folder that never had, or has lost, its own account: what its ledger has priced is the
+        # least it spent.
+        with Ledger(ledger_path, read_only=True) as earlier:
+            before_usd = earlier.cost_usd()
+    return Spending(path, before_usd)
 
 
 class _UnderWay:

@@ -333,10 +333,21 @@ def _place(
 
 def _leads_on(page: Page, line: Line) -> bool:
     """Tell whether a line of scores ends in words that head the next: `…: 6. The next one:`."""
-    tail = page.text[line.factors[-1].end : line.end]
-    return _LABEL_TAIL.search(tail) is not None or any(
-        image.start > line.factors[-1].end for image in line.images
-    )
+    last = line.factors[-1].end
+    tail = page.text[last : line.end]
+    label = _LABEL_TAIL.search(tail)
+    if label is not None and not _MENTIONED.search(tail[: label.start()]):
+        return True
+    behind = [image for image in line.images if image.start > last]
+    return any(not _MENTIONED.search(page.text[last : image.start]) for image in behind)
+
+
+# What makes an image part of an explanation: "(see Image 1)", "less than in Image 2".
+_MENTIONED = re.compile(
+    r"(?:[(\[]|\b(?:see|as|in|like|than|to|of|with|from|unlike|beside|versus|vs\.?|cf\.?)[ ]+)"
+    r"(?:see[ ]+|also[ ]+|in[ ]+|the[ ]+)*$",
+    re.IGNORECASE,
+)
 
 
 def _opening(
@@ -422,11 +433,24 @@ def _parts(page: Page, line: Line, start: int, has_scores: bool) -> list[Part]:
             heads = subject = False
         elif opens["lead"] and not heads and not subject:
             continue
+        if not heads and not subject and _is_remark(page, line, image):
+            continue
         # An image that opens a clause takes over, or nobody can say who does.
         positions = _checked(image.positions, page.n) if heads or subject else (UNKNOWN,)
         parts[-1].end = image.start
         parts.append(Part(stop.end() if heads and stop else image.end, line.end, positions, True))
     return parts
+
+
+def _is_remark(page: Page, line: Line, image: ImageName) -> bool:
+    """Tell whether the rest of a line only says something of an image: `Image 3 does it better`."""
+    if any(factor.start > image.end for factor in line.factors):
+        return False
+    rest = page.text[image.end : line.end]
+    for other in line.images:
+        if other.start > image.end:
+            rest = rest.replace(page.text[other.start : other.end], "")
+    return re.search(r"[a-z]{2,}[ ]+[a-z]", rest) is not None and not re.search(r"[0-9:]", rest)
 
 
 _UP_TO_A_SCORE = re.compile(r"[ ]*(?:[(\[][^()\[\]\n]{0,60}[)\]])?[ ,]*(?:an?[ ])?")

@@ -79,6 +79,12 @@ class Tally:
         yield from self._sparingly(result)
         yield from self.notices()
 
+    def known(self, exchanges: int) -> None:
+        """Count a unit that was derived before, from so many recorded exchanges."""
+        self.done += 1
+        self.turns += exchanges
+        self.recalled += exchanges
+
     def notices(self) -> Iterator[str]:
         """Yield what the judge's meter has to say and has not said yet."""
         notices = [] if self.meter is None else self.meter.notices
@@ -224,6 +230,11 @@ class Progress:
         """Take note of a finished unit, and say what went wrong in it."""
         for line in self.tally.result(result):
             self._say(line)
+        self._line_if_due()
+
+    def known(self, exchanges: int) -> None:
+        """Take note of a unit that was derived before."""
+        self.tally.known(exchanges)
         self._line_if_due()
 
     def _say(self, line: str) -> None:

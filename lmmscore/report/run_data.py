@@ -228,9 +228,15 @@ class RunData:
 
         A run that was received could name any file of this machine; it cannot know its digest.
         """
-        if self._as_judged.get(name, self.images is not None):
-            return self._images_root / name
-        return Path("not shown") / name
+        path = self._images_root / name
+        listed = self.images is not None or path.resolve() in self._benchmark_files
+        return path if self._as_judged.get(name, listed) else Path("not shown") / name
+
+    @cached_property
+    def _benchmark_files(self) -> set[Path]:
+        """The pictures that the benchmark lists, shown to the judge or not."""
+        items = self.benchmark_items.values()
+        return {path.resolve() for item in items for path in item.images.values()}
 
     def _talk(self, record: SessionRecord, ledger: Ledger | None) -> Talk:
         dialog = self._dialogs.get(record.dialog)

@@ -14,6 +14,7 @@ import pytest
 import lmmscore
 from lmmscore.conversation import Conversation
 from lmmscore.errors import FileProblem, LmmscoreError
+from lmmscore.readings import NAME
 from lmmscore.records import Reply
 from lmmscore.run_folder import RunLock
 from tests.conftest import ScriptedJudge, fair_answer
@@ -73,7 +74,7 @@ def test_a_killed_run_holds_nothing_up(tmp_path: Path, make_benchmark: Maker) ->
     end(holder(out))
     run = lmmscore.run(make_benchmark(items=1), judge=ScriptedJudge(fair_answer), out=out)
     names = sorted(path.name for path in run.path.iterdir())
-    assert names == ["ledger.sqlite", "run.yaml", "scores.csv", "sessions.jsonl"]
+    assert names == [NAME, "ledger.sqlite", "run.yaml", "scores.csv", "sessions.jsonl"]
 
 
 def test_a_run_that_was_refused_or_failed_holds_nothing_up(

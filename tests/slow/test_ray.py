@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
+import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +19,12 @@ import pytest
 
 import lmmscore
 from lmmscore.api import Hooks
+from lmmscore.conversation import Conversation
+from lmmscore.errors import BudgetExhausted, ImageProblem, LmmscoreError
 from lmmscore.execution.base import Executor, Listeners, StopRequested
+from lmmscore.images import Recipe
+from lmmscore.ledger import Ledger
+from lmmscore.run_folder import open_run
 from tests.loopback import Server, playing, serving
 
 ray = pytest.importorskip("ray", reason="Ray is an extra: pip install 'lmmscore[ray]'")
@@ -130,3 +140,267 @@ def test_a_stopped_run_is_resumed(
         run = lmmscore.run(bench, **options)
     assert (run.path / "scores.csv").read_bytes() == expected
     assert len(server.served) == questions()
+
+
+PRICES = {"prices": {"input": 10.0, "output": 10.0, "as_of": "2026-01-01"}}
+
+
+def test_a_budget_holds_for_all_players_and_all_parts_of_a_run(
+    cluster: Any, bench: Path, expected: bytes, tmp_path: Path
+) -> None:
+    """It stops in time, what was spent is written down, and a larger one goes on from there."""
+    with serving(Server(reply=playing)) as server:
+        options: dict[str, Any] = {
+            "judge": f"openai/tiny@{server.url}",
+            "out": tmp_path / "r",
+            "engine": "ray",
+        }
+        with pytest.raises(BudgetExhausted, match="larger --budget"):
+            lmmscore.run(bench, judge_options={**PRICES, "budget_usd": 0.2}, **options)
+        spent = _spent(tmp_path / "r")
+        with Ledger(tmp_path / "r" / "ledger.sqlite", read_only=True) as ledger:
+            assert spent == pytest.approx(ledger.cost_usd())
+        assert 0 < spent <= 0.2
+        with pytest.raises(BudgetExhausted):
+            lmmscore.run(bench, judge_options={**PRICES, "budget_usd": spent}, **options)
+        assert _spent(tmp_path / "r") == pytest.approx(spent)
+        run = lmmscore.run(bench, judge_options={**PRICES, "budget_usd": 100.0}, **options)
+    assert (run.path / "scores.csv").read_bytes() == expected
+    assert len(server.served) == questions()
+
+
+def _spent(folder: Path) -> float:
+    rows = (folder / "spending.csv").read_text().splitlines()[1:]
+    return sum(float(row.partition(",")[0]) for row in rows if row)
+
+
+def test_a_pace_holds_for_all_players_together(
+    cluster: Any, make_benchmark: Maker, tmp_path: Path
+) -> None:
+    """Two players at 600 requests a minute are ten questions a second, not twenty."""
+    small = make_benchmark(items=3)
+    with serving(Server(reply=playing)) as server:
+        lmmscore.run(
+            small,
+            judge=f"openai/tiny@{server.url}",
+            out=tmp_path / "r",
+            engine="ray",
+            judge_options={"rpm": 600},
+        )
+    first, last = server.served[0].arrived_s, server.served[-1].arrived_s
+    assert last - first >= (len(server.served) - 2) * 0.1
+
+
+def test_answers_of_another_ledger_are_taken_over(
+    cluster: Any, make_benchmark: Maker, tmp_path: Path
+) -> None:
+    """`replay:RUN` asks nobody, and the new folder has a ledger of its own."""
+    small = make_benchmark(items=3)
+    with serving(Server(reply=playing)) as server:
+        first = lmmscore.run(small, judge=f"openai/tiny@{server.url}", out=tmp_path / "first")
+    again = lmmscore.run(small, judge=f"replay:{first.path}", out=tmp_path / "again", engine="ray")
+    assert (again.path / "scores.csv").read_bytes() == (first.path / "scores.csv").read_bytes()
+    with Ledger(again.path / "ledger.sqlite", read_only=True) as ledger:
+        assert ledger.count() == 2 + 3 * 7
+
+
+def test_anchors_are_asked_on_the_cluster_too(
+    cluster: Any, make_benchmark: Maker, tmp_path: Path
+) -> None:
+    """The players are started a second time, for the anchors."""
+    small = make_benchmark(items=2)
+    anchor = open_items(small)[0]
+    with serving(Server(reply=playing)) as server:
+        run = lmmscore.run(
+            small,
+            judge=f"openai/tiny@{server.url}",
+            out=tmp_path / "r",
+            engine="ray",
+            anchors=[anchor],
+        )
+    assert (run.path / "anchors.csv").is_file()
+
+
+def open_items(bench: Path) -> list[str]:
+    from lmmscore.benchmark import load_benchmark
+
+    return [item.id for item in load_benchmark(bench).items]
+
+
+def test_ctrl_c_saves_and_gives_130(make_benchmark: Maker, tmp_path: Path) -> None:
+    """As with the local engine; the same command goes on from there."""
+    bench = make_benchmark(items=12)
+    environment = {**os.environ, "OPENAI_API_KEY": "sk-never-written-down"}
+    environment["RAY_AUTH_MODE"] = "disabled"
+    with serving(Server(reply=playing, delay_s=0.1)) as server:
+        words = [sys.executable, "-m", "lmmscore", "run", str(bench), "--engine", "ray"]
+        words += ["--judge", f"openai/tiny@{server.url}", "--out", str(tmp_path / "r"), "-c", "2"]
+        process = subprocess.Popen(
+            words, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+        while len(server.served) < 20 and process.poll() is None:
+            time.sleep(0.05)
+        # As a terminal does: to every process of the group.
+        os.killpg(process.pid, signal.SIGINT)
+        _, says = process.communicate(timeout=120)
+        assert process.returncode == 130, says
+        assert "Run the same command to go on" in says
+        asked = len(server.served)
+        assert open_run(tmp_path / "r").manifest.state.startswith("stopped")
+        with Ledger(tmp_path / "r" / "ledger.sqlite", read_only=True) as ledger:
+            assert ledger.count() == asked
+        run = lmmscore.run(bench, judge=f"openai/tiny@{server.url}", out=tmp_path / "r")
+    assert run.manifest.state == "finished"
+    assert len(server.served) == 2 + 12 * 7
+
+
+def test_a_wrong_address_says_what_to_do(make_benchmark: Maker, tmp_path: Path) -> None:
+    """One line, with the way to a cluster."""
+    options = {"ray_address": "ray://127.0.0.1:9"}
+    with pytest.raises(LmmscoreError, match="on a node of the cluster"):
+        lmmscore.run(make_benchmark(), out=tmp_path / "r", engine="ray", engine_options=options)
+
+
+class Here:
+    """Stands for an actor's method, called in this process."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self._method = method
+
+    def remote(self, *given: Any) -> Any:
+        value = self._method(*given)
+        if asyncio.iscoroutine(value):
+            return asyncio.ensure_future(value)
+        done = asyncio.get_running_loop().create_future()
+        done.set_result(value)
+        return done
+
+
+class KeeperHere:
+    """A keeper in this process."""
+
+    def __init__(self, keeper: Any) -> None:
+        self._keeper = keeper
+
+    def __getattr__(self, name: str) -> Here:
+        return Here(getattr(self._keeper, name))
+
+
+class Storage:
+    """A keeper that only has files."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def file(self, path: str) -> bytes | None:
+        there = self._folder / Path(path).name
+        return there.read_bytes() if there.is_file() else None
+
+
+def test_a_node_without_a_picture_gets_it_or_says_which(
+    make_benchmark: Maker, tmp_path: Path
+) -> None:
+    """By content: the copy is the same picture. What nobody has is named, and so is the node."""
+    from lmmscore.execution.ray import NodePictures
+
+    bench = make_benchmark(items=1)
+    picture = next(path for path in bench.rglob("*.png"))
+    there = tmp_path / "head"
+    there.mkdir()
+    shutil.copy(picture, there)
+    pictures = NodePictures(Recipe())
+    expected = pictures.get(picture).digest
+
+    lacking = tmp_path / "node" / picture.name
+    nowhere = tmp_path / "node" / "nowhere.png"
+    asyncio.run(pictures.fetch([lacking, nowhere], KeeperHere(Storage(there))))
+    assert pictures.get(lacking).digest == expected
+    with pytest.raises(ImageProblem, match=rf"node {os.uname().nodename}: .*nowhere\.png"):
+        pictures.get(nowhere)
+    copies = pictures._folder
+    pictures.close()
+    assert not copies.exists()
+
+
+def test_localhost_is_the_node_of_the_player(
+    make_benchmark: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A judge is opened by its player, at the address as it was written: nobody resolves it before.
+
+    Two players stand for two nodes; what is at their localhost differs, as it does between machines.
+    """
+    from lmmscore.execution.ray import Keeper, Limits, Player
+    from lmmscore.ledger import Asker
+    from lmmscore.request import Request, prepare
+
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-never-written-down")
+    bench = make_benchmark(items=2)
+    plan = prepare(Request(benchmark=bench), "").plan
+    units = list(plan)
+    asker = Asker.of("openai/tiny", {})
+
+    async def play(urls: list[str]) -> None:
+        limits = Limits()
+        keeper = KeeperHere(Keeper(tmp_path / "l.sqlite", None, asker, limits, tmp_path))
+        for number, (unit, url) in enumerate(zip(units, urls, strict=True)):
+            player = Player(f"openai/tiny@{url}", {}, plan.protocol, Recipe(), keeper, number)
+            played = await player.play(unit)
+            assert isinstance(played, list), played
+            servers = {
+                json.loads(exchange.reply.also)["server"]
+                for each in played
+                for exchange in each.exchanges
+                if not exchange.recalled
+            }
+            assert servers == {url}
+            await player.close()
+        await keeper.close.remote()
+
+    with serving(Server(reply=playing)) as one, serving(Server(reply=playing)) as two:
+        urls = [server.url.replace("127.0.0.1", "localhost") for server in (one, two)]
+        asyncio.run(play(urls))
+    assert len(one.served) == 9
+    assert len(two.served) == 7
+
+
+def test_answers_under_older_keys_are_known(
+    make_benchmark: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ledger in which the judge's name has the server's address is gone on with."""
+    from lmmscore.execution.ray import Keeper, Limits, RemoteRecord
+    from lmmscore.ledger import Asker
+    from lmmscore.records import Reply
+
+    older, asker = Asker.of("openai/tiny@http://gpu:8000/v1", {}), Asker.of("openai/tiny", {})
+    conversation = Conversation().say("Describe it.")
+    with Ledger(tmp_path / "l.sqlite") as ledger:
+        ledger.record(older, conversation, 1, Reply("as before")).result()
+
+    async def ask() -> str:
+        keeper = KeeperHere(Keeper(tmp_path / "l.sqlite", None, asker, Limits(), tmp_path))
+        askers = await keeper.askers.remote()
+        heard = await RemoteRecord(None, askers, keeper, 0).ask(conversation, 1)
+        await keeper.close.remote()
+        assert heard.recalled
+        return heard.reply.text
+
+    assert asyncio.run(ask()) == "as before"
+
+
+def test_what_a_dead_player_had_set_aside_counts_as_spent(tmp_path: Path) -> None:
+    """The server may have charged for what was in flight."""
+    from lmmscore.execution.ray import Keeper, Limits
+    from lmmscore.ledger import Asker
+
+    async def die() -> None:
+        asker = Asker.of("openai/tiny", {})
+        keeper = Keeper(tmp_path / "l.sqlite", None, asker, Limits(budget_usd=1.0), tmp_path)
+        assert await keeper.find(["k"], 3) is None
+        assert isinstance(await keeper.reserve(3, 0.75), int)
+        keeper.begin(3)
+        assert await keeper.find(["k"], 4) is None
+        assert isinstance(await keeper.reserve(4, 0.5), BudgetExhausted)
+        keeper.close()
+
+    asyncio.run(die())
+    assert _spent(tmp_path) == pytest.approx(0.75)

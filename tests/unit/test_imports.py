@@ -47,6 +47,7 @@ ORDER = [
     "scorefiles",
     "leaderboard",
     "run_folder",
+    "readings",
     "run_writer",
     "publish",
     "judges",

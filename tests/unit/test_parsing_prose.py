@@ -182,3 +182,21 @@ def test_a_sentence_after_the_score_explains_it(words: str) -> None:
     reading = read_text(reply, FOUR, 1)
     assert set(reading.scores.values()) == {7}
     assert reading.complete
+
+
+@pytest.mark.parametrize(
+    "remark", ["Image 2 and Image 1 are alike", "Excellent contextual preservation (see Image 1)."]
+)
+def test_a_remark_that_names_images_and_factors_never_moves_a_score(remark: str) -> None:
+    """What follows such a remark may stay unread, for a repair turn to ask; it is never read wrong."""
+    keys = ("acc", "pre", "qua", "real")
+    lines = []
+    for image in (1, 2):
+        lines.append(f"**Image {image}:**")
+        for place, key in enumerate(keys, 1):
+            said = remark if (image, key) == (2, "qua") else "Fine."
+            lines.append(f"* $S_{{{key}}}$: {image + place}. {said}")
+    reading = read_text("\n".join(lines), FOUR, 2)
+    expected = {(i, key): i + place for i in (1, 2) for place, key in enumerate(keys, 1)}
+    assert reading.scores.items() <= expected.items()
+    assert len(reading.scores) >= 6

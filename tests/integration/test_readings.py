@@ -1,0 +1,131 @@
+"""What was derived once is taken as it was, for as long as nothing it depends on has changed."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lmmscore
+from lmmscore import readings
+from lmmscore.api import Hooks
+from lmmscore.execution import local
+from lmmscore.execution.base import Listeners
+from lmmscore.run_folder import Run
+from lmmscore.session import Played
+
+Maker = Callable[..., Path]
+ITEMS = 3
+FILES = ("scores.csv", "sessions.jsonl")
+
+
+class Reader:
+    """Counts the sessions whose replies are read."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        play = local.play
+
+        async def counting(*given: Any) -> Played:
+            self.count += 1
+            return await play(*given)
+
+        monkeypatch.setattr(local, "play", counting)
+
+
+@pytest.fixture
+def bench(make_benchmark: Maker) -> Path:
+    return make_benchmark(items=ITEMS)
+
+
+@pytest.fixture
+def reader(monkeypatch: pytest.MonkeyPatch) -> Reader:
+    return Reader(monkeypatch)
+
+
+def content(run: Run) -> list[bytes]:
+    return [(run.path / name).read_bytes() for name in FILES]
+
+
+def test_nothing_is_read_again_while_nothing_has_changed(
+    bench: Path, reader: Reader, tmp_path: Path
+) -> None:
+    """The same files, to the byte, and the same totals in run.yaml."""
+    first = lmmscore.run(bench, out=tmp_path / "r")
+    before, manifest = content(first), first.manifest
+    assert reader.count == ITEMS
+    again = lmmscore.run(bench, out=tmp_path / "r")
+    assert reader.count == ITEMS
+    assert content(again) == before
+    assert again.manifest == manifest
+
+
+def test_what_is_new_is_played_and_stands_at_its_place(
+    bench: Path, reader: Reader, tmp_path: Path
+) -> None:
+    """The order of the files is that of the plan, whichever sessions were known."""
+    whole = lmmscore.run(bench, out=tmp_path / "whole")
+    items = [record.item for record in whole.records()]
+    reader.count = 0
+    lmmscore.run(bench, out=tmp_path / "r", items=[items[1]])
+    run = lmmscore.run(bench, out=tmp_path / "r")
+    assert reader.count == ITEMS
+    assert content(run) == content(whole)
+
+
+def test_another_reply_in_the_ledger_is_read(bench: Path, reader: Reader, tmp_path: Path) -> None:
+    """The ledger is the truth: what is kept beside it gives way."""
+    run = lmmscore.run(bench, out=tmp_path / "r")
+    with closing(sqlite3.connect(run.ledger_path)) as ledger, ledger:
+        sql = "UPDATE exchange SET reply = 'I cannot say.' WHERE reply LIKE '%S_acc%'"
+        assert ledger.execute(sql).rowcount > 0
+    lmmscore.run(bench, out=tmp_path / "r")
+    assert reader.count == 2 * ITEMS
+
+
+def test_another_picture_is_another_question(bench: Path, reader: Reader, tmp_path: Path) -> None:
+    """A file with another time of change is looked at; if its content is the same, so is all else."""
+    first = lmmscore.run(bench, out=tmp_path / "r")
+    before = content(first)
+    edit = next(path for path in bench.rglob("*.png"))
+    os.utime(edit, ns=(1, 1))
+    again = lmmscore.run(bench, out=tmp_path / "r")
+    assert reader.count == ITEMS + 1
+    assert content(again) == before
+
+
+def test_another_reader_reads_everything_again(
+    bench: Path, reader: Reader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A better parser must not be kept from replies that were read before there was one."""
+    lmmscore.run(bench, out=tmp_path / "r")
+    monkeypatch.setattr(readings, "reader_version", lambda: "another")
+    lmmscore.run(bench, out=tmp_path / "r")
+    assert reader.count == 2 * ITEMS
+
+
+@pytest.mark.parametrize("damage", [b"", b"not a database at all, but long enough to be one" * 99])
+def test_the_file_is_not_needed(bench: Path, reader: Reader, tmp_path: Path, damage: bytes) -> None:
+    """Lost or damaged, it is made again."""
+    first = lmmscore.run(bench, out=tmp_path / "r")
+    before = content(first)
+    (tmp_path / "r" / readings.NAME).write_bytes(damage)
+    again = lmmscore.run(bench, out=tmp_path / "r")
+    assert reader.count == 2 * ITEMS
+    assert content(again) == before
+    lmmscore.run(bench, out=tmp_path / "r")
+    assert reader.count == 2 * ITEMS
+
+
+def test_who_listens_hears_every_exchange(bench: Path, tmp_path: Path) -> None:
+    """A caller's own listeners are told all, also of a run that is finished."""
+    lmmscore.run(bench, out=tmp_path / "r")
+    heard: list[bool] = []
+    listeners = Listeners(on_exchange=lambda exchange: heard.append(exchange.recalled))
+    lmmscore.run(bench, out=tmp_path / "r", hooks=Hooks(listeners))
+    assert heard and all(heard)
