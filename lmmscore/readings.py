@@ -179,7 +179,8 @@ def _described(protocol: Protocol) -> list[object]:
     dialogs = [dialog.model_dump(mode="json") for dialog in protocol.dialogs]
     suite = protocol.suite.model_dump(mode="json") if protocol.suite else None
     own = [_stamp(dialog.file(name)) for dialog in protocol.dialogs for name in dialog.files]
-    return [dialogs, suite, dict(protocol.settings), protocol.structured, own]
+    held = (protocol.structured, protocol.structured_turns, protocol.reader)
+    return [dialogs, suite, dict(protocol.settings), held, own]
 
 
 def _stamp(path: Path) -> tuple[int, int]:

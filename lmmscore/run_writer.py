@@ -586,8 +586,10 @@ class _Earlier:
 
 
 def _all_was_well(result: Result) -> bool:
-    """Tell whether nothing went wrong in a unit, not even something that a repair mended."""
-    if not result.played or any(each.done.failure or each.repairs for each in result.played):
+    """Tell whether nothing went wrong in a unit, not even something that was mended since."""
+    if not result.played:
+        return False
+    if any(each.done.failure or each.repairs or each.done.helped for each in result.played):
         return False
     if result.comparison is not None and result.comparison.outcome != Outcome.SCORED:
         return False

@@ -341,3 +341,30 @@ def test_azure_has_its_own_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
         assert judge.batch_url == "/chat/completions"  # type: ignore[attr-defined]
         mailbox = judge.batch_mailbox()  # type: ignore[attr-defined]
         assert "deployments" not in str(mailbox._client.base_url)
+
+
+def test_a_reply_that_cannot_be_read_goes_to_the_reader_in_a_wave_of_its_own(
+    tmp_path: Path, server: BatchServer, make_benchmark: Maker
+) -> None:
+    """The judge itself quotes its scores, and no repair turn is sent; another reader is refused."""
+    bench = make_benchmark(items=1, methods=("one",))
+    factors = ("acc", "pre", "qua", "real")
+
+    def reply(messages: list[dict[str, Any]]) -> str:
+        text = json.dumps(messages[-1])
+        if "<<<<<<<<" in text:
+            cells = [
+                {"image": 1, "factor": key, "score": 7, "quotation": f"The S_{key} lands on 7"}
+                for key in factors
+            ]
+            return json.dumps({"cells": cells})
+        if "Now give your scores" in text:
+            return "\n".join(f"The S_{key} lands on 7, which is fair." for key in factors)
+        return "I take note."
+
+    server.reply = reply
+    until_finished(server, bench, tmp_path / "r")
+    manifest = open_run(tmp_path / "r").manifest
+    assert (manifest.helped, manifest.repairs, manifest.unscored) == (4, 0, 0)
+    other = batch(server, bench, tmp_path / "s", "--reader", "openai/other")
+    assert "leave out --reader" in str(other.exception)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lmmscore.errors import NotRecorded
+from lmmscore.errors import BudgetExhausted, NotRecorded
 from lmmscore.judges.budget import Budget, Spending
 
 
@@ -70,3 +70,21 @@ def test_a_new_file_begins_with_what_was_spent_before_it(tmp_path: Path) -> None
         ask(budget, 0.5, 0.25)
     assert budget_of(path).spent_usd == pytest.approx(2.0)
     assert budget_of(path).assumed_usd == pytest.approx(0.0)
+
+
+def test_a_judge_and_its_reader_spend_from_one_budget(tmp_path: Path) -> None:
+    """What one has spent, or set aside, the other cannot spend again."""
+    book = Spending(tmp_path / "spending.csv")
+    judge, reader = Budget(1.0), Budget(1.0)
+    judge.keep(book)
+    reader.keep(book)
+    ask(judge, 0.6, 0.5)
+    ask(reader, 0.3, 0.2)
+    with pytest.raises(BudgetExhausted):
+        ask(judge, 0.4, 0.4)
+    held = asyncio.run(reader.reserve(lambda: 0.2))
+    with pytest.raises(BudgetExhausted):
+        ask(judge, 0.2, 0.1)
+    reader.settle(held, 0.0)
+    ask(judge, 0.3, 0.3)
+    assert book.committed_usd == pytest.approx(1.0)
