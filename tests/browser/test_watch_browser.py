@@ -117,7 +117,7 @@ def test_a_run_is_watched_from_start_to_end(chromium: Any, tmp_path: Path) -> No
         with context.expect_page() as opened:
             page.click("#over a")
         report = opened.value
-        report.wait_for_selector("#leaderboard")
+        report.wait_for_selector("#result")
         assert "lmmscore report" in report.title()
     assert errors == []
     assert not (out / "report.html").exists()
