@@ -165,7 +165,7 @@ def test_two_windows_agree_in_the_end(chromium: Any, small: RatingStudy, tmp_pat
         second.page.keyboard.press("ArrowDown")
         second.type("9")
         second.page.wait_for_function(
-            "() => document.getElementById('saved').textContent.includes('another window')"
+            "() => document.getElementById('remark').textContent.includes('another window')"
         )
         assert second.values()[0] == "1" and second.values()[1] == "9"
         assert len(database_rows(small.database)) == 3
@@ -211,7 +211,7 @@ def test_cannot_judge_comment_exact_and_zoom(
         page.keyboard.type(".")
         page.keyboard.type("12")
         page.keyboard.press("Enter")
-        page.wait_for_selector("#saved:has-text('1–10')")
+        page.wait_for_selector("#remark:has-text('1–10')")
         page.keyboard.press("Escape")
         tab.type("c")
         page.fill("#comment", "<script>alert(1)</script>")

@@ -420,6 +420,7 @@ class RatingApp {
     const screen = this.screen;
     const before = this.valueNow(answer);
     if (before === answer.value) return;
+    this.say("");
     if (!undoing) this.undoable.push({ ...answer, at: this.at, value: before });
     const sent = { ...answer, screen: screen.id, seconds: this.seconds() };
     applyAnswer(screen, sent);
@@ -471,6 +472,7 @@ class RatingApp {
       if (!this.pair) this.goTo(...lacking[0]);
       return;
     }
+    this.say("");
     // Keys pressed while the next screen is on its way must not change this one.
     this.leaving = true;
     await this.guarded(async () => {
@@ -613,15 +615,16 @@ class RatingApp {
       saved: "Saved",
       waiting: "Not saved yet; trying again …",
       unsent: "Kept here; could not be sent",
+      refused: "Not saved",
     };
     find("saved").textContent = words[what];
-    find("saved").classList.toggle("waiting", what === "waiting" || what === "unsent");
+    find("saved").classList.toggle("waiting", !["saving", "saved"].includes(what));
     if (what === "saved") find("trouble").hidden = true;
   }
 
+  // Apart from the state of saving: an answer saved a moment later must not wipe out the remark.
   say(text) {
-    find("saved").textContent = text;
-    find("saved").classList.remove("waiting");
+    find("remark").textContent = text;
   }
 
   trouble(error) {
@@ -635,8 +638,9 @@ class RatingApp {
     } catch (error) {
       this.trouble(error);
       if (error instanceof Refused && this.store instanceof ServerStore) {
+        this.tell("refused");
         try {
-          await this.reload("Not saved");
+          await this.reload("");
         } catch (again) {
           this.trouble(again);
         }
