@@ -341,7 +341,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     from lmmscore.agreement import agree
     from lmmscore.cli.inputs import parse_scale
     from lmmscore.errors import LmmscoreError
-    from lmmscore.leaderboard.weights import scales_of, weights_of
+    from lmmscore.leaderboard.cube import scales_of, weights_of
     from lmmscore.ratings import Columns
     from lmmscore.report.progress import counting
     from lmmscore.web.results import read_human_ratings

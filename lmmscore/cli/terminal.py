@@ -10,7 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from lmmscore.leaderboard import Leaderboard
-    from lmmscore.leaderboard.pairs import PairBoard
+    from lmmscore.leaderboard.matches import PairBoard
 
 
 class Screen(TypedDict):
@@ -47,7 +47,7 @@ def put(text: str, out: Path | None) -> None:
 
 def print_board(board: Leaderboard | PairBoard) -> None:
     """Print a leaderboard's tables to standard output, in colour where someone is looking."""
-    from lmmscore.leaderboard.pairs import PairBoard
+    from lmmscore.leaderboard.matches import PairBoard
     from lmmscore.report.leaderboard import render
     from lmmscore.report.pair_grids import render_pairs
 

@@ -7,8 +7,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lmmscore.agreement.levels import AgreementRow
-from lmmscore.agreement.result import Agreement, MethodStanding
+from lmmscore.agreement.result import Agreement, AgreementRow, MethodStanding
 from lmmscore.report.agreement_grids import SECTIONS, agreement_grids
 from lmmscore.report.leaderboard import Format, render_grids
 from lmmscore.tables import defuse

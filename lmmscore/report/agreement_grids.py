@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lmmscore.agreement.levels import OVER, AgreementRow
-from lmmscore.agreement.result import Agreement
+from lmmscore.agreement.levels import OVER
+from lmmscore.agreement.result import BETTER, EQUAL, MEANING, Agreement, AgreementRow
 from lmmscore.agreement.statistics import (
     ITEM,
     METHOD,
@@ -15,7 +15,6 @@ from lmmscore.agreement.statistics import (
     Statistic,
     statistics,
 )
-from lmmscore.agreement.verdict import BETTER, EQUAL, MEANING
 from lmmscore.report.grids import NONE, Cell, Grid, number, p_value, percent, plain, span
 
 UNDEFINED = "undefined"

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from lmmscore.leaderboard import diagnostics
 from lmmscore.leaderboard.board import BoardTable
-from lmmscore.leaderboard.compare import RankChange, RunComparison, TaskAgainst
+from lmmscore.leaderboard.compare import RankChange, RunComparison
 from lmmscore.leaderboard.position import PositionEffect
+from lmmscore.leaderboard.published import TaskAgainst
 from lmmscore.records import OVERALL
 from lmmscore.report.board_grids import title
 from lmmscore.report.grids import (

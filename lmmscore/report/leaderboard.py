@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from lmmscore.errors import LmmscoreError, nearest
-from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard, flat
-from lmmscore.leaderboard.differences import Differences
-from lmmscore.leaderboard.groups import Groups
+from lmmscore.leaderboard.board import BoardRow, BoardTable, Differences, Leaderboard, flat
+from lmmscore.leaderboard.ranking import Groups
 from lmmscore.records import OVERALL
 from lmmscore.report.board_grids import board_grids, table_grid
 from lmmscore.report.formats import TableDocument, TableLayout, write

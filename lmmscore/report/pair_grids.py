@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterator
 
-from lmmscore.leaderboard.pairs import PairBoard, PairTable, flat
+from lmmscore.leaderboard.matches import PairBoard, PairTable, flat
 from lmmscore.report.grids import NONE, Cell, Grid, marks, number, percent, span
 from lmmscore.report.leaderboard import FORMATS, render_grids
 from lmmscore.run_folder import Run

@@ -19,7 +19,7 @@ from lmmscore.benchmark import load_benchmark
 from lmmscore.dialog import Dialog
 from lmmscore.errors import FileProblem, ImageProblem, LedgerError, LmmscoreError
 from lmmscore.images import Pictures
-from lmmscore.leaderboard.weights import scales_of, weights_of
+from lmmscore.leaderboard.cube import scales_of, weights_of
 from lmmscore.ledger import Ledger
 from lmmscore.records import OVERALL, Item, Outcome
 from lmmscore.report.conversation import PlayedTurn, Talk, with_scores_marked

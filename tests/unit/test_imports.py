@@ -42,7 +42,6 @@ ORDER = [
     "scores",
     "stats",
     "ratings",
-    "score_layouts",
     "score_files",
     "leaderboard",
     "run_folder",
