@@ -1,6 +1,6 @@
 """From a tidy score table to a leaderboard: the methods of every task, and of all, ranked.
 
-And plain means by any keys, which rank nothing: `--by task`, `--by method,factor`, `--by task,item`.
+And plain means by any keys, which rank nothing: `--by task`, `--by method,factor` and so on.
 """
 
 from __future__ import annotations
