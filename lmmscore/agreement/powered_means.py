@@ -303,7 +303,7 @@ def _tests(rows: pd.DataFrame, methods: list[str]) -> Differences | None:
                 losses=int((own < -SAME).sum()),
             )
         )
-    return corrected([Differences(tuple(methods), tuple(pairs), exact=False)])[0]
+    return corrected([Differences(tuple(methods), tuple(pairs), exact=False, flips=False)])[0]
 
 
 def _gaps(

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import html
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -59,10 +58,37 @@ class Differences:
     alpha: float = 0.05
     tests: int = 0
     """How many tests the correction is for: the pairs of this table, or of several."""
+    flips: bool = True
+    """Whether signs were flipped: then few items cannot be significant, however large the lead."""
 
     def significant(self) -> list[Difference]:
         """Return the pairs with a significant difference."""
         return [d for d in self.pairs if d.p_holm is not None and d.p_holm <= self.alpha]
+
+    @property
+    def items(self) -> int:
+        """The most items that any two methods have in common."""
+        return max((d.n for d in self.pairs), default=0)
+
+    @property
+    def fewest_items(self) -> int:
+        """Items with which any of the tests could be significant at all."""
+        if not self.flips:
+            return 0
+        return fewest_items(max(self.tests, len(self.pairs), 1), self.alpha)
+
+    def won(self) -> set[tuple[str, str]]:
+        """Return the winner and the loser of every significant difference."""
+        found = set()
+        for d in self.significant():
+            ahead = d.difference is not None and d.difference > 0
+            found.add((d.first, d.second) if ahead else (d.second, d.first))
+        return found
+
+    def better_than(self, method: str) -> list[str]:
+        """Return the methods that are significantly ahead of one."""
+        won = self.won()
+        return [name for name in self.methods if (name, method) in won]
 
     def groups(self) -> dict[str, str]:
         """Return each method's letters: between those that share one nothing is significant."""
@@ -74,11 +100,7 @@ class Differences:
 
     def rank_intervals(self) -> dict[str, tuple[int, int]]:
         """Return the ranks that the significant differences leave open for each method."""
-        better = set()
-        for d in self.significant():
-            ahead = d.difference is not None and d.difference > 0
-            better.add((d.first, d.second) if ahead else (d.second, d.first))
-        return rank_limits(list(self.methods), better)
+        return rank_limits(list(self.methods), self.won())
 
     def contradictions(self) -> list[Difference]:
         """Return the pairs whose order by mean is the opposite of their paired difference.
@@ -239,6 +261,56 @@ class BoardTable:
         """Return the line of `method`."""
         return next(row for row in self.rows if row.method == method)
 
+    @property
+    def verdict(self) -> str:
+        """One sentence: who is first, and over whom that is significant."""
+        ranked = [row for row in self.rows if row.rank is not None]
+        if not ranked:
+            return "No edit was scored: nothing can be ranked."
+
+        first, *others = [row.method for row in ranked]
+        if not others:
+            return f"{first} is the only method with scores."
+
+        leaders = [row.method for row in ranked if row.rank == 1]
+        tests = self.differences
+        if tests is not None and (better := tests.better_than(leaders[-1])):
+            # Only missing scores can do this: the higher mean is over other items.
+            said = f"{listed(leaders)} {'has' if len(leaders) == 1 else 'have'} the highest mean"
+            scores = "scores" if len(better) == 1 else "score"
+            return (
+                f"{said}, but {listed(better)} {scores} significantly higher on the items both "
+                "have: the missing scores decide who is first."
+            )
+        if len(leaders) > 1:
+            return f"{listed(leaders)} share the first rank."
+        if tests is None:
+            return f"{first} has the highest mean; no differences were tested."
+        if tests.items < tests.fewest_items:
+            few = f"{count(tests.items, 'item')} {'is' if tests.items == 1 else 'are'} too few"
+            return f"{first} has the highest mean; {few} for any difference to be significant."
+        return _lead(first, others, tests)
+
+
+_NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
+
+
+def _lead(first: str, others: Sequence[str], tests: Differences) -> str:
+    """Return over whom the first method's lead is significant."""
+    won = tests.won()
+    close = [name for name in others if (first, name) not in won]
+    if not close:
+        return f"{first} ranks first, significantly ahead of all others."
+    if len(close) == len(others):
+        return f"{first} has the highest mean, but is not significantly ahead of any other method."
+
+    top = {first, *close}
+    apart = any({*pair} <= top for pair in won)
+    if close == list(others[: len(close)]) and not apart:
+        many = _NUMBERS.get(len(top), str(len(top)))
+        return f"{first} ranks first; no significant difference among the first {many}."
+    return f"{first} ranks first, but not significantly ahead of {listed(close)}."
+
 
 @dataclass(frozen=True, slots=True)
 class Leaderboard:
@@ -340,6 +412,7 @@ def _table_dict(table: BoardTable, decimals: int | None) -> dict[str, Any]:
         "task": table.task,
         "factor": table.factor,
         **({"among": list(table.among)} if table.among else {}),
+        "verdict": table.verdict,
         "caption": table.caption,
         "warnings": list(table.warnings),
         "notes": list(table.notes),
@@ -377,9 +450,9 @@ def table_caption(
     factor: str, *, task: str | None, items: int, tasks: int, average: str, rule: str
 ) -> str:
     """Return which mean the table shows and over what, then the rule by which it is derived."""
-    over = f"over {_count(items, 'item')}"
+    over = f"over {count(items, 'item')}"
     if task is None:
-        categories = _count(tasks, "task category", "task categories")
+        categories = count(tasks, "task category", "task categories")
         over += f" of {categories}"
         if average == "tasks":
             over = f"over {categories}, each the mean of its items"
@@ -401,24 +474,40 @@ def missing_warning(
 ) -> str:
     """Return the sentence above a table with missing scores."""
     why = ", ".join(f"{count} {outcome}" for outcome, count in reasons.items() if count)
-    short = [f"{row.method} {_share(row.coverage)}" for row in rows if row.coverage < 1]
+    short = [f"{row.method} {percent(row.coverage)}" for row in rows if row.coverage < 1]
     rest = "; all others in full" if len(short) < len(rows) else ""
-    total = _count(asked, "judgement")
+    total = count(asked, "judgement")
     return f"{missing} of {total} gave no score ({why}). Scored: {', '.join(short)}{rest}."
 
 
 def left_out_note(factor: str, edits: int, of: int) -> str:
     """Return how many edits a factor does not count for."""
     return (
-        f"{factor} was left out for {edits} of {_count(of, 'edit')}: not asked of their items, or "
+        f"{factor} was left out for {edits} of {count(of, 'edit')}: not asked of their items, or "
         "said "
         "not to apply. It does not count there, and is no missing score."
     )
 
 
-def _share(coverage: float) -> str:
-    # Rounded down: what is nearly all must not look like all.
-    return f"{math.floor(coverage * 100 + 1e-6)}%"
+def percent(share: float) -> str:
+    """Return a share in percent, rounded; only all of it is 100%, and only none of it is 0%."""
+    tenths = round(share * 1000)
+    if tenths == 1000 and share < 1 - SAME:
+        return ">99.9%"
+    if tenths == 0 and share > SAME:
+        return "<0.1%"
+    whole, rest = divmod(tenths, 10)
+    return f"{whole}.{rest}%" if rest else f"{whole}%"
+
+
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """Return names as a sentence lists them: `a`, `a and b`, `a, b and c`."""
+    shown = list(names)
+    if len(shown) > most:
+        shown = [*shown[: most - 1], f"{len(names) - most + 1} others"]
+    if len(shown) < 2:
+        return "".join(shown)
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def range_warning(rows: Sequence[BoardRow], scale: tuple[float, float], *, observed: bool) -> str:
@@ -456,7 +545,7 @@ def _contradiction(d: Difference) -> str:
     p = "p < 0.001" if d.p_holm is not None and d.p_holm < 0.001 else f"p = {d.p_holm:.3f}"
     return (
         f"{d.first} ranks above {d.second}, but scores {abs(d.difference or 0):.2f} lower on the "
-        f"{_count(d.n, 'item')} both have ({p})"
+        f"{count(d.n, 'item')} both have ({p})"
     )
 
 
@@ -466,7 +555,7 @@ def common_note(items: int, methods: int) -> str:
         return (
             f"No item has a score of all {methods} methods, so there is no mean over common items."
         )
-    return f"Common mean: over the {_count(items, 'item')} scored for all {methods} methods."
+    return f"Common mean: over the {count(items, 'item')} scored for all {methods} methods."
 
 
 def table_notes(rows: Sequence[BoardRow], items: int, tests: Differences | None) -> list[str]:
@@ -506,11 +595,11 @@ def _few(rows: Sequence[BoardRow], items: int) -> list[str]:
 
 def _test_note(tests: Differences, items: int) -> str:
     ways = "exact" if tests.exact else "sampled"
-    over = _count(tests.tests or len(tests.pairs), "pair")
+    over = count(tests.tests or len(tests.pairs), "pair")
     how = f"paired sign-flip test over items, {ways}, Holm-corrected over {over}"
     if tests.tests > len(tests.pairs):
         how += " of all tables"
-    needed = fewest_items(max(tests.tests, 1), tests.alpha)
+    needed = tests.fewest_items
     if items < needed:
         return (
             f"With {items} items no difference, however large, could reach {tests.alpha:.0%} "
@@ -529,5 +618,6 @@ def uneven_entries(entered: Mapping[str, int], tasks: int) -> str:
     return f"{said}: {', '.join(part)}."
 
 
-def _count(number: int, noun: str, plural: str = "") -> str:
+def count(number: int, noun: str, plural: str = "") -> str:
+    """Return `1 item`, `2 items`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
