@@ -180,8 +180,7 @@ def command(
     several: CSV, TSV, Excel, JSON, JSON lines or Parquet.
     """
     from lmmscore.cli.inputs import cautions
-    from lmmscore.report.agreement import render
-    from lmmscore.report.agreement_grids import AT_A_GLANCE
+    from lmmscore.report.agreement_grids import AT_A_GLANCE, render
     from lmmscore.report.agreement_grids import SECTIONS as ALL_SECTIONS
 
     if not runs and not score_files:
@@ -218,7 +217,7 @@ def _is_of_pairs(text: str) -> bool:
 def _print_pair_agreement(runs: tuple[str, ...], form: str, options: dict[str, Any]) -> None:
     """Print how often each run's verdicts on pairs are those of people."""
     from lmmscore.agreement.votes import agree_on_pairs
-    from lmmscore.report.votes import votes_as_text
+    from lmmscore.report.agreement_grids import votes_as_text
     from lmmscore.run_folder import Run
 
     scored = [run for run in runs if not _is_of_pairs(run)]

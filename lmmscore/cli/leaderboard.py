@@ -240,7 +240,7 @@ def _print_pairs(path: Path, form: str, options: dict[str, Any]) -> None:
     """Print the leaderboard of a run that compares pairs."""
     from lmmscore.comparisons import read_comparisons
     from lmmscore.leaderboard.matches import rank_pairs
-    from lmmscore.report.pair_grids import render_pairs
+    from lmmscore.report.leaderboard import render_pairs
     from lmmscore.run_folder import Run
 
     unfit = ("expected", "factor", "by", "weights", "scale", "show", "against")
@@ -397,7 +397,7 @@ def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extr
 
 
 def _sections(board: Leaderboard, source: Source, options: dict[str, Any]) -> list[Grid]:
-    from lmmscore.report import extra_grids as grids
+    from lmmscore.report import board_grids as grids
 
     shown = set(SECTIONS) if "all" in options["show"] else set(options["show"])
     decimals = 2 if options["decimals"] is None else options["decimals"]
@@ -425,7 +425,7 @@ def _against(board: Leaderboard, name: str) -> list[TaskAgainst]:
 
 
 def _against_grids(matched: list[TaskAgainst], options: dict[str, Any]) -> list[Grid]:
-    from lmmscore.report.extra_grids import against_grid
+    from lmmscore.report.board_grids import against_grid
     from lmmscore.report.grids import Grid
 
     if options["against"] is not None and not matched:

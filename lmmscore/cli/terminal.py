@@ -48,8 +48,7 @@ def put(text: str, out: Path | None) -> None:
 def print_board(board: Leaderboard | PairBoard) -> None:
     """Print a leaderboard's tables to standard output, in colour where someone is looking."""
     from lmmscore.leaderboard.matches import PairBoard
-    from lmmscore.report.leaderboard import render
-    from lmmscore.report.pair_grids import render_pairs
+    from lmmscore.report.leaderboard import render, render_pairs
 
     if isinstance(board, PairBoard):
         click.echo(render_pairs(board, "term", **screen()), nl=False)

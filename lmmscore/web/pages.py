@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from lmmscore.report.page.security import digest_source, inert_json
+from lmmscore.report.page.markup import digest_source, inert_json
 
 ASSETS = Path(__file__).parent / "assets"
 

@@ -21,7 +21,7 @@ from lmmscore.leaderboard.published import (
     largest_std,
     load_published,
 )
-from lmmscore.report.extra_grids import against_grid
+from lmmscore.report.board_grids import against_grid
 from tests.tidy_frames import judged, overall
 
 SHARED = Path(__file__).parents[2].parent / "shared"
