@@ -224,8 +224,8 @@ def _study(benchmark: Benchmark, protocol: Protocol, options: dict[str, Any]) ->
 def _host(
     database: RatingDatabase, benchmark: Benchmark, folder: Path, options: dict[str, Any]
 ) -> None:
-    from lmmscore.web.assignment import raters_needed
     from lmmscore.web.rating import RatingStudy
+    from lmmscore.web.study import raters_needed
 
     rating = RatingStudy(database, benchmark)
     if options["static"]:
@@ -242,8 +242,8 @@ def _host(
 async def _serve(
     rating: RatingStudy, raters: list[Rater], folder: Path, options: dict[str, Any]
 ) -> None:
-    from lmmscore.web.host import hosted, until_interrupted
-    from lmmscore.web.pictures import PictureFolder
+    from lmmscore.web.pages import hosted, until_interrupted
+    from lmmscore.web.rating import PictureFolder
     from lmmscore.web.rating_page import Doors, RatingPage
 
     public = options["public"].rstrip("/")
@@ -272,8 +272,8 @@ def _again(options: dict[str, Any], folder: Path) -> str:
 
 def _write_static(rating: RatingStudy, options: dict[str, Any]) -> None:
     from lmmscore.report.progress import counting
-    from lmmscore.web.assignment import raters_needed
-    from lmmscore.web.static_site import post_origin, write_static
+    from lmmscore.web.rating_page import post_origin, write_static
+    from lmmscore.web.study import raters_needed
 
     if options["post"]:
         post_origin(options["post"])
@@ -322,7 +322,7 @@ def _pilot(
 ) -> tuple[list[float], Any, str]:
     """Return times of screens, scores to judge differences by, and where those come from."""
     from lmmscore.web.database import FILE_NAME, RatingDatabase
-    from lmmscore.web.results import database_rows
+    from lmmscore.web.rating_results import database_rows
     from lmmscore.web.study_plan import scores_of_raters
 
     seconds: list[float] = []
@@ -344,7 +344,7 @@ def _pilot(
 def _export(folder: Path, options: dict[str, Any]) -> None:
     from lmmscore.errors import FileProblem
     from lmmscore.web.database import FILE_NAME, RatingDatabase
-    from lmmscore.web.results import (
+    from lmmscore.web.rating_results import (
         database_rows,
         download_rows,
         downloads_of,

@@ -49,8 +49,8 @@ def command(run: Path, host: str, port: int) -> None:
 
 
 async def _watch(run: Path, host: str, port: int) -> None:
-    from lmmscore.web.host import hosted, until_interrupted
     from lmmscore.web.live_page import LivePage
+    from lmmscore.web.pages import hosted, until_interrupted
 
     page = LivePage(run, open_live, report_of, link_token(run))
     async with hosted(page.app(), host, port) as address:
@@ -78,8 +78,8 @@ class WatchAlongside:
 
     async def _host(self, folder: Path) -> None:
         from lmmscore.errors import LmmscoreError
-        from lmmscore.web.host import hosted
         from lmmscore.web.live_page import LivePage
+        from lmmscore.web.pages import hosted
 
         self._loop = asyncio.get_running_loop()
         page = LivePage(folder, open_live, report_of, link_token(folder))
