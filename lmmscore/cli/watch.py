@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import FilePath, take_judge_options
+from lmmscore.cli.options import FilePath, listen_options, take_judge_options
 
 if TYPE_CHECKING:
     from lmmscore.web.live_run import LiveRun
@@ -29,14 +29,7 @@ PORT = 8041
 
 @click.command("watch")
 @click.argument("run", type=FilePath(path_type=Path))
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    default=PORT,
-    show_default=True,
-    help="Port to listen on; 0 takes any.",
-)
+@listen_options(PORT)
 def command(run: Path, host: str, port: int) -> None:
     """Show how the run in folder RUN is getting on, on a web page that only reads.
 
