@@ -236,7 +236,7 @@ def _print_pair_agreement(runs: tuple[str, ...], form: str, options: dict[str, A
 def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str]]:
     from lmmscore.agreement.votes import votes_of_ratings
     from lmmscore.ratings import Columns
-    from lmmscore.web.results import read_human_ratings
+    from lmmscore.web.rating_results import read_human_ratings
 
     files = options["human"]
     votes: dict[tuple[str, str, str], list[str]] = {}
@@ -264,7 +264,7 @@ def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str
 def _votes_in(path: Path) -> dict[tuple[str, str, str], list[str]] | None:
     """Return the votes of a file or folder, however they were collected; None where it has none."""
     from lmmscore.agreement.votes import read_votes
-    from lmmscore.web.results import read_human_votes
+    from lmmscore.web.rating_results import read_human_votes
 
     notes: list[str] = []
     collected = read_human_votes(path, notes)
@@ -343,7 +343,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     from lmmscore.leaderboard.cube import scales_of, weights_of
     from lmmscore.ratings import Columns
     from lmmscore.report.progress import counting
-    from lmmscore.web.results import read_human_ratings
+    from lmmscore.web.rating_results import read_human_ratings
 
     panel = _panel(judges, options) if options["panel"] else None
     names = [judge.name for judge in judges]

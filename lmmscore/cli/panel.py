@@ -163,7 +163,7 @@ def corrected(source: Source, options: dict[str, Any]) -> Leaderboard:
     from lmmscore.agreement.align import match_items, match_methods, separate_tasks
     from lmmscore.agreement.powered_means import corrected_board
     from lmmscore.ratings import Columns
-    from lmmscore.web.results import read_human_ratings
+    from lmmscore.web.rating_results import read_human_ratings
 
     if not options["human"]:
         raise click.UsageError("--corrected needs people's ratings: --human FILE")
