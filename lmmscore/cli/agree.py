@@ -284,7 +284,7 @@ def _runs(texts: Sequence[str]) -> list[Source]:
 def _files(specs: Sequence[str], options: dict[str, Any]) -> list[Source]:
     """Read other tools' score files, each under a name of its own."""
     from lmmscore.cli.inputs import Source
-    from lmmscore.dialog import load_dialog
+    from lmmscore.dialog_files import load_dialog
     from lmmscore.score_files import Layout, judge_name, read_score_file
 
     dialog = load_dialog(options["dialog"]) if options["dialog"] else None
@@ -329,7 +329,8 @@ def _with_scales(source: Source, dialog: Dialog | None) -> Source:
 
 
 def _bundled_dialogs() -> list[Dialog]:
-    from lmmscore.dialog import Dialog, load
+    from lmmscore.dialog import Dialog
+    from lmmscore.dialog_files import load
     from lmmscore.resources import bundled
 
     loaded = [load(str(path)) for path in sorted(bundled("dialogs").glob("*.yaml"))]

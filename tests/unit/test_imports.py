@@ -30,6 +30,7 @@ ORDER = [
     "benchmark",
     "check",
     "dialog",
+    "dialog_files",
     "conversation",
     "ledger",
     "ledger_files",
