@@ -33,7 +33,6 @@ ORDER = [
     "conversation",
     "ledger",
     "ledger_files",
-    "speakers",
     "transcripts",
     "parsing",
     "session",
