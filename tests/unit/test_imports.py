@@ -34,7 +34,6 @@ ORDER = [
     "conversation",
     "ledger",
     "ledger_files",
-    "speakers",
     "transcripts",
     "parsing",
     "session",
