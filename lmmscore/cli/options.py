@@ -109,6 +109,39 @@ ROOT_OPTION: dict[str, Any] = {
 }
 
 
+task_option = click.option(
+    "--task", "tasks", multiple=True, help="Only this task category; may be repeated."
+)
+item_option = click.option(
+    "--item", "items", multiple=True, help="Only this item; may be repeated."
+)
+setting_option = click.option(
+    "--setting",
+    "settings",
+    multiple=True,
+    metavar="NAME=CHOICE",
+    help="A setting of the dialog, for example against=source.",
+)
+
+
+def listen_options(port: int) -> Callable[[Command], Command]:
+    """Add where a command serves its page: on this machine alone, unless told otherwise."""
+
+    def add(command: Command) -> Command:
+        command = click.option(
+            "--port",
+            type=click.IntRange(0, 65_535),
+            default=port,
+            show_default=True,
+            help="Port to listen on; 0 takes any.",
+        )(command)
+        return click.option(
+            "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
+        )(command)
+
+    return add
+
+
 def _shard(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
     """Read `3/16`."""
     if value is None:
@@ -175,10 +208,8 @@ _PLAN_OPTIONS = [
         metavar="K",
         help="With a dialog of pairs: compare so many pairs of methods per item  [default: all]",
     ),
-    click.option(
-        "--task", "tasks", multiple=True, help="Only this task category; may be repeated."
-    ),
-    click.option("--item", "items", multiple=True, help="Only this item; may be repeated."),
+    task_option,
+    item_option,
     click.option("--root", **ROOT_OPTION),
     click.option(
         "--method",
@@ -204,13 +235,7 @@ _PLAN_OPTIONS = [
         metavar="METHOD",
         help="Judge --method among these, already scored in this folder; may be repeated.",
     ),
-    click.option(
-        "--setting",
-        "settings",
-        multiple=True,
-        metavar="NAME=CHOICE",
-        help="A setting of the dialog, for example against=source.",
-    ),
+    setting_option,
     click.option(
         "--max-side",
         "max_side_px",
