@@ -18,13 +18,11 @@ from lmmscore.cli.options import (
     FilePath,
     GroupedCommand,
     filled,
-    item_option,
     json_flag,
     listen_options,
-    pairs,
-    setting_option,
-    task_option,
+    options_of,
 )
+from lmmscore.request import Request
 
 if TYPE_CHECKING:
     from lmmscore.benchmark import Benchmark
@@ -92,10 +90,8 @@ _text_option = partial(click.option, callback=filled, default="")
     metavar="CODE",
     help="Shown at the end, the same for everyone.  [default: one per rater]",
 )
-@task_option
-@item_option
+@options_of(Request, only=["tasks", "items", "settings"])
 @click.option("--method", "methods", multiple=True, help="Only this method; may be repeated.")
-@setting_option
 @click.option(
     "--max-side",
     "max_side_px",
@@ -176,7 +172,7 @@ def command(benchmark: Path, **options: Any) -> None:
     from lmmscore.web.study import study_folder
 
     whole = load_benchmark(benchmark)
-    protocol = load_protocol(options["dialog"], pairs(options["settings"], "--setting"))
+    protocol = load_protocol(options["dialog"], options["settings"])
     folder = options["out"] or study_folder(whole.name, protocol.name)
     if options["withdraw"]:
         _withdraw(folder, options["withdraw"])

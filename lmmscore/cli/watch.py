@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import FilePath, listen_options, take_judge_options
+from lmmscore.cli.options import FilePath, listen_options
 
 if TYPE_CHECKING:
     from lmmscore.web.live_run import LiveRun
@@ -161,6 +161,7 @@ def _given(line: str) -> dict[str, Any]:
     """Return the judge's options of the `lmmscore run` that made the run, as far as one did."""
     # Looked up by name: the module of `run` imports this one.
     from lmmscore.cli import lmmscore as commands
+    from lmmscore.cli.run_options import take_judge_options
 
     run_command = commands.get_command(click.Context(commands), "run")
     assert run_command is not None

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import ImageProblem, JudgeError, LmmscoreError, NotRecorded
-from lmmscore.execution.base import FailureWatch, Job, StopRequested, executors
+from lmmscore.execution.base import FailureWatch, Job, StopRequested, engine
 from lmmscore.execution.local import play
 from lmmscore.images import Picture, Pictures, Recipe
 from lmmscore.judges.budget import Budget, Reservation, Spending
@@ -31,6 +31,7 @@ from lmmscore.judges.judge import open_judge
 from lmmscore.judges.limits import Pace, RealClock
 from lmmscore.judges.recorded import Heard, KnownAnswers, spending_of
 from lmmscore.ledger import Asker, Envelope, Ledger, key_of
+from lmmscore.options import MACHINES, option
 from lmmscore.plan import Protocol, Unit
 from lmmscore.records import Reply
 from lmmscore.scores import Result, result_of, settled
@@ -420,7 +421,23 @@ class Player:
             await self._judge.judge.close()
 
 
-@executors.register("ray")
+@dataclass(frozen=True, slots=True)
+class RayOptions:
+    """What only this engine understands."""
+
+    ray_address: str | None = option(
+        None, "With --engine ray: the cluster, such as auto.", flag="--ray-address", group=MACHINES
+    )
+    ray_players: int | None = option(
+        None,
+        "With --engine ray: how many players  [default: one per node]",
+        flag="--ray-players",
+        group=MACHINES,
+        at_least=1,
+    )
+
+
+@engine("ray", RayOptions)
 class RayExecutor:
     """Plays units on the nodes of a Ray cluster."""
 
@@ -439,11 +456,12 @@ class RayExecutor:
         self._keeper: Any = None
         self._players: list[Any] = []
         self._protocol: Any = None
+        options: RayOptions = job.engine_options
         self._own = not ray.is_initialized()
         if self._own:
-            _connect(job.engine_options.get("ray_address"))
+            _connect(options.ray_address)
         self._nodes = [node for node in _nodes() if node["Alive"]]
-        self._count = int(job.engine_options.get("ray_players") or len(self._nodes))
+        self._count = options.ray_players or len(self._nodes)
 
     def stop(self, error: JudgeError) -> None:
         """Ask nothing new from now on; what is in flight is finished and recorded."""
