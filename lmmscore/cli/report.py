@@ -144,7 +144,7 @@ def _agreement(runs: list[RunData], renames: dict[str, str], options: dict[str, 
     from lmmscore.cli.inputs import parse_scale
     from lmmscore.errors import LmmscoreError
     from lmmscore.ratings import Columns
-    from lmmscore.web.results import read_human_ratings
+    from lmmscore.web.rating_results import read_human_ratings
 
     for run in runs:
         if run.run.is_of_pairs:

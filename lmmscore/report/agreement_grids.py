@@ -8,8 +8,15 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lmmscore.agreement.levels import OVER, AgreementRow
-from lmmscore.agreement.result import Agreement, MethodStanding
+from lmmscore.agreement.levels import OVER
+from lmmscore.agreement.result import (
+    BETTER,
+    EQUAL,
+    MEANING,
+    Agreement,
+    AgreementRow,
+    MethodStanding,
+)
 from lmmscore.agreement.statistics import (
     ITEM,
     METHOD,
@@ -18,7 +25,6 @@ from lmmscore.agreement.statistics import (
     Statistic,
     statistics,
 )
-from lmmscore.agreement.verdict import BETTER, EQUAL, MEANING
 from lmmscore.agreement.votes import VoteAgreement
 from lmmscore.report.grids import NONE, Cell, Grid, number, p_value, percent, plain, span
 from lmmscore.report.leaderboard import Format, render_grids

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from lmmscore.leaderboard import diagnostics
 from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard
-from lmmscore.leaderboard.compare import RankChange, RunComparison, TaskAgainst
+from lmmscore.leaderboard.compare import RankChange, RunComparison
 from lmmscore.leaderboard.position import PositionEffect
+from lmmscore.leaderboard.published import TaskAgainst
 from lmmscore.records import OVERALL
 from lmmscore.report.grids import (
     HEADINGS,

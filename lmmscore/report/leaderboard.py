@@ -9,10 +9,9 @@ from typing import Any, Literal, get_args
 
 from lmmscore.errors import LmmscoreError, nearest
 from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard, flat
-from lmmscore.leaderboard.differences import Differences
-from lmmscore.leaderboard.groups import Groups
-from lmmscore.leaderboard.pairs import PairBoard, PairTable
-from lmmscore.leaderboard.pairs import flat as flat_pair
+from lmmscore.leaderboard.matches import PairBoard, PairTable
+from lmmscore.leaderboard.matches import flat as flat_pair
+from lmmscore.leaderboard.ranking import Groups
 from lmmscore.records import OVERALL
 from lmmscore.report.board_grids import board_grids, table_grid
 from lmmscore.report.formats import TableDocument, TableLayout, write
@@ -195,7 +194,7 @@ def _grid(table: BoardTable, view: BoardView) -> Grid:
         grid,
         title=title_of(table),
         caption=caption if caption.endswith(".") else f"{caption}.",
-        verdict=verdict(table),
+        verdict=table.verdict,
     )
 
 
@@ -252,58 +251,6 @@ def _rank_words(row: BoardRow) -> str:
         return str(row.rank)
     low, high = row.rank_interval
     return f"{row.rank} ({low})" if low == high else f"{row.rank} ({low}–{high})"
-
-
-def verdict(table: BoardTable) -> str:
-    """Return in one sentence who is first, and over whom that is significant."""
-    ranked = [row for row in table.rows if row.rank is not None]
-    if not ranked:
-        return "No edit was scored: nothing can be ranked."
-    first, *others = [row.method for row in ranked]
-    if not others:
-        return f"{first} is the only method with scores."
-    leaders = [row.method for row in ranked if row.rank == 1]
-    if len(leaders) > 1:
-        return f"{listed(leaders)} share the first rank."
-    if table.differences is None:
-        return f"{first} has the highest mean; no differences were tested."
-
-    if _too_few(table.differences):
-        items = max(pair.n for pair in table.differences.pairs)
-        few = f"{items} items are too few for any difference to be significant"
-        return f"{first} has the highest mean; {few}."
-    significant = _behind(first, table.differences)
-    close = [name for name in others if name not in significant]
-    if not close:
-        return f"{first} ranks first, significantly ahead of all others."
-    if len(close) == len(others):
-        return f"{first} has the highest mean, but is not significantly ahead of any other method."
-    if close == others[: len(close)]:
-        many = _WORDS.get(len(close) + 1, str(len(close) + 1))
-        return f"{first} ranks first; no significant difference among the first {many}."
-    return f"{first} ranks first, but not significantly ahead of {listed(close)}."
-
-
-_WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
-
-
-def _too_few(tests: Differences) -> bool:
-    """Whether even a method that won every item could not be significantly ahead of another."""
-    items = max((pair.n for pair in tests.pairs), default=0)
-    smallest_p = 2.0 ** (1 - items)
-    return items > 1 and smallest_p * len(tests.pairs) > tests.alpha
-
-
-def _behind(first: str, tests: Differences) -> set[str]:
-    """Return the methods that the first one is significantly ahead of."""
-    found = set()
-
-    for pair in tests.pairs:
-        names = {pair.first, pair.second}
-        if first in names and pair.p_holm is not None and pair.p_holm <= tests.alpha:
-            found |= names
-
-    return found - {first}
 
 
 def render_grids(

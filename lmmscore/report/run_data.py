@@ -22,7 +22,7 @@ from lmmscore.comparisons import TIE, Comparison, Match, matches, read_compariso
 from lmmscore.dialog import Dialog, Turn
 from lmmscore.errors import FileProblem, ImageProblem, LedgerError, LmmscoreError
 from lmmscore.images import Pictures
-from lmmscore.leaderboard.weights import scales_of, weights_of
+from lmmscore.leaderboard.cube import scales_of, weights_of
 from lmmscore.ledger import Ledger, RecordedExchange
 from lmmscore.parsing import Reading, merged
 from lmmscore.parsing.extract import READ_WITH_HELP, with_help

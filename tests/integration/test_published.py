@@ -11,10 +11,11 @@ import pytest
 
 from lmmscore.errors import FileProblem
 from lmmscore.leaderboard import rank
-from lmmscore.leaderboard.compare import against, correlations
 from lmmscore.leaderboard.published import (
     PublishedRow,
+    against,
     check,
+    correlations,
     find_published,
     key_of,
     largest_std,

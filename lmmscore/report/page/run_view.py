@@ -36,7 +36,6 @@ from lmmscore.report.grids import (
 from lmmscore.report.leaderboard import (
     BoardView,
     board_document,
-    verdict,
     with_names,
 )
 from lmmscore.report.page.charts import (
@@ -224,7 +223,7 @@ def _board(run: RunData, table: BoardTable, found: Leaderboard, prefix: str) -> 
         task_title="All task categories" if table.task is None else run.names.task(table.task),
         factor=table.factor,
         factor_title=run.title(table.factor),
-        verdict=verdict(shown),
+        verdict=shown.verdict,
         lines=tuple(_lines(run, table, prefix, axis, letters)),
         axis=axis_head(axis),
         grouped=bool(letters),
