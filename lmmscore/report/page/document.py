@@ -16,7 +16,7 @@ from lmmscore.agreement import Agreement
 from lmmscore.errors import FileProblem
 from lmmscore.leaderboard import Leaderboard
 from lmmscore.leaderboard.compare import RunComparison, compare
-from lmmscore.leaderboard.pairs import PairBoard, rank_pairs
+from lmmscore.leaderboard.matches import PairBoard, rank_pairs
 from lmmscore.records import OVERALL
 from lmmscore.report import board_grids
 from lmmscore.report.agreement_grids import SECTIONS, agreement_grids

@@ -9,7 +9,7 @@ from dataclasses import replace
 from markupsafe import Markup
 
 from lmmscore.comparisons import TIE, Comparison
-from lmmscore.leaderboard.pairs import PairBoard, PairRow, PairTable
+from lmmscore.leaderboard.matches import PairBoard, PairRow, PairTable
 from lmmscore.report.formats import write
 from lmmscore.report.grids import (
     NONE,
