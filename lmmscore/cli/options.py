@@ -304,3 +304,92 @@ _PLOT_OPTIONS = [
 ]
 
 PLOT_GROUP = ("plots", "plot-format", "plot-width")
+
+
+def panel_options(command: Command) -> Command:
+    """Add what every command takes that treats several judges as one."""
+    for option in reversed(_PANEL_OPTIONS):
+        command = option(command)
+    return command
+
+
+_PANEL_OPTIONS = [
+    click.option("--panel", is_flag=True, help="Take the mean of several judges as one judge."),
+    click.option(
+        "--panel-scores",
+        type=click.Choice(["raw", "z"]),
+        default="raw",
+        show_default=True,
+        help="Average the panel's scores as they are, or standardised.",
+    ),
+    click.option(
+        "--families",
+        "family_file",
+        type=FilePath(path_type=Path),
+        metavar="FILE",
+        help="A table of name parts and model families, for the panel's warnings.",
+    ),
+]
+
+PANEL_GROUP = ("panel", "panel-scores", "families")
+
+
+def score_columns(command: Command) -> Command:
+    """Add what every command takes that reads other tools' score files."""
+    for option in reversed(_SCORE_COLUMNS):
+        command = option(command)
+    return command
+
+
+_SCORE_COLUMNS = [
+    click.option(
+        "--item-column", callback=filled, default="", help="The column that names the item."
+    ),
+    click.option(
+        "--method-column", callback=filled, default="", help="The column that names the method."
+    ),
+    click.option(
+        "--task-column",
+        callback=filled,
+        default="",
+        help="The score file's column that names the task category.",
+    ),
+    click.option(
+        "--task-pattern",
+        callback=filled,
+        default="",
+        metavar="REGEX",
+        help="Find the task in the item's id: the first group in parentheses.",
+    ),
+]
+
+
+def parse_renames(texts: Sequence[str], option: str = "--rename") -> dict[str, str]:
+    """Return OLD=NEW pairs as a mapping. Raises a usage error for anything else."""
+    found = {}
+    for given in texts:
+        old, equals, new = given.partition("=")
+        if not (old.strip() and equals and new.strip()):
+            raise click.UsageError(f"{option} takes OLD=NEW, not {given!r}.")
+        found[old.strip()] = new.strip()
+    return found
+
+
+factor_renames = click.option(
+    "--rename", "renames", multiple=True, metavar="OLD=NEW", help="Call a factor by another name."
+)
+
+
+def name_table(path: Path | None) -> dict[str, str]:
+    """Return the first two columns of a table as old and new names; none without a file."""
+    if path is None:
+        return {}
+
+    from lmmscore.errors import FileProblem
+    from lmmscore.tables import read_tables, text
+
+    table = read_tables(path)[0]
+    if len(table.columns) < 2:
+        raise FileProblem(f"{path}: two columns are needed, the old name and the new")
+    old, new = table.columns[:2]
+    return {text(row[old]): text(row[new]) for row in table.rows}
