@@ -280,7 +280,10 @@ def test_answers_about_two_screens_are_not_taken_for_two_windows(
         with tab.page.expect_response("**/answer"):
             held[0].continue_()
         tab.saved()
-        assert tab.page.inner_text("#remark") == ""
+        with tab.page.expect_response("**/answer"):
+            tab.type("9")
+        # A page that believed in another window would have asked for the state again by now.
+        assert len([url for url in tab.asked if url.endswith("/state")]) == 1
         assert tab.said == []
         tab.close()
     assert len(database_rows(small.database)) == 25
