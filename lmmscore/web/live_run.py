@@ -562,7 +562,7 @@ class LiveRun:
         return self._board
 
     def _ranked_pairs(self, decided: list[Comparison]) -> dict[str, Any]:
-        from lmmscore.leaderboard.pairs import rank_pairs
+        from lmmscore.leaderboard.matches import rank_pairs
 
         items = {each.item for each in decided}
         # The other order of a pair may still be on its way: alone, the first one proves nothing.

@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from lmmscore.errors import LmmscoreError
-from lmmscore.report.page.security import digest_source, inert_json
+from lmmscore.report.page.markup import digest_source, inert_json
 
 _log = logging.getLogger("lmmscore.web")
 
