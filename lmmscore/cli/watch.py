@@ -141,6 +141,10 @@ def open_live(run: Path) -> LiveRun:
     return LiveRun(run, limits)
 
 
+_made_reports: dict[tuple[Path, float], Path] = {}
+"""By run and the time of its state: a report takes seconds to make, and anyone may ask again."""
+
+
 def report_of(run: Path) -> Path:
     """Return the report of a run: from its folder, or made elsewhere,
     for the folder is only read."""
@@ -149,12 +153,18 @@ def report_of(run: Path) -> Path:
     from lmmscore.run_folder import open_run
 
     written, derived = run / "report.html", run / "run.yaml"
-    if written.is_file() and written.stat().st_mtime >= derived.stat().st_mtime:
+    stamp = derived.stat().st_mtime
+    if written.is_file() and written.stat().st_mtime >= stamp:
         return written
+    made = Path(_made_reports.get((run, stamp), ""))
+    if made.is_file():
+        return made
     folder = Path(tempfile.mkdtemp(prefix="lmmscore-watch-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     options = PageOptions(folder / "report.html", keep_thumbnails=False)
-    return write_page([RunData(run.resolve().name, open_run(run))], options)
+    made = write_page([RunData(run.resolve().name, open_run(run))], options)
+    _made_reports[run, stamp] = made
+    return made
 
 
 def _given(line: str) -> dict[str, Any]:
