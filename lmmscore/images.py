@@ -293,6 +293,7 @@ def thumbnail(path: Path, max_side_px: int) -> bytes:
             small = _to_rgb(ImageOps.exif_transpose(image))
         except _BROKEN as error:
             raise ImageProblem(f"{path}: broken picture ({error}); export it again") from error
+
     small.thumbnail((max_side_px, max_side_px), Image.Resampling.BICUBIC, reducing_gap=2.0)
     out = io.BytesIO()
     # Method 1 costs 60% of the time of method 2 for a fifth more bytes; at 75 no loss is seen.

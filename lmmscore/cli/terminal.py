@@ -11,7 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from lmmscore.leaderboard import Leaderboard
-    from lmmscore.leaderboard.pairs import PairBoard
+    from lmmscore.leaderboard.matches import PairBoard
 
 
 class Screen(TypedDict):
@@ -48,9 +48,8 @@ def put(text: str, out: Path | None) -> None:
 
 def print_board(board: Leaderboard | PairBoard) -> None:
     """Print a leaderboard's tables to standard output, in colour where someone is looking."""
-    from lmmscore.leaderboard.pairs import PairBoard
-    from lmmscore.report.leaderboard import render
-    from lmmscore.report.pair_grids import render_pairs
+    from lmmscore.leaderboard.matches import PairBoard
+    from lmmscore.report.leaderboard import render, render_pairs
 
     if isinstance(board, PairBoard):
         click.echo(render_pairs(board, "term", **screen()), nl=False)
