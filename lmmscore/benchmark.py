@@ -294,7 +294,8 @@ class _BenchmarkReader:
                 str(self.path), "no-edits", "no edit of any method was found; check images.edit"
             )
 
-        self._check_methods(methods, found, rows)
+        # Where every item is faulty, its methods have no edits for that reason alone.
+        self._check_methods(methods, found, rows if items else [])
         return self._made(methods, items)
 
     def _made(self, methods: list[str], items: list[Item]) -> Benchmark:
