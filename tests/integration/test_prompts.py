@@ -126,6 +126,13 @@ def test_a_published_prompt_plays_once_its_questions_are_answered(
         ("Give two scores:\n1. Shape: is it right?\n2. Hue: is it right?",
          {"shape": FIVE, "hue": FIVE}),
         ("Then give the final score.", {"score": FIVE}),
+        ('{"checks": [{"question": "…", "score": 1}], "score_reason": "", "final_score": 3.5}',
+         {"final_score": FIVE}),
+        ('{"shape": X, "overall": X}', {"shape": FIVE, "overall_score": FIVE}),
+        ('**Shape fit (Score 1)**: x\n**Hue (Score 2)**: y\n{"scores": [score1, score2]}',
+         {"shape_fit": FIVE, "hue": FIVE}),
+        ("**Shape:** 0, 1, or 2\n**Hue:** 0, 1 or 2",
+         {"shape": {"values": [0, 1, 2]}, "hue": {"values": [0, 1, 2]}}),
     ],
 )  # fmt: skip
 def test_factors_are_found_in_every_form(tmp_path: Path, form: str, expected: Any) -> None:
@@ -251,6 +258,7 @@ def test_a_nameless_image_stands_where_its_label_or_order_says(
         ("- Image A: stages between a reference start and a reference end.", ["edit"]),
         ("Image A: a reference. Image B follows.\nImage B: generated from the reference image",
          ["reference", "edit"]),
+        ("You see a source image, a mask image and an edited image.", ["source", "mask", "edit"]),
         ("Rate the change from the first given image to the second given image.", None),
     ],
 )  # fmt: skip
@@ -321,13 +329,18 @@ def test_factors_can_be_answered(tmp_path: Path) -> None:
          {"key": "better_response", "words": {"A": "first", "B": "second"}}),
         ('Output only "left", "right" or "tie".',
          {"words": {"left": "first", "right": "second", "tie": "tie"}}),
+        ("Contain only one of:\n- Image 1 is better\n- Image 2 is better",
+         {"words": {"Image 1 is better": "first", "Image 2 is better": "second"}}),
+        ('**Prompt:** as above\n**Output:**\n{"reason": "…", "winner": "Image 1/2"}',
+         {"key": "winner", "words": {"Image 1": "first", "Image 2": "second"}}),
+        ("Determine which edited image is better.", None),
     ],
 )  # fmt: skip
 def test_a_prompt_about_two_edits_reads_a_winner(tmp_path: Path, form: str, expected: Any) -> None:
     """Comparisons become dialogs of pairs."""
     text = f"Which edit of the source image follows {{instruct}} better, A or B?\n{form}"
     draft = draft_of(tmp_path, text)
-    assert draft.data["covers"] == "pair" and draft.data["turns"][0]["form"] == expected
+    assert draft.data["covers"] == "pair" and draft.data["turns"][0].get("form") == expected
     assert not draft.questions
     assert {"first", "second"} <= set(dialog_of(draft).images_shown({}))
 

@@ -323,9 +323,24 @@ def import_document(
         except FileProblem:
             return _from_prompt(words, head, given)
 
-        return _from_chat(transcript, head, given)
+        if _is_chat(transcript, words):
+            return _from_chat(transcript, head, given)
 
     return _from_prompt(words, head, given)
+
+
+def _is_chat(transcript: Transcript, words: FoundWords) -> bool:
+    """Whether people speak in a file: a prompt may have lines `**Prompt:** …` of its own."""
+    if len(transcript.turns) > 1 or words.origin.lower().endswith((".json", ".jsonl")):
+        return True
+
+    only = transcript.turns[0]
+    before = words.text.find(only.prompt)
+    return bool(only.reply) and before < _LONGEST_LABEL
+
+
+_LONGEST_LABEL = 60
+"""How much may stand before the first thing said: a title and the speaker's name."""
 
 
 def _from_chat(transcript: Any, head: dict[str, Any], answers: Mapping[str, str]) -> Draft:

@@ -9,6 +9,7 @@ from typing import Any
 
 from lmmscore.importers.dialogs.stated_scales import scale_in_form, scale_of
 from lmmscore.parsing.names import normal
+from lmmscore.records import OVERALL
 from lmmscore.scales import OPEN
 
 FactorData = dict[str, Any]
@@ -92,12 +93,17 @@ def _from_list(text: str) -> FoundFactors:
     return FoundFactors(factors, {"list": _list_key(text)})
 
 
+_HEADED = r"(?P<what>[A-Z][\w &/'’-]{{2,50}}?)\s*\(\s*(?:score|s|rating)[ _]?{number}\s*\)"
+"""A heading that names the score: **Editing success (Score 1)**."""
+
+
 def _explained(name: str, text: str) -> str:
     """Return what a bare name such as score1 stands for: "where 'score1' evaluates …"."""
     if not re.fullmatch(r"(?:score|s|rating)_?\d", name, re.IGNORECASE):
         return ""
 
     found = re.search(_EXPLAINED.format(name=re.escape(name)), text, re.IGNORECASE)
+    found = found or re.search(_HEADED.format(number=name[-1]), text, re.IGNORECASE)
     return found["what"] if found else ""
 
 
@@ -175,6 +181,8 @@ def _nodes(block: str) -> list[_Node]:
 
 
 def _factors_of_block(nodes: list[_Node], text: str) -> FoundFactors:
+    # A list of checks, each with a score, holds as many as the judge likes: it is no factor.
+    nodes = [node for node in nodes if not (node.children and node.value.startswith("["))]
     nested = [node for node in nodes if _score_child(node) is not None]
     if nested:
         return _nested(nested, text)
@@ -283,7 +291,9 @@ def _is_score(node: _Node) -> bool:
 
 
 def _is_text(node: _Node) -> bool:
-    return bool(_TEXT_KEYS.search(node.key)) and not re.search(r"scor", node.key, re.IGNORECASE)
+    # reasoning_score is a score, score_reason is not.
+    is_score = re.search(r"(?:scores?|rating)$", node.key, re.IGNORECASE)
+    return bool(_TEXT_KEYS.search(node.key)) and not is_score
 
 
 def _word_scale(value: str) -> dict[str, int | None] | None:
@@ -327,10 +337,10 @@ _LINE_VALUE = re.compile(
     r"an?\s+(?:integer|number|score|rating)\b.*"
     r"|[<\[({]\s*(?:your\s+|the\s+|insert\s+|a\s+|final\s+|overall\s+)*(?:\w+\s+)?"
     r"(?:int|integer|number|score|rating|value|x|n)\b[^\n]*[>\])}].*"
-    r"|[<\[(]?\s*\d{1,3}\s*(?:-|–|to|~|,|\|)\s*\d{1,3}"
-    r"(?:\s*(?:,|\|)\s*\d{1,3})*\s*[>\])]?(?:\s*points?)?"
+    r"|[<\[(]?\s*\d{1,3}\s*(?:-|–|to|~|,|\||or)\s*\d{1,3}"
+    r"(?:\s*(?:,\s*or\b|,|\||or\b)\s*\d{1,3})*\s*[>\])]?(?:\s*points?)?"
     r"|[<\[(]?[XN]{1,2}[>\])]?(?:\s*/\s*\d+)?"
-    r"|_{2,}(?:\s*/\s*\d+)?"
+    r"|_{2,}|/\s*\d+"
     r")[*_`.\s]*",
     re.IGNORECASE,
 )
@@ -444,8 +454,10 @@ def _factor(key: str, value: str, text: str) -> FactorData:
     if scale == OPEN:
         scale = _scale_for(key, text)
 
-    made = {"key": _key(key), "name": _title(key), "scale": dict_of(scale)}
-    if made["key"] != key and made["name"] != key:
+    # The overall is what the rule gives; the judge's own is a factor like any other.
+    own = "overall_score" if key.lower() == OVERALL else _key(key)
+    made = {"key": own, "name": _title(key), "scale": dict_of(scale)}
+    if made["key"] != key:
         made["aliases"] = [key]
 
     return made

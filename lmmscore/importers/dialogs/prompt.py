@@ -170,7 +170,9 @@ def _slot(
     if answered is not None:
         return _answered(answered, found)
 
-    if form != "square":
+    line_end = text[match.end() :].partition("\n")[0].strip()
+    alone = not text[: match.start()].rpartition("\n")[2].strip() and not line_end
+    if form != "square" or alone:
         before = text[: match.start()].rstrip(" \t*_`(\"'")
         line = before.rpartition("\n")[2] or before.rstrip().rpartition("\n")[2]
         placed = _image_placed(name, raw, line, found)
@@ -414,7 +416,8 @@ def draft_prompt(text: str, answers: Mapping[str, str]) -> PromptDraft:
     draft.fields = slotted.fields
 
     if winners is not None:
-        draft.turn |= {"read": "winner", "form": winners, "say": words}
+        form = {"form": winners} if winners else {}
+        draft.turn |= {"read": "winner", **form, "say": words}
         return draft
 
     _find_factors(text, answers, draft)
@@ -634,6 +637,7 @@ def _kind_of(text: str) -> str | None:
 
 _IMAGE = r"(?:\s+(?:[\w-]+\s+){0,2}|\W{0,4})(?:images?|pictures?|photos?|frames?|version)\b"
 _MENTIONED = {
+    "mask": re.compile(rf"\bmask{_IMAGE}", re.IGNORECASE),
     "reference": re.compile(rf"\b(?:reference|ground[\s-]*truth|golden|target){_IMAGE}", re.I),
     "source": re.compile(
         rf"\b(?:original|source|input|unedited){_IMAGE}"
@@ -735,10 +739,16 @@ def winner_form(text: str) -> dict[str, Any] | None:
 
     for found in _WINNER_KEY.finditer(text):
         value = _LEAD_IN.sub("", found["value"])
+        # "Image 1/2" is short for "Image 1" or "Image 2".
+        value = re.sub(r"\b(\w+)\s+(1|A)\s*/\s*(2|B)\b", r"\1 \2 | \1 \3", value)
         options = re.split(r"\s*(?:\||/|\bor\b|,)\s*", value.strip(" \"'“”<>[]`,"))
         words = _winners(option.strip(" \"'“”‘’<>[]`,.") for option in options)
         if words:
             return {"key": found["key"], "words": words}
+
+    words = _winners(match[0] for match in _IS_BETTER.finditer(text))
+    if words:
+        return {"words": words}
 
     if not _COMPARES.search(text):
         return None
@@ -749,7 +759,20 @@ def winner_form(text: str) -> dict[str, Any] | None:
         if words:
             return {"words": words}
 
-    return None
+    # Without a form of its own, the answer says in a sentence which is better.
+    asks = _ASKS_WHICH.search(text)
+    return {} if asks and not factors_of_prompt(text).factors else None
+
+
+_IS_BETTER = re.compile(
+    r"\b(?:image|model|response|edit|option|output|candidate|result)\s+(?:1|2|A|B)\s+is\s+better\b",
+    re.IGNORECASE,
+)
+_ASKS_WHICH = re.compile(
+    r"\bwhich\s+(?:(?:one|of\s+the\s+two|edited|edit|image|result|output|response|candidate)\s+)+"
+    r"(?:is|are|looks|follows)\b",
+    re.IGNORECASE,
+)
 
 
 _COMPARES = re.compile(
@@ -771,7 +794,7 @@ def _winners(options: Iterable[str]) -> dict[str, str]:
 
 
 def _winner_meant(word: str) -> str | None:
-    plain = word.strip().lower()
+    plain = re.sub(r"\s+is\s+better$", "", word.strip().lower())
     comparison = re.fullmatch(
         r"(?P<one>a|b|1|2)\s*(?P<sign>>+|=+|<+)\s*(?P<other>a|b|1|2)(?P<rest>.*)", plain
     )
