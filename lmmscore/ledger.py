@@ -1,8 +1,13 @@
-"""The append-only record of exchanges, in SQLite.
+"""The append-only record of exchanges, in SQLite, and who is asking what right now.
 
 An exchange is durable before `record` returns. Commits are shared: whatever arrives while one
 commit is being flushed goes into the next, so that many sessions at once do not wait for a flush
 each. Pictures are not stored: their digests are, and the benchmark has the files.
+
+Several processes may share a ledger and never ask the same question. A claim is a lease: its holder
+renews it while it lives, and when it dies the claim expires and another may ask. Claims lie in a
+file of their own beside the ledger, because they are written for every question and need not
+survive the machine.
 """
 
 from __future__ import annotations
@@ -13,6 +18,8 @@ import json
 import queue
 import sqlite3
 import threading
+import time
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -22,14 +29,15 @@ from typing import Any
 
 import orjson
 
-from lmmscore.claims import Claims
 from lmmscore.conversation import Conversation
 from lmmscore.errors import LedgerError
 from lmmscore.records import Reply, Usage
-from lmmscore.sqlite import BUSY_S, has_no_locks, is_damaged, switch_to_wal
 
 APPLICATION_ID = 0x6C6D6D73  # "lmms"
 VERSION = 1
+
+BUSY_S = 60.0
+"""How long to wait for another process that writes the same file."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS exchange (
@@ -111,6 +119,91 @@ def key_of(asker: Asker, conversation: Conversation, repeat: int) -> str:
 def identity_of(name: str) -> str:
     """Return a judge's name without its server, which version 0.1 made a part of it."""
     return name.partition("@http")[0] if name.startswith("openai/") else name
+
+
+LEASE_S = 30.0
+"""How long a claim holds after its holder was last heard of."""
+
+_CLAIM_SCHEMA = """
+CREATE TABLE IF NOT EXISTS claim (key TEXT PRIMARY KEY, owner TEXT NOT NULL, expires REAL NOT NULL)
+"""
+
+_TAKE = """
+INSERT INTO claim VALUES (?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, expires = excluded.expires
+WHERE claim.expires < ? OR claim.owner = excluded.owner
+"""
+
+
+class Claims:
+    """The claims of one process. Safe to use from many threads."""
+
+    def __init__(self, ledger: Path, lease_s: float = LEASE_S) -> None:
+        self._path = ledger.with_name(ledger.name + "-claims")
+        self._owner = uuid.uuid4().hex
+        self._lease_s = lease_s
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._connection = self._open()
+        # Whoever closes last removes the file: if that happened while it was opened here, what was
+        # opened is seen by nobody else.
+        while not self._path.exists():
+            self._connection.close()
+            self._connection = self._open()
+        self._renewer = threading.Thread(target=self._renew_forever, name="claims", daemon=True)
+        self._renewer.start()
+
+    def _open(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self._path, check_same_thread=False, timeout=BUSY_S, isolation_level=None
+        )
+        switch_to_wal(connection)
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute(_CLAIM_SCHEMA)
+        # Not a question, but a sign of life.
+        now = time.time()
+        connection.execute(_TAKE, (self._owner, self._owner, now + self._lease_s, now))
+        return connection
+
+    def take(self, key: str) -> bool:
+        """Claim a question; False where another process is asking it."""
+        now = time.time()
+        with self._lock:
+            done = self._connection.execute(_TAKE, (key, self._owner, now + self._lease_s, now))
+        return done.rowcount == 1
+
+    def release(self, key: str) -> None:
+        """Let go of a question: it is answered, or someone else may try."""
+        sql = "DELETE FROM claim WHERE key = ? AND owner = ?"
+        # On a full disk it stays, and expires.
+        with self._lock, contextlib.suppress(sqlite3.OperationalError):
+            self._connection.execute(sql, (key, self._owner))
+
+    def close(self) -> None:
+        """Let go of everything. The last one out removes the file."""
+        self._closing.set()
+        self._renewer.join()
+        with (
+            self._lock,
+            contextlib.closing(self._connection) as connection,
+            contextlib.suppress(sqlite3.OperationalError),
+        ):
+            # Nobody can sign in while this transaction lasts, so nobody loses a file in use.
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("DELETE FROM claim WHERE owner = ?", (self._owner,))
+            alive = "SELECT count(*) FROM claim WHERE expires > ?"
+            (others,) = connection.execute(alive, (time.time(),)).fetchone()
+            if not others:
+                for suffix in ("-wal", "-shm", ""):
+                    with contextlib.suppress(OSError):
+                        self._path.with_name(self._path.name + suffix).unlink()
+            connection.execute("COMMIT")
+
+    def _renew_forever(self) -> None:
+        while not self._closing.wait(self._lease_s / 3):
+            sql = "UPDATE claim SET expires = ? WHERE owner = ?"
+            with self._lock, contextlib.suppress(sqlite3.OperationalError):
+                self._connection.execute(sql, (time.time() + self._lease_s, self._owner))
 
 
 class Ledger:
@@ -444,3 +537,50 @@ def _translated(path: Path) -> Iterator[None]:
                 "command"
             )
         raise LedgerError(f"{path}: {error}; {remedy}") from error
+
+
+def switch_to_wal(connection: sqlite3.Connection) -> None:
+    """Let readers read while one writes. Raises where the file system has no locks."""
+    # SQLite refuses this at once, timeout or not, while another connection writes a file that is
+    # not yet in WAL mode: two runs that create one ledger at the same moment would fail.
+    deadline = time.monotonic() + BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if not is_busy(error) or time.monotonic() > deadline:
+                raise
+        time.sleep(0.01)
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Tell whether another connection is in the way."""
+    return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def is_damaged(error: sqlite3.Error) -> bool:
+    """Tell whether the file itself is broken: not SQLite, bits flipped, or text that is no text."""
+    code = _code(error)
+    if code is None:
+        # Python's own complaint about bytes in a column that are not UTF-8 carries no code.
+        return isinstance(error, sqlite3.OperationalError)
+    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def has_no_locks(error: sqlite3.Error) -> bool:
+    """Tell whether the file system cannot lock files, as some network file systems cannot."""
+    extended = getattr(error, "sqlite_errorcode", None)
+    return extended in (
+        sqlite3.SQLITE_IOERR_LOCK,
+        sqlite3.SQLITE_IOERR_SHMOPEN,
+        sqlite3.SQLITE_IOERR_SHMMAP,
+        sqlite3.SQLITE_IOERR_SHMLOCK,
+        sqlite3.SQLITE_PROTOCOL,
+    )
+
+
+def _code(error: sqlite3.Error) -> int | None:
+    """Return the primary code of an error; the upper bits only say more about it."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lmmscore.errors import FileProblem, LedgerError
-from lmmscore.ledger import COLUMNS, Ledger, identity_of
-from lmmscore.sqlite import is_damaged
+from lmmscore.ledger import COLUMNS, Ledger, identity_of, is_damaged
 
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM exchange"
 _REPLY = ("reply", "finish", "refusal")

@@ -275,7 +275,7 @@ def _pooled(sources: list[Source], *, anyway: bool) -> Source:
     names = [source.name for source in sources]
     settings = [source.comparable() for source in sources]
     scores = pool(names, [source.scores for source in sources], settings, anyway=anyway)
-    known = {**sources[0].settings, "caution": cautions(sources)}
+    known = sources[0].manifest.model_copy(update={"caution": cautions(sources)})
     return Source(" + ".join(names), sources[0].path, scores, known)
 
 
@@ -292,10 +292,9 @@ def _weights(options: dict[str, Any]) -> dict[str, float] | None:
 
 def _scales(source: Source, options: dict[str, Any]) -> dict[str, tuple[float, float]]:
     from lmmscore.cli.inputs import parse_scale
-    from lmmscore.leaderboard.weights import scales_of
 
     if options["scale"] is None:
-        return scales_of(source.settings, _weights(options))
+        return source.manifest.scales(_weights(options))
     return dict.fromkeys(
         [*source.scores["factor"].unique(), "overall"], parse_scale(options["scale"])
     )
@@ -380,10 +379,10 @@ def _rendered(board: Leaderboard, source: Source, form: str, options: dict[str, 
 
 def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extras:
     from lmmscore.leaderboard.diagnostics import extras
-    from lmmscore.leaderboard.weights import reweigh, weights_of
+    from lmmscore.leaderboard.weights import reweigh
 
     given = _weights(options)
-    weights = weights_of(source.settings) if given is None else given
+    weights = source.manifest.weights if given is None else given
     scores = _of_tasks(source, options).scores
     scores = scores if given is None else reweigh(scores, given)
     return extras(
@@ -413,7 +412,7 @@ def _sections(board: Leaderboard, source: Source, options: dict[str, Any]) -> li
     found += grids.variance_grid(behind.components, decimals) if "variance" in shown else []
     if "sensitivity" in shown and behind.sensitivity:
         found.append(grids.sensitivity_grid(behind.sensitivity))
-    asks = bool(source.settings.get("avoid_ties"))
+    asks = source.manifest.avoid_ties
     found += [grids.habit_grid(behind.habits, asks_to_avoid_ties=asks)] if "habits" in shown else []
     return found
 

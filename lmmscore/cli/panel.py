@@ -125,6 +125,7 @@ def panel_of(sources: Sequence[Source], options: dict[str, Any]) -> PanelBoard:
     from lmmscore.agreement import judges
     from lmmscore.cli.inputs import cautions
     from lmmscore.leaderboard import rank
+    from lmmscore.run_folder import Manifest
 
     if len(sources) < 2:
         raise click.UsageError("--panel needs at least two runs")
@@ -146,16 +147,15 @@ def panel_of(sources: Sequence[Source], options: dict[str, Any]) -> PanelBoard:
             board = rank(judges.panel_scores(rest, how), resamples=0)
             without[name] = {row.method: row.rank for row in board.tables[-1].rows}
     factor = "overall" if "overall" in set(together["factor"]) else str(together["factor"].iloc[0])
-    settings = {"caution": cautions(sources)}
-    if how == "raw":
-        settings = {**sources[0].settings, **settings}
-    source = replace(sources[0], name="panel", scores=together, settings=settings, run=None)
+    # Other scales than the judges' own: what the runs say of theirs holds for raw scores only.
+    known = sources[0].manifest if how == "raw" else Manifest()
+    manifest = known.model_copy(update={"caution": cautions(sources)})
+    source = replace(sources[0], name="panel", scores=together, manifest=manifest, run=None)
     return PanelBoard(source, tuple(notes), without, judges.disagreements(tables, factor))
 
 
 def _model(source: Source) -> str:
-    said = source.settings.get("models") or source.settings.get("judge") or source.name
-    return " ".join(map(str, said)) if isinstance(said, list | tuple) else str(said)
+    return " ".join(source.manifest.models) or source.manifest.judge or source.name
 
 
 def corrected(source: Source, options: dict[str, Any]) -> Leaderboard:

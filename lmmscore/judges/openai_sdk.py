@@ -18,7 +18,7 @@ from openai._models import FinalRequestOptions
 from lmmscore.judges.config import Endpoint, JudgeOptions
 from lmmscore.judges.faults import Answer, NoAnswer
 from lmmscore.judges.http import ANSWER, Body, Key, RequestForm, SegmentClient
-from lmmscore.version import __version__
+from lmmscore.resources import __version__
 
 _FILE_KEPT_S = 7 * 24 * 3600
 _UNSAID = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async")

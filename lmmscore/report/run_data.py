@@ -19,7 +19,6 @@ from lmmscore.benchmark import load_benchmark
 from lmmscore.dialog import Dialog
 from lmmscore.errors import FileProblem, ImageProblem, LedgerError, LmmscoreError
 from lmmscore.images import Pictures
-from lmmscore.leaderboard.weights import scales_of, weights_of
 from lmmscore.ledger import Ledger
 from lmmscore.records import OVERALL, Item, Outcome
 from lmmscore.report.conversation import PlayedTurn, Talk, with_scores_marked
@@ -84,12 +83,12 @@ class RunData:
     @cached_property
     def scales(self) -> dict[str, tuple[float, float]]:
         """Lowest and highest score of each factor, as far as the dialog says."""
-        return scales_of(self.run.settings, None)
+        return self.manifest.scales()
 
     @cached_property
     def weights(self) -> dict[str, float] | None:
         """The weights of the run's own dialog."""
-        return weights_of(self.run.settings)
+        return self.manifest.weights
 
     @cached_property
     def scores(self) -> pd.DataFrame:

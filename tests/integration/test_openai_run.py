@@ -71,7 +71,7 @@ def test_a_run_full_of_faults_ends_with_the_scores_of_a_calm_one(
     with serving(Server(reply=playing, fault_share=0.3, seed=4)) as server:
         made = run(bench, judge=f"openai/tiny@{server.url}", out=tmp_path / "run", concurrency=64)
     assert (tmp_path / "run" / "scores.csv").read_text() == calm
-    assert made.settings["unscored"] == 0
+    assert made.manifest.unscored == 0
     assert set(server.answered.values()) == {1}
     assert sum(server.destroyed.values()) > 30
 

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from lmmscore.claims import Claims
 from lmmscore.conversation import Conversation
 from lmmscore.judges.recorded import Recorded
-from lmmscore.ledger import Ledger
+from lmmscore.ledger import Claims, Ledger
 from tests.conftest import ScriptedJudge
 from tests.loopback import Server, playing, serving
 
@@ -71,7 +70,7 @@ def test_the_claim_of_a_dead_worker_expires(tmp_path: Path) -> None:
     """What a killed process was asking is asked by the next one, after the lease."""
     path = tmp_path / "l.sqlite"
     code = (
-        "import os, sys; from pathlib import Path; from lmmscore.claims import Claims\n"
+        "import os, sys; from pathlib import Path; from lmmscore.ledger import Claims\n"
         "claims = Claims(Path(sys.argv[1]), lease_s=0.3); assert claims.take('k'); os._exit(9)"
     )
     subprocess.run([sys.executable, "-c", code, str(path)], check=False)

@@ -12,19 +12,16 @@ import lmmscore
 PACKAGE = Path(lmmscore.__file__).parent
 
 ORDER = [
-    "version",
     "errors",
+    "resources",
     "yaml_files",
     "registry",
-    "sqlite",
-    "claims",
     "records",
     "interval_chart",
     "images",
     "templates",
     "scales",
     "rules",
-    "resources",
     "tables",
     "picture_files",
     "benchmark",

@@ -255,7 +255,9 @@ def _compared(runs: Sequence[RunData], found: Sequence[Leaderboard]) -> CompareS
     ]
     names = [run.name for run in runs]
     scores = [run.scores for run in runs]
-    result = compare(names, boards, scores, [run.run.settings for run in runs], factor=factor)
+    result = compare(
+        names, boards, scores, [run.manifest.model_dump(mode="json") for run in runs], factor=factor
+    )
     return CompareSection(
         grids=extra_grids.comparison_grids(result, 2, runs[0].names),
         charts=[_run_scatter(runs, k, factor) for k in range(1, len(runs))],

@@ -55,8 +55,8 @@ from lmmscore.report.page.charts import (
 )
 from lmmscore.report.page.links import board_id, slug
 from lmmscore.report.run_data import RunData
+from lmmscore.resources import __version__
 from lmmscore.run_folder import Manifest
-from lmmscore.version import __version__
 
 RESAMPLES, FEWER_RESAMPLES, MANY_ITEMS = 10_000, 2_000, 300
 MATRIX_NOTES = 12
