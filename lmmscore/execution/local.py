@@ -12,14 +12,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 from lmmscore.conversation import Conversation
-from lmmscore.errors import ContentFiltered, ImageProblem, JudgeError, NoRecordedReply
-from lmmscore.execution.base import FailureWatch, Job, answered, asked, executors
+from lmmscore.errors import ImageProblem, JudgeError
+from lmmscore.execution.base import FailureWatch, Job, LedSession, executors
 from lmmscore.images import Pictures
 from lmmscore.judges.recorded import Heard
 from lmmscore.plan import Unit
-from lmmscore.records import Outcome
 from lmmscore.scores import Result, result_of, settled
-from lmmscore.session import Done, Exchange, Played, Question, Session
+from lmmscore.session import Exchange, Played, Session
 
 _Task = asyncio.Task[Result | None]
 
@@ -39,38 +38,18 @@ async def play(
     reader: Asked | None = None,
 ) -> Played:
     """Play a session to its end. Raises JudgeError only for what must stop the whole run."""
-    reader = reader or judge
-    begun = session
-    conversation = Conversation()
-    exchanges: list[Exchange] = []
-    while isinstance(question := session.next(), Question):
+    led = LedSession(session, pictures)
+    while (put := led.open()) is not None:
+        asking = reader if reader is not None and put.question.aside else judge
         try:
-            put = asked(conversation, question, pictures)
-            asking = reader if question.aside else judge
-            heard = await asking.ask(put, session.repeat)
-        except NoRecordedReply as error:
-            # A record made without a reader is played without one.
-            session = session.unhelped() if question.aside else _ended(session, error)
-            continue
+            heard = await asking.ask(put.conversation, put.repeat)
         except (JudgeError, ImageProblem) as error:
-            session = _ended(session, error)
+            led.fail(error)
             continue
-        exchange = Exchange(question, heard.reply, heard.recalled, heard.key)
-        exchanges.append(exchange)
+        exchange = led.hear(heard)
         if listener is not None:
             listener(exchange)
-        conversation = answered(conversation, put, question, heard.reply)
-        session = session.hear(heard.reply)
-    assert isinstance(question, Done)
-    return Played(begun, tuple(exchanges), question)
-
-
-def _ended(session: Session, error: JudgeError | ImageProblem) -> Session:
-    """Return the session ended by an error; raise the error where it stops the whole run."""
-    if isinstance(error, JudgeError) and error.scope == "run":
-        raise error
-    outcome = Outcome.FILTERED if isinstance(error, ContentFiltered) else Outcome.FAILED
-    return session.end(outcome, str(error), type(error).__name__)
+    return led.played()
 
 
 class _BrokenOff(JudgeError):
