@@ -103,6 +103,9 @@ class RecordedExchange:
     reply: Reply
     recorded_at: str
     """When it was written, in UTC."""
+    judge: str = ""
+    conversation: str = ""
+    """The digest of the conversation with the question."""
 
 
 def key_of(asker: Asker, conversation: Conversation, repeat: int) -> str:
@@ -260,9 +263,14 @@ class Ledger:
     def entry(self, key: str) -> RecordedExchange | None:
         """Return the whole exchange known by a key, or None."""
         row = self._one(
-            f"SELECT question, recorded_at, {_REPLY_COLUMNS} FROM exchange WHERE key = ?", (key,)
+            f"SELECT question, recorded_at, judge, conversation, {_REPLY_COLUMNS} "
+            "FROM exchange WHERE key = ?",
+            (key,),
         )
-        return None if row is None else RecordedExchange(row[0], _reply(row[2:]), row[1])
+        if row is None:
+            return None
+        question, recorded_at, judge, conversation, *reply = row
+        return RecordedExchange(question, _reply(reply), recorded_at, judge, conversation)
 
     def pictures(self, key: str) -> list[str]:
         """Return the digests of the pictures shown with a question, in order;
@@ -442,7 +450,7 @@ def _gather(pending: queue.SimpleQueue[_PendingExchange | None]) -> list[_Pendin
     return batch
 
 
-def _reply(row: tuple[Any, ...]) -> Reply:
+def _reply(row: Sequence[Any]) -> Reply:
     text, finish, refusal, reasoning, model, fingerprint, request_id, also, *usage, cost = row
     said = Reply(text, finish, refusal, reasoning, model, fingerprint, request_id)
     return replace(said, also=also, usage=Usage(*usage), cost_usd=cost)

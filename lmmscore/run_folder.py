@@ -45,6 +45,9 @@ FORMAT = 2
 """The version of run.yaml and sessions.jsonl that is written; files without one are version 1."""
 
 
+TRANSCRIPTS = "transcripts"
+"""The judge of a run that was made of transcripts: each has its own words, and no dialog."""
+
 OWN_PICTURES = "dialogs"
 """The folder in a run that keeps the pictures its dialogs show of their own."""
 
