@@ -5,9 +5,9 @@ commit is being flushed goes into the next, so that many sessions at once do not
 each. Pictures are not stored: their digests are, and the benchmark has the files.
 
 Several processes may share a ledger and never ask the same question. A claim is a lease: its holder
-renews it while it lives, and when it dies the claim expires and another may ask. Claims lie in a
-file of their own beside the ledger, because they are written for every question and need not
-survive the machine.
+renews it while it lives, and when it dies another may ask: at once where the death can be seen from
+the same machine, else when the claim expires. Claims lie in a file of their own beside the ledger,
+because they are written for every question and need not survive the machine.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
+import platform
 import queue
 import sqlite3
 import threading
@@ -24,6 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +146,8 @@ class Claims:
 
     def __init__(self, ledger: Path, lease_s: float = LEASE_S) -> None:
         self._path = ledger.with_name(ledger.name + "-claims")
-        self._owner = uuid.uuid4().hex
+        self._owner = f"{_machine()}:{os.getpid()}:{uuid.uuid4().hex}"
+        self._held: set[str] = set()
         self._lease_s = lease_s
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -166,21 +170,47 @@ class Claims:
         # Not a question, but a sign of life.
         now = time.time()
         connection.execute(_TAKE, (self._owner, self._owner, now + self._lease_s, now))
+        owners = connection.execute("SELECT DISTINCT owner FROM claim").fetchall()
+        dead = [row for row in owners if _has_died(row[0])]
+        connection.executemany("DELETE FROM claim WHERE owner = ?", dead)
         return connection
 
     def take(self, key: str) -> bool:
         """Claim a question; False where another process is asking it."""
-        now = time.time()
         with self._lock:
-            done = self._connection.execute(_TAKE, (key, self._owner, now + self._lease_s, now))
+            if not self._take(key) and not (self._forget_the_dead(key) and self._take(key)):
+                return False
+            self._held.add(key)
+        return True
+
+    def _take(self, key: str) -> bool:
+        now = time.time()
+        done = self._connection.execute(_TAKE, (key, self._owner, now + self._lease_s, now))
         return done.rowcount == 1
 
-    def release(self, key: str) -> None:
-        """Let go of a question: it is answered, or someone else may try."""
-        sql = "DELETE FROM claim WHERE key = ? AND owner = ?"
-        # On a full disk it stays, and expires.
-        with self._lock, contextlib.suppress(sqlite3.OperationalError):
-            self._connection.execute(sql, (key, self._owner))
+    def _forget_the_dead(self, key: str) -> bool:
+        """Remove all claims of whoever holds this one; False if it may still live."""
+        sql = "SELECT owner FROM claim WHERE key = ?"
+        row = self._connection.execute(sql, (key,)).fetchone()
+        if row is not None and not _has_died(row[0]):
+            return False
+        if row is not None:
+            self._connection.execute("DELETE FROM claim WHERE owner = ?", row)
+        return True
+
+    def release(self, *keys: str) -> None:
+        """Let go of questions: they are answered, or someone else may try."""
+        with self._lock:
+            held = [(key, self._owner) for key in keys if key in self._held]
+            self._held.difference_update(keys)
+            if not held:
+                return
+            # On a full disk they stay, and expire.
+            with contextlib.suppress(sqlite3.OperationalError):
+                self._connection.execute("BEGIN IMMEDIATE")
+                sql = "DELETE FROM claim WHERE key = ? AND owner = ?"
+                self._connection.executemany(sql, held)
+                self._connection.execute("COMMIT")
 
     def close(self) -> None:
         """Let go of everything. The last one out removes the file."""
@@ -207,6 +237,37 @@ class Claims:
             sql = "UPDATE claim SET expires = ? WHERE owner = ?"
             with self._lock, contextlib.suppress(sqlite3.OperationalError):
                 self._connection.execute(sql, (time.time() + self._lease_s, self._owner))
+
+
+@cache
+def _machine() -> str:
+    """Return what tells this machine, since it was started, from all others; "" if unknown.
+
+    Processes with the same value see each other by number: those of a container do not see those of
+    another.
+    """
+    try:
+        started = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
+        numbers = Path("/proc/self/ns/pid").readlink()
+    except OSError:
+        return ""
+    return hashlib.sha256(f"{platform.node()} {started} {numbers}".encode()).hexdigest()[:16]
+
+
+def _has_died(owner: str) -> bool:
+    """Tell whether the process that holds a claim is known to have ended."""
+    machine, _, rest = owner.partition(":")
+    number = rest.partition(":")[0]
+    if not machine or machine != _machine() or not number.isdecimal():
+        return False
+    try:
+        # Signal 0 does nothing; it only asks whether there is such a process.
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 class Ledger:
@@ -359,6 +420,9 @@ class Ledger:
             for entry in batch:
                 entry.done.set_exception(known)
             return
+        if self._claims is not None:
+            # Once for all of them: each release by itself would be a transaction of its own.
+            self._claims.release(*(entry.key for entry in batch))
         for entry, reply in zip(batch, standing, strict=True):
             entry.done.set_result(reply)
 
