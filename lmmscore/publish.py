@@ -15,7 +15,7 @@ import sqlite3
 import tempfile
 import zipfile
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -51,6 +51,9 @@ _Cells = tuple[tuple[str, str], ...]
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The time of every file in an archive: when it was packed is nobody's business."""
 
+_COPIED = ("scores.csv", "pairs.csv", "sessions.jsonl", "anchors.csv")
+"""What is published as it stands in a run's folder."""
+
 CHECKSUMS = "SHA256SUMS"
 ROWS = "ledger-rows.sha256"
 
@@ -61,21 +64,33 @@ class Verification:
 
     exchanges: int
     scores: int
+    """How many rows the table of results has."""
+    table: str = "scores.csv"
     problems: tuple[str, ...] = ()
 
 
-def publish(run: Run, out: Path, pictures: Path | None = None) -> list[str]:
+def publish(
+    run: Run,
+    out: Path,
+    pictures: Path | None = None,
+    complete: Callable[[Run], None] = lambda _: None,
+) -> list[str]:
     """Write a run as an archive; return the names of its files.
 
-    `pictures` adds the benchmark's own.
+    `pictures` adds the benchmark's own. `complete` is given the run as it is going to be published,
+    and adds the tables and the report: made there, they know nothing that is not published, and
+    none is older than the scores.
     """
     if not run.finished:
         raise LmmscoreError(f"{run.path}: {run.progress()}; only a finished run is published")
     with tempfile.TemporaryDirectory() as folder:
-        staged = Path(folder)
+        staged = Path(folder) / "run"
+        staged.mkdir()
         _stage(run, staged)
         if pictures is not None:
             _stage_pictures(run, pictures, staged / "pictures")
+        complete(open_run(staged))
+        (staged / "README.md").write_text(_readme(run, staged), encoding="utf-8")
         sums = _checksums(staged)
         (staged / CHECKSUMS).write_text(sums, encoding="utf-8")
         return _pack(staged, out)
@@ -99,16 +114,9 @@ def _stage(run: Run, folder: Path) -> None:
         (folder / "dialogs" / name).write_text(content, encoding="utf-8")
     if (run.path / OWN_PICTURES).is_dir():
         shutil.copytree(run.path / OWN_PICTURES, folder / OWN_PICTURES, dirs_exist_ok=True)
-    copied = [path for path in run.path.iterdir() if _is_table(path)]
-    for path in copied:
-        (folder / path.name).write_bytes(path.read_bytes())
-    (folder / "README.md").write_text(_readme(run), encoding="utf-8")
-
-
-def _is_table(path: Path) -> bool:
-    """Tell whether a file of a run's folder is published as it is."""
-    names = ("scores.csv", "pairs.csv", "sessions.jsonl", "anchors.csv", "report.html")
-    return path.name in names or path.name.startswith("leaderboard.")
+    for name in _COPIED:
+        if (run.path / name).is_file():
+            shutil.copyfile(run.path / name, folder / name)
 
 
 def _dialogs(run: Run) -> Iterator[tuple[str, str]]:
@@ -194,22 +202,35 @@ def _pack(folder: Path, out: Path) -> list[str]:
     return names
 
 
-def _readme(run: Run) -> str:
+_CONTENTS = {
+    "ledger.sqlite": "every question and every reply, verbatim",
+    "scores.csv": "every score, or the reason why there is none",
+    "pairs.csv": "every pair compared: who won, or why that is not known",
+    "sessions.jsonl": "each session's order, and which exchanges it consists of",
+    "anchors.csv": "items that were asked again at each run, to measure drift",
+    "run.yaml": "what was asked, and how the run ended",
+    "dialogs": "the protocol, in the very words",
+    "leaderboard.md": "the ranking; also as CSV, LaTeX and JSON",
+    "report.html": "the ranking, every edit and every conversation on one page",
+    "pictures": "the benchmark's pictures",
+    ROWS: "a digest of every row of the ledger",
+}
+
+
+def _readme(run: Run, folder: Path) -> str:
+    """Return what the archive says of itself; only what is in it is named."""
     manifest = run.manifest
     dialog = f"{manifest.dialog} (version {manifest.dialog_version})"
+    held = [f"- `{name}`: {says}" for name, says in _CONTENTS.items() if (folder / name).exists()]
+    listed = "\n".join([*held, f"- `{CHECKSUMS}`: a digest of every file"])
     return f"""# A run of lmmscore
 
 {dialog} about {manifest.benchmark}: {manifest.items} items,
 {len(manifest.methods)} methods, judged by {manifest.judge}.
 
-- `ledger.sqlite`: every question and every reply, verbatim
-- `scores.csv`: every score, or the reason why there is none
-- `sessions.jsonl`: each session's order, and which exchanges it consists of
-- `run.yaml`, `dialogs/`: what was asked, in the very words
-- `leaderboard.*`, `report.html`: tables made from the scores
-- `{CHECKSUMS}`, `{ROWS}`: digests of every file, and of every row of the ledger
+{listed}
 
-To check that the scores follow from the replies, without asking anyone and without the pictures:
+To check that the results follow from the replies, without asking anyone and without the pictures:
 
     lmmscore publish --verify THIS.zip
 """
@@ -225,7 +246,7 @@ def verify(archive: Path) -> Verification:
         rows, wrong_rows = _wrong_rows(folder)
         problems += wrong_rows
         count, wrong_results = _wrong_results(run)
-        return Verification(rows, count, (*problems, *wrong_results))
+        return Verification(rows, count, run.results_file, (*problems, *wrong_results))
 
 
 def _unpack(archive: Path, folder: Path) -> None:
@@ -290,7 +311,7 @@ def _wrong_rows(folder: Path) -> tuple[int, list[str]]:
 
 def _wrong_results(run: Run) -> tuple[int, list[str]]:
     """Derive every score, or every winner, again from the recorded replies, and compare."""
-    table = "pairs.csv" if run.is_of_pairs else "scores.csv"
+    table = run.results_file
     published = [tuple(row.items()) for row in run.score_rows()]
     derived: set[_Cells] = set()
     problems = []

@@ -480,8 +480,11 @@ class Run:
             return "the run was cut off before it could save its tables"
         if manifest.state == "waiting":
             return f"the run waits for {manifest.waiting}"
-        done = f"{manifest.judged} of {manifest.planned} sessions were judged"
-        return done if manifest.judged else f"no session was finished ({manifest.state})"
+        if manifest.judged:
+            return f"{manifest.judged} of {manifest.planned} sessions were judged"
+        # What the run said when it stopped goes on with what to do, which is said here anyway.
+        reason = manifest.state.removeprefix("stopped: ").split("; ")[0]
+        return f"no session was finished ({reason})"
 
     def find_benchmark(self, given: Path | None = None) -> Path | None:
         """Return where the benchmark's file is now: as given, where it was, or beside the run."""
@@ -512,6 +515,11 @@ class Run:
     def is_of_pairs(self) -> bool:
         """Whether pairs were compared, so that the results are in pairs.csv."""
         return self.manifest.covers == "pair"
+
+    @property
+    def results_file(self) -> str:
+        """The table that holds what was judged."""
+        return "pairs.csv" if self.is_of_pairs else "scores.csv"
 
     def comparisons(self) -> list[Comparison]:
         """Return every pair compared, in the order of the plan."""
@@ -568,7 +576,7 @@ class Run:
 
         Of a run that compares pairs: those of pairs.csv.
         """
-        path = self.path / ("pairs.csv" if self.is_of_pairs else "scores.csv")
+        path = self.path / self.results_file
         if not path.is_file():
             return
 

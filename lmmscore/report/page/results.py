@@ -644,7 +644,7 @@ def command_of(manifest: Manifest, out: Path) -> str:
     words = ["lmmscore", "run", manifest.benchmark_file or "BENCHMARK"]
     words += ["--dialog", manifest.dialog, "--judge", manifest.judge]
     words += ["--order", manifest.order, "--repeats", str(manifest.repeats)]
-    words += ["--seed", str(manifest.seed), "--out", str(out)]
+    words += ["--seed", str(manifest.seed), "--out", out.resolve().name]
     for name, choice in manifest.settings.items():
         words += ["--setting", f"{name}={choice}"]
     return shlex.join(words)
