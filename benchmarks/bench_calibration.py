@@ -18,16 +18,16 @@ import pandas as pd
 
 from lmmscore.agreement.align import Paired, rated_edits
 from lmmscore.agreement.judges import compare_pairs
-from lmmscore.agreement.levels import AgreementRow, AgreementSubject, level_rows
+from lmmscore.agreement.levels import AgreementSubject, level_rows
+from lmmscore.agreement.powered_means import Powered, powered_mean
 from lmmscore.agreement.raters import ceiling
+from lmmscore.agreement.result import BELOW, BELOW_ANY, BETTER, AgreementRow
 from lmmscore.agreement.statistics import ITEM, METHOD, WITHIN_ITEM, WITHIN_METHOD, statistics
-from lmmscore.agreement.verdict import BELOW, BELOW_ANY, BETTER
 from lmmscore.leaderboard import rank
 from lmmscore.leaderboard.position import Placed, fit_slope
 from lmmscore.leaderboard.power import power_of
 from lmmscore.stats.arrays import Floats
 from lmmscore.stats.jackknife import mean_limits
-from lmmscore.stats.prediction_powered import Powered, powered_mean
 
 ITEMS = (5, 10, 20, 75)
 SCALES = (2, 3, 7, 10, 0)

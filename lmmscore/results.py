@@ -23,7 +23,7 @@ from lmmscore.leaderboard import Leaderboard
 from lmmscore.leaderboard import rank as rank_scores
 from lmmscore.ratings import Columns
 from lmmscore.ratings import read_ratings as read_rating_files
-from lmmscore.report.agreement import render as render_agreement
+from lmmscore.report.agreement_grids import render as render_agreement
 from lmmscore.report.grids import DisplayNames, number
 from lmmscore.report.leaderboard import display_names, render
 from lmmscore.report.run_data import RunData

@@ -22,7 +22,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from lmmscore.benchmark import find_benchmark_file
 from lmmscore.comparisons import Comparison, read_comparisons
-from lmmscore.dialog import Dialog, Ensemble, Suite, ensemble_of
+from lmmscore.dialog import Dialog
+from lmmscore.dialog_files import Ensemble, Suite, ensemble_of
 from lmmscore.errors import FileProblem
 from lmmscore.images import Recipe
 from lmmscore.ledger import Asker, Ledger
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from lmmscore.leaderboard import Leaderboard
-    from lmmscore.leaderboard.pairs import PairBoard
+    from lmmscore.leaderboard.matches import PairBoard
 
 FORMAT = 2
 """The version of run.yaml and sessions.jsonl that is written; files without one are version 1."""
@@ -589,7 +590,7 @@ class Run:
 
     def pair_board(self, **options: Any) -> PairBoard:
         """Rank the methods by the pairs compared; options as `rank_pairs` takes them."""
-        from lmmscore.leaderboard.pairs import rank_pairs
+        from lmmscore.leaderboard.matches import rank_pairs
 
         known = {"caution": self.manifest.caution, "methods": self.manifest.methods}
         return rank_pairs(self.comparisons(), **{**known, **options})

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lmmscore.agreement import align, corrected, raters
+from lmmscore.agreement import align, powered_means, raters
 from lmmscore.agreement import judges as several
 from lmmscore.agreement.align import Paired, RatedEdits, ScaleMatch, Step
-from lmmscore.agreement.levels import AgreementRow, AgreementSubject, level_rows
-from lmmscore.agreement.result import Agreement, MethodStanding
+from lmmscore.agreement.levels import AgreementSubject, level_rows
+from lmmscore.agreement.result import Agreement, AgreementRow, MethodStanding, Verdict
 from lmmscore.agreement.statistics import ITEM, LEVELS, METHOD, WITHIN_METHOD
-from lmmscore.agreement.verdict import Verdict
 from lmmscore.errors import LmmscoreError, nearest, refuse_unless_whole
 from lmmscore.records import OVERALL
 from lmmscore.scales import refuse_unless_scale
@@ -309,7 +308,7 @@ class Work:
                 minimum=rules.minimum_edits,
             )
         )
-        self.powered += corrected.powered_entries(name, factor, paired)
+        self.powered += powered_means.powered_entries(name, factor, paired)
         if head.value is None:
             self.notes.append(f"{name}, {factor}: correlations undefined, because {head.why}")
         elif head.limits[1] is not None and head.limits[1] < 0:

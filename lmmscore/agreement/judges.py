@@ -13,7 +13,7 @@ import pandas as pd
 from lmmscore.agreement.align import EDIT, Paired
 from lmmscore.agreement.statistics import ITEM, METHOD, WITHIN_ITEM, WITHIN_METHOD
 from lmmscore.records import Outcome
-from lmmscore.stats import correlation, counts, permutation
+from lmmscore.stats import correlation, jackknife, permutation
 from lmmscore.stats.arrays import Floats, mean_known
 from lmmscore.stats.correlation import Within, spearman_rows
 from lmmscore.stats.jackknife import (
@@ -119,7 +119,7 @@ def _swapped_spearman(
     ]
     twice = [np.tile(one, 2) for one in people]
     places = [np.concatenate([one, one + items]) for one in item]
-    ranks = counts.GroupRanks(twice, [both], places, 2 * items)
+    ranks = jackknife.GroupRanks(twice, [both], places, 2 * items)
 
     def difference(keep: Floats) -> Floats:
         swap = 1 - keep
@@ -133,8 +133,8 @@ _Joint = Callable[[Paired, Paired, Any, int], CountStatistic]
 
 
 def _pooled_difference(first: Paired, second: Paired, group: Any, number: int) -> CountStatistic:
-    a = counts.spearman(first.judge, first.people, group, number)
-    b = counts.spearman(second.judge, second.people, group, number)
+    a = jackknife.spearman_of_counts(first.judge, first.people, group, number)
+    b = jackknife.spearman_of_counts(second.judge, second.people, group, number)
     return lambda counted: a(counted) - b(counted)
 
 
@@ -166,7 +166,7 @@ def _within_items(first: Paired, second: Paired, draws: int, rng: np.random.Gene
     gap = permutation.flip_difference(a - b)
     found = Interval(float("nan"))
     if len(a) >= FEWEST_ITEMS:
-        of = counts.mean_of(a - b, np.arange(len(a)), len(a))
+        of = jackknife.mean_of(a - b, np.arange(len(a)), len(a))
         found = interval(float((a - b).mean()), of(left_out(np.arange(len(a)))), "none")
     return entry | {
         "value": float((a - b).mean()),

@@ -14,10 +14,17 @@ from typing import Any
 import numpy as np
 
 from lmmscore.agreement.align import EDIT, Paired, RatedEdits
-from lmmscore.agreement.levels import AgreementRow, known
+from lmmscore.agreement.result import (
+    FEWEST_ITEMS,
+    NO_CEILING,
+    TOO_FEW,
+    AgreementRow,
+    Verdict,
+    in_words,
+    known,
+)
 from lmmscore.agreement.statistics import ITEM
-from lmmscore.agreement.verdict import FEWEST_ITEMS, NO_CEILING, TOO_FEW, Verdict, in_words
-from lmmscore.stats import correlation, counts, reliability
+from lmmscore.stats import correlation, jackknife, reliability
 from lmmscore.stats.arrays import SAME, Bools, Floats, Ints, mean_known
 from lmmscore.stats.jackknife import (
     FEWEST_ITEMS as FEWEST_FOR_INTERVAL,
@@ -116,7 +123,7 @@ def _human_means(factor: str, rated: RatedEdits, groups: Ints) -> list[Agreement
         ("edits", by_edit, ratings.item[first]),
     ):
         mean = float(values.mean())
-        of = counts.mean_of(values, groups[item], _number(groups))
+        of = jackknife.mean_of(values, groups[item], _number(groups))
         found.append(
             AgreementRow(
                 "",
@@ -288,7 +295,9 @@ def two_way_interval(
         return Interval(value, why=f"{raters} raters are too few to speak of others")
 
     groups = item_groups(paired.items, rng)
-    of = counts.spearman(paired.judge, paired.people, groups[paired.item], _number(groups))
+    of = jackknife.spearman_of_counts(
+        paired.judge, paired.people, groups[paired.item], _number(groups)
+    )
     by_item = np.arctanh(np.clip(of(left_out(np.arange(_number(groups)))), -1 + 1e-7, 1 - 1e-7))
     by_rater = []
     judged = paired.edits[[*EDIT, "judge"]]

@@ -180,8 +180,7 @@ def command(
     several: CSV, TSV, Excel, JSON, JSON lines or Parquet.
     """
     from lmmscore.cli.inputs import cautions
-    from lmmscore.report.agreement import render
-    from lmmscore.report.agreement_grids import AT_A_GLANCE
+    from lmmscore.report.agreement_grids import AT_A_GLANCE, render
     from lmmscore.report.agreement_grids import SECTIONS as ALL_SECTIONS
 
     if not runs and not score_files:
@@ -218,7 +217,7 @@ def _is_of_pairs(text: str) -> bool:
 def _print_pair_agreement(runs: tuple[str, ...], form: str, options: dict[str, Any]) -> None:
     """Print how often each run's verdicts on pairs are those of people."""
     from lmmscore.agreement.votes import agree_on_pairs
-    from lmmscore.report.votes import votes_as_text
+    from lmmscore.report.agreement_grids import votes_as_text
     from lmmscore.run_folder import Run
 
     scored = [run for run in runs if not _is_of_pairs(run)]
@@ -237,7 +236,7 @@ def _print_pair_agreement(runs: tuple[str, ...], form: str, options: dict[str, A
 def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str]]:
     from lmmscore.agreement.votes import votes_of_ratings
     from lmmscore.ratings import Columns
-    from lmmscore.web.results import read_human_ratings
+    from lmmscore.web.rating_results import read_human_ratings
 
     files = options["human"]
     votes: dict[tuple[str, str, str], list[str]] = {}
@@ -265,7 +264,7 @@ def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str
 def _votes_in(path: Path) -> dict[tuple[str, str, str], list[str]] | None:
     """Return the votes of a file or folder, however they were collected; None where it has none."""
     from lmmscore.agreement.votes import read_votes
-    from lmmscore.web.results import read_human_votes
+    from lmmscore.web.rating_results import read_human_votes
 
     notes: list[str] = []
     collected = read_human_votes(path, notes)
@@ -285,7 +284,7 @@ def _runs(texts: Sequence[str]) -> list[Source]:
 def _files(specs: Sequence[str], options: dict[str, Any]) -> list[Source]:
     """Read other tools' score files, each under a name of its own."""
     from lmmscore.cli.inputs import Source
-    from lmmscore.dialog import load_dialog
+    from lmmscore.dialog_files import load_dialog
     from lmmscore.score_files import Layout, judge_name, read_score_file
 
     dialog = load_dialog(options["dialog"]) if options["dialog"] else None
@@ -334,7 +333,8 @@ def _with_scales(source: Source, dialog: Dialog | None) -> Source:
 
 
 def _bundled_dialogs() -> list[Dialog]:
-    from lmmscore.dialog import Dialog, load
+    from lmmscore.dialog import Dialog
+    from lmmscore.dialog_files import load
     from lmmscore.resources import bundled
 
     loaded = [load(str(path)) for path in sorted(bundled("dialogs").glob("*.yaml"))]
@@ -347,7 +347,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     from lmmscore.errors import LmmscoreError
     from lmmscore.ratings import Columns
     from lmmscore.report.progress import counting
-    from lmmscore.web.results import read_human_ratings
+    from lmmscore.web.rating_results import read_human_ratings
 
     panel = _panel(judges, options) if options["panel"] else None
     names = [judge.name for judge in judges]

@@ -72,6 +72,7 @@ def open_source(text: str) -> Source:
 
     if not text:
         raise LmmscoreError("the name of a run is empty; give its folder, or a scores.csv")
+
     path = Path(text)
     if path.is_dir():
         run = open_run(path)
@@ -90,7 +91,9 @@ def open_sources(texts: Sequence[str]) -> list[Source]:
         source = open_source(text)
         if any(source.path.resolve() == other.path.resolve() for other in sources):
             raise LmmscoreError(f"{text} is given twice; name each run once")
+
         sources.append(source)
+
     names = [source.name for source in sources]
     return [
         source if names.count(source.name) == 1 else replace(source, name=text.rstrip("/"))
@@ -120,10 +123,13 @@ def parse_scale(text: str) -> tuple[float, float]:
         raise LmmscoreError(
             f"--scale: cannot read {text!r}; write the lowest and highest score, as 1,10"
         ) from None
+
     if not (math.isfinite(low) and math.isfinite(high)):
         raise LmmscoreError(f"--scale: both ends of {text!r} must be finite numbers, as 1,10")
+
     if not low < high:
         raise LmmscoreError(f"--scale: {low:g} is not below {high:g}")
+
     return low, high
 
 
@@ -147,6 +153,7 @@ def names_in(text: str, methods: Sequence[str]) -> list[str]:
         folded = re.NOFLAG if len(name) <= 3 else re.IGNORECASE
         if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, folded):
             found.append(name)
+
     return found
 
 
@@ -168,4 +175,5 @@ def images_digest(run: Run) -> str | None:
                 shown |= {
                     (*where, kind, digest) for kind, digest in zip(kinds, digests, strict=True)
                 }
+
     return hashlib.sha256(repr(sorted(shown)).encode()).hexdigest()

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from lmmscore.cli.inputs import Source
     from lmmscore.leaderboard import Leaderboard
-    from lmmscore.leaderboard.compare import TaskAgainst
     from lmmscore.leaderboard.diagnostics import Extras
+    from lmmscore.leaderboard.published import TaskAgainst
     from lmmscore.leaderboard.ranking import Scales
     from lmmscore.report.grids import DisplayNames, Grid
 
@@ -239,8 +239,8 @@ def _pairs_among(runs: tuple[str, ...]) -> Path | None:
 def _print_pairs(path: Path, form: str, options: dict[str, Any]) -> None:
     """Print the leaderboard of a run that compares pairs."""
     from lmmscore.comparisons import read_comparisons
-    from lmmscore.leaderboard.pairs import rank_pairs
-    from lmmscore.report.pair_grids import render_pairs
+    from lmmscore.leaderboard.matches import rank_pairs
+    from lmmscore.report.leaderboard import render_pairs
     from lmmscore.run_folder import Run
 
     unfit = ("expected", "factor", "by", "weights", "scale", "show", "against")
@@ -285,7 +285,7 @@ def _factors(options: dict[str, Any]) -> list[str]:
 
 
 def _weights(options: dict[str, Any]) -> dict[str, float] | None:
-    from lmmscore.leaderboard.weights import parse_weights
+    from lmmscore.leaderboard.cube import parse_weights
 
     return None if options["weights"] is None else parse_weights(options["weights"])
 
@@ -378,8 +378,8 @@ def _rendered(board: Leaderboard, source: Source, form: str, options: dict[str, 
 
 
 def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extras:
+    from lmmscore.leaderboard.cube import reweigh
     from lmmscore.leaderboard.diagnostics import extras
-    from lmmscore.leaderboard.weights import reweigh
 
     given = _weights(options)
     weights = source.manifest.weights if given is None else given
@@ -396,7 +396,7 @@ def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extr
 
 
 def _sections(board: Leaderboard, source: Source, options: dict[str, Any]) -> list[Grid]:
-    from lmmscore.report import extra_grids as grids
+    from lmmscore.report import board_grids as grids
 
     shown = set(SECTIONS) if "all" in options["show"] else set(options["show"])
     decimals = 2 if options["decimals"] is None else options["decimals"]
@@ -418,14 +418,13 @@ def _sections(board: Leaderboard, source: Source, options: dict[str, Any]) -> li
 
 
 def _against(board: Leaderboard, name: str) -> list[TaskAgainst]:
-    from lmmscore.leaderboard.compare import against
-    from lmmscore.leaderboard.published import find_published, load_published
+    from lmmscore.leaderboard.published import against, find_published, load_published
 
     return against(board, load_published(find_published(name)))
 
 
 def _against_grids(matched: list[TaskAgainst], options: dict[str, Any]) -> list[Grid]:
-    from lmmscore.report.extra_grids import against_grid
+    from lmmscore.report.board_grids import against_grid
     from lmmscore.report.grids import Grid
 
     if options["against"] is not None and not matched:
@@ -440,7 +439,7 @@ def _against_grids(matched: list[TaskAgainst], options: dict[str, Any]) -> list[
 def _asks_for_means(by: str) -> bool:
     """Tell whether `--by` asks for plain means: anything but methods ranked,
     within tasks or over all."""
-    from lmmscore.leaderboard.groups import parse_by
+    from lmmscore.leaderboard.ranking import parse_by
 
     return parse_by(by) not in (
         ["task", "method"],
@@ -455,8 +454,8 @@ def _group_means_table(source: Source, form: str, options: dict[str, Any], scale
 
     Raises a usage error for options that do not go with them.
     """
-    from lmmscore.leaderboard.groups import group_means, parse_by
-    from lmmscore.leaderboard.weights import parse_weights, reweigh
+    from lmmscore.leaderboard.cube import parse_weights, reweigh
+    from lmmscore.leaderboard.ranking import group_means, parse_by
     from lmmscore.report.leaderboard import render_groups
 
     _refuse_ranking_options(options)

@@ -161,9 +161,9 @@ def _model(source: Source) -> str:
 def corrected(source: Source, options: dict[str, Any]) -> Leaderboard:
     """Return the leaderboard by what people would say of all edits."""
     from lmmscore.agreement.align import match_items, match_methods, separate_tasks
-    from lmmscore.agreement.corrected import corrected_board
+    from lmmscore.agreement.powered_means import corrected_board
     from lmmscore.ratings import Columns
-    from lmmscore.web.results import read_human_ratings
+    from lmmscore.web.rating_results import read_human_ratings
 
     if not options["human"]:
         raise click.UsageError("--corrected needs people's ratings: --human FILE")

@@ -199,8 +199,7 @@ def _without_folders(word: str) -> str:
 
 def _print_result(run: Run) -> None:
     from lmmscore.cli.terminal import print_board
-    from lmmscore.report.leaderboard import write_leaderboards
-    from lmmscore.report.pair_grids import write_pair_boards
+    from lmmscore.report.leaderboard import write_leaderboards, write_pair_boards
 
     if not run.manifest.planned:
         click.echo(f"nothing to judge: {run.manifest.chosen or 'no edits'}", err=True)

@@ -11,8 +11,7 @@ import click
 from lmmscore.cli.options import FilePath, filled, json_flag
 
 if TYPE_CHECKING:
-    from lmmscore.report.conversation import Talk
-    from lmmscore.report.run_data import RunData
+    from lmmscore.report.run_data import RunData, Talk
     from lmmscore.run_folder import SessionRecord
 
 

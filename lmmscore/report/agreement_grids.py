@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lmmscore.agreement.levels import OVER, AgreementRow
-from lmmscore.agreement.result import Agreement
+from lmmscore.agreement.levels import OVER
+from lmmscore.agreement.result import (
+    BETTER,
+    EQUAL,
+    MEANING,
+    Agreement,
+    AgreementRow,
+    MethodStanding,
+)
 from lmmscore.agreement.statistics import (
     ITEM,
     METHOD,
@@ -15,8 +25,10 @@ from lmmscore.agreement.statistics import (
     Statistic,
     statistics,
 )
-from lmmscore.agreement.verdict import BETTER, EQUAL, MEANING
+from lmmscore.agreement.votes import VoteAgreement
 from lmmscore.report.grids import NONE, Cell, Grid, number, p_value, percent, plain, span
+from lmmscore.report.leaderboard import Format, render_grids
+from lmmscore.tables import defuse
 
 UNDEFINED = "undefined"
 
@@ -655,3 +667,118 @@ def _both(row: AgreementRow | None) -> str:
         return UNDEFINED
     limits = _limits(row)
     return number(row.value, 2) + (f" ({limits})" if limits != NONE else "")
+
+
+CSV_COLUMNS = (
+    *(
+        "judge",
+        "factor",
+        "level",
+        "task",
+        "method",
+        "statistic",
+        "averaging",
+        "value",
+        "low",
+        "high",
+    ),
+    *("n", "of", "left_out", "why"),
+)
+
+
+def render(
+    found: Agreement,
+    format: Format,
+    *,
+    sections: Sequence[str] = SECTIONS,
+    caution: str = "",
+    width: int | None = None,
+    color: bool = False,
+) -> str:
+    """Return an agreement as text: the answer and the sections asked for; CSV and JSON always hold
+    everything.
+
+    Notes stand below the tables in Markdown and LaTeX; the command line prints them to standard
+    error as well.
+    """
+    if format == "json":
+        return found.to_json() + "\n"
+    if format == "csv":
+        return csv_text(found)
+    notes = found.notes if format != "term" else ()
+    return render_grids(
+        agreement_grids(found, sections), format, caution, notes, width=width, color=color
+    )
+
+
+def csv_text(found: Agreement) -> str:
+    """Return every row, people's under the judge's name `people`, at full precision.
+
+    The table of methods stands first, as rows of the statistics judge_mean, judge_rank, human_mean
+    and human_rank at the level `method`.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    for standing in found.methods:
+        writer.writerows(_standing_cells(standing))
+    for row in (*found.rows, *found.task_rows, *found.people):
+        writer.writerow(_cells(row))
+    return out.getvalue()
+
+
+def _standing_cells(standing: MethodStanding) -> Iterator[list[Any]]:
+    for name in ("judge_mean", "judge_rank", "human_mean", "human_rank"):
+        data = standing.to_json() | {"level": "method", "statistic": name, "of": "items"}
+        data |= {"value": getattr(standing, name), "n": standing.items}
+        yield _written(data)
+
+
+def _cells(row: AgreementRow) -> list[Any]:
+    data = row.to_json() | {"judge": row.judge or "people"}
+    told = [f"{reason} ({count})" for reason, count in row.left_out.items()]
+    return _written(data | {"left_out": "; ".join(told)})
+
+
+def _written(data: Mapping[str, Any]) -> list[Any]:
+    cells = []
+    for column in CSV_COLUMNS:
+        cell = data.get(column)
+        if isinstance(cell, str):
+            cell = defuse(cell)
+        cells.append("" if cell is None else cell)
+    return cells
+
+
+def votes_as_text(found: Mapping[str, VoteAgreement], form: str) -> str:
+    """Return how often each judge's verdicts are those of people, as a table or JSON."""
+    if form == "json":
+        plain = {name: agreement.as_dict() for name, agreement in found.items()}
+        return json.dumps({"votes": plain}, ensure_ascii=False, indent=2) + "\n"
+    rows = []
+    for name, agreement in found.items():
+        one, decided = agreement.with_one_tie(), agreement.without_ties()
+        cells = (
+            name,
+            str(agreement.n),
+            number(agreement.accuracy, 4),
+            NONE if agreement.interval is None else span(agreement.interval, 2),
+            number(agreement.chance, 2),
+            number(one.accuracy, 4),
+            f"{number(decided.accuracy, 4)} ({decided.n})",
+            str(agreement.unread),
+        )
+        rows.append(tuple(map(Cell, cells)))
+    grid = Grid(
+        title="Agreement with human verdicts on pairs",
+        columns=("Judge", "Votes", "Accuracy", "95%", "Chance", "Ties as one", "Decided", "Unread"),
+        rows=tuple(rows),
+        caption="share of votes that are the judge's verdict too, ties of both kinds told apart",
+        below=(
+            "Chance: the accuracy of the same verdicts given at random. Decided: votes where "
+            "neither side called a tie. An inconsistent judge's verdict is a tie.",
+        ),
+        text_columns=frozenset({0}),
+    )
+    shown: Format = "md" if form == "md" else "term"
+    return render_grids([grid], shown, "")

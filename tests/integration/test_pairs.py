@@ -20,7 +20,7 @@ from lmmscore.comparisons import Comparison
 from lmmscore.conversation import Conversation
 from lmmscore.errors import BenchmarkError
 from lmmscore.execution.base import StopRequested
-from lmmscore.leaderboard.pairs import rank_pairs
+from lmmscore.leaderboard.matches import rank_pairs
 from lmmscore.plan import chosen_pairs
 from lmmscore.records import Outcome
 from tests.conftest import ScriptedJudge

@@ -11,16 +11,17 @@ import pytest
 
 from lmmscore.errors import FileProblem
 from lmmscore.leaderboard import rank
-from lmmscore.leaderboard.compare import against, correlations
 from lmmscore.leaderboard.published import (
     PublishedRow,
+    against,
     check,
+    correlations,
     find_published,
     key_of,
     largest_std,
     load_published,
 )
-from lmmscore.report.extra_grids import against_grid
+from lmmscore.report.board_grids import against_grid
 from tests.tidy_frames import judged, overall
 
 SHARED = Path(__file__).parents[2].parent / "shared"

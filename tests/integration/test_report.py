@@ -19,7 +19,6 @@ import lmmscore
 from lmmscore.cli import lmmscore as program
 from lmmscore.errors import FileProblem
 from lmmscore.leaderboard import BoardRow as Row
-from lmmscore.report.conversation import Piece
 from lmmscore.report.page import PageOptions, write_page
 from lmmscore.report.page.charts import (
     Axis,
@@ -29,18 +28,18 @@ from lmmscore.report.page.charts import (
     rank_strip,
     round_step,
 )
-from lmmscore.report.page.links import APART, slug
-from lmmscore.report.page.markup import markup
-from lmmscore.report.page.pictures import (
+from lmmscore.report.page.edits import (
+    APART,
     CACHE_NAME,
     PictureSet,
     ThumbnailMaker,
     place_pictures,
     sensible_px,
+    slug,
 )
-from lmmscore.report.page.results import cost_line, coverage
-from lmmscore.report.page.security import digest_source, inert_json, policy
-from lmmscore.report.run_data import RunData
+from lmmscore.report.page.markup import digest_source, inert_json, markup, policy
+from lmmscore.report.page.run_view import cost_line, coverage
+from lmmscore.report.run_data import Piece, RunData
 from lmmscore.run_folder import Run, open_run
 from tests import hostile
 

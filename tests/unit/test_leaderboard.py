@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lmmscore.errors import LmmscoreError
 from lmmscore.leaderboard import Leaderboard, rank
-from lmmscore.leaderboard.weights import parse_weights, reweigh
+from lmmscore.leaderboard.cube import parse_weights, reweigh
 from tests.tidy_frames import FACTORS, WEIGHTS, judged, overall, tidy
 
 

@@ -17,7 +17,7 @@ from rich.text import Text
 from lmmscore.report.formats import TableDocument, TableLayout, formats
 from lmmscore.report.grids import Cell, Grid
 
-SHORT_FORM = ("rank", "method", "mean", "mean_interval", "group")
+SHORT_FORM = ("rank", "method", "mean", "strength", "mean_interval", "strength_interval", "group")
 """What a narrow terminal shows of a leaderboard."""
 
 _WIDE = 400

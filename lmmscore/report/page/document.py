@@ -17,30 +17,35 @@ from lmmscore.errors import FileProblem
 from lmmscore.leaderboard import Leaderboard
 from lmmscore.leaderboard.compare import RunComparison, compare
 from lmmscore.records import OVERALL
-from lmmscore.report import extra_grids
+from lmmscore.report import board_grids
 from lmmscore.report.agreement_grids import SECTIONS, agreement_grids
 from lmmscore.report.grids import HEADINGS, Grid, count, listed
-from lmmscore.report.page.charts import Chart, Dot, bump_chart, scatter
-from lmmscore.report.page.edits import (
-    TALKS_IN_BUNDLE,
-    EditData,
-    SharedTexts,
-    run_facts,
-    talk_list,
+from lmmscore.report.page.charts import (
+    AgreementCharts,
+    Chart,
+    Dot,
+    agreement_charts,
+    bump_chart,
+    mean_ratings,
+    scatter,
 )
-from lmmscore.report.page.links import slug
-from lmmscore.report.page.pictures import (
+from lmmscore.report.page.edits import (
     BUNDLE,
     CACHE_NAME,
+    TALKS_IN_BUNDLE,
+    EditData,
     PicturePlace,
     PictureSet,
+    SharedTexts,
     ThumbnailMaker,
     place_pictures,
+    run_facts,
     sensible_px,
+    slug,
+    talk_list,
 )
-from lmmscore.report.page.raters import AgreementCharts, agreement_charts, mean_ratings
-from lmmscore.report.page.results import RunView, copies, page_provenance, rank_run, view_run
-from lmmscore.report.page.security import inert_json, policy
+from lmmscore.report.page.markup import inert_json, policy
+from lmmscore.report.page.run_view import RunView, copies, page_provenance, rank_run, view_run
 from lmmscore.report.run_data import RunData
 
 STYLES = ("page.css",)
@@ -259,7 +264,7 @@ def _compared(runs: Sequence[RunData], found: Sequence[Leaderboard]) -> CompareS
         names, boards, scores, [run.manifest.model_dump(mode="json") for run in runs], factor=factor
     )
     return CompareSection(
-        grids=extra_grids.comparison_grids(result, 2, runs[0].names),
+        grids=board_grids.comparison_grids(result, 2, runs[0].names),
         charts=[_run_scatter(runs, k, factor) for k in range(1, len(runs))],
         bumps=[_bump(runs[0], names, result)],
     )

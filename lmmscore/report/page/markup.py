@@ -6,6 +6,9 @@ element by element. Links and pictures stay words, so that nothing can be fetche
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -16,8 +19,9 @@ from latex2mathml.converter import convert
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
+from markupsafe import Markup
 
-from lmmscore.report.conversation import Piece
+from lmmscore.report.run_data import Piece
 
 Node = str | list[Any]
 """A text; or a tag, its attributes or 0, and its children."""
@@ -239,3 +243,38 @@ def _math_node(element: ElementTree.Element) -> Node | None:
     attributes = {k: v for k, v in element.attrib.items() if k in _MATH_ATTRIBUTES}
     text = (element.text or "").strip()
     return [tag, attributes or 0, *([text] if text else []), *children]
+
+
+# None of these can then end the element it stands in, open another, or end a line of a script.
+_ESCAPES = str.maketrans(
+    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+)
+
+
+def inert_json(data: Any) -> Markup:
+    """Return data as JSON that can stand inside a script element whatever its texts hold."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return Markup(text.translate(_ESCAPES))
+
+
+def digest_source(code: str) -> str:
+    """Return the source expression that lets exactly this code run."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()}'"
+
+
+def policy(styles: Sequence[str], scripts: Sequence[str], *, assets: bool) -> str:
+    """Return the Content-Security-Policy: nothing is fetched, and nothing runs but our own code."""
+    pictures = "img-src data: 'self'" if assets else "img-src data:"
+    return "; ".join(
+        [
+            "default-src 'none'",
+            pictures,
+            f"style-src {' '.join(map(digest_source, styles))}",
+            f"script-src {' '.join(map(digest_source, scripts))}",
+            "base-uri 'none'",
+            "form-action 'none'",
+            # Even our own code cannot turn a text into markup.
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+        ]
+    )

@@ -18,7 +18,7 @@ from markupsafe import Markup
 from lmmscore.leaderboard import BoardRow, BoardTable, Leaderboard, rank
 from lmmscore.leaderboard.diagnostics import Extras, extras, habit_statements
 from lmmscore.records import OVERALL, Outcome
-from lmmscore.report import extra_grids
+from lmmscore.report import board_grids
 from lmmscore.report.formats import write
 from lmmscore.report.grids import (
     NONE,
@@ -35,7 +35,6 @@ from lmmscore.report.grids import (
 from lmmscore.report.leaderboard import (
     BoardView,
     board_document,
-    verdict,
     with_names,
 )
 from lmmscore.report.page.charts import (
@@ -53,7 +52,7 @@ from lmmscore.report.page.charts import (
     position_chart,
     rank_strip,
 )
-from lmmscore.report.page.links import board_id, slug
+from lmmscore.report.page.edits import board_id, slug
 from lmmscore.report.run_data import RunData
 from lmmscore.resources import __version__
 from lmmscore.run_folder import Manifest
@@ -219,7 +218,7 @@ def _board(run: RunData, table: BoardTable, found: Leaderboard, prefix: str) -> 
         task_title="All task categories" if table.task is None else run.names.task(table.task),
         factor=table.factor,
         factor_title=run.title(table.factor),
-        verdict=verdict(shown),
+        verdict=shown.verdict,
         lines=tuple(_lines(run, table, prefix, axis, letters)),
         axis=axis_head(axis),
         grouped=bool(letters),
@@ -440,13 +439,13 @@ def place_means(run: RunData, factor: str) -> dict[int, tuple[float, float]]:
 
 
 def _grids(run: RunData, behind: Extras) -> list[Grid]:
-    grids = [extra_grids.position_grid(behind.position, 2)]
+    grids = [board_grids.position_grid(behind.position, 2)]
     if behind.repeats and run.repeats > 1:
-        grids.append(extra_grids.repeat_grid(behind.repeats, 2))
+        grids.append(board_grids.repeat_grid(behind.repeats, 2))
     if behind.sensitivity is not None:
-        grids.append(extra_grids.sensitivity_grid(behind.sensitivity))
+        grids.append(board_grids.sensitivity_grid(behind.sensitivity))
     asks = run.manifest.avoid_ties
-    grids.append(extra_grids.habit_grid(behind.habits, asks_to_avoid_ties=asks))
+    grids.append(board_grids.habit_grid(behind.habits, asks_to_avoid_ties=asks))
     cost = cost_grid(run)
     return [*grids, cost] if cost else grids
 
