@@ -9,8 +9,9 @@ is registered:
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,68 @@ class FailureWatch:
             if len(self._causes) == ALIKE_FAILURES and len(set(self._causes)) == 1:
                 return AlikeFailures(failure.reason)
         return None
+
+
+class OrderedTasks:
+    """Plays units, so many at once, and hands on their results in the order of the plan.
+
+    No unit is begun that is too far ahead of the first unfinished one, so that a run of any length
+    needs the same memory.
+    """
+
+    def __init__(self, play: Callable[[Unit], Coroutine[Any, Any, Result | None]]) -> None:
+        self._play = play
+        self._active: set[asyncio.Task[Result | None]] = set()
+        self._over = asyncio.Event()
+        self._error: BaseException | None = None
+
+    async def run(
+        self,
+        units: Iterable[Unit],
+        sink: Callable[[Result], None],
+        at_once: int,
+        is_stopped: Callable[[], bool],
+    ) -> None:
+        """Play every unit; begin none once it is stopped. Raises what a unit raises."""
+        coming = iter(units)
+        window = max(64, 8 * at_once)
+        waiting: deque[asyncio.Task[Result | None]] = deque()
+        exhausted = False
+        while not exhausted or waiting:
+            while not exhausted and len(self._active) < at_once and len(waiting) < window:
+                unit = None if is_stopped() else next(coming, None)
+                if unit is None:
+                    exhausted = True
+                else:
+                    waiting.append(self._begin(unit))
+            if self._active:
+                await self._over.wait()
+                self._over.clear()
+            if self._error is not None:
+                raise self._error
+            while waiting and waiting[0].done():
+                result = waiting.popleft().result()
+                if result is not None:
+                    sink(result)
+
+    async def settle(self, *, cancel: bool = False) -> None:
+        """Wait for what is under way, whatever comes of it."""
+        for task in self._active if cancel else ():
+            task.cancel()
+        await asyncio.gather(*self._active, return_exceptions=True)
+
+    def _begin(self, unit: Unit) -> asyncio.Task[Result | None]:
+        task = asyncio.create_task(self._play(unit))
+        self._active.add(task)
+        # Not asyncio.wait, which asks every task under way each time that one of them is over.
+        task.add_done_callback(self._end)
+        return task
+
+    def _end(self, task: asyncio.Task[Result | None]) -> None:
+        self._active.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            self._error = self._error or task.exception()
+        self._over.set()
 
 
 class StopRequested(JudgeError):
