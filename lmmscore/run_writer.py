@@ -79,6 +79,7 @@ class RunWriter:
         self._taken: set[tuple[_Place, tuple[str, ...]]] = set()
         self._counts: Counter[str] = Counter()
         self._asked = False
+        self._says_running = False
         self._readings: Readings | None = None
         self._ledger: Ledger | None = None
         self._queue: deque[tuple[Unit, bool]] = deque()
@@ -136,11 +137,35 @@ class RunWriter:
                     shutil.copyfile(dialog.file(name), kept)
 
     def begin(self) -> None:
-        """Write run.yaml, so that even a run that is killed says what it was."""
+        """Write run.yaml, so that even a run that is killed says what it was.
+
+        A folder that holds a finished run stays as it is until there is something new.
+        """
         with _writing(self.path):
             self._keep_pictures()
+        if self._before is None or self._before.state != "finished":
+            self._say_running()
+
+    def _say_running(self) -> None:
+        """Say that what the folder holds is about to change, before it does."""
+        if self._says_running:
+            return
+        self._says_running = True
+        with _writing(self.path):
+            self._remove_tables()
         caution = f"Unfinished: the run is still going on, or was cut off. {self._manifest.caution}"
-        self._write_manifest(state="running", caution=caution.strip(), planned=self._plan.units)
+        before = self._before
+        self._write_manifest(
+            state="running",
+            caution=caution.strip(),
+            planned=max(self._plan.units, before.planned if before else 0),
+            judged=before.judged if before else 0,
+        )
+
+    def _remove_tables(self) -> None:
+        """No table of an earlier state stands beside the scores of another."""
+        for name in _TABLES:
+            (self.path / name).unlink(missing_ok=True)
 
     def unknown(
         self, units: Iterable[Unit], ledger: Ledger, known: Callable[[Unit, int], None]
@@ -214,6 +239,8 @@ class RunWriter:
 
     def _take_played(self, result: Result) -> None:
         slips = self._counts["slips"]
+        if any(not exchange.recalled for each in result.played for exchange in each.exchanges):
+            self._say_running()
         for file, _ in self._derived():
             file.said = ""
         with _writing(self.path):
@@ -260,14 +287,18 @@ class RunWriter:
             older = self._add_older_results() if self._pairs is None else self._add_older_pairs()
             for unit in missed:
                 self._add_unjudged(unit, older)
-            changed = self._put_in_place()
-            if changed or state != "finished":
-                # No table of an earlier state stands beside the scores of this one.
-                for name in _TABLES:
-                    (self.path / name).unlink(missing_ok=True)
+        kept = [unit for unit in missed if unit.shown and older.holds(unit)]
+        lacking = sum(bool(unit.shown) for unit in missed) - len(kept)
+        if not lacking and self._before and self._before.state == "finished":
+            # Stopped while it derived again what was judged before: all of it is still here.
+            state = "finished"
+        if self._is_changed() or state != "finished":
+            self._say_running()
+        with _writing(self.path):
+            self._put_in_place()
         outside = len(older.sessions - {_place(unit) for unit in self._plan})
         planned = self._plan.units + outside
-        judged = self._counts["judged"] + outside
+        judged = self._counts["judged"] + len(kept) + outside
         cautions = [
             *self._unfinished(state, planned, judged),
             *self._mixed_sets(missed, older),
@@ -387,17 +418,21 @@ class RunWriter:
                 "its scores compare less well with theirs."
             )
 
-    def _put_in_place(self) -> bool:
-        """Replace the derived files by the new ones; tell whether the scores changed."""
-        for file, _ in self._derived():
-            file.flush()
-            file.close()
+    def _is_changed(self) -> bool:
+        """Tell whether the scores are other than those the folder holds."""
+        with _writing(self.path):
+            for file, _ in self._derived():
+                file.flush()
         scores = self.path / ("pairs.csv" if self._pairs is not None else "scores.csv")
-        changed = not scores.is_file() or scores.read_bytes() != _part_of(scores).read_bytes()
+        return not scores.is_file() or not filecmp.cmp(scores, _part_of(scores), shallow=False)
+
+    def _put_in_place(self) -> None:
+        """Replace the derived files by the new ones."""
+        for file, _ in self._derived():
+            file.close()
         for _, name in self._derived():
             path = self.path / name
             _part_of(path).replace(path)
-        return changed
 
     def _derived(self) -> list[tuple[_Part, str]]:
         derived = [(self._scores, "scores.csv"), (self._sessions, "sessions.jsonl")]
@@ -494,6 +529,13 @@ class _Kept:
     sessions: set[_Place]
     pairs: set[tuple[_Place, tuple[str, ...]]]
     """Pairs of edits, in the order they were shown."""
+
+    def holds(self, unit: Unit) -> bool:
+        """Tell whether all that a unit stands for is among what stays."""
+        if unit.is_pair:
+            return _work(unit) in self.pairs
+        present = [method for method in unit.methods if method in unit.item.edits]
+        return all((_place(unit), method) in self.edits for method in present)
 
 
 class _Earlier:

@@ -320,7 +320,7 @@ class Session:
             if slot:
                 kinds.append(slot.removeprefix(SHOW))
                 places.append(len(text))
-        images = tuple(Shown(kind, self._file(kind, place)) for kind in kinds)
+        images = tuple(Shown(kind, self.file_of(kind, place)) for kind in kinds)
         heard = fill(turn.heard or "", filled, where)
         return Shot(text, images, tuple(places) if any(places) else (), heard)
 
@@ -351,7 +351,8 @@ class Session:
             words = f"Image {fault.position}, {words}"
         return words
 
-    def _file(self, kind: str, position: int) -> Path:
+    def file_of(self, kind: str, position: int) -> Path:
+        """Return the file of a picture that a turn about this edit shows."""
         if kind == "edit":
             return self.item.edits[self.order[position - 1]]
         if kind in PAIR_KINDS:
