@@ -94,7 +94,7 @@ def command(runs: tuple[str, ...], out: Path | None, **options: Any) -> None:
     every conversation and, with --human, the agreement with raters. A run that is still going is
     shown as far as it is.
     """
-    from lmmscore.cli.agree import parse_renames
+    from lmmscore.cli.options import parse_renames
     from lmmscore.report.page import PageOptions, write_page
     from lmmscore.report.progress import counting
 
