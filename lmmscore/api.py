@@ -17,8 +17,8 @@ from lmmscore.errors import LmmscoreError
 from lmmscore.execution.base import Executor, Job, Listeners, executors
 from lmmscore.images import ImageFormat, Pictures
 from lmmscore.judges import Bench, open_judge
-from lmmscore.judges.base import Judge
 from lmmscore.judges.budget import Spending
+from lmmscore.judges.judge import Judge
 from lmmscore.judges.recorded import Recorded, spending_of
 from lmmscore.judges.replay import Silent
 from lmmscore.ledger import Asker, Ledger
@@ -205,7 +205,7 @@ def run(
     """Judge a benchmark and return the run, as `lmmscore run` does.
 
     `judge` is a name as on the command line, or any object that has the methods of
-    `lmmscore.judges.base.Judge`. The same call again resumes where it stopped, at no cost for what
+    `lmmscore.judges.judge.Judge`. The same call again resumes where it stopped, at no cost for what
     was answered before. `reader` quotes the scores from replies that cannot be read: the judge
     itself, another, or "none". `progress` shows how far it is; None does so in a notebook and keeps
     quiet in a program.

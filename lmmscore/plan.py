@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from lmmscore.benchmark import Benchmark
-from lmmscore.dialog import Dialog, Ensemble, Suite, load_members
+from lmmscore.dialog import Dialog
+from lmmscore.dialog_files import Ensemble, Suite, load_members
 from lmmscore.errors import BenchmarkError, DialogError
 from lmmscore.records import OVERALL, Item
 from lmmscore.session import Session

@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from lmmscore.benchmark import Benchmark, load_benchmark
-from lmmscore.dialog import is_bundled
+from lmmscore.dialog_files import is_bundled
 from lmmscore.errors import BenchmarkError, LmmscoreError
 from lmmscore.images import ImageFormat, Recipe
-from lmmscore.judges.base import Judge
-from lmmscore.judges.registry import kind_of
+from lmmscore.judges.judge import Judge, kind_of
 from lmmscore.plan import Order, Plan, Protocol, load_protocol, make_plan
 from lmmscore.records import Item
 from lmmscore.run_folder import Run, recorded_run

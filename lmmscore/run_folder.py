@@ -22,7 +22,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from lmmscore.benchmark import find_benchmark_file
 from lmmscore.comparisons import Comparison, read_comparisons
-from lmmscore.dialog import Dialog, Ensemble, Suite, ensemble_of
+from lmmscore.dialog import Dialog
+from lmmscore.dialog_files import Ensemble, Suite, ensemble_of
 from lmmscore.errors import FileProblem
 from lmmscore.images import Recipe
 from lmmscore.ledger import Asker, Ledger

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmmscore.comparisons import Comparison, comparison_of
-from lmmscore.dialog import Dialog, Ensemble
+from lmmscore.dialog import Dialog
+from lmmscore.dialog_files import Ensemble
 from lmmscore.errors import FileProblem
 from lmmscore.plan import Protocol, Unit
 from lmmscore.records import OVERALL, Item, Outcome, Score

@@ -31,11 +31,11 @@ from lmmscore.dialog import (
     task_title,
 )
 from lmmscore.errors import DialogError
-from lmmscore.parsing import Fault, Reading, merged, read_overall
-from lmmscore.parsing.expected import expected_scores
+from lmmscore.parsing import Cell, Fault, Reading, merged, read_overall
 from lmmscore.parsing.extract import can_be_helped, extraction_question, with_help
-from lmmscore.parsing.forms import Cell, FormReading, read_form
-from lmmscore.parsing.justifications import length_notes
+from lmmscore.parsing.forms import FormReading, read_form
+from lmmscore.parsing.json import length_notes
+from lmmscore.parsing.read import expected_scores
 from lmmscore.parsing.winner import WinnerReading, read_winner
 from lmmscore.records import Item, Outcome, Reply
 from lmmscore.scales import Factor

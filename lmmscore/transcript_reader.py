@@ -15,10 +15,11 @@ from typing import Any
 
 from lmmscore.benchmark import Benchmark
 from lmmscore.conversation import Conversation
-from lmmscore.dialog import Dialog, Repair, Turn, load_dialog
+from lmmscore.dialog import Dialog, Repair, Turn
+from lmmscore.dialog_files import load_dialog
 from lmmscore.errors import FileProblem, ImageProblem, LmmscoreError
 from lmmscore.images import Picture, Pictures, Recipe
-from lmmscore.importers.dialogs.chat import factors_in, item_of
+from lmmscore.importers.dialogs.document import factors_in, item_of
 from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.parsing import Reading, read_overall, read_text
 from lmmscore.plan import Plan, Protocol, Unit

@@ -12,9 +12,8 @@ from typing import Any
 from lmmscore.benchmark import load_benchmark
 from lmmscore.plan import load_protocol
 from lmmscore.web.database import Assignment, Rater, open_study
-from lmmscore.web.host import hosted
-from lmmscore.web.pictures import PictureFolder
-from lmmscore.web.rating import RatingStudy
+from lmmscore.web.pages import hosted
+from lmmscore.web.rating import PictureFolder, RatingStudy
 from lmmscore.web.rating_page import Doors, RatingPage
 from lmmscore.web.study import StudyOptions, make_study
 

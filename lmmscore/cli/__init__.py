@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 import click
 
-from lmmscore.cli.streams import never_fail_to_print
+from lmmscore.cli.terminal import never_fail_to_print
 from lmmscore.errors import LmmscoreError
 from lmmscore.version import __version__
 

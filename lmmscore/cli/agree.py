@@ -213,7 +213,7 @@ def _print_pair_agreement(runs: tuple[str, ...], form: str, options: dict[str, A
 def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str]]:
     from lmmscore.agreement.votes import votes_of_ratings
     from lmmscore.ratings import Columns
-    from lmmscore.web.results import read_human_ratings
+    from lmmscore.web.rating_results import read_human_ratings
 
     files = options["human"]
     votes: dict[tuple[str, str, str], list[str]] = {}
@@ -241,7 +241,7 @@ def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str
 def _votes_in(path: Path) -> dict[tuple[str, str, str], list[str]] | None:
     """Return the votes of a file or folder, however they were collected; None where it has none."""
     from lmmscore.agreement.votes import read_votes
-    from lmmscore.web.results import read_human_votes
+    from lmmscore.web.rating_results import read_human_votes
 
     notes: list[str] = []
     collected = read_human_votes(path, notes)
@@ -261,7 +261,7 @@ def _runs(texts: Sequence[str]) -> list[Source]:
 def _files(specs: Sequence[str], options: dict[str, Any]) -> list[Source]:
     """Read other tools' score files, each under a name of its own."""
     from lmmscore.cli.inputs import Source
-    from lmmscore.dialog import load_dialog
+    from lmmscore.dialog_files import load_dialog
     from lmmscore.score_files import Layout, judge_name, read_score_file
 
     dialog = load_dialog(options["dialog"]) if options["dialog"] else None
@@ -306,7 +306,8 @@ def _with_scales(source: Source, dialog: Dialog | None) -> Source:
 
 
 def _bundled_dialogs() -> list[Dialog]:
-    from lmmscore.dialog import Dialog, load
+    from lmmscore.dialog import Dialog
+    from lmmscore.dialog_files import load
     from lmmscore.resources import bundled
 
     loaded = [load(str(path)) for path in sorted(bundled("dialogs").glob("*.yaml"))]
@@ -320,7 +321,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     from lmmscore.leaderboard.cube import scales_of, weights_of
     from lmmscore.ratings import Columns
     from lmmscore.report.progress import counting
-    from lmmscore.web.results import read_human_ratings
+    from lmmscore.web.rating_results import read_human_ratings
 
     panel = _panel(judges, options) if options["panel"] else None
     names = [judge.name for judge in judges]

@@ -58,6 +58,7 @@ class Source:
         are on record."""
         if self.run is None or not (self.run.path / "sessions.jsonl").is_file():
             return dict(self.settings)
+
         digest = images_digest(self.run) if self.run.ledger_path.is_file() else None
         return {**self.settings, "images_digest": digest} if digest else dict(self.settings)
 
@@ -69,14 +70,17 @@ def open_source(text: str) -> Source:
 
     if not text:
         raise LmmscoreError("the name of a run is empty; give its folder, or a scores.csv")
+
     path = Path(text)
     if path.is_dir():
         run = open_run(path)
         return Source(path.resolve().name, path, run.scores(), run.settings, run)
+
     scores = read_scores(path)
     if path.name == "scores.csv" and (path.parent / "run.yaml").is_file():
         run = open_run(path.parent)
         return Source(path.resolve().parent.name, path.parent, scores, run.settings, run)
+
     return Source(path.stem, path, scores)
 
 
@@ -87,7 +91,9 @@ def open_sources(texts: Sequence[str]) -> list[Source]:
         source = open_source(text)
         if any(source.path.resolve() == other.path.resolve() for other in sources):
             raise LmmscoreError(f"{text} is given twice; name each run once")
+
         sources.append(source)
+
     names = [source.name for source in sources]
     return [
         source if names.count(source.name) == 1 else replace(source, name=text.rstrip("/"))
@@ -106,6 +112,7 @@ def factor_titles(sources: Sequence[Source]) -> dict[str, str]:
     for source in sources:
         for factor in source.settings.get("factors") or ():
             titles[factor["key"]] = factor.get("name") or factor["key"]
+
     return titles
 
 
@@ -117,10 +124,13 @@ def parse_scale(text: str) -> tuple[float, float]:
         raise LmmscoreError(
             f"--scale: cannot read {text!r}; write the lowest and highest score, as 1,10"
         ) from None
+
     if not (math.isfinite(low) and math.isfinite(high)):
         raise LmmscoreError(f"--scale: both ends of {text!r} must be finite numbers, as 1,10")
+
     if not low < high:
         raise LmmscoreError(f"--scale: {low:g} is not below {high:g}")
+
     return low, high
 
 
@@ -144,6 +154,7 @@ def names_in(text: str, methods: Sequence[str]) -> list[str]:
         folded = re.NOFLAG if len(name) <= 3 else re.IGNORECASE
         if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, folded):
             found.append(name)
+
     return found
 
 
@@ -160,9 +171,11 @@ def images_digest(run: Run) -> str | None:
                 digests = ledger.pictures(exchange["key"])
                 if len(digests) != len(kinds):
                     return None
+
                 method = record["order"][exchange["position"] - 1] if exchange["position"] else ""
                 where = (record["task"], record["item"], method)
                 shown |= {
                     (*where, kind, digest) for kind, digest in zip(kinds, digests, strict=True)
                 }
+
     return hashlib.sha256(repr(sorted(shown)).encode()).hexdigest()

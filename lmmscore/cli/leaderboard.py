@@ -275,7 +275,7 @@ def _corrected(source: Source, options: dict[str, Any]) -> Leaderboard:
     from lmmscore.agreement.powered_means import corrected_board
     from lmmscore.leaderboard.cube import weights_of
     from lmmscore.ratings import Columns
-    from lmmscore.web.results import read_human_ratings
+    from lmmscore.web.rating_results import read_human_ratings
 
     if not options["human"]:
         raise click.UsageError("--corrected needs people's ratings: --human FILE")

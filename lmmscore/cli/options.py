@@ -23,6 +23,7 @@ class Finite(click.FloatRange):
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number.", param, ctx)
+
         return number
 
 
@@ -33,6 +34,7 @@ class FilePath(click.Path):
         """Return the path; fail for an empty one."""
         if isinstance(value, str) and not value:
             self.fail("it is empty; name a file or folder, or leave it out.", param, ctx)
+
         return super().convert(value, param, ctx)
 
 
@@ -75,6 +77,7 @@ class GroupedCommand(click.Command):
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
+
         if lines:
             with formatter.section("Other options" if self.groups else "Options"):
                 formatter.write_dl(list(lines.values()))
@@ -106,15 +109,51 @@ ROOT_OPTION: dict[str, Any] = {
 }
 
 
+task_option = click.option(
+    "--task", "tasks", multiple=True, help="Only this task category; may be repeated."
+)
+item_option = click.option(
+    "--item", "items", multiple=True, help="Only this item; may be repeated."
+)
+setting_option = click.option(
+    "--setting",
+    "settings",
+    multiple=True,
+    metavar="NAME=CHOICE",
+    help="A setting of the dialog, for example against=source.",
+)
+
+
+def listen_options(port: int) -> Callable[[Command], Command]:
+    """Add where a command serves its page: on this machine alone, unless told otherwise."""
+
+    def add(command: Command) -> Command:
+        command = click.option(
+            "--port",
+            type=click.IntRange(0, 65_535),
+            default=port,
+            show_default=True,
+            help="Port to listen on; 0 takes any.",
+        )(command)
+        return click.option(
+            "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
+        )(command)
+
+    return add
+
+
 def _shard(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
     """Read `3/16`."""
     if value is None:
         return None
+
     number, slash, count = value.partition("/")
     if not (slash and number.isdecimal() and count.isdecimal()):
         raise click.BadParameter("write the shard and their number, as 3/16.", ctx, param)
+
     if not 1 <= int(number) <= int(count):
         raise click.BadParameter(f"shards are numbered from 1 to {int(count)}.", ctx, param)
+
     return int(number), int(count)
 
 
@@ -122,6 +161,7 @@ def plan_options(command: Command) -> Command:
     """Add what `run` and `plan` have in common: what is judged, how and by whom."""
     for option in reversed(_PLAN_OPTIONS):
         command = option(command)
+
     return command
 
 
@@ -168,10 +208,8 @@ _PLAN_OPTIONS = [
         metavar="K",
         help="With a dialog of pairs: compare so many pairs of methods per item  [default: all]",
     ),
-    click.option(
-        "--task", "tasks", multiple=True, help="Only this task category; may be repeated."
-    ),
-    click.option("--item", "items", multiple=True, help="Only this item; may be repeated."),
+    task_option,
+    item_option,
     click.option("--root", **ROOT_OPTION),
     click.option(
         "--method",
@@ -197,13 +235,7 @@ _PLAN_OPTIONS = [
         metavar="METHOD",
         help="Judge --method among these, already scored in this folder; may be repeated.",
     ),
-    click.option(
-        "--setting",
-        "settings",
-        multiple=True,
-        metavar="NAME=CHOICE",
-        help="A setting of the dialog, for example against=source.",
-    ),
+    setting_option,
     click.option(
         "--max-side",
         "max_side_px",
@@ -227,6 +259,7 @@ def judge_options(command: Command) -> Command:
     for each in reversed(declared()):
         if each.about.flag:
             command = _flag(each)(command)
+
     return command
 
 
@@ -235,6 +268,7 @@ def _flag(option: Declared) -> Callable[[Command], Command]:
     name = _PREFIX + option.name
     if option.type is bool:
         return click.option(about.flag, name, is_flag=True, help=about.help)
+
     return click.option(about.flag, name, type=_type_of(option), help=about.help)
 
 
@@ -275,7 +309,9 @@ def pairs(values: tuple[str, ...], option: str) -> Mapping[str, str]:
         name, equals, rest = value.partition("=")
         if not equals or not name.strip():
             raise click.UsageError(f"{option} takes NAME=VALUE, not {value!r}")
+
         made[name.strip()] = rest.strip()
+
     return made
 
 
@@ -303,6 +339,7 @@ def _named(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> dic
             texts += [
                 line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()
             ]
+
     return dict(pairs(tuple(texts), "--names"))
 
 
@@ -337,6 +374,7 @@ class TableFormat(click.ParamType[str]):
         """Return the name; fail for a format there is not."""
         if value not in _formats():
             self.fail(f"{value!r} is not one of {', '.join(_formats())}.", param, ctx)
+
         return value
 
 
@@ -355,6 +393,7 @@ def plot_options(command: Command) -> Command:
     """Add what every command that writes figures takes."""
     for option in reversed(_PLOT_OPTIONS):
         command = option(command)
+
     return command
 
 

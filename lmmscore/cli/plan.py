@@ -39,8 +39,8 @@ def command(as_json: bool, batch: bool, **given: Any) -> None:
     """
     from lmmscore.forecast import forecast
     from lmmscore.judges.config import JudgeOptions
+    from lmmscore.judges.judge import kind_of
     from lmmscore.judges.openai import parameters_of
-    from lmmscore.judges.registry import kind_of
     from lmmscore.ledger import Asker
     from lmmscore.request import Request, prepare
 
@@ -79,7 +79,7 @@ def command(as_json: bool, batch: bool, **given: Any) -> None:
 
 def _local_identity(judge: str, options: Mapping[str, Any]) -> Asker:
     """Return under which name and parameters a judge that runs here is on record."""
-    from lmmscore.judges.registry import open_judge
+    from lmmscore.judges.judge import open_judge
     from lmmscore.ledger import Asker
 
     bench = open_judge(judge, options)

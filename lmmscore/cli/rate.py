@@ -7,13 +7,24 @@ import json
 import logging
 import shlex
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
 
-from lmmscore.cli.options import FilePath, filled, json_flag, pairs
+from lmmscore.cli.options import (
+    FilePath,
+    GroupedCommand,
+    filled,
+    item_option,
+    json_flag,
+    listen_options,
+    pairs,
+    setting_option,
+    task_option,
+)
 
 if TYPE_CHECKING:
     from lmmscore.benchmark import Benchmark
@@ -23,7 +34,21 @@ if TYPE_CHECKING:
     from lmmscore.web.study import Study
 
 
-@click.command("rate")
+GROUPS = {
+    "What is rated": ("dialog", "setting", "task", "item", "method", "max-side"),
+    "The study": (
+        *("raters-per-edit", "items-per-rater", "checks", "practice", "instructions"),
+        *("completion-code", "seed", "out"),
+    ),
+    "The page": ("raters", "valid-days", "open", "host", "port", "public", "static", "post"),
+    "Before and after": ("plan", "pilot", "export", "downloads", "withdraw"),
+}
+
+_file_option = partial(click.option, type=FilePath(path_type=Path), metavar="FILE")
+_text_option = partial(click.option, callback=filled, default="")
+
+
+@click.command("rate", cls=GroupedCommand, groups=GROUPS)
 @click.argument("benchmark", type=FilePath(path_type=Path))
 @click.option(
     "--dialog",
@@ -32,22 +57,24 @@ if TYPE_CHECKING:
     show_default=True,
     help="Whose factors, scales and pictures raters get: a name or a file.",
 )
-@click.option(
+@_file_option(
     "--out",
     "-o",
-    type=FilePath(path_type=Path),
-    help="Folder of the study  [default: ratings/BENCHMARK-DIALOG]",
+    metavar="DIR",
+    help="Folder of the study.  [default: ratings/BENCHMARK-DIALOG]",
 )
 @click.option(
     "--raters-per-edit",
     type=click.IntRange(1, 1000),
     default=3,
     show_default=True,
+    metavar="K",
     help="How many raters judge each edit.",
 )
 @click.option(
     "--items-per-rater",
     type=click.IntRange(1),
+    metavar="M",
     help="Screens in a rater's share, checks not counted.  [default: all]",
 )
 @click.option(
@@ -58,47 +85,31 @@ if TYPE_CHECKING:
     metavar="[KIND,...]",
     help="Hidden checks: source, failure, repeat; all three if none is named.",
 )
-@click.option(
-    "--practice",
-    type=FilePath(path_type=Path),
-    metavar="FILE",
-    help="Items to practise on, with the scores expected.",
-)
-@click.option(
-    "--instructions",
-    type=FilePath(path_type=Path),
-    metavar="FILE",
-    help="What raters read and agree to first, in Markdown.",
-)
-@click.option(
+@_file_option("--practice", help="Items to practise on, with the scores expected.")
+@_file_option("--instructions", help="What raters read and agree to first, in Markdown.")
+@_text_option(
     "--completion-code",
-    callback=filled,
-    default="",
     metavar="CODE",
     help="Shown at the end, the same for everyone.  [default: one per rater]",
 )
-@click.option("--task", "tasks", multiple=True, help="Only this task category; may be repeated.")
-@click.option("--item", "items", multiple=True, help="Only this item; may be repeated.")
+@task_option
+@item_option
 @click.option("--method", "methods", multiple=True, help="Only this method; may be repeated.")
-@click.option(
-    "--setting",
-    "settings",
-    multiple=True,
-    metavar="NAME=CHOICE",
-    help="A setting of the dialog, for example against=source.",
-)
+@setting_option
 @click.option(
     "--max-side",
     "max_side_px",
     type=click.IntRange(16),
     default=1024,
     show_default=True,
-    help="Longest side of a picture, in pixels.",
+    metavar="PIXELS",
+    help="Longest side of a picture.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the orders.")
 @click.option(
     "--raters",
     type=click.IntRange(1, 10_000),
+    metavar="N",
     help="How many personal links there are.  [default: as many as needed]",
 )
 @click.option(
@@ -106,6 +117,7 @@ if TYPE_CHECKING:
     type=click.IntRange(1, 3650),
     default=90,
     show_default=True,
+    metavar="DAYS",
     help="How long a new link works.",
 )
 @click.option(
@@ -114,51 +126,29 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Let anyone with the address take part, for example by ?PROLIFIC_PID=.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    default=8040,
-    show_default=True,
-    help="Port to listen on; 0 takes any.",
+@listen_options(8040)
+@_text_option(
+    "--public", metavar="URL", help="Address that raters see, if a reverse proxy serves the page."
 )
-@click.option(
-    "--public",
-    callback=filled,
-    default="",
-    metavar="URL",
-    help="Address raters see, where a reverse proxy stands before the page.",
-)
-@click.option(
-    "--static",
-    type=FilePath(path_type=Path),
-    metavar="DIR",
-    help="Write the page as a folder instead of serving it.",
-)
-@click.option(
+@_file_option("--static", metavar="DIR", help="Write the page as a folder instead of serving it.")
+@_text_option(
     "--post",
-    callback=filled,
-    default="",
     metavar="URL",
     help="With --static: where the page sends answers, besides keeping them.",
 )
 @click.option(
     "--plan", "only_plan", is_flag=True, help="Only say how many raters and minutes it takes."
 )
-@click.option(
+@_text_option(
     "--pilot",
-    callback=filled,
-    default="",
     metavar="RUN",
     help="With --plan: a run whose scores say how far methods are apart.",
 )
-@click.option(
+@_file_option(
     "--export",
     "exports",
-    type=FilePath(path_type=Path),
     multiple=True,
-    metavar="FILE",
-    help="Write the ratings to a .csv or .json file.",
+    help="Write the ratings to a .csv or .json file; may be repeated.",
 )
 @click.option(
     "--downloads",
@@ -224,8 +214,8 @@ def _study(benchmark: Benchmark, protocol: Protocol, options: dict[str, Any]) ->
 def _host(
     database: RatingDatabase, benchmark: Benchmark, folder: Path, options: dict[str, Any]
 ) -> None:
-    from lmmscore.web.assignment import raters_needed
     from lmmscore.web.rating import RatingStudy
+    from lmmscore.web.study import raters_needed
 
     rating = RatingStudy(database, benchmark)
     if options["static"]:
@@ -242,8 +232,8 @@ def _host(
 async def _serve(
     rating: RatingStudy, raters: list[Rater], folder: Path, options: dict[str, Any]
 ) -> None:
-    from lmmscore.web.host import hosted, until_interrupted
-    from lmmscore.web.pictures import PictureFolder
+    from lmmscore.web.pages import hosted, until_interrupted
+    from lmmscore.web.rating import PictureFolder
     from lmmscore.web.rating_page import Doors, RatingPage
 
     public = options["public"].rstrip("/")
@@ -272,8 +262,8 @@ def _again(options: dict[str, Any], folder: Path) -> str:
 
 def _write_static(rating: RatingStudy, options: dict[str, Any]) -> None:
     from lmmscore.report.progress import counting
-    from lmmscore.web.assignment import raters_needed
-    from lmmscore.web.static_site import post_origin, write_static
+    from lmmscore.web.rating_page import post_origin, write_static
+    from lmmscore.web.study import raters_needed
 
     if options["post"]:
         post_origin(options["post"])
@@ -322,7 +312,7 @@ def _pilot(
 ) -> tuple[list[float], Any, str]:
     """Return times of screens, scores to judge differences by, and where those come from."""
     from lmmscore.web.database import FILE_NAME, RatingDatabase
-    from lmmscore.web.results import database_rows
+    from lmmscore.web.rating_results import database_rows
     from lmmscore.web.study_plan import scores_of_raters
 
     seconds: list[float] = []
@@ -344,7 +334,7 @@ def _pilot(
 def _export(folder: Path, options: dict[str, Any]) -> None:
     from lmmscore.errors import FileProblem
     from lmmscore.web.database import FILE_NAME, RatingDatabase
-    from lmmscore.web.results import (
+    from lmmscore.web.rating_results import (
         database_rows,
         download_rows,
         downloads_of,

@@ -148,7 +148,7 @@ def _agreement(runs: list[RunData], renames: dict[str, str], options: dict[str, 
     from lmmscore.agreement import agree
     from lmmscore.cli.inputs import parse_scale
     from lmmscore.ratings import Columns
-    from lmmscore.web.results import read_human_ratings
+    from lmmscore.web.rating_results import read_human_ratings
 
     columns = Columns(**{name: options[f"{name}_column"] for name in ("item", "method", "rater")})
     ratings = read_human_ratings(options["human"], columns)

@@ -1,10 +1,11 @@
-"""What several commands print."""
+"""Standard output: streams that take every character, and what several commands print on them."""
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TextIO, TypedDict
 
 import click
 
@@ -54,3 +55,24 @@ def print_board(board: Leaderboard | PairBoard) -> None:
         click.echo(render_pairs(board, "term", **screen()), nl=False)
         return
     click.echo(render(board, "term", **screen()), nl=False)
+
+
+def never_fail_to_print(*streams: TextIO) -> None:
+    """Make the streams UTF-8, or where someone asked for another encoding, replace what that cannot
+    show.
+
+    Python writes to a Windows console in UTF-8 already, but into a file or a pipe in the code page
+    of the country, which lacks the lines of our tables; one such character would end the program.
+    """
+    asked = os.environ.get("PYTHONIOENCODING", "").partition(":")
+
+    for stream in streams:
+        reconfigure = getattr(stream, "reconfigure", None)
+        encoding = (getattr(stream, "encoding", "") or "").lower().replace("-", "")
+        if reconfigure is None or encoding == "utf8":
+            continue
+
+        if asked[0] or stream.isatty():
+            reconfigure(errors=asked[2] or "replace")
+        else:
+            reconfigure(encoding="utf-8")

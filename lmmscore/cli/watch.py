@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import FilePath, take_judge_options
+from lmmscore.cli.options import FilePath, listen_options, take_judge_options
 
 if TYPE_CHECKING:
     from lmmscore.web.live_run import LiveRun
@@ -29,14 +29,7 @@ PORT = 8041
 
 @click.command("watch")
 @click.argument("run", type=FilePath(path_type=Path))
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    default=PORT,
-    show_default=True,
-    help="Port to listen on; 0 takes any.",
-)
+@listen_options(PORT)
 def command(run: Path, host: str, port: int) -> None:
     """Show how the run in folder RUN is getting on, on a web page that only reads.
 
@@ -49,8 +42,8 @@ def command(run: Path, host: str, port: int) -> None:
 
 
 async def _watch(run: Path, host: str, port: int) -> None:
-    from lmmscore.web.host import hosted, until_interrupted
     from lmmscore.web.live_page import LivePage
+    from lmmscore.web.pages import hosted, until_interrupted
 
     page = LivePage(run, open_live, report_of, link_token(run))
     async with hosted(page.app(), host, port) as address:
@@ -78,8 +71,8 @@ class WatchAlongside:
 
     async def _host(self, folder: Path) -> None:
         from lmmscore.errors import LmmscoreError
-        from lmmscore.web.host import hosted
         from lmmscore.web.live_page import LivePage
+        from lmmscore.web.pages import hosted
 
         self._loop = asyncio.get_running_loop()
         page = LivePage(folder, open_live, report_of, link_token(folder))

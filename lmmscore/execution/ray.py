@@ -27,9 +27,9 @@ from lmmscore.execution.base import FailureWatch, Job, StopRequested, executors
 from lmmscore.execution.local import play
 from lmmscore.images import Picture, Pictures, Recipe
 from lmmscore.judges.budget import Budget, Reservation, Spending
+from lmmscore.judges.judge import open_judge
 from lmmscore.judges.limits import Pace, RealClock
 from lmmscore.judges.recorded import Heard, KnownAnswers, spending_of
-from lmmscore.judges.registry import open_judge
 from lmmscore.ledger import Asker, Envelope, Ledger, key_of
 from lmmscore.plan import Protocol, Unit
 from lmmscore.records import Reply

@@ -44,9 +44,8 @@ from lmmscore.judges.faults import (
     error_in,
     refuse,
 )
-from lmmscore.judges.http import Body, Key, Oversized, find_key, hider
+from lmmscore.judges.http import Body, Connection, Key, Oversized, find_key, hider
 from lmmscore.judges.limits import Clock, Pace, Patience, connections_allowed, persist
-from lmmscore.judges.openai_sdk import Connection
 from lmmscore.judges.tokens import Estimator
 from lmmscore.records import Reply
 

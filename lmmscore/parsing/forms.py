@@ -11,12 +11,10 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 
-from lmmscore.parsing import Fault, FaultKind, Reading, read_reply
+from lmmscore.parsing.read import read_reply
+from lmmscore.parsing.verdict import Cell, Fault, FaultKind, Reading
 from lmmscore.records import Reply
 from lmmscore.scales import Factor, Scale, word_key
-
-Cell = tuple[int, str]
-"""An image, counted from 1, and a factor."""
 
 _SCALAR = re.compile(r"""\s*("(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[^,\[\]\n"']*)\s*""")
 _NUMBER = re.compile(

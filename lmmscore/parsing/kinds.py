@@ -240,6 +240,27 @@ def is_final(caption: str) -> bool:
     return _FINAL.search(caption) is not None
 
 
+_NEUTRAL = re.compile(
+    r"""
+    (?:brief[ ]|short[ ]|my[ ]|the[ ]|overall[ ]|key[ ]|some[ ])*
+    (?:analysis|descriptions?|observations?|summary|strengths?|weaknesses|comments?|justifications?
+      |reasons?|reasoning|rationales?|notes?|remarks?|explanations?|details?|assessments?
+      |evaluations?
+      |pros|cons|issues|scores?|ratings?|sub-?scores?|breakdown|factors?|verdict|impressions?
+      |overview
+      |positives?|negatives?|feedback|why|overall|S_all|total|critique|discussion|thoughts|findings
+      |Begründung|Bewertung\w*|Kommentar|评分|得分|理由|说明|分数|スコア|評価|점수|평가|puntuaciones|scoring)
+    (?:[ ]*[(\[][^()\[\]\n]{0,60}[)\]])?[ ]*(?:[:–—-].*)?$
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def is_neutral(caption: str) -> bool:
+    """Tell whether words head a part of what is said of an image, and nothing else: "Comments"."""
+    return _NEUTRAL.match(caption.strip(" :*#")) is not None
+
+
 # --- Disclaimers: the judge saw nothing, made the numbers up, or takes them back. ---
 
 _PICTURES = (

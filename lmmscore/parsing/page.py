@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from lmmscore.parsing.kinds import LASTING, Kind, kind_of
+from lmmscore.parsing.kinds import LASTING, Kind, is_neutral, kind_of
 from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName, Names
 from lmmscore.parsing.text import Plain, Span
 
@@ -57,20 +57,6 @@ _BARE_HEAD = re.compile(
     (?:(?P<letter>(?-i:[A-H]))|(?P<short>(?-i:[IEMPVRO])(?P<digits>[0-9]{1,2}))
       |(?P<ordinal>first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last))
     [ ]*(?:[:)=]|[–—-](?=[ ])|$)[ ]*
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_NEUTRAL = re.compile(
-    r"""
-    (?:brief[ ]|short[ ]|my[ ]|the[ ]|overall[ ]|key[ ]|some[ ])*
-    (?:analysis|descriptions?|observations?|summary|strengths?|weaknesses|comments?|justifications?
-      |reasons?|reasoning|rationales?|notes?|remarks?|explanations?|details?|assessments?
-      |evaluations?
-      |pros|cons|issues|scores?|ratings?|sub-?scores?|breakdown|factors?|verdict|impressions?
-      |overview
-      |positives?|negatives?|feedback|why|overall|S_all|total|critique|discussion|thoughts|findings
-      |Begründung|Bewertung\w*|Kommentar|评分|得分|理由|说明|分数|スコア|評価|점수|평가|puntuaciones|scoring)
-    (?:[ ]*[(\[][^()\[\]\n]{0,60}[)\]])?[ ]*(?:[:–—-].*)?$
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -495,7 +481,7 @@ def _caption(page: Page, line: Line, words: str, state: _State) -> None:
 
     colon = words.rstrip().endswith(":")
     marked = line.heading or colon
-    neutral = _NEUTRAL.match(words.strip(" :*#")) is not None
+    neutral = is_neutral(words)
     factor_heads = bool(line.factors) and line.factors[0].start <= line.head + 2
     if factor_heads and not marked:
         return

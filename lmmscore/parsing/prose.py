@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 
-from lmmscore.parsing.kinds import Kind, is_final, kind_of
+from lmmscore.parsing.kinds import Kind, is_final, is_neutral, kind_of
 from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName
-from lmmscore.parsing.numbers import Number, entry_fault, number_at, numbers_in
-from lmmscore.parsing.page import _NEUTRAL, Line, Page, Part, lay_out
-from lmmscore.parsing.pairs import Pair, pairs
+from lmmscore.parsing.numbers import Number, Pair, entry_fault, number_at, numbers_in, pairs
+from lmmscore.parsing.page import Line, Page, Part, lay_out
+from lmmscore.parsing.sequences import Listed, Sequences
 from lmmscore.parsing.verdict import FaultKind, Mark, Said
 from lmmscore.scales import Scale
 
@@ -45,20 +45,6 @@ _COMPARED = re.compile(
     r"[\s(]*$",
     re.IGNORECASE,
 )
-_ORDER_WORDS = re.compile(
-    r"""
-    \b(?:order|scores?|format|in|the|following|as|images?|tuples?|lists?|of|for|each|are|is|given
-      |factors?
-      |columns?|listed|this|my|here|values|sequence|vector|method|edit|and|then|ratings?|per|by)\b
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_VALUES = re.compile(
-    r"[ ]*[(\[<]?[ ]*(?P<values>[0-9][0-9./ ,;|&·\t-]*[0-9])[ ]*[)\]>]?[ ]*\.?[ ]*"
-)
-_VALUE = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3})?(?:/[0-9]{1,3})?")
-_BETWEEN_VALUES = re.compile(r"[ ]*[,;|&·][ ]*|[ ]+")
-_LABEL_COLUMN = re.compile(r"\b(?:image|edit|method|id|no|img|picture)s?\b|#", re.IGNORECASE)
 _OWN_LABEL = re.compile(
     r"(?:final|my|sub-?|the|overall)?[ ]*"
     r"(?:scores?|ratings?|grade|points|marks?|value|评分|得分|分数)"
@@ -69,12 +55,6 @@ _AT_THE_END = re.compile(
     r"(?:^|[.!?:;,=→(\[–—-]|\b(?:scor\w*|rat(?:e|ed|ing)|give[sn]?|deserves|earns|gets|receives)\b"
     r"[^.\n0-9]{0,30})[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*(?:/|out[ ]+of)[ ]*"
     r"(?P<top>[0-9]{1,3})[ ]*[)\].!]*$",
-    re.IGNORECASE,
-)
-_TWO_BRACKETS = re.compile(r"\[\[[ ]*(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)[ ]*\]\]")
-_OUTPUT = re.compile(
-    r"(?:.{0,60}\b(?:output|scores?|ratings?|tuple|answer|verdict)\b"
-    r"[^\n0-9]{0,20}(?:[:=]|\bis\b|are\b))?",
     re.IGNORECASE,
 )
 
@@ -112,7 +92,10 @@ class Prose:
         self._pairs = [self._factor_pairs(line) for line in page.lines]
         self._heads = self._heading_factors()
         self._images = [self._image_pairs(line, index) for index, line in enumerate(page.lines)]
-        self._tuples = self._ordered()
+        self._sequences = Sequences(page, self._pairs)
+        self._tuples = self._sequences.by_line()
+        for index in self._tuples:
+            self._pairs[index] = []
         scored = [
             bool(found) or bool(images) or index in self._tuples
             for index, (found, images) in enumerate(zip(self._pairs, self._images, strict=True))
@@ -208,8 +191,9 @@ class Prose:
                 self.unplaced = True
                 continue
             yield said
-        if self.only is not None:
-            yield from self._only_says()
+        for position, key, mark in self._sequences.of_only_factor():
+            placed = replace(mark, span=self.page.span(*mark.span))
+            yield Said(position, key, placed, "prose", -2)
 
     def _line_says(self, index: int) -> Iterator[Said]:
         line = self.page.lines[index]
@@ -347,7 +331,7 @@ class Prose:
             return kind, ""
 
         is_label = _LABEL_ENDS.search(lead) is not None and any(each.isalpha() for each in lead)
-        if is_label and kind is None and not _NEUTRAL.match(words.strip(" :*#")):
+        if is_label and kind is None and not is_neutral(words):
             return Kind.VERDICT, words
 
         return Kind.VERDICT, ""
@@ -573,7 +557,7 @@ class Prose:
         if not any(each.isalpha() for each in words) or _OWN_LABEL.match(words):
             return False
 
-        if _NEUTRAL.match(words.strip(" :*#")):
+        if is_neutral(words):
             return False
 
         return len(words.split()) <= 6 or words.rstrip().endswith(":")
@@ -675,152 +659,7 @@ class Prose:
 
     # --- Numbers in a stated order ---
 
-    def _ordered(self) -> dict[int, list[tuple[int | None, str, Mark]]]:
-        """Return, by line, what numbers without names say under an order that was stated."""
-        made: dict[int, list[tuple[int | None, str, Mark]]] = {}
-        order: list[str] = []
-        labelled = False
-        by_image: list[int] = []
-        for index, line in enumerate(self.page.lines):
-            if self.page.in_table(line):
-                continue
-            if line.factors:
-                inline = self._in_one_line(line)
-                if inline:
-                    made[index] = inline
-                    self._pairs[index] = []
-                    order = [key for _, key, _ in inline]
-                elif not self._pairs[index]:
-                    stated = self._stated_order(line)
-                    order = stated or order
-                    lead = self.text[line.head : line.factors[0].start]
-                    labelled = bool(_LABEL_COLUMN.search(lead)) if stated else labelled
-                else:
-                    order = []
-                by_image.append(index) if self._is_sequence(line) else None
-            elif order and (line.images or not labelled):
-                found = self._tuple_of(line, order)
-                if found:
-                    made[index] = found
-        made |= self._sequences(by_image)
-        return made
-
-    def _stated_order(self, line: Line) -> list[str]:
-        """Return the factors of a line that names them and says nothing else."""
-        keys = [factor.key for factor in line.factors]
-        if len(keys) < 2 or len(set(keys)) < len(keys):
-            return []
-        rest = self.text[line.head : line.factors[0].start]
-        for factor, following in zip(line.factors, [*line.factors[1:], None], strict=True):
-            stop = following.start if following else line.end
-            rest += " " + self.text[factor.end : stop]
-        rest = _ORDER_WORDS.sub("", rest)
-        return keys if not re.search(r"\w", rest) else []
-
-    def _in_one_line(self, line: Line) -> list[tuple[int | None, str, Mark]]:
-        """Read `S_acc, S_pre, S_qua, S_real = 8, 7, 7, 6`."""
-        keys = [factor.key for factor in line.factors]
-        if len(keys) < 2 or len(set(keys)) < len(keys):
-            return []
-        for factor, following in zip(line.factors, line.factors[1:], strict=False):
-            between = self.text[factor.end : following.start]
-            if between.strip(" ,/|&;") not in {"", "and"}:
-                return []
-        joint = re.compile(r"[ ]*[)\]]?[ ]*(?:scores?[ ]*)?[:=→][ ]*").match(
-            self.text, line.factors[-1].end, line.end
-        )
-        if joint is None:
-            return []
-        return self._values(joint.end(), line.end, keys)
-
-    def _tuple_of(self, line: Line, order: Sequence[str]) -> list[tuple[int | None, str, Mark]]:
-        """Read `Image 1: 8, 7, 7, 6` or `1. [8, 7, 7, 6]` under a stated order."""
-        image: int | None = line.number
-        place = line.head
-        if line.images:
-            first = line.images[0]
-            if len(line.images) > 1 or len(first.positions) > 1 or first.start > line.head + 2:
-                return []
-            image = first.positions[0]
-            joint = re.compile(r"[ ]*[)\]]?[ ]*(?:[:=|–—-]|→)?[ ]*").match(
-                self.text, first.end, line.end
-            )
-            place = joint.end() if joint else first.end
-        elif image is None and self.n > 1:
-            label = re.compile(r"(?P<label>[A-H]|\w{1,10})[ ]*[:=][ ]*").match(
-                self.text, line.head, line.end
-            )
-            image = self.names.image_labelled(label["label"]) if label else None
-            place = label.end() if label else place
-        if image is None and self.n > 1:
-            return []
-        values = self._values(place, line.end, order)
-        return [(image, key, mark) for _, key, mark in values]
-
-    def _values(
-        self, start: int, end: int, keys: Sequence[str]
-    ) -> list[tuple[int | None, str, Mark]]:
-        """Return as many numbers as there are keys, where nothing else stands here."""
-        match = _VALUES.fullmatch(self.text, start, end)
-        if match is None:
-            return []
-        place = match.start("values")
-        made: list[tuple[int | None, str, Mark]] = []
-        for key in keys:
-            value = _VALUE.match(self.text, place, end)
-            number = number_at(self.text, place, end) if value else None
-            if number is None or number.in_words:
-                return []
-            mark = number.mark(self.names.factor(key).scale)
-            made.append((None, key, mark))
-            between = _BETWEEN_VALUES.match(self.text, number.end, match.end("values"))
-            place = between.end() if between else number.end
-            if between is None and number.end < match.end("values"):
-                return []
-        return made if place >= match.end("values") else []
-
-    def _is_sequence(self, line: Line) -> bool:
-        """Tell whether a line is a factor with one number for each image: `S_acc: 8, 5, 2`."""
-        if self.n < 2 or len(line.factors) != 1 or line.images:
-            return False
-        return bool(self._sequence(line))
-
-    def _sequence(self, line: Line) -> list[tuple[int | None, str, Mark]]:
-        factor = line.factors[0]
-        if factor.start > line.head + 2:
-            return []
-        joint = re.compile(r"[ ]*(?:\([^()\n]{0,40}\))?[ ]*[:=→–—-][ ]*").match(
-            self.text, factor.end, line.end
-        )
-        if joint is None:
-            return []
-        values = self._values(joint.end(), line.end, [factor.key] * self.n)
-        return [(position, key, mark) for position, (_, key, mark) in enumerate(values, 1)]
-
-    def _sequences(self, lines: Sequence[int]) -> dict[int, list[tuple[int | None, str, Mark]]]:
-        """Return what lists by factor say,
-        where all factors have one and their order is certain."""
-        keys = [self.page.lines[index].factors[0].key for index in lines]
-        whole = len(keys) == len(self.names.factors) == len(set(keys))
-        stated = re.search(
-            r"\border\b|\brespectively\b|\bin turn\b|\bone to\b|\bfrom (?:image|left|first)",
-            self.text,
-        )
-        if not whole or not (stated or self.n > 2):
-            return {}
-        first = min(lines)
-        if any(
-            line.images and line.head < line.images[0].start + 3 for line in self.page.lines[:first]
-        ):
-            return {}
-        made = {index: self._sequence(self.page.lines[index]) for index in lines}
-        for index in lines:
-            self._pairs[index] = []
-        return made
-
-    def _tuple_says(
-        self, line: Line, values: Sequence[tuple[int | None, str, Mark]]
-    ) -> Iterator[Said]:
+    def _tuple_says(self, line: Line, values: Sequence[Listed]) -> Iterator[Said]:
         if line.kind is not Kind.VERDICT:
             self.drafts.add(line.kind)
             return
@@ -835,32 +674,6 @@ class Prose:
 
             for position in positions or (None,):
                 yield Said(position, key, placed, "prose", -1, line.caption)
-
-    # --- One factor only ---
-
-    def _only_says(self) -> Iterator[Said]:
-        """Read what needs no name where one thing is scored: `[[4]]`, and `6 8` for two images."""
-        assert self.only is not None
-        scale = self.only.scale
-        if self.n == 1:
-            for match in _TWO_BRACKETS.finditer(self.text):
-                number = number_at(self.text, match.start("value"), match.end())
-                if number is not None:
-                    mark = number.mark(scale)
-                    placed = replace(mark, span=self.page.span(*mark.span))
-                    yield Said(None, self.only.key, placed, "prose", -2)
-            return
-        lines = [line for line in self.page.lines if not self.page.in_table(line)]
-        for line in {id(line): line for line in (*lines[:1], *lines[-1:])}.values():
-            opening = _OUTPUT.match(self.text, line.head, line.end)
-            place = opening.end() if opening else line.head
-            keys = [self.only.key] * self.n
-            values = self._values(place, line.end, keys)
-            if line.kind is not Kind.VERDICT or line.number is not None:
-                continue
-            for position, (_, key, mark) in enumerate(values, 1):
-                placed = replace(mark, span=self.page.span(*mark.span))
-                yield Said(position, key, placed, "prose", -2)
 
 
 def _enumerates(found: Sequence[Pair[FactorName]]) -> bool:

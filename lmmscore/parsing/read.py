@@ -1,22 +1,32 @@
-"""From a reply to a reading of it: normalised once, told apart by layout and kind, then decided."""
+"""From a reply to a reading of it: normalised once, told apart by layout and kind, then decided;
+and what it states as the overall, and expects by the probabilities of its own words."""
 
 from __future__ import annotations
 
+import json
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from itertools import zip_longest
+from typing import Any
 
-from lmmscore.parsing.decide import decide
+from lmmscore.parsing.decide import decide, voids, with_corrections
 from lmmscore.parsing.json import Above, FoundJson, find_json, json_says
 from lmmscore.parsing.kinds import Kind, kind_of, sees_nothing
 from lmmscore.parsing.names import UNKNOWN, Names, names_of
+from lmmscore.parsing.numbers import number_at
 from lmmscore.parsing.page import Line, Page
 from lmmscore.parsing.prose import Prose
-from lmmscore.parsing.remarks import voids, with_corrections
-from lmmscore.parsing.tables import ReplyTable, entries_of, tables_in
+from lmmscore.parsing.tables import ReplyTable, barred_tables, entries_of, tables_in
 from lmmscore.parsing.text import Span, drafts, joined, plain_text
-from lmmscore.parsing.verdict import Fault, FaultKind, Mark, Reading, Said
+from lmmscore.parsing.verdict import Cell, Fault, FaultKind, Mark, Reading, Said
 from lmmscore.records import Reply
-from lmmscore.scales import Factor
+from lmmscore.scales import Factor, Scale
+
+# --- Scores ---
+
 
 _CANNOT = (
     r"(?:can(?:['’]?t|not|\s+not)|won['’]?t|will\s+not"
@@ -202,3 +212,213 @@ def _outside(found: FoundJson, spans: Sequence[Span]) -> FoundJson:
 def _short(text: str) -> str:
     text = " ".join(text[:400].split())
     return text if len(text) <= 120 else text[:117] + "…"
+
+
+# --- The overall a judge states itself: compared with ours, never used ---
+
+
+# A judge may state anything, so that an error can be seen.
+_ANYTHING = Scale(min=Decimal(-100_000), max=Decimal(100_000))
+_OVERALL = Factor(
+    key="overall",
+    symbol="S_all",
+    name="Overall Score",
+    aliases=(
+        "S_overall",
+        "S_total",
+        "overall",
+        "overall rating",
+        "total",
+        "total score",
+        "weighted score",
+        "weighted sum",
+        "weighted total",
+        "weighted average",
+        "final score",
+        "weighted overall score",
+    ),
+    scale=_ANYTHING,
+)
+
+_OUT_OF = re.compile(
+    r"([0-9][*_`$ ]{0,4})(?:/|out[ ]of)[ ]{0,3}(?:10|100|[1-9])(?:\.0)?(?!\.?[0-9])"
+)
+_RESULT = re.compile(
+    r"^(?=[^\n]*(?:[+×·*]|\bx\b|times)|[ ]*=)[^\n]*"
+    r"[=≈][ ]*(?P<number>-?[0-9]{1,6}(?:\.[0-9]{1,6})?)[ ]*[).,;]*[ ]*$",
+    re.MULTILINE,
+)
+_OVERALL_COLUMN = re.compile(
+    r"all\b|overall|total|weighted|final|\bsum\b|\bscores?\b|average|mean|gesamt|总", re.IGNORECASE
+)
+_MORE_NUMBERS = re.compile(r"[ ]*[,;][ ]*[0-9]")
+
+
+def read_overall(text: str, n: int) -> dict[int, Fraction]:
+    """Return the overall score the reply states for each image, as far as it does so plainly.
+
+    By its name (`S_all: 6.1`, a column, a JSON key), else as the result of a sum (`… = 6.1`), else
+    as the only number given (`Image 1: 6.1`). Of several, the last.
+    """
+    text = _OUT_OF.sub(r"\1 ", text)
+    contents = contents_of(text, (_OVERALL,), n)
+    page = contents.page
+    stated = dict(_by_sums(page)) or dict(_in_last_column(page))
+    for each in sorted(contents.said, key=lambda each: each.mark.span):
+        if each.mark.value is not None:
+            stated[each.position or 1] = each.mark.value
+    return {position: stated[position] for position in sorted(stated) if 1 <= position <= n}
+
+
+def _by_sums(page: Page) -> Iterator[tuple[int, Fraction]]:
+    """Yield the number that each image's stretch of text ends a sum with, or gives right away."""
+    heads = [line for line in page.lines if line.images and line.images[0].start <= line.head + 12]
+
+    for line, following in zip_longest(heads, heads[1:]):
+        image = line.images[0]
+        end = following.start if following else len(page.text)
+        stretch = page.text[image.end : end]
+        number = _last_result(stretch)
+        number = _first_number(stretch) if number is None else number
+        if len(image.positions) == 1 and number is not None:
+            yield image.positions[0], number
+
+    if page.n == 1 and not heads:
+        number = _last_result(page.text)
+        if number is not None:
+            yield 1, number
+
+
+def _last_result(text: str) -> Fraction | None:
+    results = _RESULT.findall(text)
+    return Fraction(results[-1]) if results else None
+
+
+def _first_number(text: str) -> Fraction | None:
+    text = text.lstrip(" :=≈")
+    number = number_at(text, 0, len(text))
+    # "6, 7, 5, 6" are sub-scores.
+    if number is None or _MORE_NUMBERS.match(text, number.end):
+        return None
+    return number.value
+
+
+def _in_last_column(page: Page) -> Iterator[tuple[int, Fraction]]:
+    for table in [*tables_in(page.text, page.names), *barred_tables(page.text)]:
+        if not _OVERALL_COLUMN.search(table.rows[0][-1].text):
+            # A table that repeats the sub-scores states no overall.
+            continue
+        for row in table.rows:
+            position = page.names.image_labelled(row[0].text)
+            if position is None or len(row) < 2:
+                continue
+            if re.fullmatch(r"[0-9]{1,6}(?:\.[0-9]{1,6})?", row[-1].text):
+                yield position, Fraction(row[-1].text)
+
+
+# --- The score a judge would give on average ---
+
+
+LIKELY = 0.01
+"""A first digit at least so likely, of a number that may go on, leaves the expected score open."""
+
+
+def expected_scores(
+    reply: Reply, reading: Reading, factors: Sequence[Factor]
+) -> dict[Cell, Fraction]:
+    """Return the expected score wherever a score is one token with alternatives."""
+    tokens = _tokens(reply)
+    if not tokens:
+        return {}
+    by_place = _by_place(reply.text, tokens)
+    scales = {factor.key: factor.scale for factor in factors}
+    found: dict[Cell, Fraction] = {}
+    for cell, span in reading.spans.items():
+        token = by_place.get(span)
+        if token is None or cell not in reading.scores or cell[1] not in scales:
+            continue
+        value = _expected(token, scales[cell[1]])
+        if value is not None:
+            found[cell] = value
+    return found
+
+
+def _tokens(reply: Reply) -> list[Mapping[str, Any]]:
+    if "logprobs" not in reply.also:
+        return []
+    try:
+        held = json.loads(reply.also)["logprobs"]
+    except (ValueError, KeyError, TypeError):
+        return []
+    content = held.get("content") if isinstance(held, dict) else held
+    if not isinstance(content, list):
+        return []
+    tokens = [token for token in content if isinstance(token, dict) and "token" in token]
+    return [_unpacked(token) for token in tokens]
+
+
+def _unpacked(token: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a token as a server sends it; the ledger keeps only those with a digit,
+    and shorter."""
+    top = token.get("top")
+    if not isinstance(top, list):
+        return token
+
+    pairs = [pair for pair in top if isinstance(pair, list) and len(pair) == 2]
+    alternatives = [{"token": said, "logprob": logprob} for said, logprob in pairs]
+    return {**token, "top_logprobs": alternatives}
+
+
+def _by_place(
+    text: str, tokens: Sequence[Mapping[str, Any]]
+) -> dict[tuple[int, int], Mapping[str, Any]]:
+    """Return the tokens that are numbers, by place; none where they are not those of the text."""
+    found: dict[tuple[int, int], Mapping[str, Any]] = {}
+    at = 0
+    for token in tokens:
+        said = str(token["token"])
+        at = int(token.get("at", at))
+        if not text.startswith(said, at):
+            return {}
+        bare = said.strip()
+        if bare.isdecimal():
+            start = at + said.index(bare)
+            found[start, start + len(bare)] = token
+        at += len(said)
+    return found
+
+
+def _expected(token: Mapping[str, Any], scale: Scale) -> Fraction | None:
+    """Return the mean of the alternatives on the scale, weighted by their probability."""
+    values = _whole_values(scale)
+    shares: dict[int, float] = {}
+    for alternative in token.get("top_logprobs") or ():
+        said = str(alternative.get("token", "")).strip()
+        logprob = alternative.get("logprob")
+        if said.isdecimal() and int(said) in values and isinstance(logprob, int | float):
+            shares[int(said)] = shares.get(int(said), 0.0) + math.exp(logprob)
+    total = sum(shares.values())
+    if total <= 0 or _may_go_on(shares, values):
+        return None
+    mean = sum(value * share for value, share in shares.items()) / total
+    return Fraction(mean).limit_denominator(10**9)
+
+
+def _whole_values(scale: Scale) -> set[int]:
+    if scale.words is not None:
+        return set()
+
+    if scale.values:
+        whole = [value for value in scale.values if value == value.to_integral_value()]
+        return {int(value) for value in whole} if len(whole) == len(scale.values) else set()
+
+    return set(range(math.ceil(scale.low), math.floor(scale.high) + 1))
+
+
+def _may_go_on(shares: Mapping[int, float], values: set[int]) -> bool:
+    """Tell whether a likely token may begin a longer number: 1 of 10, where 10 is no token."""
+    for value, share in shares.items():
+        longer = {other for other in values if other != value and str(other).startswith(str(value))}
+        if longer and share >= LIKELY and not longer & set(shares):
+            return True
+    return False

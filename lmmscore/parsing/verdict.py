@@ -9,6 +9,9 @@ from typing import Literal
 
 from lmmscore.records import Outcome
 
+Cell = tuple[int, str]
+"""An image, counted from 1, and a factor."""
+
 Layout = Literal["json", "table", "prose", "prose by factor"]
 
 

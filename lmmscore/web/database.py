@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from lmmscore.errors import FileProblem
-from lmmscore.web.assignment import Purpose, ShownEdit
-from lmmscore.web.study import VERSION, Study, Subject
+from lmmscore.web.study import VERSION, Purpose, ShownEdit, Study, Subject
 
 APPLICATION_ID = 0x6C6D6D72  # "lmmr"
 FILE_NAME = "ratings.sqlite"

@@ -14,9 +14,8 @@ from typing import Any
 from aiohttp import web
 
 from lmmscore.errors import LmmscoreError
-from lmmscore.web.host import add_headers, asset_response, log_failure, no_icon
 from lmmscore.web.live_run import LiveRun
-from lmmscore.web.pages import render
+from lmmscore.web.pages import add_headers, asset_response, log_failure, no_icon, render
 
 _log = logging.getLogger("lmmscore.web")
 

@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import random
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from lmmscore.benchmark import Benchmark
 from lmmscore.dialog import task_title
-from lmmscore.errors import LmmscoreError
+from lmmscore.errors import FileProblem, LmmscoreError
+from lmmscore.images import encode, fit, load_rgb, ruined
 from lmmscore.records import Item
 from lmmscore.scales import show
-from lmmscore.web.assignment import (
-    ShownEdit,
-    Slot,
-    choose_repeat,
-    choose_subject,
-    order_on_screen,
-    slots_for,
-)
 from lmmscore.web.database import Assignment, Rater, RaterAnswer, RatingDatabase
 from lmmscore.web.study import (
     CHOICES,
     PracticeItem,
+    ShownEdit,
+    Slot,
     Study,
     Subject,
+    choose_repeat,
+    choose_subject,
     factor_for_page,
     letters,
+    order_on_screen,
     parse_score,
+    slots_for,
     subjects_of,
 )
+
+PICTURE_SUFFIX = ".webp"
+PICTURE_TYPE = "image/webp"
 
 AHEAD = 2
 """Screens a rater has open: the one they see, and the next, whose pictures are loaded meanwhile."""
@@ -418,3 +424,51 @@ def _choice(value: Any) -> str | None:
     if value not in CHOICES:
         raise AnswerRefused(422, "off-the-scale", f"Choose one of {', '.join(CHOICES)}.")
     return str(value)
+
+
+# Pictures as raters get them: nothing but pixels, under random names, encoded once
+
+
+class PictureFolder:
+    """Re-encoded pictures of a study, kept beside its database for the next start."""
+
+    def __init__(self, folder: Path, max_side_px: int) -> None:
+        self._folder = folder
+        self._max_side_px = max_side_px
+        self._lock = threading.Lock()
+        self._making: dict[str, threading.Lock] = {}
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileProblem(f"{folder}: {error.strerror or error}; name another --out") from error
+
+    def data(self, name: str, wanted: PictureWanted) -> bytes:
+        """Return a picture as lossless WebP without metadata. Work for a thread."""
+        path = self._folder / f"{name}{PICTURE_SUFFIX}"
+        with self._lock:
+            making = self._making.setdefault(name, threading.Lock())
+        with making:
+            if not path.is_file():
+                _write(path, prepared(wanted, self._max_side_px))
+            return path.read_bytes()
+
+
+def prepared(wanted: PictureWanted, max_side_px: int) -> bytes:
+    """Return the encoded pixels of a picture or of a check made from it."""
+    item = wanted.item
+    path = item.edits[wanted.method] if wanted.kind == "edit" else item.images[wanted.kind]
+    image = fit(load_rgb(path), max_side_px)
+    if wanted.check == "failure":
+        image = ruined(image)
+    return encode(image, "webp")
+
+
+def _write(path: Path, data: bytes) -> None:
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(data)
+        part.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise FileProblem(f"{path}: {error.strerror or error}; make room on the disk") from error

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from lmmscore.leaderboard.power import Power, power_of
 from lmmscore.records import OVERALL
 from lmmscore.scales import Factor
-from lmmscore.web.assignment import raters_needed, slots_for
-from lmmscore.web.results import RatingRow
-from lmmscore.web.study import Study, Subject
+from lmmscore.web.rating_results import RatingRow
+from lmmscore.web.study import Study, Subject, raters_needed, slots_for
 
 if TYPE_CHECKING:
     import pandas as pd

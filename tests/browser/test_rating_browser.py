@@ -13,8 +13,8 @@ import pytest
 
 from lmmscore.ratings import Columns
 from lmmscore.web.rating import RatingStudy
-from lmmscore.web.results import database_rows, read_human_ratings
-from lmmscore.web.static_site import write_static
+from lmmscore.web.rating_page import write_static
+from lmmscore.web.rating_results import database_rows, read_human_ratings
 from tests.rating_studies import METHODS, new_rater, rating_study, served
 
 pytestmark = pytest.mark.browser

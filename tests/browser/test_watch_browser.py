@@ -19,10 +19,10 @@ import pytest
 
 import lmmscore
 from lmmscore.cli.watch import open_live, report_of
-from lmmscore.judges.pixels.judge import Pixels
+from lmmscore.judges.pixels.baseline import Pixels
 from lmmscore.records import Reply
-from lmmscore.web.host import hosted
 from lmmscore.web.live_page import LivePage
+from lmmscore.web.pages import hosted
 from tests.rating_studies import DEMO
 
 pytestmark = pytest.mark.browser

@@ -18,8 +18,7 @@ import lmmscore
 from lmmscore.cli import lmmscore as command
 from lmmscore.errors import BudgetExhausted
 from lmmscore.execution import batch as executor
-from lmmscore.judges.base import JudgeBase
-from lmmscore.judges.registry import open_judge
+from lmmscore.judges.judge import JudgeBase, open_judge
 from lmmscore.ledger import Ledger
 from lmmscore.run_folder import open_run
 from tests.batch_server import BatchServer

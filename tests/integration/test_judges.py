@@ -20,8 +20,8 @@ from lmmscore.cli import lmmscore as command_line
 from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeFileError, LedgerError, LmmscoreError
 from lmmscore.judges import JudgeBase, open_judge
-from lmmscore.judges.base import adapted
 from lmmscore.judges.config import declared, find_judge, judges_file
+from lmmscore.judges.judge import adapted
 from lmmscore.ledger import Ledger
 from lmmscore.records import Reply
 from tests.conftest import ScriptedJudge, fair_answer
@@ -33,7 +33,7 @@ MEDIA = Path(__file__).parents[2] / "media" / "demo"
 
 PLUGIN = '''
 from lmmscore.judges import JudgeBase
-from lmmscore.judges.registry import JudgeKind
+from lmmscore.judges.judge import JudgeKind
 from lmmscore.records import Reply
 
 

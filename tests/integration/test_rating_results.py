@@ -17,7 +17,7 @@ from lmmscore.cli import lmmscore as command
 from lmmscore.errors import FileProblem
 from lmmscore.ratings import Columns
 from lmmscore.web.database import FILE_NAME, RatingDatabase
-from lmmscore.web.results import (
+from lmmscore.web.rating_results import (
     COLUMNS,
     database_rows,
     quality_notes,
@@ -226,7 +226,7 @@ def test_comments_cannot_become_formulas(tmp_path: Path) -> None:
     assert "'=HYPERLINK" in text
     path = tmp_path / "ratings.csv"
     path.write_text(text, encoding="utf-8")
-    from lmmscore.web.results import own_rows
+    from lmmscore.web.rating_results import own_rows
 
     rows = own_rows(path, [])
     assert rows is not None and rows[0].comment == words
@@ -291,7 +291,7 @@ def test_the_plan_uses_ratings_that_are_there(rated: Path) -> None:
 def test_reading_ratings_loads_no_web_server() -> None:
     """`agree` and `rate --export` need no aiohttp."""
     code = (
-        "import sys, lmmscore.web.results, lmmscore.cli.rate, lmmscore.cli.watch\n"
+        "import sys, lmmscore.web.rating_results, lmmscore.cli.rate, lmmscore.cli.watch\n"
         "assert 'aiohttp' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

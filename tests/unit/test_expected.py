@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lmmscore.parsing import read_reply
-from lmmscore.parsing.expected import expected_scores
+from lmmscore.parsing.read import expected_scores
 from lmmscore.records import Reply
 from lmmscore.scales import Factor, Scale
 

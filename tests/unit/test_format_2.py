@@ -14,7 +14,8 @@ import pytest
 import yaml
 
 from lmmscore.conversation import Conversation
-from lmmscore.dialog import Dialog, When, load_dialog
+from lmmscore.dialog import Dialog, When
+from lmmscore.dialog_files import load_dialog
 from lmmscore.errors import DialogError, FileProblem
 from lmmscore.execution.local import play
 from lmmscore.images import Picture, Pictures, Recipe

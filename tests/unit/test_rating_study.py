@@ -9,12 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from lmmscore.dialog import load_dialog
+from lmmscore.dialog_files import load_dialog
 from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.scales import Factor, Scale
-from lmmscore.web.assignment import raters_needed, slots_for
 from lmmscore.web.rating import AnswerRefused
-from lmmscore.web.study import checks_for, levels_of, load_practice, parse_score
+from lmmscore.web.study import (
+    checks_for,
+    levels_of,
+    load_practice,
+    parse_score,
+    raters_needed,
+    slots_for,
+)
 from tests.rating_studies import (
     DEMO,
     METHODS,

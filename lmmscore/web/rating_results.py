@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from lmmscore.errors import FileProblem
 from lmmscore.tables import defuse, restore
-from lmmscore.web.assignment import ShownEdit
 from lmmscore.web.database import (
     FILE_NAME,
     Assignment,
@@ -28,7 +27,7 @@ from lmmscore.web.database import (
     is_rating_database,
 )
 from lmmscore.web.rating import AnswerRefused, answers_for_page, checked_answer
-from lmmscore.web.study import Study, letters, share_of_scale
+from lmmscore.web.study import ShownEdit, Study, letters, share_of_scale
 
 if TYPE_CHECKING:
     from lmmscore.ratings import Columns, HumanRatings
