@@ -40,6 +40,11 @@ class Source:
         """What the judge's own limits mean for these figures."""
         return self.manifest.caution
 
+    @property
+    def models(self) -> str:
+        """The model behind the judge, as far as it is on record; else the name of the run."""
+        return " ".join(self.manifest.models) or self.manifest.judge or self.name
+
     def sessions(self, *, with_names: bool) -> Iterator[Mapping[str, Any]] | None:
         """Return the records of the sessions, one at a time; None where there are none.
 

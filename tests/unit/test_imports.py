@@ -13,6 +13,7 @@ PACKAGE = Path(lmmscore.__file__).parent
 
 ORDER = [
     "errors",
+    "options",
     "resources",
     "yaml_files",
     "registry",
