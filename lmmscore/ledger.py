@@ -27,6 +27,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -314,12 +315,11 @@ class Ledger:
         """Return a digest of the replies with these keys; None where one is not on record."""
         marks = ", ".join("?" * len(keys))
         rows = self._all(
-            f"SELECT key, {_REPLY_COLUMNS} FROM exchange WHERE key IN ({marks}) ORDER BY key",
-            tuple(keys),
+            f"SELECT key, {_REPLY_COLUMNS} FROM exchange WHERE key IN ({marks})", tuple(keys)
         )
         if len(rows) != len(set(keys)):
             return None
-        return hashlib.sha256(orjson.dumps(rows)).hexdigest()
+        return _digest_of_rows(rows)
 
     def entry(self, key: str) -> RecordedExchange | None:
         """Return the whole exchange known by a key, or None."""
@@ -394,8 +394,12 @@ class Ledger:
         return rows[0] if rows else None
 
     def _all(self, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        with self._read_lock, _translated(self.path):
-            return self._read.execute(sql, values).fetchall()
+        # Asked for every question: a context manager would take as long as the look-up itself.
+        with self._read_lock:
+            try:
+                return self._read.execute(sql, values).fetchall()
+            except sqlite3.Error as error:
+                raise _in_our_words(error, self.path) from error
 
     def _write_forever(self) -> None:
         try:
@@ -467,20 +471,12 @@ class _PendingExchange:
         self.key = envelope.key
         self.done: Future[Reply] = Future()
         self._reply = reply
-        usage = reply.usage
         self._row = (
             *(self.key, asker.judge, asker.parameters, envelope.repeat),
             *(envelope.before, envelope.conversation),
             *(envelope.question, json.dumps(envelope.images)),
-            *(reply.text, reply.finish, reply.refusal, reply.reasoning),
-            *(reply.model, reply.fingerprint, reply.request_id, reply.also),
-            *(
-                usage.prompt_tokens,
-                usage.completion_tokens,
-                usage.cached_tokens,
-                usage.reasoning_tokens,
-            ),
-            *(reply.cost_usd, datetime.now(UTC).isoformat(timespec="seconds")),
+            *_reply_cells(reply),
+            datetime.now(UTC).isoformat(timespec="seconds"),
         )
 
     def insert(self, connection: sqlite3.Connection) -> Reply:
@@ -496,6 +492,28 @@ class _PendingExchange:
             f"SELECT {_REPLY_COLUMNS} FROM exchange WHERE key = ?", (self.key,)
         ).fetchone()
         return _reply(row)
+
+
+def digest_of(replies: Mapping[str, Reply]) -> str:
+    """Return what `Ledger.digest` says of these replies, by key, once they are on record."""
+    rows = [(key, *_reply_cells(reply)) for key, reply in replies.items()]
+    return _digest_of_rows(rows)
+
+
+def _digest_of_rows(rows: Sequence[tuple[Any, ...]]) -> str:
+    return hashlib.sha256(orjson.dumps(sorted(rows, key=itemgetter(0)))).hexdigest()
+
+
+def _reply_cells(reply: Reply) -> tuple[Any, ...]:
+    """Return a reply as the columns of the ledger that hold it."""
+    usage = reply.usage
+    return (
+        *(reply.text, reply.finish, reply.refusal, reply.reasoning),
+        *(reply.model, reply.fingerprint, reply.request_id, reply.also),
+        *(usage.prompt_tokens, usage.completion_tokens),
+        *(usage.cached_tokens, usage.reasoning_tokens),
+        None if reply.cost_usd is None else float(reply.cost_usd),
+    )
 
 
 def _gather(pending: queue.SimpleQueue[_PendingExchange | None]) -> list[_PendingExchange] | None:
@@ -592,23 +610,26 @@ def _translated(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        if is_damaged(error):
-            remedy = (
-                "the file is damaged; put back a copy, or move it away: the same command then asks "
-                "again what it held"
-            )
-        elif has_no_locks(error):
-            remedy = (
-                "this file system has no locks, which SQLite needs; keep the ledger on a local "
-                "disk "
-                "with --ledger"
-            )
-        else:
-            remedy = (
-                "check that the disk has room and the folder may be written, then run the same "
-                "command"
-            )
-        raise LedgerError(f"{path}: {error}; {remedy}") from error
+        raise _in_our_words(error, path) from error
+
+
+def _in_our_words(error: sqlite3.Error, path: Path) -> LedgerError:
+    if is_damaged(error):
+        remedy = (
+            "the file is damaged; put back a copy, or move it away: the same command then asks "
+            "again what it held"
+        )
+    elif has_no_locks(error):
+        remedy = (
+            "this file system has no locks, which SQLite needs; keep the ledger on a local "
+            "disk "
+            "with --ledger"
+        )
+    else:
+        remedy = (
+            "check that the disk has room and the folder may be written, then run the same command"
+        )
+    return LedgerError(f"{path}: {error}; {remedy}")
 
 
 def switch_to_wal(connection: sqlite3.Connection) -> None:

@@ -322,7 +322,7 @@ class ExchangeRecord(_Record):
     def of(cls, exchange: Exchange, root: Path) -> ExchangeRecord:
         """Return the record of an exchange."""
         question = exchange.question
-        return cls(
+        return cls.model_construct(
             turn=question.turn,
             position=question.position,
             repair=question.repair,
@@ -365,7 +365,8 @@ class SessionRecord(_Record):
         """Return the record of a session that was played."""
         session, done = played.session, played.done
         errors = [(at, show(exact), show(stated)) for at, exact, stated in slips(played)]
-        return cls(
+        # What comes from our own types is not validated: it would be half the time of writing it.
+        return cls.model_construct(
             item=session.item.id,
             task=session.item.task,
             instruction=session.item.instruction,
@@ -394,17 +395,24 @@ def _usage(replies: Iterable[Reply]) -> dict[str, float | None]:
         ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens", "cost_usd")
     )
     for reply in replies:
-        for name in totals:
-            source = reply if name == "cost_usd" else reply.usage
-            counted = getattr(source, name)
-            if counted is not None:
-                totals[name] = (totals[name] or 0) + counted
+        usage = reply.usage
+        counted = (
+            usage.prompt_tokens,
+            usage.completion_tokens,
+            usage.cached_tokens,
+            usage.reasoning_tokens,
+            reply.cost_usd,
+        )
+        for name, number in zip(totals, counted, strict=True):
+            if number is not None:
+                totals[name] = (totals[name] or 0) + number
     return totals
 
 
 def _relative(path: Path, root: Path) -> str:
     # A picture outside the root is known by its name alone: a run holds no absolute path.
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+    name, folder = path.as_posix(), root.as_posix().rstrip("/") + "/"
+    return name[len(folder) :] if name.startswith(folder) else path.name
 
 
 def relative_to_run(path: Path, folder: Path) -> str:

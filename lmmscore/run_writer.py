@@ -14,6 +14,7 @@ import filecmp
 import json
 import shlex
 import shutil
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +32,7 @@ from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.ledger import Ledger, identity_of
 from lmmscore.plan import Plan, Unit
 from lmmscore.readings import Derived, Readings
-from lmmscore.records import Outcome, Score
+from lmmscore.records import Outcome, Reply, Score
 from lmmscore.run_folder import OWN_PICTURES, Manifest, Run, RunLock, SessionRecord, relative_to_run
 from lmmscore.scores import EXPECTED, SCORE_COLUMNS, Result, as_cells, missing_scores
 from lmmscore.session import Played
@@ -62,6 +63,9 @@ _TABLES = (
 )
 """What other commands derive from scores.csv."""
 
+FLUSH_S = 0.2
+"""How old what others see of a run that is going on may be."""
+
 _Place = tuple[str, str, int]
 """Task, item and repeat."""
 
@@ -80,6 +84,7 @@ class RunWriter:
         self._counts: Counter[str] = Counter()
         self._asked = False
         self._says_running = False
+        self._flushed_at = 0.0
         self._readings: Readings | None = None
         self._ledger: Ledger | None = None
         self._queue: deque[tuple[Unit, bool]] = deque()
@@ -228,14 +233,15 @@ class RunWriter:
         """Keep what was derived, where all was well: there is nothing to say of it another time."""
         if self._readings is None or self._ledger is None or not _all_was_well(result):
             return
-        exchanges = [exchange for played in result.played for exchange in played.exchanges]
-        keys = [exchange.key for exchange in exchanges]
-        named = [exchange.reply for exchange in exchanges if exchange.reply.model]
+        replies: dict[str, Reply] = {}
+        for played in result.played:
+            replies.update((exchange.key, exchange.reply) for exchange in played.exchanges)
+        named = [reply for reply in replies.values() if reply.model]
         models = dict.fromkeys((reply.model, reply.fingerprint) for reply in named)
         tables = {name: file.said for file, name in self._derived()}
         counts = {"judged": 1, "slips": slips, "unscored": _unscored(result)}
         derived = Derived(tables, counts, list(models))
-        self._readings.keep(result.unit, keys, self._ledger, derived)
+        self._readings.keep(result.unit, replies, derived)
 
     def _take_played(self, result: Result) -> None:
         slips = self._counts["slips"]
@@ -249,14 +255,21 @@ class RunWriter:
                 self._write_pair(result.comparison)
             for played in result.played:
                 self._take_session(played)
-            # Whoever looks at a run that is going on sees what there is.
-            for file, _ in self._derived():
-                file.flush()
+            self._flush_if_due()
         self._taken.add(_work(result.unit))
         self._counts["judged"] += bool(result.unit.shown)
         self._counts["repairs"] += sum(played.repairs for played in result.played)
         self.unscored += _unscored(result)
         self._keep_reading(result, self._counts["slips"] - slips)
+
+    def _flush_if_due(self) -> None:
+        """Let whoever looks at a run that is going on see what there is."""
+        now = time.monotonic()
+        if now - self._flushed_at < FLUSH_S:
+            return
+        self._flushed_at = now
+        for file, _ in self._derived():
+            file.flush()
 
     def _write_pair(self, row: Comparison) -> None:
         assert self._pairs is not None, "only runs that compare pairs have comparisons"
@@ -267,7 +280,7 @@ class RunWriter:
         record = SessionRecord.of(played, self._plan.benchmark.root)
         self._counts["slips"] += len(record.slips)
         self._counts["helped"] += record.helped
-        self._write_line(record.model_dump(mode="json"))
+        self._write_line(record)
         # From the sessions, not from the ledger: that one may be shared, and holds the anchors too.
         for exchange in played.exchanges:
             reply = exchange.reply
@@ -275,8 +288,8 @@ class RunWriter:
             if reply.model:
                 self._fingerprints.setdefault(reply.model, {})[reply.fingerprint] = None
 
-    def _write_line(self, record: Mapping[str, Any]) -> None:
-        self._sessions.write(json.dumps(record, ensure_ascii=False) + "\n")
+    def _write_line(self, record: SessionRecord) -> None:
+        self._sessions.write(f"{record.model_dump_json()}\n")
 
     def finish(self, state: str, waiting: str = "") -> Run:
         """Put the derived files in place and say how the run ended, or what it waits for."""
@@ -350,7 +363,7 @@ class RunWriter:
                 self._counts["repairs"] += record.repairs
                 self._counts["helped"] += record.helped
                 self._counts["slips"] += len(record.slips)
-                self._write_line(record.model_dump(mode="json"))
+                self._write_line(record)
         return kept
 
     def _add_older_pairs(self) -> _Kept:
@@ -369,7 +382,7 @@ class RunWriter:
             if (place, tuple(record.order)) in kept.pairs:
                 kept.sessions.add(place)
                 self._counts["repairs"] += record.repairs
-                self._write_line(record.model_dump(mode="json"))
+                self._write_line(record)
         return kept
 
     def _is_unchanged(self) -> bool:

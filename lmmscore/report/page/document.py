@@ -273,8 +273,8 @@ def _compared(
     ]
     names = [run.name for run in runs]
     scores = [run.scores for run in runs]
-    said = [run.manifest.model_dump(mode="json") for run in runs]
-    result = compare(names, ranked, scores, said, factor=factor)
+    settings = [run.manifest.model_dump(mode="json") for run in runs]
+    result = compare(names, ranked, scores, settings, factor=factor)
     return CompareSection(
         grids=board_grids.comparison_grids(result, 2, runs[0].names),
         charts=[_run_scatter(runs, k, factor) for k in range(1, len(runs))],
