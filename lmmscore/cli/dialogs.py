@@ -193,8 +193,8 @@ def import_(
     """Turn a published prompt or chat transcript into a dialog that plays its exact words.
 
     FILE.py:NAME takes a string out of a Python file, which is parsed and never run;
-    FILE.json:key.path a string out of JSON. What the document does not say is left as a marked
-    question in the YAML, and asked for here by name.
+    FILE.json:key.path a string out of JSON or YAML. What the document does not say is left as a
+    marked question in the YAML, and asked for here by name.
     """
     from lmmscore.importers.dialogs.document import import_document
 
