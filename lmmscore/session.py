@@ -19,17 +19,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from lmmscore.dialog import (
-    PAIR_KINDS,
-    SHOW,
-    Dialog,
-    Turn,
-    is_file,
-    position_slots,
-    reply_schema,
-    scores_schema,
-    task_title,
-)
+from lmmscore.dialog import Dialog
 from lmmscore.errors import DialogError
 from lmmscore.parsing import Cell, Fault, Reading, merged, read_overall
 from lmmscore.parsing.extract import can_be_helped, extraction_question, with_help
@@ -40,6 +30,16 @@ from lmmscore.parsing.winner import WinnerReading, read_winner
 from lmmscore.records import Item, Outcome, Reply
 from lmmscore.scales import Factor
 from lmmscore.templates import cardinal, fill, split_at
+from lmmscore.turn import (
+    PAIR_KINDS,
+    SHOW,
+    Turn,
+    is_file,
+    position_slots,
+    reply_schema,
+    scores_schema,
+    task_title,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Any
 
 from lmmscore.benchmark import Benchmark
 from lmmscore.conversation import Conversation
-from lmmscore.dialog import Dialog, Repair, Turn
+from lmmscore.dialog import Dialog
 from lmmscore.dialog_files import load_dialog
 from lmmscore.errors import FileProblem, ImageProblem, LmmscoreError
 from lmmscore.images import Picture, Pictures, Recipe
@@ -31,6 +31,7 @@ from lmmscore.scales import Factor, Scale, weights_of
 from lmmscore.scores import SLIP_TOLERANCE, result_of
 from lmmscore.session import Done, Exchange, Played, Question, Session, Shown
 from lmmscore.transcripts import Transcript, load_transcript
+from lmmscore.turn import Repair, Turn
 
 _STATED = Factor(
     key="overall",

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from lmmscore.dialog import JsonForm
 from lmmscore.parsing.disclaimers import cannot_tell
 from lmmscore.parsing.kinds import is_final, is_no_verdict
 from lmmscore.parsing.names import UNKNOWN, Names, normal
@@ -23,6 +22,7 @@ from lmmscore.parsing.numbers import numbers_in, stated_tops, value_in
 from lmmscore.parsing.text import Span
 from lmmscore.parsing.verdict import FaultKind, Mark, Said
 from lmmscore.scales import Factor
+from lmmscore.turn import JsonForm
 
 # --- JSON as judges write it ---
 

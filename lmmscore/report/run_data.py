@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from lmmscore.benchmark import load_benchmark
 from lmmscore.comparisons import TIE, Comparison, Match, matches, read_comparisons
-from lmmscore.dialog import Dialog, Turn
+from lmmscore.dialog import Dialog
 from lmmscore.errors import FileProblem, ImageProblem, LedgerError, LmmscoreError
 from lmmscore.images import Pictures
 from lmmscore.ledger import Ledger, RecordedExchange
@@ -33,6 +33,7 @@ from lmmscore.scales import show
 from lmmscore.scores import SCORE_COLUMNS, read_scores
 from lmmscore.session import Session, read_scores_of, read_winner_of, slots_for
 from lmmscore.templates import fill, slots_of
+from lmmscore.turn import Turn
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from lmmscore.conversation import Conversation
-from lmmscore.dialog import Dialog, When
+from lmmscore.dialog import Dialog
 from lmmscore.dialog_files import load_dialog
 from lmmscore.errors import DialogError, FileProblem
 from lmmscore.execution.local import play
@@ -28,6 +28,7 @@ from lmmscore.records import OVERALL, Item, Reply, Score
 from lmmscore.scales import Factor
 from lmmscore.scores import scores_of
 from lmmscore.session import Played, Session, read_answer
+from lmmscore.turn import When
 from lmmscore.yaml_files import validate
 from tests.conftest import ScriptedJudge, picture
 

@@ -27,6 +27,7 @@ ORDER = [
     "picture_files",
     "benchmark",
     "check",
+    "turn",
     "dialog",
     "dialog_files",
     "conversation",

@@ -10,7 +10,6 @@ from typing import Any, get_args
 
 import yaml
 
-from lmmscore.dialog import IMAGE_KINDS, task_title
 from lmmscore.dialog_files import load_dialog
 from lmmscore.errors import DialogError, FileProblem, nearest
 from lmmscore.importers.dialogs.factors import FactorData, factors_of_chat, open_scales, slug
@@ -22,6 +21,7 @@ from lmmscore.rules import RuleName
 from lmmscore.scales import OPEN, Factor, Scale
 from lmmscore.templates import cardinal, escape, ordinal
 from lmmscore.transcripts import Transcript, TranscriptTurn, load_transcript
+from lmmscore.turn import IMAGE_KINDS, task_title
 
 # Chats: the user's turns, with what belongs to the item made into slots
 
