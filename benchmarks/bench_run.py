@@ -93,7 +93,7 @@ def _run(bench: Path, dialog: Path | None, url: str, **options: Any) -> None:
             out=Path(out) / "run",
             **options,
         )
-        scores = run.scores
+        scores = run.scores()
         assert set(scores["outcome"]) == {"scored"}, "the replies of the server were not read"
 
 
@@ -116,7 +116,7 @@ def plain_short(url: str, sessions: int) -> None:
 async def _plain(url: str, sessions: list[list[list[Path]]], at_once: int) -> None:
     import openai
 
-    client = openai.AsyncOpenAI(api_key="none", base_url=url, max_retries=0)
+    client = openai.AsyncOpenAI(api_key="none", base_url=url, max_retries=0, timeout=600)
     gate = asyncio.Semaphore(at_once)
 
     async def play(turns: list[list[Path]]) -> None:
