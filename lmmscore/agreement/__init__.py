@@ -187,16 +187,10 @@ def _panel(
     """Return the panel as a judge, and the panel without each of its members."""
     if len(tables) < 2:
         raise LmmscoreError("a panel needs at least two judges; name more runs or score files")
-    how = "standardised first (z-scores)" if panel.scores == "z" else "as they are (raw)"
-    notes.append(f"panel: the mean of {', '.join(tables)}, scores taken {how}")
-    methods = sorted({str(name) for table in tables.values() for name in table["method"].unique()})
-    models = {name: panel.models.get(name, name) for name in tables}
-    notes += several.family_warnings(models, methods, panel.families)
+    notes += several.panel_notes(tables, panel.scores, panel.models, panel.families)
     found = {several.PANEL: several.panel_scores(tables, panel.scores)}
-    if len(tables) > 2:
-        for name in tables:
-            rest = {other: table for other, table in tables.items() if other != name}
-            found[f"{several.PANEL} without {name}"] = several.panel_scores(rest, panel.scores)
+    for name, rest in several.without_each(tables, panel.scores).items():
+        found[f"{several.PANEL_WITHOUT}{name}"] = rest
     return found
 
 
@@ -356,7 +350,8 @@ class Work:
                     for entry in self.comparisons
                     if (entry["factor"], entry["level"]) == (factor, level)
                 ]
-                letters[level] = several.clusters(names, tests) if tests else {}
+                compared = list(dict.fromkeys(name for one in tests for name in one["judges"]))
+                letters[level] = several.clusters(compared, tests)
             for name in names:
                 line: dict[str, Any] = {"judge": name, "factor": factor}
                 for level in self.rules.levels:

@@ -29,6 +29,7 @@ from lmmscore.stats.jackknife import (
     item_groups,
     left_out,
     one_thread,
+    too_few,
 )
 from lmmscore.stats.reliability import mean_reliability
 
@@ -117,8 +118,7 @@ def column_interval(
         return None
     items = len(groups)
     if items < FEWEST_ITEMS:
-        noun = "item is" if items == 1 else "items are"
-        return Interval(value, why=f"{items} {noun} too few for an interval")
+        return Interval(value, why=too_few(items))
     number = int(groups.max()) + 1
     try:
         replicates = _replicates(statistic, judge, people, groups[item], number)
@@ -211,8 +211,7 @@ def _averaged(
         replicates = of(left_out(np.arange(int(groups.max()) + 1)))
         found = interval(value, replicates, statistic.transform)
     elif defined.any():
-        number = int(defined.sum())
-        found = Interval(value, why=f"{number} items are too few for an interval")
+        found = Interval(value, why=too_few(int(defined.sum())))
     return subject.row(
         WITHIN_ITEM,
         statistic,
@@ -302,7 +301,7 @@ def _method_row(
 ) -> AgreementRow:
     found = None
     if not math.isnan(value):
-        found = Interval(value, why=f"{cell.items} items are too few for an interval")
+        found = Interval(value, why=too_few(cell.items))
         if cell.items >= FEWEST_ITEMS:
             # A group without an edit of this method leaves nothing out.
             found = interval(value, replicates[np.unique(cell.group)], statistic.transform)

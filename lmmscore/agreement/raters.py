@@ -39,6 +39,7 @@ from lmmscore.stats.jackknife import (
     left_out,
     one_thread,
     t_quantile,
+    too_few,
 )
 from lmmscore.stats.permutation import benjamini_yekutieli
 from lmmscore.stats.reliability import Beside, Ratings
@@ -98,7 +99,7 @@ def _leave_out(
     if math.isnan(value):
         return None
     if len(groups) < FEWEST_FOR_INTERVAL:
-        return Interval(value, why=f"{len(groups)} items are too few for an interval")
+        return Interval(value, why=too_few(len(groups)))
     with one_thread():
         return interval(value, of(left_out(np.arange(_number(groups)))), transform)
 
@@ -234,7 +235,8 @@ def _verdict(
         why = "a comparison with raters needs two of them with varying ratings of the same edits"
         return Verdict(*names, NO_CEILING, row.value_or_nan, people, None, 0, why)
     if items < FEWEST_ITEMS:
-        why = f"there are {items} items, and a verdict takes at least {FEWEST_ITEMS}"
+        verb = "is" if items == 1 else "are"
+        why = f"a verdict takes at least {FEWEST_ITEMS} items, and there {verb} {items}"
         return Verdict(*names, TOO_FEW, row.value_or_nan, people, None, raters, why)
 
     groups = item_groups(max(int(one.item.max()) for one in beside if len(one.item)) + 1, rng)
@@ -250,8 +252,29 @@ def _verdict(
     low = headline.limits[0]
     # Perfect agreement has no interval, and is agreement all the same.
     agrees = headline.value_or_nan >= 1 - SAME or (low is not None and low > 0)
-    words = in_words(row.value_or_nan, own, gap or Interval(value), agrees=agrees)
+    surely_below = gap is not None and gap.high is not None and gap.high < 0
+    below_each = surely_below and _below_each(ranks, groups)
+    words = in_words(gap or Interval(value), agrees=agrees, below_each=below_each)
     return Verdict(*names, words, row.value_or_nan, people, gap, raters)
+
+
+def _below_each(ranks: jackknife.GroupRanks, groups: Ints) -> bool:
+    """Tell whether the judge is surely below every single rater.
+
+    Each difference is tested by itself: a claim about all of them needs no correction.
+    """
+    rater, judge = ranks.of(np.ones((1, _number(groups))))
+    values = (judge - rater)[:, 0]
+    for place, value in enumerate(values):
+
+        def difference(counted: Floats, place: int = place) -> Floats:
+            rater, judge = ranks.of(counted)
+            return np.asarray(judge[place] - rater[place])
+
+        gap = _leave_out(float(value), difference, groups, "none")
+        if gap is None or gap.high is None or gap.high >= 0:
+            return False
+    return True
 
 
 def corrected_row(headline: AgreementRow, people: list[AgreementRow]) -> AgreementRow:

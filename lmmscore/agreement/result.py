@@ -8,13 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from lmmscore.agreement.align import Paired
 from lmmscore.agreement.statistics import ITEM, METHOD, WITHIN_ITEM
 from lmmscore.interval_chart import Whisker, draw
 from lmmscore.records import OVERALL
-from lmmscore.stats.arrays import Floats
 from lmmscore.stats.jackknife import Interval
 
 if TYPE_CHECKING:
@@ -192,7 +189,7 @@ class Agreement:
         said = f"{judge} on {self._said(judge, factor)}"
         across = self.row(judge, factor, METHOD, "spearman")
         if across is not None and across.value is not None:
-            said += f"; it ranks {across.n} methods as people do with ρ = {across.value:.2f}"
+            said += f"; its ranking of {across.n} methods and people's: ρ = {across.value:.2f}"
         verdict = self.verdict(judge, factor)
         if verdict and verdict.why:
             said += f"; {verdict.why}"
@@ -209,10 +206,10 @@ class Agreement:
             gap = verdict.difference
             within = ""
             if gap.low is not None and gap.high is not None:
-                within = f"95% {gap.low:.2f} to {gap.high:.2f}, "
+                within = f"95% {gap.low:.3f} to {gap.high:.3f}, "
             found.append(
-                f"In a rater's place it reaches {verdict.judge_value:.3f} where a rater reaches "
-                f"{verdict.people_value:.3f}; the difference is {gap.value:.3f} "
+                f"On {factor}, it reaches {verdict.judge_value:.3f} in a rater's place, where a "
+                f"rater reaches {verdict.people_value:.3f}; the difference is {gap.value:.3f} "
                 f"({within}{verdict.raters} raters)."
             )
         return found
@@ -345,11 +342,13 @@ BELOW = "below the average rater"
 BELOW_ANY = "below any rater"
 NONE = "no agreement shown"
 TOO_FEW = "too few items for a verdict"
-NO_CEILING = "no ceiling"
+NO_CEILING = "no raters to compare with"
 
 MEANING = (
     f"“{EQUAL.capitalize()}”: surely less than {MARGIN:g} in ρ behind. “{UNSURE.capitalize()}”: "
-    "the interval of the difference holds 0 and reaches further down than that."
+    "the interval of the difference holds 0 and reaches further down than that. "
+    f"“{BELOW.capitalize()}”: the interval lies below 0; “{BELOW_ANY}”: so does that of the "
+    "difference from every single rater."
 )
 """The margins behind the words."""
 
@@ -385,19 +384,18 @@ class Verdict:
         }
 
 
-def in_words(judge: float, each_rater: Floats, difference: Interval, *, agrees: bool) -> str:
+def in_words(difference: Interval, *, agrees: bool, below_each: bool) -> str:
     """Return the verdict.
 
     `difference` is judge minus rater, averaged over raters. `agrees` says whether the judge's own
     correlation with people is surely above zero: being near a crowd that hardly agrees with itself
-    is no merit.
+    is no merit. `below_each` says whether it is surely below every single rater.
     """
     if difference.low is None or difference.high is None:
         return UNSURE if agrees else NONE
 
-    raters = each_rater[~np.isnan(each_rater)]
     if difference.high < 0:
-        return BELOW_ANY if len(raters) and judge < raters.min() else BELOW
+        return BELOW_ANY if below_each else BELOW
 
     if not agrees:
         return NONE

@@ -33,6 +33,12 @@ class Source:
         """What the judge's own limits mean for these figures."""
         return str(self.settings.get("caution") or "")
 
+    @property
+    def models(self) -> str:
+        """The model behind the judge, as far as it is on record; else the name of the run."""
+        said = self.settings.get("models") or self.settings.get("judge") or self.name
+        return " ".join(map(str, said)) if isinstance(said, list | tuple) else str(said)
+
     def sessions(self, *, with_names: bool) -> Iterator[Mapping[str, Any]] | None:
         """Return the records of the sessions, one at a time; None where there are none.
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from lmmscore.agreement.judges import PANEL_WITHOUT
 from lmmscore.agreement.levels import OVER
 from lmmscore.agreement.result import (
     BETTER,
@@ -32,6 +33,8 @@ from lmmscore.tables import defuse
 
 UNDEFINED = "undefined"
 
+NO_INTERVAL = "There is no interval over methods: with few methods none was found that covers."
+
 SECTIONS = (
     "methods",
     "within-item",
@@ -52,7 +55,7 @@ AT_A_GLANCE = ("methods", "within-item", "item", "people", "judges", "replace", 
 
 def agreement_grids(found: Agreement, sections: Sequence[str] = SECTIONS) -> list[Grid]:
     """Return the tables of an agreement, the answer first, then the sections asked for."""
-    made = {
+    made: dict[str, Callable[[Agreement], list[Grid]]] = {
         "methods": methods_grids,
         "within-item": lambda one: level_grids(one, WITHIN_ITEM),
         "within-method": within_method_grids,
@@ -64,7 +67,7 @@ def agreement_grids(found: Agreement, sections: Sequence[str] = SECTIONS) -> lis
         "replace": lambda one: [alternative_grid(one)],
         "powered": powered_grids,
         "variance": variance_grids,
-        "disagreements": disagreement_grids,
+        "disagreements": lambda one: disagreement_grids(one.disagreements),
     }
     levels = set(found.settings["levels"])
     wanted = set(sections)
@@ -81,7 +84,7 @@ def agreement_grids(found: Agreement, sections: Sequence[str] = SECTIONS) -> lis
 
 
 def _is_panel(judge: str) -> bool:
-    return judge.startswith("panel without ")
+    return judge.startswith(PANEL_WITHOUT)
 
 
 def _with_above(grid: Grid, said: tuple[str, ...]) -> Grid:
@@ -150,15 +153,16 @@ def _across(rows: Mapping[str, AgreementRow | None]) -> Iterator[str]:
         ("soft pairwise accuracy", "soft_pairwise_accuracy"),
     )
     said = [f"{title} {_value(rows[name], 2)}" for title, name in titles if rows[name] is not None]
-    yield f"Over {first.n} methods: {', '.join(said)}."
+    over = f"Over {first.n} methods: {', '.join(said)}."
     factor = first.extra.get("attenuation")
     if factor is not None:
-        yield (
-            f"No interval over methods. Noise in the means: reliability "
-            f"{number(first.extra['judge_reliability'], 2)} (judge) and "
-            f"{number(first.extra['human_reliability'], 2)} (people), so that a true ρ of 1 would "
-            f"show as about {number(factor, 2)} if the two were independent."
+        over += (
+            f" Noise in the means: reliability {number(first.extra['judge_reliability'], 2)} "
+            f"(judge) and {number(first.extra['human_reliability'], 2)} (people), so that a true "
+            f"ρ of 1 would show as about {number(factor, 2)} if the two were independent."
         )
+    yield over
+    yield NO_INTERVAL
 
 
 def headlines(found: Agreement) -> list[Grid]:
@@ -628,24 +632,20 @@ def variance_grids(found: Agreement) -> list[Grid]:
     ]
 
 
-def disagreement_grids(found: Agreement) -> list[Grid]:
-    """Return the edits on which the judges of a panel differ most."""
-    if not found.disagreements:
+def disagreement_grids(entries: Sequence[Mapping[str, Any]]) -> list[Grid]:
+    """Return the edits on which the judges of a panel differ most; nothing where there are none."""
+    if not entries:
         return []
-    names = list(found.disagreements[0]["scores"])
-    rows = [
-        plain(
-            entry["item"],
-            entry["method"] or NONE,
-            number(entry["spread"], 2),
-            *(number(entry["scores"][name], 2) for name in names),
-        )
-        for entry in found.disagreements
-    ]
+    names = list(entries[0]["scores"])
+    rows = []
+    for entry in entries:
+        scores = [number(entry["scores"][name], 2) for name in names]
+        edit = (entry["item"], entry["method"] or NONE)
+        rows.append(plain(*edit, number(entry["spread"], 2), *scores))
     return [
         Grid(
             "Where the judges differ most",
-            ("item", "method", "spread", *names),
+            ("Item", "Method", "Spread", *names),
             tuple(rows),
             caption="Spread: standard deviation over judges of their standardised scores.",
             text_columns=frozenset({0, 1}),

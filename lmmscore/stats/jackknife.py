@@ -100,6 +100,11 @@ def interval(
     return Interval(value, float(low), float(high), groups=len(known))
 
 
+def too_few(items: int) -> str:
+    """Return why so few items have no interval."""
+    return f"{items} {'item is' if items == 1 else 'items are'} too few for an interval"
+
+
 def jackknife_error(replicates: Floats) -> float:
     """Return the standard error from leave-out replicates."""
     number = len(replicates)
