@@ -211,7 +211,7 @@ class BatchExecutor:
         changed = False
         for batch in self._log.open():
             state = await self._mailbox.state(batch.id)
-            if state.status == GONE and not self._cancel:
+            if state.status == GONE and not self._options.cancel:
                 raise _BatchFailed(
                     f"the server does not know batch {batch.id}; is it the one that it was sent "
                     "to? If the batch is gone, run the same command with --cancel, then without"
