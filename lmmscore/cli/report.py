@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 @click.option(
     "--thumb-px",
     type=click.IntRange(32, 2048),
-    help="Longest side of a thumbnail  [default: 512 for few pictures, 224 for many]",
+    help="Longest side of a thumbnail  [default: 512 for few pictures, 192 for many]",
 )
 @click.option(
     "--images",
