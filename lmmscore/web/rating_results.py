@@ -18,6 +18,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from lmmscore.errors import FileProblem
+from lmmscore.scales import Factor
 from lmmscore.tables import defuse, restore
 from lmmscore.web.database import (
     FILE_NAME,
@@ -251,9 +252,10 @@ def read_human_ratings(paths: Sequence[str | Path], columns: Columns) -> HumanRa
 
     ours: list[RatingRow] = []
     notes: list[str] = []
+    factors: list[Factor] = []
     others: list[str | Path] = []
     for path in paths:
-        rows = own_rows(Path(path), notes)
+        rows = own_rows(Path(path), notes, factors)
         if rows is None:
             others.append(path)
         else:
@@ -273,12 +275,15 @@ def read_human_ratings(paths: Sequence[str | Path], columns: Columns) -> HumanRa
         more = read_ratings(others, columns)
         table = pd.concat([table, more.table], ignore_index=True)
         notes += more.notes
-    return HumanRatings(table, notes)
+    scales = {(float(factor.scale.low), float(factor.scale.high)) for factor in factors}
+    # Where other files are among them, or factors differ, no one scale holds for all.
+    alone = scales.pop() if len(scales) == 1 and not others else None
+    return HumanRatings(table, notes, alone)
 
 
 def read_human_votes(path: Path, notes: list[str]) -> dict[tuple[str, str, str], list[str]] | None:
     """Return raters' choices by item and pair of methods; None where a file of ours holds none."""
-    rows = own_rows(path, notes)
+    rows = own_rows(path, notes, [])
     votes: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for row in rows or ():
         if row.choice and not row.check:
@@ -290,22 +295,26 @@ def read_human_votes(path: Path, notes: list[str]) -> dict[tuple[str, str, str],
     return dict(votes)
 
 
-def own_rows(path: Path, notes: list[str]) -> list[RatingRow] | None:
-    """Return the rows of a file or folder of ours; None where it is something else."""
+def own_rows(path: Path, notes: list[str], factors: list[Factor]) -> list[RatingRow] | None:
+    """Return the rows of a file or folder of ours; None where it is something else.
+
+    What is to be said of them is added to `notes`, the factors that are known to `factors`.
+    """
     if path.is_dir():
         if (path / FILE_NAME).is_file():
-            return own_rows(path / FILE_NAME, notes)
-        return _downloads_in(path, notes)
+            return own_rows(path / FILE_NAME, notes, factors)
+        return _downloads_in(path, notes, factors)
     if is_rating_database(path):
         database = RatingDatabase(path, read_only=True)
         try:
+            factors += database.study.factors
             return database_rows(database)
         finally:
             database.close()
     if path.suffix.lower() == ".csv":
         return _read_csv(path)
     if path.suffix.lower() == ".json":
-        return _read_json(path, notes)
+        return _read_json(path, notes, factors)
     return None
 
 
@@ -343,16 +352,19 @@ def _number_in(text: str, kind: Callable[[str], float], where: str) -> float | N
         raise FileProblem(f"{where}: {text!r} is not a number; export the ratings again") from error
 
 
-def _read_json(path: Path, notes: list[str]) -> list[RatingRow] | None:
+def _read_json(path: Path, notes: list[str], factors: list[Factor]) -> list[RatingRow] | None:
     loaded = _loaded(path)
     if loaded is None:
         return None
     if loaded.get("format") == EXPORT_FORMAT:
         try:
+            factors += [Factor.model_validate(each) for each in loaded["factors"]]
             return [RatingRow(**row) for row in loaded["ratings"]]
-        except (KeyError, TypeError) as error:
-            raise FileProblem(f"{path}: not an export as it was written ({error})") from error
-    return _resolved({path: loaded}, path.parent, notes)
+        except (KeyError, TypeError, ValueError) as error:
+            raise FileProblem(
+                f"{path}: not an export as it was written ({error}); export the ratings again"
+            ) from error
+    return _resolved({path: loaded}, path.parent, notes, factors)
 
 
 def _loaded(path: Path) -> dict[str, Any] | None:
@@ -378,13 +390,16 @@ def downloads_of(folder: Path) -> dict[Path, Mapping[str, Any]]:
     }
 
 
-def _downloads_in(folder: Path, notes: list[str]) -> list[RatingRow] | None:
+def _downloads_in(folder: Path, notes: list[str], factors: list[Factor]) -> list[RatingRow] | None:
     ours = downloads_of(folder)
-    return _resolved(ours, folder, notes) if ours else None
+    return _resolved(ours, folder, notes, factors) if ours else None
 
 
 def _resolved(
-    downloads: Mapping[Path, Mapping[str, Any]], folder: Path, notes: list[str]
+    downloads: Mapping[Path, Mapping[str, Any]],
+    folder: Path,
+    notes: list[str],
+    factors: list[Factor],
 ) -> list[RatingRow]:
     """Return the rows of downloads, by the key from letters to methods of the study's owner."""
     by_study: dict[str, dict[Path, Mapping[str, Any]]] = defaultdict(dict)
@@ -394,6 +409,7 @@ def _resolved(
     for name, of_study in by_study.items():
         key = find_key(name, folder)
         try:
+            factors += key.study.factors
             rows += download_rows(key, of_study, notes)
         finally:
             key.close()
