@@ -81,7 +81,7 @@ _text_option = partial(click.option, callback=filled, default="")
     flag_value="source,failure,repeat",
     default=None,
     metavar="[KIND,...]",
-    help="Hidden checks: source, failure, repeat; all three if none is named.",
+    help="Hidden checks: source, failure, repeat. Named last and without KIND: all three.",
 )
 @_file_option("--practice", help="Items to practise on, with the scores expected.")
 @_file_option("--instructions", help="What raters read and agree to first, in Markdown.")
