@@ -609,23 +609,18 @@ class LiveRun:
         board = rank_pairs([*decided, *open_ones], methods=methods, resamples=PAIR_RESAMPLES)
         table = next(each for each in board.tables if each.task is None or len(board.tables) == 1)
 
+        note = "Bradley–Terry strength"
+        if not table.connected:
+            note = "the comparisons so far do not link all methods"
+
         return {
             "measure": "Strength",
             "counted": "Matches",
-            "note": "Bradley–Terry strength"
-            if table.connected
-            else "the comparisons so far do not link all methods",
+            "note": note,
             "items": len(items),
             "of": len(self._plan.benchmark.items),
             "rows": [
-                {
-                    "rank": row.rank,
-                    "method": row.method,
-                    "mean": _finite(row.strength),
-                    "interval": row.strength_interval,
-                    "ranks": row.rank_interval,
-                    "n": row.matches,
-                }
+                _board_row(row, row.strength, row.strength_interval, row.matches)
                 for row in table.rows
             ],
         }
@@ -659,17 +654,7 @@ class LiveRun:
             "note": f"mean {factor}",
             "items": int(scored["item"].nunique()),
             "of": len(self._plan.benchmark.items),
-            "rows": [
-                {
-                    "rank": row.rank,
-                    "method": row.method,
-                    "mean": _finite(row.mean),
-                    "interval": row.mean_interval,
-                    "ranks": row.rank_interval,
-                    "n": row.n,
-                }
-                for row in table.rows
-            ],
+            "rows": [_board_row(row, row.mean, row.mean_interval, row.n) for row in table.rows],
         }
 
     def _talk(self) -> dict[str, Any] | None:
@@ -700,6 +685,21 @@ class LiveRun:
                     turns.append(_turn(each["turn"], each["position"], entry.question, said))
 
         return {"item": self._newest_record[0]["item"], "over": True, "turns": turns}
+
+
+def _board_row(
+    row: Any, mean: float | None, interval: tuple[float, float] | None, n: int
+) -> dict[str, Any]:
+    """Return a line of a ranking, of scores or of pairs; JSON has no infinite numbers."""
+    whole = interval is not None and all(map(math.isfinite, interval))
+    return {
+        "rank": row.rank,
+        "method": row.method,
+        "mean": mean if mean is not None and math.isfinite(mean) else None,
+        "interval": interval if whole else None,
+        "ranks": row.rank_interval,
+        "n": n,
+    }
 
 
 def _edits(units: list[UnitProgress]) -> set[tuple[str, str]]:
@@ -745,7 +745,3 @@ def _seconds_since(moment: str) -> float:
         return (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()
     except (ValueError, TypeError):
         return math.inf
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
