@@ -48,7 +48,7 @@ async def _watch(run: Path, host: str, port: int) -> None:
     page = LivePage(run, open_live, report_of, link_token(run))
     async with hosted(page.app(), host, port) as address:
         click.echo(f"{address}/w/{page.token}/")
-        click.echo("Ctrl-C ends the page; the run goes on", err=True)
+        click.echo("Ctrl-C ends the page, not the run", err=True)
         await until_interrupted()
 
 

@@ -159,7 +159,7 @@ class LiveRun:
         if file is None:
             raise FileProblem(
                 f"{self.path}: its benchmark is not where it was ({manifest.benchmark_file}); "
-                "put it back, or beside the run"
+                "put it back, or next to the run"
             )
 
         root = self.run.find_pictures()

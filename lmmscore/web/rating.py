@@ -279,7 +279,7 @@ class RatingStudy:
         seconds = _seconds(sent.get("seconds"))
         if not self.database.save(answer, seconds, ANSWERS_PER_SCREEN):
             raise AnswerRefused(
-                429, "too-many", "This screen was changed too often; please go on to the next."
+                429, "too-many", "This screen was changed too often; please continue with the next one."
             )
 
         revision = self.database.revision(assignment.id)

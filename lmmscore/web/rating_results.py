@@ -476,7 +476,7 @@ def download_rows(
         for screen in _screens(path, loaded):
             assignment = known.get(str(screen.get("id")))
             if assignment is None:
-                notes.append(f"{path.name}: a screen of a withdrawn or unknown rater is left out")
+                notes.append(f"{path.name}: a screen of a withdrawn or unknown rater is ignored")
                 break
             found = _download_answers(screen, assignment.id, key.study)
             # Someone may have handed in twice: what has more answers is the later one.
@@ -537,7 +537,7 @@ def _check_notes(rows: Sequence[RatingRow]) -> list[str]:
         for rater, places in sorted(bad.items())
     )
 
-    return [f"checks: {len(bad)} of {len(seen)} raters failed some: {named}; none is left out"]
+    return [f"checks: {len(bad)} of {len(seen)} raters failed some: {named}; none is excluded"]
 
 
 @dataclass(frozen=True, slots=True)

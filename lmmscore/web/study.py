@@ -47,7 +47,7 @@ CHOICES = ("A", "B", "tie", "bad")
 class PracticeItem(StrictModel):
     """An item to practise on, with what a careful rater would answer."""
 
-    item: str = Field(description="The item's id; it is left out of the study itself.")
+    item: str = Field(description="The item's id; it is excluded from the study itself.")
     expect: dict[str, dict[str, tuple[float, float]]] = Field(
         default_factory=dict,
         description="By method and factor: the lowest and highest score that need no remark.",

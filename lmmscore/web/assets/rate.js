@@ -527,7 +527,7 @@ class RatingApp {
     const { code, rater, screens } = this.state;
     if (!screens.length) {
       find("thanks-text").textContent =
-        "Every edit has been rated by enough people meanwhile, so there is nothing left to do.";
+        "Meanwhile, every edit has been rated by enough raters, so there is nothing left to do.";
     }
     find("code-line").hidden = !code;
     find("code").textContent = code;
