@@ -118,6 +118,12 @@ def forecast(
         for session in plan.protocol.sessions(unit):
             answered = record.steps_answered(session) if record else 0
             sums.add(session, answered)
+
+    # Anchors are asked again at every run, whatever is on record.
+    for unit in plan.anchor_units(plan.repeats + 1):
+        sums.begin_item(unit.item.id, unit.item.task)
+        for session in plan.protocol.sessions(unit):
+            sums.add(session, 0)
     return sums.total()
 
 

@@ -31,11 +31,12 @@ def rating_study(
     **options: Any,
 ) -> RatingStudy:
     """A study begun in a folder; `covers` turns its dialog into one about pairs."""
-    chosen = load_benchmark(benchmark).select(items=items)
+    whole = load_benchmark(benchmark)
+    chosen = whole.select(items=items)
     study = make_study(chosen, load_protocol(dialog, {}), StudyOptions(**options))
     if covers:
         study = study.model_copy(update={"covers": covers})
-    return RatingStudy(open_study(folder, study), chosen)
+    return RatingStudy(open_study(folder, study), whole, chosen)
 
 
 def new_rater(rating: RatingStudy) -> Rater:

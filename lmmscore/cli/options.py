@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, get_origin
 
 import click
 from click.core import ParameterSource
 
-from lmmscore.judges.config import Declared, declared
+from lmmscore.options import Declared, declared
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -83,47 +83,6 @@ class GroupedCommand(click.Command):
                 formatter.write_dl(list(lines.values()))
 
 
-RUN_GROUPS = {
-    "What is judged, and by whom": (
-        *("dialog", "judge", "out", "limit", "task", "item", "method", "beside"),
-        *("repeats", "order", "seed", "root"),
-    ),
-    "What it may cost": ("budget", "rpm", "tpm", "concurrency", "timeout"),
-    "How the judge answers": (
-        *("temperature", "judge-seed", "max-tokens", "reasoning-effort", "image-detail"),
-        *("structured", "structured-turns", "reader", "api"),
-    ),
-    "How pictures are sent": ("max-side", "image-format"),
-    "Many machines, or half the price": (
-        *("engine", "shard", "ray-address", "ray-players"),
-        *("batch", "wait", "cancel", "batch-dir"),
-    ),
-}
-"""The options of `run` and `plan` as their help shows them."""
-
-ROOT_OPTION: dict[str, Any] = {
-    "type": FilePath(path_type=Path),
-    "metavar": "FOLDER",
-    "help": "The folder the pictures are in, in place of `root:` in the file; needed where that "
-    "leads outside the file's own folder.",
-}
-
-
-task_option = click.option(
-    "--task", "tasks", multiple=True, help="Only this task category; may be repeated."
-)
-item_option = click.option(
-    "--item", "items", multiple=True, help="Only this item; may be repeated."
-)
-setting_option = click.option(
-    "--setting",
-    "settings",
-    multiple=True,
-    metavar="NAME=CHOICE",
-    help="A setting of the dialog, for example against=source.",
-)
-
-
 def listen_options(port: int) -> Callable[[Command], Command]:
     """Add where a command serves its page: on this machine alone, unless told otherwise."""
 
@@ -157,129 +116,63 @@ def _shard(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     return int(number), int(count)
 
 
-def plan_options(command: Command) -> Command:
-    """Add what `run` and `plan` have in common: what is judged, how and by whom."""
-    for option in reversed(_PLAN_OPTIONS):
-        command = option(command)
-
-    return command
-
-
-_PLAN_OPTIONS = [
-    click.argument("benchmark", type=FilePath(path_type=Path)),
-    click.option(
-        "--dialog",
-        "-d",
-        help="Dialog or suite: a name or a file  [default: lmm-score]",
-    ),
-    click.option(
-        "--judge",
-        "-j",
-        default="pixels",
-        show_default=True,
-        help="pixels, openai/MODEL[@URL,…], replay:PATH or a name from judges.yaml.",
-    ),
-    click.option(
-        "--reader",
-        callback=filled,
-        metavar="JUDGE|none",
-        help="Who quotes the scores from a reply that cannot be read  [default: the judge]",
-    ),
-    click.option(
-        "--structured-turns",
-        type=click.Choice(["scores"]),
-        callback=lambda _ctx, _param, value: value or "",
-        help="Hold only the scoring turn of a prose dialog to a JSON schema: a variant.",
-    ),
-    click.option(
-        "--order",
-        type=click.Choice(["given", "shuffled", "balanced"]),
-        help="Order in which the edits are shown  [default: shuffled]",
-    ),
-    click.option(
-        "--repeats",
-        type=click.IntRange(1),
-        help="How often each item is judged  [default: 1]",
-    ),
-    click.option("--seed", type=int, help="Seed of the orders  [default: 0]"),
-    click.option(
-        "--pairs",
-        type=click.IntRange(1),
-        metavar="K",
-        help="With a dialog of pairs: compare so many pairs of methods per item  [default: all]",
-    ),
-    task_option,
-    item_option,
-    click.option("--root", **ROOT_OPTION),
-    click.option(
-        "--method",
-        "methods",
-        multiple=True,
-        help="Only this method; may be repeated. Their order is kept.",
-    ),
-    click.option(
-        "--limit",
-        type=click.IntRange(1),
-        metavar="N",
-        help="Only N items, spread over the task categories: a pilot.",
-    ),
-    click.option(
-        "--shard",
-        metavar="K/N",
-        callback=_shard,
-        help="Only a stable Nth of the items, in a folder of its own: for arrays of jobs.",
-    ),
-    click.option(
-        "--beside",
-        multiple=True,
-        metavar="METHOD",
-        help="Judge --method among these, already scored in this folder; may be repeated.",
-    ),
-    setting_option,
-    click.option(
-        "--max-side",
-        "max_side_px",
-        type=click.IntRange(16),
-        help="Longest side of a picture as sent, in pixels  [default: 1024]",
-    ),
-    click.option(
-        "--image-format",
-        type=click.Choice(["png", "jpeg", "webp"]),
-        help="How pictures are encoded; png and webp lose nothing  [default: png]",
-    ),
-]
+def _settings(
+    _: click.Context, param: click.Parameter, value: tuple[str, ...]
+) -> Mapping[str, str]:
+    """Read NAME=VALUE, as often as it was given."""
+    return pairs(value, max(param.opts, key=len))
 
 
-_PREFIX = "judge_option_"
-"""Apart from a command's own: the judge has a seed, and so have the orders."""
+def options_of(
+    declaration: type, prefix: str = "", only: Sequence[str] | None = None
+) -> Callable[[Command], Command]:
+    """Return a decorator that adds the flags a class of options declares, or only some of them."""
+
+    def add(command: Command) -> Command:
+        for each in reversed(declared(declaration)):
+            if each.about.flag and (only is None or each.name in only):
+                command = _flag(each, prefix)(command)
+        return command
+
+    return add
 
 
-def judge_options(command: Command) -> Command:
-    """Add the flags of the judge's options, as `JudgeOptions` declares them."""
-    for each in reversed(declared()):
-        if each.about.flag:
-            command = _flag(each)(command)
-
-    return command
-
-
-def _flag(option: Declared) -> Callable[[Command], Command]:
+def _flag(option: Declared, prefix: str) -> Callable[[Command], Command]:
+    """Return one option of a command. Its type says how a value is read."""
     about = option.about
-    name = _PREFIX + option.name
-    if option.type is bool:
-        return click.option(about.flag, name, is_flag=True, help=about.help)
+    shown: dict[str, Any] = {"help": about.help, "metavar": about.metavar or None}
+    names = [about.flag, *([about.short] if about.short else []), prefix + option.name]
+    kinds = option.kinds
+    if bool in kinds:
+        return click.option(*names, is_flag=True, help=about.help)
 
-    return click.option(about.flag, name, type=_type_of(option), help=about.help)
+    if kinds[0] == tuple[int, int]:
+        return click.option(*names, callback=_shard, **shown)
+
+    origin = get_origin(kinds[0])
+    if origin is tuple:
+        return click.option(*names, multiple=True, callback=filled, **shown)
+
+    if origin is Mapping:
+        return click.option(*names, multiple=True, callback=_settings, **shown)
+
+    # With a prefix, what was not given is left to others: a judge has its options from judges.yaml.
+    if option.default and not prefix:
+        shown |= {"default": option.default, "show_default": True}
+    return click.option(*names, type=_type_of(option), callback=filled, **shown)
 
 
 def _type_of(option: Declared) -> click.ParamType[Any]:
     """Return the type of a flag: the plain type of the option, with its bounds."""
-    kinds = [kind for kind in get_args(option.type) if kind is not type(None)]
-    if kinds and all(isinstance(kind, str) for kind in kinds):
+    kinds = option.kinds
+    if all(isinstance(kind, str) for kind in kinds):
         return click.Choice(kinds)
 
-    kind = kinds[0] if kinds else option.type
     about = option.about
+    kind = kinds[0]
+    if kind is Path:
+        return FilePath(path_type=Path)
+
     if kind is float and about.above is not None:
         return Finite(min=about.above, min_open=True)
 
@@ -290,16 +183,6 @@ def _type_of(option: Declared) -> click.ParamType[Any]:
         return click.IntRange(int(about.at_least))
 
     return click.INT if kind is int else click.STRING
-
-
-def take_judge_options(given: dict[str, Any]) -> dict[str, Any]:
-    """Remove the judge's options from a command's arguments and return those that were given."""
-    names = [name for name in given if name.startswith(_PREFIX)]
-    taken = {name.removeprefix(_PREFIX): given.pop(name) for name in names}
-    # Compared by identity: 0 equals False, and a temperature, a seed or a budget of 0 is a wish.
-    return {
-        name: value for name, value in taken.items() if value is not None and value is not False
-    }
 
 
 def pairs(values: tuple[str, ...], option: str) -> Mapping[str, str]:

@@ -18,18 +18,16 @@ from lmmscore.cli.options import (
     FilePath,
     GroupedCommand,
     filled,
-    item_option,
     json_flag,
     listen_options,
-    pairs,
-    setting_option,
-    task_option,
+    options_of,
 )
+from lmmscore.request import Request
 
 if TYPE_CHECKING:
     from lmmscore.benchmark import Benchmark
     from lmmscore.plan import Protocol
-    from lmmscore.web.database import Rater, RatingDatabase
+    from lmmscore.web.database import Rater
     from lmmscore.web.rating import RatingStudy
     from lmmscore.web.study import Study
 
@@ -92,10 +90,8 @@ _text_option = partial(click.option, callback=filled, default="")
     metavar="CODE",
     help="Shown at the end, the same for everyone.  [default: one per rater]",
 )
-@task_option
-@item_option
+@options_of(Request, only=["tasks", "items", "settings"])
 @click.option("--method", "methods", multiple=True, help="Only this method; may be repeated.")
-@setting_option
 @click.option(
     "--max-side",
     "max_side_px",
@@ -173,10 +169,12 @@ def command(benchmark: Path, **options: Any) -> None:
     from lmmscore.benchmark import load_benchmark
     from lmmscore.plan import load_protocol
     from lmmscore.web.database import open_study
+    from lmmscore.web.rating import RatingStudy
     from lmmscore.web.study import study_folder
 
+    _check_company(options)
     whole = load_benchmark(benchmark)
-    protocol = load_protocol(options["dialog"], pairs(options["settings"], "--setting"))
+    protocol = load_protocol(options["dialog"], options["settings"])
     folder = options["out"] or study_folder(whole.name, protocol.name)
     if options["withdraw"]:
         _withdraw(folder, options["withdraw"])
@@ -190,7 +188,19 @@ def command(benchmark: Path, **options: Any) -> None:
         _plan(folder, study, chosen, protocol, options)
         return
     with closing(open_study(folder, study)) as database:
-        _host(database, chosen, folder, options)
+        _host(RatingStudy(database, whole, chosen), folder, options)
+
+
+def _check_company(options: dict[str, Any]) -> None:
+    """Refuse an option that would be ignored for lack of the one it goes with."""
+    for name, flag, needed, other in (
+        ("post", "--post", "static", "--static"),
+        ("pilot", "--pilot", "only_plan", "--plan"),
+        ("as_json", "--json", "only_plan", "--plan"),
+        ("downloads", "--downloads", "exports", "--export"),
+    ):
+        if options[name] and not options[needed]:
+            raise click.UsageError(f"{flag} goes with {other}")
 
 
 def _study(benchmark: Benchmark, protocol: Protocol, options: dict[str, Any]) -> Study:
@@ -211,16 +221,13 @@ def _study(benchmark: Benchmark, protocol: Protocol, options: dict[str, Any]) ->
     return make_study(benchmark, protocol, wish)
 
 
-def _host(
-    database: RatingDatabase, benchmark: Benchmark, folder: Path, options: dict[str, Any]
-) -> None:
-    from lmmscore.web.rating import RatingStudy
+def _host(rating: RatingStudy, folder: Path, options: dict[str, Any]) -> None:
     from lmmscore.web.study import raters_needed
 
-    rating = RatingStudy(database, benchmark)
     if options["static"]:
         _write_static(rating, options)
         return
+    database = rating.database
     wanted = options["raters"] or raters_needed(rating.study, len(rating.subjects))
     raters = database.raters()
     if not options["open_registration"] or options["raters"]:
@@ -234,9 +241,11 @@ async def _serve(
 ) -> None:
     from lmmscore.web.pages import hosted, until_interrupted
     from lmmscore.web.rating import PictureFolder
-    from lmmscore.web.rating_page import Doors, RatingPage
+    from lmmscore.web.rating_page import Doors, RatingPage, web_origin
 
     public = options["public"].rstrip("/")
+    if public:
+        web_origin(public, "--public")
     doors = Doors(options["open_registration"], options["valid_days"], urlsplit(public).path)
     pictures = PictureFolder(folder / "pictures", rating.study.max_side_px)
     page = RatingPage(rating, pictures, doors)
@@ -247,6 +256,8 @@ async def _serve(
             click.echo(f"on Prolific: {where}/?PROLIFIC_PID={{{{%PROLIFIC_PID%}}}}", err=True)
         for rater in raters:
             click.echo(f"{where}/r/{rater.token}/")
+        if not public and options["host"] in ("0.0.0.0", "::"):
+            click.echo("note: give the address that raters see with --public URL", err=True)
         click.echo(f"answers are in {folder}; Ctrl-C ends the page, not the study", err=True)
         await until_interrupted()
     click.echo(f"next: lmmscore rate {_again(options, folder)} --export ratings.csv", err=True)
@@ -262,11 +273,11 @@ def _again(options: dict[str, Any], folder: Path) -> str:
 
 def _write_static(rating: RatingStudy, options: dict[str, Any]) -> None:
     from lmmscore.report.progress import counting
-    from lmmscore.web.rating_page import post_origin, write_static
+    from lmmscore.web.rating_page import web_origin, write_static
     from lmmscore.web.study import raters_needed
 
     if options["post"]:
-        post_origin(options["post"])
+        web_origin(options["post"], "--post")
     database = rating.database
     wanted = options["raters"] or raters_needed(rating.study, len(rating.subjects))
     raters = database.raters()[:wanted]

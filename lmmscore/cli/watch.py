@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import FilePath, listen_options, take_judge_options
+from lmmscore.cli.options import FilePath, listen_options
 
 if TYPE_CHECKING:
     from lmmscore.web.live_run import LiveRun
@@ -141,6 +141,10 @@ def open_live(run: Path) -> LiveRun:
     return LiveRun(run, limits)
 
 
+_made_reports: dict[tuple[Path, float], Path] = {}
+"""By run and the time of its state: a report takes seconds to make, and anyone may ask again."""
+
+
 def report_of(run: Path) -> Path:
     """Return the report of a run: from its folder, or made elsewhere,
     for the folder is only read."""
@@ -149,18 +153,25 @@ def report_of(run: Path) -> Path:
     from lmmscore.run_folder import open_run
 
     written, derived = run / "report.html", run / "run.yaml"
-    if written.is_file() and written.stat().st_mtime >= derived.stat().st_mtime:
+    stamp = derived.stat().st_mtime
+    if written.is_file() and written.stat().st_mtime >= stamp:
         return written
+    made = Path(_made_reports.get((run, stamp), ""))
+    if made.is_file():
+        return made
     folder = Path(tempfile.mkdtemp(prefix="lmmscore-watch-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     options = PageOptions(folder / "report.html", keep_thumbnails=False)
-    return write_page([RunData(run.resolve().name, open_run(run))], options)
+    made = write_page([RunData(run.resolve().name, open_run(run))], options)
+    _made_reports[run, stamp] = made
+    return made
 
 
 def _given(line: str) -> dict[str, Any]:
     """Return the judge's options of the `lmmscore run` that made the run, as far as one did."""
     # Looked up by name: the module of `run` imports this one.
     from lmmscore.cli import lmmscore as commands
+    from lmmscore.cli.run_options import take_judge_options
 
     run_command = commands.get_command(click.Context(commands), "run")
     assert run_command is not None

@@ -3,7 +3,7 @@
 A new executor is one module in this package, called as its engine is, with a class or function that
 is registered:
 
-    @executors.register("local")
+    @engine("local")
     class LocalExecutor: ...
 """
 
@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from typing import Protocol as Interface
 
 from lmmscore.conversation import Conversation, Message
@@ -25,6 +25,8 @@ from lmmscore.records import Outcome, Reply
 from lmmscore.registry import Registry
 from lmmscore.scores import Result
 from lmmscore.session import Exchange, Played, Question, spoken
+
+_Make = TypeVar("_Make", bound="Callable[[Job], Executor]")
 
 ALIKE_FAILURES = 5
 """So many sessions in a row failing alike stop the run: something is wrong with more than a
@@ -64,8 +66,8 @@ class Job:
     judge_options: Mapping[str, Any] = field(default_factory=dict)
     folder: Path = Path()
     """The run's folder, for an executor that keeps something of its own there."""
-    engine_options: Mapping[str, Any] = field(default_factory=dict)
-    """What only this kind of executor knows, as it was asked for."""
+    engine_options: Any = None
+    """What only this kind of executor knows: an instance of the class of options it declares."""
     reader: Recorded | None = None
     """Who is asked to quote the scores from a reply that cannot be read; None for the judge."""
 
@@ -94,7 +96,33 @@ class Executor(Interface):
         """Let go of what this executor holds; `run` is not called again."""
 
 
-executors: Registry[Callable[[Job], Executor]] = Registry("engine", "lmmscore.execution")
+@dataclass(frozen=True, slots=True)
+class NoOptions:
+    """An executor that knows no options of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """How an executor is made, and a dataclass that declares what only it understands."""
+
+    make: Callable[[Job], Executor]
+    options: type = NoOptions
+
+
+executors: Registry[Engine] = Registry("engine", "lmmscore.execution")
+
+
+def engine(name: str, options: type = NoOptions) -> Callable[[_Make], _Make]:
+    """Return a decorator that registers an executor under the name that `--engine` takes.
+
+    The flags of its options appear on the command line by themselves.
+    """
+
+    def add(make: _Make) -> _Make:
+        executors.register(name)(Engine(make, options))
+        return make
+
+    return add
 
 
 class AlikeFailures(JudgeError):

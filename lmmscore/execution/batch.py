@@ -23,9 +23,10 @@ from typing import Any, Protocol
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import BudgetExhausted, ImageProblem, JudgeError, LmmscoreError
-from lmmscore.execution.base import Job, StopRequested, answered, asked, executors
+from lmmscore.execution.base import Job, StopRequested, answered, asked, engine
 from lmmscore.judges.batches import BatchState, FolderMailbox, Mailbox, answer_line
 from lmmscore.ledger import Envelope, key_of
+from lmmscore.options import MACHINES, option
 from lmmscore.plan import Unit
 from lmmscore.records import Outcome, Reply
 from lmmscore.scores import Result, result_of, settled
@@ -96,7 +97,25 @@ class Batch:
         )
 
 
-@executors.register("batch")
+@dataclass(frozen=True, slots=True)
+class BatchOptions:
+    """What only this engine understands."""
+
+    wait: bool = option(
+        False, "With --batch: stay until every wave is answered.", flag="--wait", group=MACHINES
+    )
+    cancel: bool = option(
+        False, "With --batch: end the batches that are out.", flag="--cancel", group=MACHINES
+    )
+    batch_dir: Path | None = option(
+        None,
+        "With --batch: a folder for `vllm run-batch` files instead of a provider.",
+        flag="--batch-dir",
+        group=MACHINES,
+    )
+
+
+@engine("batch", BatchOptions)
 class BatchExecutor:
     """Plays units in waves of batches."""
 
@@ -110,13 +129,9 @@ class BatchExecutor:
                 "batches are read by the judge itself; leave out --reader, or give --reader none"
             )
         self._judge: BatchJudge = judge  # type: ignore[assignment]
-        options = job.engine_options
-        folder = options.get("batch_dir")
-        self._mailbox: Mailbox = (
-            FolderMailbox(Path(folder)) if folder else self._judge.batch_mailbox()
-        )
-        self._wait = bool(options.get("wait"))
-        self._cancel = bool(options.get("cancel"))
+        self._options: BatchOptions = job.engine_options
+        folder = self._options.batch_dir
+        self._mailbox: Mailbox = FolderMailbox(folder) if folder else self._judge.batch_mailbox()
         self._files = job.folder / "batches"
         self._log = BatchLog(job.folder / "batches.jsonl")
         self._stopped = asyncio.Event()
@@ -145,7 +160,7 @@ class BatchExecutor:
         try:
             await self._find_orphans()
             await self._collect()
-            if self._cancel:
+            if self._options.cancel:
                 await self._cancel_all()
             else:
                 await self._send_waves(plan)
@@ -159,7 +174,7 @@ class BatchExecutor:
                 sink(result)
         if self._log.open():
             self.waiting = self._log.summary()
-        elif self._cancel:
+        elif self._options.cancel:
             self.waiting = "a run without --cancel, which sends again what was not answered"
         if self.counts:
             self._log.write(event="counted", **self.counts)
@@ -171,7 +186,7 @@ class BatchExecutor:
     async def _send_waves(self, plan: list[Unit]) -> None:
         """Send what can be asked now; with `wait`, look again and again until nothing is out."""
         await self._send_wave(plan)
-        while self._wait and self._log.open() and self.error is None:
+        while self._options.wait and self._log.open() and self.error is None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopped.wait(), POLL_S)
             if self.error is None and await self._collect():

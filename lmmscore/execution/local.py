@@ -13,7 +13,7 @@ from typing import Protocol
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import ContentFiltered, ImageProblem, JudgeError, NoRecordedReply
-from lmmscore.execution.base import FailureWatch, Job, answered, asked, executors
+from lmmscore.execution.base import FailureWatch, Job, answered, asked, engine
 from lmmscore.images import Pictures
 from lmmscore.judges.recorded import Heard
 from lmmscore.plan import Unit
@@ -79,7 +79,7 @@ class _BrokenOff(JudgeError):
     scope = "run"
 
 
-@executors.register("local")
+@engine("local")
 class LocalExecutor:
     """Plays units with one judge, as asyncio tasks."""
 

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import ImageProblem, JudgeError, LmmscoreError, NotRecorded
-from lmmscore.execution.base import FailureWatch, Job, StopRequested, executors
+from lmmscore.execution.base import FailureWatch, Job, StopRequested, engine
 from lmmscore.execution.local import play
 from lmmscore.images import Picture, Pictures, Recipe
 from lmmscore.judges.budget import Budget, Reservation, Spending
@@ -31,24 +31,32 @@ from lmmscore.judges.judge import open_judge
 from lmmscore.judges.limits import Pace, RealClock
 from lmmscore.judges.recorded import Heard, KnownAnswers, spending_of
 from lmmscore.ledger import Asker, Envelope, Ledger, key_of
+from lmmscore.options import MACHINES, option
 from lmmscore.plan import Protocol, Unit
 from lmmscore.records import Reply
 from lmmscore.scores import Result, result_of, settled
 from lmmscore.session import Played
 
-try:
-    import ray
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-except ImportError as error:  # pragma: no cover - said by the executor
-    raise LmmscoreError("--engine ray needs `pip install 'lmmscore[ray]'`") from error
-
-_remote: Any = ray.remote
-_nodes: Any = ray.nodes
-
 T = TypeVar("T")
 
 _OWNED = ("budget_usd", "spent_usd", "rpm", "tpm")
 """What holds for all players together, and is therefore the keeper's."""
+
+
+def _ray() -> Any:
+    """Return the package; imported when it is needed, for that takes seconds."""
+    try:
+        import ray
+        import ray.util.scheduling_strategies
+    except ImportError as error:
+        raise LmmscoreError("--engine ray needs `pip install 'lmmscore[ray]'`") from error
+    return ray
+
+
+def _on_node(node: str, *, soft: bool) -> Any:
+    """Return where an actor is to live; softly, elsewhere too, when the node is gone."""
+    strategies = _ray().util.scheduling_strategies
+    return strategies.NodeAffinitySchedulingStrategy(node, soft=soft)
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,7 +428,23 @@ class Player:
             await self._judge.judge.close()
 
 
-@executors.register("ray")
+@dataclass(frozen=True, slots=True)
+class RayOptions:
+    """What only this engine understands."""
+
+    ray_address: str | None = option(
+        None, "With --engine ray: the cluster, such as auto.", flag="--ray-address", group=MACHINES
+    )
+    ray_players: int | None = option(
+        None,
+        "With --engine ray: how many players  [default: one per node]",
+        flag="--ray-players",
+        group=MACHINES,
+        at_least=1,
+    )
+
+
+@engine("ray", RayOptions)
 class RayExecutor:
     """Plays units on the nodes of a Ray cluster."""
 
@@ -439,11 +463,13 @@ class RayExecutor:
         self._keeper: Any = None
         self._players: list[Any] = []
         self._protocol: Any = None
-        self._own = not ray.is_initialized()
+        options: RayOptions = job.engine_options
+        self._ray = _ray()
+        self._own = not self._ray.is_initialized()
         if self._own:
-            _connect(job.engine_options.get("ray_address"))
-        self._nodes = [node for node in _nodes() if node["Alive"]]
-        self._count = int(job.engine_options.get("ray_players") or len(self._nodes))
+            _connect(options.ray_address)
+        self._nodes = [node for node in self._ray.nodes() if node["Alive"]]
+        self._count = options.ray_players or len(self._nodes)
 
     def stop(self, error: JudgeError) -> None:
         """Ask nothing new from now on; what is in flight is finished and recorded."""
@@ -465,22 +491,23 @@ class RayExecutor:
     async def close(self) -> None:
         """Leave the cluster, where it was joined here."""
         if self._own:
-            ray.shutdown()
+            self._ray.shutdown()
 
     async def _end_actors(self) -> None:
         actors = (*self._players, self._keeper)
         closing = [asyncio.ensure_future(_quietly(actor.close.remote())) for actor in actors]
         await asyncio.wait(closing, timeout=CLOSE_S)
         for actor in actors:
-            ray.kill(actor)
+            self._ray.kill(actor)
         self._players = []
         self._keeper = None
 
     def _start_keeper(self) -> Any:
-        here = ray.get_runtime_context().get_node_id()
-        where = NodeAffinitySchedulingStrategy(here, soft=False)
+        here = self._ray.get_runtime_context().get_node_id()
+        where = _on_node(here, soft=False)
         judge, elsewhere = self._job.judge, self._job.judge.elsewhere
-        actor = _remote(num_cpus=0, max_concurrency=10_000, scheduling_strategy=where)(Keeper)
+        remote = self._ray.remote(num_cpus=0, max_concurrency=10_000, scheduling_strategy=where)
+        actor = remote(Keeper)
         return actor.remote(
             judge.ledger.path.absolute(),
             elsewhere.path.absolute() if elsewhere is not None else None,
@@ -492,13 +519,13 @@ class RayExecutor:
     def _start_players(self, keeper: Any) -> list[Any]:
         job = self._job
         # Kept: a player that begins again on another node needs it once more.
-        self._protocol = protocol = ray.put(job.protocol)
+        self._protocol = protocol = self._ray.put(job.protocol)
         players = []
         for number in range(self._count):
             node = self._nodes[number % len(self._nodes)]["NodeID"]
             # Soft: when its node dies, a player begins again on another and its sessions with it.
-            where = NodeAffinitySchedulingStrategy(node, soft=True)
-            actor = _remote(
+            where = _on_node(node, soft=True)
+            actor = self._ray.remote(
                 num_cpus=0,
                 max_concurrency=10_000,
                 max_restarts=-1,
@@ -550,7 +577,7 @@ class RayExecutor:
             if not unit.shown:
                 return result_of(unit, job.protocol, [])
             played = await self._players[number].play.remote(unit)
-        except ray.exceptions.RayError as error:
+        except self._ray.exceptions.RayError as error:
             self.stop(NodeFailed(f"Ray: {str(error).strip().splitlines()[-1]}"))
             return None
         finally:
@@ -588,7 +615,7 @@ async def _quietly(closing: Awaitable[object]) -> None:
     """Wait for an actor to close; one that is dead has nothing to close."""
     try:
         await closing
-    except ray.exceptions.RayError:
+    except _ray().exceptions.RayError:
         return
 
 
@@ -600,7 +627,7 @@ def _connect(address: str | None) -> None:
             "a node of the cluster, with --ray-address auto"
         )
     try:
-        ray.init(address=address, log_to_driver=False, configure_logging=False)
+        _ray().init(address=address, log_to_driver=False, configure_logging=False)
     except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
         says = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise LmmscoreError(

@@ -12,7 +12,6 @@ import os
 import re
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
@@ -38,11 +37,9 @@ SMALL_BYTES = 16_384
 """Neighbouring segments below this are joined: a copy of so little costs less than one more write.
 """
 USUAL_KEY = "OPENAI_API_KEY"
-OUTGOING = "lmmscore.outgoing"
 ANSWER = "lmmscore.answer"
-"""Extensions of a request and of its response: what goes past httpx2."""
-_NOTHING = httpx2.ByteStream(b"")
-_UNPACKED = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})
+"""The extension under which a response of httpx2 carries what it was made of."""
+_PACKING = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 _SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie|password", re.IGNORECASE)
 _FILE_KEPT_S = 7 * 24 * 3600
 _UNSAID = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async")
@@ -202,33 +199,11 @@ class Segments(Payload):
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
-    """A request as aiohttp takes it."""
+class RequestHead:
+    """Where a request goes and what it says of itself, as aiohttp takes it."""
 
     url: URL
     headers: CIMultiDict[str]
-    data: Segments | None
-
-
-class RequestForm:
-    """A request that is sent over and over, each time with another body.
-
-    Its body goes past httpx2, which would unpack what aiohttp packs again.
-    """
-
-    def __init__(self, request: httpx2.Request) -> None:
-        self._blank = httpx2.Request(request.method, request.url, stream=_NOTHING)
-        self._sent = _outgoing(request, None)
-
-    def fill(self, body: Body, headers: Mapping[str, str]) -> httpx2.Request:
-        """Return a request with this body and, beside the usual headers, these."""
-        sent = self._sent.headers
-        if headers:
-            sent = sent.copy()
-            sent.update(headers)
-        filled = copy(self._blank)
-        filled.extensions = {OUTGOING: Outgoing(self._sent.url, sent, Segments(body))}
-        return filled
 
 
 class SegmentClient(httpx2.AsyncClient):
@@ -236,8 +211,7 @@ class SegmentClient(httpx2.AsyncClient):
     cookies.
 
     It does what a judge needs and nothing else, because at a fast server the client's own work is
-    what costs. Every response carries its Answer as an extension; a response to a filled form
-    carries nothing else.
+    what costs.
     """
 
     def __init__(self, endpoint: Endpoint, options: JudgeOptions) -> None:
@@ -259,15 +233,27 @@ class SegmentClient(httpx2.AsyncClient):
         return httpx2.Request(method, url, **options)
 
     async def send(self, request: httpx2.Request, **_: Any) -> httpx2.Response:
-        """Send the request and return the whole response. Raises NoAnswer."""
+        """Send a request of the package; the response carries its Answer. Raises NoAnswer."""
+        answer = await self.exchange(request.method, _head_of(request), await _body(request))
+        # aiohttp has already unpacked the body, so what described its packing no longer holds.
+        headers = {name: value for name, value in answer.headers.items() if name not in _PACKING}
+        return httpx2.Response(
+            answer.status,
+            headers=headers,
+            content=answer.content,
+            request=request,
+            extensions={ANSWER: answer},
+        )
+
+    async def exchange(self, method: str, head: RequestHead, body: Segments | None) -> Answer:
+        """Send a request and return what came back, whole. Raises NoAnswer."""
         session = self._session or self._open()
-        outgoing = request.extensions.get(OUTGOING) or _outgoing(request, await _body(request))
         try:
             async with session.request(
-                request.method,
-                outgoing.url,
-                headers=outgoing.headers,
-                data=outgoing.data,
+                method,
+                head.url,
+                headers=head.headers,
+                data=body,
                 allow_redirects=False,
                 proxy=self._proxy,
             ) as response:
@@ -284,16 +270,7 @@ class SegmentClient(httpx2.AsyncClient):
             raise NoAnswer(_words_of(error), reached=True) from None
         # aiohttp keeps bytes that are not UTF-8 as halves of surrogate pairs, which no file takes.
         received = {name.lower(): sound_text(value) for name, value in response.headers.items()}
-        answer = {ANSWER: Answer(response.status, received, content)}
-        if OUTGOING in request.extensions:
-            return httpx2.Response(
-                response.status, stream=_NOTHING, request=request, extensions=answer
-            )
-        # aiohttp has already unpacked the body, so what described its packing no longer holds.
-        raw = [pair for pair in response.raw_headers if pair[0].lower() not in _UNPACKED]
-        return httpx2.Response(
-            response.status, headers=raw, content=content, request=request, extensions=answer
-        )
+        return Answer(response.status, received, content)
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -332,11 +309,11 @@ class SegmentClient(httpx2.AsyncClient):
         return self._session
 
 
-def _outgoing(request: httpx2.Request, data: Segments | None) -> Outgoing:
+def _head_of(request: httpx2.Request) -> RequestHead:
     headers = CIMultiDict(request.headers.multi_items())
     for name in ("Host", "Content-Length"):
         headers.popall(name, None)  # aiohttp gives its own
-    return Outgoing(URL(str(request.url), encoded=True), headers, data)
+    return RequestHead(URL(str(request.url), encoded=True), headers)
 
 
 async def _body(request: httpx2.Request) -> Segments | None:
@@ -396,30 +373,6 @@ def _words_of(error: Exception) -> str:
     return mask(str(error)) or type(error).__name__
 
 
-class _Client(openai.AsyncOpenAI):
-    """Builds one request per address: building costs more than sending."""
-
-    def __init__(self, session_header: str, **options: Any) -> None:
-        super().__init__(**options)
-        self._session_header = session_header
-        self._forms: dict[str, RequestForm] = {}
-
-    def _build_request(
-        self, options: FinalRequestOptions, *, retries_taken: int = 0
-    ) -> httpx2.Request:
-        body = options.content
-        if not isinstance(body, Body):
-            return super()._build_request(options, retries_taken=retries_taken)
-        form = self._forms.get(options.url)
-        if form is None:
-            empty = options.model_copy(update={"content": None})
-            form = RequestForm(super()._build_request(empty, retries_taken=retries_taken))
-            self._forms[options.url] = form
-        if not self._session_header:
-            return form.fill(body, {})
-        return form.fill(body, {self._session_header: options.headers[self._session_header]})
-
-
 class Connection:
     """The way to one server: one request, one answer, no second thoughts."""
 
@@ -429,31 +382,38 @@ class Connection:
         # Left out with every request: the package does not take it from a default.
         bare = bool(_key_header(endpoint, options)) and endpoint.credentials is None
         self._unsent: dict[str, Any] = {"Authorization": openai.Omit()} if bare else {}
-        self._posts: dict[str, FinalRequestOptions] = {}
-        self._client = _Client(
-            options.session_header,
+        self._heads: dict[str, RequestHead] = {}
+        self._http = SegmentClient(endpoint, options)
+        self._client = openai.AsyncOpenAI(
             api_key=key.secret,
             base_url=self._url,
             max_retries=0,
             default_headers=_headers(endpoint, key, options),
             default_query=dict(parse_qsl(endpoint.query)),
-            http_client=SegmentClient(endpoint, options),
+            http_client=self._http,
         )
 
     async def post(self, path: str, body: Body, session_id: str = "") -> Answer:
         """Send a JSON body, segment by segment. Raises NoAnswer."""
-        options = self._posts.get(path)
-        if options is None:
-            # The idempotency key goes nowhere; without one the package draws one for each request.
-            options = FinalRequestOptions.construct(
-                method="post", url=self._url + path, idempotency_key="-", headers=self._unsent
-            )
-            self._posts[path] = options
-        filled: dict[str, Any] = {"content": body}
+        head = self._heads.get(path)
+        if head is None:
+            head = self._heads[path] = await self._built(path)
         if self._session_header:
-            filled["headers"] = {**self._unsent, self._session_header: session_id}
-        request = options.model_copy(update=filled)
-        return await _answer(self._client.request(httpx2.Response, request))
+            headers = head.headers.copy()
+            headers[self._session_header] = session_id
+            head = RequestHead(head.url, headers)
+        return await self._http.exchange("POST", head, Segments(body))
+
+    async def _built(self, path: str) -> RequestHead:
+        """Have the package build a request, from its environment too; all others are like it.
+
+        Its own way of sending would build each one again, which costs more than sending it.
+        """
+        blank = FinalRequestOptions.construct(
+            method="post", url=self._url + path, headers=self._unsent
+        )
+        options = await self._client._prepare_options(blank)
+        return _head_of(self._client._build_request(options))
 
     async def upload(self, data: bytes, mime: str) -> Answer:
         """Send a picture to Files, under a name that says nothing. Raises NoAnswer."""

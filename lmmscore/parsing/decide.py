@@ -8,9 +8,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from lmmscore.parsing.kinds import Kind, is_final, kind_of, makes_up, sees_nothing, takes_back
+from lmmscore.parsing.disclaimers import (
+    is_doubtful,
+    is_harmless,
+    makes_up,
+    sees_nothing,
+    speaks_of_scores,
+    takes_back,
+)
+from lmmscore.parsing.kinds import Kind, is_final, kind_of
 from lmmscore.parsing.names import UNKNOWN
-from lmmscore.parsing.numbers import numbers_in
+from lmmscore.parsing.numbers import is_upside_down, numbers_in, stated_tops
 from lmmscore.parsing.page import Line, Page
 from lmmscore.parsing.verdict import SILENCE, Cell, Fault, FaultKind, Reading, Said
 from lmmscore.scales import Factor
@@ -40,13 +48,16 @@ class _Pass:
         return next(iter(self.cells.values())).layout
 
 
-def decide(said: Iterable[Said], factors: Sequence[Factor], n: int) -> Reading:
-    """Return the last verdict that scores n images on every factor, or what can be read of one."""
-    said = sorted(said, key=lambda each: each.mark.span)
+def decide(said: Iterable[Said], factors: Sequence[Factor], n: int, text: str = "") -> Reading:
+    """Return the last verdict that scores n images on every factor, or what can be read of one.
+
+    `text` is the reply: of two whole verdicts the last one counts where words between them say so.
+    """
+    said = _counted_from_one(sorted(said, key=lambda each: each.mark.span), n)
     if n == 1:
         said, strange = _of_the_only_image(said)
     else:
-        strange = [each.cell[0] for each in said if not 1 <= each.cell[0] <= n]
+        strange = [at for each in said if (at := each.position) is not None and not 1 <= at <= n]
     if strange:
         # Whoever scores an image that was not shown may have numbered all of them otherwise.
         fault = Fault(FaultKind.CONTRADICTION, _strangeness(strange[0], n))
@@ -65,14 +76,51 @@ def decide(said: Iterable[Said], factors: Sequence[Factor], n: int) -> Reading:
         if before.layout == verdict.layout and not is_final(verdict.label):
             faults += _differing(verdict, [before], _TWICE)
     for index in complete[:-1]:
-        if _side_by_side(passes[index], verdict):
-            faults += _differing(verdict, [passes[index]], _APART)
+        earlier = passes[index]
+        if _side_by_side(earlier, verdict) or not _is_replaced(earlier, verdict, text):
+            faults += _differing(verdict, [earlier], _APART)
     return _reading(verdict.cells, faults, said, factors, n)
+
+
+def _counted_from_one(said: list[Said], n: int) -> list[Said]:
+    """Return what is said with images counted from 1: n of them from 0 on can only mean that."""
+    positions = {each.position for each in said}
+    if n == 1 or positions != set(range(n)):
+        return said
+
+    made = []
+    for each in said:
+        notes = (*each.notes, "images counted from 0")
+        made.append(replace(each, position=(each.position or 0) + 1, notes=notes))
+    return made
+
+
+_REPLACES = re.compile(
+    r"""
+    \b(?:final\w*|revis\w+|updat\w+|correct\w*|amend\w*|adjust\w*|reconsider\w*|reflection
+      |second[ ](?:thoughts?|look)|review\w*|instead|actual\w*|wait|scratch[ ]that|calibrat\w+
+      |check(?:ed|ing)?|no,|rather|settle\w*|definitive|conclu\w+|overall|summary|better)\b
+    | 最终|最終|修正|更正|endgültig\w*|final
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def _is_replaced(earlier: _Pass, verdict: _Pass, text: str) -> bool:
+    """Tell whether a whole verdict gives way to a later one: in another form, or as words say."""
+    if earlier.layout != verdict.layout:
+        return True
+    end = max(each.mark.span[1] for each in earlier.cells.values())
+    start = min(each.mark.span[0] for each in verdict.cells.values())
+    between = text[end:start].partition("\n")[2] or text[end:start]
+    return _REPLACES.search(between) is not None
 
 
 def _strangeness(position: int, n: int) -> str:
     if position == UNKNOWN:
         return "it does not say by number which image is which"
+    if position == 0:
+        return "an image is numbered 0, and not all of them are counted from there"
     shown = "1 was" if n == 1 else f"{n} were"
     return f"there is no image {position}; {shown} shown"
 
@@ -249,8 +297,8 @@ def _fault_at(cell: Cell, later: Reading, earlier: Reading) -> Fault:
 
 
 _SENTENCE_END = re.compile(r"[.!?。！？](?=\s|$|[\"'”’)])\s*")
-_PLURAL = re.compile(
-    r"\b(?:images|pictures|photos|photographs|attachments|files|uploads|edits|them)\b",
+_ONE_PICTURE = re.compile(
+    r"\b(?:this|the|that)[ ](?:\w+[ ])?(?:image|picture|photo|photograph|edit|file)\b(?!s)|\bit\b",
     re.IGNORECASE,
 )
 _SCORES = re.compile(r"\b(?:scores?|ratings?|values?|numbers?)\b", re.IGNORECASE)
@@ -261,7 +309,7 @@ _CUE = re.compile(
       |amend(?:ed|ing)?|lower(?:ed|ing)?|rais(?:e|ed|ing)|reduc(?:e|ed|ing)|increas(?:e|ed|ing)
       |updat(?:e|ed|ing)|bump(?:ed|ing)?|instead|withdraw|deserves?|merits?|ought|actually|rather
       |reconsider\w*|looking[ ]again|on[ ]second|wait|oops|mistake|erratum|typo|meant|mean
-      |make[ ]that
+      |make[ ](?:that|it)|too[ ](?:generous|harsh|strict|lenient|high|low|kind)
       |downgrad\w+|upgrad\w+|drop(?:ped)?|re-?scor\w+|re-?rat\w+|sorry|fix(?:ed)?|korrig\w+
       |Korrektur
       |should[ ](?:rather[ ]|actually[ ]|really[ ])?(?:be|have|get|read)|better[ ]to)\b
@@ -272,12 +320,14 @@ _CUE = re.compile(
 _CHANGED = re.compile(
     r"""
     \b(?:should|must|ought)\b[^.\n]{0,40}\bpoints?[ ](?:lower|higher|less|more)\b |
+    \b(?:an?|one|two|half[ ]an?|[0-9])[ ]points?[ ](?:lower|higher|less|more)\b(?![ ]than) |
     \b(?:lower|rais|reduc|increas|bump|adjust|drop|deduct|subtract|add|downgrad
       |upgrad)\w*\b[^.\n]{0,60}
     \b(?:by|of)?[ ]?(?:an?|one|two|half|0?\.5|[0-9])[ ]?(?:half[ ]?)?(?:a[ ])?points?\b
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_GIVEN = re.compile(r"\W{0,3}(?:[:=→]|is\b|to\b|at\b|of\b|->)\W{0,3}[0-9]", re.IGNORECASE)
 _OF_SOMETHING_ELSE = re.compile(
     r"\b(?:S_all|overall|total|weight\w*|rank\w*|average|mean of)\b", re.IGNORECASE
 )
@@ -321,27 +371,112 @@ def voids(page: Page, entries: Sequence[bool], said: Sequence[Said], notes: Iter
     for note in notes:
         if sees_nothing(note) or makes_up(note):
             return Voids(all=_because(note))
+
     blind: set[int] = set()
     before = 0
     first = min((each.mark.span[0] for each in said), default=0)
+
     for line, start, sentence in _sentences(page, entries):
         place = page.span(start, start + 1)[0]
+
         if sees_nothing(sentence):
-            own = line.positions or ()
-            if page.n > 1 and len(own) == 1 and own[0] != UNKNOWN and not _PLURAL.search(sentence):
-                blind.add(own[0])
-            else:
+            unseen = _unseen(page, line, start, sentence)
+            if unseen is None:
                 return Voids(all=_because(sentence))
+            blind.add(unseen)
         elif makes_up(sentence) and line.kind in {Kind.VERDICT, Kind.HYPOTHESIS, Kind.EXAMPLE}:
-            if place > first and _BACKWARD.search(sentence):
-                before = place
-            elif not _real_ones_follow(page, line):
+            ahead = place <= first or not _BACKWARD.search(sentence)
+            if ahead and not _real_ones_follow(page, line, start + len(sentence)):
                 return Voids(all=_because(sentence))
-            else:
-                before = place
-        elif takes_back(sentence) and place > first:
             before = place
-    return Voids(images=frozenset(blind), before=before)
+        elif place > first and (takes_back(sentence) or _swaps(page, start, sentence)):
+            before = place
+        elif _states_another_scale(page, line, sentence):
+            return Voids(all=_because(sentence))
+        elif _qualifies(page, line, start, sentence):
+            if not _real_ones_follow(page, line, start + len(sentence)):
+                return Voids(all=_because(sentence))
+            before = place
+
+    lead = _doubtful_lead(page, entries)
+    return Voids(all=_because(lead)) if lead else Voids(images=frozenset(blind), before=before)
+
+
+def _states_another_scale(page: Page, line: Line, sentence: str) -> bool:
+    """Tell whether a sentence or a caption says that scores are on another scale than asked for."""
+    if line.kind not in {Kind.VERDICT, Kind.LEGEND} or not any(map(str.isdigit, sentence)):
+        return False
+    tops = stated_tops(sentence) if len(sentence) < 300 else set()
+    asked = {factor.scale.high for factor in page.names.factors}
+    return is_upside_down(sentence) or (bool(tops) and not tops & asked)
+
+
+_SWAP = re.compile(
+    r"\b(?:swap|switch|interchang|exchang|revers|transpos|vertausch|verwechsel|intercambi|invert|invers"
+    r"|confus|mislabel)\w*|\bmix(?:ed)?[ -]up\b|\b(?:other|wrong)[ ]way[ ]a?round\b|échang|scambi"
+    r"|互换|调换|弄反|搞混|入れ替|逆に|바뀌",
+    re.IGNORECASE,
+)
+
+
+def _swaps(page: Page, start: int, sentence: str) -> bool:
+    """Tell whether a sentence gives the scores of two images, or of two factors, to each other."""
+    if not _SWAP.search(sentence):
+        return False
+    end = start + len(sentence)
+    positions = {
+        at for image in page.names.images_in(page.text, start, end) for at in image.positions
+    }
+    factors = {factor.key for factor in page.names.factors_in(page.text, start, end)}
+    return len(positions) > 1 or len(factors) > 1
+
+
+def _unseen(page: Page, line: Line, start: int, sentence: str) -> int | None:
+    """Return the one image that a sentence says was not seen; None where it may be all of them."""
+    named = [
+        image.positions for image in page.names.images_in(page.text, start, start + len(sentence))
+    ]
+    positions = named[0] if len(named) == 1 else line.positions if not named else None
+    if page.n < 2 or positions is None or len(positions) > 1 or positions[0] == UNKNOWN:
+        return None
+    return positions[0] if named or _ONE_PICTURE.search(sentence) else None
+
+
+def _qualifies(page: Page, line: Line, start: int, sentence: str) -> bool:
+    """Tell whether a sentence says of all scores what is not known to leave them as they are."""
+    if line.kind is not Kind.VERDICT or not speaks_of_scores(sentence) or is_harmless(sentence):
+        return False
+
+    end = start + len(sentence)
+    if page.names.factors_in(page.text, start, end):
+        return False
+
+    every = tuple(range(1, page.n + 1))
+    named = [image.positions for image in page.names.images_in(page.text, start, end)]
+    return all(positions == every for positions in named)
+
+
+def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
+    """Return the words that lead up to scores, where these may make them somebody else's."""
+    for index, line in enumerate(page.lines[:-1]):
+        words = page.words(line)
+        if line.images or line.factors or line.kind is not Kind.VERDICT:
+            continue
+
+        if not words.rstrip().endswith((":", "：")) or not is_doubtful(words):
+            continue
+
+        if kind_of(words) not in {None, Kind.VERDICT}:
+            # What the caption says its numbers are has been heeded already.
+            continue
+
+        below = page.lines[index + 1]
+        heads = bool(below.images) or entries[index + 1] or page.in_table(below)
+        last = _SENTENCE_END.split(words.rstrip())[-1]
+        if heads and not (kind_of(last) is Kind.VERDICT and not is_doubtful(last)):
+            return words
+
+    return ""
 
 
 def _because(sentence: str) -> str:
@@ -349,12 +484,20 @@ def _because(sentence: str) -> str:
     return short if len(short) <= 100 else short[:97] + "…"
 
 
-def _real_ones_follow(page: Page, line: Line) -> bool:
-    """Tell whether a later heading announces scores in earnest."""
+def _real_ones_follow(page: Page, line: Line, place: int) -> bool:
+    """Tell whether later words announce scores in earnest: a heading, or the end of this line."""
+    rest = page.text[place : line.end]
+    if rest.rstrip().endswith(":") and _announces(rest):
+        return True
+
     return any(
-        later.start > line.start and later.heads and kind_of(page.words(later)) is Kind.VERDICT
+        later.start > line.start and later.heads and _announces(page.words(later))
         for later in page.lines
     )
+
+
+def _announces(words: str) -> bool:
+    return kind_of(words) is Kind.VERDICT and is_harmless(words)
 
 
 def _sentences(page: Page, entries: Sequence[bool]) -> Iterator[tuple[Line, int, str]]:
@@ -407,12 +550,22 @@ def _corrections(page: Page, start: int) -> Iterator[tuple[int, int]]:
 
         for match in [*_SENTENCE_END.finditer(page.text, place, line.end), None]:
             end = match.end() if match else line.end
-            if _CUE.search(page.text, place, end) or _CHANGED.search(page.text, place, end):
+            if _speaks_of_change(page, place, end):
                 open_end = page.text[place:end].rstrip().endswith((":", "-", "–"))
                 if open_end and index + 1 < len(lines):
                     end = lines[index + 1].end
                 yield place, end
             place = end
+
+
+def _speaks_of_change(page: Page, start: int, end: int) -> bool:
+    """Tell whether a sentence may change a score: by its words, or as it gives a factor one."""
+    if _CUE.search(page.text, start, end) or _CHANGED.search(page.text, start, end):
+        return True
+    if next(page.names.images_in(page.text, start, end), None) is None:
+        return False
+    named = page.names.factors_in(page.text, start, end)
+    return any(_GIVEN.match(page.text, factor.end, end) for factor in named)
 
 
 def _changed(page: Page, start: int, end: int, reading: Reading) -> list[tuple[int, str]]:

@@ -12,12 +12,13 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 from lmmscore.dialog import JsonForm
 from lmmscore.parsing.kinds import is_final, is_no_verdict
 from lmmscore.parsing.names import UNKNOWN, Names, normal
-from lmmscore.parsing.numbers import value_in
+from lmmscore.parsing.numbers import numbers_in, stated_tops, value_in
 from lmmscore.parsing.text import Span
 from lmmscore.parsing.verdict import FaultKind, Mark, Said
 from lmmscore.scales import Factor
@@ -269,6 +270,10 @@ _REMARK_KEYS = frozenset(
     """note notes disclaimer warning comment remark caveat status error message info summary
     limitation limitations""".split()
 )
+_TOP_KEYS = frozenset(("max", "maximum", "maxscore", "outof", "maxpoints", "top", "maximumscore"))
+_SCALE_KEYS = frozenset(
+    ("scale", "range", "scoringscale", "ratingscale", "scorerange", "scoringrange")
+)
 _TWO_NUMBERS = "it is given two different numbers"
 
 
@@ -391,12 +396,29 @@ def _claims(node: Node, image: int | None, names: Names) -> Iterator[_JsonClaim]
     factor = _factor_of(node, names)
     if factor is None and _is_labelled_otherwise(node):
         return
+    tops = _stated_tops(node)
+    if tops and not tops <= {each.scale.high for each in names.factors}:
+        # Numbers on another scale than was asked for.
+        return
     if image is None:
         image = _image_of(node, names, weak=factor is None)
     if factor is not None:
         yield _JsonClaim(image, factor.key, _mark(node, factor))
         return
     yield from _of_pairs(node, image, names)
+
+
+def _stated_tops(node: Tree) -> set[Fraction]:
+    """Return the highest scores of the scales that an object states: `"scale": "1-5"`."""
+    found: set[Fraction] = set()
+    for key, value in node.pairs:
+        if not isinstance(value, Leaf):
+            continue
+        if normal(key) in _TOP_KEYS:
+            found |= {number.value for number in numbers_in(value.text, 0, len(value.text))}
+        elif normal(key) in _SCALE_KEYS:
+            found |= stated_tops(value.text) or stated_tops(f"scale {value.text}")
+    return found
 
 
 def _factor_of(node: Tree, names: Names) -> Factor | None:
@@ -543,6 +565,10 @@ def _placed(node: Tree, names: Names) -> list[tuple[int | None, Node]]:
 def _mark(node: Node, factor: Factor) -> Mark:
     if isinstance(node, Leaf):
         return value_in(node.text, factor.scale, node.start)
+    if _stated_tops(node) - {factor.scale.high}:
+        place = next(_leaves(node), Leaf("", 0))
+        span = (place.start, place.start + len(place.text))
+        return Mark(None, span, FaultKind.OFF_SCALE, "another scale is stated beside it")
     score = _score_of(node) or _only_number(node, factor)
     if score is None:
         place = next(_leaves(node), Leaf("", 0))

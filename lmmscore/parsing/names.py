@@ -56,7 +56,7 @@ _NUMBERED = rf"""
     (?:(?P<number>[0-9]{{1,3}})(?![0-9]|[.,][0-9])
       | (?P<word>{_CARDINAL})(?![A-Za-z0-9])
       | (?P<chinese>[一二三四五六七八九十])
-      | (?P<sign>(?-i:[A-H]|(?=[IVX])X?(?:IX|IV|V?I{{0,3}})))(?![A-Za-z0-9'’]))
+      | (?P<sign>(?-i:[A-H]|(?!I[ ]+[a-z])(?=[IVX])X?(?:IX|IV|V?I{{0,3}})))(?![A-Za-z0-9'’]))
     (?:[ ]?[)\]](?<=[(\[#0-9 ][0-9)\]]))?
 """
 _ORDERED = rf"""
@@ -200,7 +200,7 @@ class Names:
             key = self._known[name].key
             in_words = name not in self._symbols
             index = _INDEX.match(text, match.end(), end) if self.n > 1 else None
-            if index is not None and 1 <= int(index["index"]) <= self.n:
+            if index is not None and int(index["index"]) <= self.n:
                 position = int(index["index"])
                 yield FactorName(key, match.start(), index.end(), in_words, position, modified)
             else:

@@ -76,11 +76,14 @@ _RUNS_ON = re.compile(
     | [ ]*[,;(–—-]*[ ]*
       (?:at[ ](?:best|most|least)|if\b|unless\b|otherwise\b|maybe\b|perhaps\b|possibly\b|probably\b
         |could\b|might\b|may\b|should\b|would\b|up[ ]to\b|tentativ\w*|provisional\w*|preliminar\w*
+        |(?:and|or)[ ](?:below|above|under|over|up|higher|lower|less|more|down|change)\b
         |or\b|rather\b|no[ ]wait\b|wait\b|actually\b|assuming\b|provided\b
         |depending\b|minus\b|plus\b|half\b|and[ ](?:a[ ])?(?:half|quarter|[0-9])|tops?\b|max\b
         |maximum\b|minimum\b|min\b|ceiling\b|tbd\b|tbc\b|pending\b|not[ ]final\b|draft\b|guess\w*
         |but[ ](?:could|might|may|should|maybe|perhaps|possibly|only[ ]if|if|probably|not[ ]if)\b
-        |placeholder\w*|hypothetical\w*|vielleicht\b|höchstens\b|mindestens\b|quizás\b|máximo\b)
+        |placeholder\w*|hypothetical\w*|default\b|random\w*|arbitrar\w+|dummy\b|filler\b
+        |made[ -]up\b|invented\b|assum\w+|fake\b|mock\b|fictional\b|imaginary\b|estimat\w+
+        |unsure\b|uncertain\w*|unclear\b|unknown\b|vielleicht\b|höchstens\b|mindestens\b|quizás\b|máximo\b)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -146,7 +149,8 @@ _NAMED_OTHERWISE = re.compile(
         |lowered[ ]from|reduced[ ]from|increased[ ]from|before|instead[ ]of|rather[ ]than|not|than
         |vorher|statt)
       |\b(?:confidence|certainty|sure|weight|weighting|level|step|factor|criterion|version|figure
-        |page|line|row|section|part|round|top|bottom|maximum|max|out[ ]of|of|scale|image|edit|task
+        |page|line|row|section|part|round|top|bottom|maximum|max|out[ ]of|of|scale
+        |(?:image|edit|task)(?![ ]*:)
         |f/|ISO|no\.|number|nr\.|\#)
       |\b(?:overall|total|average|mean|S_all|S_total|sum|final|combined)
         (?:[ ](?:scores?|ratings?|grade))?(?:[ ](?:is|of|at|to|be|as))*
@@ -356,6 +360,46 @@ def _starts_a_range(text: str, number: Number, place: int, end: int) -> bool:
     return scale is not None or not counts(text, other, end)
 
 
+_STATED_TOP = re.compile(
+    r"""
+      \b(?:scale|range|rated|ratings?|scores?|scored)\b[^.\n0-9]{0,24}?
+        (?<![0-9.])(?P<low>[0-9]{1,3})[ ]?(?:-|–|—|to|bis|~|\.\.|至)[ ]?(?P<high>[0-9]{1,3})
+        (?![0-9%.])
+    | [(\[][ ]*(?P<from>[01])[ ]?(?:-|–|—|to|bis|~|\.\.|至)[ ]?(?P<to>[0-9]{1,3})[ ]*[)\]]
+    | (?<![0-9.])[01][ ]?(?:-|–|—|to)[ ]?(?P<top>[0-9]{1,3})[ ]+scale\b
+    | (?<![0-9.])(?P<points>[0-9]{1,3})[- ]point\b
+    | [(\[][ ]*(?:out[ ]of|max(?:imum)?\.?(?:[ ]of)?:?|/|of|von)[ ]*(?P<out>[0-9]{1,3})[ ]*[)\]]
+    | \b(?:scores?|ratings?|rated|scale)\b[^.\n0-9]{0,12}\bout[ ]of[ ]*(?P<of>[0-9]{1,3})(?![0-9])
+    | ^[^0-9\n]{0,40}[^0-9\n /]?[ ]?/[ ]?(?P<slash>[0-9]{1,3})$
+    | ^[ ]*[01][ ]?(?:-|–|—|to|\.\.)[ ]?(?P<alone>[0-9]{1,3})[ ]*$
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_UPSIDE_DOWN = re.compile(
+    r"""
+      (?<![0-9.])[01][ ]*(?:=|is|being|means|:|\()[ ]*(?:the[ ])?
+        (?:best|highest|excellent|perfect|flawless|outstanding)\b
+    | \b(?:lower|smaller|low)[ ](?:scores?[ ]|numbers?[ ]|values?[ ]|is[ ]|are[ ]|=[ ])*better\b
+    | (?<![0-9.])(?:5|7|10|100)[ ]*(?:=|is|being|means|:|\()[ ]*(?:the[ ])?
+        (?:worst|poorest|lowest|terrible|unusable)\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def stated_tops(text: str) -> set[Fraction]:
+    """Return the highest scores of the scales that a caption, a label or a sentence states."""
+    found = set()
+    for match in _STATED_TOP.finditer(text):
+        found.add(Fraction(next(filter(None, reversed(match.groups())))))
+    return found
+
+
+def is_upside_down(text: str) -> bool:
+    """Tell whether words say that low numbers are good ones."""
+    return _UPSIDE_DOWN.search(text) is not None
+
+
 def value_in(text: str, scale: Scale, start: int) -> Mark:
     """Return what a JSON value or a table's cell says: a number, and nothing beside it."""
     stripped = text.strip()
@@ -415,6 +459,11 @@ _NUMBERS_NEXT = re.compile(r"[.)][ ]+")
 _TERM = re.compile(r"(?:[×·*+]|(?<![0-9])0?\.[0-9]+)[ ]*[(]?\Z")
 _MOST = 300
 _STRONG = re.compile(r"[:=(\[]|→|->|=>|\w")
+_WORD_BEFORE = re.compile(r"(?P<word>[A-Za-z]+)[ ]{1,2}\Z")
+_GIVES = frozenset(
+    """a an and assign assigned award awarded earns gave get gets give given gives got of plus rate
+    rated rating receives score scored scores""".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -596,12 +645,22 @@ def _backward(
         if _SIGNED.match(text, name.end):
             # What is followed by a colon gets its number there.
             continue
+        if not joint["sign"] and _counts_a_name(text, floor, number, name):
+            continue
         claims[number.start] = _Claim(
             index, number, _STRONG.search(joint["sign"] or "") is not None
         )
     opened = any(claim.label == 0 for claim in claims.values())
     # A name before the first number: then any number parted by spaces may belong to the one before.
     return {place: claim for place, claim in claims.items() if opened or claim.strong}
+
+
+def _counts_a_name(text: str, floor: int, number: Number, name: FactorName | ImageName) -> bool:
+    """Tell whether a number right before a name in words only counts: "there are 2 artifacts"."""
+    if not isinstance(name, FactorName) or not name.in_words:
+        return False
+    before = _WORD_BEFORE.search(text, max(floor, number.start - 24), number.start)
+    return before is not None and before["word"].lower() not in _GIVES
 
 
 def _resolved(
@@ -669,6 +728,9 @@ def _made(
         scale = scale_of(name)
         fault = _fault(text, name, claim, limit, scale, starts, backward=backward)
         mark = number.mark(scale)
+        joint = text[name.end : number.start]
+        if "(" in joint and stated_tops(joint) - {scale.high}:
+            fault = "another scale is stated beside it"
         if fault and mark.value is not None:
             mark = Mark(None, mark.span, FaultKind.AMBIGUOUS, fault)
         made.append(

@@ -253,8 +253,9 @@ class Prose:
             since = found[number - 1].end if number else part.start
             if self._speaks_of_another(line, since, pair, positions):
                 continue
-            where = (pair.name.position,) if pair.name.position else positions
-            if stray and not pair.name.position:
+            index_of = pair.name.position
+            where = positions if index_of is None else (index_of,)
+            if stray and index_of is None:
                 where = (UNKNOWN,)
             yield from self._say(part.section, where, pair.name.key, pair.mark, index, label)
 
@@ -480,7 +481,7 @@ class Prose:
             return
         scale = self.names.factor(last.key).scale
         found = self._numbers_below(line, index, last, scale)
-        if not found:
+        if not found or self._numbers_stand_above(index):
             return
         if len({mark.value for mark in found}) > 1:
             says = "it is given two different numbers"
@@ -542,6 +543,18 @@ class Prose:
             found += self._number_of_line(below, scale, far=far, empty=name.end + 2 >= line.end)
 
         return found
+
+    def _numbers_stand_above(self, index: int) -> bool:
+        """Tell whether names and numbers take turns on lines, a number first: they are shifted."""
+        lines = self.page.lines
+        top = index
+        while top and (self._is_bare_number(lines[top - 1]) or self._is_bare_name(lines[top - 1])):
+            top -= 1
+        opens = top == 0 or bool(lines[top - 1].images)
+        return opens and self._is_bare_number(lines[top])
+
+    def _is_bare_name(self, line: Line) -> bool:
+        return len(line.factors) == 1 and line.factors[0].end >= line.end - 2
 
     def _has_letters(self, line: Line) -> bool:
         return any(each.isalpha() for each in self.page.words(line))

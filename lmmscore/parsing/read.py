@@ -13,8 +13,9 @@ from itertools import zip_longest
 from typing import Any
 
 from lmmscore.parsing.decide import decide, voids, with_corrections
+from lmmscore.parsing.disclaimers import sees_nothing
 from lmmscore.parsing.json import Above, FoundJson, find_json, json_says
-from lmmscore.parsing.kinds import Kind, kind_of, sees_nothing
+from lmmscore.parsing.kinds import Kind, kind_of
 from lmmscore.parsing.names import UNKNOWN, Names, names_of
 from lmmscore.parsing.numbers import number_at
 from lmmscore.parsing.page import Line, Page
@@ -110,7 +111,7 @@ def read_text(text: str, factors: Sequence[Factor], n: int) -> Reading:
     if contents.void:
         return _none(FaultKind.DISCLAIMED, f"the judge takes its scores back: “{contents.void}”")
     if contents.said:
-        return with_corrections(decide(contents.said, factors, n), contents.page)
+        return with_corrections(decide(contents.said, factors, n, text), contents.page)
     if _REFUSAL.search(contents.page.text) or sees_nothing(contents.page.text):
         return _none(FaultKind.REFUSED, f"the judge refused: {_short(text)}")
     return _none(FaultKind.NO_VERDICT, contents.why_nothing())

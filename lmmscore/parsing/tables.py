@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from lmmscore.parsing.kinds import is_no_verdict
 from lmmscore.parsing.names import Names
-from lmmscore.parsing.numbers import value_in
+from lmmscore.parsing.numbers import stated_tops, value_in
 from lmmscore.parsing.text import Span
 from lmmscore.parsing.verdict import FaultKind, Mark
 
@@ -44,6 +44,8 @@ _BLANK_CELL = re.compile(r"[-–—\s.…]*")
 _WIDEST = 60
 """How many columns are looked at: a reply of nothing but bars must not keep us busy."""
 
+_MOST_LABELS = 200
+_ANOTHER_SCALE = "its table states another scale"
 _TWO_IMAGES = "its row names two different images"
 _TWO_COLUMNS = "its row has two different columns of numbers"
 _TWO_NUMBERS = "it is given two different numbers"
@@ -289,6 +291,9 @@ class _TableReader:
         self.n = names.n
         self.rows = table.rows
         self.head, *self.body = table.rows
+        labels = [*self.head, *(row[0] for row in self.body)]
+        self._tops = [tops for cell in labels[:_MOST_LABELS] if (tops := stated_tops(cell.text))]
+        """The tops of the scales that its headings state."""
         corner = names.image_named(self.head[0].text)
         self.above = corner if corner is not None else above
 
@@ -335,6 +340,8 @@ class _TableReader:
         """Return what a cell says; nothing where it is blank."""
         if _BLANK_CELL.fullmatch(cell.text) and not cell.fault:
             return []
+        if any(tops - {self.names.factor(key).scale.high} for tops in self._tops):
+            cell = replace(cell, fault=_ANOTHER_SCALE)
         span = (cell.start, cell.start + max(1, len(cell.text)))
         if cell.fault:
             mark = Mark(None, span, FaultKind.CONTRADICTION, cell.fault)

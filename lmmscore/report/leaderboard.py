@@ -426,20 +426,15 @@ def pair_verdict(table: PairTable, names: DisplayNames) -> str:
     if len(ranked) < 2:
         return "The methods cannot be ranked together." if len(table.rows) > 1 else ""
 
-    leaders = [names.method(row.method) for row in ranked if row.rank == 1]
-    verb = "ranks" if len(leaders) == 1 else "rank"
-    first = f"{listed(leaders)} {verb} first"
-    if any(row.rank_interval is None for row in ranked):
-        return f"{first}; too few comparisons to say how surely."
-
-    rivals = [row for row in ranked if row.rank_interval and row.rank_interval[0] == 1]
-    sure = len(leaders) == 1 and ranked[0].rank_interval == (1, 1)
-    if sure:
-        return f"{first}, in at least 95% of the resamples of items."
-    others = [names.method(row.method) for row in rivals if row.rank != 1]
-    if others:
-        return f"{first}, but {listed(others)} might: their rank intervals reach it."
-    return f"{first}; the intervals of ranks overlap."
+    leaders = [row for row in ranked if row.rank == 1]
+    if len(leaders) > 1:
+        return f"{listed([names.method(row.method) for row in leaders])} share the first rank."
+    first, interval = names.method(leaders[0].method), leaders[0].rank_interval
+    if interval is None:
+        return f"{first} ranks first; too few comparisons to say how surely."
+    if interval == (1, 1):
+        return f"{first} ranks first; its 95% interval holds no other rank."
+    return f"{first} ranks first, but its 95% interval reaches rank {interval[1]}."
 
 
 def write_pair_boards(run: Run) -> PairBoard:

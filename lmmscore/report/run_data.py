@@ -7,15 +7,18 @@ place. A run that is still going is read from what it has written so far.
 from __future__ import annotations
 
 import contextlib
+import math
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lmmscore.benchmark import load_benchmark
+from lmmscore.comparisons import TIE, Comparison, Match, matches, read_comparisons
 from lmmscore.dialog import Dialog, Turn
 from lmmscore.errors import FileProblem, ImageProblem, LedgerError, LmmscoreError
 from lmmscore.images import Pictures
@@ -28,13 +31,16 @@ from lmmscore.report.grids import DisplayNames
 from lmmscore.report.leaderboard import display_names
 from lmmscore.run_folder import ExchangeRecord, Manifest, Run, SessionRecord
 from lmmscore.scales import show
-from lmmscore.scores import read_scores
+from lmmscore.scores import SCORE_COLUMNS, read_scores
 from lmmscore.session import Session, read_scores_of, read_winner_of, slots_for
 from lmmscore.templates import fill, slots_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
+
+WIN_RATE = "win_rate"
+"""What stands in place of a factor where pairs were compared."""
 
 Place = tuple[int, str]
 """Where a score belongs: the position of the edit, and the factor."""
@@ -84,7 +90,7 @@ class Talk:
     repeat: int
     dialog: str
     covers: str
-    """`item`, or `edit` where each edit has a conversation of its own."""
+    """`item`; `edit` where each edit has its own conversation; `pair` where two are compared."""
     order: tuple[str, ...]
     system: str
     turns: tuple[PlayedTurn, ...]
@@ -95,6 +101,8 @@ class Talk:
     """By position: what the sub-scores give, and what the judge said instead."""
     images: Mapping[str, Path] = field(default_factory=dict)
     """The item's own pictures, by kind."""
+    winner: str = ""
+    """Of a pair: the method that won, `tie`, or nothing where no verdict could be read."""
 
     @property
     def method(self) -> str:
@@ -265,6 +273,8 @@ class RunData:
     @cached_property
     def scales(self) -> dict[str, tuple[float, float]]:
         """Lowest and highest score of each factor, as far as the dialog says."""
+        if self.run.is_of_pairs:
+            return {WIN_RATE: (0.0, 1.0)}
         return scales_of(self.run.settings, None)
 
     @cached_property
@@ -276,21 +286,38 @@ class RunData:
     def scores(self) -> pd.DataFrame:
         """The tidy table; of a run that is still going, the part that is written."""
         if self.run.is_of_pairs:
-            # Pairs have no scores: what was read of them stands out in the judge's words.
-            return read_scores(self.run.path / "scores.csv")
-        path = self.run.path / "scores.csv"
-        part = self.run.path / "scores.csv.part"
-        if path.is_file() or not part.is_file():
+            return points_of(self.matches)
+        part = self._part("scores.csv")
+        if part is None:
             return self.run.scores()
+        with part as copy:
+            return read_scores(copy)
+
+    @cached_property
+    def comparisons(self) -> list[Comparison]:
+        """Every pair shown to the judge; of a run that is still going, as far as it is written."""
+        part = self._part("pairs.csv")
+        if part is None:
+            return self.run.comparisons()
+        with part as copy:
+            return read_comparisons(copy)
+
+    @cached_property
+    def matches(self) -> list[Match]:
+        """The pairs, both orders put together."""
+        return matches(self.comparisons)
+
+    def _part(self, name: str) -> AbstractContextManager[Path] | None:
+        """Return a table that is being written, up to its last whole line; None if it is done."""
+        path, part = self.run.path / name, self.run.path / f"{name}.part"
+        if path.is_file() or not part.is_file():
+            return None
         text = _whole_lines(part)
         if text.count("\n") < 2:
             raise FileProblem(
-                f"{self.run.path}: this run has no scores yet; make the report again in a while"
+                f"{self.run.path}: nothing is judged yet; make the report again in a while"
             )
-        with tempfile.TemporaryDirectory() as folder:
-            copy = Path(folder) / "scores.csv"
-            copy.write_text(text, encoding="utf-8")
-            return read_scores(copy)
+        return _copied(text, name)
 
     @cached_property
     def sessions(self) -> list[SessionRecord]:
@@ -437,7 +464,15 @@ class RunData:
             stated={int(position): value for position, value in record.stated.items()},
             slips={position: (exact, said) for position, exact, said in record.slips},
             images={kind: self._picture(path) for kind, path in record.images.items()},
+            winner=self._winners.get((record.item, record.repeat, tuple(record.order)), ""),
         )
+
+    @cached_property
+    def _winners(self) -> dict[tuple[str, int, tuple[str, ...]], str]:
+        """By item, repeat and the order shown: who won a pair."""
+        if not self.run.is_of_pairs:
+            return {}
+        return {(row.item, row.repeat, row.shown): row.winner for row in self.comparisons}
 
     def _turn(self, exchange: ExchangeRecord, ledger: Ledger | None) -> PlayedTurn:
         return PlayedTurn(
@@ -484,7 +519,36 @@ class RunData:
         for known in self.manifest.factors:
             if known.key == factor:
                 return known.name or factor
-        return "Overall" if factor == OVERALL else factor
+        return {OVERALL: "Overall", WIN_RATE: "Win rate"}.get(factor, factor)
+
+
+def points_of(found: Iterable[Match]) -> pd.DataFrame:
+    """Return the results of matches as a tidy table: 1 for a win, ½ for a tie, 0 for a loss.
+
+    The mean of a method's points is its win rate. They serve to find and sort edits; methods are
+    ranked by the matches themselves.
+    """
+    import pandas as pd
+
+    lines = []
+    for match in found:
+        lacking = next((row for row in match.shown if not row.winner), None)
+        outcome = Outcome.SCORED if lacking is None else lacking.outcome
+        reason = "" if lacking is None else lacking.reason
+        for method in (match.method_a, match.method_b):
+            points = math.nan if lacking else {method: 1.0, TIE: 0.5}.get(match.winner, 0.0)
+            place = (match.item, match.task, method, match.repeat)
+            lines.append((*place, None, WIN_RATE, points, str(outcome), reason))
+
+    return pd.DataFrame(lines, columns=list(SCORE_COLUMNS))
+
+
+@contextlib.contextmanager
+def _copied(text: str, name: str) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / name
+        copy.write_text(text, encoding="utf-8")
+        yield copy
 
 
 def _whole_lines(path: Path) -> str:

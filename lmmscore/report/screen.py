@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from lmmscore.comparisons import TIE
 from lmmscore.dialog import Dialog
 from lmmscore.records import OVERALL
 from lmmscore.report.formats.terminal import printable
@@ -39,7 +40,7 @@ def print_talks(
     for talk in talks:
         with console.capture() as caught:
             _print(console, talk)
-            console.print(_table(talk, scores))
+            console.print(_outcome(talk, scores))
             for line in _aftermath(talk):
                 console.print(Text(printable(line), style="yellow"))
         # Rich pads every line to the full width, which nobody wants in a file.
@@ -86,6 +87,14 @@ def _words(turn: PlayedTurn) -> Text:
     if turn.reply.refusal:
         words.append(printable(turn.reply.refusal), "yellow")
     return words
+
+
+def _outcome(talk: Talk, scores: pd.DataFrame) -> RichTable | Text:
+    if talk.covers != "pair":
+        return _table(talk, scores)
+    said = {"": "no verdict", TIE: "a tie"}.get(talk.winner, f"{talk.winner} won")
+    shown = f"shown first: {talk.method_at(1)}, second: {talk.method_at(2)}"
+    return Text(printable(f"\nRead from it: {said} ({shown})"), style="bold")
 
 
 def _table(talk: Talk, scores: pd.DataFrame) -> RichTable:
@@ -160,9 +169,10 @@ def _plain(talk: Talk, scores: pd.DataFrame) -> dict[str, Any]:
         "repeat": talk.repeat,
         "dialog": talk.dialog,
         "order": list(talk.order),
+        **({"winner": talk.winner} if talk.covers == "pair" else {}),
         "system": talk.system,
         "turns": [_plain_turn(turn) for turn in talk.turns],
-        "read": read_from(talk, scores),
+        "read": [] if talk.covers == "pair" else read_from(talk, scores),
         "stated": {str(position): value for position, value in talk.stated.items()},
         "faults": list(talk.faults),
         "failure": talk.failure,

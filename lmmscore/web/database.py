@@ -133,6 +133,7 @@ class RatingDatabase:
         self._lock = threading.RLock()
         self._connection = _connect(path, read_only)
         self._study: Study | None = None
+        self._picture_ids: dict[tuple[str, str, str, str], str] = {}
 
     def close(self) -> None:
         """Let go of the file."""
@@ -389,11 +390,25 @@ class RatingDatabase:
         rows = self._rows("SELECT count(*) FROM answer WHERE assignment = ?", (assignment,))
         return int(rows[0][0])
 
+    def revisions(self, rater: Rater) -> dict[str, int]:
+        """Return the revision of every screen of a rater that has any answer."""
+        rows = self._rows(
+            "SELECT assignment, count(*) FROM answer JOIN assignment ON assignment = id "
+            "WHERE rater = ? GROUP BY assignment",
+            (rater.id,),
+        )
+        return dict(rows)
+
     # Pictures
 
     def picture_id(self, item: str, kind: str, method: str = "", check: str = "") -> str:
         """Return the random name of a picture, the same each time."""
         key = (item, kind, method, check)
+        if key not in self._picture_ids:
+            self._picture_ids[key] = self._named_picture(key)
+        return self._picture_ids[key]
+
+    def _named_picture(self, key: tuple[str, str, str, str]) -> str:
         sql = "SELECT id FROM picture WHERE item = ? AND kind = ? AND method = ? AND check_kind = ?"
         known = self._rows(sql, key)
         if known:
@@ -420,7 +435,10 @@ def open_study(folder: Path, study: Study) -> RatingDatabase:
         if not database.begun:
             database.keep_study(study)
         elif database.study.same_questions(study):
-            database.keep_study(study.model_copy(update={"id": database.study.id}))
+            # A part of the benchmark may be chosen this time; what was rated before keeps its task.
+            tasks = {**database.study.tasks, **study.tasks}
+            known = {"id": database.study.id, "tasks": tasks}
+            database.keep_study(study.model_copy(update=known))
         else:
             raise FileProblem(
                 f"{folder}: holds answers about {database.study.benchmark} with dialog "

@@ -25,7 +25,8 @@ LOOK_S = 1.0
 BEAT_S = 15.0
 """A line is sent at least so often, so that a dead connection is noticed."""
 
-PARTS = ("totals", "grid", "board", "talk")
+RETRY_MS = 1000
+"""How soon a browser connects again when the page was away."""
 
 
 class LivePage:
@@ -49,6 +50,7 @@ class LivePage:
         self._number = 0
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="watch")
         self._looking: asyncio.Task[None] | None = None
+        self._closing = False
 
     def app(self) -> web.Application:
         """Return the application; every route wants the token of the link."""
@@ -70,6 +72,9 @@ class LivePage:
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
+        async with self._changed:
+            self._closing = True
+            self._changed.notify_all()
         self._reader.shutdown()
 
     async def _look_on(self) -> None:
@@ -132,9 +137,10 @@ class LivePage:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         add_headers(response)
         await response.prepare(request)
+        await response.write(f"retry: {RETRY_MS}\n\n".encode())
         sent: dict[str, Any] = {}
         number = -1
-        while True:
+        while not self._closing:
             if number != self._number:
                 number, now = self._number, self._snapshot
                 await response.write(_event(_difference(sent, now)))
@@ -142,12 +148,13 @@ class LivePage:
             else:
                 await response.write(b": here\n\n")
             await self._wait_after(number)
+        return response
 
     async def _wait_after(self, number: int) -> None:
         async with self._changed:
             try:
                 await asyncio.wait_for(
-                    self._changed.wait_for(lambda: self._number != number), BEAT_S
+                    self._changed.wait_for(lambda: self._closing or self._number != number), BEAT_S
                 )
             except TimeoutError:
                 return

@@ -12,14 +12,15 @@ import json
 import math
 import sqlite3
 import time
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from lmmscore.benchmark import load_benchmark
+from lmmscore.comparisons import PAIR_COLUMNS, Comparison, comparison_of, unjudged_pair
 from lmmscore.conversation import Conversation
 from lmmscore.errors import FileProblem, ImageProblem, LedgerError, LmmscoreError
 from lmmscore.execution.base import answered, asked
@@ -47,6 +48,11 @@ MOST_TEXT = 6_000
 """Characters of one message that are shown."""
 
 BOARD_RESAMPLES = 1_000
+PAIR_RESAMPLES = 200
+"""Each is a fit of its own."""
+
+BOARD_PAUSE_S = 3.0
+"""At least so long between two rankings: the run needs the processor too."""
 
 _SCORED = str(Outcome.SCORED)
 
@@ -119,7 +125,8 @@ class _Tail:
             return False, []
         whole = data.rfind(b"\n") + 1
         self._read += whole
-        return not same, data[:whole].decode("utf-8", "replace").splitlines()
+        # Not splitlines(): a judge may use other line separators, which no file of ours ends at.
+        return not same, data[:whole].decode("utf-8", "replace").split("\n")[:-1]
 
 
 class LiveRun:
@@ -136,8 +143,10 @@ class LiveRun:
         self._asker = Asker.of(manifest.judge, manifest.parameters)
         self._reader = Asker.of(manifest.reader, manifest.reader_parameters)
         self._units: dict[UnitKey, UnitProgress] = {}
-        self._session_tail, self._score_tail = _Tail(), _Tail()
+        self._by_item: dict[str, list[UnitProgress]] = {}
+        self._session_tail, self._score_tail, self._pair_tail = _Tail(), _Tail(), _Tail()
         self._rows: list[list[str]] = []
+        self._comparisons: list[Comparison] = []
         self._newest: UnitProgress | None = None
         self._newest_record: list[dict[str, Any]] = []
         self._board: dict[str, Any] | None = None
@@ -166,6 +175,7 @@ class LiveRun:
             manifest.repeats,
             manifest.seed,
             manifest.order_rule,
+            manifest.pairs,
         )
         return replace(plan, recorded_orders=self.run.orders())
 
@@ -178,6 +188,7 @@ class LiveRun:
     def _forget(self) -> None:
         """Begin again: the run was started once more."""
         self._units = {}
+        self._by_item = defaultdict(list)
         for unit in self._plan:
             if unit.shown:
                 edits = len(unit.shown)
@@ -185,6 +196,7 @@ class LiveRun:
                 calls = sum(len(steps_of(dialog, edits, unit.item)) for dialog in dialogs)
                 progress = UnitProgress(unit, calls)
                 self._units[self._unit_key(unit.item.id, unit.repeat, unit.shown)] = progress
+                self._by_item[unit.item.id].append(progress)
         self._rows = []
 
     def _unit_key(self, item: str, repeat: int, shown: Sequence[str]) -> UnitKey:
@@ -209,6 +221,10 @@ class LiveRun:
         if again:
             self._rows = []
         self._take_rows(lines)
+        again, lines = self._pair_tail.lines(self.path / f"pairs.csv{suffix}")
+        if again:
+            self._comparisons = []
+        self._take_comparisons(lines)
         self._follow_ledger()
 
     def _read_manifest(self) -> None:
@@ -239,9 +255,22 @@ class LiveRun:
         self._newest_record = [{**each, "item": record["item"]} for each in record["exchanges"]]
 
     def _take_rows(self, lines: list[str]) -> None:
+        width = len(SCORE_COLUMNS)
         for cells in csv.reader(lines):
-            if len(cells) == len(SCORE_COLUMNS) and cells != list(SCORE_COLUMNS):
-                self._rows.append([restore(cell) for cell in cells])
+            # Further columns may follow, as the expected score does where probabilities are known.
+            if len(cells) >= width and cells[:width] != list(SCORE_COLUMNS):
+                self._rows.append([restore(cell) for cell in cells[:width]])
+
+    def _take_comparisons(self, lines: list[str]) -> None:
+        width = len(PAIR_COLUMNS)
+        for cells in csv.reader(lines):
+            if len(cells) < width or cells[:width] == list(PAIR_COLUMNS):
+                continue
+            item, task, a, b, order, repeat, winner, outcome, reason, both = (
+                restore(cell) for cell in cells[:width]
+            )
+            place = (item, task, a, b, order, int(repeat))
+            self._comparisons.append(Comparison(*place, winner, Outcome(outcome), reason, both))
 
     def _follow_ledger(self) -> None:
         path = self.run.ledger_path
@@ -300,18 +329,19 @@ class LiveRun:
     def snapshot(self) -> dict[str, Any]:
         """Return everything the page shows."""
         manifest = self.run.manifest
-        rows = [*self._rows, *self._fresh_rows()]
+        rows, comparisons = self._fresh()
         return {
             "run": self.path.resolve().name,
             "benchmark": manifest.benchmark,
             "dialog": manifest.dialog,
             "judge": manifest.judge,
             "state": "stopped: it was cut off" if self._abandoned() else manifest.state,
+            "waiting": manifest.waiting,
             "caution": manifest.caution,
             "report": (self.path / "scores.csv").is_file(),
             "totals": self._totals(),
             "grid": self._grid(rows),
-            "board": self._board_of(rows),
+            "board": self._board_of(rows, comparisons),
             "pairs": self._plan.protocol.covers_pairs,
             "talk": self._talk(),
         }
@@ -328,18 +358,22 @@ class LiveRun:
         begun = _seconds_since(self.run.manifest.started)
         return begun > SILENCE_S and not (recent and recent[0][0])
 
-    def _fresh_rows(self) -> Iterator[list[str]]:
-        """Yield scores of units whose replies are all there, before the run has written them."""
+    def _fresh(self) -> tuple[list[list[str]], list[Comparison]]:
+        """Return all scores and comparisons, also those that the run has not written down yet."""
+        rows, comparisons = [*self._rows], [*self._comparisons]
         for progress in self._units.values():
             if not progress.finished or progress.taken:
                 continue
 
             result = result_of(progress.unit, self._plan.protocol, progress.played)
+            if result.comparison is not None:
+                comparisons.append(result.comparison)
 
             for row in result.scores:
                 score = "" if row.score is None else repr(float(row.score))
                 place = [row.item, row.task, row.method, str(row.repeat), str(row.position or "")]
-                yield [*place, row.factor, score, str(row.outcome), row.reason]
+                rows.append([*place, row.factor, score, str(row.outcome), row.reason])
+        return rows, comparisons
 
     def _totals(self) -> dict[str, Any]:
         units = list(self._units.values())
@@ -351,8 +385,9 @@ class LiveRun:
         lately = max(1.0, _seconds_since(made.pop("recent_since") or ""))
         pace = made.pop("recent_calls") / lately
         spent = self._spent(made["cost_usd"])
-        per_call = made["cost_usd"] / made["calls"] if made["calls"] else 0.0
+        per_call = made["cost_usd"] / made["priced"] if made["priced"] else 0.0
         live = self.run.manifest.state == "running"
+        priced = made.pop("priced")
         return {
             "sessions": len(units),
             "done": done - failed,
@@ -360,7 +395,8 @@ class LiveRun:
             "failed": failed,
             "repairs": sum(each.repairs for each in units),
             **made,
-            "spent_usd": spent,
+            # Tokens without any price: what was spent is not known, which is not nothing.
+            "spent_usd": spent if spent or priced or not made["prompt_tokens"] else None,
             "projected_usd": spent + left * per_call if spent else None,
             "budget_usd": self.limits.budget_usd,
             "rpm": self.limits.rpm,
@@ -380,10 +416,13 @@ class LiveRun:
 
     def _ledger_totals(self) -> dict[str, Any]:
         """Return calls, tokens and cost of this judge, over all and of the last minutes."""
-        names = ("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd")
+        names = (
+            *("calls", "prompt_tokens", "completion_tokens", "cached_tokens"),
+            *("cost_usd", "priced"),
+        )
         sums = (
             "count(*), total(prompt_tokens), total(completion_tokens), total(cached_tokens), "
-            "total(cost_usd)"
+            "total(cost_usd), count(cost_usd)"
         )
         where = "judge = ? AND parameters = ?"
         own: list[Any] = [self._asker.judge, self._asker.parameters]
@@ -458,11 +497,7 @@ class LiveRun:
 
     def _pair_cell(self, item: str, method: str) -> list[Any]:
         """Return how many of an edit's comparisons are done: pairs give an edit no score."""
-        own = [
-            each
-            for each in self._units.values()
-            if each.unit.item.id == item and method in each.unit.shown
-        ]
+        own = [each for each in self._by_item.get(item, ()) if method in each.unit.shown]
         if not own:
             return [str(Outcome.MISSING), None, None, False]
         done = sum(each.finished for each in own)
@@ -496,7 +531,10 @@ class LiveRun:
     def _ends(
         self, found: Mapping[tuple[str, str], tuple[str, float | None]]
     ) -> tuple[float, float]:
-        factors = self.run.manifest.factors
+        manifest = self.run.manifest
+        if manifest.overall_scale is not None:
+            return manifest.overall_scale
+        factors = manifest.factors
         ends = {(factor.min, factor.max) for factor in factors}
         if len(ends) == 1:
             return ends.pop()
@@ -504,16 +542,59 @@ class LiveRun:
         low, high = min(scores, default=0.0), max(scores, default=1.0)
         return (low, high) if high > low else (low, low + 1)
 
-    def _board_of(self, rows: list[list[str]]) -> dict[str, Any] | None:
+    def _board_of(
+        self, rows: list[list[str]], comparisons: list[Comparison]
+    ) -> dict[str, Any] | None:
         """Return the ranking so far; made again when there is something new, and not too often."""
-        scored = sum(1 for row in rows if row[7] == _SCORED)
+        decided = [each for each in comparisons if each.outcome == Outcome.SCORED]
+        scored = len(decided) + sum(1 for row in rows if row[7] == _SCORED)
         before, at = self._board_at
-        if scored == before or (time.monotonic() - at < 3 and before > 0):
+        if scored == before or (time.monotonic() - at < BOARD_PAUSE_S and before > 0):
             return self._board
 
+        if not scored:
+            self._board = None
+        elif self._plan.protocol.covers_pairs:
+            self._board = self._ranked_pairs(decided)
+        else:
+            self._board = self._ranked(rows)
         self._board_at = (scored, time.monotonic())
-        self._board = self._ranked(rows) if scored else None
         return self._board
+
+    def _ranked_pairs(self, decided: list[Comparison]) -> dict[str, Any]:
+        from lmmscore.leaderboard.matches import rank_pairs
+
+        items = {each.item for each in decided}
+        # The other order of a pair may still be on its way: alone, the first one proves nothing.
+        open_ones = [
+            unjudged_pair(comparison_of(each.unit, ()))
+            for item in items
+            for each in self._by_item[item]
+            if not each.finished
+        ]
+        methods = self.run.manifest.methods
+        board = rank_pairs([*decided, *open_ones], methods=methods, resamples=PAIR_RESAMPLES)
+        table = next(each for each in board.tables if each.task is None or len(board.tables) == 1)
+        return {
+            "measure": "Strength",
+            "counted": "Matches",
+            "note": "Bradley–Terry strength"
+            if table.connected
+            else "the comparisons so far do not link all methods",
+            "items": len(items),
+            "of": len(self._plan.benchmark.items),
+            "rows": [
+                {
+                    "rank": row.rank,
+                    "method": row.method,
+                    "mean": _finite(row.strength),
+                    "interval": row.strength_interval,
+                    "ranks": row.rank_interval,
+                    "n": row.matches,
+                }
+                for row in table.rows
+            ],
+        }
 
     def _ranked(self, rows: list[list[str]]) -> dict[str, Any] | None:
         import pandas as pd
@@ -536,7 +617,9 @@ class LiveRun:
             table for table in board.tables if table.task is None or len(board.tables) == 1
         )
         return {
-            "factor": factor,
+            "measure": "Mean",
+            "counted": "Items",
+            "note": f"mean {factor}",
             "items": int(scored["item"].nunique()),
             "of": len(self._plan.benchmark.items),
             "rows": [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import re
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -45,6 +46,9 @@ COMMENT_CHARACTERS = 2_000
 ANSWERS_PER_SCREEN = 2_000
 MOST_SECONDS = 24 * 3600.0
 
+NONCE = re.compile(r"[A-Za-z0-9_-]{8,64}")
+"""What the page gives an answer, so that one sent twice is kept once."""
+
 REASONS = (
     "The picture is not shown, or is broken",
     "I do not understand the instruction",
@@ -78,12 +82,25 @@ class PictureWanted:
 class RatingStudy:
     """A study in progress: hands out screens, takes answers."""
 
-    def __init__(self, database: RatingDatabase, benchmark: Benchmark) -> None:
+    def __init__(self, database: RatingDatabase, whole: Benchmark, chosen: Benchmark) -> None:
+        """`chosen` is given out from now on; raters may have screens from all of `whole`."""
         self.database = database
         self.study = database.study
-        self.items = {item.id: item for item in benchmark.items}
-        self.subjects = subjects_of(benchmark, self.study.covers, self.study.practice)
+        self.items = {item.id: item for item in whole.items}
+        self.subjects = subjects_of(chosen, self.study.covers, self.study.practice)
         self._numbers = {subject: number for number, subject in enumerate(self.subjects)}
+        self._check_given(whole)
+
+    def _check_given(self, whole: Benchmark) -> None:
+        """Raise where a rater has a screen about something that is no longer in the benchmark."""
+        for each in self.database.all_assignments():
+            item = self.items.get(each.subject.item)
+            wanted = {shown.method for shown in each.shown if shown.kind == "edit"}
+            if item is None or wanted - set(item.edits):
+                raise FileProblem(
+                    f"{whole.path}: raters have been given edits of {each.subject.item!r} that are "
+                    "not in it any more; put them back, or begin another study with --out"
+                )
 
     # Who
 
@@ -185,7 +202,10 @@ class RatingStudy:
             return {**own, "screens": [], "total": 0, "finished": False, "code": ""}
         given = self.hand_out(rater)
         answers = self.database.answers(rater)
-        screens = [self.screen(each, answers.get(each.id, [])) for each in given]
+        revisions = self.database.revisions(rater)
+        screens = [
+            self.screen(each, answers.get(each.id, []), revisions.get(each.id, 0)) for each in given
+        ]
         finished = all(each.done for each in given)
         if finished and not rater.finished:
             self.database.finish(rater)
@@ -200,7 +220,9 @@ class RatingStudy:
             "code": rater.code if finished and given else "",
         }
 
-    def screen(self, assignment: Assignment, answers: Sequence[RaterAnswer]) -> dict[str, Any]:
+    def screen(
+        self, assignment: Assignment, answers: Sequence[RaterAnswer], revision: int
+    ) -> dict[str, Any]:
         """Return one screen with its answers. Pictures go by random names, edits by letters."""
         item = self.items[assignment.subject.item]
         names = letters(len(assignment.shown))
@@ -222,7 +244,7 @@ class RatingStudy:
             "given": given,
             "slots": slots,
             "answers": answers_for_page(answers),
-            "revision": self.database.revision(assignment.id),
+            "revision": revision,
             "seconds": assignment.seconds,
             "feedback": self._feedback(assignment, answers)
             if practice and assignment.done
@@ -247,7 +269,8 @@ class RatingStudy:
             raise AnswerRefused(
                 429, "too-many", "This screen was changed too often; please go on to the next."
             )
-        return {"saved": True, "revision": self.database.revision(assignment.id)}
+        revision = self.database.revision(assignment.id)
+        return {"saved": True, "screen": assignment.id, "revision": revision}
 
     def _own(self, rater: Rater, name: Any) -> Assignment:
         if not rater.consented:
@@ -259,7 +282,7 @@ class RatingStudy:
 
     def _checked(self, assignment: Assignment, sent: Mapping[str, Any]) -> RaterAnswer:
         nonce = str(sent.get("nonce") or "")
-        if not 8 <= len(nonce) <= 64:
+        if not NONCE.fullmatch(nonce):
             raise AnswerRefused(400, "malformed", "The answer is not understood.")
         kind, slot, factor, value = checked_answer(self.study, sent)
         if slot and slot not in letters(len(assignment.shown)):
@@ -297,7 +320,11 @@ class RatingStudy:
 
     def _feedback(self, assignment: Assignment, answers: Sequence[RaterAnswer]) -> dict[str, Any]:
         """Return what to tell a rater after practice: which answers were not as expected."""
-        practice = next(p for p in self.study.practice if p.item == assignment.subject.item)
+        practiced = [p for p in self.study.practice if p.item == assignment.subject.item]
+        # The study may have been started again without practice, or with other items.
+        if not practiced:
+            return {"text": "", "remarks": []}
+        practice = practiced[0]
         told = answers_for_page(answers)
         remarks = []
         names = letters(len(assignment.shown))
@@ -399,8 +426,8 @@ def _score(study: Study, factor: str, value: Any) -> str | None:
 def _seconds(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0.0
-    # NaN fails the comparison and counts as no time.
-    return min(float(value), MOST_SECONDS) if value > 0 else 0.0
+    # NaN fails the comparison and counts as no time; a whole number may be too large for a float.
+    return float(min(value, MOST_SECONDS)) if value > 0 else 0.0
 
 
 def _short_text(value: Any) -> str | None:
@@ -444,7 +471,8 @@ class PictureFolder:
 
     def data(self, name: str, wanted: PictureWanted) -> bytes:
         """Return a picture as lossless WebP without metadata. Work for a thread."""
-        path = self._folder / f"{name}{PICTURE_SUFFIX}"
+        # Another start of the study may want another size.
+        path = self._folder / f"{name}-{self._max_side_px}{PICTURE_SUFFIX}"
         with self._lock:
             making = self._making.setdefault(name, threading.Lock())
         with making:

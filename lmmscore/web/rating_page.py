@@ -86,6 +86,8 @@ class RatingPage:
         app = web.Application(client_max_size=MOST_BYTES, middlewares=[_guard])
         for prefix in dict.fromkeys(["", self._doors.prefix]):
             own = f"{prefix}/r/{{token}}"
+            if prefix:
+                app.router.add_get(prefix, self._front_with_slash)
             app.router.add_get(f"{prefix}/", self._front)
             app.router.add_post(f"{prefix}/register", self._register)
             app.router.add_get(f"{prefix}/assets/{{name}}", self._asset)
@@ -123,9 +125,16 @@ class RatingPage:
         rater = await self._at_desk(self._enrol, outside_id)
         raise web.HTTPSeeOther(f"r/{rater.token}/")
 
-    async def _register(self, _: web.Request) -> web.Response:
+    async def _front_with_slash(self, request: web.Request) -> web.Response:
+        last = request.path.rpartition("/")[2]
+        raise web.HTTPSeeOther(f"{last}/?{request.query_string}".rstrip("?"))
+
+    async def _register(self, request: web.Request) -> web.Response:
         if not self._doors.open_registration:
             raise AnswerRefused(404, "no-link", "Please use the personal link you were given.")
+        if request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
+            # A form on somebody else's page must not fill the study with raters.
+            raise AnswerRefused(403, "cross-site", "Please open the address of the study itself.")
         rater = await self._at_desk(self._enrol, "")
         raise web.HTTPSeeOther(f"r/{rater.token}/")
 
@@ -278,11 +287,17 @@ def _refuse_foreign(folder: Path) -> None:
         )
 
 
-def post_origin(address: str) -> str:
-    """Return the origin of the address answers are sent to. Raises for what is no web address."""
-    parts = urlsplit(address)
-    if parts.scheme not in ("http", "https") or not parts.netloc or parts.username:
-        raise LmmscoreError(f"--post: {address!r} is not an http or https address")
+def web_origin(address: str, option: str) -> str:
+    """Return the origin of an address that an option names. Raises for what is no web address."""
+    try:
+        parts = urlsplit(address)
+        known = parts.scheme in ("http", "https") and parts.hostname and not parts.username
+    except ValueError:
+        known = False
+    if not known or parts.query or parts.fragment:
+        raise LmmscoreError(
+            f"{option}: {address!r} is not a web address; write one like https://lab.example.org/rate"
+        )
     return f"{parts.scheme}://{parts.netloc}"
 
 
@@ -295,7 +310,7 @@ def one_script(names: Sequence[str]) -> str:
 def _page(instructions: str, data: dict[str, Any], post: str) -> str:
     styles = [asset(name) for name in STYLES]
     script = one_script(SCRIPTS)
-    connect = post_origin(post) if post else ""
+    connect = web_origin(post, "--post") if post else ""
     inline = {
         # From a disk, `self` is nobody: pictures beside the page are files.
         "policy": inline_policy(styles, [script], "'self' file:", connect),
@@ -318,7 +333,7 @@ def _share(rating: RatingStudy, rater: Rater) -> dict[str, Any]:
 
 
 def _screen(rating: RatingStudy, assignment: Assignment) -> dict[str, Any]:
-    screen = rating.screen(assignment, [])
+    screen = rating.screen(assignment, [], 0)
     kept = ("id", "practice", "task", "instruction", "given", "slots", "revision")
     made = {name: screen[name] for name in kept}
     return made | _expected(rating, assignment) if screen["practice"] else made
@@ -343,7 +358,5 @@ def _pictures(share: dict[str, Any]) -> set[str]:
 
 
 def _write_picture(rating: RatingStudy, name: str, path: Path) -> None:
-    if path.is_file():
-        return
     wanted = rating.picture_of(name)
     path.write_bytes(prepared(wanted, rating.study.max_side_px))

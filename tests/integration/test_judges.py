@@ -20,9 +20,10 @@ from lmmscore.cli import lmmscore as command_line
 from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeFileError, LedgerError, LmmscoreError
 from lmmscore.judges import JudgeBase, open_judge
-from lmmscore.judges.config import declared, find_judge, judges_file
+from lmmscore.judges.config import JudgeOptions, find_judge, judges_file
 from lmmscore.judges.judge import adapted
 from lmmscore.ledger import Ledger
+from lmmscore.options import declared
 from lmmscore.records import Reply
 from tests.conftest import ScriptedJudge, fair_answer
 from tests.loopback import Server, playing, serving
@@ -210,7 +211,7 @@ def test_every_option_is_declared_once_and_found_everywhere() -> None:
         CliRunner().invoke(command_line, [*command, "--help"]).output
         for command in (["run"], ["plan"], ["judge", "check"])
     ]
-    for each in declared():
+    for each in declared(JudgeOptions):
         assert all(f"{each.about.flag} " in text for text in helps if each.about.flag), each.name
         if each.about.section is not None:
             assert f'"{each.name}"' in schema

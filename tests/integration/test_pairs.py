@@ -275,8 +275,10 @@ def test_the_commands_know_pairs(tmp_path: Path, make_benchmark: Maker) -> None:
     agreed = runner.invoke(program, ["agree", str(run.path), "--human", str(votes), "--json"])
     assert json.loads(agreed.output)["votes"]["r"]["accuracy"] == 0.5
     report = runner.invoke(program, ["report", str(run.path)])
-    assert report.exit_code == 1
-    assert "compares pairs" in str(report.exception)
+    assert "alpha ranks first" in Path(report.output.strip()).read_text(encoding="utf-8")
+    refused = runner.invoke(program, ["report", str(run.path), "--human", str(votes)])
+    assert refused.exit_code == 1
+    assert "lmmscore agree" in str(refused.exception)
     assert "[[A>B]]" in runner.invoke(program, ["show", str(run.path), "i0"]).output
 
 

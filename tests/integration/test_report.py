@@ -18,15 +18,15 @@ from hypothesis import strategies as st
 import lmmscore
 from lmmscore.cli import lmmscore as program
 from lmmscore.errors import FileProblem
-from lmmscore.leaderboard import BoardRow as Row
 from lmmscore.report.page import PageOptions, write_page
 from lmmscore.report.page.charts import (
     Axis,
+    DrawnStanding,
     axis_over,
     interval_bar,
-    means_axis,
     rank_strip,
     round_step,
+    standings_axis,
 )
 from lmmscore.report.page.edits import (
     APART,
@@ -476,14 +476,14 @@ def test_ticks_are_round_and_within_the_axis(low: float, size: float) -> None:
 
 def test_drawn_intervals_keep_their_order() -> None:
     """A mean lies between the ends of its interval on paper as in numbers."""
-    row = Row(2, "A", 6.0, 1.0, 5, 0.9, {}, (5.5, 6.6), (1, 3), (1, 4), "a", 5)
-    axis = means_axis([row])
+    row = DrawnStanding(6.0, (5.5, 6.6), 2, (1, 3), (1, 4))
+    axis = standings_axis([row])
     assert 0 < axis.at(5.5) < axis.at(6.0) < axis.at(6.6)
     drawn = str(interval_bar(row, axis, "A"))
     assert f'cx="{axis.at(6.0):g}"' in drawn and f'x1="{axis.at(5.5):g}"' in drawn
     strip = str(rank_strip(row, 5, "A"))
     assert 'class="band"' in strip and 'class="allowed"' in strip
-    unscored = Row(None, "B", None, None, 0, 0.0, {})
+    unscored = DrawnStanding(None, None, None, None)
     assert "circle" not in str(interval_bar(unscored, axis, "B"))
     assert "circle" not in str(rank_strip(unscored, 5, "B"))
 

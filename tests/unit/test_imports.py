@@ -14,6 +14,7 @@ PACKAGE = Path(lmmscore.__file__).parent
 ORDER = [
     "version",
     "errors",
+    "options",
     "yaml_files",
     "registry",
     "sqlite",

@@ -194,7 +194,9 @@ def test_the_last_complete_verdict_counts():
         [6, 7, 5, 6],
         [8, 9, 9, 8],
     ]
-    assert rows(read_text(final + draft, FOUR, 2), 2) == [[1, 1, 1, 1], [2, 2, 2, 2]]
+    unannounced = read_text(final + draft, FOUR, 2)
+    assert not unannounced.scores
+    assert {fault.kind for fault in unannounced.faults} == {"contradiction"}
 
 
 def test_repeating_a_score_is_no_fault():

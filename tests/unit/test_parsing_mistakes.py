@@ -83,13 +83,14 @@ def test_an_error_message_is_not_an_answer(text):
         assert read_text(text, factors, 1).scores == {}
 
 
-def test_two_objects_are_read_at_once():
-    """Two JSON objects in one reply need no second question: the last one is the verdict."""
-    text = "\n".join(
+def test_two_objects_that_differ_are_a_contradiction():
+    """Of two JSON objects the last one is the verdict only where words between them say so."""
+    first, last = (
         f'{{"Contextual_Preservation": {{"reason": "2 lamps", "score": {score}}}}}'
         for score in (0, 1)
     )
-    reading = read_text(text, BINARY, 1)
+    assert read_text(f"{first}\n{last}", BINARY, 1).faults[0].kind == "contradiction"
+    reading = read_text(f"{first}\nOn reflection:\n{last}", BINARY, 1)
     assert reading.complete
     assert reading.scores == {(1, "Contextual_Preservation"): 1}
 

@@ -349,9 +349,11 @@ def _named_factors(answers: Mapping[str, str], text: str) -> list[FactorData]:
 
 
 def _from_prompt(words: FoundWords, head: dict[str, Any], answers: Mapping[str, str]) -> Draft:
-    text = words.text.strip("\n")
+    # Empty lines around a text file are the file's; inside a program they are part of the words.
+    text = words.text if ":" in words.origin else words.text.strip("\n")
     draft = draft_prompt(text, answers)
-    if not draft.factors and not re.search(r"\bscor|\brat(?:e|ing)\b|winner|\[\[", text, re.I):
+    asks = draft.factors or draft.covers == "pair"
+    if not asks and not re.search(r"\bscor|\brat(?:e|ing)\b", text, re.IGNORECASE):
         raise DialogError(
             f"{words.origin}: neither a chat transcript nor a prompt that asks for scores"
         )

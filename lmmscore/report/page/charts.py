@@ -16,9 +16,9 @@ from markupsafe import Markup, escape
 
 from lmmscore.agreement import Agreement
 from lmmscore.agreement.align import Paired
-from lmmscore.leaderboard.board import BoardRow
 from lmmscore.report.figures import cross_correlations, fit_band
 from lmmscore.report.grids import NONE, number
+from lmmscore.report.page.markup import true_minus
 
 BAR_WIDTH = 220
 STRIP_WIDTH = 150
@@ -67,7 +67,11 @@ class Axis:
         first = math.ceil(self.low / step - 1e-9)
         last = math.floor(self.high / step + 1e-9)
         digits = max(0, -math.floor(math.log10(step) + 1e-9))
-        return [(self.at(k * step), f"{k * step:.{digits}f}") for k in range(first, last + 1)]
+        return [(self.at(k * step), _tick(k * step, digits)) for k in range(first, last + 1)]
+
+
+def _tick(value: float, digits: int) -> str:
+    return true_minus(f"{value:.{digits}f}")
 
 
 def round_step(size: float) -> float:
@@ -87,11 +91,23 @@ def axis_over(values: Iterable[float], start: float, end: float, margin: float =
 # The leaderboard's own drawings
 
 
-def means_axis(rows: Sequence[BoardRow]) -> Axis:
-    """Return the axis on which all means of a table and their intervals find room."""
-    ends = [end for row in rows for end in (row.mean_interval or ())]
-    means = [row.mean for row in rows if row.mean is not None]
-    return axis_over([*ends, *means], 8, BAR_WIDTH - 8)
+@dataclass(frozen=True, slots=True)
+class DrawnStanding:
+    """Where a method stands in a table: its value and its rank, each with what is known of it."""
+
+    value: float | None
+    interval: tuple[float, float] | None
+    rank: int | None
+    rank_interval: tuple[int, int] | None
+    rank_range: tuple[int, int] | None = None
+    """The ranks that missing scores would allow."""
+
+
+def standings_axis(standings: Sequence[DrawnStanding]) -> Axis:
+    """Return the axis on which all values of a table and their intervals find room."""
+    ends = [end for one in standings for end in (one.interval or ())]
+    values = [one.value for one in standings if one.value is not None]
+    return axis_over([*ends, *values], 8, BAR_WIDTH - 8)
 
 
 def axis_head(axis: Axis) -> Markup:
@@ -108,18 +124,18 @@ def axis_head(axis: Axis) -> Markup:
     )
 
 
-def interval_bar(row: BoardRow, axis: Axis, described: str) -> Markup:
-    """Return a mean as a dot on its interval: one line of a forest plot."""
+def interval_bar(row: DrawnStanding, axis: Axis, described: str) -> Markup:
+    """Return a value as a dot on its interval: one line of a forest plot."""
     parts = [svg("line", class_="guide", x1=x, x2=x, y1=0, y2=24) for x, _ in axis.ticks(5)]
-    if row.mean_interval is not None:
-        low, high = (axis.at(end) for end in row.mean_interval)
+    if row.interval is not None:
+        low, high = (axis.at(end) for end in row.interval)
         parts += [
             svg("line", class_="whisker", x1=low, x2=high, y1=12, y2=12),
             svg("line", class_="whisker", x1=low, x2=low, y1=8, y2=16),
             svg("line", class_="whisker", x1=high, x2=high, y1=8, y2=16),
         ]
-    if row.mean is not None:
-        parts.append(svg("circle", class_="mean", cx=axis.at(row.mean), cy=12, r=4.5))
+    if row.value is not None:
+        parts.append(svg("circle", class_="mean", cx=axis.at(row.value), cy=12, r=4.5))
     return svg(
         "svg",
         svg("title", described),
@@ -132,7 +148,7 @@ def interval_bar(row: BoardRow, axis: Axis, described: str) -> Markup:
     )
 
 
-def rank_strip(row: BoardRow, methods: int, described: str) -> Markup:
+def rank_strip(row: DrawnStanding, methods: int, described: str) -> Markup:
     """Return a row of places: a dot where the method stands, a band over the ranks it may have."""
     slot = min(15.0, STRIP_WIDTH / methods)
     width = round(slot * methods, 1)
@@ -368,8 +384,42 @@ def distribution_chart(
     return Chart(id, title, _drawing(title, parts, width, bottom + 20))
 
 
+def preference_chart(id: str, title: str, verdicts: Mapping[str, tuple[int, int, int]]) -> Chart:
+    """Return how often the edit shown first won, tied and lost: a bar of three parts per line."""
+    width, label, row_height = 560, 150, 30
+    start, end = label, width - 10
+    parts: list[Markup] = []
+
+    for n, (name, counts) in enumerate(verdicts.items()):
+        base = (n + 1) * row_height
+        parts.append(_row_label(name, label, base))
+        total, at = sum(counts), float(start)
+        for kind, words, many in zip(
+            ("first", "neither", "second"),
+            ("the edit shown first won", "a tie", "the edit shown second won"),
+            counts,
+            strict=True,
+        ):
+            wide = (end - start) * many / total if total else 0.0
+            said = svg("title", f"{name}: {words} {many} of {total} times")
+            box = {"x": round(at, 1), "y": base - 22, "width": round(wide, 1), "height": 18}
+            parts.append(svg("rect", said, class_=f"share {kind}", **box))
+            at += wide
+
+    bottom = len(verdicts) * row_height
+    middle = (start + end) / 2
+    parts.append(svg("line", class_="half", x1=middle, x2=middle, y1=4, y2=bottom))
+    for x, text, anchor in (
+        (start, "shown first won", "start"),
+        (middle, "tie", "middle"),
+        (end, "shown second won", "end"),
+    ):
+        parts.append(svg("text", text, class_="tick", x=x, y=bottom + 12, text_anchor=anchor))
+    return Chart(id, title, _drawing(title, parts, width, bottom + 18))
+
+
 def _row_label(name: str, room: int, base: int) -> Markup:
-    shown = name if len(name) <= 18 else name[:17] + "…"
+    shown = name if len(name) <= room // 6.5 else name[: int(room // 6.5) - 1] + "…"
     text = svg("title", name)
     return svg("text", shown, text, class_="name", x=room - 8, y=base - 8, text_anchor="end")
 

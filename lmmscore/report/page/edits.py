@@ -11,10 +11,12 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from lmmscore.comparisons import TIE, Match
 from lmmscore.errors import FileProblem, ImageProblem
 from lmmscore.images import encode, load_rgb, thumbnail
 from lmmscore.records import OVERALL, Item, Outcome
@@ -103,6 +105,8 @@ class EditData:
             "seen": [place for _, place in seen],
             "scores": [_short(edit.mean(factor)) for factor in self._run.factors],
         }
+        if self._run.run.is_of_pairs:
+            data["matches"] = self._matches.get((item, method), [])
         data |= _outcome(edit)
         spreads = [_short(edit.spread(factor)) for factor in self._run.factors]
         if any(value is not None for value in spreads):
@@ -111,6 +115,27 @@ class EditData:
         if any(value is not None for value in rated):
             data["people"] = rated
         return data
+
+    @cached_property
+    def _matches(self) -> dict[tuple[str, str], list[list[Any]]]:
+        """By item and method: the other method, how it ended, and each showing of the pair."""
+        run = self._run
+        numbers = {method: number for number, method in enumerate(run.methods)}
+        names = {}
+        for name, talk in zip(self._talk_ids, run.talks, strict=True):
+            names[talk.item, talk.repeat, talk.order] = name
+        found: dict[tuple[str, str], list[list[Any]]] = {}
+        for match in run.matches:
+            showings = [
+                [[numbers[method] for method in row.shown], names[row.item, row.repeat, row.shown]]
+                for row in match.shown
+                if (row.item, row.repeat, row.shown) in names
+            ]
+            both = (match.method_a, match.method_b)
+            for own, other in (both, both[::-1]):
+                line = [numbers[other], _result(match, own), match.repeat, showings]
+                found.setdefault((match.item, own), []).append(line)
+        return found
 
     def _rating(self, ratings: MeanRatings, item: str, method: str, factor: str) -> float | None:
         own = ratings.get((item, method, factor))
@@ -137,14 +162,30 @@ class EditData:
             "order": [methods[method] for method in talk.order if method in methods],
             "system": talk.system,
             "turns": [self._turn(name, turn) for turn in talk.turns],
-            "read": [self._read(talk, place) for place in range(1, len(talk.order) + 1)],
+            "read": self._all_read(talk),
             "faults": list(talk.faults),
             "failure": talk.failure,
+            "verdict": self._verdict(talk),
         }
+
+    def _verdict(self, talk: Talk) -> str:
+        """Return what the judge decided on a pair; nothing of other conversations."""
+        if talk.covers != "pair":
+            return ""
+        if talk.winner == TIE:
+            return "A tie."
+        return f"{self._run.names.method(talk.winner)} won." if talk.winner else "No verdict."
+
+    def _all_read(self, talk: Talk) -> list[dict[str, Any]]:
+        if talk.covers == "pair":
+            return []
+        return [self._read(talk, place) for place in range(1, len(talk.order) + 1)]
 
     def _label(self, talk: Talk) -> str:
         dialog = talk.dialog if self._several_dialogs else ""
         method = self._run.names.method(talk.method) if talk.method else ""
+        if talk.covers == "pair":
+            method = " and ".join(self._run.names.method(name) for name in talk.order)
         return ", ".join(part for part in (f"repeat {talk.repeat}", dialog, method) if part)
 
     def _read(self, talk: Talk, position: int) -> dict[str, Any]:
@@ -198,11 +239,28 @@ def _seen(talks: Sequence[tuple[str, Talk]]) -> dict[str, list[tuple[Path, list[
     found: dict[str, list[tuple[Path, list[Any]]]] = {}
     for name, talk in talks:
         for turn in talk.turns:
-            position = turn.position or 1
-            for path in (path for kind, path in turn.images if kind == "edit"):
+            for kind, path in turn.images:
+                position = position_of(kind, turn)
+                if position is None:
+                    continue
                 place = [talk.repeat, position, turn_id(name, turn)]
                 found.setdefault(talk.method_at(position), []).append((path, place))
     return found
+
+
+def position_of(kind: str, turn: PlayedTurn) -> int | None:
+    """Return the place of the edit that a picture shows; None for a source or a reference."""
+    if kind == "edit":
+        return turn.position or 1
+    return {"first": 1, "second": 2}.get(kind)
+
+
+def _result(match: Match, own: str) -> str:
+    if not match.winner:
+        return "no verdict"
+    if not match.consistent:
+        return "split"
+    return {own: "won", TIE: "tied"}.get(match.winner, "lost")
 
 
 def _outcome(edit: ScoredEdit) -> dict[str, str]:
@@ -252,7 +310,7 @@ def run_facts(run: RunData, *, rated: bool) -> dict[str, Any]:
             {"key": task, "slug": slug(task), "title": run.names.task(task)} for task in tasks
         ],
         "outcomes": sorted({str(edit.outcome) for edit in run.edits.values()}),
-        "about": "edit" if run.apart else "item",
+        "about": "pair" if run.run.is_of_pairs else "edit" if run.apart else "item",
         "people": rated,
         "repeats": run.repeats,
     }
@@ -288,7 +346,8 @@ def slug(text: str) -> str:
 def talk_id(talk: Talk, run: str, several_dialogs: bool) -> str:
     """Return the name of a conversation: item, repeat, and what tells it from its neighbours."""
     dialog = slug(talk.dialog) if several_dialogs else ""
-    parts = [run, slug(talk.item), str(talk.repeat), dialog, slug(talk.method)]
+    pair = talk.order if talk.covers == "pair" else (talk.method,)
+    parts = [run, slug(talk.item), str(talk.repeat), dialog, *(slug(name) for name in pair)]
     return APART.join(part for part in parts if part)
 
 

@@ -251,6 +251,11 @@ _ESCAPES = str.maketrans(
 )
 
 
+def true_minus(text: str) -> str:
+    """Return a figure with a minus sign where it has a hyphen; words keep theirs."""
+    return re.sub(r"(?<![\w.])-(?=\d)", "\N{MINUS SIGN}", text)
+
+
 def inert_json(data: Any) -> Markup:
     """Return data as JSON that can stand inside a script element whatever its texts hold."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -21,6 +21,7 @@ from lmmscore.records import OVERALL, Outcome
 from lmmscore.report import board_grids
 from lmmscore.report.formats import write
 from lmmscore.report.grids import (
+    HEADINGS,
     NONE,
     Grid,
     Mark,
@@ -40,6 +41,7 @@ from lmmscore.report.leaderboard import (
 from lmmscore.report.page.charts import (
     Axis,
     Chart,
+    DrawnStanding,
     HeatCell,
     HeatMap,
     axis_head,
@@ -47,10 +49,10 @@ from lmmscore.report.page.charts import (
     diverging,
     group_bars,
     interval_bar,
-    means_axis,
     means_map,
     position_chart,
     rank_strip,
+    standings_axis,
 )
 from lmmscore.report.page.edits import board_id, slug
 from lmmscore.report.run_data import RunData
@@ -63,7 +65,7 @@ MATRIX_NOTES = 12
 FEW_ITEMS = 20
 """Below this, one odd item moves every mean visibly."""
 PACKAGES = ("numpy", "scipy", "pandas", "pillow", "openai")
-FILES = ("run.yaml", "sessions.jsonl", "scores.csv")
+FILES = ("run.yaml", "sessions.jsonl", "scores.csv", "pairs.csv")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,8 @@ class ResultLine:
     ranks: str
     strip: Markup
     group: Markup
-    coverage: Figure
+    further: tuple[Figure, ...] = ()
+    """Figures of the board's further columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +108,14 @@ class Board:
     lines: tuple[ResultLine, ...]
     axis: Markup
     grouped: bool
-    complete: bool
-    """Whether every judgement gave a score."""
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
     wins: HeatMap | None
     figures: Grid
     """Every figure, as the other formats have them."""
+    value_title: str = HEADINGS["mean"]
+    further: tuple[str, ...] = ()
+    """Headings of columns that not every board has: coverage where it is not complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +135,15 @@ class RunView:
     name: str
     prefix: str
     number: int
-    repeats: int
     caution: str
     cautions: list[str]
     boards: list[Board]
     notes: tuple[str, ...]
     maps: list[HeatMap]
     charts: list[Chart]
+    behind: str
+    """What the grids are about, in a line."""
     grids: list[Grid]
-    """Position, repeats, sensitivity, scale use, cost."""
     facts: list[tuple[str, str]]
     shares: list[Share]
     provenance: list[tuple[str, str]]
@@ -180,13 +184,13 @@ def view_run(
         name=run.name,
         prefix=prefix,
         number=number_of_run,
-        repeats=run.repeats,
         caution=run.manifest.caution,
         cautions=cautions(run, found, behind, rated=rated),
         boards=boards(run, found, prefix),
         notes=found.notes,
         maps=_maps(run, found, prefix),
         charts=_charts(run, number_of_run),
+        behind=_behind(run),
         grids=_grids(run, behind),
         facts=facts(run),
         shares=coverage(run),
@@ -209,7 +213,8 @@ def boards(run: RunData, found: Leaderboard, prefix: str) -> list[Board]:
 
 def _board(run: RunData, table: BoardTable, found: Leaderboard, prefix: str) -> Board:
     shown = with_names(replace(found, tables=(table,)), run.names).tables[0]
-    axis = means_axis(table.rows)
+    axis = standings_axis([_standing(row) for row in table.rows])
+    complete = all(row.coverage >= 1 for row in table.rows)
     letters = "".join(sorted({letter for row in table.rows for letter in row.group}))
     document = board_document(replace(found, tables=(table,)), BoardView(names=run.names))
     return Board(
@@ -222,12 +227,16 @@ def _board(run: RunData, table: BoardTable, found: Leaderboard, prefix: str) -> 
         lines=tuple(_lines(run, table, prefix, axis, letters)),
         axis=axis_head(axis),
         grouped=bool(letters),
-        complete=all(row.coverage >= 1 for row in table.rows),
         warnings=table.warnings,
         notes=(table.caption, *table.notes),
         wins=_win_map(run, shown, table, prefix),
         figures=replace(document.grids[0], caption="", above=(), below=(), verdict=""),
+        further=() if complete else (HEADINGS["coverage"],),
     )
+
+
+def _standing(row: BoardRow) -> DrawnStanding:
+    return DrawnStanding(row.mean, row.mean_interval, row.rank, row.rank_interval, row.rank_range)
 
 
 def _lines(
@@ -250,7 +259,8 @@ def _line(
     mark: Mark,
 ) -> ResultLine:
     name = run.names.method(row.method)
-    interval, ranks = span(row.mean_interval, 2), _ranks(row)
+    standing = _standing(row)
+    interval, ranks = span(row.mean_interval, 2), rank_words(row.rank_interval)
     placed = NONE if row.rank is None else str(row.rank)
     mean = number(row.mean, 2)
     group = f"groups {', '.join(row.group)}" if row.group else "no group"
@@ -260,18 +270,21 @@ def _line(
         rank=Figure(placed, row.rank),
         mean=Figure(mean, row.mean, mark),
         interval=interval,
-        bar=interval_bar(row, axis, f"{name}: mean {mean}, 95% interval {interval}"),
+        bar=interval_bar(standing, axis, f"{name}: mean {mean}, 95% interval {interval}"),
         ranks=ranks,
-        strip=rank_strip(row, len(table.rows), f"{name}: rank {placed}, rank interval {ranks}"),
+        strip=rank_strip(
+            standing, len(table.rows), f"{name}: rank {placed}, rank interval {ranks}"
+        ),
         group=group_bars(row.group, letters, f"{name}: {group}"),
-        coverage=Figure(percent(row.coverage), row.coverage),
+        further=(Figure(percent(row.coverage), row.coverage),),
     )
 
 
-def _ranks(row: BoardRow) -> str:
-    if row.rank_interval is not None and row.rank_interval[0] == row.rank_interval[1]:
-        return str(row.rank_interval[0])
-    return span(row.rank_interval, 0)
+def rank_words(interval: tuple[int, int] | None) -> str:
+    """Return a rank interval, as one number where it is one."""
+    if interval is not None and interval[0] == interval[1]:
+        return str(interval[0])
+    return span(interval, 0)
 
 
 def gallery_link(
@@ -438,6 +451,11 @@ def place_means(run: RunData, factor: str) -> dict[int, tuple[float, float]]:
     return found
 
 
+def _behind(run: RunData) -> str:
+    repeats = "repeats, " if run.repeats > 1 else ""
+    return f"position, {repeats}weights, the judge’s use of the scale, cost"
+
+
 def _grids(run: RunData, behind: Extras) -> list[Grid]:
     grids = [board_grids.position_grid(behind.position, 2)]
     if behind.repeats and run.repeats > 1:
@@ -488,7 +506,7 @@ def _cost_cells(row: Sequence[float]) -> list[str]:
 # What to be careful about
 
 
-def _about_pictures(run: RunData) -> Iterator[str]:
+def about_pictures(run: RunData) -> Iterator[str]:
     """Name the pictures that are not those that were judged: they are not shown."""
     changed = run.changed_pictures
     if changed:
@@ -503,7 +521,7 @@ def cautions(run: RunData, board: Leaderboard, behind: Extras, *, rated: bool) -
     """Return what to be careful about, in plain words, the gravest first."""
     manifest = run.manifest
     whole = next((table for table in board.tables if table.task is None), board.tables[0])
-    found = [manifest.caution, run.unfinished, *whole.warnings, *_about_pictures(run)]
+    found = [manifest.caution, run.unfinished, *whole.warnings, *about_pictures(run)]
     if len(run.items) < FEW_ITEMS:
         few = count(len(run.items), "item")
         found.append(f"{few}: one odd picture can move every mean. Look at the intervals.")
@@ -542,11 +560,14 @@ def _times(number_of_times: int) -> str:
 
 
 def coverage(run: RunData) -> list[Share]:
-    """Return the judgements (edits × repeats) by outcome, scored ones first."""
-    standing = OVERALL if OVERALL in run.factors else run.factors[-1]
-    rows = run.scores[run.scores["factor"] == standing]
-    counts = Counter(str(outcome) for outcome in rows["outcome"])
-    total, start = max(len(rows), 1), 0.0
+    """Return the judgements by outcome, scored ones first: edits × repeats, or pairs as shown."""
+    if run.run.is_of_pairs:
+        counts = Counter(str(row.outcome) for row in run.comparisons)
+    else:
+        standing = OVERALL if OVERALL in run.factors else run.factors[-1]
+        rows = run.scores[run.scores["factor"] == standing]
+        counts = Counter(str(outcome) for outcome in rows["outcome"])
+    total, start = max(counts.total(), 1), 0.0
     shares = []
     for outcome in sorted(counts, key=lambda name: (name != Outcome.SCORED, -counts[name])):
         width = 100 * counts[outcome] / total

@@ -22,7 +22,11 @@ function drawn(tag, properties) {
 }
 
 const whole = (number) => Math.round(number).toLocaleString("en");
-const dollars = (number) => `$${number.toFixed(number < 10 ? 2 : 0)}`;
+
+function dollars(number) {
+  if (number > 0 && number < 0.01) return "under $0.01";
+  return `$${number.toFixed(number < 10 ? 2 : 0)}`;
+}
 
 function duration(seconds) {
   if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`;
@@ -41,7 +45,7 @@ function drawHead() {
   find("caution").textContent = known.caution ? `Caution: ${known.caution}` : "";
   const state = find("state");
   const [word] = known.state.split(":");
-  state.textContent = known.state;
+  state.textContent = word === "waiting" && known.waiting ? `waiting for ${known.waiting}` : known.state;
   state.className = `state ${word}`;
   drawOver();
 }
@@ -90,10 +94,12 @@ function drawTotals(totals) {
 function spending(totals) {
   const parts = [];
   if (totals.budget_usd !== null) parts.push(`budget ${dollars(totals.budget_usd)}`);
-  const live = known.state === "running";
+  const live = ["running", "waiting"].includes(known.state);
   if (live && totals.projected_usd) parts.push(`projected ${dollars(totals.projected_usd)}`);
   const over = totals.budget_usd !== null && totals.projected_usd > totals.budget_usd;
-  const spent = totals.spent_usd ? dollars(totals.spent_usd) : "nothing";
+  const unpriced = totals.spent_usd === null;
+  if (unpriced) parts.push("no price for this model");
+  const spent = unpriced ? "unknown" : totals.spent_usd ? dollars(totals.spent_usd) : "nothing";
   return fact("Spent", spent, parts.join(", "), live && over ? "bad" : "");
 }
 
@@ -106,12 +112,11 @@ function limits(totals) {
 
 function drawBoard(board) {
   find("board").hidden = !board;
-  if (known.pairs) {
-    find("board-note").textContent = "Pairs are ranked when the run ends: `lmmscore leaderboard`.";
-  }
   if (!board) return;
+  find("board-measure").textContent = board.measure;
+  find("board-counted").textContent = board.counted;
   find("board-note").textContent =
-    `${board.items} of ${board.of} items; mean ${board.factor}. ` +
+    `${board.items} of ${board.of} items; ${board.note}. ` +
     (board.items < board.of ? "It will change as more items are judged." : "All items are in.");
   const ends = board.rows.flatMap((row) => row.interval || (row.mean === null ? [] : [row.mean, row.mean]));
   const low = Math.min(...ends);

@@ -1,0 +1,332 @@
+"""What a judge says of its own scores: that it saw nothing, made them up, or takes them back.
+
+Phrases that void scores are listed, in several languages, but no such list ends. So what is said of
+the scores as a whole must also be of a form that is known to be harmless; any other words about
+them are a reason not to read them.
+"""
+
+from __future__ import annotations
+
+import re
+
+_PICTURES = (
+    r"(?:images?|pictures?|photos?|photographs?|attachments?|files?|uploads?|visuals?|edits?)"
+)
+_THE = (
+    r"(?:(?:the|any|these|those|your|this|that|either|both|all|actual|actually|edited|source"
+    r"|original"
+    r"|attached|uploaded|provided|of|two|three|four|[0-9]{1,2}|an?|such|shared|input|first|second"
+    r"|third|last|other|remaining|resulting|generated)[ ]){0,4}"
+)
+_NOT = (
+    r"(?:can(?:no|['’])t|cannot|can[ ]not|could(?:n['’]?t|[ ]not)|(?:not|un)[ ]?able[ ]to"
+    r"|was[ ]not[ ]able[ ]to"
+    r"|(?:do|did|does|have|has|had)(?:n['’]?t|[ ]not)|never|no[ ]way[ ]to|no[ ]ability[ ]to|without"
+    r"|no[ ]access[ ]to|lack[ ]the[ ]ability[ ]to|lacks?[ ]access[ ]to|fail(?:ed)?[ ]to)"
+)
+_SEE = (
+    r"(?:view|see|seen|seeing|saw|access|open|load|receive|received|receiving|process|look[ ]at"
+    r"|looked[ ]at|inspect|inspected|display|perceive|have|having|get|got|examine|examined|viewed"
+    r"|viewing|observe|observed|analy[sz]e|evaluate|assess|accessing|opened|loaded|find)"
+)
+_BLIND = re.compile(
+    rf"""
+      \b(?:was|were|am|are|been)(?:n['’]?t|[ ]not)?[ ](?:not[ ]|never[ ])(?:given|shown|sent
+        |provided[ ]with)[ ]
+      {_THE}{_PICTURES}\b |
+      \b{_NOT}(?:[ ](?:actually|directly|really|truly|physically|currently|yet|been|be|able[ ]to
+        |ever|have|having|even|properly|to|the[ ]ability[ ]to|access[ ]to))*[ ]
+      (?:{_SEE}[ ])(?:to[ ])?{_THE}{_PICTURES}\b
+      (?!['’]s|[ ](?:at|in)[ ](?:full|high|higher|original)|[ ]?-|[ ](?:border|quality|content|has
+        |is))
+    | \b(?:no|without|lack)[ ](?:access[ ]to[ ])?{_THE}{_PICTURES}[ ]
+      (?:was|were|is|are|has|have|came|attached|provided|visible|available|received|uploaded|shown
+        |to[ ](?:evaluate|look|see|judge|score)|included|reached)\b
+    | \b(?:(?:no|lack)[ ]access[ ]to|without(?:[ ]access[ ]to|[ ]having
+    |[ ]seeing)?)[ ]{_THE}{_PICTURES}\b
+    | \b{_PICTURES}[ ](?:itself[ ]|themselves[ ])?
+      (?:(?:was|were|is|are|has|have|did|does|do|could|can)(?:n['’]?t|[ ]not)|failed[ ]to|never
+        |cannot)[ ]
+      (?:been[ ]|be[ ]|actually[ ]|yet[ ]|properly[ ]|correctly[ ])*
+      (?:load|loaded|come|came|provided|attached|visible|available|received|shown|included|uploaded
+        |accessible|decoded|retrieved|parsed|rendered|fetched|displayed?|arrive|arrived|open|opened|reach|render|seen|viewed|found)\b
+    | \b{_PICTURES}[ ](?:is|are|was|were|seems?[ ]to[ ]be|appears?[ ]to[ ]be)[ ]
+      (?:missing|unavailable|inaccessible|blank|corrupted|broken|unreadable|empty)\b
+    | \b{_PICTURES}[ ](?:not|un)[ ]?(?:available|provided|visible|accessible|loaded|received
+    |found)\b
+    | \bplease[ ](?:\w+[ ]){{0,2}}?(?:provide|upload|attach|send|share|show|re-?upload|resend
+    |supply|give)[ ]
+      (?:me[ ]|us[ ]|them[ ])?(?:with[ ])?{_THE}{_PICTURES}\b
+    | \b(?:text|language)[- ]only[ ](?:model|assistant|ai)\b|\btext-based[ ](?:model|assistant|ai)\b
+    | kann[ ](?:die|das|keine)[ ]Bild\w*[ ](?:leider[ ])?nicht[ ](?:sehen|öffnen|anzeigen|bewerten)
+    | (?:无法|不能|没有)(?:直接)?(?:查看|看到|访问|打开|收到|接收)(?:到)?(?:任何)?(?:图|照片|影像)
+    | 画像を(?:見る|表示|確認|閲覧)(?:する)?ことができ(?:ない|ません)
+    | 画像が(?:見え|表示され)(?:ない|ません)
+    | no[ ]puedo[ ]ver[ ](?:las[ ]|la[ ])?im[aá]gen|ne[ ]peux[ ]pas[ ]voir[ ](?:les[ ]|l['’])image
+    | 이미지를[ ]?(?:볼|확인할)[ ]?수[ ]?없
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_UNREAL = re.compile(
+    r"""
+    \b(?:placeholders?|hypothetical\w*|made[- ]up|make[ ]up|fictional|fictitious|invented|imaginary
+      |imagined|illustrati(?:ve|on)s?|demonstration|dummy|random(?:ly)?|arbitrar\w+|simulat\w+
+      |fabricat\w+
+      |guess(?:ed|es|work|ing)?|speculat\w+|mock|fake|pretend\w*|not[ ](?:real|actual|genuine|based)
+      |sample[ ](?:output|scores?|answer|response|evaluation|ratings?)
+      |example[ ](?:of[ ]how|output|scores?|answer|response|ratings?|evaluation)
+      |(?:might|could|would|may)[ ]look[ ]like|expliz?it[ ]erfunden|erfunden|Platzhalter
+      |Beispielwerte
+      |only[ ]an[ ]example|just[ ]an[ ]example|not[ ]an[ ](?:actual|real)|inventad\w+|ejemplo)\b
+    | 示例|假设|虚构|随机|占位
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_ABOUT_SCORES = re.compile(
+    r"""
+    \b(?:scores?|ratings?|values?|numbers?|evaluations?|assessments?|output|figures|following
+      |below|above
+      |verdicts?|grades?|marks|these|this[ ]is|Werte|Zahlen|Bewertung\w*|puntuaciones|valores)\b
+    | 分数|评分|数字|数值
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_TAKEN_BACK = re.compile(
+    r"""
+      \b(?:disregard|ignore|scrap|discard|forget|withdraw|retract|take[ ]back|throw[ ](?:out|away)
+        |void
+        |invalidate|don['’]?t[ ]use|do[ ]not[ ](?:use|count|trust|rely[ ]on)|cancel|strike|redo)\b
+      [^.\n]{0,40}?
+      \b(?:above|previous|earlier|preceding|scores?|ratings?|numbers?|values?|everything|list|table
+        |verdict|evaluation|answer|figures|all[ ](?:of[ ])?(?:this|that|it)|that[ ]all
+        |what[ ]I[ ](?:said|wrote))\b
+    | \b(?:scores?|ratings?|numbers|values|above|answer|verdict|list|table
+    |evaluation)[ ](?:\w+[ ]){0,5}?
+      (?:are|is|were|was|have[ ]been|has[ ]been)[ ](?:\w+[ ]){0,2}?
+      (?:wrong|invalid|incorrect|void|mistaken|meaningless|unreliable|withdrawn|swapped|reversed
+        |mixed[ ]up|shifted|off[ ]by[ ]one|not[ ](?:valid|final|reliable|correct|mine|meant))\b
+    | \b(?:I[ ](?:have[ ]|must[ ]have[ ]|may[ ]have[ ]|seem[ ]to[ ]have[ ])?
+        (?:swapped|mixed|confused|mislabel\w+|interchanged|switched|reversed|exchanged
+          |transposed))\b
+    | \b(?:must|should|need[ ]to|have[ ]to|has[ ]to|ought[ ]to)[ ]be[ ]
+      (?:swapped|switched|interchanged|exchanged|reversed|shifted)\b
+    | \b(?:scores?|ratings?|labels?|order|numbering|images)\b[^.\n]{0,60}
+      \b(?:swap(?:ped)?|switch(?:ed)?|mixed[ ]up|mix-up|interchanged|exchanged|mislabel\w+
+        |transposed
+        |reversed|backwards
+        |wrong[ ]order|the[ ]other[ ]way[ ](?:a)?round|vertauscht|verwechselt)\b
+    | \b(?:swap|switch|interchange|exchange|vertausch\w*|verwechsel\w*)\b[^.\n]{0,40}
+      \b(?:scores?|ratings?|images?|numbers|labels|rows|columns|them|Bilder)\b
+    | \b(?:take|taking|took)[ ](?:that|this|it|them|these|those|everything|all[ ]\w+)[ ]
+      (?:all[ ])?back\b
+    | \b(?:can(?:no|['’])t|cannot|can[ ]not|unable[ ]to|not[ ]able[ ]to|won['’]t|will[ ]not)[ ]
+      (?:really[ ]|actually[ ]|reliably[ ]|properly[ ]|honestly[ ]|fairly[ ])?
+      (?:scor|rat|judg|evaluat|assess)e?[ ](?:these|the|any|them|those|this|your|either|both)\b
+    | \b(?:in|the)[ ](?:reverse|reversed|wrong|opposite|inverse)[ ](?:order|way[ ](?:a)?round)\b
+    | \bwhat[ ]I[ ](?:called|labell?ed|named|numbered)\b
+    | \b(?:hallucinated|confabulated)\b|\bmade[ ](?:it|them|these|those|that|this)[ ](?:all[ ])?up\b
+    | (?:忽略|无视|作废|撤回)[^。\n]{0,12}(?:上述|以上|前面|分数|评分)|(?:调换|互换|弄反|搞混)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+# In other languages words stand in any order: pictures, a verb of seeing, and a "not".
+_FOREIGN_PICTURES = re.compile(
+    r"\b(?:images|im[aá]genes|imagens|immagini|Bilder[ns]?|Fotos|afbeeldingen|obraz[óo]w|resimler\w*)\b"
+    r"|\bизображени|\bкартин|\bфото|图片|图像|图|照片|圖|画像|写真|이미지|사진|그림",
+    re.IGNORECASE,
+)
+_FOREIGN_SEEING = re.compile(
+    r"\b(?:voir|vois|vu|vues|re[çc]u\w*|acc[éeè]d\w*|ver|veo|visto|visualiz\w+|recib\w+|acced\w+|vejo|receb\w+"
+    r"|vedere|vedo|ricevut\w*|visualizzare|sehe|sehen|gesehen|vorlieg\w*|erhalten|anzeigen|öffnen"
+    r"|ansehen|zien|zie|gezien|ontvangen|widz\w*|göre\w*)\b"
+    r"|виж|вид|получ|откры|查看|看到|看见|看不|收到|接收|访问|打开|見|確認|表示|閲覧|受け取|볼|보이|확인|받",
+    re.IGNORECASE,
+)
+_FOREIGN_NOT = re.compile(
+    r"\b(?:pas|jamais|aucune?|no|nunca|ninguna?|sin|não|nenhuma?|sem|non|nessuna?|senza|nicht|keine?n?"
+    r"|ohne|niet|geen|nie|yok)\b|\bне\b|\bнет\b|\bбез\b|无|沒|没|不能|不到|未|ない|ませ|なかっ|できず|없|않|못",
+    re.IGNORECASE,
+)
+_FOREIGN_UNREAL = re.compile(
+    r"\b(?:fictiv\w*|fictif\w*|invent[ée]e?s?|exemples?|imaginaires?|hypoth[ée]ti\w+|al[ée]atoires?"
+    r"|ficticios?|ficticias?|inventad[oa]s?|ejemplos?|ilustrativ[oa]s?|hipot[ée]tic[oa]s?|aleatori[oa]s?"
+    r"|fict[íi]ci[oa]s|exemplos?|esempio|esempi|inventat[ie]|fittizi[eo]?|ipotetic\w+|puramente"
+    r"|Beispiel\w*|erfunden\w*|fiktiv\w*|Platzhalter\w*|hypothetisch\w*|willkürlich\w*|voorbeeld\w*"
+    r"|verzonnen|przykład\w*|örnek)\b"
+    r"|пример|вымышлен|гипотетич|случайн|условн|示例|样例|举例|假设|虚构|随机|占位|编造|例です|例として|架空|仮の|サンプル"
+    r"|ダミー|仮定|適当|예시|가상|임의|예를",
+    re.IGNORECASE,
+)
+_FOREIGN_SCORES = re.compile(
+    r"\b(?:notes?|scores?|puntuaci\w+|puntajes?|valores|calificaci\w+|pontuaç\w+|notas?|punteggi\w*"
+    r"|voti|valori|Werte\w*|Noten|Punkte\w*|Bewertung\w*|Zahlen|cijfers|oceny|puanlar\w*)\b"
+    r"|оцен|балл|分数|评分|得分|打分|スコア|点数|評価|採点|점수|평가",
+    re.IGNORECASE,
+)
+
+
+def _is_blind_abroad(text: str) -> bool:
+    if not _FOREIGN_PICTURES.search(text):
+        return False
+    found = (_FOREIGN_PICTURES, _FOREIGN_SEEING, _FOREIGN_NOT)
+    sentences = re.split(r"[.!?。！？]\s*|\n", text)
+    return any(all(pattern.search(each) for pattern in found) for each in sentences)
+
+
+def sees_nothing(sentence: str) -> bool:
+    """Tell whether a sentence says that the judge has no image before it."""
+    return _BLIND.search(sentence) is not None or _is_blind_abroad(sentence)
+
+
+def makes_up(sentence: str) -> bool:
+    """Tell whether a sentence says that scores are no judgement of these images."""
+    if _UNREAL.search(sentence) and _ABOUT_SCORES.search(sentence):
+        return True
+    return bool(_FOREIGN_UNREAL.search(sentence) and _FOREIGN_SCORES.search(sentence))
+
+
+def takes_back(sentence: str) -> bool:
+    """Tell whether a sentence withdraws what was said before it, or gives it to other images."""
+    return _TAKEN_BACK.search(sentence) is not None
+
+
+# --- Words about the scores as a whole ---
+
+_OF_THE_WHOLE = re.compile(
+    r"""
+    \b(?:scores|ratings|verdicts?|evaluations?|assessments?|judge?ments?|scored|scoring|rated
+      |the[ ](?:above|below|following|foregoing)|rating[ ]scale|-point[ ]scale
+      |my[ ](?:answers?|respons\w+|repl(?:y|ies)|output|numbering)
+      |(?:these|those|my|such|all|above|following|preceding)[ ](?:\w+[ ]){0,2}
+        (?:numbers|values|figures|grades|marks|points)
+      |(?:numbers|values|figures|grades|marks|points)[ ](?:above|below|given|here)
+      |scale[ ](?:where|in[ ]which|from|of[ ][0-9]|with[ ][0-9]|goes|runs|is|was)
+      |everything[ ](?:above|i|here|before|said))\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_HARMLESS_WORDS = frozenset(
+    """
+    a about above absolutely accompanied according account across after again against aligned
+    all along alright also am an analyses analysing analysis analyze analyzed analyzing and any
+    are as aspect aspects assess assessed assessing assessment assessments assign assigned
+    assigning at awarded balanced based be been being below best better between both breakdown
+    brief briefly by can candidate candidates capture captures careful carefully categories
+    category certainly clear clearly close closely comments compare compared compares comparing
+    comparison complete comprehensive concise conclusion consider considered considering
+    considers consistent consistently corresponding course criteria criterion csv decimal
+    defined definition definitions degree describe described detail detailed details determine
+    determined dimension dimensions done each edit edited editing edits effectiveness eight
+    eighteen eleven evaluate evaluated evaluates evaluating evaluation evaluations every
+    examination examine examined examining explain explained explaining explanation explanations
+    extent factor factors fair fairly fifteen final finally findings five focus follow followed
+    following follows for form format four fourteen from fulfil fulfill fulfills full fully
+    generated gets give given gives giving go going great guidelines has have having he her here
+    here's hereby high higher highest how i i'd i'll i'm i've image images impartial impression
+    in independent independently indicate indicates individual individually inspecting
+    inspection instruction instructions integer integers into is it its json judge judged
+    judgement judgements judging judgment judgments just justification justifications justified
+    keeping let let's list listed look looked looking low lower lowest make makes making mark
+    markdown marks maximum me meets mentioned method methods metric metrics mind minimum my nine
+    nineteen noted notes now number numbers numeric numerical objective objectively observation
+    observations observed of ok okay on once one opinion or order ordered our out overall own
+    per perform performance performed performs picture pictures please point points possible
+    present presented previously proceed proceeding professional prompt protocol provide
+    provided providing question rank ranked ranking rankings ranks rate rated rates rating
+    ratings read reason reasoning reasons receive received receives reflect reflected reflecting
+    reflects regarding relative relevant represent represents request requested required
+    requirement requirements respect respective respectively response result resulting results
+    review reviewed reviewing right rubric rules scale scaled score scored scores scoring second
+    section see seen separate separately set seven seventeen shall short shown side six sixteen
+    so stage stated step strengths strictly structured sub subjective subscores success
+    successful successfully such sum summarise summarised summarising summarize summarized
+    summarizing summary sums sure table tabular take taken takes taking task ten terms than
+    thank thanks that the their them then there therefore these they third thirteen this
+    thorough thoroughly those three through thus to together total turn twelve twenty two under
+    understood up upon us using valid value values various verdict verdicts version versions
+    very view visual visually was way we weaknesses weight weighted weighting weights well were
+    what which while whole will with within work would yaml yes your
+    """.split()
+)
+# How harmless remarks begin that then speak of the pictures in any words.
+_HARMLESS_OPENING = re.compile(
+    r"""
+    ^\W*(?:(?:please|kindly|also|so|overall|thus|finally|in[ ]summary|to[ ]summari[sz]e|and|now
+      |then|understood|sure(?:[ ]thing)?|certainly|of[ ]course|ok(?:ay)?|alright|all[ ]right|great
+      |absolutely|gladly|noted|yes|thank[ ]you|thanks|got[ ]it|perfect)[ ,.!:–—-]+)*
+    (?:(?:note|notes?)\b\W*(?:that[ ])?)?
+    (?:
+      (?:these|those|the|my|all|above|following|final|overall|sub-?|individual|provided|given|of)?
+      (?:[ ]?(?:these|the|my|all|above|following|final|overall|sub-?|individual|provided|of))*[ ]?
+      (?:scores|ratings|evaluations?|assessments?|judge?ments?|verdicts?|numbers|values)
+      (?:[ ](?:above|below|given|provided))?[ ]
+      (?:(?:are|is|were|was|have[ ]been|has[ ]been)[ ](?:\w+ly[ ])?
+          (?:based|assigned|given|determined|derived|meant|intended|made|calculated|subjective
+          |awarded|according|relative)
+        |reflects?|represents?|takes?|considers?|captures?|indicates?|shows?|summari[sz]es?|focus
+        |prioriti[sz]es?|account|balances?|range|vary|depend)
+      | (?:this|these|it|they)[ ](?:reflects?|represents?|takes?|considers?|indicates?|shows?
+        |means|ensures?|allows?|gives?|helps?|makes?)
+      | (?:here|below|these|following)['’]?s?[ ](?:are|is|you|come|follow)?
+      | (?:i|we|let)(?:['’](?:ll|d|s|m|ve))?[ ]
+        (?:me[ ]|us[ ]|will[ ]|would[ ]|now[ ]|am[ ]|have[ ]|can[ ])*
+        (?:provid\w+|giv\w+|scor\w+|rat(?:e|ed|ing)|evaluat\w+|assess\w*|assign\w*|go|proceed
+        |present|compar\w+|summari[sz]\w+|analy[sz]\w+|break|walk|explain|list|judg\w+|look)
+      | (?:if[ ]you|feel[ ]free|do[ ]you|would[ ]you|let[ ]me[ ]know|should[ ]you|i[ ]can[ ]also
+        |i['’]m[ ]happy|i[ ]hope|hope[ ]this|happy[ ]to)
+      | (?:based[ ]on|after|having|considering|given|looking|comparing|with|for|in|among|when
+        |taking|judging|evaluating|assessing|examining|reviewing|from)[ ]
+      | (?:i|we)[ ](?:have[ ]|will[ ]|['’]ll[ ]|now[ ]|also[ ]|carefully[ ]|would[ ])*
+        (?:evaluated?|assess(?:ed)?|compared?|examined?|looked|reviewed?|scored?|rated?|judged?
+        |considered?|inspected?|focus(?:ed)?|took|weighed)
+      | (?:image|edit|the[ ](?:first|second|third|last|best|worst|highest|lowest|edits?|images?
+        |edited|results?|methods?|instruction|source|original))
+    )
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+# Words that may make of numbers something else than the verdict of this judge on these images.
+_DOUBTFUL = re.compile(
+    r"""
+    \b(?:if(?![ ]you)|unless|suppos\w+|assum\w+|imagin\w+|pretend\w*|hypothe\w+|could|might
+      |ideal(?:ly)?|perfect[ ](?:edit|image|score|result)\w*|examples?|instance|illustrat\w+
+      |demonstrat\w+|demo|samples?|templates?|format|placeholders?|dummy|mock|fake|random\w*
+      |arbitrar\w+|made[ -]up|inven\w+|fiction\w*|fictiti\w*|fabricat\w+|hallucinat\w+
+      |guess\w*|speculat\w+|estimat\w+|approximat\w+|rough(?:ly)?|expected|expect|target
+      |ground[ -]truth|gold|human|raters?|annotators?|reviewers?|graders?|experts?|participants?
+      |colleagues?|crowd\w*|people|users?|persons?|gpt[\w.-]*|gemini|claude|llava|qwen\S*|chatgpt
+      |llama|previous|earlier|yesterday|ago|week|month|prior|old|initial(?:ly)?|draft|tentative\w*
+      |preliminar\w+|provisional\w*|temporar\w+|you[ ](?:sent|gave|provided|said|wrote|asked[ ]for
+      |quoted|listed)|swap\w*|switch\w*|revers\w+|interchang\w+|exchang\w+|mix(?:ed)?[ -]up
+      |wrong\w*|mistak\w+|errors?|incorrect\w*|invalid|void|ignor\w+|disregard\w*|discard\w*
+      |retract\w*|withdr\w+|back|redo|not|no|never|none|without|cannot|unable|fail\w*|blank|missing
+      |another|different|else\w*|other[ ](?:judges?|models?|images?|pictures?|set)|someone|somebody
+      |for[ ]reference|reference[ ](?:scores?|ratings?|values)|baseline|paper|published|reported
+      |quoted?|cited?|copied|test|filler|default
+      |reminder|fill|example's|typical(?:ly)?|instead|rather|untrust\w*|unreliab\w*|meaningless
+      |inverted?|backwards?|opposite|worst|lost|guarantee\w*|verif\w+|confirm\w*|uncertain\w*
+      |doubt\w*|unsure|unknown)\b
+    | n['’]t\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def is_doubtful(words: str) -> bool:
+    """Tell whether words may make of numbers something else than this judge's own verdict."""
+    return _DOUBTFUL.search(words) is not None
+
+
+def speaks_of_scores(sentence: str) -> bool:
+    """Tell whether a sentence speaks of the scores as a whole, or of the scoring."""
+    return _OF_THE_WHOLE.search(sentence) is not None
+
+
+def is_harmless(sentence: str) -> bool:
+    """Tell whether a sentence about the scores is of a form that leaves them as they are."""
+    words = {word.lower() for word in _WORD.findall(sentence)}
+    if words <= _HARMLESS_WORDS:
+        return True
+    return _HARMLESS_OPENING.match(sentence) is not None and not is_doubtful(sentence)
