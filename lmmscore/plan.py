@@ -8,14 +8,16 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from lmmscore.benchmark import Benchmark
 from lmmscore.dialog import Dialog
 from lmmscore.dialog_files import Ensemble, Suite, find_dialog, load_members
 from lmmscore.errors import BenchmarkError, DialogError, nearest
 from lmmscore.records import OVERALL, Item
-from lmmscore.session import Session
+
+if TYPE_CHECKING:
+    from lmmscore.session import Session
 
 Order = Literal["given", "shuffled", "balanced"]
 
@@ -88,6 +90,9 @@ class Protocol:
     def sessions(self, unit: Unit) -> tuple[Session, ...]:
         """Return the sessions of a unit, in the order they are played;
         none where nothing is shown."""
+        # Only who plays sessions needs to read replies: a table or a statistic does without.
+        from lmmscore.session import Session
+
         if not unit.shown:
             return ()
         return tuple(
