@@ -248,6 +248,20 @@ def test_a_nameless_image_stands_where_its_label_or_order_says(
     assert re.findall(r"\{\{show\.(\w+)\}\}", said) == shown and not draft.questions
 
 
+def test_nameless_images_that_nothing_describes_are_asked_for_in_order(tmp_path: Path) -> None:
+    """Two <image> and no word on what they are: --set show=… says it; a pair of tags is none."""
+    text = "<image><image>\nRate the change, {instruct}, from 1 to 5.\nScore: X"
+    assert "show" in draft_of(tmp_path, text).questions
+    answered = draft_of(tmp_path, text, show="reference,edit")
+    said = answered.data["turns"][0]["say"]
+    assert said.startswith("{{show.reference}}{{show.edit}}\n") and not answered.questions
+    tagged = (
+        "<image>{source_image}</image> <image>{edited_image}</image>\nDo {instruct}. Score: 1-5"
+    )
+    kept = draft_of(tmp_path, tagged).data["turns"][0]["say"]
+    assert kept.startswith("<image>{{show.source}}</image> <image>{{show.edit}}</image>\n")
+
+
 @pytest.mark.parametrize(
     ("words", "shown"),
     [

@@ -161,8 +161,31 @@ def _slot(
     if answered is not None:
         return _answered(answered, found)
 
-    line_end = text[match.end() :].partition("\n")[0].strip()
-    alone = not text[: match.start()].rpartition("\n")[2].strip() and not line_end
+    meant = _meant(match, form, raw, name, text, found)
+    if meant is not None:
+        return meant
+
+    if _ANY_IMAGE.fullmatch(name) and form != "square" and not _is_tag(raw, text):
+        found.unknown["show"] = match[0]
+        return None
+
+    if not name or name.isdigit() or form == "percent":
+        return _positional(match, text, name, found)
+
+    return _column(match, form, raw, name, text, found)
+
+
+def _meant(
+    match: re.Match[str], form: str, raw: str, name: str, text: str, found: SlottedWords
+) -> str | None:
+    """Return the slot that a telling name stands for: an image, the instruction, the task."""
+    if not _may_mean(form, raw, match, text):
+        return None
+
+    rest_of_line = text[match.end() :].partition("\n")[0]
+    start_of_line = text[: match.start()].rpartition("\n")[2]
+    alone = not start_of_line.strip() and not rest_of_line.strip()
+    # [Image 1] in a sentence speaks of the image; on a line of its own it stands for it.
     if form != "square" or alone:
         before = text[: match.start()].rstrip(" \t*_`(\"'")
         line = before.rpartition("\n")[2] or before.rstrip().rpartition("\n")[2]
@@ -171,19 +194,16 @@ def _slot(
             return placed
 
     meaning = _meaning(name)
-    if meaning is not None and _may_mean(form, raw, match, text):
-        if meaning == "instruction":
-            found.has_instruction = True
+    if meaning == "instruction":
+        found.has_instruction = True
 
-        return meaning
+    return meaning
 
-    if _ANY_IMAGE.fullmatch(name) and form != "square":
-        found.unknown[f"slot.{name}"] = match[0]
-        return None
 
-    if not name or name.isdigit() or form == "percent":
-        return _positional(match, text, name, found)
-
+def _column(
+    match: re.Match[str], form: str, raw: str, name: str, text: str, found: SlottedWords
+) -> str | None:
+    """Return the column that any other name stands for; a doubtful one is asked for."""
     if form in {"angles", "square"} and not _looks_like_input(raw, match, text):
         if form == "angles" and _may_be_input(name, raw, match, text):
             found.unknown[f"slot.{name}"] = match[0]
@@ -195,6 +215,11 @@ def _slot(
 
     found.fields.append(name)
     return f"field.{name}"
+
+
+def _is_tag(raw: str, text: str) -> bool:
+    """Whether a name in angles opens a pair of tags around something."""
+    return f"</{raw}" in text
 
 
 def _image_placed(name: str, raw: str, line: str, found: SlottedWords) -> str | None:
@@ -282,8 +307,8 @@ def _may_mean(form: str, raw: str, match: re.Match[str], text: str) -> bool:
     if form in {"brace", "jinja", "shell", "dunder", "percent", "dollar"}:
         return True
 
-    if f"</{raw}" in text:
-        return False  # a pair of tags around something
+    if _is_tag(raw, text):
+        return False
 
     return not (form == "square" and text[match.end() : match.end() + 1] == "[")
 
@@ -305,7 +330,7 @@ def _positional(match: re.Match[str], text: str, name: str, found: SlottedWords)
 
 def _looks_like_input(raw: str, match: re.Match[str], text: str) -> bool:
     """Whether <name> or [name] asks the caller for something rather than the judge."""
-    if f"</{raw}" in text or " " in raw:
+    if _is_tag(raw, text) or " " in raw:
         return False
 
     identifier = "_" in raw or raw.isupper()
@@ -318,7 +343,7 @@ def _looks_like_input(raw: str, match: re.Match[str], text: str) -> bool:
 
 def _may_be_input(name: str, raw: str, match: re.Match[str], text: str) -> bool:
     """Whether <word> may stand for something of the item's, so that it has to be asked."""
-    if f"</{raw}" in text or name in _MARKUP or _OUTPUT_WORDS.fullmatch(name):
+    if _is_tag(raw, text) or name in _MARKUP or _OUTPUT_WORDS.fullmatch(name):
         return False
 
     # Beside <score> and <reasoning> it belongs to the form of the answer.

@@ -55,6 +55,10 @@ def draft_prompt(text: str, answers: Mapping[str, str]) -> PromptDraft:
     words = _with_images(slotted, text, answers, draft)
     _ask_for_instruction(slotted, text, answers, draft)
     for name, placeholder in slotted.unknown.items():
+        if name == "show":
+            draft.questions[name] = _SHOW_QUESTION
+            continue
+
         draft.questions[name] = (
             f"what stands at {placeholder}? Answer instruction, task, an image such as source, "
             "the name of a column, or none"
