@@ -476,13 +476,20 @@ class _BenchmarkReader:
 
     def _methods_on_disk(self, rows: list[tuple[str, Row]]) -> set[str]:
         images = self.file.images
-        if images is None or isinstance(self.file.items, list) or "{method}" not in images.edit:
+        if images is None or isinstance(self.file.items, list):
+            return set()
+
+        if "{method}" not in images.edit:
             return set()
 
         silent = PictureFiles(self.files.root, lambda *_: None)
         named = [(place, row) for place, row in rows if row.get("id")]
         edits = silent.discovered(images.edit, named, images.pictures())
-        return {method for by_method in edits.values() for method in by_method}
+        methods: set[str] = set()
+        for by_method in edits.values():
+            methods.update(by_method)
+
+        return methods
 
 
 def _with_all_columns(items: list[Item]) -> list[Item]:

@@ -216,10 +216,13 @@ class Dialog(StrictModel):
             if turn.is_shot and not self._is_seen(place):
                 yield f"turn {turn.name}: an example that no question follows, so no judge sees it"
 
-        for turn in self.turns:
-            if turn.fresh and turn.read == "scores" and self.covers == "edit":
-                for where in _blind_words(turn):
-                    yield f"turn {turn.name}: scores an edit that a new conversation {where}"
+        if self.covers != "edit":
+            return
+
+        apart = [turn for turn in self.turns if turn.fresh and turn.read == "scores"]
+        for turn in apart:
+            for where in _blind_words(turn):
+                yield f"turn {turn.name}: scores an edit that a new conversation {where}"
 
     def _is_seen(self, place: int) -> bool:
         """Tell whether a question follows an example in the same conversation."""
@@ -293,8 +296,13 @@ class Dialog(StrictModel):
         for turn in self.turns_for(item):
             texts += [*turn.texts_for(item.task), turn.heard or ""]
 
-        names = (name for text in texts for name in slots_of(text) if name.startswith(FIELD))
-        return tuple(dict.fromkeys(name.removeprefix(FIELD) for name in names))
+        columns: dict[str, None] = {}
+        for text in texts:
+            for name in slots_of(text):
+                if name.startswith(FIELD):
+                    columns[name.removeprefix(FIELD)] = None
+
+        return tuple(columns)
 
     def calls(self, n: int) -> int:
         """Return how many calls an item with n edits takes when nothing needs repair."""
@@ -439,10 +447,16 @@ def _missing_turns(dialog: Dialog) -> Iterator[str]:
     if not asked:
         yield "turns: nothing is asked; every turn is an example with its answer (`heard`)"
 
+    if any(_shows_by_setting(turn) for turn in asked):
+        return
+
+    shown: set[str] = set()
+    for turn in asked:
+        shown.update(turn.kinds)
+
     edits = PAIR_KINDS if dialog.covers == "pair" else ("edit",)
-    for edit in edits:
-        if not any({edit, "edit"} & {*turn.kinds} or _shows_by_setting(turn) for turn in asked):
-            yield f"turns: no turn shows an edit; one must `show: [{', '.join(edits)}]`"
+    if "edit" not in shown and not shown.issuperset(edits):
+        yield f"turns: no turn shows an edit; one must `show: [{', '.join(edits)}]`"
 
 
 def _shows_by_setting(turn: Turn) -> bool:
@@ -476,8 +490,9 @@ def _reading_incoherences(dialog: Dialog, key: str) -> Iterator[str]:
     if not reads:
         yield f"factors: {key} is read by no turn; {remedy}"
 
-    if any(not _exclude_each_other(one, other) for one, other in combinations(reads, 2)):
-        yield f"factors: {key} is read by more than one turn; {remedy}"
+    for one, other in combinations(reads, 2):
+        if not _exclude_each_other(one, other):
+            yield f"factors: {key} is read by more than one turn; {remedy}"
 
 
 def _exclude_each_other(one: Turn, other: Turn) -> bool:
@@ -520,21 +535,35 @@ def _turn_incoherences(dialog: Dialog, turn: Turn, where: str) -> Iterator[str]:
 
 
 def _kind_incoherences(dialog: Dialog, turn: Turn, kind: str, where: str) -> Iterator[str]:
+    """Yield why a turn cannot show a kind of picture."""
+    if kind == "edit":
+        yield from _edit_incoherences(dialog, turn, where)
+        return
+
     if kind in PAIR_KINDS:
         if dialog.covers != "pair":
             yield f"{where}: {kind} is an edit of a pair; it needs `covers: pair`"
-    elif kind == "edit":
-        if dialog.covers != "edit" and turn.each != "edit":
-            yield f"{where}: shows an edit, so it needs `each: edit`"
 
-        if turn.is_shot:
-            yield f"{where}: an example cannot show the edit that is judged"
-    elif is_file(kind):
+        return
+
+    if is_file(kind):
         if dialog.format == 1:
             yield f"{where}: showing a file needs `format: 2`"
-    elif kind not in IMAGE_KINDS and (dialog.format == 1 or _is_mistyped(kind)):
+
+        return
+
+    own_kinds = dialog.format == 2 and not _is_mistyped(kind)
+    if kind not in IMAGE_KINDS and not own_kinds:
         hint = nearest(kind, IMAGE_KINDS)
         yield f"{where}: cannot show {kind!r}{hint}; known: {', '.join(IMAGE_KINDS)}"
+
+
+def _edit_incoherences(dialog: Dialog, turn: Turn, where: str) -> Iterator[str]:
+    if dialog.covers != "edit" and turn.each != "edit":
+        yield f"{where}: shows an edit, so it needs `each: edit`"
+
+    if turn.is_shot:
+        yield f"{where}: an example cannot show the edit that is judged"
 
 
 def _is_mistyped(kind: str) -> bool:
@@ -555,10 +584,12 @@ def _form_incoherences(turn: Turn, form: JsonForm, where: str) -> Iterator[str]:
     if form.list and turn.read != "scores":
         yield f"{where}: `form: list` holds scores, so it needs `read: scores`"
 
-    if (form.key or form.winners) and turn.read != "winner":
+    names_winner = bool(form.key or form.winners)
+    if names_winner and turn.read != "winner":
         yield f"{where}: `form: key` and words that name a winner need `read: winner`"
 
-    if form.winners and not {"first", "second"} <= set(form.winners.values()):
+    meanings = set(form.winners.values())
+    if meanings and not meanings.issuperset(PAIR_KINDS):
         yield f"{where}: form: words: one must mean first, and one second"
 
 

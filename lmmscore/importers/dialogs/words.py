@@ -327,4 +327,4 @@ def _expression_name(node: ast.expr) -> str:
     if isinstance(node, ast.Constant):
         return str(node.value)
 
-    return "value"
+    return "0"
