@@ -339,7 +339,7 @@ def test_factors_can_be_answered(tmp_path: Path) -> None:
          {"key": "winner", "words": {"Image A": "first", "Image B": "second", "Tie": "tie"}}),
         ("""{"winner": "Choose one of: 'Image A', 'Image B', or 'Tie'"}""",
          {"key": "winner", "words": {"Image A": "first", "Image B": "second", "Tie": "tie"}}),
-        ('{"score": <int 1-6>, "better_response": "A" or "B", "confidence": <float 0-1>}',
+        ('{"better_response": "A" or "B", "strength": <int 1-7>}',
          {"key": "better_response", "words": {"A": "first", "B": "second"}}),
         ('Output only "left", "right" or "tie".',
          {"words": {"left": "first", "right": "second", "tie": "tie"}}),
