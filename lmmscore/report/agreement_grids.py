@@ -209,6 +209,7 @@ def headline(found: Agreement, judge: str) -> Grid:
         above=tuple(found.beside_raters(judge)),
         below=tuple(_below(found, judge)),
         text_columns=frozenset({0, 7}),
+        spare=frozenset({1, 4, 5, 6}),
     )
 
 
