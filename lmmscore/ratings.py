@@ -83,6 +83,8 @@ class HumanRatings:
 
     table: pd.DataFrame
     notes: list[str] = field(default_factory=list)
+    scale: tuple[float, float] | None = None
+    """The lowest and the highest rating that could be given, if that is recorded."""
 
 
 def read_ratings(paths: Sequence[str | Path], columns: Columns = USUAL) -> HumanRatings:

@@ -273,7 +273,8 @@ def _compared(
     ]
     names = [run.name for run in runs]
     scores = [run.scores for run in runs]
-    result = compare(names, ranked, scores, [run.run.settings for run in runs], factor=factor)
+    settings = [run.manifest.model_dump(mode="json") for run in runs]
+    result = compare(names, ranked, scores, settings, factor=factor)
     return CompareSection(
         grids=board_grids.comparison_grids(result, 2, runs[0].names),
         charts=[_run_scatter(runs, k, factor) for k in range(1, len(runs))],
@@ -313,7 +314,8 @@ def _run_scatter(runs: Sequence[RunData], other: int, factor: str) -> Chart:
         if x is not None and y is not None:
             dots.append(Dot(x, y, *place))
     scales = first.scales.get(factor), second.scales.get(factor)
-    title = f"{first.title(factor)}: {first.name} and {second.name}, {len(dots)} edits"
+    edits = count(len(dots), "edit")
+    title = f"{first.title(factor)}: {first.name} and {second.name}, {edits}"
     return scatter(
         f"runs-{other}", title, dots, (first.name, second.name), diagonal=scales[0] == scales[1]
     )
