@@ -231,13 +231,21 @@ def _changes(boards: Sequence[Leaderboard], factor: str) -> list[RankChange]:
     found = []
     for task in _tasks(boards, factor):
         rows = [_rows_by_method(board, task, factor) for board in boards]
-        methods = dict.fromkeys(name for own in rows for name in own)
-        for method in methods:
-            lines = [own.get(method) for own in rows]
-            ranks = tuple(line.rank if line else None for line in lines)
-            means = tuple(line.mean if line else None for line in lines)
-            found.append(RankChange(factor, task, method, ranks, means))
+        methods: dict[str, None] = {}
+        for own in rows:
+            methods |= dict.fromkeys(own)
+        found += [_change(factor, task, method, rows) for method in methods]
     return found
+
+
+def _change(
+    factor: str, task: str | None, method: str, rows: Sequence[Mapping[str, BoardRow]]
+) -> RankChange:
+    """Return one method's rank and mean in each run; None where a run lacks it."""
+    lines = [own.get(method) for own in rows]
+    ranks = tuple(line.rank if line else None for line in lines)
+    means = tuple(line.mean if line else None for line in lines)
+    return RankChange(factor, task, method, ranks, means)
 
 
 def _tasks(boards: Sequence[Leaderboard], factor: str) -> list[str | None]:

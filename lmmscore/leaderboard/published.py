@@ -271,10 +271,15 @@ def correlation_columns(path: Path) -> list[str]:
     called = [name for name in table.columns if _CORRELATIONS.fullmatch(name.strip())]
     if called:
         return called
+
     figures = [name for name in table.columns if _holds_figures(table, name)]
-    few_outside = [value for name in figures for value in _values(table, name) if abs(value) > 1]
-    several = sum(len(_values(table, name)) for name in figures)
-    return figures if 2 * len(few_outside) < several else []
+    values: list[float] = []
+    for name in figures:
+        values += _values(table, name)
+
+    # A misprint or two may lie outside; most of what is correlated lies within.
+    outside = sum(abs(value) > 1 for value in values)
+    return figures if 2 * outside < len(values) else []
 
 
 def _values(table: Table, column: str) -> list[float]:
@@ -440,8 +445,12 @@ def _ambiguous(
     pairs: Sequence[tuple[BoardRow, PublishedRow]],
 ) -> list[str]:
     """Return the names whose key is in both tables, but that stand for nobody in particular."""
-    taken = {id(line) for pair in pairs for line in pair}
-    shared = {key_of(row.method) for row in ours} & {key_of(entry.method) for entry in theirs}
+    taken: set[int] = set()
+    for row, entry in pairs:
+        taken |= {id(row), id(entry)}
+
+    keys = {key_of(row.method) for row in ours}
+    shared = keys & {key_of(entry.method) for entry in theirs}
     found: dict[str, None] = {}
     lines: list[BoardRow | PublishedRow] = [*ours, *theirs]
     for line in lines:
