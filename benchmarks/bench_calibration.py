@@ -266,18 +266,20 @@ def people(tally: Tally) -> None:
     rng = tally.rng
     for levels in SCALES:
         world = World(5, levels)
-        truth = _truth_of_people(levels)
         for number in range(tally.runs):
+            share = HOLES * (number % 2)
+            # Fewer ratings of an edit make its mean less reliable: another truth.
+            truth = _truth_of_people(levels, share)
             ratings = world.draw(tally.items, rng)[1]
-            rated = rated_edits(tidy_ratings(holes(ratings, HOLES * (number % 2), rng)))
+            rated = rated_edits(tidy_ratings(holes(ratings, share, rng)))
             for row in people_rows("f", rated, rng):
                 tally.covers(f"{row.statistic}, 3 raters", row.limits, truth[row.statistic])
 
 
 @cache
-def _truth_of_people(levels: int) -> dict[str, float]:
+def _truth_of_people(levels: int, share: float) -> dict[str, float]:
     rng = np.random.default_rng(levels)
-    drawn = World(5, levels).draw(6_000, rng)[1]
+    drawn = holes(World(5, levels).draw(6_000, rng)[1], share, rng)
     rows = people_rows("f", rated_edits(tidy_ratings(drawn)), rng)
     return {row.statistic: row.value_or_nan for row in rows}
 
@@ -320,7 +322,7 @@ def verdicts(tally: Tally) -> None:
             tally.add("a rater in the judge's place called better or below (error)", wrong)
             tally.add("a rater in the judge's place called below any rater (error)",
                       words == BELOW_ANY)  # fmt: skip
-    for _ in range(2 * tally.runs):
+    for _ in range(8 * tally.runs):
         judge, ratings = World(5, 0, judge_noise=behind).draw(tally.items, rng)
         words = _verdict(judge, ratings, rng)
         tally.add("a judge 0.1 behind called about as good (error)", words in (EQUAL, BETTER))
@@ -571,7 +573,7 @@ class Part:
 PARTS = (
     Part(mean_intervals, ITEMS, 2_000),
     Part(powered, (3, *ITEMS), 1_000),
-    Part(corrected_boards, ITEMS, 300),
+    Part(corrected_boards, ITEMS, 800),
     Part(boards, ITEMS, 150),
     Part(positions, (3, *ITEMS), 40),
     Part(correlations, ITEMS, 80),

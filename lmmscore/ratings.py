@@ -283,15 +283,18 @@ def _cells(
     """Return (factor, row, cell) for every cell that may hold a rating."""
     factor = table.find(columns.factor, FACTOR_NAMES)
     score = table.find(columns.score, SCORE_NAMES)
+    rows = table.rows
     if factor is not None and score is not None:
-        return [
-            (text(table.rows[place][factor]), place, table.rows[place][score]) for place in kept
-        ]
+        return [(text(rows[place][factor]), place, rows[place][score]) for place in kept]
 
     wide = factor_columns(table, names, kept, notes)
-    # A lone column called `score` rates the edit as a whole.
-    called = {name: OVERALL if name == score and len(wide) == 1 else name for name in wide}
-    return [(called[name], place, table.rows[place][name]) for name in wide for place in kept]
+    found: list[tuple[str, int, object]] = []
+    for name in wide:
+        # A lone column called `score` rates the edit as a whole.
+        lone = name == score and len(wide) == 1
+        called = OVERALL if lone else name
+        found += [(called, place, rows[place][name]) for place in kept]
+    return found
 
 
 def _refuse_duplicates(ratings: pd.DataFrame) -> None:

@@ -138,17 +138,21 @@ class Reader:
         """Yield for each edit the place of its row and its cells by factor."""
         factor = table.find("", FACTOR_NAMES)
         score = table.find(self.under, SCORE_NAMES) if factor else None
-        nested = [name for name in table.columns if name not in names and _is_nested(table, name)]
         if factor is not None and score is not None:
             yield from _long_cells(table, factor, score, names)
-        elif self.under or nested:
+            return
+
+        others = [name for name in table.columns if name not in names]
+        nested = [name for name in others if _is_nested(table, name)]
+        if self.under or nested:
             column, *deeper = _choose(table, self.under, nested).split(".")
             for place, row in enumerate(table.rows):
                 yield place, _dig(row[column], deeper)
-        else:
-            wide = self._wide(table, names)
-            for place, row in enumerate(table.rows):
-                yield place, {name: row[name] for name in wide}
+            return
+
+        wide = self._wide(table, names)
+        for place, row in enumerate(table.rows):
+            yield place, {name: row[name] for name in wide}
 
     def _wide(self, table: Table, names: set[str | None]) -> list[str]:
         """Return the columns that are factors. Raises where one holds what no scale has."""

@@ -385,6 +385,7 @@ class Work:
             "epsilon": rules.epsilon,
             "intervals": "leave-one-item-out jackknife on Fisher's z or log odds, Student's t",
             "scales": list(rules.mapped),
+            "taken_as_one_scale": align.taken_scales(rules.matches),
         }
         people = [row for rows in self.people.values() for row in rows]
         return Agreement(

@@ -407,6 +407,13 @@ def match_scales(
     return found
 
 
+def taken_scales(matches: Mapping[str, ScaleMatch]) -> list[str]:
+    """Return which scales are taken to be the same, though nobody stated both."""
+    seen = [match for match in matches.values() if match.same and not match.stated]
+    told = [f"people's {_span(one.people)}, the judge's {_span(one.judge)}" for one in seen]
+    return list(dict.fromkeys(told))
+
+
 def scale_notes(matches: Mapping[str, ScaleMatch]) -> list[str]:
     """Return what cannot be said because of different or unknown scales, once for each reason."""
     reasons = dict.fromkeys(match.why for match in matches.values() if not match.same)

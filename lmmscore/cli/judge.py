@@ -223,7 +223,7 @@ def probe(
         tuple(shown),
         caption="Score of the altered edit minus that of the same edit as it is. The first line is "
         "the judge's own noise: an interval that does not hold 0 beside one that does means that "
-        "the judge can be steered by it.",
+        "the judge can be steered by it. Of twenty intervals, one misses 0 by chance.",
         text_columns=frozenset({0}),
     )
     click.echo(render_grids([grid], "term", "", **screen()), nl=False)

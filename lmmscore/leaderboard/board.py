@@ -503,10 +503,14 @@ def left_out_note(factor: str, edits: int, of: int) -> str:
 def percent(share: float) -> str:
     """Return a share in percent, rounded; only all of it is 100%, and only none of it is 0%."""
     tenths = round(share * 1000)
-    if tenths == 1000 and share < 1 - SAME:
+    nearly_all = tenths == 1000 and share < 1 - SAME
+    if nearly_all:
         return ">99.9%"
-    if tenths == 0 and share > SAME:
+
+    nearly_none = tenths == 0 and share > SAME
+    if nearly_none:
         return "<0.1%"
+
     whole, rest = divmod(tenths, 10)
     return f"{whole}.{rest}%" if rest else f"{whole}%"
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.errors import LmmscoreError, nearest
-from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard
+from lmmscore.leaderboard.board import BoardRow, Leaderboard
 from lmmscore.leaderboard.published import correlations
 from lmmscore.records import OVERALL
 from lmmscore.stats.arrays import rounded
@@ -114,45 +114,65 @@ def compare(
     *,
     factor: str | Sequence[str],
 ) -> RunComparison:
-    """Set runs side by side on each factor. Agreement is over edits both have,
-    their repeats averaged."""
+    """Set runs side by side on each factor.
+
+    Agreement is over the edits both runs have, their repeats averaged.
+    """
     factors = [factor] if isinstance(factor, str) else list(factor)
-    edits = {name: [edit_means(frame, name) for frame in scores] for name in factors}
-    pairs = list(combinations(range(len(names)), 2))
+    changes: list[RankChange] = []
+    agreements: list[RunAgreement] = []
+    apart: list[str] = []
+    for place, name in enumerate(factors):
+        edits = [edit_means(frame, name) for frame in scores]
+        if place == 0:
+            apart = differing(names, settings, edits)
+
+        changes += _changes(boards, name)
+        for first, second in combinations(range(len(names)), 2):
+            agreements.append(_agreement(names, name, edits, first, second))
+
     return RunComparison(
         names=tuple(names),
-        differing=tuple(differing(names, settings, edits[factors[0]])),
-        changes=tuple(line for name in factors for line in _changes(boards, name)),
-        agreements=tuple(
-            _agreement(names, name, edits[name], a, b) for name in factors for a, b in pairs
-        ),
+        differing=tuple(apart),
+        changes=tuple(changes),
+        agreements=tuple(agreements),
         cautions=tuple(dict.fromkeys(board.caution for board in boards if board.caution)),
     )
 
 
 def factors_of(names: Sequence[str], scores: Sequence[pd.DataFrame], wanted: str) -> list[str]:
-    """Return what runs can be compared on: `wanted`; where that is `all`, or an overall that a run
-    lacks, each factor
-    that every run has scored. Raises where there is none.
+    """Return what runs can be compared on: `wanted`, if all have it.
+
+    Where that is `all`, or an overall that a run lacks, it is each factor that every run has
+    scored, the overall first. Raises where there is none.
     """
-    scored = [list(dict.fromkeys(frame.loc[frame["score"].notna(), "factor"])) for frame in scores]
-    common = [str(name) for name in scored[0] if all(name in other for other in scored)]
-    if wanted == "all" or (wanted == OVERALL and OVERALL not in common):
-        if not common:
-            told = "; ".join(
-                f"{name}: {', '.join(own) or 'none'}"
-                for name, own in zip(names, scored, strict=True)
-            )
-            raise LmmscoreError(
-                f"these runs have no scored factor in common ({told}); they cannot be compared"
-            )
+    scored = [_scored_factors(frame) for frame in scores]
+    common = [name for name in scored[0] if all(name in other for other in scored)]
+    every = wanted == "all" or (wanted == OVERALL and OVERALL not in common)
+    if every and common:
         return sorted(common, key=lambda name: name != OVERALL)
+
+    if every:
+        told = []
+        for name, own in zip(names, scored, strict=True):
+            told.append(f"{name}: {', '.join(own) or 'none'}")
+        raise LmmscoreError(
+            f"these runs have no scored factor in common ({'; '.join(told)}); they cannot be "
+            "compared"
+        )
+
     for name, frame in zip(names, scores, strict=True):
         known = [str(key) for key in frame["factor"].unique()]
         if wanted not in known:
             hint = f"{nearest(wanted, known)}; known: {', '.join(known)}"
             raise LmmscoreError(f"no factor {wanted!r} in {name}{hint}")
     return [wanted]
+
+
+def _scored_factors(scores: pd.DataFrame) -> list[str]:
+    """Return the factors with at least one score, in the order they first occur."""
+    scored = scores.loc[scores["score"].notna(), "factor"]
+    return [str(name) for name in scored.unique()]
 
 
 def edit_means(scores: pd.DataFrame, factor: str) -> pd.Series:
@@ -167,34 +187,38 @@ def edit_means(scores: pd.DataFrame, factor: str) -> pd.Series:
 def differing(
     names: Sequence[str], settings: Sequence[Mapping[str, Any]], edits: Sequence[pd.Series]
 ) -> list[str]:
-    """Return a sentence for each thing that must be the same before scores may be pooled,
-    and is not."""
-    found = [
-        f"{name}: its judge and dialog are not on record (no run.yaml)"
-        for name, known in zip(names, settings, strict=True)
-        if not known
-    ]
-    recorded = [(name, known) for name, known in zip(names, settings, strict=True) if known]
+    """Return a sentence for each thing that is not the same in all runs, and would have to be
+    before their scores are pooled."""
+    found = []
+    recorded = []
+    for name, known in zip(names, settings, strict=True):
+        if known:
+            recorded.append((name, known))
+        else:
+            found.append(f"{name}: its judge and dialog are not on record (no run.yaml)")
+
     for key, what in SAME.items():
         values = [(name, known.get(key)) for name, known in recorded]
         if len({repr(value) for _, value in values}) > 1:
             told = "; ".join(f"{name}: {_short(value)}" for name, value in values)
             found.append(f"another {what} ({told})")
+
+    # Without a digest of the images, the names of the edits must do.
     if any("images_digest" not in known for _, known in recorded):
         found += _other_edits(names, edits)
     return found
 
 
 def _other_edits(names: Sequence[str], edits: Sequence[pd.Series]) -> list[str]:
-    """Without a digest of the images, the names of the edits must do:
-    other names are other images."""
+    """Return a sentence for each run whose edits have other names than those of the first."""
+    found = []
     first = set(edits[0].index)
-    return [
-        f"another image set ({names[0]} and {name} share {len(first & set(other.index))} of "
-        f"{len(first | set(other.index))} edits)"
-        for name, other in zip(names[1:], edits[1:], strict=True)
-        if set(other.index) != first
-    ]
+    for name, other in zip(names[1:], edits[1:], strict=True):
+        own = set(other.index)
+        if own != first:
+            shared = f"{len(first & own)} of {len(first | own)} edits"
+            found.append(f"another image set ({names[0]} and {name} share {shared})")
+    return found
 
 
 def _short(value: Any) -> str:
@@ -203,35 +227,50 @@ def _short(value: Any) -> str:
 
 
 def _changes(boards: Sequence[Leaderboard], factor: str) -> list[RankChange]:
-    by_task = [
-        {table.task: table for table in board.tables if table.factor == factor} for board in boards
-    ]
+    """Return every method's ranks in the tables of all runs, table by table."""
     found = []
-
-    for task in dict.fromkeys(task for tables in by_task for task in tables):
-        rows = [_rows_by_method(own.get(task)) for own in by_task]
-
-        for method in dict.fromkeys(name for group in rows for name in group):
-            lines = [group.get(method) for group in rows]
-            found.append(
-                RankChange(
-                    factor=factor,
-                    task=task,
-                    method=method,
-                    ranks=tuple(line.rank if line else None for line in lines),
-                    means=tuple(line.mean if line else None for line in lines),
-                )
-            )
-
+    for task in _tasks(boards, factor):
+        rows = [_rows_by_method(board, task, factor) for board in boards]
+        methods: dict[str, None] = {}
+        for own in rows:
+            methods |= dict.fromkeys(own)
+        found += [_change(factor, task, method, rows) for method in methods]
     return found
+
+
+def _change(
+    factor: str, task: str | None, method: str, rows: Sequence[Mapping[str, BoardRow]]
+) -> RankChange:
+    """Return one method's rank and mean in each run; None where a run lacks it."""
+    lines = [own.get(method) for own in rows]
+    ranks = tuple(line.rank if line else None for line in lines)
+    means = tuple(line.mean if line else None for line in lines)
+    return RankChange(factor, task, method, ranks, means)
+
+
+def _tasks(boards: Sequence[Leaderboard], factor: str) -> list[str | None]:
+    """Return the tasks that any run has a table of, in the order they first occur."""
+    tables = [table for board in boards for table in board.tables]
+    return list(dict.fromkeys(table.task for table in tables if table.factor == factor))
+
+
+def _rows_by_method(board: Leaderboard, task: str | None, factor: str) -> dict[str, BoardRow]:
+    """Return the lines of one table; none where the run has no such table."""
+    for table in board.tables:
+        if (table.task, table.factor) == (task, factor):
+            return {row.method: row for row in table.rows}
+    return {}
 
 
 def _agreement(
     names: Sequence[str], factor: str, edits: Sequence[pd.Series], a: int, b: int
 ) -> RunAgreement:
+    """Return how far two runs agree on the edits both have, and on the methods."""
     both = pd.concat([edits[a], edits[b]], axis=1, join="inner", keys=["a", "b"])
-    x, y = both["a"].to_numpy(dtype=np.float64), both["b"].to_numpy(dtype=np.float64)
+    x = both["a"].to_numpy(dtype=np.float64)
+    y = both["b"].to_numpy(dtype=np.float64)
     spearman, _ = correlations(list(x), list(y))
+
     # Over every task that is compared: the last table of a board may be that of one task alone.
     means = [edits[k].groupby(level="method", sort=False).mean() for k in (a, b)]
     methods = pd.concat(means, axis=1, join="inner", keys=["a", "b"])
@@ -258,8 +297,7 @@ def pool(
     *,
     anyway: bool,
 ) -> pd.DataFrame:
-    """Return the scores of several runs as one table, each run's repeats counted on after those
-    before it.
+    """Return the scores of several runs as one table; repeats are counted on from run to run.
 
     Raises unless judge, dialog and images are the same, or `anyway` says to pool regardless.
     """
@@ -279,7 +317,3 @@ def pool(
 
 def _any_edits(frame: pd.DataFrame) -> pd.Series:
     return frame.groupby(["task", "item", "method"], sort=False, observed=True).size()
-
-
-def _rows_by_method(table: BoardTable | None) -> dict[str, BoardRow]:
-    return {row.method: row for row in table.rows} if table else {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -37,9 +38,15 @@ class Spread:
 
     def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
         """Return the figures for JSON."""
-        return {
-            k: rounded(v, decimals) if isinstance(v, float) else v for k, v in asdict(self).items()
-        }
+        return _rounded(asdict(self), decimals)
+
+
+def _rounded(figures: Mapping[str, Any], decimals: int | None) -> dict[str, Any]:
+    """Return figures for JSON: numbers with a fraction rounded, everything else as it is."""
+    found = {}
+    for name, value in figures.items():
+        found[name] = rounded(value, decimals) if isinstance(value, float) else value
+    return found
 
 
 def repeat_spread(scores: pd.DataFrame, *, factor: str) -> list[Spread]:
@@ -151,18 +158,11 @@ class Sensitivity:
 
     def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
         """Return the figures for JSON."""
-        names = ("method", "rank", "first", "same", "best", "worst", "depends")
-        lines = [{name: getattr(s, name) for name in names} for s in self.standings]
-        for line in lines:
-            line["first"], line["same"] = (
-                rounded(line["first"], decimals),
-                rounded(line["same"], decimals),
-            )
         return {
             "weights": dict(self.weights),
             "items": self.items,
             "sample": self.sample,
-            "methods": lines,
+            "methods": [_rounded(asdict(one), decimals) for one in self.standings],
             "reversible": [list(pair) for pair in self.reversible],
         }
 
@@ -175,30 +175,30 @@ def sensitivity(
     sample: int,
     rng: np.random.Generator,
 ) -> Sensitivity:
-    """Rank the methods under every weighting of a uniform sample of the simplex, and under
-    `weights`.
+    """Rank the methods under a uniform sample of all weights, and under `weights`.
 
     Means are over items on which all the factors are scored. `weights` None means equal weights.
-    Whether a
-    rank depends on the weights is not sampled but known: a mean difference is linear in the
-    weights, so it
-    has one sign everywhere exactly when it has one sign on every factor by itself.
+    Whether a rank depends on the weights is not sampled but known: a mean difference is linear in
+    the weights, so it has one sign everywhere exactly when it has one sign on every factor.
     """
     cube = tabulate(scores)
-    cube = cube if task is None else cube.select(task)
+    if task is not None:
+        cube = cube.select(task)
     factors = tuple(name for name in cube.factors if name != OVERALL)
     if len(factors) < 2:
         raise LmmscoreError("with fewer than two factors there are no weights to vary")
+
     used = normalised(weights or dict.fromkeys(factors, 1.0), list(factors))
     means, methods, items = _factor_means(cube, factors)
-    chosen = ranks((means @ np.array([used[name] for name in factors]))[None, :])[0]
+    in_use = np.array([used[name] for name in factors])
+    chosen = ranks((means @ in_use)[None, :])[0]
     simplex = rng.dirichlet(np.ones(len(factors)), size=sample)
     found = ranks(simplex @ means.T)
+
     order = sorted(range(len(methods)), key=lambda i: (chosen[i], methods[i]))
-    lines = tuple(_standing(methods, i, chosen, found, means) for i in order)
-    return Sensitivity(
-        factors, used, items, sample, lines, _reversible(methods, order, chosen, means)
-    )
+    standings = tuple(_standing(methods, i, chosen, found, means) for i in order)
+    reversible = _reversible(methods, order, chosen, means)
+    return Sensitivity(factors, used, items, sample, standings, reversible)
 
 
 def _factor_means(cube: Cube, factors: Sequence[str]) -> tuple[Floats, list[str], int]:
@@ -220,8 +220,12 @@ def _factor_means(cube: Cube, factors: Sequence[str]) -> tuple[Floats, list[str]
 def _standing(
     methods: list[str], i: int, chosen: np.ndarray, found: np.ndarray, means: Floats
 ) -> Standing:
+    """Return how one method fares under the sampled weights, and whether any weights matter."""
+    # By method and factor. Against a rival it beats on every factor, or on none, weights decide
+    # nothing.
     lead = means[i] - np.delete(means, i, axis=0)
-    always_below = int((lead <= SAME).all(axis=1).sum() - (np.abs(lead) <= SAME).all(axis=1).sum())
+    same = (np.abs(lead) <= SAME).all(axis=1)
+    always_below = int((lead <= SAME).all(axis=1).sum() - same.sum())
     never_above = int((lead >= -SAME).all(axis=1).sum())
     best, worst = int(found[:, i].min()), int(found[:, i].max())
     return Standing(
@@ -238,8 +242,13 @@ def _standing(
 def _reversible(
     methods: list[str], order: list[int], chosen: np.ndarray, means: Floats
 ) -> tuple[tuple[str, str], ...]:
-    pairs = [(a, b) for k, a in enumerate(order) for b in order[k + 1 :] if chosen[a] < chosen[b]]
-    return tuple((methods[a], methods[b]) for a, b in pairs if (means[a] - means[b] < -SAME).any())
+    """Return the pairs of which the lower method is ahead on some factor."""
+    found = []
+    for higher, lower in combinations(order, 2):
+        behind_somewhere = (means[higher] - means[lower] < -SAME).any()
+        if chosen[higher] < chosen[lower] and behind_somewhere:
+            found.append((methods[higher], methods[lower]))
+    return tuple(found)
 
 
 def sensitivity_statement(found: Sensitivity) -> str:
@@ -253,27 +262,31 @@ def sensitivity_statement(found: Sensitivity) -> str:
     return f"These ranks depend on the choice of weights ({used}): {depends}."
 
 
+MOST_NUMBERS = 100
+"""Different scores up to which each is listed with how often it occurs."""
+
+
 @dataclass(frozen=True, slots=True)
 class ScaleUse:
-    """How a judge uses the numbers of one factor."""
+    """How a judge uses the numbers of one factor; what no score can tell is None."""
 
     factor: str
-    n: int
-    lowest: float | None
-    highest: float | None
-    mean: float | None
-    std: float | None
-    distinct: int
-    commonest: float | None
-    commonest_share: float | None
-    counts: Mapping[str, int]
+    n: int = 0
+    lowest: float | None = None
+    highest: float | None = None
+    mean: float | None = None
+    std: float | None = None
+    distinct: int = 0
+    commonest: float | None = None
+    commonest_share: float | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
     """How often each number occurs; empty where there are more than 100 different ones."""
-    sessions: int
+    sessions: int = 0
     """Sessions in which at least two edits were scored."""
-    tied_sessions: int
+    tied_sessions: int = 0
     """Sessions in which at least two edits have the same score."""
-    pairs: int
-    tied_pairs: int
+    pairs: int = 0
+    tied_pairs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,26 +318,23 @@ class Habits:
 
 def _scale_dict(use: ScaleUse, decimals: int | None) -> dict[str, Any]:
     plain = {name: getattr(use, name) for name in ScaleUse.__slots__}
-    return {
-        name: rounded(value, decimals) if isinstance(value, float) else value
-        for name, value in plain.items()
-    } | {"counts": dict(use.counts)}
+    return _rounded(plain, decimals) | {"counts": dict(use.counts)}
 
 
 def habits(scores: pd.DataFrame, sessions: Iterable[Mapping[str, Any]] | None) -> Habits:
-    """Return a judge's habits from the tidy scores and, where there are any, the records of the
-    sessions.
+    """Return a judge's habits from the tidy scores and, where there are any, its sessions.
 
     A session's record may have `repairs` (a number or a list), `slips` (the same) and `names`
-    (method names
-    found in a reply).
+    (method names found in a reply).
     """
     factors = [str(name) for name in pd.unique(scores["factor"])]
     use = tuple(scale_use(scores[scores["factor"] == name], name) for name in factors)
     outcomes = _outcomes(scores, factors)
     if sessions is None:
         return Habits(use, outcomes)
-    count, repairs, slips, names = 0, 0, 0, Counter[str]()
+
+    count = repairs = slips = 0
+    names = Counter[str]()
     for record in sessions:
         count += 1
         repairs += _how_many(record.get("repairs"))
@@ -354,42 +364,47 @@ def scale_use(scores: pd.DataFrame, factor: str) -> ScaleUse:
     """Return how the numbers of one factor are used, and how often edits of a session tie on it."""
     known = scores[scores["score"].notna()]
     value = np.round(known["score"].to_numpy(dtype=np.float64), 9)
+    if not len(value):
+        return ScaleUse(factor)
+
     numbers, counts = np.unique(value, return_counts=True)
-    top = int(counts.argmax()) if len(counts) else 0
-    sessions, tied, pairs, tied_pairs = _ties(known, value)
+    top = int(counts.argmax())
+    listed = {}
+    if len(numbers) <= MOST_NUMBERS:
+        listed = {f"{n:g}": int(c) for n, c in zip(numbers, counts, strict=True)}
     return ScaleUse(
         factor=factor,
         n=len(value),
-        lowest=float(value.min()) if len(value) else None,
-        highest=float(value.max()) if len(value) else None,
-        mean=float(value.mean()) if len(value) else None,
+        lowest=float(value.min()),
+        highest=float(value.max()),
+        mean=float(value.mean()),
         std=float(value.std(ddof=1)) if len(value) > 1 else None,
         distinct=len(numbers),
-        commonest=float(numbers[top]) if len(value) else None,
-        commonest_share=float(counts[top] / len(value)) if len(value) else None,
-        counts={f"{n:g}": int(c) for n, c in zip(numbers, counts, strict=True)}
-        if len(numbers) <= 100
-        else {},
-        sessions=sessions,
-        tied_sessions=tied,
-        pairs=pairs,
-        tied_pairs=tied_pairs,
+        commonest=float(numbers[top]),
+        commonest_share=float(counts[top] / len(value)),
+        counts=listed,
+        **_ties(known, value),
     )
 
 
-def _ties(known: pd.DataFrame, value: np.ndarray) -> tuple[int, int, int, int]:
+def _ties(known: pd.DataFrame, value: Floats) -> dict[str, int]:
     """Return sessions with two scored edits, those with a tie, pairs of edits, and tied pairs."""
     key = [name for name in ("task", "item", "repeat") if name in known.columns]
     session = codes_of(known, key)
-    sizes = np.bincount(session) if len(session) else np.zeros(0, dtype=np.int64)
+    sizes = np.bincount(session)
+
+    # Sorted by session and score, equal scores of a session stand in runs.
     order = np.lexsort((value, session))
-    ordered_session, ordered_value = session[order], value[order]
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = (np.diff(ordered_session) != 0) | (np.diff(ordered_value) > SAME)
-    runs = np.bincount(np.cumsum(new) - 1) if len(order) else np.zeros(0, dtype=np.int64)
-    tied_pairs = int((runs * (runs - 1) // 2).sum())
-    tied = len(np.unique(ordered_session[new][runs > 1])) if len(order) else 0
-    return int((sizes > 1).sum()), tied, int((sizes * (sizes - 1) // 2).sum()), tied_pairs
+    session, value = session[order], value[order]
+    starts = np.ones(len(order), dtype=bool)
+    starts[1:] = (np.diff(session) != 0) | (np.diff(value) > SAME)
+    runs = np.bincount(np.cumsum(starts) - 1)
+    return {
+        "sessions": int((sizes > 1).sum()),
+        "tied_sessions": len(np.unique(session[starts][runs > 1])),
+        "pairs": int((sizes * (sizes - 1) // 2).sum()),
+        "tied_pairs": int((runs * (runs - 1) // 2).sum()),
+    }
 
 
 def habit_statements(found: Habits, *, asks_to_avoid_ties: bool) -> list[str]:

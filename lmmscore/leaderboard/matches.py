@@ -140,12 +140,16 @@ class PairBoard:
         return json.dumps(self.as_dict(decimals), ensure_ascii=False, indent=2) + "\n"
 
     def _repr_html_(self) -> str:
+        """Return the table as a notebook shows it, the warnings above the figures."""
+        warnings = [self.caution] if self.caution else []
+        for table in self.tables:
+            warnings += table.warnings
+
+        parts = [f"<p>{html.escape(text)}</p>" for text in warnings]
         frame = self.to_frame()
-        texts = [text for table in self.tables for text in table.warnings]
-        shown = frame.to_html(index=False, na_rep="–", float_format="{:.2f}".format)
-        above = "".join(f"<p>{html.escape(text)}</p>" for text in (self.caution, *texts) if text)
-        below = "".join(f"<p><small>{html.escape(text)}</small></p>" for text in self.notes)
-        return above + shown + below
+        parts.append(frame.to_html(index=False, na_rep="–", float_format="{:.2f}".format))
+        parts += [f"<p><small>{html.escape(text)}</small></p>" for text in self.notes]
+        return "".join(parts)
 
 
 def flat(table: PairTable, row: PairRow) -> dict[str, Any]:
@@ -295,14 +299,16 @@ def _table(
 
 
 def _votes(decided: Sequence[Match], names: Sequence[str]) -> Votes:
+    """Return the matches as arrays: both methods, the item, and who won."""
     number = {name: place for place, name in enumerate(names)}
-    items = {key: place for place, key in enumerate({(m.task, m.item): None for m in decided})}
-    return Votes(
-        np.array([number[match.method_a] for match in decided], dtype=np.int64),
-        np.array([number[match.method_b] for match in decided], dtype=np.int64),
-        np.array([items[match.task, match.item] for match in decided], dtype=np.int64),
-        np.array([_sign(match) for match in decided], dtype=np.int64),
-    )
+    items: dict[tuple[str, str], int] = {}
+    lines = []
+    for match in decided:
+        item = items.setdefault((match.task, match.item), len(items))
+        lines.append((number[match.method_a], number[match.method_b], item, _sign(match)))
+
+    first, second, item_codes, winner = np.array(lines, dtype=np.int64).reshape(-1, 4).T
+    return Votes(first, second, item_codes, winner)
 
 
 def _sign(match: Match) -> int:

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -270,10 +271,15 @@ def correlation_columns(path: Path) -> list[str]:
     called = [name for name in table.columns if _CORRELATIONS.fullmatch(name.strip())]
     if called:
         return called
+
     figures = [name for name in table.columns if _holds_figures(table, name)]
-    few_outside = [value for name in figures for value in _values(table, name) if abs(value) > 1]
-    several = sum(len(_values(table, name)) for name in figures)
-    return figures if 2 * len(few_outside) < several else []
+    values: list[float] = []
+    for name in figures:
+        values += _values(table, name)
+
+    # A misprint or two may lie outside; most of what is correlated lies within.
+    outside = sum(abs(value) > 1 for value in values)
+    return figures if 2 * outside < len(values) else []
 
 
 def _values(table: Table, column: str) -> list[float]:
@@ -411,37 +417,46 @@ def against(board: Leaderboard, entries: Sequence[PublishedRow]) -> list[TaskAga
 
 
 def _task(table: BoardTable, theirs: Sequence[PublishedRow]) -> TaskAgainst:
-    ours = {key_of(row.method) for row in table.rows if row.mean is not None}
-    keys = {key_of(entry.method) for entry in theirs}
-    pairs = [
-        (row, entry)
-        for row in table.rows
-        for entry in theirs
-        if _same(row, entry, table.rows, theirs)
-    ]
+    """Return one task category: what is in both tables, and what is not."""
+    every = product(table.rows, theirs)
+    pairs = [(row, entry) for row, entry in every if _same(row, entry, table.rows, theirs)]
     rows = _matched([(row, entry) for row, entry in pairs if row.mean is not None])
     spearman, kendall = correlations([r.mean for r in rows], [r.published_mean for r in rows])
-    taken = {id(one) for pair in pairs for one in pair}
-    shared = keys & {key_of(row.method) for row in table.rows}
-    names = [(row.method, id(row)) for row in table.rows] + [
-        (entry.method, id(entry)) for entry in theirs
-    ]
-    left = [name for name, line in names if key_of(name) in shared and line not in taken]
+    ambiguous = _ambiguous(table.rows, theirs, pairs)
+    ranked = {key_of(row.method) for row in table.rows if row.mean is not None}
+    printed = {key_of(entry.method) for entry in theirs}
+    unmatched = [entry.method for entry in theirs if key_of(entry.method) not in ranked]
     return TaskAgainst(
         task=str(table.task),
         rows=rows,
         spearman=spearman,
         kendall=kendall,
-        only_run=tuple(row.method for row in table.rows if key_of(row.method) not in keys),
-        only_published=tuple(
-            entry.method
-            for entry in theirs
-            if key_of(entry.method) not in ours and entry.method not in left
-        ),
+        only_run=tuple(row.method for row in table.rows if key_of(row.method) not in printed),
+        only_published=tuple(name for name in unmatched if name not in ambiguous),
         statement=_statement(len(rows), spearman, kendall),
         factor=table.factor,
-        ambiguous=tuple(dict.fromkeys(left)),
+        ambiguous=tuple(ambiguous),
     )
+
+
+def _ambiguous(
+    ours: Sequence[BoardRow],
+    theirs: Sequence[PublishedRow],
+    pairs: Sequence[tuple[BoardRow, PublishedRow]],
+) -> list[str]:
+    """Return the names whose key is in both tables, but that stand for nobody in particular."""
+    taken: set[int] = set()
+    for row, entry in pairs:
+        taken |= {id(row), id(entry)}
+
+    keys = {key_of(row.method) for row in ours}
+    shared = keys & {key_of(entry.method) for entry in theirs}
+    found: dict[str, None] = {}
+    lines: list[BoardRow | PublishedRow] = [*ours, *theirs]
+    for line in lines:
+        if key_of(line.method) in shared and id(line) not in taken:
+            found[line.method] = None
+    return list(found)
 
 
 def _same(

@@ -397,15 +397,9 @@ def voids(page: Page, entries: Sequence[bool], said: Sequence[Said], notes: Iter
             before = place
         elif place > first and (takes_back(sentence) or _swaps(page, start, sentence)):
             before = place
-        elif _states_another_scale(page, line, sentence):
+        elif _states_another_scale(page, line, sentence) or (apart <= line.start and _closes_badly(page, line, start, sentence)):
             return Voids(all=_because(sentence))
-        elif apart <= line.start and _closes_badly(page, line, start, sentence):
-            return Voids(all=_because(sentence))
-        elif place < first and not line.images and is_alarming(sentence):
-            if not _real_ones_follow(page, line, start + len(sentence)):
-                return Voids(all=_because(sentence))
-            before = place
-        elif _qualifies(page, line, start, sentence):
+        elif (place < first and not line.images and is_alarming(sentence)) or _qualifies(page, line, start, sentence):
             if not _real_ones_follow(page, line, start + len(sentence)):
                 return Voids(all=_because(sentence))
             before = place

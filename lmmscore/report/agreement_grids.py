@@ -209,6 +209,7 @@ def headline(found: Agreement, judge: str) -> Grid:
         above=tuple(found.beside_raters(judge)),
         below=tuple(_below(found, judge)),
         text_columns=frozenset({0, 7}),
+        spare=frozenset({1, 4, 5, 6}),
     )
 
 
@@ -293,8 +294,14 @@ def _further(found: Agreement, judge: str) -> Grid:
 
 
 def _scale_caption(found: Agreement) -> str:
+    """Return what was done to scales, and which were taken to be the same unstated."""
     mapped = found.settings.get("scales") or []
-    return f" Rescaled: {'; '.join(mapped)}." if mapped else ""
+    if mapped:
+        return f" Rescaled: {'; '.join(mapped)}."
+    taken = found.settings.get("taken_as_one_scale") or []
+    if not taken:
+        return ""
+    return f" Taken as one scale, as far as is known: {'; '.join(taken)} (state it with --scale)."
 
 
 def _pair_notes(found: Agreement, judge: str, level: str) -> Iterator[str]:
@@ -547,7 +554,7 @@ def alternative_grid(found: Agreement) -> Grid:
             f"half of the people, who are granted ε = {first['epsilon']:g} "
             f"({first['correction']}, {first['false_discovery_rate']:.0%}). Power: the chance, per "
             "rater, that this many edits show a judge exactly as near as that person; “not shown” "
-            "with low power says little."
+            f"with low power says little.{_scale_caption(found)}"
         ),
         below=(*(f"Left out: {told}." for told in few), *lacking),
         text_columns=frozenset({0, 1, 6}),

@@ -127,8 +127,11 @@ def rater_ranks(beside: list[Beside], items: int, *, judge: bool) -> jackknife.G
     """Return Spearman within rater of counts: of their own ratings, and of the judge's scores."""
     each = [one for one in beside if len(one.own) > 1]
     sides = [[one.own for one in each]]
+
+    # The judge as a second side: ranked on the same edits, against the same others.
     if judge:
         sides.append([one.judge for one in each])
+
     return jackknife.GroupRanks(
         [one.others for one in each], sides, [one.item for one in each], items
     )

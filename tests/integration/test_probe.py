@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from click.testing import CliRunner
 from PIL import Image
+from scipy import stats
 
 from lmmscore.check import has_border
+from lmmscore.cli import lmmscore as main
 from lmmscore.judges.trials import ALTERATIONS
 from lmmscore.probe import AGAIN, probe
+from tests.loopback import Server, playing, serving
 
 
 def benchmark(folder: Path, items: int = 2) -> Path:
@@ -43,6 +49,46 @@ def test_every_change_is_reported_with_its_size(tmp_path: Path) -> None:
     assert all(one.items == 2 and one.unscored == 0 for one in overall.values())
     assert any(one.change for one in overall.values())
     assert (tmp_path / "out" / "praise" / "run" / "scores.csv").is_file()
+
+
+def test_an_api_judge_is_probed_with_intervals_over_items(tmp_path: Path) -> None:
+    """Through a real HTTP server: each change is the mean over items, its interval Student's t."""
+    bench, out = benchmark(tmp_path / "bench", items=5), tmp_path / "out"
+    with serving(Server(reply=playing)) as server:
+        words = ["judge", "probe", f"openai/tiny@{server.url}", str(bench), "--items", "5"]
+        done = CliRunner(env={"OPENAI_API_KEY": "k"}).invoke(
+            main, [*words, "-o", str(out), "--json"]
+        )
+    assert done.exit_code == 0, done.output
+    found = {
+        one["alteration"]: one
+        for one in json.loads(done.stdout)["changes"]
+        if one["factor"] == "overall"
+    }
+    assert (found[AGAIN]["change"], found[AGAIN]["low"], found[AGAIN]["items"]) == (0, None, 5)
+
+    before = overall_of(out / "unaltered")
+    for name in ALTERATIONS:
+        after = overall_of(out / name)
+        altered = [
+            key for key in before if picture(out / name, key) != picture(out / "unaltered", key)
+        ]
+        assert sorted(item for item, _ in altered) == [f"i{k}" for k in range(5)]
+        gaps = np.array([after[key] - before[key] for key in altered])
+        limits = stats.t.interval(0.95, 4, gaps.mean(), stats.sem(gaps))
+        assert found[name]["change"] == pytest.approx(gaps.mean())
+        assert (found[name]["low"], found[name]["high"]) == pytest.approx(limits)
+
+
+def overall_of(folder: Path) -> dict[tuple[str, str], float]:
+    table = pd.read_csv(folder / "run" / "scores.csv")
+    rows = table[(table["factor"] == "overall") & (table["repeat"] == 1)]
+    return {(row.item, row.method): row.score for row in rows.itertuples()}
+
+
+def picture(folder: Path, edit: tuple[str, str]) -> bytes:
+    item, method = edit
+    return (folder / "edit" / method / f"{item}.png").read_bytes()
 
 
 @pytest.mark.parametrize("name", list(ALTERATIONS))

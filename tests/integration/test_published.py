@@ -8,7 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from lmmscore.cli import lmmscore as main
 from lmmscore.errors import FileProblem
 from lmmscore.leaderboard import rank
 from lmmscore.leaderboard.published import (
@@ -244,3 +246,19 @@ def test_a_table_with_a_column_per_factor_is_one_of_correlations(tmp_path: Path)
     assert correlation_columns(greek) == ["ρ"]
     assert check_correlations(load_correlations(greek, ["ρ"])) == []
     assert correlation_columns(find_published("editeval_v1")) == []
+
+
+def test_what_is_found_goes_to_a_file_where_one_is_named(tmp_path: Path) -> None:
+    """`-o FILE` of `published check` and `power` writes what would be printed, and says so."""
+    run = CliRunner().invoke
+    table, scores = tmp_path / "found.txt", tmp_path / "scores.csv"
+    done = run(main, ["published", "check", "editeval_v1", "-o", str(table)])
+    assert done.exit_code == 0 and done.stdout == ""
+    assert table.read_text() == run(main, ["published", "check", "editeval_v1"]).stdout
+
+    judged(6, 3).to_csv(scores, index=False)
+    words = ["power", str(scores), "m0", "m1"]
+    printed = run(main, words)
+    assert printed.exit_code == 0, printed.output
+    assert run(main, [*words, "-o", str(table)]).stdout == ""
+    assert table.read_text() == printed.stdout
