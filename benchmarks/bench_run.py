@@ -9,19 +9,8 @@ of its own, and the best of each counts.
 
 from __future__ import annotations
 
-import asyncio
-import base64
-import json
-import os
-import random
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
-from typing import Any
-
-from benchmarks.loopback import serving
 
 SESSIONS, ROUNDS, METHODS = 64, 3, 8
 SHORT_SESSIONS, SHORT_AT_ONCE = 3000, 256

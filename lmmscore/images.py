@@ -372,7 +372,8 @@ class Pictures:
 
 def _digest(path: Path, recipe: Recipe) -> str:
     try:
-        with path.open("rb") as file:
+        # Unbuffered, as it is read once from end to end; Path.open takes three times as long.
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123
             file_digest = hashlib.file_digest(file, "sha256")
     except OSError as error:
         raise ImageProblem(f"{path}: cannot be read ({error.strerror})") from error

@@ -145,12 +145,9 @@ class Answer:
         """Whether it came as server-sent events."""
         return self.headers.get("content-type", "").startswith("text/event-stream")
 
-    def json(self, change: Callable[[str], str] = str) -> Any:
-        """Return the parsed body, every text in it changed by `change`.
-
-        Raises ValueError when it is not JSON.
-        """
-        return with_texts(tolerant_json(self.content), change)
+    def json(self) -> Any:
+        """Return the parsed body. Raises ValueError when it is not JSON."""
+        return tolerant_json(self.content)
 
 
 def tolerant_json(content: bytes, *, sound: bool = True) -> Any:

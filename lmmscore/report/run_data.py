@@ -22,7 +22,6 @@ from lmmscore.comparisons import TIE, Comparison, Match, matches, read_compariso
 from lmmscore.dialog import Dialog, Turn
 from lmmscore.errors import FileProblem, ImageProblem, LedgerError, LmmscoreError
 from lmmscore.images import Pictures
-from lmmscore.leaderboard.cube import scales_of, weights_of
 from lmmscore.ledger import Ledger, RecordedExchange
 from lmmscore.parsing import Reading, merged
 from lmmscore.parsing.extract import READ_WITH_HELP, with_help
@@ -275,12 +274,12 @@ class RunData:
         """Lowest and highest score of each factor, as far as the dialog says."""
         if self.run.is_of_pairs:
             return {WIN_RATE: (0.0, 1.0)}
-        return scales_of(self.run.settings, None)
+        return self.manifest.scales()
 
     @cached_property
     def weights(self) -> dict[str, float] | None:
         """The weights of the run's own dialog."""
-        return weights_of(self.run.settings)
+        return self.manifest.weights
 
     @cached_property
     def scores(self) -> pd.DataFrame:

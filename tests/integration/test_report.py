@@ -68,7 +68,7 @@ def page(run: Run, tmp_path_factory: pytest.TempPathFactory) -> str:
     human = hostile.ratings(
         tmp_path_factory.mktemp("human") / "human.csv",
         ["boat", "car", "lake"],
-        run.settings["methods"],
+        run.manifest.methods,
     )
     done = CliRunner().invoke(
         program,
