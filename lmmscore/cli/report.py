@@ -159,7 +159,7 @@ def _agreement(runs: list[RunData], renames: dict[str, str], options: dict[str, 
         ratings.table,
         renames=renames,
         scales={factor: ends for run in runs for factor, ends in run.scales.items()},
-        scale=parse_scale(options["scale"]) if options["scale"] else None,
+        scale=parse_scale(options["scale"]) if options["scale"] else ratings.scale,
         weights=runs[0].weights,
         resamples=options["resamples"],
     )

@@ -24,7 +24,7 @@ from lmmscore.errors import (
     JudgeUnavailable,
     NotAuthorised,
 )
-from lmmscore.judges.faults import with_texts
+from lmmscore.judges.faults import tolerant_json, with_texts
 
 Metadata = Mapping[str, str]
 
@@ -190,7 +190,7 @@ class ApiMailbox:
         if "\\" not in text and self._hide(text) == text:
             return text
         try:
-            return json.dumps(with_texts(json.loads(text), self._hide))
+            return json.dumps(with_texts(tolerant_json(line), self._hide))
         except ValueError:
             return self._hide(text)
 
@@ -295,8 +295,8 @@ def answer_line(line: str) -> tuple[str, Mapping[str, Any]] | None:
     Whatever should be an object is one, be it empty, and `status_code` is a number.
     """
     try:
-        data = json.loads(line)
-    except (ValueError, RecursionError):
+        data = tolerant_json(line.encode("utf-8", "replace"))
+    except ValueError:
         return None
     if not isinstance(data, dict) or not isinstance(data.get("custom_id"), str):
         return None

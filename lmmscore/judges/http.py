@@ -391,8 +391,11 @@ def _late(error: TimeoutError) -> NoAnswer:
 def _words_of(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientResponseError):
         # Its full text names the address, and whatever is secret in it.
-        return f"{error.status}, {error.message}"
-    return mask(str(error)) or type(error).__name__
+        text = f"{error.status}, {error.message}"
+    else:
+        text = mask(str(error)) or type(error).__name__
+    # aiohttp quotes what it cannot read, be it a megabyte.
+    return re.split(r"\n|b['\"]|bytearray\(", text)[0].strip(" :")[:200]
 
 
 class Connection:

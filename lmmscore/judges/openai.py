@@ -15,7 +15,7 @@ import os
 import random
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -66,7 +66,10 @@ def _configured(spec: str, options: Mapping[str, Any]) -> NamedJudge:
     return find_judge(spec, **options)
 
 
-@register("openai", form="openai/MODEL[@URL[,URL…]]", configure=_configured)
+_TAKEN = {field.name for field in fields(JudgeOptions)} - {"judge_name"}
+
+
+@register("openai", form="openai/MODEL[@URL[,URL…]]", takes=_TAKEN, configure=_configured)
 def open_openai(spec: str, options: Mapping[str, Any]) -> Bench:
     """Return the judge `openai/MODEL[@URL…]`, with what judges.yaml says of it."""
     return Bench(judge_of(_configured(spec, options)))

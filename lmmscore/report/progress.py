@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from types import TracebackType
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -28,7 +28,9 @@ from lmmscore.records import OVERALL, Outcome
 from lmmscore.report.formats.terminal import printable
 from lmmscore.report.grids import count
 from lmmscore.scores import Result
-from lmmscore.session import Exchange
+
+if TYPE_CHECKING:
+    from lmmscore.session import Exchange
 
 SAID_OF_A_KIND = 20
 """So many lines about the same kind of trouble are printed; the rest is counted."""
