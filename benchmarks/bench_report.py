@@ -118,6 +118,8 @@ class Opened:
     longest_frame_s: float
     """The longest wait between two frames while scrolling through the edits."""
     height_px: int
+    unpaged_px: int
+    """How high the page would be with all its items below each other."""
     memory_mb: float
 
 
@@ -139,11 +141,19 @@ def open_page(page: Path) -> Opened:
             first_s = time.perf_counter() - start
             longest = float(tab.evaluate(_SCROLL)) / 1000
             height = int(tab.evaluate("document.documentElement.scrollHeight"))
+            unpaged = int(tab.evaluate(_UNPAGED))
             memory = float(tab.evaluate("performance.memory.usedJSHeapSize")) / 1e6
-            return Opened(table_s, first_s, longest, height, memory)
+            return Opened(table_s, first_s, longest, height, unpaged, memory)
         finally:
             browser.close()
 
+
+_UNPAGED = """() => {
+  const cards = [...document.querySelectorAll(".item[data-filled]")];
+  const mean = cards.reduce((sum, card) => sum + card.offsetHeight, 0) / cards.length;
+  const list = document.getElementById("gallery-list").offsetHeight;
+  return document.documentElement.scrollHeight - list + mean * lmm.core.items[0].length;
+}"""
 
 _SCROLL = """() => new Promise((done) => {
   document.getElementById("gallery-list").scrollIntoView();
@@ -187,7 +197,8 @@ def main() -> None:
         print(f"  open, first table              {opened.table_s:6.2f} s")
         print(f"  open, first card               {opened.first_s:6.2f} s")
         print(f"  scroll, longest wait           {opened.longest_frame_s:6.3f} s between frames")
-        print(f"  height                         {opened.height_px:6,d} px")
+        share = opened.height_px / opened.unpaged_px
+        print(f"  height                         {opened.height_px:6,d} px, {share:.2f} of unpaged")
         print(f"  memory of the page's code      {opened.memory_mb:6.1f} MB")
 
 

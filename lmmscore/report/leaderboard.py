@@ -339,21 +339,29 @@ def render_pairs(
     color: bool = False,
 ) -> str:
     """Return a leaderboard of pairs as text, ready to be printed or written to a file."""
-    document = pair_document(board, decimals, names)
+    document = pair_document(board, decimals, names, compact=format == "tex")
     return write(document, format, TableLayout(width, color))
 
 
 def pair_document(
-    board: PairBoard, decimals: int | None = None, names: DisplayNames | None = None
+    board: PairBoard,
+    decimals: int | None = None,
+    names: DisplayNames | None = None,
+    *,
+    compact: bool = False,
 ) -> TableDocument:
-    """Return a leaderboard of pairs as a document that any format can write."""
+    """Return a leaderboard of pairs as a document that any format can write.
+
+    A compact one has the columns that a paper has room for.
+    """
     names = names or DisplayNames()
     places = 2 if decimals is None else decimals
     grids: list[Grid] = []
     records = []
 
     for table in board.tables:
-        grids += [pair_grid(table, places, names), win_grid(table, names)]
+        grid = pair_grid(table, places, names)
+        grids += [_compact_pairs(grid) if compact else grid, win_grid(table, names)]
         records += [_rounded(flat_pair(table, row), decimals) for row in table.rows]
 
     return TableDocument(
@@ -390,11 +398,30 @@ def pair_grid(table: PairTable, decimals: int, names: DisplayNames) -> Grid:
         columns=tuple(PAIR_HEADINGS.values()),
         rows=tuple(rows),
         keys=tuple(PAIR_HEADINGS),
-        caption=f"{items}, {played}. W/T/L: matches won, tied and lost.",
+        caption=f"{items}, {played}.",
         above=table.warnings,
-        below=table.notes,
+        below=("W/T/L: matches won, tied and lost.", *table.notes),
         verdict=pair_verdict(table, names),
         text_columns=frozenset({1}),
+    )
+
+
+def _compact_pairs(grid: Grid) -> Grid:
+    """Return method, strength, interval, rank with its interval, and win rate."""
+    wanted = ("method", "strength", "strength_interval", "rank", "win_rate")
+    rows = []
+    for row in grid.rows:
+        cells = dict(zip(grid.keys, row, strict=True))
+        rank, ranks = cells["rank"].text, cells["rank_interval"].text
+        cells["rank"] = Cell(rank if ranks == NONE else f"{rank} ({ranks})")
+        rows.append(tuple(cells[key] for key in wanted))
+    return replace(
+        grid,
+        columns=tuple(PAIR_HEADINGS[key] for key in wanted),
+        rows=tuple(rows),
+        keys=wanted,
+        below=("In parentheses: rank interval.", *grid.below[1:]),
+        text_columns=frozenset({0}),
     )
 
 

@@ -166,10 +166,13 @@ def _shortened(grid: Grid, width: int) -> Grid:
     """Return the grid with its names cut to what is left of the width."""
     excess = _width(grid) - width
     place = _names(grid)
-    if excess <= 0 or place is None or not grid.rows:
+    if excess <= 0 or place is None:
         return grid
-    longest = max(cell_len(row[place].text) for row in grid.rows)
-    return _cut_names(grid, place, max(longest - excess, SHORTEST_NAME))
+
+    names = [row[place].text for row in grid.rows]
+    longest = max(map(cell_len, names), default=0)
+    room = max(longest - excess, SHORTEST_NAME)
+    return _cut_names(grid, place, room)
 
 
 def _names(grid: Grid) -> int | None:

@@ -286,22 +286,32 @@ def _ranks_compared(
     runs: Sequence[RunData], boards: Sequence[Leaderboard | PairBoard]
 ) -> CompareSection:
     """Return the ranks of runs side by side, where pairs and scores have nothing else in common."""
-    standings = []
-    for board in boards:
-        whole = [table for table in board.tables if table.task is None] or board.tables
-        standings.append({row.method: row.rank for row in whole[0].rows})
-    methods = list(dict.fromkeys(name for own in standings for name in own))
+    standings = [_ranks(board) for board in boards]
+    methods = dict.fromkeys(name for own in standings for name in own)
     names = [run.name for run in runs]
-    shown = runs[0].names
-    ranks = {shown.method(name): [own.get(name) for own in standings] for name in methods}
-    rows = [
-        plain(name, *(NONE if rank is None else str(rank) for rank in own))
-        for name, own in ranks.items()
-    ]
+    ranks: dict[str, list[int | None]] = {}
+    rows = []
+
+    for method in methods:
+        title = runs[0].names.method(method)
+        ranks[title] = [own.get(method) for own in standings]
+        rows.append(plain(title, *map(_rank_cell, ranks[title])))
+
     grid = Grid("Ranks", ("Method", *names), tuple(rows), text_columns=frozenset({0}))
-    alike = all(run.run.is_of_pairs for run in runs)
-    charts = [_run_scatter(runs, k, WIN_RATE) for k in range(1, len(runs))] if alike else []
+    charts: list[Chart] = []
+    if all(run.run.is_of_pairs for run in runs):
+        charts = [_run_scatter(runs, k, WIN_RATE) for k in range(1, len(runs))]
     return CompareSection([grid], charts, [bump_chart("bump", names, ranks)])
+
+
+def _ranks(board: Leaderboard | PairBoard) -> dict[str, int | None]:
+    """Return the rank of every method over all task categories."""
+    whole = [table for table in board.tables if table.task is None] or board.tables
+    return {row.method: row.rank for row in whole[0].rows}
+
+
+def _rank_cell(rank: int | None) -> str:
+    return NONE if rank is None else str(rank)
 
 
 def _run_scatter(runs: Sequence[RunData], other: int, factor: str) -> Chart:

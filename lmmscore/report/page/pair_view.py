@@ -87,10 +87,12 @@ def copy_pairs(
     """Return each table as LaTeX and as Markdown, by the name it has on the page."""
     texts = {}
     for board, table in zip(boards, _whole_first(found), strict=True):
-        document = pair_document(replace(found, tables=(table,)), names=run.names)
+        one = replace(found, tables=(table,))
+        full = pair_document(one, names=run.names)
+        compact = pair_document(one, names=run.names, compact=True)
         texts[board.id] = {
-            "latex": write(replace(document, grids=document.grids[:1]), "tex"),
-            "markdown": write(document, "md"),
+            "latex": write(replace(compact, grids=compact.grids[:1]), "tex"),
+            "markdown": write(full, "md"),
         }
     return texts
 
@@ -108,7 +110,6 @@ def _board(run: RunData, table: PairTable, prefix: str) -> Board:
         lines.append(replace(line, mean=replace(line.mean, mark=mark)))
 
     grid = pair_grid(table, 2, run.names)
-    matches = count(table.matches, "match", "matches")
     return Board(
         id=board_id(prefix, table.task, WIN_RATE),
         task=table.task or "",
@@ -120,7 +121,7 @@ def _board(run: RunData, table: PairTable, prefix: str) -> Board:
         axis=axis_head(axis),
         grouped=False,
         warnings=table.warnings,
-        notes=(f"{count(table.items, 'item')}, {matches}.", *table.notes),
+        notes=(grid.caption, *table.notes),
         wins=_win_map(run, table, prefix),
         figures=replace(grid, caption="", above=(), below=(), verdict=""),
         value_title=PAIR_HEADINGS["strength"],

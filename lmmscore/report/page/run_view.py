@@ -203,11 +203,15 @@ def view_run(
 
 def boards(run: RunData, found: Leaderboard, prefix: str) -> list[Board]:
     """Return the tables for the page, that over all categories first."""
-    whole = [table for table in found.tables if table.task is None]
     parts = [table for table in found.tables if table.task is not None]
+    tasks = {table.task for table in parts}
+
     # Of one task category, the table over all would say the same twice.
-    one_task = len({table.task for table in parts}) == 1
-    shown = parts if one_task else [*whole, *parts]
+    shown = parts
+    if len(tasks) != 1:
+        whole = [table for table in found.tables if table.task is None]
+        shown = [*whole, *parts]
+
     return [_board(run, table, found, prefix) for table in shown]
 
 
