@@ -88,8 +88,8 @@ class WatchAlongside:
 
     def until_interrupted(self) -> None:
         """Keep the page up after the run, until Ctrl-C."""
-        click.echo("the page stays until Ctrl-C", err=True)
         with contextlib.suppress(KeyboardInterrupt):
+            click.echo("the page stays until Ctrl-C", err=True)
             threading.Event().wait()
 
     def close(self) -> None:

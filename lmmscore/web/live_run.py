@@ -16,22 +16,23 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from lmmscore.benchmark import load_benchmark
 from lmmscore.comparisons import PAIR_COLUMNS, Comparison, comparison_of, unjudged_pair
-from lmmscore.conversation import Conversation
-from lmmscore.errors import FileProblem, ImageProblem, LedgerError, LmmscoreError
-from lmmscore.execution.base import answered, asked
+from lmmscore.errors import FileProblem, LedgerError, LmmscoreError
+from lmmscore.execution.base import LedSession, OpenQuestion
 from lmmscore.images import Pictures
 from lmmscore.judges.budget import Spending
+from lmmscore.judges.recorded import Heard
 from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.plan import Plan, Unit, make_plan
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.run_folder import Manifest, Run, RunLock, open_run
 from lmmscore.scores import SCORE_COLUMNS, result_of, settled
-from lmmscore.session import Exchange, Played, Question, Session, spoken, steps_of
+from lmmscore.session import Exchange, Played, spoken, steps_of
 from lmmscore.tables import restore
 
 WINDOW = 256
@@ -77,12 +78,12 @@ class UnitProgress:
     calls: int
     """Turns it takes when nothing needs repair."""
     played: list[Played] = field(default_factory=list)
-    session: Session | None = None
-    begun: Session | None = None
-    conversation: Conversation = field(default_factory=Conversation)
+    led: LedSession | None = None
+    """The session under way."""
     exchanges: list[Exchange] = field(default_factory=list)
-    pending: tuple[str, Conversation] | None = None
-    """The question it waits for, by key: made once, since pictures are read to know it."""
+    """What was said in it so far."""
+    waits_for: tuple[OpenQuestion, str] | None = None
+    """Its open question and that one's key, which is made once."""
     finished: bool = False
     """All replies are on record."""
     taken: bool = False
@@ -302,44 +303,35 @@ class LiveRun:
         """Hear whatever the ledger has for this unit."""
         protocol = self._plan.protocol
         sessions = protocol.sessions(progress.unit)
+        find = partial(self._find, progress, ledger)
         while len(progress.played) < len(sessions):
-            if progress.session is None:
-                progress.begun = progress.session = sessions[len(progress.played)]
-                progress.conversation = Conversation()
-            if not self._hear_session(progress, ledger):
+            if progress.led is None:
+                progress.led = LedSession(sessions[len(progress.played)], self._pictures)
+
+            if progress.led.recall(find) is not None:
                 return
+
+            progress.played.append(progress.led.played())
+            progress.led, progress.exchanges = None, []
             if settled(protocol, progress.played[-1]):
                 break
 
         progress.finished = True
         progress.repairs = sum(each.repairs for each in progress.played)
 
-    def _hear_session(self, progress: UnitProgress, ledger: Ledger) -> bool:
-        """Hear replies until the session is over; False where the next reply is not there yet."""
-        session, begun = progress.session, progress.begun
-        assert session is not None and begun is not None
-        while isinstance(question := session.next(), Question):
-            if progress.pending is None:
-                try:
-                    put = asked(progress.conversation, question, self._pictures)
-                except ImageProblem:
-                    return False
-                asker = self._reader if question.aside else self._asker
-                progress.pending = (key_of(asker, put, session.repeat), put)
-            key, put = progress.pending
-            reply = ledger.find(key)
-            if reply is None:
-                progress.session = session
-                return False
-            progress.pending = None
-            progress.exchanges.append(Exchange(question, reply, True, key))
-            progress.conversation = answered(progress.conversation, put, question, reply)
-            session = session.hear(reply)
+    def _find(self, progress: UnitProgress, ledger: Ledger, put: OpenQuestion) -> Heard | None:
+        """Return the reply to a question, if it is recorded by now."""
+        if progress.waits_for is None or progress.waits_for[0] is not put:
+            asker = self._reader if put.question.aside else self._asker
+            progress.waits_for = (put, key_of(asker, put.conversation, put.repeat))
 
-        progress.played.append(Played(begun, tuple(progress.exchanges), question))
-        progress.session, progress.exchanges = None, []
+        key = progress.waits_for[1]
+        reply = ledger.find(key)
+        if reply is None:
+            return None
 
-        return True
+        progress.exchanges.append(Exchange(put.question, reply, True, key))
+        return Heard(reply, True, key)
 
     # Telling
 

@@ -278,9 +278,8 @@ class RatingStudy:
         answer = self._checked(assignment, sent)
         seconds = _seconds(sent.get("seconds"))
         if not self.database.save(answer, seconds, ANSWERS_PER_SCREEN):
-            raise AnswerRefused(
-                429, "too-many", "This screen was changed too often; please continue with the next one."
-            )
+            text = "This screen was changed too often; please continue with the next one."
+            raise AnswerRefused(429, "too-many", text)
 
         revision = self.database.revision(assignment.id)
 

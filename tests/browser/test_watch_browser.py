@@ -209,7 +209,7 @@ def test_run_watch_starts_the_page_along_with_the_run(tmp_path: Path) -> None:
             while '"state": "finished"' not in told:
                 told = events.readline().decode()
         process.send_signal(2)
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
     finally:
         process.kill()
         process.wait()

@@ -465,7 +465,7 @@ def test_fifty_raters_lose_nothing_when_the_server_is_killed(tmp_path: Path) -> 
         asyncio.run(look())
     finally:
         again.terminate()
-        again.wait(10)
+        again.wait(60)
         assert again.stdout is not None
         again.stdout.close()
     # What was under way at that moment may have been kept without having been called saved.
