@@ -30,7 +30,7 @@ from lmmscore.errors import (
     ServerAway,
     ServerUnreachable,
 )
-from lmmscore.judges.budget import Budget, Meter, Purse, Sending, Till
+from lmmscore.judges.budget import Budget, Meter, Purse, Sending, ServerSign, Till
 from lmmscore.judges.config import Address, Endpoint, JudgeOptions
 from lmmscore.judges.faults import (
     RETRIED,
@@ -359,10 +359,10 @@ class ApiClient:
         for replica in self.replicas:
             replica.pace.open()
 
-    def notice(self, text: str) -> None:
-        """Tell the user something once."""
+    def notice(self, text: str, sign: ServerSign | None = None) -> None:
+        """Tell the user something once; a sign says it for programs."""
         text = self.hide(text)
-        if self.meter.notice(text):
+        if self.meter.notice(text, sign):
             log(logging.WARNING, "notice", judge=self._address.name, text=text)
 
     async def _persist(self, replica: Replica, attempt: Callable[[], Awaitable[T]], path: str) -> T:
