@@ -13,7 +13,7 @@ import random
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NoReturn, Protocol, TypeVar
 from weakref import WeakKeyDictionary, ref
@@ -105,11 +105,11 @@ class Replica:
     rests_until_s: float = 0.0
     trial: ref[Conversation] | None = None
     """The one session that tries a server which was down, until it answers."""
+    url: str = field(init=False)
+    """Its base URL, without anything secret."""
 
-    @property
-    def url(self) -> str:
-        """Its base URL, without anything secret."""
-        return self.endpoint.masked_url
+    def __post_init__(self) -> None:
+        self.url = self.endpoint.masked_url
 
     @contextmanager
     def busy(self) -> Iterator[None]:
