@@ -19,7 +19,7 @@ from lmmscore.errors import BenchmarkError, FileProblem, nearest
 from lmmscore.picture_files import PathMap, PictureFiles, is_inside
 from lmmscore.records import Item
 from lmmscore.tables import read_tables
-from lmmscore.yaml_files import complaints, load_yaml
+from lmmscore.yaml_files import complaints, line_at, load_yaml
 
 KINDS = ("source", "reference", "marked")
 """The usual kinds of picture an item has besides its edits; a benchmark may name further ones."""
@@ -240,7 +240,9 @@ def read_benchmark(path: Path, root: Path | None = None) -> Benchmark:
     path = find_benchmark_file(path)
     parsed = complaints(BenchmarkFile, load_yaml(path))
     if isinstance(parsed, list):
-        problems = tuple(BenchmarkProblem(str(path), says.kind, says) for says in parsed)
+        problems = tuple(
+            BenchmarkProblem(line_at(path, *says.place), says.kind, says) for says in parsed
+        )
         return Benchmark(path.parent.name, path, path.parent, (), (), problems)
 
     return _BenchmarkReader(path, parsed, root).benchmark()

@@ -12,7 +12,7 @@ from typing import Literal
 
 from lmmscore.benchmark import Benchmark
 from lmmscore.dialog import Dialog
-from lmmscore.dialog_files import Ensemble, Suite, load_members
+from lmmscore.dialog_files import Ensemble, Suite, find_dialog, load_members
 from lmmscore.errors import BenchmarkError, DialogError
 from lmmscore.records import OVERALL, Item
 from lmmscore.session import Session
@@ -132,7 +132,11 @@ class Unit:
 
 def load_protocol(name: str, settings: Mapping[str, str], structured: bool = False) -> Protocol:
     """Return what to play for a name. Raises DialogError where its parts or settings do not fit."""
-    return make_protocol(load_members(name), settings, structured)
+    played = load_members(name)
+    try:
+        return make_protocol(played, settings, structured)
+    except DialogError as error:
+        raise DialogError(f"{find_dialog(name)}: {error}") from error
 
 
 def make_protocol(

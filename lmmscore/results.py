@@ -21,7 +21,6 @@ from lmmscore.errors import LmmscoreError, nearest
 from lmmscore.images import thumbnail
 from lmmscore.leaderboard import Leaderboard
 from lmmscore.leaderboard import rank as rank_scores
-from lmmscore.leaderboard.cube import scales_of, weights_of
 from lmmscore.ratings import Columns
 from lmmscore.ratings import read_ratings as read_rating_files
 from lmmscore.report.agreement_grids import render as render_agreement
@@ -267,5 +266,5 @@ def _recorded_settings(judges: Any) -> dict[str, Any]:
         return {}
     scales: dict[str, tuple[float, float]] = {}
     for run in runs:
-        scales |= scales_of(run.settings, None)
-    return {"scales": scales, "weights": weights_of(runs[0].settings)}
+        scales |= run.manifest.scales()
+    return {"scales": scales, "weights": runs[0].manifest.weights}

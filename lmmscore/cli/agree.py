@@ -292,16 +292,20 @@ def _with_scales(source: Source, dialog: Dialog | None) -> Source:
     from dataclasses import replace
 
     from lmmscore.records import OVERALL
-    from lmmscore.run_folder import factor_table
+    from lmmscore.run_folder import FactorRecord, Manifest
 
     if dialog is not None:
-        return replace(source, settings={"factors": factor_table(dialog.factors)})
+        own = [FactorRecord.of(factor) for factor in dialog.factors]
+        return replace(source, manifest=Manifest(factors=own))
     factors = set(source.scores["factor"]) - {OVERALL}
     for known in _bundled_dialogs():
         if {factor.key for factor in known.factors} == factors:
             # Only the scales: how this file's overall was made is not known.
-            scales = [entry | {"weight": None} for entry in factor_table(known.factors)]
-            return replace(source, settings={"factors": scales})
+            scales = [
+                FactorRecord.of(factor).model_copy(update={"weight": None})
+                for factor in known.factors
+            ]
+            return replace(source, manifest=Manifest(factors=scales))
     return source
 
 
@@ -318,7 +322,6 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     from lmmscore.agreement import agree
     from lmmscore.cli.inputs import parse_scale
     from lmmscore.errors import LmmscoreError
-    from lmmscore.leaderboard.cube import scales_of, weights_of
     from lmmscore.ratings import Columns
     from lmmscore.report.progress import counting
     from lmmscore.web.rating_results import read_human_ratings
@@ -335,9 +338,9 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
         }
     )
     ratings = read_human_ratings(options["human"], columns)
-    scales = {
-        factor: ends for judge in judges for factor, ends in scales_of(judge.settings, None).items()
-    }
+    scales: dict[str, tuple[float, float]] = {}
+    for judge in judges:
+        scales |= judge.manifest.scales()
     found = agree(
         {judge.name: judge.scores for judge in judges},
         ratings.table,
@@ -351,7 +354,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
         over_raters=options["over_raters"],
         scales=scales,
         scale=parse_scale(options["scale"]) if options["scale"] else None,
-        weights=weights_of(judges[0].settings),
+        weights=judges[0].manifest.weights,
         resamples=options["resamples"],
         seed=options["seed"],
         epsilon=options["epsilon"],

@@ -243,6 +243,7 @@ def _panel(sources: Sequence[Source], options: dict[str, Any]) -> PanelBoard:
     from lmmscore.agreement import judges
     from lmmscore.cli.inputs import cautions
     from lmmscore.leaderboard import rank
+    from lmmscore.run_folder import Manifest
 
     if len(sources) < 2:
         raise click.UsageError("--panel needs at least two runs")
@@ -262,10 +263,10 @@ def _panel(sources: Sequence[Source], options: dict[str, Any]) -> PanelBoard:
 
     factors = list(together["factor"].unique())
     factor = "overall" if "overall" in factors else str(factors[0])
-    settings = {"caution": cautions(sources)}
-    if how == "raw":
-        settings = {**sources[0].settings, **settings}
-    source = replace(sources[0], name="panel", scores=together, settings=settings, run=None)
+    # On other scales than the judges' own, what the runs say of theirs does not hold.
+    known = sources[0].manifest if how == "raw" else Manifest()
+    manifest = known.model_copy(update={"caution": cautions(sources)})
+    source = replace(sources[0], name="panel", scores=together, manifest=manifest, run=None)
     return PanelBoard(source, tuple(notes), without, judges.disagreements(tables, factor))
 
 
@@ -273,7 +274,6 @@ def _corrected(source: Source, options: dict[str, Any]) -> Leaderboard:
     """Return the leaderboard by what people would say of all edits."""
     from lmmscore.agreement import align
     from lmmscore.agreement.powered_means import corrected_board
-    from lmmscore.leaderboard.cube import weights_of
     from lmmscore.ratings import Columns
     from lmmscore.web.rating_results import read_human_ratings
 
@@ -300,7 +300,7 @@ def _corrected(source: Source, options: dict[str, Any]) -> Leaderboard:
     factor = options["factor"][0] if options["factor"] else "overall"
     if factor == "overall":
         both = [name for name in ratings["factor"].unique() if name in set(scores["factor"])]
-        weights = weights_of(source.settings)
+        weights = source.manifest.weights
         ratings, _ = align.add_overall(ratings, list(map(str, both)), weights, notes)
     for note in notes:
         click.echo(f"note: {note}", err=True)
@@ -402,7 +402,7 @@ def _pooled(sources: list[Source], *, anyway: bool) -> Source:
     names = [source.name for source in sources]
     settings = [source.comparable() for source in sources]
     scores = pool(names, [source.scores for source in sources], settings, anyway=anyway)
-    known = {**sources[0].settings, "caution": cautions(sources)}
+    known = sources[0].manifest.model_copy(update={"caution": cautions(sources)})
     return Source(" + ".join(names), sources[0].path, scores, known)
 
 
@@ -419,10 +419,9 @@ def _weights(options: dict[str, Any]) -> dict[str, float] | None:
 
 def _scales(source: Source, options: dict[str, Any]) -> dict[str, tuple[float, float]]:
     from lmmscore.cli.inputs import parse_scale
-    from lmmscore.leaderboard.cube import scales_of
 
     if options["scale"] is None:
-        return scales_of(source.settings, _weights(options))
+        return source.manifest.scales(_weights(options))
     return dict.fromkeys(
         [*source.scores["factor"].unique(), "overall"], parse_scale(options["scale"])
     )
@@ -506,11 +505,11 @@ def _rendered(board: Leaderboard, source: Source, form: str, options: dict[str, 
 
 
 def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extras:
-    from lmmscore.leaderboard.cube import reweigh, weights_of
+    from lmmscore.leaderboard.cube import reweigh
     from lmmscore.leaderboard.diagnostics import extras
 
     given = _weights(options)
-    weights = weights_of(source.settings) if given is None else given
+    weights = source.manifest.weights if given is None else given
     scores = _of_tasks(source, options).scores
     scores = scores if given is None else reweigh(scores, given)
     return extras(
@@ -540,7 +539,7 @@ def _sections(board: Leaderboard, source: Source, options: dict[str, Any]) -> li
     found += grids.variance_grid(behind.components, decimals) if "variance" in shown else []
     if "sensitivity" in shown and behind.sensitivity:
         found.append(grids.sensitivity_grid(behind.sensitivity))
-    asks = bool(source.settings.get("avoid_ties"))
+    asks = source.manifest.avoid_ties
     found += [grids.habit_grid(behind.habits, asks_to_avoid_ties=asks)] if "habits" in shown else []
     return found
 

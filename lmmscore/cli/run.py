@@ -60,11 +60,11 @@ def _run(request: Request, log_level: str, as_json: bool, page: WatchAlongside |
     if run.manifest.state == "waiting":
         _say_waiting(run, as_json)
         return False
-    unscored = int(run.settings["unscored"])
+    unscored = run.manifest.unscored
     moved = _say_drift(run) if request.anchors else None
     if as_json:
-        keys = ("state", "judge", "dialog", "models", "caution", "unscored", "slips", "repairs")
-        found = {"run": str(run.path), **{key: run.settings.get(key) for key in keys}}
+        keys = {"state", "judge", "dialog", "models", "caution", "unscored", "slips", "repairs"}
+        found = {"run": str(run.path), **run.manifest.model_dump(mode="json", include=keys)}
         click.echo(json.dumps(found | ({"anchors": asdict(moved)} if moved else {}), indent=2))
     else:
         _print_result(run)

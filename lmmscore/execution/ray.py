@@ -15,15 +15,14 @@ import itertools
 import os
 import shutil
 import tempfile
-from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import ImageProblem, JudgeError, LmmscoreError, NotRecorded
-from lmmscore.execution.base import FailureWatch, Job, StopRequested, engine
+from lmmscore.execution.base import FailureWatch, Job, OrderedTasks, StopRequested, engine
 from lmmscore.execution.local import play
 from lmmscore.images import Picture, Pictures, Recipe
 from lmmscore.judges.budget import Budget, Reservation, Spending
@@ -462,6 +461,8 @@ class RayExecutor:
         self.waiting = ""
         self._keeper: Any = None
         self._players: list[Any] = []
+        self._load: dict[int, int] = {}
+        """How many units each player has."""
         self._protocol: Any = None
         options: RayOptions = job.engine_options
         self._ray = _ray()
@@ -483,8 +484,11 @@ class RayExecutor:
         """Hand units to whichever player has room; results leave in the order of the plan."""
         self._keeper = self._start_keeper()
         self._players = self._start_players(self._keeper)
+        self._load = dict.fromkeys(range(len(self._players)), 0)
         try:
-            await self._play_all(iter(units), sink)
+            at_once = max(1, self._job.concurrency) * len(self._players)
+            tasks = OrderedTasks(self._play)
+            await tasks.run(units, sink, at_once, lambda: self.error is not None)
         finally:
             await self._end_actors()
 
@@ -545,43 +549,20 @@ class RayExecutor:
             )
         return players
 
-    async def _play_all(self, units: Iterator[Unit], sink: Callable[[Result], None]) -> None:
-        per_player = max(1, self._job.concurrency)
-        most = per_player * len(self._players)
-        waiting: deque[asyncio.Task[Result | None]] = deque()
-        active: set[asyncio.Task[Result | None]] = set()
-        load = dict.fromkeys(range(len(self._players)), 0)
-        exhausted = False
-        while not exhausted or waiting:
-            while not exhausted and len(active) < most and len(waiting) < 8 * most:
-                unit = next(units, None) if self.error is None else None
-                if unit is None:
-                    exhausted = True
-                    break
-                number = min(load, key=load.__getitem__)
-                load[number] += 1
-                task = asyncio.create_task(self._play(unit, number, load))
-                active.add(task)
-                waiting.append(task)
-            if active:
-                done, _ = await asyncio.wait(active, return_when=asyncio.FIRST_COMPLETED)
-                active -= done
-            while waiting and waiting[0].done():
-                result = waiting.popleft().result()
-                if result is not None:
-                    sink(result)
-
-    async def _play(self, unit: Unit, number: int, load: dict[int, int]) -> Result | None:
+    async def _play(self, unit: Unit) -> Result | None:
+        """Have the player with most room play a unit; None where the run was stopped before."""
         job = self._job
+        if not unit.shown:
+            return result_of(unit, job.protocol, [])
+        number = min(self._load, key=self._load.__getitem__)
+        self._load[number] += 1
         try:
-            if not unit.shown:
-                return result_of(unit, job.protocol, [])
             played = await self._players[number].play.remote(unit)
         except self._ray.exceptions.RayError as error:
             self.stop(NodeFailed(f"Ray: {str(error).strip().splitlines()[-1]}"))
             return None
         finally:
-            load[number] -= 1
+            self._load[number] -= 1
         if isinstance(played, JudgeError):
             self.stop(played)
             return None

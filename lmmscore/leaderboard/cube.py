@@ -5,9 +5,8 @@ Also what a table may be given before: an overall derived again with other weigh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -278,49 +277,3 @@ def _overalls(
         no_score = ~scored & (lines["outcome"] == Outcome.SCORED.value)
         lines.loc[no_score, "outcome"] = Outcome.UNREADABLE.value
     return lines
-
-
-def scales_of(
-    settings: Mapping[str, Any], weights: Mapping[str, float] | None
-) -> dict[str, tuple[float, float]]:
-    """Return the lowest and highest score of each factor and of the overall,
-    as the dialog has them."""
-    factors = settings.get("factors") or ()
-    ends = _ends_of_factors(factors)
-    shares = weights or {str(f["key"]): float(f.get("weight") or 0) for f in factors}
-    some_weight = sum(shares.values()) > 0
-    if not some_weight:
-        shares = dict.fromkeys(ends, 1.0)
-    recorded = settings.get("overall_scale")
-    if recorded and weights is None:
-        return {**ends, OVERALL: (float(recorded[0]), float(recorded[1]))}
-
-    if ends and all(name in ends for name, share in shares.items() if share):
-        # Means of any kind lie between those of the lowest and of the highest scores.
-        total = sum(shares.values())
-        low, high = (
-            sum(shares[n] * ends[n][side] for n in shares if shares[n]) / total for side in (0, 1)
-        )
-        ends[OVERALL] = (low, high)
-
-    return ends
-
-
-def weights_of(settings: Mapping[str, Any]) -> dict[str, float] | None:
-    """Return the weights of the run's own dialog; None where it has none."""
-    found = {str(f["key"]): float(f.get("weight") or 0) for f in settings.get("factors") or ()}
-    return found if sum(found.values()) > 0 else None
-
-
-def _ends_of_factors(factors: Iterable[Mapping[str, Any]]) -> dict[str, tuple[float, float]]:
-    """Return the lowest and highest score of each factor whose scale has both."""
-    ends = {}
-
-    for factor in factors:
-        values = [float(value) for value in factor.get("values") or ()]
-        low = min(values) if values else factor.get("min")
-        high = max(values) if values else factor.get("max")
-        if low is not None and high is not None:
-            ends[str(factor["key"])] = (float(low), float(high))
-
-    return ends

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from lmmscore.parsing.disclaimers import makes_up, sees_nothing
 from lmmscore.parsing.kinds import is_no_verdict
 from lmmscore.parsing.names import Names
 from lmmscore.parsing.numbers import stated_tops, value_in
@@ -371,7 +372,11 @@ class _TableReader:
 
     def _is_labelled_otherwise(self, row: Row, columns: Sequence[str | None]) -> bool:
         for key, cell in zip(columns, row, strict=False):
-            if key is None and len(cell.text) < 40 and is_no_verdict(cell.text):
+            if key is not None:
+                continue
+            if len(cell.text) < 40 and is_no_verdict(cell.text):
+                return True
+            if sees_nothing(cell.text) or makes_up(f"scores: {cell.text}"):
                 return True
         return False
 

@@ -22,7 +22,6 @@ from lmmscore.comparisons import TIE, Comparison, Match, matches, read_compariso
 from lmmscore.dialog import Dialog, Turn
 from lmmscore.errors import FileProblem, ImageProblem, LedgerError, LmmscoreError
 from lmmscore.images import Pictures
-from lmmscore.leaderboard.cube import scales_of, weights_of
 from lmmscore.ledger import Ledger, RecordedExchange
 from lmmscore.parsing import Reading, merged
 from lmmscore.parsing.extract import READ_WITH_HELP, with_help
@@ -275,12 +274,12 @@ class RunData:
         """Lowest and highest score of each factor, as far as the dialog says."""
         if self.run.is_of_pairs:
             return {WIN_RATE: (0.0, 1.0)}
-        return scales_of(self.run.settings, None)
+        return self.manifest.scales()
 
     @cached_property
     def weights(self) -> dict[str, float] | None:
         """The weights of the run's own dialog."""
-        return weights_of(self.run.settings)
+        return self.manifest.weights
 
     @cached_property
     def scores(self) -> pd.DataFrame:
@@ -437,8 +436,10 @@ class RunData:
         A run that was received could name any file of this machine; it cannot know its digest.
         """
         path = self._images_root / name
-        listed = self.images is not None or path.resolve() in self._benchmark_files
-        return path if self._as_judged.get(name, listed) else Path("not shown") / name
+        shown = self._as_judged.get(name)
+        if shown is None:
+            shown = self.images is not None or path.resolve() in self._benchmark_files
+        return path if shown else Path("not shown") / name
 
     @cached_property
     def _benchmark_files(self) -> set[Path]:

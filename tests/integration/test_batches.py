@@ -313,24 +313,6 @@ def test_what_was_answered_before_a_cancel_is_kept(
     assert len(server.asked) == len(set(server.asked))
 
 
-# llmock leaves its uploads open.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_server_of_somebody_else(
-    tmp_path: Path, llmock: Any, make_benchmark: Maker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """llmock's files and batches: every wave is collected, and what it says is no score."""
-    monkeypatch.setattr(executor, "POLL_S", 0.05)
-    bench, out = make_benchmark(items=2), tmp_path / "r"
-    words = ["run", str(bench), "--judge", "openai/gpt-4o", "--out", str(out), "--batch", "--wait"]
-    done = CliRunner().invoke(command, words)
-    assert done.exit_code == 3, done.output
-    run = open_run(out)
-    assert run.manifest.state == "finished"
-    assert set(run.scores()["outcome"]) == {"unreadable"}
-    with Ledger(out / "ledger.sqlite", read_only=True) as ledger:
-        assert ledger.count() > 0
-
-
 def test_azure_has_its_own_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     """As documented: no version in the files, and batches at the resource, not at a deployment."""
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", "sk-never-written-down")

@@ -67,7 +67,7 @@ def test_a_factor_that_is_not_asked_is_no_missing_score(
     run = lmmscore.run(
         root, written(tmp_path, yaml.safe_load(RISE)), ScriptedJudge(answer), out=tmp_path / "r"
     )
-    assert run.settings["unscored"] == 0
+    assert run.manifest.unscored == 0
     board = run.leaderboard()
     assert [row.coverage for row in board.table().rows] == [1.0, 1.0]
     assert board.table().holes == 0
@@ -95,7 +95,7 @@ def test_a_failure_is_still_missing_and_worst_is_the_rules_lowest(
     root = make_benchmark(items=2, methods=("a",), kinds=("source", "reference"))
     dialog = {**POSE, "overall": {"rule": "mean", "scaled_to": [-1, 1]}}
     run = lmmscore.run(root, written(tmp_path, dialog), ScriptedJudge(answer), out=tmp_path / "r")
-    assert run.settings["unscored"] == 1
+    assert run.manifest.unscored == 1
     assert run.leaderboard().table().rows[0].mean == 1
     assert run.leaderboard(missing="worst").table().rows[0].mean == 0
 
@@ -156,7 +156,7 @@ def test_a_member_that_does_not_apply_does_not_count(tmp_path: Path, make_benchm
     table = run.scores()
     overall = table[table["factor"] == "overall"]["score"].tolist()
     assert overall == [4, 6]
-    assert run.settings["unscored"] == 0
+    assert run.manifest.unscored == 0
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_only_items_that_are_shown_a_picture_need_it(tmp_path: Path, make_benchm
     with pytest.raises(BenchmarkError, match="reference image, which 1 of 1 items lack: i1"):
         lmmscore.run(root, path, number_judge(a=1), out=tmp_path / "r")
     run = lmmscore.run(root, path, number_judge(a=1), out=tmp_path / "s", tasks=["colour"])
-    assert run.settings["unscored"] == 0
+    assert run.manifest.unscored == 0
 
 
 def test_examples_travel_with_the_run(tmp_path: Path, make_benchmark: Maker) -> None:

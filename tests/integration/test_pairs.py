@@ -77,7 +77,7 @@ def test_every_pair_is_asked_in_both_orders(tmp_path: Path, make_benchmark: Make
     ]
     assert Counter(row["order"] for row in found) == {"ab": 6, "ba": 6}
     assert all(row["winner"] == row["method_a"] for row in found)
-    assert run.settings["unscored"] == 0
+    assert run.manifest.unscored == 0
 
 
 def test_inconsistent_answers_are_ties_and_are_counted(
@@ -113,7 +113,7 @@ def test_a_pair_without_a_verdict_is_left_out_and_counted(
     assert {row["both"] for row in rows(run) if row["winner"]} == {"bad"}
     table = run.pair_board().table()
     assert (table.matches, table.unscored) == (2, 1)
-    assert run.settings["unscored"] == 1
+    assert run.manifest.unscored == 1
 
 
 def test_a_method_without_an_edit_has_no_comparison(tmp_path: Path, make_benchmark: Maker) -> None:

@@ -273,7 +273,8 @@ def _compared(
     ]
     names = [run.name for run in runs]
     scores = [run.scores for run in runs]
-    result = compare(names, ranked, scores, [run.run.settings for run in runs], factor=factor)
+    settings = [run.manifest.model_dump(mode="json") for run in runs]
+    result = compare(names, ranked, scores, settings, factor=factor)
     return CompareSection(
         grids=board_grids.comparison_grids(result, 2, runs[0].names),
         charts=[_run_scatter(runs, k, factor) for k in range(1, len(runs))],

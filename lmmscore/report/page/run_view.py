@@ -56,8 +56,8 @@ from lmmscore.report.page.charts import (
 )
 from lmmscore.report.page.edits import board_id, slug
 from lmmscore.report.run_data import RunData
+from lmmscore.resources import __version__
 from lmmscore.run_folder import Manifest
-from lmmscore.version import __version__
 
 RESAMPLES, FEWER_RESAMPLES, MANY_ITEMS = 10_000, 2_000, 300
 MATRIX_NOTES = 12
@@ -664,7 +664,7 @@ def command_of(manifest: Manifest, out: Path) -> str:
     words = ["lmmscore", "run", manifest.benchmark_file or "BENCHMARK"]
     words += ["--dialog", manifest.dialog, "--judge", manifest.judge]
     words += ["--order", manifest.order, "--repeats", str(manifest.repeats)]
-    words += ["--seed", str(manifest.seed), "--out", str(out)]
+    words += ["--seed", str(manifest.seed), "--out", out.resolve().name]
     for name, choice in manifest.settings.items():
         words += ["--setting", f"{name}={choice}"]
     return shlex.join(words)
