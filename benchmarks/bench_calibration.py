@@ -570,18 +570,18 @@ class Part:
 
 PARTS = (
     Part(mean_intervals, ITEMS, 2_000),
-    Part(boards, ITEMS, 200),
-    Part(correlations, ITEMS, 100),
-    Part(people, ITEMS, 150),
-    Part(other_raters, ITEMS[1:], 200),
-    Part(verdicts, ITEMS[1:], 100),
-    Part(replacement, ITEMS, 400),
-    Part(judge_tests, ITEMS, 100),
     Part(powered, (3, *ITEMS), 1_000),
     Part(corrected_boards, ITEMS, 300),
-    Part(positions, (3, *ITEMS), 120),
-    Part(planning, ITEMS[1:], 600),
-    Part(pair_boards, ITEMS[1:], 150),
+    Part(boards, ITEMS, 150),
+    Part(positions, (3, *ITEMS), 40),
+    Part(correlations, ITEMS, 80),
+    Part(judge_tests, ITEMS, 60),
+    Part(verdicts, ITEMS[1:], 60),
+    Part(people, ITEMS, 100),
+    Part(replacement, ITEMS, 300),
+    Part(other_raters, ITEMS[1:], 150),
+    Part(planning, ITEMS[1:], 300),
+    Part(pair_boards, ITEMS[1:], 120),
 )
 
 

@@ -285,6 +285,7 @@ class _BenchmarkReader:
         rows = [(place, row) for place, row in rows if self._is_text(place, row)]
         written_out = isinstance(self.file.items, list)
         items = self._inline(rows) if written_out else self._from_templates(rows)
+        items = _with_all_columns(items)
 
         found = list(dict.fromkeys(method for item in items for method in item.edits))
         methods = list(self.file.methods or ()) or found
@@ -293,7 +294,8 @@ class _BenchmarkReader:
                 str(self.path), "no-edits", "no edit of any method was found; check images.edit"
             )
 
-        self._check_methods(methods, found, rows)
+        # Where every item is faulty, its methods have no edits for that reason alone.
+        self._check_methods(methods, found, rows if items else [])
         return self._made(methods, items)
 
     def _made(self, methods: list[str], items: list[Item]) -> Benchmark:
@@ -419,7 +421,7 @@ class _BenchmarkReader:
             fields = {}
             for key, value in row.items():
                 if key not in {"id", "task", "instruction"}:
-                    fields[key] = str(value)
+                    fields[key] = "" if value is None else str(value)
 
             items.append(Item(name, task, instruction, self._present(images), edits[name], fields))
 
@@ -481,6 +483,20 @@ class _BenchmarkReader:
         named = [(place, row) for place, row in rows if row.get("id")]
         edits = silent.discovered(images.edit, named, images.pictures())
         return {method for by_method in edits.values() for method in by_method}
+
+
+def _with_all_columns(items: list[Item]) -> list[Item]:
+    """Return the items with every column that one of them has; empty where it has none."""
+    columns = dict.fromkeys(name for item in items for name in item.fields)
+    made = []
+    for item in items:
+        if len(item.fields) < len(columns):
+            fields = {name: item.fields.get(name, "") for name in columns}
+            item = replace(item, fields=fields)
+
+        made.append(item)
+
+    return made
 
 
 def read_item_rows(path: Path) -> Iterator[tuple[str, Row]]:

@@ -33,6 +33,9 @@ PAIR_KINDS = ("first", "second")
 SHOW = "show."
 """A slot that begins so stands for a picture: `{{show.source}}`."""
 
+FIELD = "field."
+"""A slot that begins so stands for a column of the items file."""
+
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 SLOT_NAMES = {
@@ -234,9 +237,17 @@ class Turn(StrictModel):
     @property
     def texts(self) -> tuple[str, ...]:
         """Every text of this turn."""
+        return (*self._common_texts, *self.say_for.values())
+
+    @property
+    def _common_texts(self) -> tuple[str, ...]:
         forms = (self.say, self.say_first, self.say_last, self.say_only)
         said = (text for text in forms if text is not None)
-        return (*said, *self.say_at.values(), *self.say_for.values())
+        return (*said, *self.say_at.values())
+
+    def texts_for(self, task: str) -> tuple[str, ...]:
+        """Return every text that may be said about an item of a task category."""
+        return (self.say_for[task],) if task in self.say_for else self._common_texts
 
     @property
     def is_shot(self) -> bool:
@@ -246,7 +257,15 @@ class Turn(StrictModel):
     @property
     def kinds(self) -> tuple[str, ...]:
         """Every kind of picture it shows, before its words or between them."""
-        return tuple(dict.fromkeys((*self.show, *(k for t in self.texts for k in shown_in(t)))))
+        return self._shown_with(self.texts)
+
+    def kinds_for(self, task: str) -> tuple[str, ...]:
+        """Return the kinds of picture it shows with an item of a task category."""
+        return self._shown_with(self.texts_for(task))
+
+    def _shown_with(self, texts: Sequence[str]) -> tuple[str, ...]:
+        between = (kind for text in texts for kind in shown_in(text))
+        return tuple(dict.fromkeys((*self.show, *between)))
 
     def asked_of(self, item: Item) -> bool:
         """Tell whether it has a place in a conversation about this item."""
@@ -508,9 +527,23 @@ class Dialog(StrictModel):
         """Return the kinds of the item's own images that a conversation about it shows."""
         values = self.setting_values(chosen)
         where = f"dialog {self.name}"
-        kinds = (fill(k, values, where) for turn in self.turns_for(item) for k in turn.kinds)
-        own = (kind for kind in kinds if kind not in ("edit", *PAIR_KINDS) and not is_file(kind))
-        return tuple(dict.fromkeys(own))
+        needed = []
+        for turn in self.turns_for(item):
+            for kind in turn.kinds_for(item.task):
+                filled = fill(kind, values, where)
+                if filled not in ("edit", *PAIR_KINDS) and not is_file(filled):
+                    needed.append(filled)
+
+        return tuple(dict.fromkeys(needed))
+
+    def columns_needed(self, item: Item) -> tuple[str, ...]:
+        """Return the columns of the items file that a conversation about an item says."""
+        texts = [self.system]
+        for turn in self.turns_for(item):
+            texts += [*turn.texts_for(item.task), turn.heard or ""]
+
+        names = (name for text in texts for name in slots_of(text) if name.startswith(FIELD))
+        return tuple(dict.fromkeys(name.removeprefix(FIELD) for name in names))
 
     def calls(self, n: int) -> int:
         """Return how many calls an item with n edits takes when nothing needs repair."""
@@ -790,7 +823,7 @@ _ONLY_IN_REPAIRS = {"problems"}
 
 def _unknown_slots(text: str, known: set[str], where: str) -> Iterator[str]:
     for name in slots_of(text):
-        if name not in known and not name.startswith("field."):
+        if name not in known and not name.startswith(FIELD):
             listed = ", ".join(sorted(known))
             yield f"{where}: unknown name {{{{{name}}}}}{nearest(name, known)}; known: {listed}"
 

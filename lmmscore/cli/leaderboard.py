@@ -104,7 +104,7 @@ SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivi
     type=click.Choice(["exclude", "worst"]),
     default="exclude",
     show_default=True,
-    help="Leave unscored edits out, or count them as the lowest score.",
+    help="Exclude missing scores, or count them as the lowest score.",
 )
 @click.option(
     "--average",

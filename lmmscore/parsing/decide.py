@@ -460,18 +460,21 @@ def _swaps(page: Page, start: int, sentence: str) -> bool:
 
 def _closes_badly(page: Page, line: Line, start: int, sentence: str) -> bool:
     """Tell whether a sentence in a paragraph behind all scores may undo them."""
-    if line.kind is not Kind.VERDICT or line.heads:
+    if line.kind is not Kind.VERDICT or line.heads or sentence.rstrip().endswith(":"):
         return False
+
     end = start + len(sentence)
-    named = list(page.names.images_in(page.text, start, end))
-    named += page.names.factors_in(page.text, start, end)
-    if named:
-        # What is said of an image or a factor by name is a remark, or a correction of its own.
-        return has_second_thoughts(sentence) and not _NAMES_A_NUMBER.search(sentence)
+    if page.names.factors_in(page.text, start, end):
+        # A correction of its own, or a remark.
+        return False
+
+    if next(page.names.images_in(page.text, start, end), None) is not None:
+        return has_second_thoughts(sentence) and not _CORRECTED.search(sentence)
+
     return not closes_well(sentence)
 
 
-_NAMES_A_NUMBER = re.compile(r"\b[0-9]{1,3}(?:\.[0-9])?(?:/[0-9]+)?[.;,!]?[ ]*$|\bpoints?\b")
+_CORRECTED = re.compile(r"\b(?:to|is|be|a|of)[ ][0-9]{1,3}\b|\bpoints?\b|\btoo[ ](?:high|low)")
 
 
 def _paragraphs_behind(page: Page, last: int) -> int:
@@ -523,7 +526,7 @@ def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
             continue
 
         below = page.lines[index + 1]
-        heads = bool(below.images) or entries[index + 1] or page.in_table(below)
+        heads = bool(below.images) or page.in_table(below) or (page.n == 1 and entries[index + 1])
         last = _SENTENCE_END.split(words.rstrip())[-1]
         if heads and not _is_known_to_head(line, words, last):
             return words

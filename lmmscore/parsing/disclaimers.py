@@ -472,14 +472,26 @@ _AFRESH = re.compile(
 _ANNOUNCING = re.compile(
     r"""
     ^\W*(?:(?:[^.:;]{0,60}[,.!][ ]+)?)(?:so[ ]|then[ ]|now[ ]|and[ ])*
-    (?:here|below|these|the[ ]following|as[ ]follows|(?:i|we)(?:['’](?:ll|d|ve))?[ ]|let['’]?s?[ ](?:me|us)?
-      |my[ ]|the[ ](?:final[ ]|following[ ]|detailed[ ])?(?:scores|ratings|evaluation|assessment|results)
-      |(?:final|overall|detailed)[ ]|scores?|ratings?|evaluation|assessment|results?|now|based|after
-      |considering|given|using|in[ ]the[ ]requested|as[ ]per|评分|得分|打分|スコア|評価|점수|평가
+    (?:here|below|these|the[ ]following|as[ ]follows|(?:i|we)(?:['’](?:ll|d|ve))?[ ]|let(?:['’]s|[ ]me)[ ]
+      |my[ ]|(?:final|overall|detailed)[ ]|based|after|considering|given|using|in[ ]the[ ]requested|as[ ]per|评分|得分|打分|スコア|評価|점수|평가
       |Bewertung\w*|Hier|Punktzahl\w*|voici|aquí|ecco|puntuaci\w+|оценк)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+
+
+_BEFORE_IMAGES = _HARMLESS_WORDS | set(
+    """moving move onto turning turn next regarding concerning last but not least coming come comes
+    ahead meanwhile similarly likewise however whereas finally lastly secondly thirdly firstly
+    lets time""".split()
+)
+_AVERAGED = re.compile(r"\b(?:over|total|sums?|weights?|mean|best|highest|lowest)\b", re.IGNORECASE)
+
+
+def heads_plainly(lead: str) -> bool:
+    """Tell whether words before an image's name leave it a heading: "Scores of", "Moving on to"."""
+    words = {word.lower() for word in _WORD.findall(lead) if word.isascii()}
+    return words <= _BEFORE_IMAGES and not _AVERAGED.search(lead)
 
 
 def gives(words: str) -> bool:

@@ -12,7 +12,7 @@ from lmmscore.parsing.disclaimers import gives, is_harmless
 from lmmscore.parsing.kinds import Kind, is_final, is_neutral, kind_of
 from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName
 from lmmscore.parsing.numbers import Number, Pair, entry_fault, number_at, numbers_in, pairs
-from lmmscore.parsing.page import Line, Page, Part, lay_out
+from lmmscore.parsing.page import Line, Page, Part, followed_by_a_score, lay_out
 from lmmscore.parsing.sequences import Listed, Sequences
 from lmmscore.parsing.verdict import FaultKind, Mark, Said
 from lmmscore.scales import Scale
@@ -41,6 +41,7 @@ _LEADS = re.compile(
 _LABEL_AMID = re.compile(
     r"[.;!?][ ]+(?=[^.;:\n]{0,60}(?:[A-Za-z]|[=#~–—-]{2}))[^.;:\n]{1,60}:(?=[ ])"
 )
+_OPENS_SENTENCE = re.compile(r"[.;!?][ ]+(?:\w+[ ]+)?$")
 _OTHER_NAME = re.compile(r"[ ]*[^\W\d_][^\d:;.!?()\n]{0,50}[ ]?\(")
 _CLAUSE_BEFORE = re.compile(r"[.;!?]\s+|,\s+(?=[^,]*$)")
 _COMPARED = re.compile(
@@ -246,8 +247,9 @@ class Prose:
         if _enumerates(found) or self._may_subtract(found) or self._is_shifted(line, found, index):
             return
         others = any(part.start <= image.start < found[0].start for image in line.images)
-        if not others and not self._is_said_outright(line, part, found):
+        if not (others and self.n > 1) and not self._is_said_outright(line, part, found):
             self.drafts.add(Kind.UNKNOWN)
+            self._sections.setdefault(part.section, _Section()).close(index - 1)
             return
         if self._comes_twice(line, part, found):
             self.unplaced = True
@@ -389,7 +391,10 @@ class Prose:
                 continue
             before = self.text[max(part.start, image.start - 40) : image.start]
             behind = any(f.start >= image.end for f in line.factors)
-            if behind and not _COMPARED.search(before):
+            opens = _OPENS_SENTENCE.search(before) is not None
+            if behind and (opens or not _COMPARED.search(before)):
+                return image.start
+            if followed_by_a_score(self.page, line, image.end) and image.start > first:
                 return image.start
         return None
 
