@@ -32,7 +32,7 @@ def answer_of(edits: int) -> bytes:
             "id": "chatcmpl-loopback",
             "object": "chat.completion",
             "created": 1,
-            "model": "loopback",
+            "model": "tiny",
             "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
             "usage": {"prompt_tokens": 100, "completion_tokens": 60, "total_tokens": 160},
         }

@@ -111,12 +111,16 @@ def _program(names: tuple[str, ...], purpose: str) -> str:
 def _console() -> dict[str, str]:
     from shutil import get_terminal_size
 
-    kinds = {name: "terminal" if stream.isatty() else "redirected" for name, stream in _streams()}
-    encodings = {name: getattr(stream, "encoding", "") or "unknown" for name, stream in _streams()}
-    described = {name: f"{kinds[name]}, {encodings[name]}" for name in kinds}
+    described = {"stdout": _described(sys.stdout), "stderr": _described(sys.stderr)}
     described["width"] = str(get_terminal_size().columns)
-    return described | {name: os.environ[name] for name in _SETTINGS if name in os.environ}
+
+    for name in _SETTINGS:
+        if name in os.environ:
+            described[name] = os.environ[name]
+    return described
 
 
-def _streams() -> list[tuple[str, Any]]:
-    return [("stdout", sys.stdout), ("stderr", sys.stderr)]
+def _described(stream: Any) -> str:
+    kind = "terminal" if stream.isatty() else "redirected"
+    encoding = getattr(stream, "encoding", "") or "unknown"
+    return f"{kind}, {encoding}"

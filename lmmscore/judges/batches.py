@@ -139,14 +139,17 @@ class ApiMailbox:
         return self._state_of(found)
 
     def _state_of(self, found: Batch) -> BatchState:
+        # Whatever a server leaves out, or fills with something else, is missing here.
         counts = found.request_counts
-        problems = found.errors.data if found.errors and found.errors.data else []
+        errors = found.errors.data if found.errors else None
+        reasons = [str(error.message) for error in errors or () if error.message]
+
         return BatchState(
             self._hide(str(found.status)),
-            _count(counts.completed) if counts else 0,
-            _count(counts.failed) if counts else 0,
-            _count(counts.total) if counts else 0,
-            self._hide("; ".join(str(problem.message or "") for problem in problems)),
+            answered=_count(counts, "completed"),
+            failed=_count(counts, "failed"),
+            total=_count(counts, "total"),
+            reason=self._hide("; ".join(reasons)),
         )
 
     async def answers(self, batch: str) -> AsyncIterator[str]:
@@ -317,5 +320,6 @@ def _complaint(value: Any) -> dict[str, Any]:
     return {"message": value} if isinstance(value, str) and value else _object(value)
 
 
-def _count(value: Any) -> int:
+def _count(counts: Any, name: str) -> int:
+    value = getattr(counts, name, 0)
     return value if isinstance(value, int) else 0

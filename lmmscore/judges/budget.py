@@ -26,6 +26,7 @@ from lmmscore.judges.faults import Trouble
 from lmmscore.judges.tokens import Estimator
 from lmmscore.records import Reply, Usage
 
+ServerSign = Literal["no responses", "lost state", "no files"]
 SpendingKind = Literal["set aside", "given back", "counted", "assumed"]
 
 
@@ -57,6 +58,8 @@ class Meter:
     """How often a session went to another server because its own failed."""
     notices: list[str] = field(default_factory=list)
     """What the user should hear of, once: a fallback, several choices where one was asked for."""
+    signs: dict[ServerSign, str] = field(default_factory=dict)
+    """What a server turned out to be like, with the remark that says so."""
 
     def count(self, usage: Usage) -> None:
         """Add the tokens of one answer."""
@@ -73,8 +76,10 @@ class Meter:
             "cached_tokens": self.cached_tokens,
         }
 
-    def notice(self, text: str) -> bool:
+    def notice(self, text: str, sign: ServerSign | None = None) -> bool:
         """Keep a remark, and return whether it is new."""
+        if sign is not None:
+            self.signs.setdefault(sign, text)
         if text in self.notices:
             return False
         self.notices.append(text)

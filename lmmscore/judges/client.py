@@ -13,7 +13,7 @@ import random
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NoReturn, Protocol, TypeVar
 from weakref import WeakKeyDictionary, ref
@@ -30,7 +30,7 @@ from lmmscore.errors import (
     ServerAway,
     ServerUnreachable,
 )
-from lmmscore.judges.budget import Budget, Meter, Purse, Sending, Till
+from lmmscore.judges.budget import Budget, Meter, Purse, Sending, ServerSign, Till
 from lmmscore.judges.config import Address, Endpoint, JudgeOptions
 from lmmscore.judges.faults import (
     RETRIED,
@@ -105,11 +105,11 @@ class Replica:
     rests_until_s: float = 0.0
     trial: ref[Conversation] | None = None
     """The one session that tries a server which was down, until it answers."""
+    url: str = field(init=False)
+    """Its base URL, without anything secret."""
 
-    @property
-    def url(self) -> str:
-        """Its base URL, without anything secret."""
-        return self.endpoint.masked_url
+    def __post_init__(self) -> None:
+        self.url = self.endpoint.masked_url
 
     @contextmanager
     def busy(self) -> Iterator[None]:
@@ -359,10 +359,10 @@ class ApiClient:
         for replica in self.replicas:
             replica.pace.open()
 
-    def notice(self, text: str) -> None:
-        """Tell the user something once."""
+    def notice(self, text: str, sign: ServerSign | None = None) -> None:
+        """Tell the user something once; a sign says it for programs."""
         text = self.hide(text)
-        if self.meter.notice(text):
+        if self.meter.notice(text, sign):
             log(logging.WARNING, "notice", judge=self._address.name, text=text)
 
     async def _persist(self, replica: Replica, attempt: Callable[[], Awaitable[T]], path: str) -> T:
@@ -475,6 +475,21 @@ class ApiClient:
     def _count_in_flight(self) -> None:
         self.meter.in_flight = sum(replica.pace.in_flight for replica in self.replicas)
 
+    def _mention_model(self, replica: Replica, answering: str) -> None:
+        """Say it where another model answers than the one that tables will name."""
+        asked = self._address.model
+        # At Azure one asks for a deployment, which is named by whoever made it.
+        if not replica.endpoint.is_azure and not is_same_model(asked, answering):
+            self.notice(
+                f"asked for {asked}, and {answering} answered at {replica.url}; tables name the "
+                "one that was asked for"
+            )
+        if len(self.meter.models) > 1:
+            self.notice(
+                f"several models answered: {', '.join(sorted(self.meter.models))}; name one that "
+                "does not change, such as a dated snapshot"
+            )
+
     def _mention_room(self, pace: Pace) -> None:
         if self._room is not None and self.meter.in_flight >= self._room - 1:
             self.notice(
@@ -569,8 +584,9 @@ class ApiClient:
         replica.answer_s += (elapsed_s - replica.answer_s) * (0.1 if replica.answer_s else 1.0)
         self.meter.count(reply.usage)
         self.meter.servers[replica.url] += 1
-        if reply.model:
+        if reply.model and reply.model not in self.meter.models:
             self.meter.models.add(reply.model)
+            self._mention_model(replica, reply.model)
         log(
             logging.DEBUG,
             "answered",
@@ -583,6 +599,16 @@ class ApiClient:
             cached_tokens=reply.usage.cached_tokens,
             completion_tokens=reply.usage.completion_tokens,
         )
+
+
+def is_same_model(asked: str, answering: str) -> bool:
+    """Whether a server's name for what answered may mean the model asked for.
+
+    Providers add a date or a quantisation, and leave out or add whose model it is.
+    """
+    one = asked.lower().rpartition("/")[2]
+    other = answering.lower().rpartition("/")[2]
+    return one in other or other in one
 
 
 def filtered_reply(message: str, headers: Mapping[str, str]) -> Reply:

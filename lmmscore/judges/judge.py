@@ -254,12 +254,16 @@ _KEPT_BY_ALL = frozenset({"budget_usd", "structured"})
 
 
 def _refuse_options(judge: str, options: Mapping[str, Any], takes: Collection[str]) -> None:
-    given = {name for name, value in options.items() if value is not None and value is not False}
-    ignored = given - _KEPT_BY_ALL - {*takes}
+    flags = {each.name: each.about.flag for each in declared(JudgeOptions)}
+    ignored = []
+    for name in sorted({*options} - _KEPT_BY_ALL - {*takes}):
+        # Compared by identity: 0 equals False, and a seed of 0 is a wish.
+        is_given = options[name] is not None and options[name] is not False
+        if is_given:
+            ignored.append(flags.get(name) or name)
+
     if ignored:
-        flags = {each.name: each.about.flag for each in declared(JudgeOptions)}
-        names = [flags.get(name) or name for name in sorted(ignored)]
-        raise JudgeFileError(f"{judge} takes no {', '.join(names)}; leave it out")
+        raise JudgeFileError(f"{judge} takes no {', '.join(ignored)}; leave it out")
 
 
 def kind_of(spec: str) -> JudgeKind:

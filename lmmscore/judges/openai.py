@@ -352,7 +352,8 @@ class ResponsesRoute:
         except AddressNotFound:
             self.works = False
             self._client.notice(
-                "the server has no Responses API; questions travel by Chat Completions instead"
+                "the server has no Responses API; questions travel by Chat Completions instead",
+                "no responses",
             )
             return None
         except StateLost:
@@ -407,11 +408,13 @@ class ResponsesRoute:
         if self._losses > LOSSES:
             self._client.notice(
                 "the server does not show that it keeps conversations; the whole history is sent "
-                "with every question"
+                "with every question",
+                "lost state",
             )
         else:
             self._client.notice(
-                "the server lost a conversation it had kept; its history was sent once more"
+                "the server lost a conversation it had kept; its history was sent once more",
+                "lost state",
             )
         if known is not None:
             self._states.pop(known.digest, None)
@@ -423,7 +426,8 @@ class ResponsesRoute:
                 raise
             self._shown.has_files = False
             self._client.notice(
-                "the server loses the files it is sent; pictures travel inside the questions"
+                "the server loses the files it is sent; pictures travel inside the questions",
+                "no files",
             )
             return await self._send(conversation, None, None)
 
@@ -504,7 +508,9 @@ class ShownPictures:
         else:
             self.has_files = False
             self._client.notice(
-                f"the server takes no files ({answer.status}); pictures travel inside the questions"
+                f"the server takes no files ({answer.status}); pictures travel inside the "
+                "questions",
+                "no files",
             )
         return name
 

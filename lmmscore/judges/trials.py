@@ -185,7 +185,7 @@ class _Look:
         turn = "first"
         try:
             first = await self._ask(judge, talk, "by the Responses API to look at two pictures")
-            if any("no Responses API" in notice for notice in _meter(judge).notices):
+            if "no responses" in _meter(judge).signs:
                 self._watch.found(Finding("Responses API", False, "the server has none"))
                 return
             talk = talk.hear(first.text).say(
@@ -274,14 +274,14 @@ def _responses_findings(
     reply: Reply, names: tuple[str, str], word: str, meter: Meter
 ) -> list[Finding]:
     sees, remembers = _sees(reply, names), _remembers(reply, word)
-    lost = next((notice for notice in meter.notices if "lost a conversation" in notice), "")
+    lost = meter.signs.get("lost state", "")
     if not (sees.works or remembers.works):
         sees = replace(
             sees,
             works=None,
             detail="cannot be told: nothing of the first turn was known in the second",
         )
-    no_files = next((notice for notice in meter.notices if "files" in notice), "")
+    no_files = meter.signs.get("no files", "")
     used = f"{meter.files_uploaded} pictures uploaded, and named from then on"
     files = Finding(
         "Responses files", bool(meter.files_uploaded) and not no_files, no_files or used

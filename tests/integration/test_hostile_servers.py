@@ -322,6 +322,39 @@ def test_no_file_of_a_run_holds_a_key_that_the_server_repeated(
         assert KEY.encode() not in file.read_bytes(), file.name
 
 
+# Another model than the one asked for.
+
+
+@pytest.mark.parametrize(
+    ("asked", "answering", "said"),
+    [
+        ("tiny", "somebody-else-7b", True),
+        ("gpt-4o", "gpt-3.5-turbo", True),
+        ("gpt-4o", "gpt-4o-2024-08-06", False),
+        ("openai/gpt-4o", "gpt-4o", False),
+        ("Qwen2.5-VL-7B-Instruct", "/models/qwen2.5-vl-7b-instruct-q4.gguf", False),
+        ("tiny", "", False),
+    ],
+)
+def test_a_model_that_nobody_asked_for_is_mentioned(
+    server: Server, asked: str, answering: str, said: bool
+) -> None:
+    """LM Studio answers with whatever is loaded; a router falls back. A table must not hide it."""
+    server.extra["model"] = answering
+    judge = make(f"{asked}@{server.url}", rng=random.Random(1))
+    ask(judge)
+    assert any(f"asked for {asked}" in notice for notice in judge.meter.notices) is said
+
+
+def test_models_that_take_turns_are_mentioned_once(server: Server) -> None:
+    """Scores of one run are then not all by one judge."""
+    judge = judge_at(server.url)
+    for model in ("tiny-1", "tiny-2", "tiny-1", "tiny-2"):
+        server.script.append({**completion("Fine."), "model": model})
+    ask(judge, *[HELLO] * 4)
+    assert len(judge.meter.notices) == 1 and "tiny-1, tiny-2" in judge.meter.notices[0]
+
+
 # What is known after one attempt or two.
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import itertools
 import json
 import re
 import threading
@@ -286,14 +287,21 @@ def shown(messages: Sequence[Message]) -> PicturesShown:
         return PicturesShown(None, None, (), False)
 
     words = said(messages)
-    opening, later = groups[0], tuple(picture for group in groups[1:] for picture in group)
-    marked = opening[1] if len(opening) == 3 and _MARKED.search(words) else None
-    together = opening[2:] if marked else opening[1:]
+    opening = groups[0]
+    later = tuple(itertools.chain.from_iterable(groups[1:]))
+
+    marked = None
+    together = opening[1:]
+    if len(opening) == 3 and _MARKED.search(words):
+        marked, together = opening[1], opening[2:]
+
+    beside_truth = False
+    if together and marked is None:
+        beside_truth = bool(_TRUTH.search(words))
+
     # Edits that come one by one are the edits; what was shown along with the first picture was to
     # explain.
-    edits = later or together
-    beside_truth = bool(together) and marked is None and bool(_TRUTH.search(words))
-    return PicturesShown(opening[0], marked, edits, beside_truth)
+    return PicturesShown(opening[0], marked, later or together, beside_truth)
 
 
 def said(messages: Sequence[Message]) -> str:
@@ -442,16 +450,21 @@ def _quote_bare(match: re.Match[str]) -> str:
 def _slots(node: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     """Yield every factor a score is asked for, with what stands in its place."""
     if isinstance(node, list):
+        # The entries of a form's list are alike.
         for entry in node[:1]:
             yield from _slots(entry, name)
-    elif isinstance(node, dict):
-        for key, value in node.items():
-            if isinstance(value, dict | list):
-                yield from _slots(value, key)
-            elif key.lower() in SCORE_KEYS:
-                yield name or key, value
-            elif _is_number(value):
-                yield key, value
+        return
+
+    pairs = node.items() if isinstance(node, dict) else ()
+    for key, value in pairs:
+        if isinstance(value, dict | list):
+            yield from _slots(value, key)
+            continue
+
+        if key.lower() in SCORE_KEYS:
+            yield name or key, value
+        elif _is_number(value):
+            yield key, value
 
 
 def _is_number(value: Any) -> bool:
