@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from fractions import Fraction
 from functools import cached_property
@@ -24,7 +24,7 @@ from lmmscore.records import OVERALL, Item
 from lmmscore.rules import Formula, Overall, Rule, faults_of, formula, parts_of
 from lmmscore.scales import Factor, Scale, weights_of
 from lmmscore.templates import fill, ordinal, slots_of
-from lmmscore.yaml_files import StrictModel
+from lmmscore.yaml_files import Place, PlacedError, StrictModel
 
 IMAGE_KINDS = ("source", "reference", "marked", "edit")
 PAIR_KINDS = ("first", "second")
@@ -32,6 +32,9 @@ PAIR_KINDS = ("first", "second")
 
 SHOW = "show."
 """A slot that begins so stands for a picture: `{{show.source}}`."""
+
+FIELD = "field."
+"""A slot that begins so stands for a column of the items file."""
 
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
@@ -234,9 +237,17 @@ class Turn(StrictModel):
     @property
     def texts(self) -> tuple[str, ...]:
         """Every text of this turn."""
+        return (*self._common_texts, *self.say_for.values())
+
+    @property
+    def _common_texts(self) -> tuple[str, ...]:
         forms = (self.say, self.say_first, self.say_last, self.say_only)
         said = (text for text in forms if text is not None)
-        return (*said, *self.say_at.values(), *self.say_for.values())
+        return (*said, *self.say_at.values())
+
+    def texts_for(self, task: str) -> tuple[str, ...]:
+        """Return every text that may be said about an item of a task category."""
+        return (self.say_for[task],) if task in self.say_for else self._common_texts
 
     @property
     def is_shot(self) -> bool:
@@ -246,7 +257,15 @@ class Turn(StrictModel):
     @property
     def kinds(self) -> tuple[str, ...]:
         """Every kind of picture it shows, before its words or between them."""
-        return tuple(dict.fromkeys((*self.show, *(k for t in self.texts for k in shown_in(t)))))
+        return self._shown_with(self.texts)
+
+    def kinds_for(self, task: str) -> tuple[str, ...]:
+        """Return the kinds of picture it shows with an item of a task category."""
+        return self._shown_with(self.texts_for(task))
+
+    def _shown_with(self, texts: Sequence[str]) -> tuple[str, ...]:
+        between = (kind for text in texts for kind in shown_in(text))
+        return tuple(dict.fromkeys((*self.show, *between)))
 
     def asked_of(self, item: Item) -> bool:
         """Tell whether it has a place in a conversation about this item."""
@@ -343,8 +362,8 @@ class Dialog(StrictModel):
 
     @model_validator(mode="after")
     def _coherent(self) -> Dialog:
-        for problem in _incoherences(self):
-            raise ValueError(problem)
+        for place, problem in _incoherences(self):
+            raise PlacedError(problem, *place)
 
         return self
 
@@ -440,6 +459,25 @@ class Dialog(StrictModel):
         """Return the dialog with its own pictures in a folder that has one for each dialog."""
         return self.beside(folder / self.name) if self.files else self
 
+    def remarks(self) -> Iterator[str]:
+        """Yield what plays, but is hardly what the author meant."""
+        for place, turn in enumerate(self.turns):
+            if turn.is_shot and not self._is_seen(place):
+                yield f"turn {turn.name}: an example that no question follows, so no judge sees it"
+
+        for turn in self.turns:
+            if turn.fresh and turn.read == "scores" and self.covers == "edit":
+                for where in _blind_words(turn):
+                    yield f"turn {turn.name}: scores an edit that a new conversation {where}"
+
+    def _is_seen(self, place: int) -> bool:
+        """Tell whether a question follows an example in the same conversation."""
+        for turn in self.turns[place + 1 :]:
+            if turn.fresh or not turn.is_shot:
+                return not turn.fresh
+
+        return False
+
     def factor(self, key: str) -> Factor:
         """Return the factor of that key."""
         return next(factor for factor in self.factors if factor.key == key)
@@ -489,9 +527,23 @@ class Dialog(StrictModel):
         """Return the kinds of the item's own images that a conversation about it shows."""
         values = self.setting_values(chosen)
         where = f"dialog {self.name}"
-        kinds = (fill(k, values, where) for turn in self.turns_for(item) for k in turn.kinds)
-        own = (kind for kind in kinds if kind not in ("edit", *PAIR_KINDS) and not is_file(kind))
-        return tuple(dict.fromkeys(own))
+        needed = []
+        for turn in self.turns_for(item):
+            for kind in turn.kinds_for(item.task):
+                filled = fill(kind, values, where)
+                if filled not in ("edit", *PAIR_KINDS) and not is_file(filled):
+                    needed.append(filled)
+
+        return tuple(dict.fromkeys(needed))
+
+    def columns_needed(self, item: Item) -> tuple[str, ...]:
+        """Return the columns of the items file that a conversation about an item says."""
+        texts = [self.system]
+        for turn in self.turns_for(item):
+            texts += [*turn.texts_for(item.task), turn.heard or ""]
+
+        names = (name for text in texts for name in slots_of(text) if name.startswith(FIELD))
+        return tuple(dict.fromkeys(name.removeprefix(FIELD) for name in names))
 
     def calls(self, n: int) -> int:
         """Return how many calls an item with n edits takes when nothing needs repair."""
@@ -505,6 +557,19 @@ class Dialog(StrictModel):
             return shown * (len(asked) + per_edit)
 
         return len(asked) - per_edit + per_edit * n
+
+
+def _blind_words(turn: Turn) -> Iterator[str]:
+    """Yield how a turn of its own leaves the edit out: in all its words, or in some of them."""
+    if "edit" in turn.show or _shows_by_setting(turn):
+        return
+
+    if "edit" not in shown_in(turn.say):
+        yield "never shows"
+
+    for task, text in turn.say_for.items():
+        if "edit" not in shown_in(text):
+            yield f"never shows for the task {task}"
 
 
 def _refuse_outside(folder: Path, name: str, where: str) -> None:
@@ -575,11 +640,38 @@ def _newer_in_turn(turn: Turn) -> Iterator[str]:
             yield f"{{{{{SHOW}{kind}}}}}"
 
 
-def _incoherences(dialog: Dialog) -> Iterator[str]:
-    """Yield every contradiction inside a dialog, each with its place and remedy."""
+def _incoherences(dialog: Dialog) -> Iterator[tuple[Place, str]]:
+    """Yield every contradiction inside a dialog: where it stands, and the remedy."""
+    known = _known_slots(dialog)
+    found: list[tuple[Place, Iterable[str]]] = [
+        ((), _format_incoherences(dialog)),
+        (("factors",), _factor_incoherences(dialog)),
+        (("overall",), faults_of(dialog.overall, parts_of(dialog.factors))),
+        (("turns",), _pair_incoherences(dialog)),
+    ]
+    for number, factor in enumerate(dialog.factors):
+        found.append((("factors", number), _reading_incoherences(dialog, factor.key)))
+
+    for number, turn in enumerate(dialog.turns):
+        where = f"turn {number + 1} ({turn.name})"
+        found.append((("turns", number), _turn_incoherences(dialog, turn, where)))
+
+    found += [
+        (("system",), _unknown_slots(dialog.system, known - _ONLY_IN_REPAIRS, "system")),
+        (("repair", "say"), _unknown_slots(dialog.repair.say, known, "repair")),
+        (("turns",), _missing_turns(dialog)),
+    ]
+    for place, problems in found:
+        for problem in problems:
+            yield place, problem
+
+
+def _format_incoherences(dialog: Dialog) -> Iterator[str]:
     if dialog.format == 1:
         yield from (f"{key} needs `format: 2`" for key in _newer_than_format_1(dialog))
 
+
+def _factor_incoherences(dialog: Dialog) -> Iterator[str]:
     keys = [factor.key for factor in dialog.factors]
     if not keys and dialog.covers != "pair":
         yield "factors: missing; a dialog scores at least one"
@@ -590,21 +682,12 @@ def _incoherences(dialog: Dialog) -> Iterator[str]:
     if OVERALL in keys:
         yield f"factors: the key {OVERALL} is taken; give this factor another"
 
-    yield from faults_of(dialog.overall, parts_of(dialog.factors))
-    yield from _pair_incoherences(dialog)
-    for key in keys:
-        yield from _reading_incoherences(dialog, key)
 
-    for number, turn in enumerate(dialog.turns, 1):
-        yield from _turn_incoherences(dialog, turn, f"turn {number} ({turn.name})")
-
-    if dialog.turns[-1].is_shot:
-        yield f"turns: {dialog.turns[-1].name} comes after the last question, so it is never seen"
-
-    known = _known_slots(dialog)
-    yield from _unknown_slots(dialog.system, known - _ONLY_IN_REPAIRS, "system")
-    yield from _unknown_slots(dialog.repair.say, known, "repair")
+def _missing_turns(dialog: Dialog) -> Iterator[str]:
     asked = [turn for turn in dialog.turns if not turn.is_shot]
+    if not asked:
+        yield "turns: nothing is asked; every turn is an example with its answer (`heard`)"
+
     edits = PAIR_KINDS if dialog.covers == "pair" else ("edit",)
     for edit in edits:
         if not any({edit, "edit"} & {*turn.kinds} or _shows_by_setting(turn) for turn in asked):
@@ -740,7 +823,7 @@ _ONLY_IN_REPAIRS = {"problems"}
 
 def _unknown_slots(text: str, known: set[str], where: str) -> Iterator[str]:
     for name in slots_of(text):
-        if name not in known and not name.startswith("field."):
+        if name not in known and not name.startswith(FIELD):
             listed = ", ".join(sorted(known))
             yield f"{where}: unknown name {{{{{name}}}}}{nearest(name, known)}; known: {listed}"
 

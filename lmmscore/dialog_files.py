@@ -13,7 +13,7 @@ from lmmscore.dialog import Dialog
 from lmmscore.errors import DialogError, FileProblem, nearest
 from lmmscore.resources import bundled
 from lmmscore.rules import Formula, Overall, RulePart, faults_of, formula
-from lmmscore.yaml_files import StrictModel, load_yaml, validate
+from lmmscore.yaml_files import StrictModel, line_at, parse_model, parse_yaml, read_text
 
 
 class Suite(StrictModel):
@@ -167,12 +167,13 @@ def load(name: str) -> Dialog | Suite:
 
 
 def _load_file(path: Path) -> Dialog | Suite:
-    data = load_yaml(path)
+    text = read_text(path)
+    data = parse_yaml(text, str(path))
     try:
         if isinstance(data, dict) and "suite" in data:
-            return validate(Suite, data, str(path))
+            return parse_model(Suite, text, str(path))
 
-        return validate(Dialog, data, str(path)).beside(path.parent)
+        return parse_model(Dialog, text, str(path)).beside(path.parent)
     except FileProblem as error:
         raise DialogError(str(error)) from error
 
@@ -204,8 +205,14 @@ def _load_members(path: Path, inside: tuple[Path, ...]) -> Dialog | Ensemble:
     # Where a suite of format 1 finds its members stays what it was.
     beside = path.parent if loaded.format == 2 else None
     found = []
-    for name in loaded.members:
-        member = _load_members(find_dialog(name, beside), (*inside, path.resolve()))
+    for number, name in enumerate(loaded.members):
+        try:
+            member_path = find_dialog(name, beside)
+        except DialogError as error:
+            where = line_at(path, "members", number)
+            raise DialogError(f"{where}: members: {error}") from error
+
+        member = _load_members(member_path, (*inside, path.resolve()))
         if loaded.format == 1 and isinstance(member, Ensemble):
             raise DialogError(f"{path}: {name} is a suite; a suite of suites needs `format: 2`")
 

@@ -294,7 +294,7 @@ def thumbnail(path: Path, max_side_px: int) -> bytes:
         except _BROKEN as error:
             raise ImageProblem(f"{path}: broken picture ({error}); export it again") from error
 
-    small.thumbnail((max_side_px, max_side_px), Image.Resampling.BICUBIC, reducing_gap=2.0)
+    small.thumbnail((max_side_px, max_side_px), Image.Resampling.BILINEAR, reducing_gap=2.0)
     out = io.BytesIO()
     # Method 1 costs 60% of the time of method 2 for a fifth more bytes; at 75 no loss is seen.
     Image.frombytes(small.mode, small.size, small.tobytes()).save(out, "WEBP", quality=75, method=1)

@@ -32,7 +32,6 @@ from lmmscore.records import OVERALL, Outcome, Reply
 from lmmscore.resources import __version__
 from lmmscore.scales import Factor, show
 from lmmscore.scores import read_scores, slips
-from lmmscore.session import Exchange, Played
 from lmmscore.tables import restore
 from lmmscore.yaml_files import load_yaml, validate
 
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
 
     from lmmscore.leaderboard import Leaderboard
     from lmmscore.leaderboard.matches import PairBoard
+    from lmmscore.session import Exchange, Played
 
 FORMAT = 2
 """The version of run.yaml and sessions.jsonl that is written; files without one are version 1."""

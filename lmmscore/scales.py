@@ -91,6 +91,11 @@ class Scale(StrictModel):
         if len(set(seen)) < len(seen):
             raise ValueError("words: two words read the same, for capitals do not matter")
 
+    def __hash__(self) -> int:
+        """Return a hash: what is read for a factor is kept by the factor, words and all."""
+        words = tuple((self.words or {}).items())
+        return hash((self.min, self.max, self.integers, self.values, words))
+
     @property
     def listed(self) -> tuple[Decimal, ...]:
         """Every score there is, where the scale is not a range."""

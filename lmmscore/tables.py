@@ -6,6 +6,7 @@ cell is worth. Data sets with pictures in them are read in batches.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
@@ -96,15 +97,23 @@ def read_tables(path: Path, sheet: str = "") -> list[Table]:
 
 
 def _read_text(path: Path) -> Table:
-    # utf-8-sig: Excel writes a mark before the first column's name, which would else become part of
-    # it.
     rows, lines, delimiter = _text_cells(path)
     return _table(str(path), rows, lines, decimal_commas=delimiter == ";")
 
 
+def _decoded(path: Path) -> str:
+    """Return a file's text: UTF-8, or UTF-16 where its first bytes say so, as Excel writes it."""
+    with path.open("rb") as file:
+        start = file.read(2)
+
+    # -sig: Excel puts a mark before the first column's name, which would else become part of it.
+    utf16 = start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    return path.read_text(encoding="utf-16" if utf16 else "utf-8-sig")
+
+
 def _text_cells(path: Path) -> tuple[list[list[str]], list[int], str]:
     """Return the cells of a text file, the line of each row, and the delimiter."""
-    text = path.read_text(encoding="utf-8-sig")
+    text = _decoded(path)
     header = text.split("\n", 1)[0]
     delimiter = max(",;\t", key=header.count) if path.suffix.lower() != ".tsv" else "\t"
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
@@ -219,7 +228,7 @@ def _table(
 
 
 def _read_json(path: Path) -> Table:
-    text = path.read_text(encoding="utf-8-sig")
+    text = _decoded(path)
     numbered = (
         _whole_json(path, text) if path.suffix.lower() == ".json" else _json_lines(path, text)
     )

@@ -28,6 +28,7 @@ from lmmscore.leaderboard.board import (
     Differences,
     Leaderboard,
     corrected,
+    count,
 )
 from lmmscore.leaderboard.ranking import spread
 from lmmscore.stats.arrays import SAME, Floats, ranks
@@ -269,9 +270,19 @@ def _table(task: str | None, factor: str, rows: pd.DataFrame) -> BoardTable:
         factor=factor,
         rows=tuple(lines),
         caption=caption,
-        rule="prediction-powered",
         warnings=tuple(warnings),
+        notes=(_test_note(tests),) if tests else (),
         differences=tests,
+    )
+
+
+def _test_note(tests: Differences) -> str:
+    """Return what the letters and the rank intervals rest on."""
+    over = count(len(tests.pairs), "pair")
+    return (
+        f"No significant difference at {tests.alpha:.0%} between methods that share a letter "
+        "(prediction-powered differences on the items both have, Student's t, Holm-corrected over "
+        f"{over}); rank intervals are from the same tests and hold for all methods together."
     )
 
 

@@ -353,7 +353,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
         panel=panel,
         over_raters=options["over_raters"],
         scales=scales,
-        scale=parse_scale(options["scale"]) if options["scale"] else None,
+        scale=parse_scale(options["scale"]) if options["scale"] else ratings.scale,
         weights=judges[0].manifest.weights,
         resamples=options["resamples"],
         seed=options["seed"],

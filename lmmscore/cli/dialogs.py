@@ -147,6 +147,9 @@ def check(names: tuple[str, ...]) -> None:
 
         click.echo(f"ok: {name}")
         for dialog in protocol.dialogs:
+            for remark in dialog.remarks():
+                click.echo(f"  warning: {remark}")
+
             for key, text in dialog.questions.items():
                 click.echo(f"  open question, {key}: {text}")
 

@@ -104,7 +104,7 @@ SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivi
     type=click.Choice(["exclude", "worst"]),
     default="exclude",
     show_default=True,
-    help="Leave unscored edits out, or count them as the lowest score.",
+    help="Exclude missing scores, or count them as the lowest score.",
 )
 @click.option(
     "--average",
@@ -263,7 +263,7 @@ def _panel(sources: Sequence[Source], options: dict[str, Any]) -> PanelBoard:
 
     factors = list(together["factor"].unique())
     factor = "overall" if "overall" in factors else str(factors[0])
-    # Standardised scores are on no judge's scale: what the runs say of theirs holds for raw ones.
+    # On other scales than the judges' own, what the runs say of theirs does not hold.
     known = sources[0].manifest if how == "raw" else Manifest()
     manifest = known.model_copy(update={"caution": cautions(sources)})
     source = replace(sources[0], name="panel", scores=together, manifest=manifest, run=None)

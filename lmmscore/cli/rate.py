@@ -81,7 +81,7 @@ _text_option = partial(click.option, callback=filled, default="")
     flag_value="source,failure,repeat",
     default=None,
     metavar="[KIND,...]",
-    help="Hidden checks: source, failure, repeat; all three if none is named.",
+    help="Hidden checks: source, failure, repeat. Named last and without KIND: all three.",
 )
 @_file_option("--practice", help="Items to practise on, with the scores expected.")
 @_file_option("--instructions", help="What raters read and agree to first, in Markdown.")
@@ -179,14 +179,17 @@ def command(benchmark: Path, **options: Any) -> None:
     if options["withdraw"]:
         _withdraw(folder, options["withdraw"])
         return
+
     if options["exports"]:
         _export(folder, options)
         return
+
     chosen = whole.select(options["tasks"], options["items"], options["methods"])
     study = _study(chosen, protocol, options)
     if options["only_plan"]:
         _plan(folder, study, chosen, protocol, options)
         return
+
     with closing(open_study(folder, study)) as database:
         _host(RatingStudy(database, whole, chosen), folder, options)
 
@@ -227,11 +230,13 @@ def _host(rating: RatingStudy, folder: Path, options: dict[str, Any]) -> None:
     if options["static"]:
         _write_static(rating, options)
         return
+
     database = rating.database
     wanted = options["raters"] or raters_needed(rating.study, len(rating.subjects))
     raters = database.raters()
     if not options["open_registration"] or options["raters"]:
         raters += [database.add_rater(options["valid_days"]) for _ in range(wanted - len(raters))]
+
     logging.basicConfig(format="%(levelname)s %(name)s %(message)s")
     asyncio.run(_serve(rating, raters, folder, options))
 
@@ -246,6 +251,7 @@ async def _serve(
     public = options["public"].rstrip("/")
     if public:
         web_origin(public, "--public")
+
     doors = Doors(options["open_registration"], options["valid_days"], urlsplit(public).path)
     pictures = PictureFolder(folder / "pictures", rating.study.max_side_px)
     page = RatingPage(rating, pictures, doors)
@@ -260,6 +266,7 @@ async def _serve(
             click.echo("note: give the address that raters see with --public URL", err=True)
         click.echo(f"answers are in {folder}; Ctrl-C ends the page, not the study", err=True)
         await until_interrupted()
+
     click.echo(f"next: lmmscore rate {_again(options, folder)} --export ratings.csv", err=True)
 
 
@@ -278,6 +285,7 @@ def _write_static(rating: RatingStudy, options: dict[str, Any]) -> None:
 
     if options["post"]:
         web_origin(options["post"], "--post")
+
     database = rating.database
     wanted = options["raters"] or raters_needed(rating.study, len(rating.subjects))
     raters = database.raters()[:wanted]
@@ -285,9 +293,11 @@ def _write_static(rating: RatingStudy, options: dict[str, Any]) -> None:
     most = len(rating.items) * (len(rating.study.methods) + len(rating.study.shows))
     with counting("pictures", most) as count:
         page = write_static(rating, raters, options["static"], options["post"], count)
+
     click.echo(str(page))
     for rater in raters:
         click.echo(f"rater {rater.number}: {page.name}?rater={rater.number}", err=True)
+
     click.echo(f"the key from letters to methods is in {database.path}: keep it", err=True)
 
 
@@ -309,8 +319,10 @@ def _plan(
     if options["as_json"]:
         click.echo(json.dumps(found.as_dict(), indent=2, ensure_ascii=False))
         return
+
     for line in plan_lines(found, study):
         click.echo(line)
+
     if not found.powers:
         click.echo(
             "note: name a run with --pilot to hear how many items would tell methods apart",
@@ -335,10 +347,12 @@ def _pilot(
             weighted = protocol.dialogs[0].overall == "weighted"
             scores = scores_of_raters(database_rows(database), study.factors, weighted)
             basis = "the ratings so far"
+
     if run:
         from lmmscore.cli.inputs import open_source
 
         scores, basis = open_source(run).scores, run
+
     return seconds, scores, basis
 
 
@@ -360,6 +374,7 @@ def _export(folder: Path, options: dict[str, Any]) -> None:
         if options["downloads"]:
             rows += download_rows(database, downloads_of(options["downloads"]), notes)
         study = database.study
+
     for path in options["exports"]:
         if path.suffix.lower() not in (".csv", ".json"):
             raise FileProblem(f"{path}: ratings are exported as .csv or .json; name such a file")
@@ -369,6 +384,7 @@ def _export(folder: Path, options: dict[str, Any]) -> None:
         except OSError as error:
             raise FileProblem(f"{path}: {error.strerror or error}; name another file") from error
         click.echo(str(path))
+
     for note in [*notes, *quality_notes(rows)]:
         click.echo(f"note: {note}", err=True)
 
@@ -380,6 +396,7 @@ def _withdraw(folder: Path, names: tuple[str, ...]) -> None:
     path = folder / FILE_NAME
     with closing(RatingDatabase(path, read_only=True)):
         pass
+
     with closing(RatingDatabase(path)) as database:
         for name in names:
             rater = database.find_rater(name.rstrip("/").rpartition("/")[2])

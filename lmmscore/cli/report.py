@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 @click.option(
     "--thumb-px",
     type=click.IntRange(32, 2048),
-    help="Longest side of a thumbnail  [default: 512 for few pictures, 224 for many]",
+    help="Longest side of a thumbnail  [default: 512 for few pictures, 192 for many]",
 )
 @click.option(
     "--images",
@@ -159,7 +159,7 @@ def _agreement(runs: list[RunData], renames: dict[str, str], options: dict[str, 
         ratings.table,
         renames=renames,
         scales={factor: ends for run in runs for factor, ends in run.scales.items()},
-        scale=parse_scale(options["scale"]) if options["scale"] else None,
+        scale=parse_scale(options["scale"]) if options["scale"] else ratings.scale,
         weights=runs[0].weights,
         resamples=options["resamples"],
     )

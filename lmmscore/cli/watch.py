@@ -48,7 +48,7 @@ async def _watch(run: Path, host: str, port: int) -> None:
     page = LivePage(run, open_live, report_of, link_token(run))
     async with hosted(page.app(), host, port) as address:
         click.echo(f"{address}/w/{page.token}/")
-        click.echo("Ctrl-C ends the page; the run goes on", err=True)
+        click.echo("Ctrl-C ends the page, not the run", err=True)
         await until_interrupted()
 
 
@@ -123,6 +123,7 @@ def link_token(run: Path) -> str:
         secret = path.read_text(encoding="ascii")
     except OSError:
         return secrets.token_urlsafe(15)
+
     named = str(run.resolve()).encode("utf-8", "surrogateescape")
     return hmac.new(secret.encode(), named, hashlib.sha256).hexdigest()[:24]
 
@@ -138,6 +139,7 @@ def open_live(run: Path) -> LiveRun:
         rpm=given.get("rpm"),
         tpm=given.get("tpm"),
     )
+
     return LiveRun(run, limits)
 
 
@@ -156,14 +158,17 @@ def report_of(run: Path) -> Path:
     stamp = derived.stat().st_mtime
     if written.is_file() and written.stat().st_mtime >= stamp:
         return written
+
     made = Path(_made_reports.get((run, stamp), ""))
     if made.is_file():
         return made
+
     folder = Path(tempfile.mkdtemp(prefix="lmmscore-watch-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     options = PageOptions(folder / "report.html", keep_thumbnails=False)
     made = write_page([RunData(run.resolve().name, open_run(run))], options)
     _made_reports[run, stamp] = made
+
     return made
 
 
@@ -182,4 +187,5 @@ def _given(line: str) -> dict[str, Any]:
         context = run_command.make_context("run", words[2:], resilient_parsing=True)
     except (ValueError, click.ClickException):
         return {}
+
     return take_judge_options(dict(context.params))

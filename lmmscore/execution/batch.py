@@ -24,7 +24,7 @@ from typing import Any, Protocol
 from lmmscore.conversation import Conversation
 from lmmscore.errors import BudgetExhausted, JudgeError, LmmscoreError
 from lmmscore.execution.base import Job, LedSession, OpenQuestion, StopRequested, engine
-from lmmscore.judges.batches import BatchState, FolderMailbox, Mailbox, answer_line
+from lmmscore.judges.batches import GONE, BatchState, FolderMailbox, Mailbox, answer_line
 from lmmscore.judges.recorded import Heard
 from lmmscore.ledger import Envelope, key_of
 from lmmscore.options import MACHINES, option
@@ -212,11 +212,16 @@ class BatchExecutor:
         changed = False
         for batch in self._log.open():
             state = await self._mailbox.state(batch.id)
+            if state.status == GONE and not self._options.cancel:
+                raise _BatchFailed(
+                    f"the server does not know batch {batch.id}; is it the one that it was sent "
+                    "to? If the batch is gone, run the same command with --cancel, then without"
+                )
             envelopes = self._envelopes(batch)
             async for line in self._mailbox.answers(batch.id):
                 self._take(line, envelopes, batch)
             self._note(batch, state)
-            if state.ended:
+            if state.ended or state.status == GONE:
                 self._log.write(event="ended", digest=batch.digest, status=state.status)
                 changed = True
         return changed

@@ -7,7 +7,6 @@ command line, the `judge_options` of Python and the reference all derive from th
 
 from __future__ import annotations
 
-import base64
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -17,7 +16,7 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
-from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
 
 from lmmscore.errors import JudgeFileError, LmmscoreError, nearest
 from lmmscore.options import ANSWERS, COST, Declared, declared, option
@@ -238,13 +237,12 @@ class Endpoint:
 
     @property
     def secrets(self) -> list[str]:
-        """The password and the values of the query, in every form they take."""
+        """The password and the values of the query."""
         public = {"api-version", "version"}
         found = [value for name, value in parse_qsl(self.query) if name not in public]
         if self.credentials is not None:
-            pair = ":".join(self.credentials)
-            found += [self.credentials[1], base64.b64encode(pair.encode()).decode()]
-        return [*found, *(quote(secret, safe="") for secret in found)]
+            found.append(self.credentials[1])
+        return found
 
 
 @dataclass(frozen=True, slots=True)

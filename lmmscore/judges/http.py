@@ -8,13 +8,14 @@ http client on top of aiohttp. The package's own retries are off; its errors bec
 from __future__ import annotations
 
 import base64
+import json
 import os
 import re
 import ssl
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
@@ -37,6 +38,8 @@ SMALL_BYTES = 16_384
 """Neighbouring segments below this are joined: a copy of so little costs less than one more write.
 """
 USUAL_KEY = "OPENAI_API_KEY"
+SHORTEST_SECRET = 6
+"""What is shorter is no secret, and occurs in any text."""
 ANSWER = "lmmscore.answer"
 """The extension under which a response of httpx2 carries what it was made of."""
 _PACKING = frozenset({"content-encoding", "content-length", "transfer-encoding"})
@@ -46,6 +49,7 @@ _UNSAID = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version"
 """What the package tells servers about this machine is nobody's business here, and costs time."""
 _UNKNOWN_ISSUER = frozenset({18, 19, 20, 21})
 """OpenSSL's codes for a certificate that is self-signed, or signed by someone unknown here."""
+_URL_SAFE = str.maketrans("+/", "-_")
 _KEY_BY_HOST = {
     "openrouter.ai": "OPENROUTER_API_KEY",
     "generativelanguage.googleapis.com": "GEMINI_API_KEY",
@@ -70,21 +74,39 @@ class Key:
     """What else goes to this server and nowhere else: a password, a secret query or header."""
 
     @property
-    def secrets(self) -> tuple[str, ...]:
-        """All that must not be shown, the longest first: one may be a part of another."""
-        long_enough = {text for text in (self.secret, *self.others) if len(text) >= 6}
-        return tuple(sorted(long_enough, key=len, reverse=True))
+    def secrets(self) -> list[str]:
+        """All that must not be shown, in every form that a server may repeat it in."""
+        whole = [text for text in (self.secret, *self.others) if len(text) >= SHORTEST_SECRET]
+        return [form for text in whole for form in _forms(text)]
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """Yield a secret as it is, and as it looks inside an address, in JSON and in base64."""
+    yield secret
+    yield quote(secret, safe="")
+    yield json.dumps(secret)[1:-1]
+    # In base64 it looks different at each of three places in what is encoded with it; characters
+    # that depend on its neighbours are left out.
+    data = secret.encode("utf-8", "replace")
+    for shift in range(3):
+        encoded = base64.b64encode(b"\0" * shift + data).decode()
+        certain = encoded[(8 * shift + 5) // 6 : (shift + len(data)) * 8 // 6]
+        if len(certain) >= SHORTEST_SECRET:
+            yield certain
+            yield certain.translate(_URL_SAFE)
 
 
 def hider(keys: Iterable[Key]) -> Callable[[str], str]:
-    """Return what takes secrets out of a text, should a server repeat them."""
-    secrets = [secret for key in keys for secret in key.secrets]
-    secrets = sorted({*secrets}, key=len, reverse=True)
+    """Return what takes secrets out of a text, should a server repeat them in whatever case."""
+    forms = {form.lower() for key in keys for form in key.secrets}
+    # The longest first: one may be a part of another.
+    secrets = sorted(forms, key=len, reverse=True)
+    pattern = re.compile("|".join(map(re.escape, secrets)), re.IGNORECASE)
 
     def hide(text: str) -> str:
-        for secret in secrets:
-            if secret in text:
-                text = text.replace(secret, "…")
+        lowered = text.lower()
+        if any(secret in lowered for secret in secrets):
+            return pattern.sub("…", text)
         return text
 
     return hide
@@ -369,8 +391,11 @@ def _late(error: TimeoutError) -> NoAnswer:
 def _words_of(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientResponseError):
         # Its full text names the address, and whatever is secret in it.
-        return f"{error.status}, {error.message}"
-    return mask(str(error)) or type(error).__name__
+        text = f"{error.status}, {error.message}"
+    else:
+        text = mask(str(error)) or type(error).__name__
+    # aiohttp quotes what it cannot read, be it a megabyte.
+    return re.split(r"\n|b['\"]|bytearray\(", text)[0].strip(" :")[:200]
 
 
 class Connection:
@@ -452,6 +477,8 @@ def file_client(
         base_url=base_url,
         default_headers=_headers(endpoint, key, options),
         default_query=dict(parse_qsl(endpoint.query)),
+        # A redirect would take the key, and a file of questions, to somebody else.
+        http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
     )
     bare = bool(_key_header(endpoint, options)) and endpoint.credentials is None
     return client, {"Authorization": openai.Omit()} if bare else {}

@@ -8,15 +8,16 @@ another in the group `lmmscore.judges`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeError, JudgeFileError, LmmscoreError, nearest
 from lmmscore.judges.budget import Meter, Spending
-from lmmscore.judges.config import NamedJudge, load_judges, mask
+from lmmscore.judges.config import JudgeOptions, NamedJudge, load_judges, mask
 from lmmscore.ledger import Ledger
+from lmmscore.options import declared
 from lmmscore.records import Reply
 from lmmscore.registry import Registry
 
@@ -213,6 +214,9 @@ class JudgeKind:
     open: Opener
     answers_here: bool = False
     """Whether it answers on this machine, from what is at hand: such a judge costs nothing."""
+    takes: Collection[str] | None = None
+    """The options it takes, by their names in `JudgeOptions`: others are refused, not ignored. None
+    passes on whatever is given."""
     configure: Callable[[str, Mapping[str, Any]], NamedJudge] | None = None
     """Returns model, options and prices without opening the judge, where a kind is configured so.
     """
@@ -233,10 +237,29 @@ def register(name: str, *, form: str, **about: Any) -> Callable[[Opener], Opener
 
 def open_judge(spec: str | Judge | Answerer, options: Mapping[str, Any] | None = None) -> Bench:
     """Return the judge that a string names, or that an object is, ready to be asked."""
+    options = options or {}
     if not isinstance(spec, str):
+        _refuse_options(adapted(spec).name, options, ())
         return Bench(adapted(spec))
-    opened = kind_of(spec).open(spec, options or {})
+    kind = kind_of(spec)
+    if kind.takes is not None:
+        _refuse_options(mask(spec), options, kind.takes)
+    opened = kind.open(spec, options)
     return opened if isinstance(opened, Bench) else Bench(adapted(opened))
+
+
+# A judge that costs nothing keeps within any budget, and the dialog of a structured run is another
+# one whoever answers.
+_KEPT_BY_ALL = frozenset({"budget_usd", "structured"})
+
+
+def _refuse_options(judge: str, options: Mapping[str, Any], takes: Collection[str]) -> None:
+    given = {name for name, value in options.items() if value is not None and value is not False}
+    ignored = given - _KEPT_BY_ALL - {*takes}
+    if ignored:
+        flags = {each.name: each.about.flag for each in declared(JudgeOptions)}
+        names = [flags.get(name) or name for name in sorted(ignored)]
+        raise JudgeFileError(f"{judge} takes no {', '.join(names)}; leave it out")
 
 
 def kind_of(spec: str) -> JudgeKind:

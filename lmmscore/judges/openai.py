@@ -15,7 +15,7 @@ import os
 import random
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -23,9 +23,16 @@ from lmmscore.conversation import Conversation, Message
 from lmmscore.errors import AddressNotFound, JudgeError, JudgeFileError, JudgeUnavailable, StateLost
 from lmmscore.images import Picture
 from lmmscore.judges.budget import Meter, Purse, Spending, cost_usd
-from lmmscore.judges.client import ApiClient, ApiQuestion, Gate, Replica, ReplicaFailed
+from lmmscore.judges.client import (
+    ApiClient,
+    ApiQuestion,
+    Gate,
+    Replica,
+    ReplicaFailed,
+    without_secrets,
+)
 from lmmscore.judges.config import Address, JudgeOptions, NamedJudge, find_judge, parse_address
-from lmmscore.judges.faults import Malformed, with_texts
+from lmmscore.judges.faults import Malformed
 from lmmscore.judges.http import Body, file_client
 from lmmscore.judges.judge import Bench, JudgeBase, register
 from lmmscore.judges.limits import Clock, RealClock
@@ -59,7 +66,10 @@ def _configured(spec: str, options: Mapping[str, Any]) -> NamedJudge:
     return find_judge(spec, **options)
 
 
-@register("openai", form="openai/MODEL[@URL[,URL…]]", configure=_configured)
+_TAKEN = {field.name for field in fields(JudgeOptions)} - {"judge_name"}
+
+
+@register("openai", form="openai/MODEL[@URL[,URL…]]", takes=_TAKEN, configure=_configured)
 def open_openai(spec: str, options: Mapping[str, Any]) -> Bench:
     """Return the judge `openai/MODEL[@URL…]`, with what judges.yaml says of it."""
     return Bench(judge_of(_configured(spec, options)))
@@ -176,7 +186,7 @@ class OpenAIJudge(JudgeBase):
         """
         read = responses_reply if self._options.api == "responses" else chat_reply
         try:
-            reply = read(with_texts(dict(body), self._client.hide), {})
+            reply = without_secrets(read(body, {}), self._client.hide)
         except Malformed as error:
             raise JudgeUnavailable(f"an answer without a reply: {error}") from error
         prices = self._options.prices
@@ -191,7 +201,8 @@ class OpenAIJudge(JudgeBase):
 
         replica = next(iter(self._client.replicas))
         client, headers = file_client(replica.endpoint, replica.key, self._options)
-        return ApiMailbox(client, headers, self._client.hide)
+        most_bytes = int(self._options.max_response_mb * 1e6)
+        return ApiMailbox(client, headers, self._client.hide, most_bytes)
 
     def batch_usd(self, conversation: Conversation) -> float:
         """Return what a question may cost at most in a batch; 0 where no prices are known."""

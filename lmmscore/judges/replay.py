@@ -18,7 +18,7 @@ from lmmscore.run_folder import recorded_run
 from lmmscore.transcripts import Transcript, load_transcript, same_words
 
 
-@register("replay", form="replay:PATH[#NUMBER]", answers_here=True)
+@register("replay", form="replay:PATH[#NUMBER]", answers_here=True, takes=("judge_name",))
 def open_replay(spec: str, options: Mapping[str, Any]) -> Bench:
     """Return the judge of a recorded ledger (a run folder or its ledger.sqlite), or of a
     transcript.

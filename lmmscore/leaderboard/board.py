@@ -442,6 +442,10 @@ def _row_dict(row: BoardRow, decimals: int | None) -> dict[str, Any]:
     }
 
 
+VERY_FEW_ITEMS = 5
+MANY_ITEMS = 75
+"""Items from which on the mean of skewed scores is near enough to normal."""
+
 NAMED = 3
 """Contradictions that are told one by one; the others are counted."""
 
@@ -463,10 +467,17 @@ def table_rule(*, repeats: int, missing: str, lowest: float) -> str:
     """Return what is done before averaging, what the spread is over,
     and the rule for missing scores."""
     first = f"an edit's {repeats} repeats averaged first; " if repeats > 1 else ""
-    unscored = "left out"
-    if missing != "exclude":
-        unscored = f"counted as {lowest:g}, the lowest score"
-    return f"{first}std over items; unscored edits {unscored} (missing: {missing})"
+    return f"{first}std over items; {missing_rule(missing, lowest)}"
+
+
+def missing_rule(missing: str, lowest: float | None) -> str:
+    """Return what is done with missing scores; `lowest` is None where factors differ in it."""
+    if missing == "exclude":
+        return "missing scores excluded (--missing exclude)"
+    value = "the lowest score of the factor"
+    if lowest is not None:
+        value = f"{lowest:g}, the lowest score"
+    return f"missing scores counted as {value} (--missing {missing})"
 
 
 def missing_warning(
@@ -558,8 +569,13 @@ def common_note(items: int, methods: int) -> str:
     return f"Common mean: over the {count(items, 'item')} scored for all {methods} methods."
 
 
-def table_notes(rows: Sequence[BoardRow], items: int, tests: Differences | None) -> list[str]:
-    """Return what a reader must know about thin data, in plain words."""
+def table_notes(
+    rows: Sequence[BoardRow], items: int, tests: Differences | None, skewed: Sequence[str] = ()
+) -> list[str]:
+    """Return what a reader must know about thin data, in plain words.
+
+    `skewed` are the methods whose scores are so skewed that Student's t is too sure of itself.
+    """
     ranked = [row for row in rows if row.mean is not None]
     if not ranked:
         return ["No edit was scored: there is nothing to rank."]
@@ -569,7 +585,7 @@ def table_notes(rows: Sequence[BoardRow], items: int, tests: Differences | None)
         found.append("One method: there is nothing to rank it against.")
     elif len({row.rank for row in ranked}) == 1:
         found.append("All methods have the same mean: they share rank 1.")
-    found += _few(ranked, items)
+    found += _few(ranked, items, skewed)
     if unscored := [row.method for row in rows if row.mean is None]:
         found.append(f"Without any score, and so without a rank: {', '.join(unscored)}.")
     if tests is not None and tests.pairs and items > 1:
@@ -577,7 +593,7 @@ def table_notes(rows: Sequence[BoardRow], items: int, tests: Differences | None)
     return found
 
 
-def _few(rows: Sequence[BoardRow], items: int) -> list[str]:
+def _few(rows: Sequence[BoardRow], items: int, skewed: Sequence[str]) -> list[str]:
     if items == 1:
         return ["One item: no standard deviation, no interval and no test."]
     found = []
@@ -585,10 +601,12 @@ def _few(rows: Sequence[BoardRow], items: int) -> list[str]:
         found.append(f"With one score there is no spread and no interval: {', '.join(single)}.")
     if flat := [row.method for row in rows if row.n > 1 and row.std == 0]:
         found.append(f"All scores equal, so there is no interval: {', '.join(flat)}.")
-    if items < 20:
+    if items < VERY_FEW_ITEMS:
+        found.append(f"{items} items are very few: nothing here can be concluded from them.")
+    elif skewed and items < MANY_ITEMS:
         found.append(
-            f"{items} items are few: on a scale of two or three levels, or with very skewed "
-            "scores, intervals of means hold less often than stated."
+            f"With {items} items, intervals of means hold less often than stated where scores are "
+            f"skewed: {listed(skewed)}."
         )
     return found
 

@@ -18,7 +18,7 @@ from lmmscore.records import OVERALL
 from lmmscore.resources import bundled
 from lmmscore.stats.arrays import ranks, rounded
 from lmmscore.stats.correlation import kendall_b, spearman
-from lmmscore.tables import read_tables, restore, text
+from lmmscore.tables import Table, is_number, number, read_tables, restore, text
 
 _NEEDED = ("task", "method", "mean", "rank")
 
@@ -247,34 +247,65 @@ class PrintedCorrelation:
 
 
 _AVERAGE = re.compile(r"\b(average|avg|mean)\b", re.IGNORECASE)
-CORRELATION_COLUMNS = ("spearman", "pearson", "kendall", "correlation", "rho", "tau", "r")
+_CORRELATIONS = re.compile(
+    r"(spearman|pearson|kendall|correlation|corr|rho|tau|ρ|τ|r|srcc|plcc|krcc)"
+    r"([ _-]?('s|s|r|rho|tau|ρ|τ|b))*",
+    re.IGNORECASE,
+)
+_METHODS = ("method", "model", "system", "judge", "metric")
+_NO_CORRELATIONS = frozenset(("mean", "rank", "std", "n", "score"))
 
 
-def correlation_column(path: Path) -> str | None:
-    """Return the column of correlations of a table that has one and no means; else None."""
+def correlation_columns(path: Path) -> list[str]:
+    """Return the columns of correlations of a table; none where it is one of means and ranks.
+
+    They are called so, or else the table has no other figures and these could be correlations: a
+    column per factor or task, as papers print them.
+    """
     table = read_tables(path)[0]
-    if "mean" in {column.strip().lower() for column in table.columns}:
-        return None
-    return table.find("", CORRELATION_COLUMNS)
+    lowered = {column.strip().casefold() for column in table.columns}
+    if lowered & _NO_CORRELATIONS:
+        return []
+
+    called = [name for name in table.columns if _CORRELATIONS.fullmatch(name.strip())]
+    if called:
+        return called
+    figures = [name for name in table.columns if _holds_figures(table, name)]
+    few_outside = [value for name in figures for value in _values(table, name) if abs(value) > 1]
+    several = sum(len(_values(table, name)) for name in figures)
+    return figures if 2 * len(few_outside) < several else []
 
 
-def load_correlations(path: Path, column: str) -> list[PrintedCorrelation]:
-    """Read a table of printed correlations."""
+def _values(table: Table, column: str) -> list[float]:
+    cells = [table.plain(row[column]) for row in table.rows]
+    numbers = [number(cell) for cell in cells if is_number(cell)]
+    return [value for value in numbers if value is not None]
+
+
+def _holds_figures(table: Table, column: str) -> bool:
+    shown = [cell for row in table.rows if (cell := text(row[column]))]
+    return bool(shown) and len(_values(table, column)) == len(shown)
+
+
+def load_correlations(path: Path, columns: Sequence[str]) -> list[PrintedCorrelation]:
+    """Read a table of printed correlations, one or several columns of them."""
     table = read_tables(path)[0]
-    method = table.find("", ("method", "model", "system"))
+    method = table.find("", _METHODS)
     if method is None:
         raise FileProblem(f"{path}: no column `method`; each correlation must be of one")
-    others = [name for name in table.columns if name not in (column, method)]
+    others = [name for name in table.columns if name not in (*columns, method)]
     found = []
-    for line, row in zip(table.lines, table.rows, strict=True):
-        shown = text(row[column])
-        if not shown:
-            continue
-        value = _number(path, line, column, shown)
-        assert value is not None
-        decimals = len(shown.partition(".")[2])
-        group = tuple(text(row[name]) for name in others)
-        found.append(PrintedCorrelation(group, text(row[method]), value, decimals, line))
+    for column in columns:
+        of = (column,) if len(columns) > 1 else ()
+        for line, row in zip(table.lines, table.rows, strict=True):
+            shown = text(row[column])
+            if not shown:
+                continue
+            value = _number(path, line, column, shown)
+            assert value is not None
+            decimals = len(shown.partition(".")[2])
+            group = (*(text(row[name]) for name in others), *of)
+            found.append(PrintedCorrelation(group, text(row[method]), value, decimals, line))
     return found
 
 

@@ -24,6 +24,7 @@ from lmmscore.leaderboard.board import (
     corrected,
     differences,
     left_out_note,
+    missing_rule,
     missing_warning,
     range_warning,
     table_caption,
@@ -35,7 +36,7 @@ from lmmscore.leaderboard.cube import Cube, normalised, reweigh, tabulate
 from lmmscore.leaderboard.position import PositionEffect, position_effect
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.scales import refuse_unless_scale
-from lmmscore.stats.arrays import SAME, Floats, Ints, column_means, ranks, rounded
+from lmmscore.stats.arrays import SAME, Floats, Ints, Limits, column_means, ranks, rounded
 from lmmscore.stats.jackknife import mean_limits
 from lmmscore.stats.permutation import draws_needed
 
@@ -43,6 +44,9 @@ Missing = Literal["exclude", "worst"]
 Average = Literal["items", "tasks"]
 Family = Literal["table", "tables"]
 Scales = Mapping[str, tuple[float, float]]
+
+SKEWED = 1.0
+"""Skewness beyond which few items make intervals of means too narrow."""
 
 DRAWS = 10_000
 """Sign patterns drawn at least, where not all of them can be tried."""
@@ -231,7 +235,7 @@ class Figures:
 
         rule = table_rule(repeats=int(cube.asked.max()), missing=rules.missing, lowest=lowest)
         items = int(np.isfinite(self.values).any(axis=1).sum())
-        notes = table_notes(rows, items, tests)
+        notes = table_notes(rows, items, tests, self._skewed())
         if common is not None and len(self.ranked) > 1:
             notes.insert(0, common_note(len(common), len(self.ranked)))
         notes += self._left_out()
@@ -254,6 +258,17 @@ class Figures:
             holes=cube.holes(index),
             common_items=None if common is None else len(common),
         )
+
+    def _skewed(self) -> list[str]:
+        """Return the methods whose scores have a skewness beyond 1, best first."""
+        found = []
+        for column in self.ranked:
+            values = self.values[:, column]
+            apart = values[np.isfinite(values)] - self.means[column]
+            spread = float((apart**2).mean())
+            if spread > SAME and abs(float((apart**3).mean())) > SKEWED * spread**1.5:
+                found.append(self.cube.methods[column])
+        return found
 
     def _left_out(self) -> list[str]:
         """Return how many edits each factor was left out for."""
@@ -297,6 +312,7 @@ class Figures:
         limits = None
         if self.rules.resamples:
             limits = mean_limits(values, self.strata, level=self.rules.level)
+            limits = self._on_scale(limits)
         return BoardRow(
             rank=int(ranks(self.means[None, :])[0, column]) if known.size else None,
             method=self.cube.methods[column],
@@ -312,6 +328,13 @@ class Figures:
             items=int((asked > 0).sum()),
             common_mean=common_mean,
         )
+
+    def _on_scale(self, limits: Limits | None) -> Limits | None:
+        """Return an interval without what lies off the scale, where that is known: no mean can."""
+        if limits is None or self.factor not in self.rules.known:
+            return limits
+        low, high = self.rules.scales[self.factor]
+        return max(limits[0], low), min(limits[1], high)
 
     def _factor_means(self, column: int) -> dict[str, float | None]:
         found = {}
@@ -564,16 +587,10 @@ def group_means(
 
 def _caption(keys: Sequence[str], factors: Sequence[str], missing: Missing, ends: Scales) -> str:
     what = "the factor named" if "factor" in keys else factors[0]
-    holes = "left out"
-    if missing == "worst":
-        lowest = {ends[name][0] for name in factors}
-        holes = (
-            f"counted as {lowest.pop():g}, the lowest score"
-            if len(lowest) == 1
-            else ("counted as the lowest score of the factor")
-        )
+    lowest = {ends[name][0] for name in factors}
+    rule = missing_rule(missing, lowest.pop() if len(lowest) == 1 else None)
     first = f"Mean of {what} over edits, their repeats averaged first"
-    return f"{first}; std over edits; unscored edits {holes} (missing: {missing})."
+    return f"{first}; std over edits; {rule}."
 
 
 def _edits(cube: Cube, factor: int, hole: float | None) -> pd.DataFrame:

@@ -9,6 +9,10 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from lmmscore.parsing.disclaimers import (
+    announces,
+    closes_well,
+    has_second_thoughts,
+    is_alarming,
     is_doubtful,
     is_harmless,
     makes_up,
@@ -16,7 +20,7 @@ from lmmscore.parsing.disclaimers import (
     speaks_of_scores,
     takes_back,
 )
-from lmmscore.parsing.kinds import Kind, is_final, kind_of
+from lmmscore.parsing.kinds import Kind, is_final, is_neutral, kind_of
 from lmmscore.parsing.names import UNKNOWN
 from lmmscore.parsing.numbers import is_upside_down, numbers_in, stated_tops
 from lmmscore.parsing.page import Line, Page
@@ -327,6 +331,7 @@ _CHANGED = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_BRACKETED = re.compile(r"[\[(<].*[\])>]\s*")
 _GIVEN = re.compile(r"\W{0,3}(?:[:=→]|is\b|to\b|at\b|of\b|->)\W{0,3}[0-9]", re.IGNORECASE)
 _OF_SOMETHING_ELSE = re.compile(
     r"\b(?:S_all|overall|total|weight\w*|rank\w*|average|mean of)\b", re.IGNORECASE
@@ -375,6 +380,7 @@ def voids(page: Page, entries: Sequence[bool], said: Sequence[Said], notes: Iter
     blind: set[int] = set()
     before = 0
     first = min((each.mark.span[0] for each in said), default=0)
+    apart = _paragraphs_behind(page, max((each.mark.span[1] for each in said), default=0))
 
     for line, start, sentence in _sentences(page, entries):
         place = page.span(start, start + 1)[0]
@@ -393,6 +399,12 @@ def voids(page: Page, entries: Sequence[bool], said: Sequence[Said], notes: Iter
             before = place
         elif _states_another_scale(page, line, sentence):
             return Voids(all=_because(sentence))
+        elif apart <= line.start and _closes_badly(page, line, start, sentence):
+            return Voids(all=_because(sentence))
+        elif place < first and not line.images and is_alarming(sentence):
+            if not _real_ones_follow(page, line, start + len(sentence)):
+                return Voids(all=_because(sentence))
+            before = place
         elif _qualifies(page, line, start, sentence):
             if not _real_ones_follow(page, line, start + len(sentence)):
                 return Voids(all=_because(sentence))
@@ -402,11 +414,26 @@ def voids(page: Page, entries: Sequence[bool], said: Sequence[Said], notes: Iter
     return Voids(all=_because(lead)) if lead else Voids(images=frozenset(blind), before=before)
 
 
+def _is_known_to_head(line: Line, words: str, last: str) -> bool:
+    """Tell whether a caption is one under which scores stand; `last` is its last sentence."""
+    if announces(last) or is_neutral(words):
+        return True
+    # Titles and remarks without a colon say nothing of the numbers, unless they raise doubts.
+    return not words.rstrip().endswith(":") and not is_doubtful(words)
+
+
+def _may_head(line: Line, words: str) -> bool:
+    """Tell whether a line may say what the numbers below it are."""
+    if words.rstrip().endswith(":") or line.heading or _BRACKETED.fullmatch(words):
+        return True
+    return len(words.split()) <= 6 and not _SENTENCE_END.search(words)
+
+
 def _states_another_scale(page: Page, line: Line, sentence: str) -> bool:
     """Tell whether a sentence or a caption says that scores are on another scale than asked for."""
-    if line.kind not in {Kind.VERDICT, Kind.LEGEND} or not any(map(str.isdigit, sentence)):
+    if line.kind not in {Kind.VERDICT, Kind.LEGEND} or len(sentence) > 300:
         return False
-    tops = stated_tops(sentence) if len(sentence) < 300 else set()
+    tops = stated_tops(sentence)
     asked = {factor.scale.high for factor in page.names.factors}
     return is_upside_down(sentence) or (bool(tops) and not tops & asked)
 
@@ -429,6 +456,34 @@ def _swaps(page: Page, start: int, sentence: str) -> bool:
     }
     factors = {factor.key for factor in page.names.factors_in(page.text, start, end)}
     return len(positions) > 1 or len(factors) > 1
+
+
+def _closes_badly(page: Page, line: Line, start: int, sentence: str) -> bool:
+    """Tell whether a sentence in a paragraph behind all scores may undo them."""
+    if line.kind is not Kind.VERDICT or line.heads or sentence.rstrip().endswith(":"):
+        return False
+
+    end = start + len(sentence)
+    if page.names.factors_in(page.text, start, end):
+        # A correction of its own, or a remark.
+        return False
+
+    if next(page.names.images_in(page.text, start, end), None) is not None:
+        return has_second_thoughts(sentence) and not _CORRECTED.search(sentence)
+
+    return not closes_well(sentence)
+
+
+_CORRECTED = re.compile(r"\b(?:to|is|be|a|of)[ ][0-9]{1,3}\b|\bpoints?\b|\btoo[ ](?:high|low)")
+
+
+def _paragraphs_behind(page: Page, last: int) -> int:
+    """Return where the first paragraph begins that stands behind all scores."""
+    place = page.plain.place(last)
+    for line in page.lines:
+        if line.gap and line.start >= place:
+            return line.start
+    return len(page.text)
 
 
 def _unseen(page: Page, line: Line, start: int, sentence: str) -> int | None:
@@ -463,7 +518,7 @@ def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
         if line.images or line.factors or line.kind is not Kind.VERDICT:
             continue
 
-        if not words.rstrip().endswith((":", "：")) or not is_doubtful(words):
+        if not _may_head(line, words):
             continue
 
         if kind_of(words) not in {None, Kind.VERDICT}:
@@ -471,9 +526,9 @@ def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
             continue
 
         below = page.lines[index + 1]
-        heads = bool(below.images) or entries[index + 1] or page.in_table(below)
+        heads = bool(below.images) or page.in_table(below) or (page.n == 1 and entries[index + 1])
         last = _SENTENCE_END.split(words.rstrip())[-1]
-        if heads and not (kind_of(last) is Kind.VERDICT and not is_doubtful(last)):
+        if heads and not _is_known_to_head(line, words, last):
             return words
 
     return ""

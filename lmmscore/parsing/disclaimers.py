@@ -52,6 +52,9 @@ _BLIND = re.compile(
         |accessible|decoded|retrieved|parsed|rendered|fetched|displayed?|arrive|arrived|open|opened|reach|render|seen|viewed|found)\b
     | \b{_PICTURES}[ ](?:is|are|was|were|seems?[ ]to[ ]be|appears?[ ]to[ ]be)[ ]
       (?:missing|unavailable|inaccessible|blank|corrupted|broken|unreadable|empty)\b
+    | [(;,–—-][ ]*(?:could|can|did|does|was|were|is)(?:n['’]?t|[ ]?not)[ ](?:be[ ])?
+      (?:load|loaded|opened|shown|decoded|displayed|rendered|received|viewed|seen|accessible
+        |available)\b
     | \b{_PICTURES}[ ](?:not|un)[ ]?(?:available|provided|visible|accessible|loaded|received
     |found)\b
     | \bplease[ ](?:\w+[ ]){{0,2}}?(?:provide|upload|attach|send|share|show|re-?upload|resend
@@ -77,7 +80,7 @@ _UNREAL = re.compile(
       |example[ ](?:of[ ]how|output|scores?|answer|response|ratings?|evaluation)
       |(?:might|could|would|may)[ ]look[ ]like|expliz?it[ ]erfunden|erfunden|Platzhalter
       |Beispielwerte
-      |only[ ]an[ ]example|just[ ]an[ ]example|not[ ]an[ ](?:actual|real)|inventad\w+|ejemplo)\b
+      |(?:neutral|default)[ ](?:scores?|values?|ratings?|priors?|numbers?)|only[ ]an[ ]example|just[ ]an[ ]example|not[ ]an[ ](?:actual|real)|inventad\w+|ejemplo)\b
     | 示例|假设|虚构|随机|占位
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -123,6 +126,23 @@ _TAKEN_BACK = re.compile(
       (?:really[ ]|actually[ ]|reliably[ ]|properly[ ]|honestly[ ]|fairly[ ])?
       (?:scor|rat|judg|evaluat|assess)e?[ ](?:these|the|any|them|those|this|your|either|both)\b
     | \b(?:in|the)[ ](?:reverse|reversed|wrong|opposite|inverse)[ ](?:order|way[ ](?:a)?round)\b
+    | \b(?:scratch|strike|forget|undo|cancel)[ ](?:that|this|it|all)\b|\bnever[ ]?mind\b|\bmy[ ]bad\b
+    | \bI[ ](?:\w+[ ])?made[ ](?:an?|some|several)[ ](?:\w+[ ])?(?:mistakes?|errors?|mix-up|slip)\b
+    | \b(?:accidentally|mistakenly|by[ ](?:mistake|accident)|inadvertently)\b
+    | \b(?:subtract|add|deduct|multiply|divide|halve|double|lower|raise|increase|decrease|reduce)[ ]
+      (?:[^.\n]{0,40}?)\b(?:every|all|each|the)[ ](?:\w+[ ])?(?:scores?|ratings?|values?|numbers?)\b
+    | \b(?:scores|values|ratings|numbers)[ ](?:should|must|need[ ]to|ought[ ]to|have[ ]to)[ ]be\b
+    | \b(?:numbered|counted|listed|ordered|labell?ed)[ ](?:from[ ])?(?:right[ ]to[ ]left|bottom
+      |backwards?|from[ ](?:right|the[ ](?:right|last|end|bottom)))
+    | \b(?:only|just|merely)[ ](?:an?[ ])?(?:tests?|demos?|examples?|samples?|drafts?)\b
+    | \b(?:can(?:no|['’])t|cannot|can[ ]not|not)[ ](?:\w+[ ])?(?:guarantee|vouch|confirm|verify|be[ ]sure)\b
+    | \bbelongs?[ ]to[ ](?:the[ ]|an?[ ])?(?:previous|other|another|different|next|wrong)\b
+    | \bwithout[ ](?:vision|eyes|sight|image[ ]input)\b|\bvision[ ](?:\w+[ ])?(?:is|was)[ ](?:off|not|un)
+    | \b(?:ignor(?:ieren?|iert|er|ez|ar|are|ate|e)|negeer|disregard)\b[^.\n]{0,40}
+      \b(?:obigen?|diese[nr]?|Werte\w*|Bewertung\w*|ces|cette|notes?|estas?|estos|puntuaci\w+|queste
+        |punteggi|deze|scores?|above|valores)\b
+    | (?:上記|以上|前述|これら|위|앞의|이)[^.\n]{0,14}(?:無視|忽略|作废|무시)|не[ ]учитыва|игнорир
+    | (?:分数|评分|打分|数字)[^.\n]{0,8}(?:编的|瞎编|乱写|捏造|虚构)
     | \bwhat[ ]I[ ](?:called|labell?ed|named|numbered)\b
     | \b(?:hallucinated|confabulated)\b|\bmade[ ](?:it|them|these|those|that|this)[ ](?:all[ ])?up\b
     | (?:忽略|无视|作废|撤回)[^。\n]{0,12}(?:上述|以上|前面|分数|评分)|(?:调换|互换|弄反|搞混)
@@ -177,6 +197,18 @@ def _is_blind_abroad(text: str) -> bool:
 def sees_nothing(sentence: str) -> bool:
     """Tell whether a sentence says that the judge has no image before it."""
     return _BLIND.search(sentence) is not None or _is_blind_abroad(sentence)
+
+
+def cannot_tell(justification: str) -> bool:
+    """Tell whether a justification says that there was nothing to judge: no image was seen."""
+    return _NOT_TOLD.search(justification) is not None and sees_nothing(justification)
+
+
+_NOT_TOLD = re.compile(
+    r"\b(?:can(?:no|['’])t|cannot|can[ ]not|could[ ]not|couldn['’]t|unable|impossible|not[ ]possible"
+    r"|neutral|default|unknown|n/a)\b",
+    re.IGNORECASE,
+)
 
 
 def makes_up(sentence: str) -> bool:
@@ -290,6 +322,8 @@ _HARMLESS_OPENING = re.compile(
 # Words that may make of numbers something else than the verdict of this judge on these images.
 _DOUBTFUL = re.compile(
     r"""
+    另一|其他|别人|評者|评审|他の|別の|다른|\b(?:offline|pipeline|par[ ]défaut|por[ ]defecto|otr[oa]s?
+      |autres?|anderen?|altr[oi]|inny)\b|друг |
     \b(?:if(?![ ]you)|unless|suppos\w+|assum\w+|imagin\w+|pretend\w*|hypothe\w+|could|might
       |ideal(?:ly)?|perfect[ ](?:edit|image|score|result)\w*|examples?|instance|illustrat\w+
       |demonstrat\w+|demo|samples?|templates?|format|placeholders?|dummy|mock|fake|random\w*
@@ -316,7 +350,155 @@ _DOUBTFUL = re.compile(
 
 def is_doubtful(words: str) -> bool:
     """Tell whether words may make of numbers something else than this judge's own verdict."""
-    return _DOUBTFUL.search(words) is not None
+    return _DOUBTFUL.search(words) is not None or _FOREIGN_UNREAL.search(words) is not None
+
+
+_GIVING_WORDS = (
+    _HARMLESS_WORDS | {"had", "output", "only", "earns", "q", "ai", "x", "deserves", "achieves"}
+) - set(
+    """let let's to can than against from possible previously maximum minimum set through low high
+    lower higher best better highest lowest compared comparing relative""".split()
+)
+_GIVING = re.compile(
+    r"\b(?:has|have|gets|receives?|give|gives|gave|giving|assign|assigned|earns?|deserves?)"
+    r"[ ](?:it[ ]|this[ ]|an?[ ]|the[ ]|image[ ])*(?:(?:score|rating)s?[ ]of[ ]?|an?[ ]?)?$"
+    r"|\ban?[ ](?:score|rating)[ ]of[ ]?$"
+    r"|\b(?:rate|score)[ ](?:it|this|the)?[^.;]{0,30}$",
+    re.IGNORECASE,
+)
+
+
+_COURTESY = re.compile(
+    r"""
+    ^\W*(?:(?:please|kindly|and|also|so|next|then|now)[ ,]+)*
+    (?:let[ ]me[ ]know|feel[ ]free|thank|thanks|hope|i[ ]hope|ready|done|looking[ ]forward|happy[ ]to
+      |i['’](?:m|d)[ ](?:be[ ])?(?:happy|glad)|if[ ]you|should[ ]you|would[ ]you|do[ ]you|shall[ ]i|could[ ]you
+      |you[ ]can|you[ ]may|next|end[ ]of|that['’]?s[ ](?:all|it|my)|that[ ]concludes
+      |this[ ]concludes|i[ ]can[ ](?:now[ ]|also[ ])?(?:compute|explain|provide|calculate|continue)
+      |(?:upload|send|share|show|provide)[ ](?:me[ ])?(?:the[ ])?(?:next|more)|i[ ]am[ ]ready|how)\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_ALARMING = re.compile(
+    r"""
+    \b(?:guess\w*|joke|jok(?:ed|ing)|lied|lying|don['’]?t[ ](?:use|rely|trust|count)
+      |do[ ]not[ ](?:use|rely|trust|count)|copied|taken[ ]from[ ](?:the|your|a)[ ](?:paper|prompt|example)
+      |grain[ ]of[ ]salt|with[ ]caution|blind[ ]to|blind[ ]scor\w+|dummy|fake|random(?:ly)?|arbitrar\w+
+      |invented|made[ ](?:\w+[ ])?up[ ](?:the|my|these|numbers|scores)|fallback|placeholder\w*
+      |hallucinat\w+|nothing[ ](?:was|to[ ](?:look|see))|captions?[ ](?:only|to[ ]go)|only[ ]have[ ]the
+      |upload[ ](?:\w+[ ]){0,4}fail\w*|(?:image|vision|visual)[ ]input)\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_SECOND_THOUGHTS = re.compile(
+    r"""
+    \b(?:oops|ouch|whoops|sorry|apolog\w+|correction|erratum|errata|deduct|subtract|redo|re-do|restart
+      |start[ ](?:over|again)|wait|hold[ ]on|hmm+|mix(?:ed)?[ -]up|got[ ]mixed|trade[ ]places|vice[ ]versa
+      |swapp?\w*|exchang\w+|interchang\w+|wrong[ ](?:items?|images?|pictures?|order|set|ones?|way|rows?
+      |columns?)|order[ ]wrong|too[ ](?:generous|harsh|lenient|strict|high|low)\b|not[ ]right
+      |n['’]t[ ](?:look[ ])?right|different[ ](?:picture|image|set|item)s?|should[ ]be[ ]image
+      |(?:small|low)(?:er)?[ ](?:numbers?|scores?|values?)[ ]are[ ](?:good|better)
+      |refers?[ ]to[ ]the[ ]source|across[ ]the[ ]board|repeated[ ]the[ ]example|in[ ]fact[ ]image)\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_OF_NUMBERS = re.compile(
+    r"\b(?:numbers|values|scores|ratings|points|rows?|columns?|labels?|order)\b", re.IGNORECASE
+)
+_POINTS_BACK = re.compile(r"\W*(?:this|that|these|those|they)\b", re.IGNORECASE)
+_FIRST_PERSON = re.compile(r"\b(?:I|me|my|mine|we|our)\b|\bI['’]", re.IGNORECASE)
+_OWN_WAYS = re.compile(
+    r"\b(?:penali[sz]|ignor|prefer|round|tried|focus|strict|avoid|weigh|notic|see|saw|found|consider"
+    r"|examin|look|compar|view|check|inspect)\w*",
+    re.IGNORECASE,
+)
+
+
+def is_alarming(sentence: str) -> bool:
+    """Tell whether a sentence outside all entries may undo them, whatever it speaks of."""
+    return _ALARMING.search(sentence) is not None and _COURTESY.match(sentence) is None
+
+
+def has_second_thoughts(sentence: str) -> bool:
+    """Tell whether a sentence behind scores may change them: "Oops, wrong order." """
+    return _SECOND_THOUGHTS.search(sentence) is not None and _COURTESY.match(sentence) is None
+
+
+def closes_well(sentence: str) -> bool:
+    """Tell whether a sentence behind the last score leaves the scores as they are.
+
+    It thanks, offers or asks, is about pictures only, or is of a form known to be harmless.
+    """
+    if is_alarming(sentence) or has_second_thoughts(sentence):
+        return False
+
+    words = _WORD.findall(sentence)
+    if not words or is_harmless(sentence):
+        return True
+
+    if _OF_NUMBERS.search(sentence):
+        return False
+
+    if _POINTS_BACK.match(sentence):
+        return len(words) > 6 and not is_doubtful(sentence)
+
+    if _FIRST_PERSON.search(sentence):
+        return len(words) > 3 and (not is_doubtful(sentence) or bool(_OWN_WAYS.search(sentence)))
+
+    return len(words) > 2 or words[0].lower() != "it"
+
+
+def announces(words: str) -> bool:
+    """Tell whether words above scores are known to announce them, and them only."""
+    found = {word.lower() for word in _WORD.findall(words)}
+    if found <= _HARMLESS_WORDS | {
+        "output",
+        "answer",
+        "answers",
+        "suggested",
+        "propose",
+        "opinion",
+    }:
+        return not re.match(r"\W*(?:picture|let)\b(?!['’]s|[ ]me)", words, re.IGNORECASE)
+    known = _ANNOUNCING.match(words) or _FOREIGN_SCORES.search(words) or _AFRESH.search(words)
+    return bool(known) and not is_doubtful(words)
+
+
+_AFRESH = re.compile(
+    r"\b(?:reflection|second[ ](?:thoughts?|look)|reconsider\w*|revis\w+|updated?|corrected|adjusted"
+    r"|final\w*|review)\b",
+    re.IGNORECASE,
+)
+_ANNOUNCING = re.compile(
+    r"""
+    ^\W*(?:(?:[^.:;]{0,60}[,.!][ ]+)?)(?:so[ ]|then[ ]|now[ ]|and[ ])*
+    (?:here|below|these|the[ ]following|as[ ]follows|(?:i|we)(?:['’](?:ll|d|ve))?[ ]|let(?:['’]s|[ ]me)[ ]
+      |my[ ]|(?:final|overall|detailed)[ ]|based|after|considering|given|using|in[ ]the[ ]requested|as[ ]per|评分|得分|打分|スコア|評価|점수|평가
+      |Bewertung\w*|Hier|Punktzahl\w*|voici|aquí|ecco|puntuaci\w+|оценк)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+_BEFORE_IMAGES = _HARMLESS_WORDS | set(
+    """moving move onto turning turn next regarding concerning last but not least coming come comes
+    ahead meanwhile similarly likewise however whereas finally lastly secondly thirdly firstly
+    lets time""".split()
+)
+_AVERAGED = re.compile(r"\b(?:over|total|sums?|weights?|mean|best|highest|lowest)\b", re.IGNORECASE)
+
+
+def heads_plainly(lead: str) -> bool:
+    """Tell whether words before an image's name leave it a heading: "Scores of", "Moving on to"."""
+    words = {word.lower() for word in _WORD.findall(lead) if word.isascii()}
+    return words <= _BEFORE_IMAGES and not _AVERAGED.search(lead)
+
+
+def gives(words: str) -> bool:
+    """Tell whether words that lead up to a score within a sentence leave it a score."""
+    return all(word.lower() in _GIVING_WORDS for word in _WORD.findall(words)) or (
+        not is_doubtful(words) and _GIVING.search(words) is not None
+    )
 
 
 def speaks_of_scores(sentence: str) -> bool:
@@ -327,6 +509,6 @@ def speaks_of_scores(sentence: str) -> bool:
 def is_harmless(sentence: str) -> bool:
     """Tell whether a sentence about the scores is of a form that leaves them as they are."""
     words = {word.lower() for word in _WORD.findall(sentence)}
-    if words <= _HARMLESS_WORDS:
+    if words <= _HARMLESS_WORDS or _COURTESY.match(sentence):
         return True
     return _HARMLESS_OPENING.match(sentence) is not None and not is_doubtful(sentence)

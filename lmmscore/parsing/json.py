@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 from lmmscore.dialog import JsonForm
+from lmmscore.parsing.disclaimers import cannot_tell
 from lmmscore.parsing.kinds import is_final, is_no_verdict
 from lmmscore.parsing.names import UNKNOWN, Names, normal
 from lmmscore.parsing.numbers import numbers_in, stated_tops, value_in
@@ -270,6 +271,11 @@ _REMARK_KEYS = frozenset(
     """note notes disclaimer warning comment remark caveat status error message info summary
     limitation limitations""".split()
 )
+_FAILURE_KEYS = frozenset(("error", "status", "errors", "failure"))
+_NO_FAILURE = frozenset(
+    """ ok okay success successful complete completed done none null false no final finished valid
+    noerror noerrors 200 0""".split()
+) | {""}
 _TOP_KEYS = frozenset(("max", "maximum", "maxscore", "outof", "maxpoints", "top", "maximumscore"))
 _SCALE_KEYS = frozenset(
     ("scale", "range", "scoringscale", "ratingscale", "scorerange", "scoringrange")
@@ -321,6 +327,8 @@ def _remarks(tree: Tree) -> Iterator[str]:
     for key, node in tree.pairs:
         if isinstance(node, Tree):
             yield from _remarks(node)
+        elif normal(key) in _FAILURE_KEYS and normal(node.text) not in _NO_FAILURE:
+            yield f"the images are not available: {node.text}"
         elif normal(key) in _REMARK_KEYS:
             yield node.text
 
@@ -569,6 +577,12 @@ def _mark(node: Node, factor: Factor) -> Mark:
         place = next(_leaves(node), Leaf("", 0))
         span = (place.start, place.start + len(place.text))
         return Mark(None, span, FaultKind.OFF_SCALE, "another scale is stated beside it")
+    disclaimed = next(
+        (leaf for leaf in _leaves(node) if leaf.quoted and cannot_tell(leaf.text)), None
+    )
+    if disclaimed is not None:
+        span = (disclaimed.start, disclaimed.start + len(disclaimed.text))
+        return Mark(None, span, FaultKind.DISCLAIMED, "the judge says that it could not see it")
     score = _score_of(node) or _only_number(node, factor)
     if score is None:
         place = next(_leaves(node), Leaf("", 0))

@@ -22,6 +22,7 @@ class Kind(StrEnum):
     SOURCE = "source"
     OTHERS = "somebody else's"
     DIFFERENCE = "difference"
+    UNKNOWN = "of an unknown kind"
 
 
 LASTING = frozenset((Kind.DRAFT, Kind.EXAMPLE, Kind.HYPOTHESIS, Kind.RANKS, Kind.OTHERS))

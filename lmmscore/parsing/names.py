@@ -93,7 +93,9 @@ _MORE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_OF_ALL = re.compile(r"[ ]?(?:/|of|von|de)[ ]?(?P<count>[0-9]{1,3})(?![0-9])", re.IGNORECASE)
+_OF_ALL = re.compile(
+    r"[ ]?(?P<of>/|of|von|de)[ ]?(?:the[ ])?(?P<count>[0-9]{1,3})(?![0-9])", re.IGNORECASE
+)
 _PLURAL = re.compile(r"(?:s|bilder|[^\x00-\u024f])[ #_-]{0,3}[0-9]", re.IGNORECASE)
 _FILE_ENDING = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp|tiff?)$", re.IGNORECASE)
 _SHORT = re.compile(r"[A-Z][0-9]{1,2}|[a-z]{2,6}[_-]?[0-9]{1,2}")
@@ -273,7 +275,7 @@ class Names:
         """Return the name with what is named together with it: `1 and 2`, `1-3`;
         but `1/4` is one."""
         of_all = _OF_ALL.match(text, image.end, end)
-        if of_all is not None and int(of_all["count"]) == self.n:
+        if of_all is not None and (of_all["of"] != "/" or int(of_all["count"]) == self.n):
             return replace(image, end=of_all.end())
         positions = list(image.positions)
         place = image.end
@@ -284,7 +286,8 @@ class Names:
             joint, number = more["joint"].lower(), int(more["number"])
             if joint in {"-", "–", "—", "to", "through", "bis"}:
                 positions += range(positions[-1] + 1, number + 1) or [UNKNOWN]
-            elif joint.startswith("v") or joint == "/":
+            elif joint.startswith("v") or joint == "/" or (more["noun"] and joint in {",", "、"}):
+                # "Image 2 , Image 3: 5" may leave the score of image 2 out.
                 positions.append(UNKNOWN)
             else:
                 positions.append(number)
@@ -311,6 +314,8 @@ class Names:
         bare = label.strip(" :.#()[]_*\"'")
         if re.fullmatch(r"[0-9]{1,3}", bare):
             return int(bare)
+        if of_all := re.fullmatch(r"([0-9]{1,3})[ ]?(?:of|/)[ ]?[0-9]{1,3}", bare):
+            return int(of_all[1])
         lower = bare.lower()
         if lower in _LAST:
             return self.n

@@ -70,12 +70,24 @@ _RUNS_ON = re.compile(
     r"""
       [ ]*(?:[,;/&|+、・]|\.{2,3}|…)[ ]*[0-9]{1,3}(?:\.[0-9]+)?[ ]*
         (?:[,;/&|\]、]|\)(?![ ]+\Z)|\Z|\n)
+    | [ ]*:[ ]*(?:[-–—?]+[ ]*(?:$|[,;])|n/?a\b|none\b|tbd\b|unknown\b|[0-9])
     | [ ]*(?:→|->|=>|[=+×*^<>±≠≈~?]|roughly\b|approx\w*|to\b|or\b|bis\b|bzw|oder\b|ou\b|til\b
     |until\b|through\b|vs\b|&
-        |至|到|或|から|か|至少|以上|以下|左右|o\b|ó\b)
+        |至|到|或|から|か|至少|以上|以下|左右|未満|弱|強|程度|前後|o\b|ó\b|\.[0-9])
     | [ ]*[,;(–—-]*[ ]*
       (?:at[ ](?:best|most|least)|if\b|unless\b|otherwise\b|maybe\b|perhaps\b|possibly\b|probably\b
-        |could\b|might\b|may\b|should\b|would\b|up[ ]to\b|tentativ\w*|provisional\w*|preliminar\w*
+        |(?:could|might|may|should|would)\b(?![ ](?:\w+er\b|be[ ](?:\w+er|more|less)\b|profit|benefit
+          |need|look|have|also))|up[ ]to\b|tentativ\w*|provisional\w*|preliminar\w*
+        |halved\b|doubled\b|reduced\b|raised\b|lowered\b|increased\b|corrected\b|changed\b
+        |revised\b|adjusted\b|downgraded\b|upgraded\b|in[ ](?:theory|principle|part|places)\b
+        |with(?:out)?[ ](?:\w+[ ]){0,4}(?:ignored|excluded|disregarded|removed|included)\b
+        |(?:old|outdated|wrong|typo|ignored?|void|invalid|cancell?ed|human|target|goal|expected
+          |rank(?:ed)?|weight|upper|lower|bound|count|errors?|previous(?:ly)?|prior|draft|baseline
+          |reference|source|original|example|sample|test|limit|cap|maximum|minimum)
+          (?:[ ](?:scores?|values?|ratings?|numbers?|bounds?|limit|answer|is[ ]better))?[ ]*(?=[)\]]|$)
+        |number[ ]of\b|by[ ](?:GPT|an?|the|human)\S*|of[ ][0-9]{1,3}[ ]*[)\]]
+        |out[ ]of[ ](?!10\b)[0-9]
+        |(?:on|in)[ ](?:an?|the)[ ](?:[0-9]{1,3})-point\b
         |(?:and|or)[ ](?:below|above|under|over|up|higher|lower|less|more|down|change)\b
         |or\b|rather\b|no[ ]wait\b|wait\b|actually\b|assuming\b|provided\b
         |depending\b|minus\b|plus\b|half\b|and[ ](?:a[ ])?(?:half|quarter|[0-9])|tops?\b|max\b
@@ -315,10 +327,18 @@ def competitors(
         if _NAMED_OTHERWISE.search(text, max(start - 1, number.start - 40), number.start):
             continue
 
-        if _in_a_scale(text, number, start, end) or _NUMBERS.fullmatch(text, number.end, end):
+        if _in_a_scale(text, number, start, end) or _numbers_the_next(text, number, start, end):
             continue
 
         yield number
+
+
+def _numbers_the_next(text: str, number: Number, start: int, end: int) -> bool:
+    """Tell whether a number only counts the entry behind this one: `1. S_acc: 6, 2. S_pre: 7`."""
+    if not _NUMBERS.fullmatch(text, number.end, end):
+        return False
+    before = rf"(?<![0-9.]){number.value - 1}[.)][ ]"
+    return re.search(before, text[max(0, start - 120) : start]) is not None
 
 
 def counts(text: str, number: Number, end: int) -> bool:
@@ -430,7 +450,7 @@ _JOINT = re.compile(
     (?:[ ]*[(\[](?![ ]*(?:score[ ]*[:=]?[ ]*)?[-+]?[0-9.,]+(?:[ ]*(?:/
       |out[ ]of)[ ]*[0-9]+)?[ ]*[)\]])
        [^()\[\]\n]{0,100}[)\]])*
-    (?:[ ]*\b(?:sub-?)?(?:scores?|ratings?|grades?|marks?|values?)\b)?
+    (?:[ ]*\b(?:sub-?)?(?:scores?|ratings?|(?:grades?|marks?|values?)(?=[ ]*(?:[:=]|is\b|of\b)))\b)?
     (?:[ ]*\b(?:of|for|in)[ ](?:(?:the|this|that|its)[ ])?(?:(?:edited|generated|whole)[ ])?
        (?:image|edit|picture|photo|result|version|scene)\b)?
     [ ]*\"?[ ]*(?P<sign>:{1,2}=?|={1,2}|->|→|=>|[-–—](?=[ ])|\||[–—])?
@@ -647,6 +667,11 @@ def _backward(
             continue
         if not joint["sign"] and _counts_a_name(text, floor, number, name):
             continue
+        if joint["sign"] == ":" and _WORD_BEFORE.search(
+            text, max(floor, number.start - 24), number.start
+        ):
+            # "Question 1: S_acc" numbers what follows.
+            continue
         claims[number.start] = _Claim(
             index, number, _STRONG.search(joint["sign"] or "") is not None
         )
@@ -729,7 +754,10 @@ def _made(
         fault = _fault(text, name, claim, limit, scale, starts, backward=backward)
         mark = number.mark(scale)
         joint = text[name.end : number.start]
-        if "(" in joint and stated_tops(joint) - {scale.high}:
+        behind = text[number.end : limit]
+        if ("(" in joint and stated_tops(joint) - {scale.high}) or (
+            behind.lstrip()[:1] in {"(", "["} and stated_tops(behind[:40]) - {scale.high}
+        ):
             fault = "another scale is stated beside it"
         if fault and mark.value is not None:
             mark = Mark(None, mark.span, FaultKind.AMBIGUOUS, fault)

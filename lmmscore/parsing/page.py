@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from lmmscore.parsing.disclaimers import heads_plainly
 from lmmscore.parsing.kinds import LASTING, Kind, is_neutral, kind_of
 from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName, Names
 from lmmscore.parsing.text import Plain, Span
@@ -386,7 +387,7 @@ def _head_image(page: Page, line: Line) -> ImageName | None:
         return None
 
     stop = _STOP.match(page.text, image.end, line.end)
-    factor_next = _followed_by_a_score(page, line, image.end)
+    factor_next = followed_by_a_score(page, line, image.end)
     subject = _SUBJECT.match(page.text, image.end, line.end) is not None
     at_start = not lead.strip(" (*[")
     if not at_start and len(lead.split()) > 7:
@@ -395,7 +396,7 @@ def _head_image(page: Page, line: Line) -> ImageName | None:
     if not (stop or factor_next or subject or line.heading):
         return None
 
-    if _COMPARES.search(lead) or _names_others(page, line, image):
+    if _COMPARES.search(lead) or _names_others(page, line, image) or not heads_plainly(lead):
         return ImageName((UNKNOWN,), image.start, image.end)
 
     if not at_start and not (stop and stop["stop"] in {":", "", "–", "—", ","}) and not subject:
@@ -431,7 +432,7 @@ def _parts(page: Page, line: Line, start: int, has_scores: bool) -> list[Part]:
         stop = _STOP.match(page.text, image.end, line.end)
         heads = stop is not None and stop["stop"] in {":", "=", "–", "—", "-", "|", "→", "->", ""}
         subject = _SUBJECT.match(page.text, image.end, line.end) is not None
-        subject = subject or _followed_by_a_score(page, line, image.end)
+        subject = subject or followed_by_a_score(page, line, image.end)
         if _COMPARES.search(opens["lead"]):
             heads = subject = False
         elif opens["lead"] and not heads and not subject:
@@ -459,7 +460,7 @@ def _is_remark(page: Page, line: Line, image: ImageName) -> bool:
 _UP_TO_A_SCORE = re.compile(r"[ ]*(?:[(\[][^()\[\]\n]{0,60}[)\]])?[ ,]*(?:an?[ ])?")
 
 
-def _followed_by_a_score(page: Page, line: Line, place: int) -> bool:
+def followed_by_a_score(page: Page, line: Line, place: int) -> bool:
     """Tell whether a name is followed by a factor or a number,
     with nothing but brackets between."""
     joint = _UP_TO_A_SCORE.match(page.text, place, line.end)

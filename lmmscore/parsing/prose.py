@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 
+from lmmscore.parsing.disclaimers import gives, is_harmless
 from lmmscore.parsing.kinds import Kind, is_final, is_neutral, kind_of
 from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName
 from lmmscore.parsing.numbers import Number, Pair, entry_fault, number_at, numbers_in, pairs
-from lmmscore.parsing.page import Line, Page, Part, lay_out
+from lmmscore.parsing.page import Line, Page, Part, followed_by_a_score, lay_out
 from lmmscore.parsing.sequences import Listed, Sequences
 from lmmscore.parsing.verdict import FaultKind, Mark, Said
 from lmmscore.scales import Scale
@@ -40,6 +41,9 @@ _LEADS = re.compile(
 _LABEL_AMID = re.compile(
     r"[.;!?][ ]+(?=[^.;:\n]{0,60}(?:[A-Za-z]|[=#~–—-]{2}))[^.;:\n]{1,60}:(?=[ ])"
 )
+_OPENS_SENTENCE = re.compile(r"[.;!?][ ]+(?:\w+[ ]+)?$")
+_OTHER_NAME = re.compile(r"[ ]*[^\W\d_][^\d:;.!?()\n]{0,50}[ ]?\(")
+_CLAUSE_BEFORE = re.compile(r"[.;!?]\s+|,\s+(?=[^,]*$)")
 _COMPARED = re.compile(
     r"\b(?:than|as|like|unlike|with|to|vs|versus|from|in|of|over|see|for|tie[ds]?|and|beside)\b"
     r"[\s(]*$",
@@ -127,6 +131,11 @@ class Prose:
             return []
 
         if self.only is None and not line.factors and line.images[0].start > line.head + 6:
+            return []
+
+        lead = self.text[line.head : line.images[0].start]
+        if self.n == 1 and (lead.strip(" (*[") or _COMPARED.search(lead)):
+            # Where one image was shown, another that is mentioned is not scored.
             return []
 
         scale = self.names.factor(factor).scale
@@ -237,6 +246,11 @@ class Prose:
             return
         if _enumerates(found) or self._may_subtract(found) or self._is_shifted(line, found, index):
             return
+        others = any(part.start <= image.start < found[0].start for image in line.images)
+        if not (others and self.n > 1) and not self._is_said_outright(line, part, found):
+            self.drafts.add(Kind.UNKNOWN)
+            self._sections.setdefault(part.section, _Section()).close(index - 1)
+            return
         if self._comes_twice(line, part, found):
             self.unplaced = True
             self._sections.setdefault(part.section, _Section()).close(index)
@@ -258,6 +272,25 @@ class Prose:
             if stray and index_of is None:
                 where = (UNKNOWN,)
             yield from self._say(part.section, where, pair.name.key, pair.mark, index, label)
+
+    def _is_said_outright(self, line: Line, part: Part, found: Sequence[Pair[FactorName]]) -> bool:
+        """Tell whether the words before scores give them: "I rate it …", not "The paper reports"."""
+        place, lead = part.start, ""
+        for factor in line.factors:
+            if part.start <= factor.start < found[0].start:
+                lead += self.text[place : factor.start]
+                place = factor.end
+        lead += self.text[place : found[0].start]
+        clause = _CLAUSE_BEFORE.split(lead)[-1]
+        if _LEADS.fullmatch(clause) or self._names_it_otherwise(clause, found[0].name):
+            return True
+        if _LABEL_ENDS.search(lead):
+            return is_harmless(clause) or is_neutral(clause) or is_final(clause)
+        return gives(clause)
+
+    def _names_it_otherwise(self, clause: str, name: FactorName) -> bool:
+        """Tell whether words are a factor's name in another language: `Bildqualität (S_qua)`."""
+        return not name.in_words and _OTHER_NAME.fullmatch(clause) is not None
 
     def _may_subtract(self, found: Sequence[Pair[FactorName]]) -> bool:
         """Tell whether `10 - naturalness, 8 - artifacts` may be sums:
@@ -358,7 +391,10 @@ class Prose:
                 continue
             before = self.text[max(part.start, image.start - 40) : image.start]
             behind = any(f.start >= image.end for f in line.factors)
-            if behind and not _COMPARED.search(before):
+            opens = _OPENS_SENTENCE.search(before) is not None
+            if behind and (opens or not _COMPARED.search(before)):
+                return image.start
+            if followed_by_a_score(self.page, line, image.end) and image.start > first:
                 return image.start
         return None
 
@@ -381,7 +417,9 @@ class Prose:
 
     def _may_lead(self, lead: str, own: str) -> bool:
         """Tell whether words before a score leave it with the image of its section."""
-        return _LEADS.fullmatch(lead) is not None or (bool(own) and is_final(own))
+        if _LEADS.fullmatch(lead) or _OTHER_NAME.fullmatch(lead):
+            return True
+        return bool(own) and is_final(own)
 
     def _say(
         self,
@@ -695,7 +733,9 @@ def _enumerates(found: Sequence[Pair[FactorName]]) -> bool:
     values = [pair.value for pair in found]
     counted = values == [Fraction(i) for i in range(1, len(values) + 1)]
     if all(pair.backward for pair in found):
-        return counted and len(values) > 1
+        steps = {later - former for former, later in pairwise(values) if former and later}
+        sections = len(values) > 2 and steps == {Fraction(1, 10)}
+        return (counted and len(values) > 1) or sections
     return counted and len(values) > 2 and all(pair.bracketed for pair in found)
 
 

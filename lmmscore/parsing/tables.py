@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from lmmscore.parsing.disclaimers import makes_up, sees_nothing
 from lmmscore.parsing.kinds import is_no_verdict
 from lmmscore.parsing.names import Names
 from lmmscore.parsing.numbers import stated_tops, value_in
@@ -162,22 +163,29 @@ def _continues(text: str, run: Sequence[re.Match[str]], line: re.Match[str]) -> 
 
 
 def _table_of(run: Sequence[re.Match[str]]) -> Iterator[ReplyTable]:
-    rows = [_cells(row) for row in run if not _RULE.fullmatch(row[0])]
+    lines = [row for row in run if not _RULE.fullmatch(row[0])]
+    body = lines[1:] or lines
+    framed = sum(_BAR_FIRST.match(row[0]) is not None for row in body) * 2 > len(body)
+    rows = [_cells(row, framed=framed) for row in lines]
     if len(rows) >= 2 and max(map(len, rows)) > 1:
         yield ReplyTable(rows, run[0].start(), run[-1].end())
 
 
-def _cells(line: re.Match[str]) -> Row:
-    """Return the cells of a line; what stands before a leading bar
-    and after a closing one is none."""
+_BAR_FIRST = re.compile(r"[ >]*\|")
+
+
+def _cells(line: re.Match[str], *, framed: bool) -> Row:
+    """Return the cells of a line; in a table whose rows begin with a bar,
+    what stands before the first bar and after the last one is none."""
     cells = []
     place = line.start()
     for text in line[0].split("|"):
         stripped = text.strip()
         cells.append(TableCell(stripped, place + (text.index(stripped) if stripped else 0)))
         place += len(text) + 1
-    before = line[0].lstrip(" >")
-    if len(cells) > 1 and before.startswith("|"):
+    if not framed:
+        return cells
+    if len(cells) > 1:
         cells = cells[1:]
     if len(cells) > 1 and not cells[-1].text:
         cells = cells[:-1]
@@ -371,7 +379,11 @@ class _TableReader:
 
     def _is_labelled_otherwise(self, row: Row, columns: Sequence[str | None]) -> bool:
         for key, cell in zip(columns, row, strict=False):
-            if key is None and len(cell.text) < 40 and is_no_verdict(cell.text):
+            if key is not None:
+                continue
+            if len(cell.text) < 40 and is_no_verdict(cell.text):
+                return True
+            if sees_nothing(cell.text) or makes_up(f"scores: {cell.text}"):
                 return True
         return False
 

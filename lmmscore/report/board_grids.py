@@ -16,6 +16,7 @@ from lmmscore.report.grids import (
     Cell,
     DisplayNames,
     Grid,
+    count,
     marks,
     number,
     p_value,
@@ -219,7 +220,8 @@ def position_grid(effect: PositionEffect, decimals: int) -> Grid:
         for name in order
     )
     columns = ("Method", "Mean place", f"Mean {effect.factor}", "Order-adjusted mean")
-    caption = f"Means over judgements (n = {effect.n}, {effect.items} items). {effect.statement}"
+    items = count(effect.items, "item")
+    caption = f"Means over judgements (n = {effect.n}, {items}). {effect.statement}"
     return Grid(
         "Position", columns, rows, caption, above=effect.doubts, text_columns=frozenset({0})
     )
@@ -273,7 +275,8 @@ def variance_grid(found: Components | None, decimals: int) -> list[Grid]:
             "Variance",
             (*columns, "One more repeat"),
             (row,),
-            f"Variance components over {found.items} items that all {found.methods} methods have; "
+            f"Variance components over {count(found.items, 'item')} that all {found.methods} "
+            "methods have; "
             "then the standard error of the difference of two methods' means.",
             groups=(("Variance", 4), ("Error of a difference", 3)),
         )

@@ -436,8 +436,10 @@ class RunData:
         A run that was received could name any file of this machine; it cannot know its digest.
         """
         path = self._images_root / name
-        listed = self.images is not None or path.resolve() in self._benchmark_files
-        return path if self._as_judged.get(name, listed) else Path("not shown") / name
+        shown = self._as_judged.get(name)
+        if shown is None:
+            shown = self.images is not None or path.resolve() in self._benchmark_files
+        return path if shown else Path("not shown") / name
 
     @cached_property
     def _benchmark_files(self) -> set[Path]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +49,13 @@ def print_talks(
         console.file.write("\n".join(line.rstrip() for line in caught.get().splitlines()) + "\n")
 
 
+def talks_text(talks: Sequence[Talk], scores: pd.DataFrame) -> str:
+    """Return the same as text without colours, for a file."""
+    out = io.StringIO()
+    print_talks(talks, scores, Console(file=out, width=WIDEST, highlight=False))
+    return out.getvalue()
+
+
 def _print(console: Console, talk: Talk) -> None:
     parts = (talk.item, f"repeat {talk.repeat}", talk.dialog, talk.method)
     about = " · ".join(part for part in parts if part)
@@ -69,7 +78,10 @@ def _print_turn(console: Console, talk: Talk, turn: PlayedTurn, number: int) -> 
         heading.append(f"  [{mark}]", "bold yellow")
     console.print(heading)
     for kind, path in turn.images:
-        console.print(Text(printable(f"  shown: {kind} {path}"), style="dim"), soft_wrap=True)
+        console.print(
+            Text(printable(f"  shown: {kind} {os.path.normpath(path)}"), style="dim"),
+            soft_wrap=True,
+        )
     if turn.entry is None:
         return
     # Who speaks is said in words: colour gets lost in a file, and not everybody sees it.

@@ -201,6 +201,7 @@ class RatingDatabase:
                     expires.isoformat(timespec="seconds"),
                 ),
             )
+
         return self._rater("id", name)
 
     def _alias(self, outside_id: str) -> str:
@@ -262,11 +263,13 @@ class RatingDatabase:
         )
         with self._writing() as connection:
             connection.execute("DELETE FROM rater WHERE id = ?", (rater.id,))
+
         with self._lock, _translated(self.path):
             # Deleted rows must not survive in the log or in unused pages.
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._connection.execute("VACUUM")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
         return int(count[0][0])
 
     # Screens
@@ -305,6 +308,7 @@ class RatingDatabase:
             subject = Subject(item=item, methods=tuple(json.loads(methods)))
             covered[subject] = done
             shown[subject] = times
+
         return covered, shown
 
     def assign(
@@ -383,6 +387,7 @@ class RatingDatabase:
             answer = RaterAnswer(*row)
             of_screen = last.setdefault(answer.assignment, {})
             of_screen[answer.kind, answer.slot, answer.factor] = answer
+
         return {name: list(of_screen.values()) for name, of_screen in last.items()}
 
     def revision(self, assignment: str) -> int:
@@ -413,11 +418,13 @@ class RatingDatabase:
         known = self._rows(sql, key)
         if known:
             return str(known[0][0])
+
         with self._writing() as connection:
             connection.execute(
                 "INSERT INTO picture VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 (secrets.token_urlsafe(9), *key),
             )
+
         return str(self._rows(sql, key)[0][0])
 
     def picture(self, name: str) -> tuple[str, str, str, str] | None:
@@ -517,11 +524,14 @@ def _prepare(connection: sqlite3.Connection, path: Path, read_only: bool) -> Non
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if not empty and application != APPLICATION_ID:
         raise FileProblem(f"{path}: an SQLite file, but not ratings collected by lmmscore")
+
     if version > VERSION:
         raise FileProblem(f"{path}: written by a newer lmmscore (format {version}); update it")
+
     connection.execute("PRAGMA foreign_keys = ON")
     if read_only:
         return
+
     connection.execute("PRAGMA journal_mode = WAL")
     # A commit survives the machine, not only the process.
     connection.execute("PRAGMA synchronous = FULL")

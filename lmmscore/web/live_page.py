@@ -62,6 +62,7 @@ class LivePage:
         app.router.add_get("/w/{token}/assets/{name}", self._asset)
         app.on_startup.append(self._begin)
         app.on_shutdown.append(self._end)
+
         return app
 
     async def _begin(self, _: web.Application) -> None:
@@ -125,10 +126,12 @@ class LivePage:
             path = await loop.run_in_executor(None, self._reported, self._path)
         except LmmscoreError as error:
             return web.Response(status=503, text=f"There is no report yet: {error}\n")
+
         # The report brings a policy of its own, by digest; ours would forbid what it holds.
         response = web.FileResponse(path)
         response.headers["Content-Security-Policy"] = "frame-ancestors 'none'"
         response.content_type = "text/html"
+
         return response
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
@@ -148,6 +151,7 @@ class LivePage:
             else:
                 await response.write(b": here\n\n")
             await self._wait_after(number)
+
         return response
 
     async def _wait_after(self, number: int) -> None:
@@ -173,6 +177,7 @@ def _difference(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
         pairs = zip(old["items"], grid["items"], strict=True)
         changed = {place: new for place, (was, new) in enumerate(pairs) if was != new}
         told["grid"] = {**grid, "items": None, "changed": changed}
+
     return told
 
 

@@ -123,6 +123,7 @@ class _Tail:
                 data = file.read()
         except FileNotFoundError:
             return False, []
+
         whole = data.rfind(b"\n") + 1
         self._read += whole
         # Not splitlines(): a judge may use other line separators, which no file of ours ends at.
@@ -158,13 +159,15 @@ class LiveRun:
         if file is None:
             raise FileProblem(
                 f"{self.path}: its benchmark is not where it was ({manifest.benchmark_file}); "
-                "put it back, or beside the run"
+                "put it back, or next to the run"
             )
+
         root = self.run.find_pictures()
         whole = load_benchmark(file, root)
         items = tuple(manifest.item_ids)
         if not items and manifest.items != len(whole.items):
             items = self._items_on_record()
+
         chosen = whole.select(items=items, methods=tuple(manifest.methods))
         protocol = manifest.protocol
         plan = make_plan(
@@ -177,6 +180,7 @@ class LiveRun:
             manifest.order_rule,
             manifest.pairs,
         )
+
         return replace(plan, recorded_orders=self.run.orders())
 
     def _items_on_record(self) -> tuple[str, ...]:
@@ -197,6 +201,7 @@ class LiveRun:
                 progress = UnitProgress(unit, calls)
                 self._units[self._unit_key(unit.item.id, unit.repeat, unit.shown)] = progress
                 self._by_item[unit.item.id].append(progress)
+
         self._rows = []
 
     def _unit_key(self, item: str, repeat: int, shown: Sequence[str]) -> UnitKey:
@@ -215,15 +220,19 @@ class LiveRun:
         again, lines = self._session_tail.lines(self.path / f"sessions.jsonl{suffix}")
         if again:
             self._forget()
+
         for line in lines:
             self._take_record(line)
+
         again, lines = self._score_tail.lines(self.path / f"scores.csv{suffix}")
         if again:
             self._rows = []
+
         self._take_rows(lines)
         again, lines = self._pair_tail.lines(self.path / f"pairs.csv{suffix}")
         if again:
             self._comparisons = []
+
         self._take_comparisons(lines)
         self._follow_ledger()
 
@@ -240,18 +249,22 @@ class LiveRun:
             key = self._unit_key(record["item"], record["repeat"], record["order"])
         except (ValueError, KeyError, TypeError):
             return
+
         progress = self._units.get(key)
         if progress is None:
             return
+
         dialogs = self._plan.protocol.dialogs
         progress.taken = progress.finished = True
         progress.failure = progress.failure or str(record.get("failure") or "")
         if record["dialog"] == dialogs[0].name:
             progress.repairs = 0
+
         progress.repairs += int(record.get("repairs") or 0)
         if self._newest is progress:
             # Over and written down: from now on the record tells it, to its last turn.
             self._newest = None
+
         self._newest_record = [{**each, "item": record["item"]} for each in record["exchanges"]]
 
     def _take_rows(self, lines: list[str]) -> None:
@@ -277,6 +290,7 @@ class LiveRun:
         waiting = [each for each in self._units.values() if not each.finished][:WINDOW]
         if not waiting or not path.is_file():
             return
+
         with contextlib.suppress(LedgerError), Ledger(path, read_only=True) as ledger:
             for progress in waiting:
                 before = progress.answered
@@ -296,6 +310,7 @@ class LiveRun:
                 return
             if settled(protocol, progress.played[-1]):
                 break
+
         progress.finished = True
         progress.repairs = sum(each.repairs for each in progress.played)
 
@@ -320,8 +335,10 @@ class LiveRun:
             progress.exchanges.append(Exchange(question, reply, True, key))
             progress.conversation = answered(progress.conversation, put, question, reply)
             session = session.hear(reply)
+
         progress.played.append(Played(begun, tuple(progress.exchanges), question))
         progress.session, progress.exchanges = None, []
+
         return True
 
     # Telling
@@ -350,12 +367,15 @@ class LiveRun:
         """Tell whether the run says that it is running although nobody writes it any more."""
         if self.run.manifest.state != "running":
             return False
+
         if RunLock.held(self.path):
             return False
+
         # It may run on another machine, whose locks do not reach here; its exchanges do.
         where = "SELECT count(*) FROM exchange WHERE recorded_at > ?"
         recent = self._query([(where, [_ago(SILENCE_S)])])
         begun = _seconds_since(self.run.manifest.started)
+
         return begun > SILENCE_S and not (recent and recent[0][0])
 
     def _fresh(self) -> tuple[list[list[str]], list[Comparison]]:
@@ -388,6 +408,7 @@ class LiveRun:
         per_call = made["cost_usd"] / made["priced"] if made["priced"] else 0.0
         live = self.run.manifest.state == "running"
         priced = made.pop("priced")
+
         return {
             "sessions": len(units),
             "done": done - failed,
@@ -430,6 +451,7 @@ class LiveRun:
             # Shared with other runs: only what came since this one began can be its own.
             where += " AND recorded_at >= ?"
             own.append(self.run.manifest.started)
+
         recent = "count(*), total(prompt_tokens) + total(completion_tokens), min(recorded_at)"
         empty = dict.fromkeys(names, 0) | dict.fromkeys(
             ("recent_calls", "recent_since", "calls_minute", "tokens_minute"), 0
@@ -449,8 +471,10 @@ class LiveRun:
         )
         if rows is None:
             return empty
+
         whole, pace, minute = rows
         found = dict(zip(names, whole, strict=True))
+
         return found | {
             "recent_calls": pace[0],
             "recent_since": pace[2],
@@ -462,6 +486,7 @@ class LiveRun:
         path = self.run.ledger_path
         if not path.is_file() or path.stat().st_size == 0:
             return None
+
         still = "" if path.with_name(path.name + "-wal").exists() else "&immutable=1"
         location = f"{path.absolute().as_uri()}?mode=ro{still}"
         try:
@@ -493,6 +518,7 @@ class LiveRun:
                 shown = None if score is None else round(score, 2)
                 cells.append([outcome, shown, share, (item.id, method) in repaired])
             items.append({"item": item.id, "task": item.task, "cells": cells})
+
         return {"methods": methods, "items": items, "low": low, "high": high}
 
     def _pair_cell(self, item: str, method: str) -> list[Any]:
@@ -500,6 +526,7 @@ class LiveRun:
         own = [each for each in self._by_item.get(item, ()) if method in each.unit.shown]
         if not own:
             return [str(Outcome.MISSING), None, None, False]
+
         done = sum(each.finished for each in own)
         repaired = any(each.repairs for each in own)
         outcome = "compared" if done else "waiting"
@@ -526,6 +553,7 @@ class LiveRun:
             asked_by.update(keys)
             if not each.finished:
                 last[keys[-1]] = each
+
         return [each for key, each in last.items() if asked_by[key] == 1]
 
     def _ends(
@@ -534,12 +562,15 @@ class LiveRun:
         manifest = self.run.manifest
         if manifest.overall_scale is not None:
             return manifest.overall_scale
+
         factors = manifest.factors
         ends = {(factor.min, factor.max) for factor in factors}
         if len(ends) == 1:
             return ends.pop()
+
         scores = [score for _, score in found.values() if score is not None]
         low, high = min(scores, default=0.0), max(scores, default=1.0)
+
         return (low, high) if high > low else (low, low + 1)
 
     def _board_of(
@@ -558,7 +589,9 @@ class LiveRun:
             self._board = self._ranked_pairs(decided)
         else:
             self._board = self._ranked(rows)
+
         self._board_at = (scored, time.monotonic())
+
         return self._board
 
     def _ranked_pairs(self, decided: list[Comparison]) -> dict[str, Any]:
@@ -575,23 +608,19 @@ class LiveRun:
         methods = self.run.manifest.methods
         board = rank_pairs([*decided, *open_ones], methods=methods, resamples=PAIR_RESAMPLES)
         table = next(each for each in board.tables if each.task is None or len(board.tables) == 1)
+
+        note = "Bradley–Terry strength"
+        if not table.connected:
+            note = "the comparisons so far do not link all methods"
+
         return {
             "measure": "Strength",
             "counted": "Matches",
-            "note": "Bradley–Terry strength"
-            if table.connected
-            else "the comparisons so far do not link all methods",
+            "note": note,
             "items": len(items),
             "of": len(self._plan.benchmark.items),
             "rows": [
-                {
-                    "rank": row.rank,
-                    "method": row.method,
-                    "mean": _finite(row.strength),
-                    "interval": row.strength_interval,
-                    "ranks": row.rank_interval,
-                    "n": row.matches,
-                }
+                _board_row(row, row.strength, row.strength_interval, row.matches)
                 for row in table.rows
             ],
         }
@@ -604,6 +633,7 @@ class LiveRun:
         frame = pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
         for name in ("score", "position", "repeat"):
             frame[name] = pd.to_numeric(frame[name], errors="coerce")
+
         frame = frame.astype({"score": float, "position": "Int64", "repeat": int})
         frame = frame.drop_duplicates(["item", "task", "method", "repeat", "factor"])
         scored = frame[frame["outcome"] == _SCORED]
@@ -613,26 +643,18 @@ class LiveRun:
             board = rank(frame, factor=factor, resamples=BOARD_RESAMPLES)
         except LmmscoreError:
             return None
+
         table = next(
             table for table in board.tables if table.task is None or len(board.tables) == 1
         )
+
         return {
             "measure": "Mean",
             "counted": "Items",
             "note": f"mean {factor}",
             "items": int(scored["item"].nunique()),
             "of": len(self._plan.benchmark.items),
-            "rows": [
-                {
-                    "rank": row.rank,
-                    "method": row.method,
-                    "mean": _finite(row.mean),
-                    "interval": row.mean_interval,
-                    "ranks": row.rank_interval,
-                    "n": row.n,
-                }
-                for row in table.rows
-            ],
+            "rows": [_board_row(row, row.mean, row.mean_interval, row.n) for row in table.rows],
         }
 
     def _talk(self) -> dict[str, Any] | None:
@@ -653,6 +675,7 @@ class LiveRun:
     def _recorded_talk(self) -> dict[str, Any] | None:
         if not self._newest_record or not self.run.ledger_path.is_file():
             return None
+
         turns = []
         with contextlib.suppress(LedgerError), Ledger(self.run.ledger_path, read_only=True) as book:
             for each in self._newest_record:
@@ -660,7 +683,23 @@ class LiveRun:
                 if entry is not None:
                     said = spoken(entry.reply)
                     turns.append(_turn(each["turn"], each["position"], entry.question, said))
+
         return {"item": self._newest_record[0]["item"], "over": True, "turns": turns}
+
+
+def _board_row(
+    row: Any, mean: float | None, interval: tuple[float, float] | None, n: int
+) -> dict[str, Any]:
+    """Return a line of a ranking, of scores or of pairs; JSON has no infinite numbers."""
+    whole = interval is not None and all(map(math.isfinite, interval))
+    return {
+        "rank": row.rank,
+        "method": row.method,
+        "mean": mean if mean is not None and math.isfinite(mean) else None,
+        "interval": interval if whole else None,
+        "ranks": row.rank_interval,
+        "n": n,
+    }
 
 
 def _edits(units: list[UnitProgress]) -> set[tuple[str, str]]:
@@ -687,11 +726,13 @@ def _cells(rows: list[list[str]]) -> dict[tuple[str, str], tuple[str, float | No
         outcomes.setdefault((item, method), Counter())[outcome] += 1
         if outcome == _SCORED and score:
             scores.setdefault((item, method), []).append(float(score))
+
     found: dict[tuple[str, str], tuple[str, float | None]] = {}
     for edit, counted in outcomes.items():
         given = scores.get(edit)
         worst = next((name for name in counted if name != _SCORED), _SCORED)
         found[edit] = (worst, sum(given) / len(given) if given else None)
+
     return found
 
 
@@ -704,7 +745,3 @@ def _seconds_since(moment: str) -> float:
         return (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()
     except (ValueError, TypeError):
         return math.inf
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None

@@ -141,6 +141,7 @@ async def until_interrupted() -> None:
         except (NotImplementedError, RuntimeError):
             # Windows has no such thing on its event loop.
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(stopped.set))
+
     await stopped.wait()
 
 

@@ -109,8 +109,10 @@ class RatingStudy:
         found = self.database.rater_by_token(token)
         if found is None:
             raise AnswerRefused(404, "unknown", "This link is not valid. Please ask for a new one.")
+
         if found.expired:
             raise AnswerRefused(410, "expired", "This link has expired. Please ask for a new one.")
+
         return found
 
     # Handing out screens
@@ -133,9 +135,11 @@ class RatingStudy:
         if place < len(practice):
             self._give_practice(rater, place, practice[place])
             return
+
         slots = self._slots(rater)
         if place - len(practice) >= len(slots):
             return
+
         slot = slots[place - len(practice)]
         had = [each.subject for each in given if each.purpose == "rate"]
         rng = random.Random(f"{self.study.id} {rater.id} {place}")
@@ -145,8 +149,10 @@ class RatingStudy:
             # Others have covered the rest of the share; what is to be repeated still is.
             slot = Slot("repeat")
             subject = self._subject(slot, had, covered, rng)
+
         if subject is None:
             return
+
         number, times = self._numbers.get(subject, 0), shown_before.get(subject, 0)
         shown = order_on_screen(self.study, subject, number, times, slot, rng)
         self.database.assign(rater, place, subject, shown, slot.purpose)
@@ -183,6 +189,7 @@ class RatingStudy:
         if self.study.covers != "item":
             wanted = [method for method in methods if method in practice.expect] or methods
             methods = wanted[: 1 if self.study.covers == "edit" else 2]
+
         rng = random.Random(f"{self.study.id} practice {place}")
         rng.shuffle(methods)
         subject = Subject(item=practice.item, methods=tuple(methods))
@@ -200,6 +207,7 @@ class RatingStudy:
         own = {"rater": rater.id, "consented": rater.consented, "study": self.questions()}
         if not rater.consented:
             return {**own, "screens": [], "total": 0, "finished": False, "code": ""}
+
         given = self.hand_out(rater)
         answers = self.database.answers(rater)
         revisions = self.database.revisions(rater)
@@ -209,8 +217,10 @@ class RatingStudy:
         finished = all(each.done for each in given)
         if finished and not rater.finished:
             self.database.finish(rater)
+
         planned = len(self.study.practice) + len(self._slots(rater))
         waiting = sum(not each.done for each in given)
+
         return {
             **own,
             "screens": screens,
@@ -235,6 +245,7 @@ class RatingStudy:
             for kind in self.study.shows
         ]
         practice = assignment.purpose == "practice"
+
         return {
             "id": assignment.id,
             "practice": practice,
@@ -262,14 +273,17 @@ class RatingStudy:
         """Keep one answer. Raises AnswerRefused; on return it is on the disk."""
         if not isinstance(sent, dict):
             raise AnswerRefused(400, "malformed", "The answer is not understood.")
+
         assignment = self._own(rater, sent.get("screen"))
         answer = self._checked(assignment, sent)
         seconds = _seconds(sent.get("seconds"))
         if not self.database.save(answer, seconds, ANSWERS_PER_SCREEN):
             raise AnswerRefused(
-                429, "too-many", "This screen was changed too often; please go on to the next."
+                429, "too-many", "This screen was changed too often; please continue with the next one."
             )
+
         revision = self.database.revision(assignment.id)
+
         return {"saved": True, "screen": assignment.id, "revision": revision}
 
     def _own(self, rater: Rater, name: Any) -> Assignment:
@@ -284,21 +298,26 @@ class RatingStudy:
         nonce = str(sent.get("nonce") or "")
         if not NONCE.fullmatch(nonce):
             raise AnswerRefused(400, "malformed", "The answer is not understood.")
+
         kind, slot, factor, value = checked_answer(self.study, sent)
         if slot and slot not in letters(len(assignment.shown)):
             raise AnswerRefused(422, "no-such-edit", "There is no such edit on this screen.")
+
         return RaterAnswer(assignment.id, kind, slot, factor, value, f"{assignment.id}:{nonce}")
 
     def advance(self, rater: Rater, sent: Any) -> dict[str, Any]:
         """Close a screen that is fully answered, and return the state with the next one."""
         if not isinstance(sent, dict):
             raise AnswerRefused(400, "malformed", "The answer is not understood.")
+
         assignment = self._own(rater, sent.get("screen"))
         answers = self.database.answers(rater).get(assignment.id, [])
         missing = self._missing(assignment, answers)
         if missing:
             raise AnswerRefused(422, "incomplete", f"Not answered yet: {', '.join(missing)}.")
+
         self.database.touch(assignment, _seconds(sent.get("seconds")), done=True)
+
         return self.state(rater)
 
     def _missing(self, assignment: Assignment, answers: Sequence[RaterAnswer]) -> list[str]:
@@ -306,6 +325,7 @@ class RatingStudy:
         if self.study.covers == "pair":
             unable = any(told["unable"].values())
             return [] if told["choice"] or unable else ["which of the two is better"]
+
         lacking = []
         for letter in letters(len(assignment.shown)):
             if told["unable"].get(letter):
@@ -316,6 +336,7 @@ class RatingStudy:
                 for factor in self.study.factors
                 if scores.get(factor.key) is None
             ]
+
         return lacking
 
     def _feedback(self, assignment: Assignment, answers: Sequence[RaterAnswer]) -> dict[str, Any]:
@@ -324,6 +345,7 @@ class RatingStudy:
         # The study may have been started again without practice, or with other items.
         if not practiced:
             return {"text": "", "remarks": []}
+
         practice = practiced[0]
         told = answers_for_page(answers)
         remarks = []
@@ -338,6 +360,7 @@ class RatingStudy:
                 remarks.append(
                     f"{letter}, {factor.name or key}: you gave {score}; expected was {expected}."
                 )
+
         return {"text": practice.feedback, "remarks": remarks}
 
     # Pictures
@@ -354,6 +377,7 @@ class RatingStudy:
         found = self.database.picture(name)
         if found is None:
             raise AnswerRefused(404, "no-picture", "There is no such picture.")
+
         item, kind, method, check = found
         return PictureWanted(self.items[item], kind, method, check)
 
@@ -415,8 +439,10 @@ def _score(study: Study, factor: str, value: Any) -> str | None:
     known = study.factor(factor)
     if known is None:
         raise AnswerRefused(422, "no-such-question", "There is no such factor here.")
+
     if value is None:
         return None
+
     try:
         return show(parse_score(known, value))
     except LmmscoreError as error:
@@ -433,14 +459,17 @@ def _seconds(value: Any) -> float:
 def _short_text(value: Any) -> str | None:
     if value is None:
         return None
+
     if not isinstance(value, str):
         raise AnswerRefused(422, "malformed", "This is not a text.")
+
     if len(value) > COMMENT_CHARACTERS:
         raise AnswerRefused(
             413,
             "too-long",
             f"At most {COMMENT_CHARACTERS:,} characters, please; nothing was saved.",
         )
+
     # Lone surrogates can come in JSON, but no file or database takes them.
     return value.encode("utf-8", "replace").decode("utf-8")
 
@@ -488,6 +517,7 @@ def prepared(wanted: PictureWanted, max_side_px: int) -> bytes:
     image = fit(load_rgb(path), max_side_px)
     if wanted.check == "failure":
         image = ruined(image)
+
     return encode(image, "webp")
 
 

@@ -98,8 +98,10 @@ class RatingPage:
             app.router.add_post(f"{own}/answer", self._answer)
             app.router.add_post(f"{own}/next", self._next)
             app.router.add_get(f"{own}/image/{{name}}", self._image)
+
         app.router.add_get("/favicon.ico", no_icon)
         app.on_cleanup.append(self._close)
+
         return app
 
     async def _close(self, _: web.Application) -> None:
@@ -118,10 +120,13 @@ class RatingPage:
         outside_id = request.query.get("PROLIFIC_PID", "")
         if not self._doors.open_registration:
             raise AnswerRefused(404, "no-link", "Please use the personal link you were given.")
+
         if not outside_id:
             return _html(render("front.html.j2", {}))
+
         if not OUTSIDE_ID.fullmatch(outside_id):
             raise AnswerRefused(400, "bad-id", "PROLIFIC_PID is not an id; please use your link.")
+
         rater = await self._at_desk(self._enrol, outside_id)
         raise web.HTTPSeeOther(f"r/{rater.token}/")
 
@@ -132,9 +137,11 @@ class RatingPage:
     async def _register(self, request: web.Request) -> web.Response:
         if not self._doors.open_registration:
             raise AnswerRefused(404, "no-link", "Please use the personal link you were given.")
+
         if request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
             # A form on somebody else's page must not fill the study with raters.
             raise AnswerRefused(403, "cross-site", "Please open the address of the study itself.")
+
         rater = await self._at_desk(self._enrol, "")
         raise web.HTTPSeeOther(f"r/{rater.token}/")
 
@@ -189,6 +196,7 @@ class RatingPage:
         data = await loop.run_in_executor(self._painters, self._pictures.data, name, wanted)
         # Pictures go by random names and never change: the browser may keep them for this visit.
         headers = {"Cache-Control": "private, max-age=86400, immutable"}
+
         return web.Response(body=data, content_type=PICTURE_TYPE, headers=headers)
 
 
@@ -235,6 +243,7 @@ def _trouble(request: web.Request, status: int, code: str, text: str) -> web.Res
     wants_page = "text/html" in request.headers.get("Accept", "")
     if not wants_page:
         return web.json_response({"error": text, "code": code}, status=status)
+
     deep = "/r/" in request.path
     return _html(render("trouble.html.j2", {"text": text, "base": _up(request, deep)}), status)
 
@@ -273,6 +282,7 @@ def write_static(
         (folder / "index.html").write_text(page, encoding="utf-8")
     except OSError as error:
         raise FileProblem(f"{folder}: {error.strerror or error}; name another folder") from error
+
     return folder / "index.html"
 
 
@@ -319,6 +329,7 @@ def _page(instructions: str, data: dict[str, Any], post: str) -> str:
         "data": data,
     }
     values = {"instructions": markdown(instructions), "base": "", "inline": inline}
+
     return render("rate.html.j2", values)
 
 

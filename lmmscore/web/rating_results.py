@@ -18,6 +18,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from lmmscore.errors import FileProblem
+from lmmscore.scales import Factor
 from lmmscore.tables import defuse, restore
 from lmmscore.web.database import (
     FILE_NAME,
@@ -92,10 +93,12 @@ def rows_of(
         found = answers.get(each.id, ())
         if found:
             rows += _screen_rows(study, each, found)
+
     failures: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         if row.failed:
             failures[row.rater].add(f"{row.screen} {row.position}")
+
     return [replace(row, checks_failed=len(failures[row.rater])) for row in rows]
 
 
@@ -113,6 +116,7 @@ def _screen_rows(
     }
     if study.covers == "pair":
         return _pair_rows(assignment, told, common)
+
     rows: list[RatingRow] = []
     names = letters(len(assignment.shown))
     for position, (letter, shown) in enumerate(zip(names, assignment.shown, strict=True), 1):
@@ -136,6 +140,7 @@ def _screen_rows(
                     reason=reason,
                 )
             )
+
     return rows
 
 
@@ -152,10 +157,12 @@ def _pair_rows(
     reason = "; ".join(reason for reason in told["unable"].values() if reason)
     if not told["choice"] and not reason:
         return []
+
     said = {"A": first, "B": second, "tie": "tie", "bad": "both bad"}
     check = "" if assignment.purpose == "rate" else assignment.purpose
     choice = "" if reason else said[told["choice"]]
     failed = choice in (HIDDEN["failure"], "tie") if check == "failure" and choice else None
+
     return [
         RatingRow(
             **common,
@@ -180,14 +187,17 @@ def check_failed(study: Study, check: str, scores: Mapping[str, str | None]) -> 
     """
     if check not in ("source", "failure"):
         return None
+
     shares = []
     for factor in study.factors:
         value = scores.get(factor.key)
         if value is None:
             return None
         shares.append(share_of_scale(factor.scale, float(value)))
+
     if check == "failure":
         return fmean(shares) > MIDDLE
+
     return min(shares) > MIDDLE
 
 
@@ -207,6 +217,7 @@ def to_csv(rows: Sequence[RatingRow]) -> str:
     writer.writerow(COLUMNS)
     for row in rows:
         writer.writerow([_cell(value) for value in asdict(row).values()])
+
     return out.getvalue()
 
 
@@ -251,15 +262,18 @@ def read_human_ratings(paths: Sequence[str | Path], columns: Columns) -> HumanRa
 
     ours: list[RatingRow] = []
     notes: list[str] = []
+    factors: list[Factor] = []
     others: list[str | Path] = []
     for path in paths:
-        rows = own_rows(Path(path), notes)
+        rows = own_rows(Path(path), notes, factors)
         if rows is None:
             others.append(path)
         else:
             ours += rows
+
     if not ours and not notes:
         return read_ratings(others, columns)
+
     rated = [
         (row.item, row.task, row.method, row.rater, row.factor, row.score, f"screen {row.screen}")
         for row in ours
@@ -267,45 +281,62 @@ def read_human_ratings(paths: Sequence[str | Path], columns: Columns) -> HumanRa
     ]
     if not rated and not others:
         raise FileProblem(f"{', '.join(map(str, paths))}: no ratings in it yet")
+
     table = pd.DataFrame(rated, columns=list(RATING_COLUMNS))
     notes += quality_notes(ours)
     if others:
         more = read_ratings(others, columns)
         table = pd.concat([table, more.table], ignore_index=True)
         notes += more.notes
-    return HumanRatings(table, notes)
+
+    scales = {(float(factor.scale.low), float(factor.scale.high)) for factor in factors}
+    # Where other files are among them, or factors differ, no one scale holds for all.
+    alone = scales.pop() if len(scales) == 1 and not others else None
+
+    return HumanRatings(table, notes, alone)
 
 
 def read_human_votes(path: Path, notes: list[str]) -> dict[tuple[str, str, str], list[str]] | None:
     """Return raters' choices by item and pair of methods; None where a file of ours holds none."""
-    rows = own_rows(path, notes)
+    rows = own_rows(path, notes, [])
     votes: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for row in rows or ():
         if row.choice and not row.check:
             first, second = sorted((row.method, row.other))
             votes[row.item, first, second].append(_VOTES.get(row.choice, row.choice))
+
     if not votes:
         return None
+
     notes += quality_notes(rows or ())
+
     return dict(votes)
 
 
-def own_rows(path: Path, notes: list[str]) -> list[RatingRow] | None:
-    """Return the rows of a file or folder of ours; None where it is something else."""
+def own_rows(path: Path, notes: list[str], factors: list[Factor]) -> list[RatingRow] | None:
+    """Return the rows of a file or folder of ours; None where it is something else.
+
+    What is to be said of them is added to `notes`, the factors that are known to `factors`.
+    """
     if path.is_dir():
         if (path / FILE_NAME).is_file():
-            return own_rows(path / FILE_NAME, notes)
-        return _downloads_in(path, notes)
+            return own_rows(path / FILE_NAME, notes, factors)
+        return _downloads_in(path, notes, factors)
+
     if is_rating_database(path):
         database = RatingDatabase(path, read_only=True)
         try:
+            factors += database.study.factors
             return database_rows(database)
         finally:
             database.close()
+
     if path.suffix.lower() == ".csv":
         return _read_csv(path)
+
     if path.suffix.lower() == ".json":
-        return _read_json(path, notes)
+        return _read_json(path, notes, factors)
+
     return None
 
 
@@ -343,16 +374,21 @@ def _number_in(text: str, kind: Callable[[str], float], where: str) -> float | N
         raise FileProblem(f"{where}: {text!r} is not a number; export the ratings again") from error
 
 
-def _read_json(path: Path, notes: list[str]) -> list[RatingRow] | None:
+def _read_json(path: Path, notes: list[str], factors: list[Factor]) -> list[RatingRow] | None:
     loaded = _loaded(path)
     if loaded is None:
         return None
+
     if loaded.get("format") == EXPORT_FORMAT:
         try:
+            factors += [Factor.model_validate(each) for each in loaded["factors"]]
             return [RatingRow(**row) for row in loaded["ratings"]]
-        except (KeyError, TypeError) as error:
-            raise FileProblem(f"{path}: not an export as it was written ({error})") from error
-    return _resolved({path: loaded}, path.parent, notes)
+        except (KeyError, TypeError, ValueError) as error:
+            raise FileProblem(
+                f"{path}: not an export as it was written ({error}); export the ratings again"
+            ) from error
+
+    return _resolved({path: loaded}, path.parent, notes, factors)
 
 
 def _loaded(path: Path) -> dict[str, Any] | None:
@@ -378,25 +414,31 @@ def downloads_of(folder: Path) -> dict[Path, Mapping[str, Any]]:
     }
 
 
-def _downloads_in(folder: Path, notes: list[str]) -> list[RatingRow] | None:
+def _downloads_in(folder: Path, notes: list[str], factors: list[Factor]) -> list[RatingRow] | None:
     ours = downloads_of(folder)
-    return _resolved(ours, folder, notes) if ours else None
+    return _resolved(ours, folder, notes, factors) if ours else None
 
 
 def _resolved(
-    downloads: Mapping[Path, Mapping[str, Any]], folder: Path, notes: list[str]
+    downloads: Mapping[Path, Mapping[str, Any]],
+    folder: Path,
+    notes: list[str],
+    factors: list[Factor],
 ) -> list[RatingRow]:
     """Return the rows of downloads, by the key from letters to methods of the study's owner."""
     by_study: dict[str, dict[Path, Mapping[str, Any]]] = defaultdict(dict)
     for path, loaded in downloads.items():
         by_study[str(loaded.get("study"))][path] = loaded
+
     rows: list[RatingRow] = []
     for name, of_study in by_study.items():
         key = find_key(name, folder)
         try:
+            factors += key.study.factors
             rows += download_rows(key, of_study, notes)
         finally:
             key.close()
+
     return rows
 
 
@@ -406,6 +448,7 @@ def find_key(study: str, folder: Path) -> RatingDatabase:
     places = [place / FILE_NAME for place in near]
     for root in [Path("ratings"), *(place / "ratings" for place in near)]:
         places += sorted(root.glob(f"*/{FILE_NAME}"))
+
     for path in dict.fromkeys(places):
         if not is_rating_database(path):
             continue
@@ -413,6 +456,7 @@ def find_key(study: str, folder: Path) -> RatingDatabase:
         if database.begun and database.study.id == study:
             return database
         database.close()
+
     raise FileProblem(
         f"{folder}: these downloads name edits by letters, and the key to them is not here; copy "
         f"{FILE_NAME} of the study (it is in ratings/BENCHMARK-DIALOG) into this folder"
@@ -432,7 +476,7 @@ def download_rows(
         for screen in _screens(path, loaded):
             assignment = known.get(str(screen.get("id")))
             if assignment is None:
-                notes.append(f"{path.name}: a screen of a withdrawn or unknown rater is left out")
+                notes.append(f"{path.name}: a screen of a withdrawn or unknown rater is ignored")
                 break
             found = _download_answers(screen, assignment.id, key.study)
             # Someone may have handed in twice: what has more answers is the later one.
@@ -440,6 +484,7 @@ def download_rows(
                 answers[assignment.id] = found
                 seconds = float(screen.get("seconds") or 0)
                 given[assignment.id] = replace(assignment, seconds=seconds)
+
     return rows_of(key.study, given.values(), answers)
 
 
@@ -475,20 +520,24 @@ def _check_notes(rows: Sequence[RatingRow]) -> list[str]:
     for row in rows:
         if row.failed is not None:
             seen[row.rater][row.check, row.screen, row.position] = row.failed
+
     if not seen:
         return []
+
     failed = {
         rater: [place for place, bad in found.items() if bad] for rater, found in seen.items()
     }
     bad = {rater: places for rater, places in failed.items() if places}
     if not bad:
         return [f"checks: none of {len(seen)} raters failed any"]
+
     named = "; ".join(
         f"{rater} failed {len(places)} of {len(seen[rater])} "
         f"({', '.join(sorted({place[0] for place in places}))})"
         for rater, places in sorted(bad.items())
     )
-    return [f"checks: {len(bad)} of {len(seen)} raters failed some: {named}; none is left out"]
+
+    return [f"checks: {len(bad)} of {len(seen)} raters failed some: {named}; none is excluded"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -517,6 +566,7 @@ def steadiness(rows: Sequence[RatingRow]) -> list[Steadiness]:
         before = first.get(_edit_of(row))
         if before is not None:
             twice[row.factor].append((before, row))
+
     return [_steadiness(factor, pairs) for factor, pairs in twice.items()]
 
 
@@ -533,12 +583,15 @@ def _steadiness(factor: str, pairs: Sequence[tuple[RatingRow, RatingRow]]) -> St
         equal += (before.score, before.choice) == (after.score, after.choice)
         if before.score is not None and after.score is not None:
             numbers.append((before.score, after.score))
+
     same = equal / len(pairs)
 
     if not numbers:
         # Choices between two: there is no distance between them.
         return Steadiness(factor, len(pairs), raters, same, None, None)
+
     difference = fmean(abs(before - after) for before, after in numbers)
+
     return Steadiness(factor, len(pairs), raters, same, difference, _alpha(numbers))
 
 
@@ -547,6 +600,7 @@ def _alpha(pairs: Sequence[tuple[float, float]]) -> float | None:
 
     if len({value for pair in pairs for value in pair}) < 2:
         return None
+
     occasions = list(zip(*pairs, strict=True))
     return float(krippendorff.alpha(reliability_data=occasions, level_of_measurement="interval"))
 

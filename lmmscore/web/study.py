@@ -47,7 +47,7 @@ CHOICES = ("A", "B", "tie", "bad")
 class PracticeItem(StrictModel):
     """An item to practise on, with what a careful rater would answer."""
 
-    item: str = Field(description="The item's id; it is left out of the study itself.")
+    item: str = Field(description="The item's id; it is excluded from the study itself.")
     expect: dict[str, dict[str, tuple[float, float]]] = Field(
         default_factory=dict,
         description="By method and factor: the lowest and highest score that need no remark.",
@@ -133,6 +133,7 @@ def make_study(benchmark: Benchmark, protocol: Protocol, options: StudyOptions) 
     practice: tuple[PracticeItem, ...] = ()
     if options.practice is not None:
         practice = load_practice(options.practice, benchmark, factors).practice
+
     return Study(
         # Random, so that neither orders nor picture names can be worked out from outside.
         id=secrets.token_hex(8),
@@ -163,7 +164,10 @@ def checks_for(covers: Covers, wanted: Sequence[str]) -> tuple[Check, ...]:
     """
     unknown = next((word for word in wanted if word not in CHECKS), None)
     if unknown is not None:
-        raise LmmscoreError(f"no check {unknown!r}{nearest(unknown, CHECKS)}: {', '.join(CHECKS)}")
+        raise LmmscoreError(
+            f"no check {unknown!r}{nearest(unknown, CHECKS)} (there are: {', '.join(CHECKS)})"
+        )
+
     useless = {"source"} if covers == "pair" else set()
     return tuple(check for check in CHECKS if check in wanted and check not in useless)
 
@@ -179,8 +183,10 @@ def subjects_of(
             continue
         present = tuple(method for method in benchmark.methods if method in item.edits)
         found.extend(Subject(item=item.id, methods=group) for group in _groups(present, covers))
+
     if not found:
         raise BenchmarkError(f"{benchmark.path}: no edit is left to rate")
+
     return found
 
 
@@ -201,6 +207,7 @@ def check_study(benchmark: Benchmark, protocol: Protocol, covers: Covers) -> Non
             f"{benchmark.path}: raters always see the source, which {len(sourceless)} items lack: "
             f"{', '.join(sourceless[:8])}; give `source` for them"
         )
+
     # Two letters are kept for hidden checks.
     if covers == "item" and len(benchmark.methods) > MOST_EDITS - 2:
         raise BenchmarkError(
@@ -214,6 +221,7 @@ def shown_kinds(protocol: Protocol) -> tuple[str, ...]:
     shown: set[str] = set()
     for dialog in protocol.dialogs:
         shown.update(dialog.images_shown(protocol.settings_for(dialog)))
+
     own = {kind for kind in shown if not is_file(kind)}
     others = sorted(own - {"source", "edit", *PAIR_KINDS})
     return ("source", *others)
@@ -234,6 +242,7 @@ def load_practice(path: Path, benchmark: Benchmark, factors: Sequence[Factor]) -
             unknown = next((key for key in expected if key not in keys), None)
             if unknown is not None:
                 raise FileProblem(f"{path}: no factor {unknown!r}{nearest(unknown, keys)}")
+
     return loaded
 
 
@@ -282,6 +291,7 @@ def levels_of(scale: Scale) -> list[dict[str, str]]:
             key = ""
         taken.add(key)
         made.append({"value": text, "key": key})
+
     return made
 
 
@@ -350,6 +360,7 @@ def slots_for(study: Study, rater: str, screens: int) -> list[Slot]:
             slots = _with_hidden(slots, check, times, rng)
         else:
             slots = _with_screens(slots, check, times, rng)
+
     return slots
 
 
@@ -396,6 +407,7 @@ def choose_subject(
         covered = coverage.get(subject, 0)
         if subject not in seen and covered < wanted:
             by_coverage[covered].append(subject)
+
     if not by_coverage:
         return None
 
@@ -403,6 +415,7 @@ def choose_subject(
     # Two edits of one item in a row would be compared, which a dialog about one edit does not ask.
     last = had[-1].item if had else ""
     elsewhere = [subject for subject in equals if subject.item != last]
+
     return rng.choice(elsewhere or equals)
 
 
@@ -430,9 +443,11 @@ def order_on_screen(
     )
     if slot.purpose in ("source", "failure"):
         return _check_screen(study.covers, slot.purpose, methods, rng)
+
     shown = [ShownEdit("edit", method) for method in methods]
     for kind in slot.hidden:
         shown.insert(rng.randint(0, len(shown)), ShownEdit(kind))
+
     return tuple(shown)
 
 
@@ -444,6 +459,7 @@ def _check_screen(
 ) -> tuple[ShownEdit, ...]:
     if covers == "edit":
         return (ShownEdit(check),)
+
     pair = [ShownEdit("edit", methods[0]), ShownEdit(check)]
     rng.shuffle(pair)
     return tuple(pair)

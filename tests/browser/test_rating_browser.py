@@ -560,7 +560,7 @@ def test_a_static_page_without_a_number_asks_for_one(chromium: Any, tmp_path: Pa
     page_file = write_static(
         rating, [rating.database.add_rater(90)], tmp_path / "web", "", lambda: None
     )
-    tab = Tab(chromium, page_file.as_uri())
+    tab = Tab(chromium, f"{page_file.as_uri()}?rater=constructor")
     tab.page.fill("#number", "77")
     tab.page.click("#begin")
     assert "no such rater number" in tab.page.inner_text("#trouble")

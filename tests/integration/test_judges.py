@@ -22,6 +22,7 @@ from lmmscore.errors import JudgeFileError, LedgerError, LmmscoreError
 from lmmscore.judges import JudgeBase, open_judge
 from lmmscore.judges.config import JudgeOptions, find_judge, judges_file
 from lmmscore.judges.judge import adapted
+from lmmscore.judges.pixels.baseline import Pixels
 from lmmscore.ledger import Ledger
 from lmmscore.options import declared
 from lmmscore.records import Reply
@@ -92,6 +93,29 @@ def lmm(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
         check=False,
         timeout=60,
     )
+
+
+@pytest.mark.parametrize(
+    ("judge", "options", "named"),
+    [
+        ("pixels", {"temperature": 0.5}, "--temperature"),
+        ("pixels", {"rpm": 60, "api": "chat"}, "--api, --rpm"),
+        ("openai/tiny@http://127.0.0.1:9/v1", {"judge_name": "x"}, "--judge-name"),
+        ("replay:nowhere", {"seed": 0}, "--judge-seed"),
+        (Pixels(), {"headers": {"a": "b"}}, "headers"),
+    ],
+)
+def test_an_option_that_a_judge_does_not_take_is_refused(
+    judge: Any, options: dict[str, Any], named: str
+) -> None:
+    """Nobody believes in a temperature that nobody heard of."""
+    with pytest.raises(JudgeFileError, match=f"takes no {named};"):
+        open_judge(judge, options)
+
+
+def test_a_judge_that_costs_nothing_keeps_within_any_budget() -> None:
+    """A command with a budget can be tried out with the embedded judge."""
+    assert open_judge("pixels", {"budget_usd": 0.0, "temperature": None}).judge.name == "pixels"
 
 
 def test_another_package_brings_a_judge_by_an_entry_point(

@@ -282,9 +282,9 @@ def test_plain_means_count_holes_as_told(holed: Path) -> None:
         "--format",
         "md",
     )
-    assert "counted as 2, the lowest score (missing: worst)" in shown.stdout
+    assert "counted as 2, the lowest score (--missing worst)" in shown.stdout
     assert (
-        "left out (missing: exclude)"
+        "missing scores excluded (--missing exclude)"
         in call("leaderboard", holed, "--by", "task", "--format", "md").stdout
     )
 

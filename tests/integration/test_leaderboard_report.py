@@ -146,7 +146,7 @@ def test_one_task_is_one_table() -> None:
     text = render(made, "term")
     assert text.count("Method ") == 1 and text.count("seed 0") == 1
     several = render(board(), "term")
-    assert several.count("unscored edits") == 1
+    assert several.count("missing scores excluded") == 1
 
 
 def test_a_verdict_says_who_is_first_and_whether_it_is_significant() -> None:

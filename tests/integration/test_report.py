@@ -474,6 +474,31 @@ def test_ticks_are_round_and_within_the_axis(low: float, size: float) -> None:
     assert all(-0.2 <= x <= 200.2 for x, _ in ticks)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The sky is blue. It was grey.",
+        "First paragraph.\n\nSecond one, 8.5 of 10.",
+        "a - b + c = d: 1) no list (yet).",
+        " indented",
+        "trailing ",
+        "one\nline",
+        "1. a list",
+        "- a list",
+        "Title\n=====",
+        "three\n\n\nlines",
+        "\u00a0wide space",
+        "a *b* `c`",
+    ],
+)
+def test_plain_words_look_the_same_without_the_parser(text: str) -> None:
+    """What skips the Markdown parser becomes the tree that the parser would have made."""
+    from lmmscore.report.page import markup as module
+
+    parsed = module._Builder(()).blocks(module._parser().parse(text))
+    assert markup([Piece(text)]) == parsed
+
+
 def test_drawn_intervals_keep_their_order() -> None:
     """A mean lies between the ends of its interval on paper as in numbers."""
     row = DrawnStanding(6.0, (5.5, 6.6), 2, (1, 3), (1, 4))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -61,3 +63,11 @@ def test_an_option_of_another_engine_is_refused() -> None:
     """`--wait` means nothing where nothing is sent by batch."""
     done = CliRunner().invoke(command, ["run", "pictures", "--wait"])
     assert done.exit_code == 2 and "--wait goes with --engine batch" in done.output
+
+
+def test_the_help_of_a_run_needs_no_extra() -> None:
+    """An engine's options are known without the package it drives, which takes seconds to import."""
+    words = "import sys; sys.modules['ray'] = None; from lmmscore.cli import lmmscore as command"
+    call = f"{words}; command(['run', '--help'])"
+    done = subprocess.run([sys.executable, "-c", call], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "--ray-players" in done.stdout, done.stderr

@@ -87,8 +87,11 @@ def _from_tables_beside(
             rows = _still_valid(read_table(path), path, choices)
             trial = [replace(item, fields=dict(item.fields)) for item in without]
             known = fill_in(trial, rows, choices, str(path))
-        except FileProblem:
-            # Any file may lie beside the pictures; only a table that fits is of interest.
+        except FileProblem as error:
+            # Any file may lie beside the pictures, but a spreadsheet was meant to be read.
+            if path.suffix.lower() in {".csv", ".tsv", ".xlsx"}:
+                found.notes.append(f"not used for instructions: {error}")
+
             continue
 
         if known > best[0]:

@@ -8,7 +8,7 @@ from typing import Any
 from lmmscore.judges.judge import Judge, register
 
 
-@register("pixels", form="pixels", answers_here=True)
+@register("pixels", form="pixels", answers_here=True, takes=())
 def open_pixels(_spec: str, _options: Mapping[str, Any]) -> Judge:
     """Return the judge that measures; it has no options."""
     from lmmscore.judges.pixels.baseline import Pixels

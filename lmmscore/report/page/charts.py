@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 from lmmscore.agreement import Agreement
 from lmmscore.agreement.align import Paired
 from lmmscore.report.figures import cross_correlations, fit_band
-from lmmscore.report.grids import NONE, number
+from lmmscore.report.grids import NONE, count, number
 from lmmscore.report.page.markup import true_minus
 
 BAR_WIDTH = 220
@@ -428,8 +428,7 @@ def bump_chart(id: str, names: Sequence[str], ranks: Mapping[str, Sequence[int |
     """Return the ranks of every method from run to run, as lines that cross where order changes."""
     left, gap, row_height = 130, max(150, 420 // max(len(names) - 1, 1)), 26
     width = left * 2 + gap * (len(names) - 1)
-    most = max((rank for own in ranks.values() for rank in own if rank), default=1)
-    height = 34 + row_height * most
+    height = 38 + row_height * len(ranks)
     parts: list[Markup] = []
     for k, name in enumerate(names):
         shown = name if len(name) <= 24 else name[:23] + "…"
@@ -437,22 +436,29 @@ def bump_chart(id: str, names: Sequence[str], ranks: Mapping[str, Sequence[int |
         parts.append(
             svg("text", shown, words, class_="name", x=left + k * gap, y=14, text_anchor="middle")
         )
-    for method, own in ranks.items():
-        parts += _bump_line(method, own, left, gap, row_height)
+    columns = [_slots([own[k] for own in ranks.values()]) for k in range(len(names))]
+    for n, (method, own) in enumerate(ranks.items()):
+        places = [
+            (left + k * gap, 34 + row_height * (columns[k][n] + 0.5), rank)
+            for k, rank in enumerate(own)
+            if rank is not None
+        ]
+        if places:
+            parts += _bump_line(method, places)
     title = f"Ranks of the methods in {len(names)} runs"
     return Chart(id, title, _drawing(title, parts, width, height))
 
 
-def _bump_line(
-    method: str, own: Sequence[int | None], left: int, gap: int, row_height: int
-) -> Iterable[Markup]:
-    places = [
-        (left + k * gap, 34 + row_height * (rank - 0.5), rank)
-        for k, rank in enumerate(own)
-        if rank is not None
-    ]
-    if not places:
-        return
+def _slots(ranks: Sequence[int | None]) -> list[int]:
+    """Return the row of each method: by rank, those that share one below each other."""
+    order = sorted(range(len(ranks)), key=lambda n: (ranks[n] is None, ranks[n] or 0))
+    rows = {n: row for row, n in enumerate(order)}
+    return [rows[n] for n in range(len(ranks))]
+
+
+def _bump_line(method: str, places: Sequence[tuple[int, float, int]]) -> Iterable[Markup]:
+    """Yield a method's line over (x, y, rank), its name at both ends."""
+    shown = method if len(method) <= 18 else method[:17] + "…"
     words = f"{method}: rank {' → '.join(str(rank) for _, _, rank in places)}"
     for (x0, y0, before), (x1, y1, after) in pairwise(places):
         kind = "up" if after < before else "down" if after > before else "same"
@@ -462,8 +468,9 @@ def _bump_line(
         yield svg("circle", class_="bump same", cx=x, cy=y, r=9)
         yield svg("text", str(rank), class_="rank", x=x, y=y + 3.5, text_anchor="middle")
     (x0, y0, _), (x1, y1, _) = places[0], places[-1]
-    yield svg("text", method, class_="name", x=x0 - 14, y=y0 + 4, text_anchor="end")
-    yield svg("text", method, class_="name", x=x1 + 14, y=y1 + 4, text_anchor="start")
+    for x, y, anchor in ((x0 - 14, y0 + 4, "end"), (x1 + 14, y1 + 4, "start")):
+        name = svg("title", method)
+        yield svg("text", shown, name, class_="name", x=x, y=y, text_anchor=anchor)
 
 
 # Coloured tables
@@ -599,7 +606,7 @@ def _scatter(
         line = list(zip(grid, best, strict=True))
     return scatter(
         f"scatter-{where}",
-        f"{name}: Spearman ρ = {rho}, {len(paired.edits)} edits",
+        f"{name}: Spearman ρ = {rho}, {count(len(paired.edits), 'edit')}",
         _dots(paired, paired.people, paired.judge),
         ("raters’ mean", "judge"),
         run=run,

@@ -314,7 +314,8 @@ def _run_scatter(runs: Sequence[RunData], other: int, factor: str) -> Chart:
         if x is not None and y is not None:
             dots.append(Dot(x, y, *place))
     scales = first.scales.get(factor), second.scales.get(factor)
-    title = f"{first.title(factor)}: {first.name} and {second.name}, {len(dots)} edits"
+    edits = count(len(dots), "edit")
+    title = f"{first.title(factor)}: {first.name} and {second.name}, {edits}"
     return scatter(
         f"runs-{other}", title, dots, (first.name, second.name), diagonal=scales[0] == scales[1]
     )

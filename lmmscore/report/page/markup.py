@@ -51,6 +51,11 @@ _FENCED = (("\\[", "\\]", True), ("\\(", "\\)", False), ("$$", "$$", True))
 _LONGEST_FORMULA = 2_000
 
 
+# Paragraphs of plain words need no parser, which takes most of the time of a large page.
+_WORDS = r"(?![-+=\d])(?!\s)[^*_`#>|\\~$&<\[\]!\t\r\n\x00]+(?<!\s)"
+_PARAGRAPHS = re.compile(rf"{_WORDS}(?:\n\n{_WORDS})*")
+
+
 class _Read(NamedTuple):
     """A score: what it was read as, and whether it counts."""
 
@@ -61,8 +66,11 @@ class _Read(NamedTuple):
 def markup(pieces: Sequence[Piece]) -> list[Node]:
     """Return the judge's words as a tree, with the scores that were read marked in place."""
     text, scores = _with_marks(pieces)
-    tokens = _parser().parse(text)
-    return _Builder(scores).blocks(tokens)
+    builder = _Builder(scores)
+    words = text.rstrip()
+    if _PARAGRAPHS.fullmatch(words):
+        return [["p", 0, *builder.text(part)] for part in words.split("\n\n")]
+    return builder.blocks(_parser().parse(text))
 
 
 def is_plain(nodes: Sequence[Node]) -> bool:
@@ -163,9 +171,9 @@ class _Builder:
         if token.type == "inline":
             yield from self.blocks(token.children or [])
         elif token.type in ("fence", "code_block"):
-            yield ["pre", 0, ["code", 0, *self._text(token.content)]]
+            yield ["pre", 0, ["code", 0, *self.text(token.content)]]
         elif token.type == "code_inline":
-            yield ["code", 0, *self._text(token.content)]
+            yield ["code", 0, *self.text(token.content)]
         elif token.type in ("softbreak", "hardbreak"):
             yield ["br", 0]
         elif token.type == "hr":
@@ -173,9 +181,9 @@ class _Builder:
         elif token.type == "mathematics":
             yield self._formula(token.content, bool(token.info))
         else:
-            yield from self._text(token.content)
+            yield from self.text(token.content)
 
-    def _text(self, text: str) -> Iterator[Node]:
+    def text(self, text: str) -> Iterator[Node]:
         """Yield a text, the parts of it that were read as scores in an element of their own."""
         at = 0
         for found in _MARKED.finditer(text):
@@ -205,7 +213,7 @@ class _Builder:
         marked = [int(found[1]) for found in _MARKED.finditer(source) if found[1]]
         tree = _mathml(plain.strip(), display)
         if tree is None:
-            return ["code", {"class": "formula"}, *self._text(source)]
+            return ["code", {"class": "formula"}, *self.text(source)]
         if not marked:
             return tree
         # A score inside a formula: the formula is marked as a whole, and says what was read.

@@ -50,7 +50,7 @@ class RatingApp {
 
   async startStatic(data) {
     const wanted = new URLSearchParams(location.search).get("rater") || "";
-    if (data.raters[wanted]) {
+    if (Object.hasOwn(data.raters, wanted)) {
       await this.startWith(new BrowserStore(...this.ears(), data, wanted));
       return;
     }
@@ -60,7 +60,7 @@ class RatingApp {
     this.show("intro");
     find("begin").onclick = () => {
       const number = find("number").value.trim();
-      if (data.raters[number]) location.search = `?rater=${number}`;
+      if (Object.hasOwn(data.raters, number)) location.search = `?rater=${number}`;
       else this.trouble(new Error("There is no such rater number. It is in the link you were given."));
     };
   }
@@ -527,7 +527,7 @@ class RatingApp {
     const { code, rater, screens } = this.state;
     if (!screens.length) {
       find("thanks-text").textContent =
-        "Every edit has been rated by enough people meanwhile, so there is nothing left to do.";
+        "Meanwhile, every edit has been rated by enough raters, so there is nothing left to do.";
     }
     find("code-line").hidden = !code;
     find("code").textContent = code;

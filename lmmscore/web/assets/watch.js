@@ -21,6 +21,9 @@ function drawn(tag, properties) {
   return made;
 }
 
+const WHISKER_PX = 110;
+
+const decimal = (number) => number.toFixed(2).replace("-", "−");
 const whole = (number) => Math.round(number).toLocaleString("en");
 
 function dollars(number) {
@@ -121,12 +124,12 @@ function drawBoard(board) {
   const ends = board.rows.flatMap((row) => row.interval || (row.mean === null ? [] : [row.mean, row.mean]));
   const low = Math.min(...ends);
   const high = Math.max(...ends);
-  const at = (value) => 6 + (high > low ? (value - low) / (high - low) : 0.5) * 128;
+  const at = (value) => 6 + (high > low ? (value - low) / (high - low) : 0.5) * (WHISKER_PX - 12);
   const rows = board.rows.map((row) =>
     element("tr", {},
       element("td", { class: "num" }, row.rank ?? "–"),
       element("th", { scope: "row" }, row.method),
-      element("td", { class: "num" }, row.mean === null ? "–" : row.mean.toFixed(2)),
+      element("td", { class: "num" }, row.mean === null ? "–" : decimal(row.mean)),
       element("td", {}, ...interval(row, at)),
       element("td", { class: "num" }, row.ranks ? `${row.ranks[0]}–${row.ranks[1]}` : "–"),
       element("td", { class: "num" }, row.n),
@@ -138,13 +141,14 @@ function drawBoard(board) {
 function interval(row, at) {
   if (!row.interval || row.mean === null) return ["–"];
   const [low, high] = row.interval;
-  const picture = drawn("svg", { class: "whisker", width: 140, height: 16, "aria-hidden": "true" });
+  const picture = drawn("svg", { class: "whisker", width: WHISKER_PX, height: 16, "aria-hidden": "true" });
   picture.append(
-    drawn("line", { class: "axis", x1: 0, x2: 140, y1: 8, y2: 8 }),
+    drawn("line", { class: "axis", x1: 0, x2: WHISKER_PX, y1: 8, y2: 8 }),
     drawn("line", { x1: at(low), x2: at(high), y1: 8, y2: 8 }),
     drawn("circle", { cx: at(row.mean), cy: 8, r: 4 }),
   );
-  return [picture, ` ${low.toFixed(2)}–${high.toFixed(2)}`];
+  const between = low < 0 || high < 0 ? " to " : "–";
+  return [picture, ` ${decimal(low)}${between}${decimal(high)}`];
 }
 
 function drawTalk(talk) {

@@ -8,6 +8,8 @@ lmm.gallery = (() => {
   const pagers = [...document.querySelectorAll(".pager")];
   const ON_A_PAGE = 12;
   const HOLD_MS = 220;
+  // Up to so many factors are listed on every card; more are folded.
+  const FEW = 7;
   const FIELDS = ["run", "task", "method", "against", "factor", "outcome", "sort", "find"];
   const cards = new Map();
   let found = [];
@@ -340,7 +342,7 @@ lmm.gallery = (() => {
     if (edit.people) return null;
     const listed = el("ul", { class: "parts" }, here.factors.map((each, place) =>
       (place === k ? null : el("li", { title: each.title }, each.key + " " + figure(edit.scores[place])))));
-    if (here.factors.length <= 7) return listed;
+    if (here.factors.length <= FEW) return listed;
     return el("details", { class: "more" },
       el("summary", {}, (here.factors.length - 1) + " other scores"), listed);
   }
@@ -352,12 +354,13 @@ lmm.gallery = (() => {
     const rows = here.factors.map((each, place) => el("tr", { class: place === k ? "chosen" : null },
       el("th", { scope: "row", title: each.title }, each.key),
       el("td", {}, figure(edit.scores[place])), el("td", {}, figure(edit.people[place]))));
+    const table = el("table", { class: "rated" }, el("thead", {}, el("tr", {}, el("td", {}),
+      el("th", { scope: "col" }, "judge"), el("th", { scope: "col" }, "raters"))), el("tbody", {}, rows));
     return [
       isKnown(far) ? el("div", { class: Math.abs(far) >= 2 ? "apart" : null },
         "judge " + figure(edit.scores[k]) + ", raters " + figure(edit.people[k])) : null,
-      el("details", { class: "more" }, el("summary", {}, "by factor"),
-        el("table", { class: "rated" }, el("thead", {}, el("tr", {}, el("td", {}),
-          el("th", { scope: "col" }, "judge"), el("th", { scope: "col" }, "raters"))), el("tbody", {}, rows))),
+      here.factors.length <= FEW ? table
+        : el("details", { class: "more" }, el("summary", {}, "by factor"), table),
     ];
   }
 

@@ -136,7 +136,7 @@ lmm.viewer = (() => {
     if (edit.matches) { drawMatches(); return; }
     const rated = edit.people;
     const twins = lmm.gallery.twins(state.run, item, edit);
-    const heads = ["Factor", run.people ? "Judge" : "Score", ...(rated ? ["Raters", "Judge − raters"] : []),
+    const heads = ["Factor", run.people ? "Judge" : twins.length ? run.name : "Score", ...(rated ? ["Raters", "Judge − raters"] : []),
       ...twins.map((twin) => twin.name)];
     const rows = run.factors.map((factor, k) => {
       const gap = rated && rated[k] !== null && edit.scores[k] !== null
