@@ -225,8 +225,8 @@ def _readme(run: Run, folder: Path) -> str:
     listed = "\n".join([*held, f"- `{CHECKSUMS}`: a digest of every file"])
     return f"""# A run of lmmscore
 
-{dialog} about {manifest.benchmark}: {manifest.items} items,
-{len(manifest.methods)} methods, judged by {manifest.judge}.
+{dialog} about {manifest.benchmark}, judged by {manifest.judge}.
+Items: {manifest.items}. Methods: {len(manifest.methods)}.
 
 {listed}
 
