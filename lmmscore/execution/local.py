@@ -20,7 +20,6 @@ from lmmscore.plan import Unit
 from lmmscore.scores import Result, result_of, settled
 from lmmscore.session import Exchange, Played, Session
 
-
 COLLECT_AFTER = 20_000
 """So many new objects are made, during a run, before the collector looks at them."""
 

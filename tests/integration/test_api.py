@@ -282,9 +282,9 @@ def test_killed_at_any_moment_it_goes_on_where_it_was(
 def test_an_unknown_word_is_refused_with_those_there_are(make_benchmark: Maker) -> None:
     """As the command line does: one line, with what was probably meant."""
     bench = make_benchmark(items=1)
-    with pytest.raises(LmmscoreError, match="balance.*did you mean balanced.*given, shuffled"):
+    with pytest.raises(LmmscoreError, match=r"balance.*did you mean balanced.*given, shuffled"):
         lmmscore.run(bench, judge=judge(), order="balance")  # type: ignore[arg-type]
-    with pytest.raises(LmmscoreError, match="image_format='gif'.*known: png"):
+    with pytest.raises(LmmscoreError, match=r"image_format='gif'.*known: png"):
         lmmscore.run(bench, judge=judge(), image_format="gif")  # type: ignore[arg-type]
 
 
