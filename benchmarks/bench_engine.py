@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from PIL import Image
@@ -75,6 +76,22 @@ def start_up() -> None:
     )
 
 
+def cpu_s(work: Callable[[], object]) -> float:
+    """Return what a piece of work costs this process, whatever else the machine is doing."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def read_rows(path: Path) -> int:
+    """Read every row of a ledger by its key; return how many there are."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        keys = [row[0] for row in connection.execute("SELECT key FROM exchange")]
+        for key in keys:
+            connection.execute("SELECT * FROM exchange WHERE key = ?", (key,)).fetchone()
+    return len(keys)
+
+
 def resumed() -> None:
     """Print what a complete run costs when nothing has to be asked, over reading its ledger rows."""
     import lmmscore
@@ -83,18 +100,12 @@ def resumed() -> None:
         root = make_benchmark(Path(folder) / "bench", 1000)
         out = Path(folder) / "run"
         lmmscore.run(root, judge=Instant(), out=out)
-        start = time.perf_counter()
-        lmmscore.run(root, judge=Instant(), out=out)
-        again_s = time.perf_counter() - start
-        start = time.perf_counter()
-        with contextlib.closing(sqlite3.connect(out / "ledger.sqlite")) as connection:
-            keys = [row[0] for row in connection.execute("SELECT key FROM exchange")]
-            for key in keys:
-                connection.execute("SELECT * FROM exchange WHERE key = ?", (key,)).fetchone()
-        rows_s = time.perf_counter() - start
+        again_s = min(cpu_s(lambda: lmmscore.run(root, judge=Instant(), out=out)) for _ in range(3))
+        rows_s = min(cpu_s(lambda: read_rows(out / "ledger.sqlite")) for _ in range(3))
+        rows = read_rows(out / "ledger.sqlite")
     print(
-        f"resumed run of 1,000 sessions over reading its {len(keys):,} ledger rows by key: {again_s / rows_s:.1f}  "
-        f"({again_s:.2f} s)"
+        f"resumed run of 1,000 sessions over reading its {rows:,} ledger rows by key: {again_s / rows_s:.1f}  "
+        f"({again_s:.2f} s of CPU)"
     )
 
 

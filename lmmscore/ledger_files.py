@@ -149,9 +149,10 @@ def rows_of(path: Path, *, keys: Iterable[str] | None = None, judge: str = "") -
     wanted = None if keys is None else set(keys)
     with closing(_opened(path)) as source:
         for row in source.execute(f"{_SELECT} ORDER BY rowid"):
-            if wanted is not None and row[0] not in wanted:
-                continue
-            if not judge or judge in (row[1], identity_of(row[1])):
+            key, name = row[:2]
+            is_wanted = wanted is None or key in wanted
+            is_the_judges = judge in ("", name, identity_of(name))
+            if is_wanted and is_the_judges:
                 yield row
 
 

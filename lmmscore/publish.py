@@ -225,8 +225,8 @@ def _readme(run: Run, folder: Path) -> str:
     listed = "\n".join([*held, f"- `{CHECKSUMS}`: a digest of every file"])
     return f"""# A run of lmmscore
 
-{dialog} about {manifest.benchmark}: {manifest.items} items,
-{len(manifest.methods)} methods, judged by {manifest.judge}.
+{dialog} about {manifest.benchmark}, judged by {manifest.judge}.
+Items: {manifest.items}. Methods: {len(manifest.methods)}.
 
 {listed}
 
@@ -397,15 +397,18 @@ def _play(run: Run, record: SessionRecord, ledger: Ledger) -> Played:
     waiting = deque(record.exchanges)
 
     def find(put: OpenQuestion) -> Heard | Ending | None:
-        exchange = waiting[0] if waiting else None
-        if exchange is None and record.failure:
+        if not waiting and record.failure:
             # Ended early by a failure that left no reply; the record says which.
             return Ending(record.outcome, record.failure)
-        if put.question.aside and (exchange is None or not exchange.aside):
+
+        aside_on_record = bool(waiting) and waiting[0].aside
+        if put.question.aside and not aside_on_record:
             raise NoRecordedReply("it was read without a reader")
-        if exchange is None:
+
+        if not waiting:
             raise LmmscoreError(f"its record ends before the reply to turn {put.question.turn}")
-        waiting.popleft()
+
+        exchange = waiting.popleft()
         return Heard(_reply(put, exchange, run, ledger), recalled=True, key=exchange.key)
 
     led = LedSession(session, _RecordedPictures(session, record, run.manifest.recipe, ledger))

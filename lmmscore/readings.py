@@ -156,7 +156,9 @@ class Readings:
     def _conditions(self, unit: Unit) -> str | None:
         """Return a digest of all that a unit's scores depend on, its replies apart.
 
-        A picture is taken to be the same while its file has the same size and time of change.
+        A picture is taken to be the same while its file was not touched: besides size and time of
+        modification, which archives and `cp -p` carry over, the time of its last change of any kind
+        counts, which nobody can set.
         """
         item = unit.item
         try:
@@ -167,7 +169,7 @@ class Readings:
         about = [item.task, item.instruction, dict(item.fields)]
         return _digest([self._context, _name(unit), unit.shown, about, files])
 
-    def _file(self, name: str, path: Path) -> tuple[str, str, int, int]:
+    def _file(self, name: str, path: Path) -> tuple[str, str, int, int, int]:
         return name, str(path).removeprefix(self._root), *_stamp(path)
 
 
@@ -188,9 +190,9 @@ def _described(protocol: Protocol) -> list[object]:
     return [dialogs, suite, dict(protocol.settings), held, own]
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def _stamp(path: Path) -> tuple[int, int, int]:
     found = os.stat(path)  # noqa: PTH116 - a hundred thousand times, and Path.stat takes twice as long
-    return found.st_size, found.st_mtime_ns
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 @cache

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from lmmscore.benchmark import Benchmark, load_benchmark
 from lmmscore.dialog_files import is_bundled
-from lmmscore.errors import BenchmarkError, LmmscoreError
+from lmmscore.errors import BenchmarkError, LmmscoreError, nearest
 from lmmscore.images import ImageFormat, Recipe
 from lmmscore.judges.judge import Judge, kind_of
 from lmmscore.options import ANSWERS, COST, JUDGED, MACHINES, PICTURES, option, taken
@@ -236,6 +236,8 @@ def prepare(request: Request, judge: str = "") -> Prepared:
         raise LmmscoreError(
             "repeats, concurrency and the longest side of a picture must be at least 1"
         )
+    _refuse_unknown("order", request.order, get_args(Order))
+    _refuse_unknown("image_format", request.image_format, get_args(ImageFormat))
     # The dialog first: a mistyped name should not wait for a large benchmark.
     replayed = request.recorded
     if replayed is not None and request.dialog not in (None, replayed.manifest.dialog):
@@ -255,6 +257,12 @@ def prepare(request: Request, judge: str = "") -> Prepared:
         protocol = _resumed_protocol(protocol, request, resumed)
     plan = _plan(request, whole, protocol, replayed or resumed)
     return Prepared(_with_anchors(plan, request, whole), folder, resumed)
+
+
+def _refuse_unknown(name: str, given: str | None, known: Sequence[str]) -> None:
+    """Refuse a word that is none of those there are; the command line does so itself."""
+    if given is not None and given not in known:
+        raise LmmscoreError(f"{name}={given!r}{nearest(given, known)}; known: {', '.join(known)}")
 
 
 def _protocol(request: Request, replayed: Run | None) -> Protocol:

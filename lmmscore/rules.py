@@ -312,11 +312,12 @@ def _weight_faults(weights: Sequence[Fraction | None]) -> Iterator[str]:
 
 def _root_faults(rule: Rule, parts: Mapping[str, RulePart]) -> Iterator[str]:
     for operand in rule.operands:
-        inner = operand if isinstance(operand, Rule) else None
-        if inner is not None:
-            yield from _root_faults(inner, parts)
+        if isinstance(operand, Rule):
+            yield from _root_faults(operand, parts)
+            low = _ends(operand, parts)[0]
+        else:
+            low = parts[str(operand)].ends[0]
 
-        low = _ends(inner, parts)[0] if inner else parts[str(operand)].ends[0]
         if rule.operation == "geometric" and low < 0:
             yield "overall: a geometric mean has no place where a score may be negative"
 

@@ -259,16 +259,29 @@ class Manifest(_Record):
         if self.overall_scale and weights is None:
             return {**ends, OVERALL: self.overall_scale}
 
-        shares = dict(weights or self.weights or dict.fromkeys(ends, 1.0))
-        weighed = {key: share for key, share in shares.items() if share}
-        if not weighed or not all(key in ends for key in weighed):
-            return ends
+        shares = weights or self.weights or dict.fromkeys(ends, 1.0)
+        return _with_overall(ends, shares)
 
-        # Means of any kind lie between those of the lowest and of the highest scores.
-        total = sum(weighed.values())
-        low = sum(share * ends[key][0] for key, share in weighed.items()) / total
-        high = sum(share * ends[key][1] for key, share in weighed.items()) / total
-        return {**ends, OVERALL: (low, high)}
+
+def _with_overall(
+    ends: dict[str, tuple[float, float]], shares: Mapping[str, float]
+) -> dict[str, tuple[float, float]]:
+    """Add the ends of the overall, where those of all factors that weigh something are known."""
+    low = high = total = 0.0
+    for key, share in shares.items():
+        if not share:
+            continue
+        if key not in ends:
+            return ends
+        low += share * ends[key][0]
+        high += share * ends[key][1]
+        total += share
+
+    if not total:
+        return ends
+
+    # Means of any kind lie between those of the lowest and of the highest scores.
+    return {**ends, OVERALL: (low / total, high / total)}
 
 
 def _rule_in_words(protocol: Protocol) -> str:

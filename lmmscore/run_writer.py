@@ -86,7 +86,6 @@ class RunWriter:
         self._says_running = False
         self._flushed_at = 0.0
         self._readings: Readings | None = None
-        self._ledger: Ledger | None = None
         self._queue: deque[tuple[Unit, bool]] = deque()
         """Units on their way, in the order of the plan, and whether they were derived before."""
         self._fingerprints: dict[str, dict[str, None]] = {}
@@ -185,7 +184,6 @@ class RunWriter:
             f"{self._manifest.judge} {self._manifest.parameters} {self._manifest.image_recipe}",
             self._plan.benchmark.root,
         )
-        self._ledger = ledger
         for unit in units:
             reading = self._readings.find(unit, ledger) if unit.shown else None
             if reading is None:
@@ -231,17 +229,21 @@ class RunWriter:
 
     def _keep_reading(self, result: Result, slips: int) -> None:
         """Keep what was derived, where all was well: there is nothing to say of it another time."""
-        if self._readings is None or self._ledger is None or not _all_was_well(result):
+        if self._readings is None or not _all_was_well(result):
             return
+
         replies: dict[str, Reply] = {}
+        models: dict[tuple[str, str], None] = {}
         for played in result.played:
-            replies.update((exchange.key, exchange.reply) for exchange in played.exchanges)
-        named = [reply for reply in replies.values() if reply.model]
-        models = dict.fromkeys((reply.model, reply.fingerprint) for reply in named)
+            for exchange in played.exchanges:
+                reply = exchange.reply
+                replies[exchange.key] = reply
+                if reply.model:
+                    models[reply.model, reply.fingerprint] = None
+
         tables = {name: file.said for file, name in self._derived()}
         counts = {"judged": 1, "slips": slips, "unscored": _unscored(result)}
-        derived = Derived(tables, counts, list(models))
-        self._readings.keep(result.unit, replies, derived)
+        self._readings.keep(result.unit, replies, Derived(tables, counts, list(models)))
 
     def _take_played(self, result: Result) -> None:
         slips = self._counts["slips"]
@@ -416,8 +418,12 @@ class RunWriter:
 
     def _mixed_sets(self, missed: Sequence[Unit], older: _Kept) -> Iterator[str]:
         """Say how many items still have scores from sessions about fewer methods."""
-        items = {_place(unit)[:2] for unit in missed} & {place[:2] for place in older.sessions}
-        if items and self._before and not self._plan.protocol.covers_edits:
+        if self._before is None or self._plan.protocol.covers_edits:
+            return
+
+        judged_before = {place[:2] for place in older.sessions}
+        items = {_place(unit)[:2] for unit in missed} & judged_before
+        if items:
             yield (
                 f"{_items(len(items))} judged among {', '.join(self._before.methods)} only, "
                 f"the others among {', '.join(self._manifest.methods)}."

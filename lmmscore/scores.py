@@ -138,8 +138,9 @@ def _overall_row(
     """Return the row of the overall, or why there is none."""
     total = formula.value(numbers, absent)
     if total is not None:
-        scored = replace(rows[0], factor=OVERALL, outcome=Outcome.SCORED, reason="")
-        return replace(scored, score=total, expected=_expected_overall(rows, formula, absent))
+        first, expected = rows[0], _expected_overall(rows, formula, absent)
+        place = (first.item, first.task, first.method, first.repeat, first.position)
+        return Score(*place, OVERALL, total, Outcome.SCORED, expected=expected)
     # Never a mean over the factors that happened to be readable.
     open_rows = [row for row in rows if row.score is None and row.factor in formula.needs]
     worst = next((row for row in open_rows if row.outcome != Outcome.ABSENT), None)

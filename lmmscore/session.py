@@ -237,8 +237,8 @@ class Session:
 
     def _after(self, step: Step, **changes: Any) -> Session:
         """Return the session once a step is over."""
-        over = replace(self._progress, step=step.number + 1, repair=0, turn_reading=None)
-        return self._with(replace(over, **changes))
+        over = {"step": step.number + 1, "repair": 0, "turn_reading": None, "unread": "", **changes}
+        return self._with(replace(self._progress, **over))
 
     def _with(self, progress: _Progress) -> Session:
         # Not dataclasses.replace, which takes three times as long, several times a turn.
@@ -265,13 +265,12 @@ class Session:
         absent = (now.absent | found.absent) - set(reading.scores)
         # What a repair scores again is no longer expected from the words before it.
         kept = {cell: mean for cell, mean in now.expected.items() if cell not in reading.scores}
-        now = replace(now, expected=kept | expected_scores(reply, reading, factors))
+        expected = kept | expected_scores(reply, reading, factors)
         if now.turn_reading is not None:
             reading = without(merged(now.turn_reading, reading, factors, n), absent)
 
-        heard = self._with(
-            replace(now, absent=absent, helped=now.helped - set(found.reading.scores))
-        )
+        helped = now.helped - set(found.reading.scores)
+        heard = self._with(replace(now, expected=expected, absent=absent, helped=helped))
         if self.reader and can_be_helped(reading, reply.text):
             aside = replace(heard._progress, unread=reply.text, turn_reading=reading)
             return self._with(aside)
@@ -288,16 +287,17 @@ class Session:
 
     def _after_reading(self, step: Step, text: str, reading: Reading) -> Session:
         """Return the session once a reply was read: a repair is asked for, or the step is over."""
-        now = replace(self._progress, unread="")
+        now = self._progress
         if not reading.complete and now.repair < self.dialog.repair.at_most:
-            return self._with(replace(now, repair=now.repair + 1, turn_reading=reading))
+            repair = now.repair + 1
+            return self._with(replace(now, repair=repair, turn_reading=reading, unread=""))
 
         factors = self.dialog.factors_read_by(step.turn)
         notes = now.notes + length_notes(text, step.turn.form, factors)
         if step.turn.factors is not None:
             # Other turns read the other factors: what they gave stays.
             reading = _joined(now.reading, reading, factors)
-        return self._after(step, reading=reading, notes=notes, unread="")
+        return self._after(step, reading=reading, notes=notes)
 
     def _hear_winner(self, step: Step, reply: Reply) -> Session:
         """Read who wins; where that cannot be told and a repair is left, ask again."""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def command(as_json: bool, log_level: str, watch: bool, **given: Any) -> None:
     """Play a dialog about every item of BENCHMARK and score the edits.
 
-    The same command again goes on where it stopped: nothing that was answered is asked again.
+    The same command resumes where it stopped: nothing that was answered is asked again.
     Ctrl-C once stops asking, finishes what is in flight and saves; twice stops at once.
     """
     from lmmscore.cli.watch import watched
@@ -69,9 +69,9 @@ def _run(request: Request, log_level: str, as_json: bool, page: WatchAlongside |
     else:
         _print_result(run)
     if unscored:
-        said = f"{unscored} edits have no score; {run.path / 'scores.csv'} says why, edit by edit"
-        if run.is_of_pairs:
-            said = f"{unscored} comparisons have no winner; {run.path / 'pairs.csv'} says why"
+        noun, lacks = ("comparison", "winner") if run.is_of_pairs else ("edit", "score")
+        subject = f"{noun} has" if unscored == 1 else f"{noun}s have"
+        said = f"{unscored} {subject} no {lacks}; {run.path / run.results_file} says why"
         click.echo(said, err=True)
     return bool(unscored or (moved and moved.unscored))
 

@@ -502,8 +502,9 @@ class BatchLog:
         """Return what is out, in words: how many questions, and how far the batches are."""
         out = self.open()
         lines = sum(batch.lines for batch in out)
-        shown = "; ".join(str(batch) for batch in out[:SHOWN])
+        shown = "; ".join(map(str, out[:SHOWN]))
         more = f"; and {len(out) - SHOWN} more" if len(out) > SHOWN else ""
+
         questions = "1 question" if lines == 1 else f"{lines:,} questions"
         batches = "1 batch" if len(out) == 1 else f"{len(out)} batches"
         return f"{questions} in {batches} ({shown}{more})"

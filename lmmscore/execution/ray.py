@@ -115,6 +115,7 @@ class Keeper:
         for key, (_, owner) in list(self._under_way.items()):
             if owner == player:
                 self.release(key)
+
         for ticket, (owner, reservation) in list(self._set_aside.items()):
             if owner == player:
                 self.settle(ticket, reservation.usd, assumed=True)
@@ -136,11 +137,16 @@ class Keeper:
             await under_way[0].wait()
 
     def _recorded(self, keys: list[str]) -> ReplyOnRecord | None:
-        for ledger in (self._ledger, self._elsewhere):
-            for key in keys if ledger is not None else ():
-                reply = ledger.find(key) if ledger is not None else None
+        ledgers = [self._ledger]
+        if self._elsewhere is not None:
+            ledgers.append(self._elsewhere)
+
+        for ledger in ledgers:
+            for key in keys:
+                reply = ledger.find(key)
                 if reply is not None:
                     return ReplyOnRecord(reply, key, here=ledger is self._ledger)
+
         return None
 
     async def record(self, envelope: Envelope, reply: Reply) -> Reply | JudgeError:

@@ -279,6 +279,15 @@ def test_killed_at_any_moment_it_goes_on_where_it_was(
     assert len(log.read_text().split()) <= len(calm.asked) + 4 * 3
 
 
+def test_an_unknown_word_is_refused_with_those_there_are(make_benchmark: Maker) -> None:
+    """As the command line does: one line, with what was probably meant."""
+    bench = make_benchmark(items=1)
+    with pytest.raises(LmmscoreError, match=r"balance.*did you mean balanced.*given, shuffled"):
+        lmmscore.run(bench, judge=judge(), order="balance")  # type: ignore[arg-type]
+    with pytest.raises(LmmscoreError, match=r"image_format='gif'.*known: png"):
+        lmmscore.run(bench, judge=judge(), image_format="gif")  # type: ignore[arg-type]
+
+
 def test_an_empty_path_is_refused(make_benchmark: Maker) -> None:
     """An empty `out` or `ledger` would be the folder one happens to be in."""
     for name in ("out", "ledger"):

@@ -80,7 +80,7 @@ def test_run_leaderboard_and_the_files_of_a_run(make_benchmark: Maker, tmp_path:
     done = lmm("run", root, "--judge", "pixels", "--out", tmp_path / "r", "--json")
     assert done.returncode == 3, done.stderr
     assert json.loads(done.stdout)["unscored"] == 1
-    assert "1 edits have no score" in done.stderr
+    assert "1 edit has no score" in done.stderr
     board = lmm("leaderboard", tmp_path / "r", "--format", "json")
     tables = json.loads(board.stdout)["tables"]
     assert [table["task"] for table in tables] == ["colour", None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -97,6 +98,22 @@ def test_another_picture_is_another_question(bench: Path, reader: Reader, tmp_pa
     again = lmmscore.run(bench, out=tmp_path / "r")
     assert reader.count == ITEMS + 1
     assert content(again) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps no time of change")
+def test_another_picture_of_the_same_size_and_time_is_noticed(
+    bench: Path, reader: Reader, tmp_path: Path
+) -> None:
+    """As `cp -p`, rsync or an archive with fixed times would put it there."""
+    lmmscore.run(bench, out=tmp_path / "r")
+    edit = next(path for path in bench.rglob("*.png"))
+    before = edit.stat()
+    other = bytearray(edit.read_bytes())
+    other[-1] ^= 1
+    edit.write_bytes(other)
+    os.utime(edit, ns=(before.st_atime_ns, before.st_mtime_ns))
+    lmmscore.run(bench, out=tmp_path / "r")
+    assert reader.count == ITEMS + 1
 
 
 def test_another_reader_reads_everything_again(
