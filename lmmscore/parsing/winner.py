@@ -1,6 +1,8 @@
 """Which edit of a pair a reply prefers: from the dialog's words, `[[A>B]]`, JSON, a statement.
 
-The last verdict of the clearest kind counts. What cannot be told is a fault, never a tie.
+The last verdict of the clearest kind counts, if nothing beside it makes it an example, an
+alternative or somebody else's, and nothing in the reply says that no image was seen or takes it
+back. What cannot be told is a fault, never a tie.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from itertools import pairwise
 from typing import Any
 
 from lmmscore.parsing import Fault, FaultKind, json_values, read_reply
+from lmmscore.parsing.disclaimers import is_alarming, makes_up, sees_nothing, takes_back
+from lmmscore.parsing.text import drafts
 from lmmscore.records import Reply
 from lmmscore.scales import Factor, Scale
 
@@ -75,7 +79,30 @@ _BETTER = frozenset(
 _TIED = frozenset("tie tied draw equal same both neither even similar comparable".split())
 _GOOD = frozenset("good acceptable great fine well excellent".split())
 _BAD = frozenset("bad poor unacceptable fail failed fails failing terrible poorly weak".split())
-_GOES_ON = frozenset("because since as due for with given which in than by though but and".split())
+_GOES_ON = frozenset("because since due given which than over to though but and".split())
+_IN_PART = frozenset("in for with by as on".split())
+_WHOLLY = frozenset("all every overall total general both each".split())
+_DOUBTS = re.compile(
+    r"""
+    \b(?:either|otherwise|maybe|perhaps|possibly|for[ ]example|for[ ]instance|e\.?g\b|such[ ]as
+      |hypothetical\w*|suppos\w+|imagin\w+|placeholders?|template|guess\w*
+      |another|(?:other|previous|earlier|first|human)[ ](?:annotator|rater|judge|reviewer|model)s?
+      |would[ ]have|could[ ](?:be|answer|say|write|choose)|might
+      |(?:not|n['’]t|never|cannot)[ ](?:\w+[ ]){0,2}
+        (?:say|choose|pick|call|vote|answer|give|state|write|mean)\w*)\b
+    | ^\W*if\b | \bnot\W*$ | \bor\W*$
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_OWN_WORDS = re.compile(
+    r"\b(?:I|I['’]m|we|my|me|us)\b|\berror\b|^\W*(?:no|the) (?:images?|pictures?)\b", re.IGNORECASE
+)
+_ERROR_FIELD = re.compile(r'"errors?"\s*:\s*(?:"[^"]|[\[{]\s*[^\]}\s]|true)', re.IGNORECASE)
+_MIXED_UP = re.compile(
+    r"\b(?:mix(?:ed)?|swap(?:ped)?|confus\w+|revers\w+|switch(?:ed)?|mistak\w+|wrong)\b"
+    r"|\bother way\b|\bvice versa\b",
+    re.IGNORECASE,
+)
 _NEGATIONS = frozenset("not no isnt doesnt never hardly nor cannot".split())
 _RESERVATIONS = frozenset("but however although though while if would could might".split())
 
@@ -90,14 +117,14 @@ _SIDE = (
 _THING = r"s?(?: (?:edited |generated )?(?:image|edit|version|output|result|response|picture|one))?"
 _SURELY = r"(?:(?:clearly|slightly|overall|much|significantly|definitely|marginally|therefore) )*"
 _END = (
-    r"(?= (?:one|edit|image|choice|option|result|overall|of the two|because|since|as|than)\b"
+    r"(?= (?:one|edit|image|choice|option|result|overall|of the two|because|since|than|to|over)\b"
     r"|\s*$|,)"
 )
 _PREFERRED = re.compile(
     rf"(?P<side>{_SIDE}){_THING} (?:(?:is|was|looks) {_SURELY}(?:the )?"
     rf"(?:better|best|superior|preferred|preferable|winner){_END}|wins\b|outperforms\b)"
     rf"|\b(?:I|[Ww]e) (?:prefer|choose|pick|select|favou?r|vote for|go with) (?P<chosen>{_SIDE})\b"
-    rf"|\b(?:better|preferred|winning) (?:image|edit|model|one|result) is (?P<named>{_SIDE})\b"
+    rf"|\b(?:better|best|preferred|winning) (?:image|edit|model|one|result) is (?P<named>{_SIDE})\b"
 )
 _BOTH = re.compile(
     r"\b[Bb]oth(?: of them| models?| edited| images?| edits?| results?| outputs?)* (?:are|were) "
@@ -138,29 +165,82 @@ def read_winner(
     reply: Reply, words: Mapping[str, str] | None = None, key: str = ""
 ) -> WinnerReading:
     """Return which of two edits a reply prefers; `words` and `key` are those of the dialog."""
-    plain = _Plain(reply.text)
+    text = _without_drafts(reply.text)
+    plain = _Plain(text)
     meanings = {word: _told_apart(word, meaning) for word, meaning in (words or {}).items()}
     own = {_folded(word): meaning for word, meaning in meanings.items()}
     fault = _no_answer(reply)
     if fault is not None and (reply.refusal or fault.kind != FaultKind.REFUSED):
         return WinnerReading(fault=fault)
-    found = (
-        _marked(reply.text, plain, own, meanings)
-        or _in_json(reply.text, own, key)
-        or _labelled(plain, own)
-        or _alone(plain, own)
-    )
+    if _is_cut_off(text):
+        says = "the JSON has no end; raise the token limit with --max-tokens"
+        return WinnerReading(fault=Fault(FaultKind.TRUNCATED, says))
+    try:
+        found = (
+            _marked(text, plain, own, meanings)
+            or _in_json(text, own, key)
+            or _labelled(plain, own)
+            or _alone(plain, own)
+        )
+    except _TwoVerdictsError as error:
+        return WinnerReading(fault=Fault(FaultKind.CONTRADICTION, str(error)))
     if found is None and fault is not None:
         return WinnerReading(fault=fault)
     found = found or _stated(plain)
     if found is not None:
-        return _reading(found)
+        doubt = _doubt(text, found.span)
+        return WinnerReading(fault=doubt) if doubt else _reading(found)
     if reply.finish == "length":
         says = "the answer was cut off by the token limit; raise it with --max-tokens"
         return WinnerReading(fault=Fault(FaultKind.TRUNCATED, says))
     return WinnerReading(
         fault=Fault(FaultKind.NO_VERDICT, "it does not say which of the two is better")
     )
+
+
+class _TwoVerdictsError(Exception):
+    """A reply gives two different verdicts, neither of which is its last word."""
+
+
+def _without_drafts(text: str) -> str:
+    """Return a text with blanks where the judge thinks aloud before it answers."""
+    for start, end in drafts(text):
+        text = text[:start] + re.sub(r"\S", " ", text[start:end]) + text[end:]
+    return text
+
+
+def _is_cut_off(text: str) -> bool:
+    """Tell whether a reply is JSON that stops in the middle."""
+    bare = re.sub(r"^\s*```\w*\s*", "", text).strip()
+    return bare.startswith("{") and bare.count("{") > bare.count("}")
+
+
+def _doubt(text: str, span: tuple[int, int]) -> Fault | None:
+    """Return why a verdict does not count: what is said beside it, before it or after it."""
+    start, end = span
+    before = re.split(r"[.!?](?=\s)|\n", text[:start])[-1]
+    if _DOUBTS.search(before):
+        says = f"{text[start:end]!r} is not given as the verdict: {' '.join(before.split())[-80:]}"
+        return Fault(FaultKind.AMBIGUOUS, says)
+
+    if _ERROR_FIELD.search(text):
+        return Fault(FaultKind.DISCLAIMED, "the answer reports an error beside its verdict")
+
+    for sentence in _sentences(text[:start]):
+        # An analysis may say that something is missing; only the judge itself sees nothing.
+        if _OWN_WORDS.search(sentence) and (sees_nothing(sentence) or makes_up(sentence)):
+            says = f"no judgement of these images: {sentence.strip()[:80]}"
+            return Fault(FaultKind.DISCLAIMED, says)
+
+    for sentence in _sentences(text[end:]):
+        undone = sees_nothing(sentence) or makes_up(sentence) or takes_back(sentence)
+        if undone or is_alarming(sentence) or _MIXED_UP.search(sentence):
+            return Fault(FaultKind.DISCLAIMED, f"taken back: {sentence.strip()[:80]}")
+    return None
+
+
+def _sentences(text: str) -> list[str]:
+    return re.split(r"(?<=[.!?])\s+|\n+", text)
 
 
 def _no_answer(reply: Reply) -> Fault | None:
@@ -228,9 +308,21 @@ def _marked(
             if verdict is not None:
                 marks.append(_Found(verdict, plain.span(*match.span())))
         marks = _without_menu(marks)
+        _refuse_alternatives(text, marks)
         if marks:
             return marks[-1]
     return None
+
+
+def _refuse_alternatives(text: str, marks: Sequence[_Found]) -> None:
+    """Raise where the last two marks differ and stand on one line, unless the last is the final."""
+    if len(marks) < 2 or marks[-1].verdict == marks[-2].verdict:
+        return
+
+    between = text[marks[-2].span[1] : marks[-1].span[0]]
+    final = re.search(r"\b(?:final\w*|verdict|overall|conclu\w+|therefore|so)\b", between, re.I)
+    if "\n" not in between and not final:
+        raise _TwoVerdictsError("two different verdicts side by side")
 
 
 def _literal(text: str, words: Mapping[str, str]) -> Iterator[_Found]:
@@ -257,15 +349,19 @@ def _without_menu(marks: list[_Found]) -> list[_Found]:
 
 
 def _in_json(text: str, own: Mapping[str, str], key: str) -> _Found | None:
+    """Return the verdict under a key that names one. Raises for two that differ."""
     keys = {re.sub(r"[\W_]", "", key).casefold()} if key else _WINNER_KEYS
-    found = None
+    found: list[_Found] = []
     for value in json_values(text):
         for said in _values_under(value, keys, exact=bool(key)):
             verdict = _meant(said, own)
             if verdict is not None:
                 place = text.rfind(said)
-                found = _Found(verdict, (place, place + len(said)))
-    return found
+                found.append(_Found(verdict, (place, place + len(said))))
+
+    if len({each.verdict for each in found}) > 1:
+        raise _TwoVerdictsError("two different verdicts in JSON")
+    return found[-1] if found else None
 
 
 def _values_under(value: Any, keys: frozenset[str] | set[str], *, exact: bool) -> Iterator[str]:
@@ -273,16 +369,27 @@ def _values_under(value: Any, keys: frozenset[str] | set[str], *, exact: bool) -
     if isinstance(value, list):
         for inner in value:
             yield from _values_under(inner, keys, exact=exact)
+
     if not isinstance(value, dict):
         return
+
     for key, inner in value.items():
-        parts = re.findall(r"[a-z]+", str(key).casefold())
-        whole = "".join(parts)
-        named = whole in keys or (not exact and any(part in keys for part in parts))
-        if named and isinstance(inner, str):
-            yield inner
-        else:
+        if not _names_a_winner(str(key), keys, exact=exact):
             yield from _values_under(inner, keys, exact=exact)
+            continue
+
+        said = inner if isinstance(inner, list) else [inner]
+        texts = [each for each in said if isinstance(each, str)]
+        yield from texts
+        if not texts:
+            yield from _values_under(inner, keys, exact=exact)
+
+
+def _names_a_winner(key: str, keys: frozenset[str] | set[str], *, exact: bool) -> bool:
+    parts = re.findall(r"[a-z]+", key.casefold())
+    if "".join(parts) in keys:
+        return True
+    return not exact and any(part in keys for part in parts)
 
 
 def _labelled(plain: _Plain, own: Mapping[str, str]) -> _Found | None:
@@ -299,12 +406,17 @@ def _labelled(plain: _Plain, own: Mapping[str, str]) -> _Found | None:
 
 def _alone(plain: _Plain, own: Mapping[str, str]) -> _Found | None:
     """Return the verdict that is the whole reply, or its last line."""
-    lines = [line for line in plain.text.splitlines() if line.strip()]
-    verdict = _meant(lines[-1], own) if lines else None
+    text = plain.text.rstrip()
+    last = text[text.rfind("\n") + 1 :]
+    if last.endswith("?"):
+        return None
+
+    verdict = _meant(last, own)
     if verdict is None:
         return None
-    start = plain.text.rfind(lines[-1])
-    return _Found(verdict, plain.span(start, start + len(lines[-1])))
+
+    start = len(text) - len(last)
+    return _Found(verdict, plain.span(start, len(text)))
 
 
 def _stated(plain: _Plain) -> _Found | None:
@@ -312,7 +424,8 @@ def _stated(plain: _Plain) -> _Found | None:
     for paragraph in reversed(re.split(r"\n\s*\n", plain.text)):
         found = []
         for sentence in _SENTENCE.finditer(paragraph):
-            verdict = _statement(sentence[0])
+            asks = paragraph[sentence.end() : sentence.end() + 1] == "?"
+            verdict = None if asks else _statement(sentence[0])
             if verdict is not None:
                 start = plain.text.rfind(sentence[0])
                 found.append(_Found(verdict, plain.span(start, start + len(sentence[0]))))
@@ -323,6 +436,7 @@ def _stated(plain: _Plain) -> _Found | None:
 
 def _statement(sentence: str) -> str | None:
     """Return what a sentence says: `Model B is better`, `both edits are bad`."""
+    sentence = _main_clause(sentence)
     tokens = set(_TOKEN.findall(sentence.casefold()))
     if (_NEGATIONS | _RESERVATIONS) & tokens:
         return None
@@ -335,9 +449,19 @@ def _statement(sentence: str) -> str | None:
     return "tie" if _TIE.search(sentence) else None
 
 
+def _main_clause(sentence: str) -> str:
+    """Return a sentence without what it concedes: `Although B is sharper,`, `A is close, but`."""
+    conceding = re.match(r"\s*(?:[Aa]lthough|[Tt]hough|[Ww]hile)\b[^,]+,(?P<main>.+)", sentence)
+    if conceding is not None:
+        return conceding["main"]
+    if re.search(r"\b(?:tie|draw)\b", sentence):
+        return sentence
+    return re.split(r",\s*but\b", sentence)[-1].replace("would choose", "choose")
+
+
 def _meant(phrase: str, own: Mapping[str, str]) -> str | None:
     """Return what a phrase says that is nothing but a verdict; None for any other."""
-    folded = _folded(phrase)
+    folded = _folded(phrase).replace("by far ", "")
     if folded in own:
         return own[folded]
 
@@ -355,14 +479,26 @@ def _meant(phrase: str, own: Mapping[str, str]) -> str | None:
     if len(tokens) >= 3 and tokens[1][0] in "<>=":
         return _related(tokens)
 
+    return _preferred(tokens)
+
+
+def _preferred(tokens: Sequence[str]) -> str | None:
+    """Return which side `b`, `b better` or `b better because …` names; None for anything else."""
     if not tokens or tokens[0] not in _FIRST | _SECOND:
         return None
 
-    rest = tokens[2:] if tokens[1:] and tokens[1] in _BETTER else tokens[1:]
+    rest = tokens[1:]
+    if rest and rest[0] in _BETTER:
+        rest = rest[1:]
+
+    # Better in one respect is not better.
+    if rest and rest[0] in _IN_PART:
+        return _side(tokens[0]) if _WHOLLY & set(rest) else None
+
     if rest and rest[0] not in _GOES_ON:
         return None
 
-    return "first" if tokens[0] in _FIRST else "second"
+    return _side(tokens[0])
 
 
 def _related(tokens: Sequence[str]) -> str | None:

@@ -102,6 +102,53 @@ def test_what_is_no_verdict_is_a_fault_and_never_a_tie(text: str) -> None:
     assert found.as_dict() == {}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[A>B]] [[B>A]]",
+        "It is either [[A>B]] or [[B>A]].",
+        "If colour counts, [[A>B]]; if not, [[B>A]].",
+        "I would not call it [[B>A]].",
+        "An answer looks like this, for example: [[A>B]]. Please attach both edits.",
+        "I am unable to view the pictures. [[A>B]]",
+        "[[A>B]]\n\nPlease ignore that; no image was loaded.",
+        "[[B>A]]\nOn reflection I had the two edits swapped.",
+        "A previous judge wrote [[A>B]].",
+        "<think>Probably [[A>B]].</think> Let me have another look.",
+        '{"winner": "A"}\n{"winner": "B"}',
+        '{"sharpness": {"winner": "A"}, "colour": {"winner": "B"}}',
+        '{"winner": ["A", "B"]}',
+        '{"winner": "B", "error": "image 2 is missing"}',
+        '{"winner": "A", "comment": "a placeholder, I cannot see the images"}',
+        '{"winner": "A',
+        "Is Edit A the better one?",
+        "Image B is better in sharpness.",
+    ],
+)
+def test_a_mark_that_is_not_the_judges_verdict_does_not_count(text: str) -> None:
+    """Alternatives, examples, other people's votes and verdicts taken back decide nothing."""
+    assert verdict(text) == ""
+    assert read_winner(Reply(text), WORDS).fault is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Although Edit B is brighter, Edit A is better overall.", "first"),
+        ("Edit A comes close, but Edit B is better.", "second"),
+        ("The best edit is Image B.", "second"),
+        ("I would choose Image A over Image B.", "first"),
+        ("Image B is better in every respect.", "second"),
+        ("Edit A hides the seam and B does not, so: [[A>B]]", "first"),
+        ("The sky of A cannot be faulted; no edit is missing in it. [[A>B]]", "first"),
+        ("[[A>B]]\nThank you for the pictures!", "first"),
+    ],
+)
+def test_a_verdict_with_something_conceded_is_one(text: str, expected: str) -> None:
+    """The main clause decides, and courtesies change nothing."""
+    assert verdict(text) == expected
+
+
 def test_the_dialogs_own_words_decide() -> None:
     """Its words mean what it says, under its own key; a word of prose counts only as an answer."""
     own = {"X": "second", "Y": "first", "neither": "both-bad"}
