@@ -255,7 +255,7 @@ _HARMLESS_WORDS = frozenset(
     examination examine examined examining explain explained explaining explanation explanations
     extent factor factors fair fairly fifteen final finally findings five focus follow followed
     following follows for form format four fourteen from fulfil fulfill fulfills full fully
-    generated gets give given gives giving go going great guidelines has have having he her here
+    generated gets give given gives giving go going grade grades grading great guidelines has have having he her here
     here's hereby high higher highest how i i'd i'll i'm i've image images impartial impression
     in independent independently indicate indicates individual individually inspecting
     inspection instruction instructions integer integers into is it its json judge judged
@@ -265,10 +265,10 @@ _HARMLESS_WORDS = frozenset(
     nineteen noted notes now number numbers numeric numerical objective objectively observation
     observations observed of ok okay on once one opinion or order ordered our out overall own
     per perform performance performed performs picture pictures please point points possible
-    present presented previously proceed proceeding professional prompt protocol provide
+    present presented proceed proceeding professional prompt protocol provide
     provided providing question rank ranked ranking rankings ranks rate rated rates rating
     ratings read reason reasoning reasons receive received receives reflect reflected reflecting
-    reflects regarding relative relevant represent represents request requested required
+    reflects regarding relative relevant represent represents report request requested required
     requirement requirements respect respective respectively response result resulting results
     review reviewed reviewing right rubric rules scale scaled score scored scores scoring second
     section see seen separate separately set seven seventeen shall short shown side six sixteen
@@ -383,7 +383,7 @@ _ALARMING = re.compile(
     r"""
     \b(?:guess\w*|joke|jok(?:ed|ing)|lied|lying|don['’]?t[ ](?:use|rely|trust|count)
       |do[ ]not[ ](?:use|rely|trust|count)|copied|taken[ ]from[ ](?:the|your|a)[ ](?:paper|prompt|example)
-      |grain[ ]of[ ]salt|with[ ]caution|blind[ ]to|blind[ ]scor\w+|dummy|fake|random(?:ly)?|arbitrar\w+
+      |none[ ]of[ ](?:this|that|these|those)|mean[ ]nothing|grain[ ]of[ ]salt|with[ ]caution|blind[ ]to|blind[ ]scor\w+|dummy|fake|random(?:ly)?|arbitrar\w+
       |invented|made[ ](?:\w+[ ])?up[ ](?:the|my|these|numbers|scores)|fallback|placeholder\w*
       |hallucinat\w+|nothing[ ](?:was|to[ ](?:look|see))|captions?[ ](?:only|to[ ]go)|only[ ]have[ ]the
       |upload[ ](?:\w+[ ]){0,4}fail\w*|(?:image|vision|visual)[ ]input)\b
@@ -392,6 +392,8 @@ _ALARMING = re.compile(
 )
 _SECOND_THOUGHTS = re.compile(
     r"""
+    \b(?:strike|delete|drop|remove)[ ]the[ ](?:last|first|second|third|previous)[ ]
+      (?:line|row|entry|score|image)|
     \b(?:oops|ouch|whoops|sorry|apolog\w+|correction|erratum|errata|deduct|subtract|redo|re-do|restart
       |start[ ](?:over|again)|wait|hold[ ]on|hmm+|mix(?:ed)?[ -]up|got[ ]mixed|trade[ ]places|vice[ ]versa
       |swapp?\w*|exchang\w+|interchang\w+|wrong[ ](?:items?|images?|pictures?|order|set|ones?|way|rows?
@@ -404,6 +406,11 @@ _SECOND_THOUGHTS = re.compile(
 )
 _OF_NUMBERS = re.compile(
     r"\b(?:numbers|values|scores|ratings|points|rows?|columns?|labels?|order)\b", re.IGNORECASE
+)
+_VOIDING = re.compile(
+    r"\b(?:samples?|filler|fiction\w*|fictitious|void|invalid|null|moot|worthless|meaningless|examples?"
+    r"|tests?|demos?|drafts?|hypothetical\w*|imaginary|mock|illustrat\w+|template|simulated|nothing)\b",
+    re.IGNORECASE,
 )
 _POINTS_BACK = re.compile(r"\W*(?:this|that|these|those|they)\b", re.IGNORECASE)
 _FIRST_PERSON = re.compile(r"\b(?:I|me|my|mine|we|our)\b|\bI['’]", re.IGNORECASE)
@@ -436,7 +443,7 @@ def closes_well(sentence: str) -> bool:
     if not words or is_harmless(sentence):
         return True
 
-    if _OF_NUMBERS.search(sentence):
+    if _OF_NUMBERS.search(sentence) or (len(words) <= 6 and _VOIDING.search(sentence)):
         return False
 
     if _POINTS_BACK.match(sentence):
@@ -450,22 +457,33 @@ def closes_well(sentence: str) -> bool:
 
 def announces(words: str) -> bool:
     """Tell whether words above scores are known to announce them, and them only."""
-    found = {word.lower() for word in _WORD.findall(words)}
-    if found <= _HARMLESS_WORDS | {
-        "output",
-        "answer",
-        "answers",
-        "suggested",
-        "propose",
-        "opinion",
-    }:
-        return not re.match(r"\W*(?:picture|let)\b(?!['’]s|[ ]me)", words, re.IGNORECASE)
-    known = _ANNOUNCING.match(words) or _FOREIGN_SCORES.search(words) or _AFRESH.search(words)
+    found = [word.lower() for word in _WORD.findall(words)]
+    if set(found) <= _HARMLESS_WORDS | {"output", "answer", "answers", "suggested", "propose"}:
+        bare = len(found) <= 3 and not _HEADS_SCORES.search(words)
+        return not bare and not re.match(r"\W*(?:picture|let)\b(?!['’]s|[ ]me)", words, re.I)
+    known = _ANNOUNCING.match(words) or _FOREIGN_HEADS.search(words) or _AFRESH.search(words)
     return bool(known) and not is_doubtful(words)
 
 
+_HEADS_SCORES = re.compile(
+    r"""
+    \b(?:scor\w+|ratings?|rated?|evaluat\w+|assess\w*|judge?ments?|judging|verdicts?|results?
+      |breakdown|summary|answers?|output|response|analysis|here|below|follow\w*|images?|edit\w*
+      |final\w*|overall|my|i|step|stage|table|json|then|now|so|first|second|third|review|factors?
+      |criteria|metrics?|after|sub|conclusion|opinion|decision|grad\w+|report|details|feedback)\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_FOREIGN_HEADS = re.compile(
+    r"\b(?:puntuaci\w+|puntajes?|calificaci\w+|pontuaç\w+|punteggi\w*|valutazion\w+|Bewertung\w*|Punkte"
+    r"|Noten|Ergebnis\w*|évaluation\w*|cijfers|oceny|puanlar\w*)\b"
+    r"|оцен|балл|分数|评分|得分|打分|スコア|点数|評価|採点|점수|평가",
+    re.IGNORECASE,
+)
+
+
 _AFRESH = re.compile(
-    r"\b(?:reflection|second[ ](?:thoughts?|look)|reconsider\w*|revis\w+|updated?|corrected|adjusted"
+    r"\b(?:reflection|second[ ](?:thoughts?|look)|reconsider\w*|revis\w+|updated?|correct(?:ed|ions?)|adjusted"
     r"|final\w*|review)\b",
     re.IGNORECASE,
 )

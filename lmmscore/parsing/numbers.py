@@ -78,6 +78,9 @@ _RUNS_ON = re.compile(
       (?:at[ ](?:best|most|least)|if\b|unless\b|otherwise\b|maybe\b|perhaps\b|possibly\b|probably\b
         |(?:could|might|may|should|would)\b(?![ ](?:\w+er\b|be[ ](?:\w+er|more|less)\b|profit|benefit
           |need|look|have|also))|up[ ]to\b|tentativ\w*|provisional\w*|preliminar\w*
+        |in[ ](?:the|my|an?)[ ](?:previous|earlier|first|initial|prior|last)[ ]
+          (?:round|pass|run|draft|version|impression|look|session)|by[ ]default\b
+        |as[ ](?:an?[ ])?(?:placeholder|default|dummy|filler|example|guess|start)\b
         |halved\b|doubled\b|reduced\b|raised\b|lowered\b|increased\b|corrected\b|changed\b
         |revised\b|adjusted\b|downgraded\b|upgraded\b|in[ ](?:theory|principle|part|places)\b
         |with(?:out)?[ ](?:\w+[ ]){0,4}(?:ignored|excluded|disregarded|removed|included)\b
@@ -376,7 +379,9 @@ def _starts_a_range(text: str, number: Number, place: int, end: int) -> bool:
     if after is None:
         return False
     other = Number(number.value, None, after.end(), after.end(), after.end())
-    scale = re.match(r"[ -]*(?:points?|scale|Skala)\b", text[after.end() : end], re.IGNORECASE)
+    scale = re.match(
+        r"[ -]*(?:points?|scale|range|Skala)\b", text[after.end() : end], re.IGNORECASE
+    )
     return scale is not None or not counts(text, other, end)
 
 
