@@ -8,33 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
+
+from benchmarks.loopback import serving
 
 TURNS, SESSIONS, AT_ONCE, ROUNDS = 6, 600, 64, 3
 SERVERS = {"fast": (0.1, 8), "medium": (0.2, 8), "slow": (0.4, 8)}
 """Seconds for an answer, and answers at a time."""
 QUESTION = "Analyse this edit along the four factors, with care. " * 6
-
-
-@contextlib.contextmanager
-def server(delay_s: float, slots: int) -> Iterator[str]:
-    """Run a server in a process of its own and yield its address."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.loopback", str(delay_s), str(slots)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None and process.stdin is not None
-    try:
-        yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
-    finally:
-        process.stdin.close()
-        process.wait()
-        process.stdout.close()
 
 
 async def play(urls: list[str]) -> tuple[float, dict[str, int]]:
@@ -67,7 +48,7 @@ def main() -> None:
     best: tuple[float, dict[str, int]] | None = None
     for _ in range(ROUNDS):
         with contextlib.ExitStack() as stack:
-            urls = [stack.enter_context(server(*about)) for about in SERVERS.values()]
+            urls = [stack.enter_context(serving(*about)) for about in SERVERS.values()]
             wall_s, answers = asyncio.run(play(urls))
         share = ideal_s / wall_s
         print(f"{SESSIONS} sessions of {TURNS} turns, {AT_ONCE} at once: {share:.2f} of ideal")

@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.loopback import serving
+
 TURNS, PICTURES, ROUNDS = 14, 8, 7
 QUESTION = "Analyse this edit along the four factors, with care. " * 6
 SIZES = (258_271, 330_914, 367_290, 367_675, 372_952, 383_381, 384_398, 410_992)
@@ -186,19 +188,10 @@ class Setting:
 
 def in_own_process(way: str, setting: Setting) -> dict[str, float]:
     """Measure one way in a fresh process against a fresh server."""
-    server = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.loopback", str(setting.delay_s)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert server.stdout is not None and server.stdin is not None
-    url = f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
-    words = [sys.executable, "-m", "benchmarks.bench_transport", way, str(setting.sessions), url]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    server.stdin.close()
-    server.wait()
-    server.stdout.close()
+    with serving(setting.delay_s) as url:
+        words = [sys.executable, "-m", "benchmarks.bench_transport"]
+        words += [way, str(setting.sessions), url]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
     figures: dict[str, float] = json.loads(done.stdout)
     return figures
 

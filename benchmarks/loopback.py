@@ -1,38 +1,62 @@
 """A server that costs nearly nothing: it counts a request's bytes, waits, and answers the same every time.
 
-Run as `python -m benchmarks.loopback DELAY_S [SLOTS]`; it prints its port and serves until its standard
-input closes. With SLOTS it answers no more than so many questions at a time; the others wait in line.
+Run as `python -m benchmarks.loopback DELAY_S SLOTS EDITS`; it prints its port and serves until its standard
+input closes. It answers no more than SLOTS questions at a time, the others wait in line; its answer scores
+so many EDITS, one on one factor only.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import socket
+import subprocess
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-REPLY = json.dumps(
-    {
-        "id": "chatcmpl-loopback",
-        "object": "chat.completion",
-        "created": 1,
-        "model": "loopback",
-        "choices": [
-            {
-                "index": 0,
-                "message": {"role": "assistant", "content": "A fair edit. " * 20},
-                "finish_reason": "stop",
-            }
-        ],
-        "usage": {"prompt_tokens": 100, "completion_tokens": 60, "total_tokens": 160},
-    }
-).encode()
-ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (
-    len(REPLY),
-    REPLY,
-)
+FACTORS = ("acc", "pre", "qua", "real")
+
+
+def answer_of(edits: int) -> bytes:
+    """Return a whole response with scores for so many edits and some words."""
+    blocks = [
+        f"Image {number}:\n" + "\n".join(f"- S_{factor}: {number}" for factor in FACTORS)
+        for number in range(1, edits + 1)
+    ]
+    text = "S_acc: 7" if edits == 1 else "\n".join([*blocks, "A fair edit. " * 20])
+    message = {"role": "assistant", "content": text}
+    body = json.dumps(
+        {
+            "id": "chatcmpl-loopback",
+            "object": "chat.completion",
+            "created": 1,
+            "model": "loopback",
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 100, "completion_tokens": 60, "total_tokens": 160},
+        }
+    ).encode()
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+    return head % len(body) + body
+
+
+@contextlib.contextmanager
+def serving(delay_s: float, slots: int = sys.maxsize, edits: int = 0) -> Iterator[str]:
+    """Run such a server in a process of its own and yield its address."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.loopback", str(delay_s), str(slots), str(edits)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None and process.stdin is not None
+    try:
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
+    finally:
+        process.stdin.close()
+        process.wait()
+        process.stdout.close()
 
 
 DISCARD = socket.MSG_TRUNC if sys.platform == "linux" else 0
@@ -43,7 +67,8 @@ SCRATCH = bytearray(1 << 20)
 class Desk:
     """Answers after a delay, and no more than so many at a time."""
 
-    def __init__(self, delay_s: float, slots: int) -> None:
+    def __init__(self, delay_s: float, slots: int, answer: bytes) -> None:
+        self.answer = answer
         self._delay_s = delay_s
         self._free = slots
         self._line: deque[Callable[[], None]] = deque()
@@ -108,7 +133,7 @@ class Exchange:
 
     def _answer(self) -> None:
         if self._sock.fileno() >= 0:
-            self._sock.send(ANSWER)
+            self._sock.send(self._desk.answer)
 
 
 async def accept(listening: socket.socket, desk: Desk) -> None:
@@ -119,11 +144,12 @@ async def accept(listening: socket.socket, desk: Desk) -> None:
         Exchange(sock, desk)
 
 
-async def serve(delay_s: float, slots: int = sys.maxsize) -> None:
+async def serve(delay_s: float, slots: int, edits: int) -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listening:
         listening.setblocking(False)
         print(listening.getsockname()[1], flush=True)
-        accepting = asyncio.create_task(accept(listening, Desk(delay_s, slots)))
+        desk = Desk(delay_s, slots, answer_of(edits))
+        accepting = asyncio.create_task(accept(listening, desk))
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
         accepting.cancel()
 

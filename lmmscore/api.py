@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,14 +16,15 @@ from typing import TYPE_CHECKING, Any
 from lmmscore.anchors import FIRST_REPEAT, append_round
 from lmmscore.errors import LmmscoreError
 from lmmscore.execution.base import Executor, Job, Listeners, executors
-from lmmscore.images import ImageFormat, Pictures
+from lmmscore.images import Pictures
 from lmmscore.judges import Bench, open_judge
-from lmmscore.judges.base import Judge
 from lmmscore.judges.budget import Spending
+from lmmscore.judges.judge import Judge
 from lmmscore.judges.recorded import Recorded, spending_of
 from lmmscore.judges.replay import Silent
 from lmmscore.ledger import Asker, Ledger
-from lmmscore.plan import Order, Plan, Unit
+from lmmscore.options import declared, taken
+from lmmscore.plan import Plan, Unit
 from lmmscore.request import NO_READER, Prepared, Request, prepare
 from lmmscore.run_folder import Manifest, Run
 from lmmscore.run_writer import RunWriter
@@ -66,6 +68,7 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
         judge = Recorded(bench.judge, ledger, bench.answers)
         if reader is not None:
             reader.judge.keep(spending)
+        engine = executors.get(request.engine)
         job = Job(
             plan.protocol,
             judge,
@@ -75,10 +78,10 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
             request.judge if isinstance(request.judge, str) else None,
             request.all_judge_options,
             out,
-            request.engine_options,
+            engine.options(**taken(engine.options, request.engine_options, request.engine)),
             Recorded(reader.judge, ledger, reader.answers) if reader else None,
         )
-        executor = executors.get(request.engine)(job)
+        executor = engine.make(job)
         hooks.on_start(executor, plan, bench)
         try:
             folder.begin()
@@ -176,74 +179,40 @@ def run(
     dialog: str | None = None,
     judge: str | Judge = "pixels",
     *,
-    out: str | Path | None = None,
-    order: Order | None = None,
-    repeats: int | None = None,
-    seed: int | None = None,
-    concurrency: int = 8,
-    tasks: Iterable[str] = (),
-    items: Iterable[str] = (),
-    methods: Iterable[str] = (),
-    limit: int | None = None,
-    shard: tuple[int, int] | None = None,
-    beside: Iterable[str] = (),
-    settings: Mapping[str, str] | None = None,
-    ledger: str | Path | None = None,
-    root: str | Path | None = None,
-    max_side_px: int | None = None,
-    image_format: ImageFormat | None = None,
-    judge_options: Mapping[str, Any] | None = None,
-    anchors: Iterable[str] = (),
-    pairs: int | None = None,
-    reader: str | Judge | None = None,
-    structured_turns: str = "",
-    engine: str = "local",
-    engine_options: Mapping[str, Any] | None = None,
     hooks: Hooks | None = None,
     progress: bool | None = None,
+    **options: Any,
 ) -> RunResult:
     """Judge a benchmark and return the run, as `lmmscore run` does.
 
     `judge` is a name as on the command line, or any object that has the methods of
-    `lmmscore.judges.base.Judge`. The same call again resumes where it stopped, at no cost for what
-    was answered before. `reader` quotes the scores from replies that cannot be read: the judge
-    itself, another, or "none". `progress` shows how far it is; None does so in a notebook and keeps
-    quiet in a program.
+    `lmmscore.judges.judge.Judge`. The options are those of the command line, under the names of the
+    fields of `lmmscore.request.Request`; those of the judge go into `judge_options`. The same call
+    again resumes where it stopped, at no cost for what was answered before. `progress` shows how
+    far it is; None does so in a notebook and keeps quiet in a program.
     """
-    request = Request(
-        benchmark=Path(benchmark),
-        dialog=dialog,
-        judge=judge,
-        out=_named("out", out),
-        order=order,
-        repeats=repeats,
-        seed=seed,
-        concurrency=concurrency,
-        tasks=tuple(tasks),
-        items=tuple(items),
-        methods=tuple(methods),
-        limit=limit,
-        shard=shard,
-        beside=tuple(beside),
-        settings=dict(settings or {}),
-        ledger=_named("ledger", ledger),
-        root=_named("root", root),
-        max_side_px=max_side_px,
-        image_format=image_format,
-        judge_options=dict(judge_options or {}),
-        anchors=tuple(anchors),
-        pairs=pairs,
-        reader=reader,
-        structured_turns=structured_turns,
-        engine=engine,
-        engine_options=dict(engine_options or {}),
-    )
+    request = Request.of(benchmark, dialog=dialog, judge=judge, **options)
     if hooks is not None:
         return _result(_run_anywhere(request, hooks))
     if not (_in_notebook() if progress is None else progress):
         return _result(_run_anywhere(request, Hooks()))
     with contextlib.ExitStack() as stack:
         return _result(_run_anywhere(request, watching(stack)))
+
+
+def _with_options(given: inspect.Signature) -> inspect.Signature:
+    """Return the signature of `run` with its options by name, in place of `**options`."""
+    own = [each for each in given.parameters.values() if each.name != "options"]
+    options = [
+        inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default)
+        for each in declared(Request)
+        if each.name not in given.parameters
+    ]
+    return given.replace(parameters=[*own, *options])
+
+
+# So that help() and the completion of a notebook know the options.
+run.__signature__ = _with_options(inspect.signature(run))  # type: ignore[attr-defined]
 
 
 def _result(run: Run) -> RunResult:
@@ -277,13 +246,6 @@ def _in_notebook() -> bool:
     """Whether this is the kernel of a notebook; asking costs no import."""
     shell = sys.modules.get("IPython")
     return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
-
-
-def _named(name: str, value: str | Path | None) -> Path | None:
-    """Return a path; raise for an empty one, which would be the folder one happens to be in."""
-    if value == "":
-        raise LmmscoreError(f"{name} is empty; name a path, or leave it out")
-    return None if value is None else Path(value)
 
 
 def _run_anywhere(request: Request, hooks: Hooks) -> Run:

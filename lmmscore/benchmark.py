@@ -19,7 +19,7 @@ from lmmscore.errors import BenchmarkError, FileProblem, nearest
 from lmmscore.picture_files import PathMap, PictureFiles, is_inside
 from lmmscore.records import Item
 from lmmscore.tables import read_tables
-from lmmscore.yaml_files import complaints, load_yaml
+from lmmscore.yaml_files import complaints, line_at, load_yaml
 
 KINDS = ("source", "reference", "marked")
 """The usual kinds of picture an item has besides its edits; a benchmark may name further ones."""
@@ -240,7 +240,9 @@ def read_benchmark(path: Path, root: Path | None = None) -> Benchmark:
     path = find_benchmark_file(path)
     parsed = complaints(BenchmarkFile, load_yaml(path))
     if isinstance(parsed, list):
-        problems = tuple(BenchmarkProblem(str(path), says.kind, says) for says in parsed)
+        problems = tuple(
+            BenchmarkProblem(line_at(path, *says.place), says.kind, says) for says in parsed
+        )
         return Benchmark(path.parent.name, path, path.parent, (), (), problems)
 
     return _BenchmarkReader(path, parsed, root).benchmark()
@@ -283,6 +285,7 @@ class _BenchmarkReader:
         rows = [(place, row) for place, row in rows if self._is_text(place, row)]
         written_out = isinstance(self.file.items, list)
         items = self._inline(rows) if written_out else self._from_templates(rows)
+        items = _with_all_columns(items)
 
         found = list(dict.fromkeys(method for item in items for method in item.edits))
         methods = list(self.file.methods or ()) or found
@@ -291,7 +294,8 @@ class _BenchmarkReader:
                 str(self.path), "no-edits", "no edit of any method was found; check images.edit"
             )
 
-        self._check_methods(methods, found, rows)
+        # Where every item is faulty, its methods have no edits for that reason alone.
+        self._check_methods(methods, found, rows if items else [])
         return self._made(methods, items)
 
     def _made(self, methods: list[str], items: list[Item]) -> Benchmark:
@@ -417,7 +421,7 @@ class _BenchmarkReader:
             fields = {}
             for key, value in row.items():
                 if key not in {"id", "task", "instruction"}:
-                    fields[key] = str(value)
+                    fields[key] = "" if value is None else str(value)
 
             items.append(Item(name, task, instruction, self._present(images), edits[name], fields))
 
@@ -479,6 +483,20 @@ class _BenchmarkReader:
         named = [(place, row) for place, row in rows if row.get("id")]
         edits = silent.discovered(images.edit, named, images.pictures())
         return {method for by_method in edits.values() for method in by_method}
+
+
+def _with_all_columns(items: list[Item]) -> list[Item]:
+    """Return the items with every column that one of them has; empty where it has none."""
+    columns = dict.fromkeys(name for item in items for name in item.fields)
+    made = []
+    for item in items:
+        if len(item.fields) < len(columns):
+            fields = {name: item.fields.get(name, "") for name in columns}
+            item = replace(item, fields=fields)
+
+        made.append(item)
+
+    return made
 
 
 def read_item_rows(path: Path) -> Iterator[tuple[str, Row]]:

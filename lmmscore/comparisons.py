@@ -7,14 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lmmscore.dialog import Dialog
 from lmmscore.errors import FileProblem
-from lmmscore.plan import Unit
 from lmmscore.records import Outcome
 from lmmscore.scales import Factor, show
-from lmmscore.session import Played
 from lmmscore.tables import defuse, restore
+
+if TYPE_CHECKING:
+    from lmmscore.plan import Unit
+    from lmmscore.session import Played
 
 PAIR_COLUMNS = (
     "item",

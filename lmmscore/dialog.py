@@ -8,8 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from fractions import Fraction
 from functools import cached_property
@@ -19,14 +18,13 @@ from typing import Any, Literal
 
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
-from lmmscore.errors import DialogError, FileProblem, nearest
+from lmmscore.errors import DialogError, nearest
 from lmmscore.images import IMAGE_SUFFIXES
 from lmmscore.records import OVERALL, Item
-from lmmscore.resources import bundled
-from lmmscore.rules import Formula, Overall, Rule, RulePart, faults_of, formula, parts_of
+from lmmscore.rules import Formula, Overall, Rule, faults_of, formula, parts_of
 from lmmscore.scales import Factor, Scale, weights_of
 from lmmscore.templates import fill, ordinal, slots_of
-from lmmscore.yaml_files import StrictModel, load_yaml, validate
+from lmmscore.yaml_files import Place, PlacedError, StrictModel
 
 IMAGE_KINDS = ("source", "reference", "marked", "edit")
 PAIR_KINDS = ("first", "second")
@@ -34,6 +32,9 @@ PAIR_KINDS = ("first", "second")
 
 SHOW = "show."
 """A slot that begins so stands for a picture: `{{show.source}}`."""
+
+FIELD = "field."
+"""A slot that begins so stands for a column of the items file."""
 
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
@@ -86,6 +87,7 @@ class JsonForm(StrictModel):
     def _words(cls, value: Any) -> Any:
         if isinstance(value, dict):
             return {str(word): meaning for word, meaning in value.items()}
+
         return value
 
     @property
@@ -123,6 +125,7 @@ class When(StrictModel):
     def _some(self) -> When:
         if not any(getattr(self, name) for name in type(self).model_fields):
             raise ValueError("give task, field or image, or without_field or without_image")
+
         return self
 
     def holds(self, item: Item) -> bool:
@@ -141,6 +144,7 @@ class When(StrictModel):
         """Tell whether no item can meet both."""
         if self.task and other.task and not set(self.task) & set(other.task):
             return True
+
         opposites = (
             (self.field, other.without_field),
             (self.without_field, other.field),
@@ -153,6 +157,7 @@ class When(StrictModel):
         conditions = []
         if self.task is not None:
             conditions.append(f"task is {' or '.join(self.task)}")
+
         conditions += [f"the item has {name}" for name in self.field]
         conditions += [f"the item has no {name}" for name in self.without_field]
         conditions += [f"there is a {kind} image" for kind in self.image]
@@ -232,9 +237,17 @@ class Turn(StrictModel):
     @property
     def texts(self) -> tuple[str, ...]:
         """Every text of this turn."""
+        return (*self._common_texts, *self.say_for.values())
+
+    @property
+    def _common_texts(self) -> tuple[str, ...]:
         forms = (self.say, self.say_first, self.say_last, self.say_only)
         said = (text for text in forms if text is not None)
-        return (*said, *self.say_at.values(), *self.say_for.values())
+        return (*said, *self.say_at.values())
+
+    def texts_for(self, task: str) -> tuple[str, ...]:
+        """Return every text that may be said about an item of a task category."""
+        return (self.say_for[task],) if task in self.say_for else self._common_texts
 
     @property
     def is_shot(self) -> bool:
@@ -244,7 +257,15 @@ class Turn(StrictModel):
     @property
     def kinds(self) -> tuple[str, ...]:
         """Every kind of picture it shows, before its words or between them."""
-        return tuple(dict.fromkeys((*self.show, *(k for t in self.texts for k in shown_in(t)))))
+        return self._shown_with(self.texts)
+
+    def kinds_for(self, task: str) -> tuple[str, ...]:
+        """Return the kinds of picture it shows with an item of a task category."""
+        return self._shown_with(self.texts_for(task))
+
+    def _shown_with(self, texts: Sequence[str]) -> tuple[str, ...]:
+        between = (kind for text in texts for kind in shown_in(text))
+        return tuple(dict.fromkeys((*self.show, *between)))
 
     def asked_of(self, item: Item) -> bool:
         """Tell whether it has a place in a conversation about this item."""
@@ -283,9 +304,11 @@ class Setting(StrictModel):
             raise ValueError(
                 f"the default {self.default!r} is not among the choices: {', '.join(self.choices)}"
             )
+
         names = [set(values) for values in self.choices.values()]
         if any(each != names[0] for each in names):
             raise ValueError("every choice must give the same names")
+
         return self
 
 
@@ -334,12 +357,14 @@ class Dialog(StrictModel):
         # No dialog of format 1 is about pairs, so there is nothing else that one could mean.
         if isinstance(data, dict) and data.get("covers") == "pair":
             return {"format": 2, **data}
+
         return data
 
     @model_validator(mode="after")
     def _coherent(self) -> Dialog:
-        for problem in _incoherences(self):
-            raise ValueError(problem)
+        for place, problem in _incoherences(self):
+            raise PlacedError(problem, *place)
+
         return self
 
     @property
@@ -361,6 +386,7 @@ class Dialog(StrictModel):
         if self.format == 1:
             # Digests of dialogs that could be written before format 2 stay what they were.
             described = _without_format_2(described)
+
         return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
 
     @cached_property
@@ -370,8 +396,10 @@ class Dialog(StrictModel):
         data = self.model_dump(mode="json", exclude=described)
         if self.format == 1:
             data = _without_format_2(data)
+
         for factor in data["factors"]:
             factor.pop("definition", None)
+
         return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
     @cached_property
@@ -380,6 +408,7 @@ class Dialog(StrictModel):
         rule = self.overall
         if rule == "none" and len(self.factors) == 1 and self.covers != "pair":
             rule = "mean"
+
         return formula(rule, parts_of(self.factors))
 
     def turns_for(self, item: Item) -> tuple[Turn, ...]:
@@ -408,12 +437,14 @@ class Dialog(StrictModel):
         """Return a picture beside the dialog."""
         if self._folder is None:
             raise DialogError(f"dialog {self.name} shows {name}, but its folder is not known")
+
         return self._folder / name
 
     def beside(self, folder: Path) -> Dialog:
         """Return the dialog with the folder of its own pictures. Raises where one is not there."""
         for name in self.files:
             _refuse_outside(folder, name, f"dialog {self.name}")
+
         placed = self.model_copy()
         placed._folder = folder
         return placed
@@ -427,6 +458,25 @@ class Dialog(StrictModel):
     def kept_in(self, folder: Path) -> Dialog:
         """Return the dialog with its own pictures in a folder that has one for each dialog."""
         return self.beside(folder / self.name) if self.files else self
+
+    def remarks(self) -> Iterator[str]:
+        """Yield what plays, but is hardly what the author meant."""
+        for place, turn in enumerate(self.turns):
+            if turn.is_shot and not self._is_seen(place):
+                yield f"turn {turn.name}: an example that no question follows, so no judge sees it"
+
+        for turn in self.turns:
+            if turn.fresh and turn.read == "scores" and self.covers == "edit":
+                for where in _blind_words(turn):
+                    yield f"turn {turn.name}: scores an edit that a new conversation {where}"
+
+    def _is_seen(self, place: int) -> bool:
+        """Tell whether a question follows an example in the same conversation."""
+        for turn in self.turns[place + 1 :]:
+            if turn.fresh or not turn.is_shot:
+                return not turn.fresh
+
+        return False
 
     def factor(self, key: str) -> Factor:
         """Return the factor of that key."""
@@ -449,6 +499,7 @@ class Dialog(StrictModel):
                     f"dialog {self.name}: no setting {name!r}{nearest(name, self.settings)} "
                     f"({known})"
                 )
+
         values: dict[str, str] = {}
         for name, setting in self.settings.items():
             choice = chosen.get(name, setting.default)
@@ -457,8 +508,10 @@ class Dialog(StrictModel):
                 raise DialogError(
                     f"dialog {self.name}: setting {name} cannot be {choice!r}; it can be: {known}"
                 )
+
             values |= {f"{name}.{key}": text for key, text in setting.choices[choice].items()}
             values[name] = choice
+
         return values
 
     def images_shown(self, chosen: Mapping[str, str]) -> tuple[str, ...]:
@@ -474,9 +527,23 @@ class Dialog(StrictModel):
         """Return the kinds of the item's own images that a conversation about it shows."""
         values = self.setting_values(chosen)
         where = f"dialog {self.name}"
-        kinds = (fill(k, values, where) for turn in self.turns_for(item) for k in turn.kinds)
-        own = (kind for kind in kinds if kind not in ("edit", *PAIR_KINDS) and not is_file(kind))
-        return tuple(dict.fromkeys(own))
+        needed = []
+        for turn in self.turns_for(item):
+            for kind in turn.kinds_for(item.task):
+                filled = fill(kind, values, where)
+                if filled not in ("edit", *PAIR_KINDS) and not is_file(filled):
+                    needed.append(filled)
+
+        return tuple(dict.fromkeys(needed))
+
+    def columns_needed(self, item: Item) -> tuple[str, ...]:
+        """Return the columns of the items file that a conversation about an item says."""
+        texts = [self.system]
+        for turn in self.turns_for(item):
+            texts += [*turn.texts_for(item.task), turn.heard or ""]
+
+        names = (name for text in texts for name in slots_of(text) if name.startswith(FIELD))
+        return tuple(dict.fromkeys(name.removeprefix(FIELD) for name in names))
 
     def calls(self, n: int) -> int:
         """Return how many calls an item with n edits takes when nothing needs repair."""
@@ -484,10 +551,25 @@ class Dialog(StrictModel):
         per_edit = sum(turn.each == "edit" for turn in asked)
         if self.covers == "edit":
             return n * len(asked)
+
         if self.covers == "pair":
             shown = n * (n - 1) // (1 if self.orders == "both" else 2)
             return shown * (len(asked) + per_edit)
+
         return len(asked) - per_edit + per_edit * n
+
+
+def _blind_words(turn: Turn) -> Iterator[str]:
+    """Yield how a turn of its own leaves the edit out: in all its words, or in some of them."""
+    if "edit" in turn.show or _shows_by_setting(turn):
+        return
+
+    if "edit" not in shown_in(turn.say):
+        yield "never shows"
+
+    for task, text in turn.say_for.items():
+        if "edit" not in shown_in(text):
+            yield f"never shows for the task {task}"
 
 
 def _refuse_outside(folder: Path, name: str, where: str) -> None:
@@ -523,6 +605,7 @@ def _without_format_2(described: dict[str, Any]) -> dict[str, Any]:
     turns = [without(turn, "turn") for turn in described["turns"]]
     for turn in turns:
         turn["form"] = turn["form"] and without(turn["form"], "form")
+
     return {**without(described, "dialog"), "factors": factors, "turns": turns}
 
 
@@ -557,29 +640,54 @@ def _newer_in_turn(turn: Turn) -> Iterator[str]:
             yield f"{{{{{SHOW}{kind}}}}}"
 
 
-def _incoherences(dialog: Dialog) -> Iterator[str]:
-    """Yield every contradiction inside a dialog, each with its place and remedy."""
+def _incoherences(dialog: Dialog) -> Iterator[tuple[Place, str]]:
+    """Yield every contradiction inside a dialog: where it stands, and the remedy."""
+    known = _known_slots(dialog)
+    found: list[tuple[Place, Iterable[str]]] = [
+        ((), _format_incoherences(dialog)),
+        (("factors",), _factor_incoherences(dialog)),
+        (("overall",), faults_of(dialog.overall, parts_of(dialog.factors))),
+        (("turns",), _pair_incoherences(dialog)),
+    ]
+    for number, factor in enumerate(dialog.factors):
+        found.append((("factors", number), _reading_incoherences(dialog, factor.key)))
+
+    for number, turn in enumerate(dialog.turns):
+        where = f"turn {number + 1} ({turn.name})"
+        found.append((("turns", number), _turn_incoherences(dialog, turn, where)))
+
+    found += [
+        (("system",), _unknown_slots(dialog.system, known - _ONLY_IN_REPAIRS, "system")),
+        (("repair", "say"), _unknown_slots(dialog.repair.say, known, "repair")),
+        (("turns",), _missing_turns(dialog)),
+    ]
+    for place, problems in found:
+        for problem in problems:
+            yield place, problem
+
+
+def _format_incoherences(dialog: Dialog) -> Iterator[str]:
     if dialog.format == 1:
         yield from (f"{key} needs `format: 2`" for key in _newer_than_format_1(dialog))
+
+
+def _factor_incoherences(dialog: Dialog) -> Iterator[str]:
     keys = [factor.key for factor in dialog.factors]
     if not keys and dialog.covers != "pair":
         yield "factors: missing; a dialog scores at least one"
+
     if len(set(keys)) < len(keys):
         yield "factors: two factors have the same key"
+
     if OVERALL in keys:
         yield f"factors: the key {OVERALL} is taken; give this factor another"
-    yield from faults_of(dialog.overall, parts_of(dialog.factors))
-    yield from _pair_incoherences(dialog)
-    for key in keys:
-        yield from _reading_incoherences(dialog, key)
-    for number, turn in enumerate(dialog.turns, 1):
-        yield from _turn_incoherences(dialog, turn, f"turn {number} ({turn.name})")
-    if dialog.turns[-1].is_shot:
-        yield f"turns: {dialog.turns[-1].name} comes after the last question, so it is never seen"
-    known = _known_slots(dialog)
-    yield from _unknown_slots(dialog.system, known - _ONLY_IN_REPAIRS, "system")
-    yield from _unknown_slots(dialog.repair.say, known, "repair")
+
+
+def _missing_turns(dialog: Dialog) -> Iterator[str]:
     asked = [turn for turn in dialog.turns if not turn.is_shot]
+    if not asked:
+        yield "turns: nothing is asked; every turn is an example with its answer (`heard`)"
+
     edits = PAIR_KINDS if dialog.covers == "pair" else ("edit",)
     for edit in edits:
         if not any({edit, "edit"} & {*turn.kinds} or _shows_by_setting(turn) for turn in asked):
@@ -595,11 +703,15 @@ def _pair_incoherences(dialog: Dialog) -> Iterator[str]:
     if dialog.covers != "pair":
         if dialog.overall == "bradley-terry":
             yield "overall: bradley-terry ranks by pairs, so it needs `covers: pair`"
+
         for turn in reading:
             yield f"turn {turn.name}: `read: winner` needs `covers: pair`"
+
         return
+
     if not reading and formula(dialog.overall, parts_of(dialog.factors)) is None:
         yield "turns: no turn says who wins; one must `read: winner`"
+
     for one, other in combinations(reading, 2):
         if not _exclude_each_other(one, other):
             yield f"turns: both {one.name} and {other.name} `read: winner`; one must say who wins"
@@ -621,6 +733,7 @@ def _exclude_each_other(one: Turn, other: Turn) -> bool:
     """Tell whether two turns may read the same: no item, or only the items can tell, meets both."""
     if one.when is None or other.when is None:
         return False
+
     by_task = one.when.task is not None and other.when.task is not None
     return one.when.excludes(other.when) or not by_task
 
@@ -662,6 +775,7 @@ def _kind_incoherences(dialog: Dialog, turn: Turn, kind: str, where: str) -> Ite
     elif kind == "edit":
         if dialog.covers != "edit" and turn.each != "edit":
             yield f"{where}: shows an edit, so it needs `each: edit`"
+
         if turn.is_shot:
             yield f"{where}: an example cannot show the edit that is judged"
     elif is_file(kind):
@@ -679,8 +793,10 @@ def _is_mistyped(kind: str) -> bool:
     """
     if not _KIND.fullmatch(kind):
         return True
+
     if kind[-1].isdigit():
         return False
+
     return bool(get_close_matches(kind, IMAGE_KINDS, cutoff=0.8))
 
 
@@ -707,193 +823,9 @@ _ONLY_IN_REPAIRS = {"problems"}
 
 def _unknown_slots(text: str, known: set[str], where: str) -> Iterator[str]:
     for name in slots_of(text):
-        if name not in known and not name.startswith("field."):
+        if name not in known and not name.startswith(FIELD):
             listed = ", ".join(sorted(known))
             yield f"{where}: unknown name {{{{{name}}}}}{nearest(name, known)}; known: {listed}"
-
-
-class Suite(StrictModel):
-    """Several dialogs about the same edits, combined into one overall score."""
-
-    suite: str = Field(pattern=r"^[A-Za-z0-9][\w.-]*$", description="The name.")
-    version: int = Field(ge=1, description="Raised whenever the members or the rules change.")
-    title: str = Field(description="What it is, in a line.")
-    about: str = Field("", description="What it does, in a few sentences.")
-    format: Literal[1, 2] = Field(1, description="Which version of this language it is written in.")
-    members: tuple[str, ...] = Field(
-        min_length=1,
-        description="Dialogs, in the order they are played. Format 2: suites too.",
-    )
-    combine: Literal["mean", "geometric"] | None = Field(
-        None, description="How the members' overalls become one; format 2 has `overall` for it."
-    )
-    overall: Overall | None = Field(
-        None, description="Format 2: the rule by which the members' overalls become one."
-    )
-    gate: bool = Field(
-        False, description="Where a member's overall is 0, later members are not asked and count 0."
-    )
-
-    @model_validator(mode="after")
-    def _one_rule(self) -> Suite:
-        if self.format == 1 and self.overall is not None:
-            raise ValueError("overall needs `format: 2`; format 1 has `combine`")
-        if (self.combine is None) == (self.overall is None):
-            raise ValueError(f"give {'combine' if self.format == 1 else 'overall'}, and just that")
-        if self.overall in ("none", "weighted", "bradley-terry"):
-            raise ValueError(
-                f"overall: {self.overall} has no place in a suite; spell out another rule"
-            )
-        return self
-
-    @property
-    def name(self) -> str:
-        """The suite's name."""
-        return self.suite
-
-    @property
-    def rule(self) -> Overall:
-        """How the members' overalls become one."""
-        return self.overall or self.combine or "none"
-
-
-@dataclass(frozen=True, slots=True)
-class Ensemble:
-    """A suite with what its members are, which may be suites in turn."""
-
-    suite: Suite
-    members: tuple[Dialog | Ensemble, ...]
-
-    @property
-    def name(self) -> str:
-        """The suite's name."""
-        return self.suite.name
-
-    @property
-    def dialogs(self) -> tuple[Dialog, ...]:
-        """All dialogs, in the order they are played."""
-        found: list[Dialog] = []
-        for member in self.members:
-            found += [member] if isinstance(member, Dialog) else member.dialogs
-        return tuple(found)
-
-    def kept_in(self, folder: Path) -> Ensemble:
-        """Return the suite with its dialogs' own pictures in folders of this one."""
-        return Ensemble(self.suite, tuple(member.kept_in(folder) for member in self.members))
-
-    @property
-    def formula(self) -> Formula:
-        """The overall as a function of the members' overalls. Raises where a member has none."""
-        parts = []
-        for member in self.members:
-            inner = member.formula
-            if inner is None:
-                raise DialogError(
-                    f"suite {self.name}: {member.name} gives no overall; give it an `overall`"
-                )
-            parts.append(RulePart(member.name, inner.ends))
-        for fault in faults_of(self.suite.rule, parts):
-            raise DialogError(f"suite {self.name}: {fault}")
-        found = formula(self.suite.rule, parts)
-        assert found is not None, "a suite always has a rule"
-        return found
-
-
-def ensemble_of(suite: Suite, inner: Sequence[Suite], dialogs: Sequence[Dialog]) -> Ensemble:
-    """Return a suite put together from its parts, which are known by their names."""
-    found: dict[str, Dialog | Suite] = {dialog.name: dialog for dialog in dialogs}
-    found |= {each.name: each for each in inner}
-    members: list[Dialog | Ensemble] = []
-    for name in suite.members:
-        member = found[name]
-        if isinstance(member, Dialog):
-            members.append(member)
-        else:
-            members.append(ensemble_of(member, inner, dialogs))
-    return Ensemble(suite, tuple(members))
-
-
-def dialog_folders() -> list[Path]:
-    """Return where dialogs are looked for by name: the working folder's dialogs/,
-    then the bundled ones."""
-    return [folder for folder in (Path("dialogs"), bundled("dialogs")) if folder.is_dir()]
-
-
-def dialog_names() -> list[str]:
-    """Return the names of all dialogs and suites at hand."""
-    return sorted({path.stem for folder in dialog_folders() for path in folder.glob("*.yaml")})
-
-
-def find_dialog(name: str, beside: Path | None = None) -> Path:
-    """Return the file of a dialog given by name or path; a suite's members may lie beside it."""
-    if name.endswith((".yaml", ".yml")):
-        near = beside / name if beside else None
-        return near if near is not None and near.is_file() else Path(name)
-    folders = dialog_folders() if beside is None else [beside, *dialog_folders()]
-    for folder in folders:
-        if (folder / f"{name}.yaml").is_file():
-            return folder / f"{name}.yaml"
-    known = dialog_names()
-    raise DialogError(
-        f"no dialog {name!r}{nearest(name, known)} (there are: {', '.join(known)}; or give a file)"
-    )
-
-
-def is_bundled(name: str) -> bool:
-    """Tell whether a name means a dialog that comes with lmmscore."""
-    try:
-        return find_dialog(name).parent == bundled("dialogs")
-    except DialogError:
-        return False
-
-
-def load(name: str) -> Dialog | Suite:
-    """Return the dialog or suite given by name or path."""
-    return _load_file(find_dialog(name))
-
-
-def _load_file(path: Path) -> Dialog | Suite:
-    data = load_yaml(path)
-    try:
-        if isinstance(data, dict) and "suite" in data:
-            return validate(Suite, data, str(path))
-        return validate(Dialog, data, str(path)).beside(path.parent)
-    except FileProblem as error:
-        raise DialogError(str(error)) from error
-
-
-def load_dialog(name: str) -> Dialog:
-    """Return the dialog given by name or path; a suite is refused."""
-    loaded = load(name)
-    if isinstance(loaded, Suite):
-        raise DialogError(
-            f"{name} is a suite of {', '.join(loaded.members)}; name one of these here"
-        )
-    return loaded
-
-
-def load_members(name: str) -> Dialog | Ensemble:
-    """Return what to play for a name: a dialog, or a suite with all its members."""
-    return _load_members(find_dialog(name), ())
-
-
-def _load_members(path: Path, inside: tuple[Path, ...]) -> Dialog | Ensemble:
-    loaded = _load_file(path)
-    if isinstance(loaded, Dialog):
-        return loaded
-    if path.resolve() in inside:
-        raise DialogError(f"{path}: the suite holds itself; take it out of its members")
-    # Where a suite of format 1 finds its members stays what it was.
-    beside = path.parent if loaded.format == 2 else None
-    found = []
-    for name in loaded.members:
-        member = _load_members(find_dialog(name, beside), (*inside, path.resolve()))
-        if loaded.format == 1 and isinstance(member, Ensemble):
-            raise DialogError(f"{path}: {name} is a suite; a suite of suites needs `format: 2`")
-        found.append(member)
-    # From here on members go by their names, wherever their files were.
-    named = loaded.model_copy(update={"members": tuple(member.name for member in found)})
-    return Ensemble(named, tuple(found))
 
 
 def task_title(task: str) -> str:
@@ -912,11 +844,13 @@ def reply_schema(form: JsonForm, factors: Sequence[Factor], slots: Mapping[str, 
     if form.winners:
         parts = _text_schema(form) | {form.key or "winner": {"enum": [*form.winners]}}
         return json.dumps(_object_schema(parts))
+
     if form.list:
         scores = {"type": "array", "items": _score_schema(factors[0].scale)}
         made = _object_schema(_text_schema(form) | {form.list: scores})
     else:
         made = _object_schema({factor.key: _factor_schema(factor, form) for factor in factors})
+
     under = fill(form.under, slots, "form.under")
     return json.dumps(_object_schema({under: made}) if under else made)
 
@@ -927,6 +861,7 @@ def scores_schema(factors: Sequence[Factor], n: int) -> str:
     image = _object_schema({factor.key: _factor_schema(factor, form) for factor in factors})
     if n == 1:
         return json.dumps(image)
+
     return json.dumps(_object_schema({f"image_{number}": image for number in range(1, n + 1)}))
 
 
@@ -942,10 +877,13 @@ def _factor_schema(factor: Factor, form: JsonForm) -> dict[str, Any]:
 def _score_schema(scale: Scale) -> dict[str, Any]:
     if scale.words:
         return {"type": "string", "enum": [*scale.words]}
+
     if scale.values:
         return {"type": "number", "enum": [float(value) for value in scale.values]}
+
     if scale.integers:
         return {"type": "integer", "enum": list(range(int(scale.low), int(scale.high) + 1))}
+
     return {"type": "number", "minimum": float(scale.low), "maximum": float(scale.high)}
 
 

@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from lmmscore.conversation import Conversation
-from lmmscore.execution.base import answered, asked
+from lmmscore.errors import NoRecordedReply
+from lmmscore.execution.base import LedSession, OpenQuestion
 from lmmscore.images import Pictures, Recipe, fitted_size, read_header
 from lmmscore.judges.budget import cost_usd
 from lmmscore.judges.config import JudgeOptions, Prices
-from lmmscore.judges.recorded import KnownAnswers
+from lmmscore.judges.recorded import Heard, KnownAnswers
 from lmmscore.judges.tokens import MESSAGE_TOKENS, image_tokens, text_tokens
 from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.plan import Plan
-from lmmscore.records import Reply, Usage
+from lmmscore.records import Usage
 from lmmscore.session import Question, Session
 
 REPLY_TOKENS = 300
@@ -79,26 +79,22 @@ class Record:
 
     def steps_answered(self, session: Session) -> int:
         """Return how many turns of the session are over, going by the answers on record."""
-        conversation = Conversation()
-        while isinstance(question := session.next(), Question):
-            put = asked(conversation, question, self._pictures)
-            if question.aside:
-                answer = self._reader_said(put, session.repeat)
-                session = session.hear(answer) if answer else session.unhelped()
-                continue
-            key = key_of(self._asker, put, session.repeat)
-            heard = self._answers.find(key, put, session.repeat)
-            if heard is None:
-                return session.steps_over
-            conversation = answered(conversation, put, question, heard.reply)
-            session = session.hear(heard.reply)
-        return len(session.outline())
+        led = LedSession(session, self._pictures)
+        led.recall(self._find)
+        return led.turns_over
 
-    def _reader_said(self, put: Conversation, repeat: int) -> Reply | None:
-        """Return what a reader answered, whoever it was."""
+    def _find(self, put: OpenQuestion) -> Heard | None:
+        key = key_of(self._asker, put.conversation, put.repeat)
+        if not put.question.aside:
+            return self._answers.find(key, put.conversation, put.repeat)
+        # Whoever read it: which reader was asked is no part of the plan.
         ledger = self._answers.ledger
-        found = (ledger.find(key_of(asker, put, repeat)) for asker in ledger.askers())
-        return next((reply for reply in found if reply is not None), None)
+        for asker in ledger.askers():
+            key = key_of(asker, put.conversation, put.repeat)
+            reply = ledger.find(key)
+            if reply is not None:
+                return Heard(reply, recalled=True, key=key)
+        raise NoRecordedReply("no reader was asked")
 
 
 def forecast(
@@ -118,6 +114,12 @@ def forecast(
         for session in plan.protocol.sessions(unit):
             answered = record.steps_answered(session) if record else 0
             sums.add(session, answered)
+
+    # Anchors are asked again at every run, whatever is on record.
+    for unit in plan.anchor_units(plan.repeats + 1):
+        sums.begin_item(unit.item.id, unit.item.task)
+        for session in plan.protocol.sessions(unit):
+            sums.add(session, 0)
     return sums.total()
 
 

@@ -1,8 +1,13 @@
-"""The append-only record of exchanges, in SQLite.
+"""The append-only record of exchanges, in SQLite, and who is asking what right now.
 
 An exchange is durable before `record` returns. Commits are shared: whatever arrives while one
 commit is being flushed goes into the next, so that many sessions at once do not wait for a flush
 each. Pictures are not stored: their digests are, and the benchmark has the files.
+
+Several processes may share a ledger and never ask the same question. A claim is a lease: its holder
+renews it while it lives, and when it dies another may ask: at once where the death can be seen from
+the same machine, else when the claim expires. Claims lie in a file of their own beside the ledger,
+because they are written for every question and need not survive the machine.
 """
 
 from __future__ import annotations
@@ -10,26 +15,33 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
+import platform
 import queue
 import sqlite3
 import threading
+import time
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from lmmscore.claims import Claims
 from lmmscore.conversation import Conversation
 from lmmscore.errors import LedgerError
 from lmmscore.records import Reply, Usage
-from lmmscore.sqlite import BUSY_S, has_no_locks, is_damaged, switch_to_wal
 
 APPLICATION_ID = 0x6C6D6D73  # "lmms"
 VERSION = 1
+
+BUSY_S = 60.0
+"""How long to wait for another process that writes the same file."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS exchange (
@@ -95,6 +107,9 @@ class RecordedExchange:
     reply: Reply
     recorded_at: str
     """When it was written, in UTC."""
+    judge: str = ""
+    conversation: str = ""
+    """The digest of the conversation with the question."""
 
 
 def key_of(asker: Asker, conversation: Conversation, repeat: int) -> str:
@@ -111,6 +126,149 @@ def key_of(asker: Asker, conversation: Conversation, repeat: int) -> str:
 def identity_of(name: str) -> str:
     """Return a judge's name without its server, which version 0.1 made a part of it."""
     return name.partition("@http")[0] if name.startswith("openai/") else name
+
+
+LEASE_S = 30.0
+"""How long a claim holds after its holder was last heard of."""
+
+_CLAIM_SCHEMA = """
+CREATE TABLE IF NOT EXISTS claim (key TEXT PRIMARY KEY, owner TEXT NOT NULL, expires REAL NOT NULL)
+"""
+
+_TAKE = """
+INSERT INTO claim VALUES (?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, expires = excluded.expires
+WHERE claim.expires < ? OR claim.owner = excluded.owner
+"""
+
+
+class Claims:
+    """The claims of one process. Safe to use from many threads."""
+
+    def __init__(self, ledger: Path, lease_s: float = LEASE_S) -> None:
+        self._path = ledger.with_name(ledger.name + "-claims")
+        self._owner = f"{_machine()}:{os.getpid()}:{uuid.uuid4().hex}"
+        self._held: set[str] = set()
+        self._lease_s = lease_s
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._connection = self._open()
+        # Whoever closes last removes the file: if that happened while it was opened here, what was
+        # opened is seen by nobody else.
+        while not self._path.exists():
+            self._connection.close()
+            self._connection = self._open()
+        self._renewer = threading.Thread(target=self._renew_forever, name="claims", daemon=True)
+        self._renewer.start()
+
+    def _open(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self._path, check_same_thread=False, timeout=BUSY_S, isolation_level=None
+        )
+        switch_to_wal(connection)
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute(_CLAIM_SCHEMA)
+        # Not a question, but a sign of life.
+        now = time.time()
+        connection.execute(_TAKE, (self._owner, self._owner, now + self._lease_s, now))
+        owners = connection.execute("SELECT DISTINCT owner FROM claim").fetchall()
+        dead = [row for row in owners if _has_died(row[0])]
+        connection.executemany("DELETE FROM claim WHERE owner = ?", dead)
+        return connection
+
+    def take(self, key: str) -> bool:
+        """Claim a question; False where another process is asking it."""
+        with self._lock:
+            if not self._take(key) and not (self._forget_the_dead(key) and self._take(key)):
+                return False
+            self._held.add(key)
+        return True
+
+    def _take(self, key: str) -> bool:
+        now = time.time()
+        done = self._connection.execute(_TAKE, (key, self._owner, now + self._lease_s, now))
+        return done.rowcount == 1
+
+    def _forget_the_dead(self, key: str) -> bool:
+        """Remove all claims of whoever holds this one; False if it may still live."""
+        sql = "SELECT owner FROM claim WHERE key = ?"
+        row = self._connection.execute(sql, (key,)).fetchone()
+        if row is not None and not _has_died(row[0]):
+            return False
+        if row is not None:
+            self._connection.execute("DELETE FROM claim WHERE owner = ?", row)
+        return True
+
+    def release(self, *keys: str) -> None:
+        """Let go of questions: they are answered, or someone else may try."""
+        with self._lock:
+            held = [(key, self._owner) for key in keys if key in self._held]
+            self._held.difference_update(keys)
+            if not held:
+                return
+            # On a full disk they stay, and expire.
+            with contextlib.suppress(sqlite3.OperationalError):
+                self._connection.execute("BEGIN IMMEDIATE")
+                sql = "DELETE FROM claim WHERE key = ? AND owner = ?"
+                self._connection.executemany(sql, held)
+                self._connection.execute("COMMIT")
+
+    def close(self) -> None:
+        """Let go of everything. The last one out removes the file."""
+        self._closing.set()
+        self._renewer.join()
+        with (
+            self._lock,
+            contextlib.closing(self._connection) as connection,
+            contextlib.suppress(sqlite3.OperationalError),
+        ):
+            # Nobody can sign in while this transaction lasts, so nobody loses a file in use.
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("DELETE FROM claim WHERE owner = ?", (self._owner,))
+            alive = "SELECT count(*) FROM claim WHERE expires > ?"
+            (others,) = connection.execute(alive, (time.time(),)).fetchone()
+            if not others:
+                for suffix in ("-wal", "-shm", ""):
+                    with contextlib.suppress(OSError):
+                        self._path.with_name(self._path.name + suffix).unlink()
+            connection.execute("COMMIT")
+
+    def _renew_forever(self) -> None:
+        while not self._closing.wait(self._lease_s / 3):
+            sql = "UPDATE claim SET expires = ? WHERE owner = ?"
+            with self._lock, contextlib.suppress(sqlite3.OperationalError):
+                self._connection.execute(sql, (time.time() + self._lease_s, self._owner))
+
+
+@cache
+def _machine() -> str:
+    """Return what tells this machine, since it was started, from all others; "" if unknown.
+
+    Processes with the same value see each other by number: those of a container do not see those of
+    another.
+    """
+    try:
+        started = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
+        numbers = Path("/proc/self/ns/pid").readlink()
+    except OSError:
+        return ""
+    return hashlib.sha256(f"{platform.node()} {started} {numbers}".encode()).hexdigest()[:16]
+
+
+def _has_died(owner: str) -> bool:
+    """Tell whether the process that holds a claim is known to have ended."""
+    machine, _, rest = owner.partition(":")
+    number = rest.partition(":")[0]
+    if not machine or machine != _machine() or not number.isdecimal():
+        return False
+    try:
+        # Signal 0 does nothing; it only asks whether there is such a process.
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 class Ledger:
@@ -157,19 +315,23 @@ class Ledger:
         """Return a digest of the replies with these keys; None where one is not on record."""
         marks = ", ".join("?" * len(keys))
         rows = self._all(
-            f"SELECT key, {_REPLY_COLUMNS} FROM exchange WHERE key IN ({marks}) ORDER BY key",
-            tuple(keys),
+            f"SELECT key, {_REPLY_COLUMNS} FROM exchange WHERE key IN ({marks})", tuple(keys)
         )
         if len(rows) != len(set(keys)):
             return None
-        return hashlib.sha256(orjson.dumps(rows)).hexdigest()
+        return _digest_of_rows(rows)
 
     def entry(self, key: str) -> RecordedExchange | None:
         """Return the whole exchange known by a key, or None."""
         row = self._one(
-            f"SELECT question, recorded_at, {_REPLY_COLUMNS} FROM exchange WHERE key = ?", (key,)
+            f"SELECT question, recorded_at, judge, conversation, {_REPLY_COLUMNS} "
+            "FROM exchange WHERE key = ?",
+            (key,),
         )
-        return None if row is None else RecordedExchange(row[0], _reply(row[2:]), row[1])
+        if row is None:
+            return None
+        question, recorded_at, judge, conversation, *reply = row
+        return RecordedExchange(question, _reply(reply), recorded_at, judge, conversation)
 
     def pictures(self, key: str) -> list[str]:
         """Return the digests of the pictures shown with a question, in order;
@@ -232,8 +394,12 @@ class Ledger:
         return rows[0] if rows else None
 
     def _all(self, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        with self._read_lock, _translated(self.path):
-            return self._read.execute(sql, values).fetchall()
+        # Asked for every question: a context manager would take as long as the look-up itself.
+        with self._read_lock:
+            try:
+                return self._read.execute(sql, values).fetchall()
+            except sqlite3.Error as error:
+                raise _in_our_words(error, self.path) from error
 
     def _write_forever(self) -> None:
         try:
@@ -258,6 +424,9 @@ class Ledger:
             for entry in batch:
                 entry.done.set_exception(known)
             return
+        if self._claims is not None:
+            # Once for all of them: each release by itself would be a transaction of its own.
+            self._claims.release(*(entry.key for entry in batch))
         for entry, reply in zip(batch, standing, strict=True):
             entry.done.set_result(reply)
 
@@ -302,20 +471,12 @@ class _PendingExchange:
         self.key = envelope.key
         self.done: Future[Reply] = Future()
         self._reply = reply
-        usage = reply.usage
         self._row = (
             *(self.key, asker.judge, asker.parameters, envelope.repeat),
             *(envelope.before, envelope.conversation),
             *(envelope.question, json.dumps(envelope.images)),
-            *(reply.text, reply.finish, reply.refusal, reply.reasoning),
-            *(reply.model, reply.fingerprint, reply.request_id, reply.also),
-            *(
-                usage.prompt_tokens,
-                usage.completion_tokens,
-                usage.cached_tokens,
-                usage.reasoning_tokens,
-            ),
-            *(reply.cost_usd, datetime.now(UTC).isoformat(timespec="seconds")),
+            *_reply_cells(reply),
+            datetime.now(UTC).isoformat(timespec="seconds"),
         )
 
     def insert(self, connection: sqlite3.Connection) -> Reply:
@@ -331,6 +492,28 @@ class _PendingExchange:
             f"SELECT {_REPLY_COLUMNS} FROM exchange WHERE key = ?", (self.key,)
         ).fetchone()
         return _reply(row)
+
+
+def digest_of(replies: Mapping[str, Reply]) -> str:
+    """Return what `Ledger.digest` says of these replies, by key, once they are on record."""
+    rows = [(key, *_reply_cells(reply)) for key, reply in replies.items()]
+    return _digest_of_rows(rows)
+
+
+def _digest_of_rows(rows: Sequence[tuple[Any, ...]]) -> str:
+    return hashlib.sha256(orjson.dumps(sorted(rows, key=itemgetter(0)))).hexdigest()
+
+
+def _reply_cells(reply: Reply) -> tuple[Any, ...]:
+    """Return a reply as the columns of the ledger that hold it."""
+    usage = reply.usage
+    return (
+        *(reply.text, reply.finish, reply.refusal, reply.reasoning),
+        *(reply.model, reply.fingerprint, reply.request_id, reply.also),
+        *(usage.prompt_tokens, usage.completion_tokens),
+        *(usage.cached_tokens, usage.reasoning_tokens),
+        None if reply.cost_usd is None else float(reply.cost_usd),
+    )
 
 
 def _gather(pending: queue.SimpleQueue[_PendingExchange | None]) -> list[_PendingExchange] | None:
@@ -349,7 +532,7 @@ def _gather(pending: queue.SimpleQueue[_PendingExchange | None]) -> list[_Pendin
     return batch
 
 
-def _reply(row: tuple[Any, ...]) -> Reply:
+def _reply(row: Sequence[Any]) -> Reply:
     text, finish, refusal, reasoning, model, fingerprint, request_id, also, *usage, cost = row
     said = Reply(text, finish, refusal, reasoning, model, fingerprint, request_id)
     return replace(said, also=also, usage=Usage(*usage), cost_usd=cost)
@@ -427,20 +610,70 @@ def _translated(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        if is_damaged(error):
-            remedy = (
-                "the file is damaged; put back a copy, or move it away: the same command then asks "
-                "again what it held"
-            )
-        elif has_no_locks(error):
-            remedy = (
-                "this file system has no locks, which SQLite needs; keep the ledger on a local "
-                "disk "
-                "with --ledger"
-            )
-        else:
-            remedy = (
-                "check that the disk has room and the folder may be written, then run the same "
-                "command"
-            )
-        raise LedgerError(f"{path}: {error}; {remedy}") from error
+        raise _in_our_words(error, path) from error
+
+
+def _in_our_words(error: sqlite3.Error, path: Path) -> LedgerError:
+    if is_damaged(error):
+        remedy = (
+            "the file is damaged; put back a copy, or move it away: the same command then asks "
+            "again what it held"
+        )
+    elif has_no_locks(error):
+        remedy = (
+            "this file system has no locks, which SQLite needs; keep the ledger on a local "
+            "disk "
+            "with --ledger"
+        )
+    else:
+        remedy = (
+            "check that the disk has room and the folder may be written, then run the same command"
+        )
+    return LedgerError(f"{path}: {error}; {remedy}")
+
+
+def switch_to_wal(connection: sqlite3.Connection) -> None:
+    """Let readers read while one writes. Raises where the file system has no locks."""
+    # SQLite refuses this at once, timeout or not, while another connection writes a file that is
+    # not yet in WAL mode: two runs that create one ledger at the same moment would fail.
+    deadline = time.monotonic() + BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if not is_busy(error) or time.monotonic() > deadline:
+                raise
+        time.sleep(0.01)
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Tell whether another connection is in the way."""
+    return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def is_damaged(error: sqlite3.Error) -> bool:
+    """Tell whether the file itself is broken: not SQLite, bits flipped, or text that is no text."""
+    code = _code(error)
+    if code is None:
+        # Python's own complaint about bytes in a column that are not UTF-8 carries no code.
+        return isinstance(error, sqlite3.OperationalError)
+    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def has_no_locks(error: sqlite3.Error) -> bool:
+    """Tell whether the file system cannot lock files, as some network file systems cannot."""
+    extended = getattr(error, "sqlite_errorcode", None)
+    return extended in (
+        sqlite3.SQLITE_IOERR_LOCK,
+        sqlite3.SQLITE_IOERR_SHMOPEN,
+        sqlite3.SQLITE_IOERR_SHMMAP,
+        sqlite3.SQLITE_IOERR_SHMLOCK,
+        sqlite3.SQLITE_PROTOCOL,
+    )
+
+
+def _code(error: sqlite3.Error) -> int | None:
+    """Return the primary code of an error; the upper bits only say more about it."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF

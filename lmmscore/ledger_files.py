@@ -15,13 +15,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lmmscore.conversation import Conversation
 from lmmscore.errors import FileProblem, LedgerError
-from lmmscore.ledger import COLUMNS, Ledger, identity_of
-from lmmscore.sqlite import is_damaged
+from lmmscore.ledger import COLUMNS, Ledger, identity_of, is_damaged
 
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM exchange"
+_INSERT = f"INSERT INTO exchange ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 _REPLY = ("reply", "finish", "refusal")
 """What makes two answers to the same question different ones."""
+
+
+Row = tuple[Any, ...]
+"""An exchange, column by column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +73,6 @@ def contents(path: Path) -> list[Content]:
                total(cost_usd), min(recorded_at), max(recorded_at)
         FROM exchange GROUP BY judge, parameters ORDER BY min(rowid)
     """
-    from lmmscore.conversation import Conversation
-
     with closing(_opened(path)) as connection:
         rows = connection.execute(sql, (Conversation().digest,)).fetchall()
     return [
@@ -106,9 +109,7 @@ def merge(out: Path, sources: Sequence[Path]) -> Merged:
         target.execute("BEGIN IMMEDIATE")
         for path, row in _in_order_of_recording(sources):
             values = dict(zip(COLUMNS, row, strict=True))
-            marks = ", ".join("?" * len(COLUMNS))
-            insert = f"INSERT INTO exchange ({', '.join(COLUMNS)}) VALUES ({marks})"
-            done = target.execute(f"{insert} ON CONFLICT DO NOTHING", row)
+            done = target.execute(f"{_INSERT} ON CONFLICT DO NOTHING", row)
             if done.rowcount == 1:
                 added += 1
                 origin[values["key"]] = path
@@ -122,11 +123,11 @@ def merge(out: Path, sources: Sequence[Path]) -> Merged:
     return Merged(added, known, tuple(conflicts))
 
 
-def _in_order_of_recording(sources: Sequence[Path]) -> Iterator[tuple[Path, tuple[Any, ...]]]:
+def _in_order_of_recording(sources: Sequence[Path]) -> Iterator[tuple[Path, Row]]:
     """Yield every exchange of all sources, the earliest recorded first."""
     import heapq
 
-    def rows(number: int, path: Path) -> Iterator[tuple[str, int, Path, tuple[Any, ...]]]:
+    def rows(number: int, path: Path) -> Iterator[tuple[str, int, Path, Row]]:
         with closing(_opened(path)) as connection:
             for row in connection.execute(f"{_SELECT} ORDER BY recorded_at, key"):
                 yield row[-1], number, path, row
@@ -140,25 +141,40 @@ def extract(path: Path, out: Path, *, keys: Iterable[str] | None = None, judge: 
     """Copy a part of a ledger: the exchanges of a run, by their keys, or those of one judge."""
     if out.exists():
         raise FileProblem(f"{out}: exists already; name a new file")
+    return write_rows(out, rows_of(path, keys=keys, judge=judge))
+
+
+def rows_of(path: Path, *, keys: Iterable[str] | None = None, judge: str = "") -> Iterator[Row]:
+    """Yield the exchanges of a ledger as they were recorded: all, those wanted, or one judge's."""
     wanted = None if keys is None else set(keys)
-    count = 0
-    out.parent.mkdir(parents=True, exist_ok=True)
-    Ledger(out).close()
-    with (
-        closing(_opened(path)) as source,
-        closing(sqlite3.connect(out, isolation_level=None)) as target,
-    ):
-        target.execute("BEGIN")
+    with closing(_opened(path)) as source:
         for row in source.execute(f"{_SELECT} ORDER BY rowid"):
             if wanted is not None and row[0] not in wanted:
                 continue
-            if judge and judge not in (row[1], identity_of(row[1])):
-                continue
-            marks = ", ".join("?" * len(COLUMNS))
-            target.execute(f"INSERT INTO exchange ({', '.join(COLUMNS)}) VALUES ({marks})", row)
+            if not judge or judge in (row[1], identity_of(row[1])):
+                yield row
+
+
+def write_rows(out: Path, rows: Iterable[Row]) -> int:
+    """Write exchanges as a new ledger; the same rows in the same order give the same bytes."""
+    count = 0
+    out.parent.mkdir(parents=True, exist_ok=True)
+    Ledger(out).close()
+    with closing(sqlite3.connect(out, isolation_level=None)) as target:
+        # One file, with nothing beside it: it is made to be sent somewhere.
+        target.execute("PRAGMA journal_mode = DELETE")
+        target.execute("BEGIN")
+        for row in rows:
+            target.execute(_INSERT, row)
             count += 1
         target.execute("COMMIT")
+        target.execute("VACUUM")
     return count
+
+
+def row_digest(row: Row) -> str:
+    """Return the digest of an exchange: every column, in order."""
+    return hashlib.sha256(json.dumps(row, ensure_ascii=False).encode()).hexdigest()
 
 
 def problems(path: Path) -> Iterator[str]:
@@ -170,13 +186,14 @@ def problems(path: Path) -> Iterator[str]:
                 if line != "ok":
                     yield f"{path}: {line}"
             for row in connection.execute(_SELECT):
-                yield from (f"{path}: exchange {row[0][:12]}: {says}" for says in _faults(row))
+                yield from (f"{path}: exchange {row[0][:12]}: {says}" for says in faults_of(row))
     except sqlite3.Error as error:
         damaged = "damaged" if is_damaged(error) else "not readable"
         yield f"{path}: {damaged} ({error})"
 
 
-def _faults(row: tuple[Any, ...]) -> Iterator[str]:
+def faults_of(row: Row) -> Iterator[str]:
+    """Yield what is wrong with one exchange."""
     values = dict(zip(COLUMNS, row, strict=True))
     parts = [values["judge"], values["parameters"], values["conversation"], values["repeat"]]
     digest = hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()

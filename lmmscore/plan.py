@@ -8,13 +8,16 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from lmmscore.benchmark import Benchmark
-from lmmscore.dialog import Dialog, Ensemble, Suite, load_members
-from lmmscore.errors import BenchmarkError, DialogError
+from lmmscore.dialog import Dialog
+from lmmscore.dialog_files import Ensemble, Suite, find_dialog, load_members
+from lmmscore.errors import BenchmarkError, DialogError, nearest
 from lmmscore.records import OVERALL, Item
-from lmmscore.session import Session
+
+if TYPE_CHECKING:
+    from lmmscore.session import Session
 
 Order = Literal["given", "shuffled", "balanced"]
 
@@ -87,6 +90,9 @@ class Protocol:
     def sessions(self, unit: Unit) -> tuple[Session, ...]:
         """Return the sessions of a unit, in the order they are played;
         none where nothing is shown."""
+        # Only who plays sessions needs to read replies: a table or a statistic does without.
+        from lmmscore.session import Session
+
         if not unit.shown:
             return ()
         return tuple(
@@ -131,7 +137,11 @@ class Unit:
 
 def load_protocol(name: str, settings: Mapping[str, str], structured: bool = False) -> Protocol:
     """Return what to play for a name. Raises DialogError where its parts or settings do not fit."""
-    return make_protocol(load_members(name), settings, structured)
+    played = load_members(name)
+    try:
+        return make_protocol(played, settings, structured)
+    except DialogError as error:
+        raise DialogError(f"{find_dialog(name)}: {error}") from error
 
 
 def make_protocol(
@@ -356,6 +366,7 @@ def make_plan(
         _refuse_lacking(showing, chosen, protocol, kind)
     for item in chosen.items:
         _refuse_silence(protocol, item)
+        _refuse_unknown_columns(protocol, item, chosen)
     ids = [item.id for item in whole.items]
     if order_rule >= 2:
         ids.sort()
@@ -422,6 +433,21 @@ def _refuse_lacking(
         f"{len(showing)} items lack: {listed}; give `{kind}` in {benchmark.path}"
         f"{_setting_without(protocol, kind)}"
     )
+
+
+def _refuse_unknown_columns(protocol: Protocol, item: Item, benchmark: Benchmark) -> None:
+    """Refuse words that name a column nobody wrote, before anything is asked.
+
+    A column that only some items have is empty for the others.
+    """
+    for dialog in protocol.dialogs:
+        for column in dialog.columns_needed(item):
+            if column not in item.fields:
+                has = ", ".join(item.fields) or "none"
+                raise BenchmarkError(
+                    f"dialog {dialog.name} says {{{{field.{column}}}}}, a column that the items of "
+                    f"{benchmark.path} do not have{nearest(column, item.fields)} (they have: {has})"
+                )
 
 
 def _has(item: Item, kind: str) -> bool:

@@ -14,8 +14,8 @@ from lmmscore.api import run
 from lmmscore.benchmark import Benchmark, load_benchmark
 from lmmscore.errors import BenchmarkError
 from lmmscore.images import load_rgb
-from lmmscore.judges.alterations import ALTERATIONS
-from lmmscore.judges.base import Judge
+from lmmscore.judges.judge import Judge
+from lmmscore.judges.trials import ALTERATIONS
 from lmmscore.records import OVERALL, Item
 from lmmscore.stats.jackknife import mean_limits
 

@@ -10,26 +10,49 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import sqlite3
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from lmmscore.errors import FileProblem, LmmscoreError
-from lmmscore.ledger import COLUMNS, Ledger
+from lmmscore.comparisons import as_cells as comparison_cells
+from lmmscore.comparisons import header
+from lmmscore.errors import FileProblem, LmmscoreError, NoRecordedReply
+from lmmscore.execution.base import LedSession, OpenQuestion
+from lmmscore.images import Picture, Pictures, Recipe
+from lmmscore.judges.recorded import Heard
+from lmmscore.ledger import COLUMNS, Ledger, RecordedExchange, identity_of
+from lmmscore.ledger_files import faults_of, row_digest, rows_of, write_rows
+from lmmscore.parsing import Reading
 from lmmscore.plan import Unit
-from lmmscore.records import Item
-from lmmscore.run_folder import Run, SessionRecord, open_run
-from lmmscore.scores import SCORE_COLUMNS, as_cells, result_of
-from lmmscore.session import Done, Played, Question, Session
+from lmmscore.records import Item, Outcome, Reply
+from lmmscore.run_folder import (
+    OWN_PICTURES,
+    TRANSCRIPTS,
+    ExchangeRecord,
+    Run,
+    SessionRecord,
+    open_run,
+)
+from lmmscore.scores import EXPECTED, SCORE_COLUMNS, as_cells, result_of
+from lmmscore.session import Done, Ending, Played, Session, read_answer
+
+_Cells = tuple[tuple[str, str], ...]
+"""A row of a table, each cell with its column."""
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The time of every file in an archive: when it was packed is nobody's business."""
+
+_COPIED = ("scores.csv", "pairs.csv", "sessions.jsonl", "anchors.csv")
+"""What is published as it stands in a run's folder."""
 
 CHECKSUMS = "SHA256SUMS"
 ROWS = "ledger-rows.sha256"
@@ -41,21 +64,33 @@ class Verification:
 
     exchanges: int
     scores: int
+    """How many rows the table of results has."""
+    table: str = "scores.csv"
     problems: tuple[str, ...] = ()
 
 
-def publish(run: Run, out: Path, pictures: Path | None = None) -> list[str]:
+def publish(
+    run: Run,
+    out: Path,
+    pictures: Path | None = None,
+    complete: Callable[[Run], None] = lambda _: None,
+) -> list[str]:
     """Write a run as an archive; return the names of its files.
 
-    `pictures` adds the benchmark's own.
+    `pictures` adds the benchmark's own. `complete` is given the run as it is going to be published,
+    and adds the tables and the report: made there, they know nothing that is not published, and
+    none is older than the scores.
     """
     if not run.finished:
         raise LmmscoreError(f"{run.path}: {run.progress()}; only a finished run is published")
     with tempfile.TemporaryDirectory() as folder:
-        staged = Path(folder)
+        staged = Path(folder) / "run"
+        staged.mkdir()
         _stage(run, staged)
         if pictures is not None:
             _stage_pictures(run, pictures, staged / "pictures")
+        complete(open_run(staged))
+        (staged / "README.md").write_text(_readme(run, staged), encoding="utf-8")
         sums = _checksums(staged)
         (staged / CHECKSUMS).write_text(sums, encoding="utf-8")
         return _pack(staged, out)
@@ -65,9 +100,7 @@ def _stage(run: Run, folder: Path) -> None:
     manifest = run.manifest
     records = list(run.records())
     keys = {exchange.key for record in records for exchange in record.exchanges}
-    rows = _extract(run.ledger_path, keys, folder / "ledger.sqlite")
-    lines = "".join(f"{digest}  {key}\n" for key, digest in rows)
-    (folder / ROWS).write_text(lines, encoding="utf-8")
+    _stage_ledger(run, keys, folder)
     public = manifest.model_dump(mode="json") | {
         "command": "",
         "ledger": None,
@@ -79,16 +112,11 @@ def _stage(run: Run, folder: Path) -> None:
     for name, content in _dialogs(run):
         (folder / "dialogs").mkdir(exist_ok=True)
         (folder / "dialogs" / name).write_text(content, encoding="utf-8")
-    copied = [path for path in run.path.iterdir() if _is_table(path)]
-    for path in copied:
-        (folder / path.name).write_bytes(path.read_bytes())
-    (folder / "README.md").write_text(_readme(run), encoding="utf-8")
-
-
-def _is_table(path: Path) -> bool:
-    """Tell whether a file of a run's folder is published as it is."""
-    names = ("scores.csv", "pairs.csv", "sessions.jsonl", "anchors.csv", "report.html")
-    return path.name in names or path.name.startswith("leaderboard.")
+    if (run.path / OWN_PICTURES).is_dir():
+        shutil.copytree(run.path / OWN_PICTURES, folder / OWN_PICTURES, dirs_exist_ok=True)
+    for name in _COPIED:
+        if (run.path / name).is_file():
+            shutil.copyfile(run.path / name, folder / name)
 
 
 def _dialogs(run: Run) -> Iterator[tuple[str, str]]:
@@ -102,34 +130,18 @@ def _yaml(data: Mapping[str, Any]) -> str:
     return yaml.safe_dump(dict(data), sort_keys=False, allow_unicode=True)
 
 
-def _extract(ledger: Path, keys: set[str], out: Path) -> list[tuple[str, str]]:
-    """Copy the exchanges of a run, in the order of their keys;
-    return each key with its row's digest."""
-    # Made as a ledger is made, then written by key: the same exchanges give the same bytes.
-    Ledger(out).close()
-    source = sqlite3.connect(f"{ledger.absolute().as_uri()}?mode=ro", uri=True)
-    target = sqlite3.connect(out, isolation_level=None)
-    digests = []
-    try:
-        target.execute("PRAGMA journal_mode = DELETE")
-        target.execute("BEGIN")
-        sql = f"SELECT {', '.join(COLUMNS)} FROM exchange WHERE key = ?"
-        for key in sorted(keys):
-            row = source.execute(sql, (key,)).fetchone()
-            if row is None:
-                raise LmmscoreError(
-                    f"{ledger}: an exchange of the run is not in it; nothing written"
-                )
-            public = _public(row)
-            marks = ", ".join("?" * len(COLUMNS))
-            target.execute(f"INSERT INTO exchange ({', '.join(COLUMNS)}) VALUES ({marks})", public)
-            digests.append((key, row_digest(public)))
-        target.execute("COMMIT")
-        target.execute("VACUUM")
-    finally:
-        source.close()
-        target.close()
-    return digests
+def _stage_ledger(run: Run, keys: set[str], folder: Path) -> None:
+    """Copy the exchanges of a run, in the order of their keys, and list each row's digest."""
+    found = [_public(row) for row in rows_of(run.ledger_path, keys=keys)]
+    if len(found) < len(keys):
+        raise LmmscoreError(
+            f"{run.ledger_path}: lacks {len(keys) - len(found)} of the {len(keys)} exchanges of "
+            f"the run; nothing is written. Put back the ledger that belongs to {run.path}"
+        )
+    found.sort()
+    write_rows(folder / "ledger.sqlite", found)
+    lines = [f"{row_digest(row)}  {row[0]}\n" for row in found]
+    (folder / ROWS).write_text("".join(lines), encoding="utf-8")
 
 
 def _public(row: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -141,11 +153,6 @@ def _public(row: tuple[Any, ...]) -> tuple[Any, ...]:
         del also["server"]
         values["also"] = json.dumps(also, ensure_ascii=False) if also else ""
     return tuple(values.values())
-
-
-def row_digest(row: tuple[Any, ...]) -> str:
-    """Return the digest of an exchange: every column, in order."""
-    return hashlib.sha256(json.dumps(row, ensure_ascii=False).encode()).hexdigest()
 
 
 def _stage_pictures(run: Run, root: Path, folder: Path) -> None:
@@ -195,22 +202,35 @@ def _pack(folder: Path, out: Path) -> list[str]:
     return names
 
 
-def _readme(run: Run) -> str:
+_CONTENTS = {
+    "ledger.sqlite": "every question and every reply, verbatim",
+    "scores.csv": "every score, or the reason why there is none",
+    "pairs.csv": "every pair compared: who won, or why that is not known",
+    "sessions.jsonl": "each session's order, and which exchanges it consists of",
+    "anchors.csv": "items that were asked again at each run, to measure drift",
+    "run.yaml": "what was asked, and how the run ended",
+    "dialogs": "the protocol, in the very words",
+    "leaderboard.md": "the ranking; also as CSV, LaTeX and JSON",
+    "report.html": "the ranking, every edit and every conversation on one page",
+    "pictures": "the benchmark's pictures",
+    ROWS: "a digest of every row of the ledger",
+}
+
+
+def _readme(run: Run, folder: Path) -> str:
+    """Return what the archive says of itself; only what is in it is named."""
     manifest = run.manifest
     dialog = f"{manifest.dialog} (version {manifest.dialog_version})"
+    held = [f"- `{name}`: {says}" for name, says in _CONTENTS.items() if (folder / name).exists()]
+    listed = "\n".join([*held, f"- `{CHECKSUMS}`: a digest of every file"])
     return f"""# A run of lmmscore
 
 {dialog} about {manifest.benchmark}: {manifest.items} items,
 {len(manifest.methods)} methods, judged by {manifest.judge}.
 
-- `ledger.sqlite`: every question and every reply, verbatim
-- `scores.csv`: every score, or the reason why there is none
-- `sessions.jsonl`: each session's order, and which exchanges it consists of
-- `run.yaml`, `dialogs/`: what was asked, in the very words
-- `leaderboard.*`, `report.html`: tables made from the scores
-- `{CHECKSUMS}`, `{ROWS}`: digests of every file, and of every row of the ledger
+{listed}
 
-To check that the scores follow from the replies, without asking anyone and without the pictures:
+To check that the results follow from the replies, without asking anyone and without the pictures:
 
     lmmscore publish --verify THIS.zip
 """
@@ -225,8 +245,8 @@ def verify(archive: Path) -> Verification:
         run = open_run(folder)
         rows, wrong_rows = _wrong_rows(folder)
         problems += wrong_rows
-        count, wrong_scores = _wrong_scores(run)
-        return Verification(rows, count, (*problems, *wrong_scores))
+        count, wrong_results = _wrong_results(run)
+        return Verification(rows, count, run.results_file, (*problems, *wrong_results))
 
 
 def _unpack(archive: Path, folder: Path) -> None:
@@ -274,116 +294,178 @@ def _wrong_rows(folder: Path) -> tuple[int, list[str]]:
     """Return how many exchanges there are, and which of them were edited, added or taken away."""
     text = (folder / ROWS).read_text(encoding="utf-8") if (folder / ROWS).is_file() else ""
     listed = _listed(text)
-    connection = sqlite3.connect(f"{(folder / 'ledger.sqlite').as_uri()}?mode=ro", uri=True)
-    problems = []
+    problems: list[str] = []
     found = set()
     try:
-        for row in connection.execute(f"SELECT {', '.join(COLUMNS)} FROM exchange"):
+        for row in rows_of(folder / "ledger.sqlite"):
             key = row[0]
             found.add(key)
             if listed.get(key) != row_digest(row):
                 problems.append(f"exchange {key[:12]} of the ledger is not what was published")
-    except sqlite3.Error as error:
+            problems += [f"exchange {key[:12]}: {says}" for says in faults_of(row)]
+    except (sqlite3.Error, LmmscoreError) as error:
         problems.append(f"ledger.sqlite: {error}")
-    finally:
-        connection.close()
     problems += [f"exchange {key[:12]} is missing" for key in listed if key not in found]
     return len(found), problems
 
 
-def _wrong_scores(run: Run) -> tuple[int, list[str]]:
-    """Derive every score again from the recorded replies, and compare."""
-    published = [tuple(row[column] for column in SCORE_COLUMNS) for row in run.score_rows()]
-    derived: set[tuple[str, ...]] = set()
+def _wrong_results(run: Run) -> tuple[int, list[str]]:
+    """Derive every score, or every winner, again from the recorded replies, and compare."""
+    table = run.results_file
+    published = [tuple(row.items()) for row in run.score_rows()]
+    derived: set[_Cells] = set()
     problems = []
+    compared = run.comparisons() if run.is_of_pairs else []
+    pairs = {frozenset(row.shown): (row.method_a, row.method_b) for row in compared}
     with Ledger(run.path / "ledger.sqlite", read_only=True) as ledger:
         for records in _by_unit(run):
             try:
-                derived.update(_derive(run, records, ledger))
+                derived.update(_derive(run, records, ledger, pairs))
             except LmmscoreError as error:
                 problems.append(f"item {records[0].item}: {error}")
-    # A method without an edit has no session; its rows say so and need no reply.
-    problems += [
-        f"scores.csv: {', '.join(row[:7])}: the replies do not say so"
-        for row in published
-        if row[7] not in ("missing", "unjudged") and row not in derived
-    ]
-    missing = len(derived - set(published))
-    if missing:
-        problems.append(f"scores.csv lacks {missing} rows that the replies give")
+
+    for row in published:
+        # A method without an edit has no session; its rows say so and need no reply.
+        outcome = dict(row)["outcome"]
+        if row not in derived and outcome not in (Outcome.MISSING, Outcome.UNJUDGED):
+            says = ", ".join(cell for _, cell in row if cell)
+            problems.append(f"{table}: {says}: the replies do not say so")
+    lacking = len(derived - set(published))
+    if lacking:
+        problems.append(f"{table} lacks {lacking} rows that the replies give")
     return len(published), problems
 
 
 def _by_unit(run: Run) -> Iterator[list[SessionRecord]]:
     """Yield the sessions that were played about the same edits, which a suite has several of."""
-    waiting: list[SessionRecord] = []
-    for record in run.records():
-        if waiting and _unit_of(waiting[0]) != _unit_of(record):
-            yield waiting
-            waiting = []
-        waiting.append(record)
-    if waiting:
-        yield waiting
+    for _, records in groupby(run.records(), key=_unit_of):
+        yield list(records)
 
 
 def _unit_of(record: SessionRecord) -> tuple[str, str, int, tuple[str, ...]]:
     return record.task, record.item, record.repeat, tuple(record.order)
 
 
-def _derive(run: Run, records: list[SessionRecord], ledger: Ledger) -> Iterator[tuple[str, ...]]:
-    protocol = run.protocol
-    played = [_play(run, record, ledger) for record in records]
+def _derive(
+    run: Run,
+    records: list[SessionRecord],
+    ledger: Ledger,
+    pairs: Mapping[frozenset[str], tuple[str, str]],
+) -> Iterator[_Cells]:
+    """Yield the rows of a unit as they must stand in the published table.
+
+    `pairs` says which method of a pair is called a, and which b.
+    """
+    protocol, manifest = run.protocol, run.manifest
+    if manifest.judge == TRANSCRIPTS:
+        played = [_read_transcript(run, record, ledger) for record in records]
+    else:
+        played = [_play(run, record, ledger) for record in records]
+
     first = records[0]
     order = tuple(first.order)
-    scored = order
-    if run.manifest.beside:
-        newcomers = tuple(name for name in order if name in run.manifest.beside)
-        scored = newcomers or order
-    unit = Unit(played[0].session.item, first.repeat, scored, order)
+    newcomers = tuple(name for name in order if name in manifest.beside)
+    scored = newcomers or pairs.get(frozenset(order), order)
+    unit = Unit(played[0].session.item, first.repeat, scored, order, is_pair=run.is_of_pairs)
     result = result_of(unit, protocol, played)
+    if result.comparison is not None:
+        dialog = protocol.dialogs[0]
+        cells = comparison_cells(result.comparison, dialog.factors)
+        yield tuple(zip(header(dialog), map(str, cells), strict=True))
+
+    expected = bool(manifest.parameters.get("logprobs"))
+    columns = (*SCORE_COLUMNS, EXPECTED) if expected else SCORE_COLUMNS
     for score in result.scores:
-        yield tuple(str(cell) for cell in as_cells(score))
+        yield tuple(zip(columns, map(str, as_cells(score, expected=expected)), strict=True))
+
+
+def _session(run: Run, record: SessionRecord) -> Session:
+    """Return the session of a record as it was begun, each picture under a name of its own."""
+    protocol = run.protocol
+    dialog = next(each for each in protocol.dialogs if each.name == record.dialog)
+    images = {kind: Path("shown", kind) for kind in record.images}
+    edits = {method: Path("edits", method) for method in record.order}
+    item = Item(record.item, record.task, record.instruction, images, edits, record.fields)
+    unit = Unit(item, record.repeat, tuple(record.order), tuple(record.order))
+    sessions = protocol.sessions(unit)
+    return next(each for each in sessions if each.dialog is dialog)
 
 
 def _play(run: Run, record: SessionRecord, ledger: Ledger) -> Played:
-    """Lead the session again with the replies on record. No picture is opened."""
-    protocol = run.protocol
-    dialog = next(each for each in protocol.dialogs if each.name == record.dialog)
-    images = {kind: Path(name) for kind, name in record.images.items()}
-    edits = {method: Path(method) for method in record.order}
-    item = Item(record.item, record.task, record.instruction, images, edits, record.fields)
-    settings = protocol.settings_for(dialog)
-    session = Session(
-        dialog,
-        item,
-        record.repeat,
-        tuple(record.order),
-        settings,
-        protocol.structured,
-        protocol.reader,
-        protocol.structured_turns,
-    )
-    begun = session
-    for exchange in record.exchanges:
-        question = session.next()
-        if isinstance(question, Question) and question.aside and not exchange.aside:
-            session = session.unhelped()
-            question = session.next()
-        if not isinstance(question, Question):
-            raise LmmscoreError("the ledger holds more replies than the dialog has questions")
-        entry = ledger.entry(exchange.key)
-        if entry is None:
-            raise LmmscoreError(f"the reply to turn {exchange.turn} is not in the ledger")
-        if entry.question != question.text:
-            raise LmmscoreError(f"turn {exchange.turn} was asked in other words than the dialog's")
-        session = session.hear(entry.reply)
-    done = session.next()
-    if isinstance(done, Question) and done.aside and not record.failure:
-        session = session.unhelped()
-        done = session.next()
-    if not isinstance(done, Done):
-        # Ended early by a failure that left no reply; the record says which.
-        session = session.end(record.outcome, record.failure)
-        done = session.next()
-    assert isinstance(done, Done)
-    return Played(begun, (), done)
+    """Lead the session again with the replies on record. No picture of the benchmark is opened."""
+    session = _session(run, record)
+    waiting = deque(record.exchanges)
+
+    def find(put: OpenQuestion) -> Heard | Ending | None:
+        exchange = waiting[0] if waiting else None
+        if exchange is None and record.failure:
+            # Ended early by a failure that left no reply; the record says which.
+            return Ending(record.outcome, record.failure)
+        if put.question.aside and (exchange is None or not exchange.aside):
+            raise NoRecordedReply("it was read without a reader")
+        if exchange is None:
+            raise LmmscoreError(f"its record ends before the reply to turn {put.question.turn}")
+        waiting.popleft()
+        return Heard(_reply(put, exchange, run, ledger), recalled=True, key=exchange.key)
+
+    led = LedSession(session, _RecordedPictures(session, record, run.manifest.recipe, ledger))
+    led.recall(find)
+    if waiting:
+        raise LmmscoreError("the ledger holds more replies than the dialog has questions")
+    return led.played()
+
+
+def _reply(put: OpenQuestion, exchange: ExchangeRecord, run: Run, ledger: Ledger) -> Reply:
+    """Return the recorded reply to a question. Raises where something else was asked, or others."""
+    entry = _entry(exchange, ledger)
+    if entry.question != put.question.text:
+        raise LmmscoreError(f"turn {exchange.turn} was asked in other words than the dialog's")
+    if entry.conversation != put.conversation.digest:
+        raise LmmscoreError(
+            f"turn {exchange.turn} was asked after another conversation, or with other pictures"
+        )
+    asked = run.manifest.reader if exchange.aside else run.manifest.judge
+    if identity_of(entry.judge) != identity_of(asked):
+        raise LmmscoreError(f"turn {exchange.turn} was answered by {entry.judge}, not by {asked}")
+    return entry.reply
+
+
+def _entry(exchange: ExchangeRecord, ledger: Ledger) -> RecordedExchange:
+    entry = ledger.entry(exchange.key)
+    if entry is None:
+        raise LmmscoreError(f"the reply to turn {exchange.turn} is not in the ledger")
+    return entry
+
+
+def _read_transcript(run: Run, record: SessionRecord, ledger: Ledger) -> Played:
+    """Read the one reply of a transcript that scores; the words around it are its own."""
+    session = _session(run, record)
+    scoring = [exchange for exchange in record.exchanges if exchange.turn == "scores"]
+    if len(scoring) != 1:
+        raise LmmscoreError("its record does not name the one reply that scores")
+    reply = _entry(scoring[0], ledger).reply
+    reading = read_answer(session.dialog, reply, len(session.order), "scores")
+    assert isinstance(reading, Reading), "transcripts score, they do not compare"
+    return Played(session, (), Done(reading, {}))
+
+
+class _RecordedPictures(Pictures):
+    """The pictures of a session by their recorded digests, without their files."""
+
+    def __init__(
+        self, session: Session, record: SessionRecord, recipe: Recipe, ledger: Ledger
+    ) -> None:
+        super().__init__(recipe)
+        self._digests: dict[Path, str] = {}
+        for exchange in record.exchanges:
+            digests = ledger.pictures(exchange.key) if exchange.images else []
+            for (kind, _), digest in zip(exchange.images, digests, strict=False):
+                path = session.file_of(kind, exchange.position or 1)
+                self._digests.setdefault(path, digest)
+
+    def get(self, path: Path) -> Picture:
+        """Return the picture as it was recorded; one of the dialog's own is read from its file."""
+        if path not in self._digests and path.is_file():
+            return super().get(path)
+        # One that was never shown has no digest, and fits no question on record.
+        return Picture(path, self.recipe, self._digests.get(path, ""))

@@ -83,6 +83,8 @@ class HumanRatings:
 
     table: pd.DataFrame
     notes: list[str] = field(default_factory=list)
+    scale: tuple[float, float] | None = None
+    """The lowest and the highest rating that could be given, if that is recorded."""
 
 
 def read_ratings(paths: Sequence[str | Path], columns: Columns = USUAL) -> HumanRatings:
@@ -214,8 +216,13 @@ def _rows(
                     add(place, name, factor, value)
         return found
     for factor, place, cell in _cells(table, columns, names, kept, notes):
-        where = f"{table.where}:{table.lines[place]}: {factor}"
-        rating = _rating(table.plain(cell), where)
+        try:
+            rating = number(table.plain(cell))
+        except ValueError as error:
+            raise FileProblem(
+                f"{table.where}:{table.lines[place]}: {factor}: {str(table.plain(cell))!r} is not "
+                "a number; write a rating, or leave the cell empty"
+            ) from error
         if rating is not None:
             add(place, text(table.rows[place][method]) if method else "", factor, rating)
     return found
@@ -285,15 +292,6 @@ def _cells(
     # A lone column called `score` rates the edit as a whole.
     called = {name: OVERALL if name == score and len(wide) == 1 else name for name in wide}
     return [(called[name], place, table.rows[place][name]) for name in wide for place in kept]
-
-
-def _rating(cell: object, where: str) -> float | None:
-    try:
-        return number(cell)
-    except ValueError as error:
-        raise FileProblem(
-            f"{where}: {str(cell)!r} is not a number; write a rating, or leave the cell empty"
-        ) from error
 
 
 def _refuse_duplicates(ratings: pd.DataFrame) -> None:

@@ -9,17 +9,17 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from lmmscore.benchmark import Benchmark, load_benchmark
-from lmmscore.dialog import is_bundled
+from lmmscore.dialog_files import is_bundled
 from lmmscore.errors import BenchmarkError, LmmscoreError
 from lmmscore.images import ImageFormat, Recipe
-from lmmscore.judges.base import Judge
-from lmmscore.judges.registry import kind_of
+from lmmscore.judges.judge import Judge, kind_of
+from lmmscore.options import ANSWERS, COST, JUDGED, MACHINES, PICTURES, option, taken
 from lmmscore.plan import Order, Plan, Protocol, load_protocol, make_plan
 from lmmscore.records import Item
 from lmmscore.run_folder import Run, recorded_run
@@ -29,44 +29,164 @@ NO_READER = "none"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Everything a run is asked for. None means: not asked for, so the default, or as recorded."""
+    """Everything a run is asked for. None means: not asked for, so the default, or as recorded.
+
+    The fields are in the order in which the help of `lmmscore run` lists them.
+    """
 
     benchmark: Path
-    dialog: str | None = None
-    judge: str | Judge = "pixels"
-    out: Path | None = None
-    order: Order | None = None
-    repeats: int | None = None
-    seed: int | None = None
-    concurrency: int = 8
-    tasks: tuple[str, ...] = ()
-    items: tuple[str, ...] = ()
-    methods: tuple[str, ...] = ()
-    limit: int | None = None
-    """Judge so many items only, spread over the task categories: a pilot."""
-    shard: tuple[int, int] | None = None
-    """Judge a stable part of the items only, `(3, 16)` being the third of sixteen."""
-    beside: tuple[str, ...] = ()
-    """Judge the chosen methods among these, which a run in the same folder has scored already."""
-    settings: Mapping[str, str] = field(default_factory=dict)
-    ledger: Path | None = None
-    root: Path | None = None
-    """The folder the pictures are in, in place of `root:` in benchmark.yaml."""
-    max_side_px: int | None = None
-    image_format: ImageFormat | None = None
-    judge_options: Mapping[str, Any] = field(default_factory=dict)
-    anchors: tuple[str, ...] = ()
-    """Items asked again at each run, whichever are judged, to see whether the judge drifts."""
-    engine: str = "local"
-    """Which executor plays the sessions."""
-    engine_options: Mapping[str, Any] = field(default_factory=dict)
-    pairs: int | None = None
-    """With a dialog of pairs: how many pairs of methods are compared per item; None for all."""
-    reader: str | Judge | None = None
-    """Who quotes the scores from a reply that cannot be read; None for the judge itself."""
-    structured_turns: str = ""
-    """`scores` to hold only the turns that score to a JSON schema, the others being prose."""
+    dialog: str | None = option(
+        None,
+        "Dialog or suite: a name or a file  [default: lmm-score]",
+        flag="--dialog",
+        short="-d",
+        group=JUDGED,
+    )
+    judge: str | Judge = option(
+        "pixels",
+        "pixels, openai/MODEL[@URL,…], replay:PATH or a name from judges.yaml.",
+        flag="--judge",
+        short="-j",
+        group=JUDGED,
+    )
+    out: Path | None = option(
+        None,
+        "Folder of the run  [default: results/BENCH-DIALOG-JUDGE]",
+        flag="--out",
+        short="-o",
+        group=JUDGED,
+    )
+    limit: int | None = option(
+        None,
+        "Only N items, spread over the task categories: a pilot.",
+        flag="--limit",
+        metavar="N",
+        group=JUDGED,
+        at_least=1,
+    )
+    tasks: tuple[str, ...] = option(
+        (), "Only this task category; may be repeated.", flag="--task", group=JUDGED
+    )
+    items: tuple[str, ...] = option(
+        (), "Only this item; may be repeated.", flag="--item", group=JUDGED
+    )
+    methods: tuple[str, ...] = option(
+        (),
+        "Only this method; may be repeated. Their order is kept.",
+        flag="--method",
+        group=JUDGED,
+    )
+    beside: tuple[str, ...] = option(
+        (),
+        "Judge --method among these, already scored in this folder; may be repeated.",
+        flag="--beside",
+        metavar="METHOD",
+        group=JUDGED,
+    )
+    repeats: int | None = option(
+        None,
+        "How often each item is judged  [default: 1]",
+        flag="--repeats",
+        group=JUDGED,
+        at_least=1,
+    )
+    order: Order | None = option(
+        None,
+        "Order in which the edits are shown  [default: shuffled]",
+        flag="--order",
+        group=JUDGED,
+    )
+    seed: int | None = option(None, "Seed of the orders  [default: 0]", flag="--seed", group=JUDGED)
+    pairs: int | None = option(
+        None,
+        "With a dialog of pairs: compare so many pairs of methods per item  [default: all]",
+        flag="--pairs",
+        metavar="K",
+        group=JUDGED,
+        at_least=1,
+    )
+    settings: Mapping[str, str] = option(
+        {},
+        "A setting of the dialog, for example against=source.",
+        flag="--setting",
+        metavar="NAME=CHOICE",
+        group=JUDGED,
+    )
+    root: Path | None = option(
+        None,
+        "The folder the pictures are in, in place of `root:` in the file; needed where that "
+        "leads outside the file's own folder.",
+        flag="--root",
+        metavar="FOLDER",
+        group=JUDGED,
+    )
+    ledger: Path | None = option(
+        None,
+        "Ledger to share between runs  [default: in the run's folder]",
+        flag="--ledger",
+        group=JUDGED,
+    )
+    anchors: tuple[str, ...] = option(
+        (),
+        "Ask this item again at each run, selected or not, to measure drift.",
+        flag="--anchors",
+        metavar="ITEM",
+        group=JUDGED,
+    )
+    concurrency: int = option(
+        8, "Sessions at once.", flag="--concurrency", short="-c", group=COST, at_least=1
+    )
+    reader: str | Judge | None = option(
+        None,
+        "Who quotes the scores from a reply that cannot be read  [default: the judge]",
+        flag="--reader",
+        metavar="JUDGE|none",
+        group=ANSWERS,
+    )
+    structured_turns: Literal["", "scores"] = option(
+        "",
+        "Hold only the scoring turn of a prose dialog to a JSON schema: a variant.",
+        flag="--structured-turns",
+        group=ANSWERS,
+    )
+    max_side_px: int | None = option(
+        None,
+        "Longest side of a picture as sent, in pixels  [default: 1024]",
+        flag="--max-side",
+        group=PICTURES,
+        at_least=16,
+    )
+    image_format: ImageFormat | None = option(
+        None,
+        "How pictures are encoded; png and webp lose nothing  [default: png]",
+        flag="--image-format",
+        group=PICTURES,
+    )
+    engine: str = option(
+        "local",
+        "What drives the sessions: local (this process), ray or batch.",
+        flag="--engine",
+        group=MACHINES,
+    )
+    shard: tuple[int, int] | None = option(
+        None,
+        "Only a stable Nth of the items, in a folder of its own: for arrays of jobs.",
+        flag="--shard",
+        metavar="K/N",
+        group=MACHINES,
+    )
+    judge_options: Mapping[str, Any] = option({}, "Options of the judge, by their names.")
+    engine_options: Mapping[str, Any] = option({}, "Options of the engine, by their names.")
     command: str = ""
+    """The command line that asked for it, to be kept with the run."""
+
+    @classmethod
+    def of(cls, benchmark: str | Path, **given: Any) -> Request:
+        """Return what a caller from Python asks for; None leaves an option open.
+
+        Raises TypeError for an option there is not.
+        """
+        return cls(Path(benchmark), **taken(cls, given, "a run"))
 
     @property
     def all_judge_options(self) -> Mapping[str, Any]:

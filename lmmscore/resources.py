@@ -1,10 +1,13 @@
-"""The data that comes with lmmscore: in the installed package, or next to it in a checkout."""
+"""What comes with lmmscore: its version, and data in the installed package or beside a checkout."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from lmmscore.errors import FileProblem, nearest
+
+__version__ = "0.1.0"
+"""The one place where the version is written."""
 
 _IN_CHECKOUT = {"dialogs": "dialogs", "media": "media", "published": "results/published"}
 _PACKAGE = Path(__file__).resolve().parent

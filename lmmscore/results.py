@@ -21,10 +21,9 @@ from lmmscore.errors import LmmscoreError, nearest
 from lmmscore.images import thumbnail
 from lmmscore.leaderboard import Leaderboard
 from lmmscore.leaderboard import rank as rank_scores
-from lmmscore.leaderboard.weights import scales_of, weights_of
 from lmmscore.ratings import Columns
 from lmmscore.ratings import read_ratings as read_rating_files
-from lmmscore.report.agreement import render as render_agreement
+from lmmscore.report.agreement_grids import render as render_agreement
 from lmmscore.report.grids import DisplayNames, number
 from lmmscore.report.leaderboard import display_names, render
 from lmmscore.report.run_data import RunData
@@ -267,5 +266,5 @@ def _recorded_settings(judges: Any) -> dict[str, Any]:
         return {}
     scales: dict[str, tuple[float, float]] = {}
     for run in runs:
-        scales |= scales_of(run.settings, None)
-    return {"scales": scales, "weights": weights_of(runs[0].settings)}
+        scales |= run.manifest.scales()
+    return {"scales": scales, "weights": runs[0].manifest.weights}

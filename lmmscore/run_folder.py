@@ -12,7 +12,7 @@ import errno
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -22,28 +22,32 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from lmmscore.benchmark import find_benchmark_file
 from lmmscore.comparisons import Comparison, read_comparisons
-from lmmscore.dialog import Dialog, Ensemble, Suite, ensemble_of
+from lmmscore.dialog import Dialog
+from lmmscore.dialog_files import Ensemble, Suite, ensemble_of
 from lmmscore.errors import FileProblem
 from lmmscore.images import Recipe
 from lmmscore.ledger import Asker, Ledger
 from lmmscore.plan import Order, Plan, Protocol
-from lmmscore.records import Outcome, Reply
+from lmmscore.records import OVERALL, Outcome, Reply
+from lmmscore.resources import __version__
 from lmmscore.scales import Factor, show
 from lmmscore.scores import read_scores, slips
-from lmmscore.session import Exchange, Played
 from lmmscore.tables import restore
-from lmmscore.version import __version__
 from lmmscore.yaml_files import load_yaml, validate
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from lmmscore.leaderboard import Leaderboard
-    from lmmscore.leaderboard.pairs import PairBoard
+    from lmmscore.leaderboard.matches import PairBoard
+    from lmmscore.session import Exchange, Played
 
 FORMAT = 2
 """The version of run.yaml and sessions.jsonl that is written; files without one are version 1."""
 
+
+TRANSCRIPTS = "transcripts"
+"""The judge of a run that was made of transcripts: each has its own words, and no dialog."""
 
 OWN_PICTURES = "dialogs"
 """The folder in a run that keeps the pictures its dialogs show of their own."""
@@ -65,6 +69,12 @@ class FactorRecord(_Record):
     values: list[float] | None = None
     weight: float | None = None
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The lowest and the highest score."""
+        listed = self.values or (self.min, self.max)
+        return min(listed), max(listed)
+
     @classmethod
     def of(cls, factor: Factor) -> FactorRecord:
         """Return the record of a dialog's factor."""
@@ -78,11 +88,6 @@ class FactorRecord(_Record):
             values=[float(value) for value in scale.listed] or None,
             weight=None if factor.weight is None else float(factor.weight),
         )
-
-
-def factor_table(factors: Iterable[Factor]) -> list[dict[str, Any]]:
-    """Return the factors as run.yaml lists them."""
-    return [FactorRecord.of(factor).model_dump(mode="json") for factor in factors]
 
 
 class Manifest(_Record):
@@ -239,6 +244,32 @@ class Manifest(_Record):
         """How the pictures were prepared."""
         return Recipe.parse(self.image_recipe)
 
+    @property
+    def weights(self) -> dict[str, float] | None:
+        """The weights of the run's own dialog; None where it has none."""
+        shares = {factor.key: factor.weight or 0.0 for factor in self.factors}
+        return shares if sum(shares.values()) > 0 else None
+
+    def scales(self, weights: Mapping[str, float] | None = None) -> dict[str, tuple[float, float]]:
+        """Return the lowest and highest score of each factor and of the overall.
+
+        `weights` are those by which the overall is derived anew.
+        """
+        ends = {factor.key: factor.ends for factor in self.factors}
+        if self.overall_scale and weights is None:
+            return {**ends, OVERALL: self.overall_scale}
+
+        shares = dict(weights or self.weights or dict.fromkeys(ends, 1.0))
+        weighed = {key: share for key, share in shares.items() if share}
+        if not weighed or not all(key in ends for key in weighed):
+            return ends
+
+        # Means of any kind lie between those of the lowest and of the highest scores.
+        total = sum(weighed.values())
+        low = sum(share * ends[key][0] for key, share in weighed.items()) / total
+        high = sum(share * ends[key][1] for key, share in weighed.items()) / total
+        return {**ends, OVERALL: (low, high)}
+
 
 def _rule_in_words(protocol: Protocol) -> str:
     rule = protocol.suite.rule if protocol.suite else protocol.dialogs[0].overall
@@ -291,7 +322,7 @@ class ExchangeRecord(_Record):
     def of(cls, exchange: Exchange, root: Path) -> ExchangeRecord:
         """Return the record of an exchange."""
         question = exchange.question
-        return cls(
+        return cls.model_construct(
             turn=question.turn,
             position=question.position,
             repair=question.repair,
@@ -334,7 +365,8 @@ class SessionRecord(_Record):
         """Return the record of a session that was played."""
         session, done = played.session, played.done
         errors = [(at, show(exact), show(stated)) for at, exact, stated in slips(played)]
-        return cls(
+        # What comes from our own types is not validated: it would be half the time of writing it.
+        return cls.model_construct(
             item=session.item.id,
             task=session.item.task,
             instruction=session.item.instruction,
@@ -363,17 +395,24 @@ def _usage(replies: Iterable[Reply]) -> dict[str, float | None]:
         ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens", "cost_usd")
     )
     for reply in replies:
-        for name in totals:
-            source = reply if name == "cost_usd" else reply.usage
-            counted = getattr(source, name)
-            if counted is not None:
-                totals[name] = (totals[name] or 0) + counted
+        usage = reply.usage
+        counted = (
+            usage.prompt_tokens,
+            usage.completion_tokens,
+            usage.cached_tokens,
+            usage.reasoning_tokens,
+            reply.cost_usd,
+        )
+        for name, number in zip(totals, counted, strict=True):
+            if number is not None:
+                totals[name] = (totals[name] or 0) + number
     return totals
 
 
 def _relative(path: Path, root: Path) -> str:
     # A picture outside the root is known by its name alone: a run holds no absolute path.
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+    name, folder = path.as_posix(), root.as_posix().rstrip("/") + "/"
+    return name[len(folder) :] if name.startswith(folder) else path.name
 
 
 def relative_to_run(path: Path, folder: Path) -> str:
@@ -414,11 +453,6 @@ class Run:
         recorded = self.manifest.protocol
         return replace(recorded, played=recorded.played.kept_in(self.path / OWN_PICTURES))
 
-    @cached_property
-    def settings(self) -> dict[str, Any]:
-        """The manifest as a plain dictionary."""
-        return self.manifest.model_dump(mode="json")
-
     @property
     def finished(self) -> bool:
         """Whether all that the folder was asked for is done."""
@@ -455,8 +489,11 @@ class Run:
             return "the run was cut off before it could save its tables"
         if manifest.state == "waiting":
             return f"the run waits for {manifest.waiting}"
-        done = f"{manifest.judged} of {manifest.planned} sessions were judged"
-        return done if manifest.judged else f"no session was finished ({manifest.state})"
+        if manifest.judged:
+            return f"{manifest.judged} of {manifest.planned} sessions were judged"
+        # What the run said when it stopped goes on with what to do, which is said here anyway.
+        reason = manifest.state.removeprefix("stopped: ").split("; ")[0]
+        return f"no session was finished ({reason})"
 
     def find_benchmark(self, given: Path | None = None) -> Path | None:
         """Return where the benchmark's file is now: as given, where it was, or beside the run."""
@@ -487,6 +524,11 @@ class Run:
     def is_of_pairs(self) -> bool:
         """Whether pairs were compared, so that the results are in pairs.csv."""
         return self.manifest.covers == "pair"
+
+    @property
+    def results_file(self) -> str:
+        """The table that holds what was judged."""
+        return "pairs.csv" if self.is_of_pairs else "scores.csv"
 
     def comparisons(self) -> list[Comparison]:
         """Return every pair compared, in the order of the plan."""
@@ -543,7 +585,7 @@ class Run:
 
         Of a run that compares pairs: those of pairs.csv.
         """
-        path = self.path / ("pairs.csv" if self.is_of_pairs else "scores.csv")
+        path = self.path / self.results_file
         if not path.is_file():
             return
 
@@ -554,14 +596,9 @@ class Run:
                 if len(row) == len(header):
                     yield dict(zip(header, row, strict=True))
 
-    def sessions(self) -> Iterator[dict[str, Any]]:
-        """Yield the records of the sessions as plain dictionaries."""
-        for record in self.records():
-            yield record.model_dump(mode="json")
-
     def pair_board(self, **options: Any) -> PairBoard:
         """Rank the methods by the pairs compared; options as `rank_pairs` takes them."""
-        from lmmscore.leaderboard.pairs import rank_pairs
+        from lmmscore.leaderboard.matches import rank_pairs
 
         known = {"caution": self.manifest.caution, "methods": self.manifest.methods}
         return rank_pairs(self.comparisons(), **{**known, **options})
@@ -569,11 +606,10 @@ class Run:
     def leaderboard(self, **options: Any) -> Leaderboard:
         """Rank the methods; options as `lmmscore.leaderboard.rank` takes them."""
         from lmmscore.leaderboard import rank
-        from lmmscore.leaderboard.weights import scales_of
 
         known = {
             "caution": self.manifest.caution,
-            "scales": scales_of(self.settings, options.get("weights")),
+            "scales": self.manifest.scales(options.get("weights")),
         }
         return rank(self.scores(), **{**known, **options})
 

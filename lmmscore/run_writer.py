@@ -14,6 +14,7 @@ import filecmp
 import json
 import shlex
 import shutil
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +32,7 @@ from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.ledger import Ledger, identity_of
 from lmmscore.plan import Plan, Unit
 from lmmscore.readings import Derived, Readings
-from lmmscore.records import Outcome, Score
+from lmmscore.records import Outcome, Reply, Score
 from lmmscore.run_folder import OWN_PICTURES, Manifest, Run, RunLock, SessionRecord, relative_to_run
 from lmmscore.scores import EXPECTED, SCORE_COLUMNS, Result, as_cells, missing_scores
 from lmmscore.session import Played
@@ -62,6 +63,9 @@ _TABLES = (
 )
 """What other commands derive from scores.csv."""
 
+FLUSH_S = 0.2
+"""How old what others see of a run that is going on may be."""
+
 _Place = tuple[str, str, int]
 """Task, item and repeat."""
 
@@ -79,6 +83,8 @@ class RunWriter:
         self._taken: set[tuple[_Place, tuple[str, ...]]] = set()
         self._counts: Counter[str] = Counter()
         self._asked = False
+        self._says_running = False
+        self._flushed_at = 0.0
         self._readings: Readings | None = None
         self._ledger: Ledger | None = None
         self._queue: deque[tuple[Unit, bool]] = deque()
@@ -136,11 +142,35 @@ class RunWriter:
                     shutil.copyfile(dialog.file(name), kept)
 
     def begin(self) -> None:
-        """Write run.yaml, so that even a run that is killed says what it was."""
+        """Write run.yaml, so that even a run that is killed says what it was.
+
+        A folder that holds a finished run stays as it is until there is something new.
+        """
         with _writing(self.path):
             self._keep_pictures()
+        if self._before is None or self._before.state != "finished":
+            self._say_running()
+
+    def _say_running(self) -> None:
+        """Say that what the folder holds is about to change, before it does."""
+        if self._says_running:
+            return
+        self._says_running = True
+        with _writing(self.path):
+            self._remove_tables()
         caution = f"Unfinished: the run is still going on, or was cut off. {self._manifest.caution}"
-        self._write_manifest(state="running", caution=caution.strip(), planned=self._plan.units)
+        before = self._before
+        self._write_manifest(
+            state="running",
+            caution=caution.strip(),
+            planned=max(self._plan.units, before.planned if before else 0),
+            judged=before.judged if before else 0,
+        )
+
+    def _remove_tables(self) -> None:
+        """No table of an earlier state stands beside the scores of another."""
+        for name in _TABLES:
+            (self.path / name).unlink(missing_ok=True)
 
     def unknown(
         self, units: Iterable[Unit], ledger: Ledger, known: Callable[[Unit, int], None]
@@ -203,17 +233,20 @@ class RunWriter:
         """Keep what was derived, where all was well: there is nothing to say of it another time."""
         if self._readings is None or self._ledger is None or not _all_was_well(result):
             return
-        exchanges = [exchange for played in result.played for exchange in played.exchanges]
-        keys = [exchange.key for exchange in exchanges]
-        named = [exchange.reply for exchange in exchanges if exchange.reply.model]
+        replies: dict[str, Reply] = {}
+        for played in result.played:
+            replies.update((exchange.key, exchange.reply) for exchange in played.exchanges)
+        named = [reply for reply in replies.values() if reply.model]
         models = dict.fromkeys((reply.model, reply.fingerprint) for reply in named)
         tables = {name: file.said for file, name in self._derived()}
         counts = {"judged": 1, "slips": slips, "unscored": _unscored(result)}
         derived = Derived(tables, counts, list(models))
-        self._readings.keep(result.unit, keys, self._ledger, derived)
+        self._readings.keep(result.unit, replies, derived)
 
     def _take_played(self, result: Result) -> None:
         slips = self._counts["slips"]
+        if any(not exchange.recalled for each in result.played for exchange in each.exchanges):
+            self._say_running()
         for file, _ in self._derived():
             file.said = ""
         with _writing(self.path):
@@ -222,14 +255,21 @@ class RunWriter:
                 self._write_pair(result.comparison)
             for played in result.played:
                 self._take_session(played)
-            # Whoever looks at a run that is going on sees what there is.
-            for file, _ in self._derived():
-                file.flush()
+            self._flush_if_due()
         self._taken.add(_work(result.unit))
         self._counts["judged"] += bool(result.unit.shown)
         self._counts["repairs"] += sum(played.repairs for played in result.played)
         self.unscored += _unscored(result)
         self._keep_reading(result, self._counts["slips"] - slips)
+
+    def _flush_if_due(self) -> None:
+        """Let whoever looks at a run that is going on see what there is."""
+        now = time.monotonic()
+        if now - self._flushed_at < FLUSH_S:
+            return
+        self._flushed_at = now
+        for file, _ in self._derived():
+            file.flush()
 
     def _write_pair(self, row: Comparison) -> None:
         assert self._pairs is not None, "only runs that compare pairs have comparisons"
@@ -240,7 +280,7 @@ class RunWriter:
         record = SessionRecord.of(played, self._plan.benchmark.root)
         self._counts["slips"] += len(record.slips)
         self._counts["helped"] += record.helped
-        self._write_line(record.model_dump(mode="json"))
+        self._write_line(record)
         # From the sessions, not from the ledger: that one may be shared, and holds the anchors too.
         for exchange in played.exchanges:
             reply = exchange.reply
@@ -248,8 +288,8 @@ class RunWriter:
             if reply.model:
                 self._fingerprints.setdefault(reply.model, {})[reply.fingerprint] = None
 
-    def _write_line(self, record: Mapping[str, Any]) -> None:
-        self._sessions.write(json.dumps(record, ensure_ascii=False) + "\n")
+    def _write_line(self, record: SessionRecord) -> None:
+        self._sessions.write(f"{record.model_dump_json()}\n")
 
     def finish(self, state: str, waiting: str = "") -> Run:
         """Put the derived files in place and say how the run ended, or what it waits for."""
@@ -260,14 +300,18 @@ class RunWriter:
             older = self._add_older_results() if self._pairs is None else self._add_older_pairs()
             for unit in missed:
                 self._add_unjudged(unit, older)
-            changed = self._put_in_place()
-            if changed or state != "finished":
-                # No table of an earlier state stands beside the scores of this one.
-                for name in _TABLES:
-                    (self.path / name).unlink(missing_ok=True)
+        kept = [unit for unit in missed if unit.shown and older.holds(unit)]
+        lacking = sum(bool(unit.shown) for unit in missed) - len(kept)
+        if not lacking and self._before and self._before.state == "finished":
+            # Stopped while it derived again what was judged before: all of it is still here.
+            state = "finished"
+        if self._is_changed() or state != "finished":
+            self._say_running()
+        with _writing(self.path):
+            self._put_in_place()
         outside = len(older.sessions - {_place(unit) for unit in self._plan})
         planned = self._plan.units + outside
-        judged = self._counts["judged"] + outside
+        judged = self._counts["judged"] + len(kept) + outside
         cautions = [
             *self._unfinished(state, planned, judged),
             *self._mixed_sets(missed, older),
@@ -319,7 +363,7 @@ class RunWriter:
                 self._counts["repairs"] += record.repairs
                 self._counts["helped"] += record.helped
                 self._counts["slips"] += len(record.slips)
-                self._write_line(record.model_dump(mode="json"))
+                self._write_line(record)
         return kept
 
     def _add_older_pairs(self) -> _Kept:
@@ -338,7 +382,7 @@ class RunWriter:
             if (place, tuple(record.order)) in kept.pairs:
                 kept.sessions.add(place)
                 self._counts["repairs"] += record.repairs
-                self._write_line(record.model_dump(mode="json"))
+                self._write_line(record)
         return kept
 
     def _is_unchanged(self) -> bool:
@@ -387,17 +431,21 @@ class RunWriter:
                 "its scores compare less well with theirs."
             )
 
-    def _put_in_place(self) -> bool:
-        """Replace the derived files by the new ones; tell whether the scores changed."""
-        for file, _ in self._derived():
-            file.flush()
-            file.close()
+    def _is_changed(self) -> bool:
+        """Tell whether the scores are other than those the folder holds."""
+        with _writing(self.path):
+            for file, _ in self._derived():
+                file.flush()
         scores = self.path / ("pairs.csv" if self._pairs is not None else "scores.csv")
-        changed = not scores.is_file() or scores.read_bytes() != _part_of(scores).read_bytes()
+        return not scores.is_file() or not filecmp.cmp(scores, _part_of(scores), shallow=False)
+
+    def _put_in_place(self) -> None:
+        """Replace the derived files by the new ones."""
+        for file, _ in self._derived():
+            file.close()
         for _, name in self._derived():
             path = self.path / name
             _part_of(path).replace(path)
-        return changed
 
     def _derived(self) -> list[tuple[_Part, str]]:
         derived = [(self._scores, "scores.csv"), (self._sessions, "sessions.jsonl")]
@@ -494,6 +542,13 @@ class _Kept:
     sessions: set[_Place]
     pairs: set[tuple[_Place, tuple[str, ...]]]
     """Pairs of edits, in the order they were shown."""
+
+    def holds(self, unit: Unit) -> bool:
+        """Tell whether all that a unit stands for is among what stays."""
+        if unit.is_pair:
+            return _work(unit) in self.pairs
+        present = [method for method in unit.methods if method in unit.item.edits]
+        return all((_place(unit), method) in self.edits for method in present)
 
 
 class _Earlier:

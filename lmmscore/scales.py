@@ -43,6 +43,7 @@ class Scale(StrictModel):
                 "max: 7, integers: true} "
                 "or {values: [0, 1]}"
             )
+
         return data
 
     @field_validator("min", "max", "values", "words", mode="before")
@@ -51,8 +52,10 @@ class Scale(StrictModel):
         # YAML gives 0.1 as a float; its shortest decimal is what the author wrote.
         if isinstance(value, list | tuple):
             return [cls._exact(entry) for entry in value]
+
         if isinstance(value, dict):
             return {_as_word(key): cls._exact(entry) for key, entry in value.items()}
+
         return Decimal(str(value)) if isinstance(value, float) else value
 
     @model_validator(mode="after")
@@ -88,11 +91,17 @@ class Scale(StrictModel):
         if len(set(seen)) < len(seen):
             raise ValueError("words: two words read the same, for capitals do not matter")
 
+    def __hash__(self) -> int:
+        """Return a hash: what is read for a factor is kept by the factor, words and all."""
+        words = tuple((self.words or {}).items())
+        return hash((self.min, self.max, self.integers, self.values, words))
+
     @property
     def listed(self) -> tuple[Decimal, ...]:
         """Every score there is, where the scale is not a range."""
         if self.words is not None:
             return tuple(value for value in self.words.values() if value is not None)
+
         return self.values or ()
 
     @cached_property
@@ -121,8 +130,10 @@ class Scale(StrictModel):
     def __str__(self) -> str:
         if self.words:
             return " / ".join(self.words)
+
         if self.values:
             return " / ".join(show(Fraction(value)) for value in sorted(self.values))
+
         return f"{show(self.low)}–{show(self.high)}" + (" (whole numbers)" if self.integers else "")
 
 
@@ -135,6 +146,7 @@ def _as_word(key: object) -> str:
     # YAML takes yes, no, on and off for truth values, and 1 for a number.
     if isinstance(key, bool):
         return "yes" if key else "no"
+
     return str(key)
 
 
@@ -191,6 +203,7 @@ def show(number: Fraction) -> str:
     at full float precision where it has no short form."""
     if number.denominator == 1:
         return str(number.numerator)
+
     return repr(float(number))
 
 
@@ -200,6 +213,7 @@ def refuse_unless_scale(name: str, ends: Any) -> None:
         low, high = (float(end) for end in ends)
     except (TypeError, ValueError):
         low, high = math.nan, math.nan
+
     if not (math.isfinite(low) and math.isfinite(high) and low <= high):
         raise LmmscoreError(
             f"{name}={ends!r}: it must be the lowest and the highest score, as (1, 10)"

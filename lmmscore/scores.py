@@ -14,17 +14,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmmscore.comparisons import Comparison, comparison_of
-from lmmscore.dialog import Dialog, Ensemble
+from lmmscore.dialog import Dialog
+from lmmscore.dialog_files import Ensemble
 from lmmscore.errors import FileProblem
-from lmmscore.plan import Protocol, Unit
 from lmmscore.records import OVERALL, Item, Outcome, Score
 from lmmscore.rules import Formula
 from lmmscore.scales import show
-from lmmscore.session import Played
 from lmmscore.tables import defuse, restore
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from lmmscore.plan import Protocol, Unit
+    from lmmscore.session import Played
 
 SCORE_COLUMNS = (
     "item",

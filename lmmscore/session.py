@@ -156,6 +156,8 @@ class Session:
     structured_turns: str = ""
     """`scores`: the judge is held to a JSON schema where it scores, and nowhere else."""
     _progress: _Progress = field(default_factory=_Progress, repr=False)
+    _known_steps: list[Step] | None = field(default=None, repr=False, compare=False)
+    """The turns as they are played about this item, worked out at the first question."""
 
     def next(self) -> Question | Done:
         """Return what to say next, or what was read once there is nothing left to say."""
@@ -216,7 +218,11 @@ class Session:
         return tuple(self._question(step) for step in self._steps())
 
     def _steps(self) -> list[Step]:
-        return steps_of(self.dialog, len(self.order), self.item)
+        if self._known_steps is None:
+            known = steps_of(self.dialog, len(self.order), self.item)
+            object.__setattr__(self, "_known_steps", known)
+            return known
+        return self._known_steps
 
     def _step(self) -> Step | None:
         """Return the step whose question or repair comes next; None when the session is over."""
@@ -235,7 +241,19 @@ class Session:
         return self._with(replace(over, **changes))
 
     def _with(self, progress: _Progress) -> Session:
-        return replace(self, _progress=progress)
+        # Not dataclasses.replace, which takes three times as long, several times a turn.
+        return Session(
+            self.dialog,
+            self.item,
+            self.repeat,
+            self.order,
+            self.settings,
+            self.structured,
+            self.reader,
+            self.structured_turns,
+            progress,
+            self._known_steps,
+        )
 
     def _hear_scores(self, step: Step, reply: Reply) -> Session:
         """Read the scores; where some are missing and a repair is left, ask for them next."""
@@ -320,7 +338,7 @@ class Session:
             if slot:
                 kinds.append(slot.removeprefix(SHOW))
                 places.append(len(text))
-        images = tuple(Shown(kind, self._file(kind, place)) for kind in kinds)
+        images = tuple(Shown(kind, self.file_of(kind, place)) for kind in kinds)
         heard = fill(turn.heard or "", filled, where)
         return Shot(text, images, tuple(places) if any(places) else (), heard)
 
@@ -351,7 +369,8 @@ class Session:
             words = f"Image {fault.position}, {words}"
         return words
 
-    def _file(self, kind: str, position: int) -> Path:
+    def file_of(self, kind: str, position: int) -> Path:
+        """Return the file of a picture that a turn about this edit shows."""
         if kind == "edit":
             return self.item.edits[self.order[position - 1]]
         if kind in PAIR_KINDS:

@@ -1,18 +1,19 @@
 """Tables as people keep them: CSV, TSV, Excel, JSON, JSON lines and Parquet, as rows without types.
 
 Cells stay as written: "007" and "NA" are ids, not a number and a hole. Only `number` says what a
-cell is worth.
+cell is worth. Data sets with pictures in them are read in batches.
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
 import math
 import re
 import zipfile
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,8 +56,10 @@ class Table:
                 f"{self.where}: no column {wanted!r}{nearest(wanted, self.columns)} "
                 f"(it has: {listed})"
             )
+
         if wanted:
             return wanted
+
         known = {column.strip().lower(): column for column in reversed(self.columns)}
         return next((known[guess] for guess in guesses if guess in known), None)
 
@@ -66,6 +69,7 @@ def split_field(spec: str) -> tuple[Path, str]:
     path, colon, field = spec.rpartition(":")
     if not colon or Path(spec).exists() or "/" in field or "\\" in field:
         return Path(spec), ""
+
     return Path(path), field
 
 
@@ -74,14 +78,17 @@ def read_tables(path: Path, sheet: str = "") -> list[Table]:
     or of the one named."""
     if not path.exists():
         raise FileProblem(f"{path}: no such file")
+
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise FileProblem(
             f"{path}: cannot read {suffix or 'a file without ending'}; known: {', '.join(SUFFIXES)}"
         )
+
     try:
         if suffix in {".xlsx", ".xlsm"}:
             return _read_excel(path, sheet)
+
         return [_READERS.get(suffix, _read_text)(path)]
     except UnicodeDecodeError as error:
         raise FileProblem(f"{path}: not UTF-8 (byte {error.start}); save it as UTF-8") from error
@@ -90,15 +97,23 @@ def read_tables(path: Path, sheet: str = "") -> list[Table]:
 
 
 def _read_text(path: Path) -> Table:
-    # utf-8-sig: Excel writes a mark before the first column's name, which would else become part of
-    # it.
     rows, lines, delimiter = _text_cells(path)
     return _table(str(path), rows, lines, decimal_commas=delimiter == ";")
 
 
+def _decoded(path: Path) -> str:
+    """Return a file's text: UTF-8, or UTF-16 where its first bytes say so, as Excel writes it."""
+    with path.open("rb") as file:
+        start = file.read(2)
+
+    # -sig: Excel puts a mark before the first column's name, which would else become part of it.
+    utf16 = start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    return path.read_text(encoding="utf-16" if utf16 else "utf-8-sig")
+
+
 def _text_cells(path: Path) -> tuple[list[list[str]], list[int], str]:
     """Return the cells of a text file, the line of each row, and the delimiter."""
-    text = path.read_text(encoding="utf-8-sig")
+    text = _decoded(path)
     header = text.split("\n", 1)[0]
     delimiter = max(",;\t", key=header.count) if path.suffix.lower() != ".tsv" else "\t"
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
@@ -106,6 +121,7 @@ def _text_cells(path: Path) -> tuple[list[list[str]], list[int], str]:
     for row in reader:
         rows.append([cell.strip() for cell in row])
         lines.append(reader.line_num)
+
     return rows, lines, delimiter
 
 
@@ -117,6 +133,7 @@ def read_cells(path: Path) -> dict[str, list[list[str]]]:
     try:
         if path.suffix.lower() not in {".xlsx", ".xlsm"}:
             return {"": [row for row in _text_cells(path)[0] if any(row)]}
+
         book = _workbook(path, read_only=False)
     except UnicodeDecodeError as error:
         raise FileProblem(f"{path}: not UTF-8 (byte {error.start}); save it as UTF-8") from error
@@ -129,7 +146,9 @@ def read_cells(path: Path) -> dict[str, list[list[str]]]:
         for area in sheet.merged_cells.ranges:
             for number in range(area.min_row, area.max_row):
                 rows[number][area.min_col - 1] = rows[area.min_row - 1][area.min_col - 1]
+
         sheets[sheet.title] = [row for row in rows if any(row)]
+
     return sheets
 
 
@@ -140,6 +159,7 @@ def _workbook(path: Path, *, read_only: bool) -> Any:
         raise FileProblem(
             f"{path}: reading Excel needs openpyxl; pip install 'lmmscore[excel]'"
         ) from error
+
     try:
         return openpyxl.load_workbook(path, read_only=read_only, data_only=True)
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError) as error:
@@ -156,16 +176,19 @@ def _read_excel(path: Path, sheet: str) -> list[Table]:
             raise FileProblem(
                 f"{path}: no sheet {sheet!r}{nearest(sheet, book.sheetnames)} (it has: {listed})"
             )
+
         names = [sheet] if sheet else book.sheetnames
         found = [
             (name, [[_cell(value) for value in row] for row in book[name].values]) for name in names
         ]
     finally:
         book.close()
+
     filled = [(name, rows) for name, rows in found if any(any(row) for row in rows)]
     tables = [_table(f"{path}:{name}", rows, range(1, len(rows) + 1)) for name, rows in filled]
     if not tables:
         raise FileProblem(f"{path}: no rows in it")
+
     return tables
 
 
@@ -173,8 +196,10 @@ def _cell(value: Any) -> str:
     """Return an Excel cell as it looks: a whole number without the `.0` that Excel stores."""
     if value is None:
         return ""
+
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
+
     return str(value).strip()
 
 
@@ -203,7 +228,7 @@ def _table(
 
 
 def _read_json(path: Path) -> Table:
-    text = path.read_text(encoding="utf-8-sig")
+    text = _decoded(path)
     numbered = (
         _whole_json(path, text) if path.suffix.lower() == ".json" else _json_lines(path, text)
     )
@@ -212,9 +237,11 @@ def _read_json(path: Path) -> Table:
             raise FileProblem(
                 f"{path}:{line}: a JSON object is expected here, not a {type(record).__name__}"
             )
+
     columns = tuple(dict.fromkeys(key for _, record in numbered for key in record))
     if not columns:
         raise FileProblem(f"{path}: no rows in it")
+
     rows = tuple({column: record.get(column) for column in columns} for _, record in numbered)
     return Table(str(path), columns, rows, tuple(line for line, _ in numbered))
 
@@ -226,12 +253,15 @@ def _read_parquet(path: Path) -> Table:
         raise FileProblem(
             f"{path}: reading Parquet needs pyarrow; pip install 'lmmscore[parquet]'"
         ) from error
+
     try:
         rows = tuple(pyarrow.parquet.read_table(path).to_pylist())
     except pyarrow.ArrowException as error:
         raise FileProblem(f"{path}: not a Parquet file ({error}); write it again") from error
+
     if not rows:
         raise FileProblem(f"{path}: no rows in it")
+
     return Table(str(path), tuple(rows[0]), rows, tuple(range(1, len(rows) + 1)))
 
 
@@ -253,6 +283,7 @@ def _json_lines(path: Path, text: str) -> list[tuple[int, Any]]:
                 raise FileProblem(
                     f"{path}:{line}: not JSON ({error.msg}, column {error.colno})"
                 ) from error
+
     return found
 
 
@@ -261,8 +292,10 @@ def _whole_json(path: Path, text: str) -> list[tuple[int, Any]]:
         data = json.loads(text)
     except json.JSONDecodeError as error:
         raise FileProblem(f"{path}:{error.lineno}: not JSON ({error.msg})") from error
+
     if not isinstance(data, list):
         raise FileProblem(f"{path}: a list of objects is expected, not a {type(data).__name__}")
+
     return list(enumerate(data, 1))
 
 
@@ -270,6 +303,7 @@ def text(cell: Any) -> str:
     """Return a cell as an id or a name: the same for 7 and "7"."""
     if isinstance(cell, float) and cell.is_integer():
         cell = int(cell)
+
     return "" if cell is None else str(cell).strip()
 
 
@@ -278,17 +312,22 @@ def number(cell: Any) -> float | None:
     `true` included."""
     if cell is None or (isinstance(cell, str) and cell.strip().lower() in NOTHING):
         return None
+
     if isinstance(cell, bool) or not isinstance(cell, str | int | float):
         raise ValueError(f"{cell!r} is not a number")
+
     try:
         value = float(cell)
     except ValueError as error:
         raise ValueError(f"{cell!r} is not a number") from error
+
     if math.isnan(value):
         return None
+
     # Python reads 1_0 as ten; whoever wrote it in a table meant something else.
     if math.isinf(value) or "_" in str(cell):
         raise ValueError(f"{cell!r} is not a number")
+
     return value
 
 
@@ -309,15 +348,20 @@ def number_list(cell: Any) -> list[float] | None:
         plain = cell.strip()
         if not (plain.startswith("[") and plain.endswith("]")):
             return None
+
         cell = [part.strip() for part in plain[1:-1].split(",")]
+
     if not isinstance(cell, list | tuple):
         return None
+
     found = []
     for part in cell:
         value = number(part)
         if value is None:
             raise ValueError(f"{cell!r} holds something that is not a number")
+
         found.append(value)
+
     return found
 
 
@@ -346,6 +390,7 @@ def factor_columns(
     for name in table.columns:
         if name in taken:
             continue
+
         cells = [table.plain(table.rows[place][name]) for place in places]
         numbers = sum(map(is_number, cells))
         said = [cell for cell in cells if text(cell).lower() not in NOTHING]
@@ -356,6 +401,7 @@ def factor_columns(
             notes.append(f"{table.where}: column {name} is left out; by its name it is no score")
         elif numbers == len(said) or (numbers and plain not in PROSE):
             found.append(name)
+
     return found
 
 
@@ -372,6 +418,7 @@ def defuse(cell: str) -> str:
         cell.startswith("'") and cell[1:].startswith((*_STARTERS, "'"))
     ):
         return "'" + cell
+
     return cell
 
 
@@ -379,4 +426,194 @@ def restore(cell: str) -> str:
     """Return the text that was defused, without the quote that `defuse` put before it."""
     if cell.startswith("'") and cell[1:].startswith((*_STARTERS, "'")):
         return cell[1:]
+
     return cell
+
+
+# Parquet, and data sets that Hugging Face `datasets` saved to disk, in batches
+
+
+_SHARD = re.compile(r"(?P<split>.+?)[-_]\d{5}-of-\d{5}.*")
+_BATCH_ROWS = 32  # pictures are large; a batch must fit in memory many times over
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetColumns:
+    """The columns of a data set by what they hold."""
+
+    images: tuple[str, ...]
+    text: tuple[str, ...]
+
+
+def data_files(path: Path, split: str | None = None) -> list[Path]:
+    """Return the data files of one split. Raises FileProblem where there are several splits."""
+    if path.is_file():
+        return [path]
+
+    found = sorted(p for p in path.rglob("*.arrow") if not p.name.startswith(("cache-", "tmp")))
+    found = found or sorted(path.rglob("*.parquet"))
+    splits: dict[str, list[Path]] = {}
+    for file in found:
+        splits.setdefault(_split_of(file, path), []).append(file)
+
+    if split is not None and split not in splits:
+        raise FileProblem(f"{path}: no split {split!r}; there are: {', '.join(splits)}")
+
+    if split is None and len(splits) > 1:
+        raise FileProblem(
+            f"{path}: several splits ({', '.join(splits)}); choose one with --split NAME"
+        )
+
+    return splits[split] if split is not None else next(iter(splits.values()), [])
+
+
+def _split_of(file: Path, root: Path) -> str:
+    """Return the split of a file: `train` for train/data-00000-of-00002.arrow."""
+    match = _SHARD.fullmatch(file.stem)
+    name = match["split"] if match else file.stem
+    if name == "data" or file.suffix == ".arrow":
+        return file.parent.name if file.parent != root else "all"
+
+    if match:
+        return name
+
+    # Files that are not numbered shards (a.parquet, b.parquet) are parts of one table.
+    return file.parent.name if file.parent != root else "all"
+
+
+def dataset_columns(file: Path) -> DatasetColumns:
+    """Return which columns hold pictures and which hold text or numbers."""
+    schema = _schema(file)
+    declared = _declared_images(schema)
+    images = [field.name for field in schema if field.name in declared or _is_image(field.type)]
+    text = [field.name for field in schema if field.name not in images and _is_text(field.type)]
+    return DatasetColumns(tuple(images), tuple(text))
+
+
+def _declared_images(schema: Any) -> set[str]:
+    """Return the columns that Hugging Face's own note in the file calls images."""
+    try:
+        note = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
+        features = note["info"]["features"]
+    except (ValueError, KeyError, TypeError):
+        return set()
+
+    declared = set()
+    for name, feature in features.items():
+        if isinstance(feature, dict) and feature.get("_type") == "Image":
+            declared.add(name)
+
+    return declared
+
+
+def _is_image(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    if types.is_struct(kind):
+        return {"bytes", "path"} <= {kind.field(i).name for i in range(kind.num_fields)}
+
+    return bool(types.is_binary(kind) or types.is_large_binary(kind))
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow.types as types
+
+    checks = (
+        types.is_string,
+        types.is_large_string,
+        types.is_integer,
+        types.is_boolean,
+        types.is_floating,
+    )
+    return any(check(kind) for check in checks) or bool(types.is_dictionary(kind))
+
+
+def dataset_rows(files: list[Path], columns: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the files, these columns only; never more than a batch in memory."""
+    for file in files:
+        for batch in _batches(file, columns):
+            yield from batch.select(columns).to_pylist()
+
+
+def count_rows(files: list[Path]) -> int:
+    """Return how many rows there are."""
+    import pyarrow.parquet as parquet
+
+    total = 0
+    for file in files:
+        if file.suffix == ".parquet":
+            total += parquet.ParquetFile(file).metadata.num_rows
+        else:
+            total += sum(batch.num_rows for batch in _batches(file, []))
+
+    return total
+
+
+def text_rows(path: Path) -> list[dict[str, str]]:
+    """Return the text columns of all rows, as text; pictures are not read."""
+    files = data_files(path)
+    if not files:
+        raise FileProblem(f"{path}: no .parquet or .arrow files in this folder")
+
+    names = list(dataset_columns(files[0]).text)
+    return [_as_text(row) for row in dataset_rows(files, names)]
+
+
+def _as_text(row: dict[str, Any]) -> dict[str, str]:
+    return {key: "" if value is None else str(value).strip() for key, value in row.items()}
+
+
+def _schema(file: Path) -> Any:
+    pyarrow = _pyarrow(file)
+    try:
+        if file.suffix == ".parquet":
+            import pyarrow.parquet as parquet
+
+            return parquet.read_schema(file)
+
+        with _stream(file) as reader:
+            return reader.schema
+    except (pyarrow.ArrowException, OSError) as error:
+        raise FileProblem(f"{file}: cannot be read ({error})") from error
+
+
+def _batches(file: Path, columns: list[str]) -> Iterator[Any]:
+    pyarrow = _pyarrow(file)
+    try:
+        if file.suffix == ".parquet":
+            import pyarrow.parquet as parquet
+
+            yield from parquet.ParquetFile(file).iter_batches(
+                batch_size=_BATCH_ROWS, columns=columns
+            )
+            return
+
+        with _stream(file) as reader:
+            if hasattr(reader, "num_record_batches"):
+                yield from (reader.get_batch(i) for i in range(reader.num_record_batches))
+            else:
+                yield from reader
+    except (pyarrow.ArrowException, OSError) as error:
+        raise FileProblem(f"{file}: cannot be read ({error})") from error
+
+
+def _stream(file: Path) -> Any:
+    """Open an Arrow file: `datasets` writes the streaming form, others the one with an index."""
+    import pyarrow
+
+    source = pyarrow.memory_map(str(file))
+    try:
+        return pyarrow.ipc.open_stream(source)
+    except pyarrow.ArrowInvalid:
+        return pyarrow.ipc.open_file(source)
+
+
+def _pyarrow(file: Path) -> Any:
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise FileProblem(
+            f"{file}: reading it needs pyarrow: pip install 'lmmscore[parquet]'"
+        ) from error
+
+    return pyarrow

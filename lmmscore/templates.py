@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from lmmscore.errors import DialogError, nearest
 
@@ -36,12 +37,15 @@ def cardinal(number: int) -> str:
     return _CARDINALS[number - 1] if 1 <= number <= len(_CARDINALS) else str(number)
 
 
-def slots_of(text: str) -> list[str]:
+# A dialog's few texts are looked through for every session: a quarter of the time of a large plan.
+@lru_cache(maxsize=512)
+def slots_of(text: str) -> tuple[str, ...]:
     """Return the names of the slots in a text, in order."""
-    return [match[2] for match in SLOT.finditer(text) if not match[1]]
+    return tuple(match[2] for match in SLOT.finditer(text) if not match[1])
 
 
-def split_at(text: str, prefix: str) -> list[tuple[str, str]]:
+@lru_cache(maxsize=512)
+def split_at(text: str, prefix: str) -> tuple[tuple[str, str], ...]:
     """Return the text cut at the slots whose names begin so: pieces, each with its slot."""
     pieces = []
     at = 0
@@ -50,7 +54,7 @@ def split_at(text: str, prefix: str) -> list[tuple[str, str]]:
             pieces.append((text[at : match.start()], match[2]))
             at = match.end()
 
-    return [*pieces, (text[at:], "")]
+    return (*pieces, (text[at:], ""))
 
 
 def escape(text: str) -> str:

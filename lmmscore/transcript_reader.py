@@ -15,16 +15,17 @@ from typing import Any
 
 from lmmscore.benchmark import Benchmark
 from lmmscore.conversation import Conversation
-from lmmscore.dialog import Dialog, Repair, Turn, load_dialog
+from lmmscore.dialog import Dialog, Repair, Turn
+from lmmscore.dialog_files import load_dialog
 from lmmscore.errors import FileProblem, ImageProblem, LmmscoreError
 from lmmscore.images import Picture, Pictures, Recipe
-from lmmscore.importers.dialogs.chat import factors_in, item_of
+from lmmscore.importers.dialogs.document import factors_in, item_of
 from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.parsing import Reading, read_overall, read_text
 from lmmscore.plan import Plan, Protocol, Unit
 from lmmscore.records import Item, Reply
 from lmmscore.rules import Overall, overall
-from lmmscore.run_folder import Manifest, Run
+from lmmscore.run_folder import TRANSCRIPTS, Manifest, Run
 from lmmscore.run_writer import RunWriter
 from lmmscore.scales import Factor, Scale, weights_of
 from lmmscore.scores import SLIP_TOLERANCE, result_of
@@ -200,7 +201,6 @@ def _stated(transcript: Transcript, scoring: int, n: int) -> dict[int, Fraction]
 
 # Many transcripts as a run
 
-_JUDGE = "transcripts"
 _CAUTION = "Read from transcripts: what was shown and asked is known only as far as they say."
 
 
@@ -222,7 +222,7 @@ def make_run(paths: Sequence[Path], out: Path, dialog: str | None = None, comman
     repeats = max(session.repeat for session in sessions)
     plan = Plan(benchmark, protocol, "given", repeats, numbers=numbers)
     recipe = Recipe()
-    manifest = Manifest.of(plan, recipe, Asker.of(_JUDGE, {}), _CAUTION, command, out)
+    manifest = Manifest.of(plan, recipe, Asker.of(TRANSCRIPTS, {}), _CAUTION, command, out)
     ledger_path = out / "ledger.sqlite"
     with closing(RunWriter(out, manifest, plan, ledger_path)) as writer:
         with Ledger(ledger_path) as ledger:

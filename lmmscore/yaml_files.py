@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,17 +25,31 @@ class StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+Place = tuple[str | int, ...]
+"""Where something stands in a file: keys, and numbers in lists from 0 on."""
+
+
+class PlacedError(ValueError):
+    """What a validator finds wrong with a whole, and the part of it where a reader should look."""
+
+    def __init__(self, says: str, *place: str | int) -> None:
+        super().__init__(says)
+        self.place: Place = place
+
+
 class FileComplaint(str):
     """What is wrong with a file and what to do, as text, with a code to branch on."""
 
-    __slots__ = ("kind",)
+    __slots__ = ("kind", "place")
 
     kind: str
+    place: Place
 
-    def __new__(cls, kind: str, says: str) -> FileComplaint:
+    def __new__(cls, kind: str, says: str, place: Place = ()) -> FileComplaint:
         """Return the text with its code: `unknown-key`, `missing-key` or `bad-value`."""
         made = super().__new__(cls, says)
         made.kind = kind
+        made.place = place
         return made
 
 
@@ -127,6 +143,48 @@ def _refuse_duplicates(root: yaml.Node, where: str) -> None:
             waiting.extend(node.value)
 
 
+def load_model(model: type[Model], path: Path) -> Model:
+    """Return what a YAML file holds as `model`. Raises FileProblem naming file and lines."""
+    return parse_model(model, read_text(path), str(path))
+
+
+def parse_model(model: type[Model], text: str, where: str) -> Model:
+    """Return what the text holds as `model`; every complaint has its line."""
+    problems = complaints(model, parse_yaml(text, where))
+    if isinstance(problems, BaseModel):
+        return problems
+
+    root = yaml.compose(text, Loader=_Loader)
+    placed = sorted((_line_of(root, each.place), each) for each in problems)
+    listed = "\n  ".join(f"line {line}: {each}" for line, each in placed)
+    raise FileProblem(f"{where}, {listed}")
+
+
+def line_at(path: Path, *place: str | int) -> str:
+    """Return `FILE, line N` for a place in a YAML file that has been read before."""
+    return f"{path}, line {_line_of(yaml.compose(read_text(path), Loader=_Loader), place)}"
+
+
+def _line_of(node: yaml.Node | None, place: Place) -> int:
+    """Return the line of a place; of what it stands in, where the place itself is missing."""
+    line = 1
+    for part in place:
+        if isinstance(node, yaml.MappingNode):
+            found = next((pair for pair in node.value if pair[0].value == str(part)), None)
+            if found is None:
+                break
+
+            line, node = found[0].start_mark.line + 1, found[1]
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
+            if part >= len(node.value):
+                break
+
+            node = node.value[part]
+            line = node.start_mark.line + 1
+
+    return line
+
+
 def validate(model: type[Model], data: Any, where: str) -> Model:
     """Return `data` as `model`. Raises FileProblem listing every complaint."""
     problems = complaints(model, data)
@@ -145,23 +203,83 @@ def complaints(model: type[Model], data: Any) -> Model | list[FileComplaint]:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        return [_one_complaint(model, dict(problem)) for problem in error.errors(include_url=False)]
+        problems = [dict(problem) for problem in error.errors(include_url=False)]
+        return [_one_complaint(model, problem) for problem in _without_alternatives(problems)]
+
+
+# In the place of an error pydantic names the alternative it tried: `tuple[int,int]`, `function-…`.
+_ALTERNATIVE = re.compile(
+    r"function-.*|(?:tuple|dict|list|set|literal|nullable|constrained)\b.*\[.*"
+)
+
+
+def _plain_place(problem: Mapping[str, Any]) -> Place:
+    return tuple(part for part in problem["loc"] if not _ALTERNATIVE.fullmatch(str(part)))
+
+
+def _without_alternatives(problems: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Drop complaints about an alternative that nobody meant, where another fits more closely."""
+    kept = []
+    for problem in problems:
+        tried = [place for place, part in enumerate(problem["loc"]) if _is_alternative(part)]
+        if not tried:
+            kept.append(problem)
+            continue
+
+        head = problem["loc"][: tried[0]]
+        rivals = [len(each["loc"]) for each in problems if each["loc"][: len(head)] == head]
+        if len(problem["loc"]) == max(rivals):
+            kept.append(problem)
+
+    return kept
+
+
+def _is_alternative(part: object) -> bool:
+    return _ALTERNATIVE.fullmatch(str(part)) is not None
+
+
+_EXPECTED = {
+    "tuple_type": "expected a list",
+    "list_type": "expected a list",
+    "dict_type": "expected a mapping, as key: value",
+    "model_type": "expected a mapping, as key: value",
+    "model_attributes_type": "expected a mapping, as key: value",
+    "string_type": "expected text; put it in quotes",
+    "bool_type": "expected true or false",
+    "bool_parsing": "expected true or false",
+    "int_type": "expected a whole number",
+    "int_parsing": "expected a whole number",
+    "int_from_float": "expected a whole number",
+    "decimal_type": "expected a number",
+    "decimal_parsing": "expected a number",
+    "float_type": "expected a number",
+    "float_parsing": "expected a number",
+    "finite_number": "expected a finite number",
+    "too_short": "must not be empty",
+}
+"""What to say for pydantic's codes in the words of somebody who writes YAML."""
 
 
 def _one_complaint(model: type[BaseModel], problem: dict[str, Any]) -> FileComplaint:
-    location = [part for part in problem["loc"] if not str(part).startswith("function-")]
+    location = _plain_place(problem)
     place = ".".join(str(part + 1) if isinstance(part, int) else str(part) for part in location)
     if problem["type"] == "extra_forbidden":
-        known = _known_keys(model, location[:-1])
+        known = _known_keys(model, list(location[:-1]))
         known_list = f"; known: {', '.join(known)}" if known else ""
         hint = nearest(str(location[-1]), known) or known_list
-        return FileComplaint("unknown-key", f"{place}: unknown key{hint}")
+        return FileComplaint("unknown-key", f"{place}: unknown key{hint}", location)
 
     if problem["type"] == "missing":
-        return FileComplaint("missing-key", f"{place}: missing")
+        return FileComplaint("missing-key", f"{place}: missing", location)
+
+    error = problem.get("ctx", {}).get("error")
+    if isinstance(error, PlacedError):
+        location = (*location, *error.place)
 
     says = str(problem["msg"]).removeprefix("Value error, ")
-    return FileComplaint("bad-value", f"{place}: {says}" if place else says)
+    says = says.replace("Input should be", "must be", 1).replace("String should", "must", 1)
+    says = _EXPECTED.get(problem["type"], says)
+    return FileComplaint("bad-value", f"{place}: {says}" if place else says, location)
 
 
 def _known_keys(model: type[BaseModel], location: list[Any]) -> list[str]:

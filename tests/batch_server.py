@@ -25,6 +25,14 @@ class BatchServer:
     """What becomes of an answer; None: it is lost, as when a batch expires."""
     crash_after_create: bool = False
     ready: bool = True
+    pages: bool = True
+    """Whether it knows pages of a list; where not, the first has another after it for ever."""
+    strangers: list[dict[str, Any]] = field(default_factory=list)
+    """Batches of somebody else, in the same account."""
+    as_ascii: bool = True
+    """Whether its files write other characters than ASCII as \\u escapes."""
+    redirect: str = ""
+    """Where it sends whoever wants a file."""
 
     def app(self) -> web.Application:
         """Return the routes."""
@@ -47,11 +55,14 @@ class BatchServer:
         return web.json_response({**about, "purpose": "batch", "status": "processed"})
 
     async def _content(self, request: web.Request) -> web.Response:
+        if self.redirect:
+            raise web.HTTPFound(self.redirect)
         return web.Response(text=self.files[request.match_info["id"]])
 
     async def _create(self, request: web.Request) -> web.Response:
         asked = await request.json()
-        lines = [json.loads(line) for line in self.files[asked["input_file_id"]].splitlines()]
+        file = self.files[asked["input_file_id"]].removesuffix("\n")
+        lines = [json.loads(line) for line in file.split("\n")]
         self.asked += [line["custom_id"] for line in lines]
         name = f"batch-{len(self.batches) + 1}"
         self.batches[name] = {
@@ -72,15 +83,20 @@ class BatchServer:
 
     async def _list(self, request: web.Request) -> web.Response:
         newest = [_public(batch) for batch in reversed(self.batches.values())]
-        return web.json_response({"object": "list", "data": newest, "has_more": False})
+        found = {"object": "list", "data": [*self.strangers, *newest]}
+        return web.json_response({**found, "has_more": not self.pages})
 
     async def _retrieve(self, request: web.Request) -> web.Response:
+        if request.match_info["id"] not in self.batches:
+            raise web.HTTPNotFound(text='{"error": {"message": "no such batch"}}')
         batch = self.batches[request.match_info["id"]]
         if self.ready and batch["status"] == "in_progress":
             self._answer(batch)
         return web.json_response(_public(batch))
 
     async def _cancel(self, request: web.Request) -> web.Response:
+        if request.match_info["id"] not in self.batches:
+            raise web.HTTPNotFound(text='{"error": {"message": "no such batch"}}')
         batch = self.batches[request.match_info["id"]]
         batch["status"] = "cancelled"
         return web.json_response(_public(batch))
@@ -106,7 +122,8 @@ class BatchServer:
         for key, lines in (("output_file_id", out), ("error_file_id", lost)):
             if lines:
                 name = f"file-{len(self.files) + 1}"
-                self.files[name] = "".join(json.dumps(line) + "\n" for line in lines)
+                dumped = [json.dumps(line, ensure_ascii=self.as_ascii) for line in lines]
+                self.files[name] = "".join(line + "\n" for line in dumped)
                 batch[key] = name
 
 

@@ -140,7 +140,7 @@ def serving_app(app: web.Application, tls: ssl.SSLContext | None = None) -> Iter
     urls: list[str] = []
 
     async def main() -> None:
-        runner = web.AppRunner(app, access_log=None)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0, backlog=1024, ssl_context=tls)
         await site.start()

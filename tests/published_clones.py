@@ -94,6 +94,34 @@ def _vibe(shared: Path, clone: Path) -> None:
         _write(clone / "prompt" / VIBE_FILES[name], text)
 
 
+def _genai(_: Path, clone: Path) -> None:
+    """Words of our own with the placeholders of the published template."""
+    _write(
+        clone / "genaibench" / "templates" / "image_edition" / "pairwise.txt",
+        "Was: <source_prompt>\nBecomes: <target_prompt>\nDo: <instruct_prompt>\n"
+        "Given <source_image>\nA <left_output_image>\nB <right_output_image>\n"
+        "Say [[A>B]], [[B>A]], [[A=B=Good]] or [[A=B=Bad]].\n",
+    )
+
+
+def _genarena(_: Path, clone: Path) -> None:
+    text = 'Which is better? {"better_response": "A" or "B", "score": <int 1-6>}'
+    _write(clone / "genarena" / "prompts" / "mmrb2.py", _constants({"PROMPT_TEXT": text}))
+
+
+def _gedit_v2(_: Path, clone: Path) -> None:
+    """Prompts of our own in the published form: texts and pictures in turn."""
+    for dimension in ("instruction_following", "visual_consistency", "visual_quality"):
+        pictures = [("input_image", "First of all, {{ instruction }}:\n")]
+        pictures += [("edited_images", "One:\n"), ("edited_images", "Other:\n")]
+        parts: list[dict[str, object]] = []
+        for source, text in pictures[dimension == "visual_quality" :]:
+            parts += [{"text": text}, {"image": {"source": source}}]
+        body = {"system_prompt": f"You judge {dimension}.", "user_prompt": parts}
+        folder = clone / "src" / "prompts" / "assets" / "vlm" / "assessment" / dimension
+        _write(folder / "pairwise" / "v1.yaml", json.dumps(body))
+
+
 MAKERS: dict[str, Callable[[Path, Path], None]] = {
     "viescore": _viescore,
     "viescore-subject": _viescore,
@@ -103,6 +131,11 @@ MAKERS: dict[str, Callable[[Path, Path], None]] = {
     "risebench": _rise,
     "kris-bench": _kris,
     "vibe": _vibe,
+    "genai-bench": _genai,
+    "genarena": _genarena,
+    "geditbench-v2-instruction": _gedit_v2,
+    "geditbench-v2-consistency": _gedit_v2,
+    "geditbench-v2-quality": _gedit_v2,
 }
 
 

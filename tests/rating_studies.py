@@ -12,9 +12,8 @@ from typing import Any
 from lmmscore.benchmark import load_benchmark
 from lmmscore.plan import load_protocol
 from lmmscore.web.database import Assignment, Rater, open_study
-from lmmscore.web.host import hosted
-from lmmscore.web.pictures import PictureFolder
-from lmmscore.web.rating import RatingStudy
+from lmmscore.web.pages import hosted
+from lmmscore.web.rating import PictureFolder, RatingStudy
 from lmmscore.web.rating_page import Doors, RatingPage
 from lmmscore.web.study import StudyOptions, make_study
 
@@ -32,11 +31,12 @@ def rating_study(
     **options: Any,
 ) -> RatingStudy:
     """A study begun in a folder; `covers` turns its dialog into one about pairs."""
-    chosen = load_benchmark(benchmark).select(items=items)
+    whole = load_benchmark(benchmark)
+    chosen = whole.select(items=items)
     study = make_study(chosen, load_protocol(dialog, {}), StudyOptions(**options))
     if covers:
         study = study.model_copy(update={"covers": covers})
-    return RatingStudy(open_study(folder, study), chosen)
+    return RatingStudy(open_study(folder, study), whole, chosen)
 
 
 def new_rater(rating: RatingStudy) -> Rater:

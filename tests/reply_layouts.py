@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-from lmmscore.dialog import load_dialog
+from lmmscore.dialog_files import load_dialog
 from lmmscore.scales import Factor, Scale, show
 from lmmscore.templates import ordinal
 

@@ -18,7 +18,8 @@ from pydantic import BaseModel, JsonValue
 
 from lmmscore.benchmark import BenchmarkFile, InlineItem
 from lmmscore.cli import COMMANDS, EXAMPLES, lmmscore, tasks
-from lmmscore.dialog import SLOT_NAMES, Dialog, Suite
+from lmmscore.dialog import SLOT_NAMES, Dialog
+from lmmscore.dialog_files import Suite
 from lmmscore.judges.config import judges_file
 
 DOCS = Path(__file__).parents[1]

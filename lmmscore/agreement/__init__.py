@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lmmscore.agreement import align, corrected, raters
+from lmmscore.agreement import align, powered_means, raters
 from lmmscore.agreement import judges as several
 from lmmscore.agreement.align import Paired, RatedEdits, ScaleMatch, Step
-from lmmscore.agreement.levels import AgreementRow, AgreementSubject, level_rows
-from lmmscore.agreement.result import Agreement, MethodStanding
+from lmmscore.agreement.levels import AgreementSubject, level_rows
+from lmmscore.agreement.result import Agreement, AgreementRow, MethodStanding, Verdict
 from lmmscore.agreement.statistics import ITEM, LEVELS, METHOD, WITHIN_METHOD
-from lmmscore.agreement.verdict import Verdict
 from lmmscore.errors import LmmscoreError, nearest, refuse_unless_whole
 from lmmscore.records import OVERALL
 from lmmscore.scales import refuse_unless_scale
@@ -188,16 +187,10 @@ def _panel(
     """Return the panel as a judge, and the panel without each of its members."""
     if len(tables) < 2:
         raise LmmscoreError("a panel needs at least two judges; name more runs or score files")
-    how = "standardised first (z-scores)" if panel.scores == "z" else "as they are (raw)"
-    notes.append(f"panel: the mean of {', '.join(tables)}, scores taken {how}")
-    methods = sorted({str(name) for table in tables.values() for name in table["method"].unique()})
-    models = {name: panel.models.get(name, name) for name in tables}
-    notes += several.family_warnings(models, methods, panel.families)
+    notes += several.panel_notes(tables, panel.scores, panel.models, panel.families)
     found = {several.PANEL: several.panel_scores(tables, panel.scores)}
-    if len(tables) > 2:
-        for name in tables:
-            rest = {other: table for other, table in tables.items() if other != name}
-            found[f"{several.PANEL} without {name}"] = several.panel_scores(rest, panel.scores)
+    for name, rest in several.without_each(tables, panel.scores).items():
+        found[f"{several.PANEL_WITHOUT}{name}"] = rest
     return found
 
 
@@ -309,7 +302,7 @@ class Work:
                 minimum=rules.minimum_edits,
             )
         )
-        self.powered += corrected.powered_entries(name, factor, paired)
+        self.powered += powered_means.powered_entries(name, factor, paired)
         if head.value is None:
             self.notes.append(f"{name}, {factor}: correlations undefined, because {head.why}")
         elif head.limits[1] is not None and head.limits[1] < 0:
@@ -357,7 +350,8 @@ class Work:
                     for entry in self.comparisons
                     if (entry["factor"], entry["level"]) == (factor, level)
                 ]
-                letters[level] = several.clusters(names, tests) if tests else {}
+                compared = list(dict.fromkeys(name for one in tests for name in one["judges"]))
+                letters[level] = several.clusters(compared, tests)
             for name in names:
                 line: dict[str, Any] = {"judge": name, "factor": factor}
                 for level in self.rules.levels:

@@ -333,17 +333,18 @@ def add_overall(
 def note_ranks(ratings: pd.DataFrame, notes: list[str]) -> list[str]:
     """Return the factors that look like ranks, with a note on each: a rank's 1 is its best.
 
-    They do if every rater gave the methods of every item 1, 2, … up to their number.
+    They do if every rater gave the methods of every item 1, 2, … up to their number, tied methods
+    sharing the best, the worst or the mean of their ranks.
     """
     found = []
     for factor, rows in ratings.groupby("factor", sort=False):
-        groups = rows.groupby(["item", "rater"])["score"]
-        size = groups.transform("size")
+        size = rows.groupby(["item", "rater"])["score"].transform("size")
         rows = rows[size > 2]
-        if rows.empty:
+        if rows.empty or rows["score"].min() < 1 or rows["score"].max() > size.max():
             continue
-        ranked = rows.groupby(["item", "rater"])["score"].rank(method="first")
-        if (ranked == rows["score"]).all():
+        groups = rows.groupby(["item", "rater"])["score"]
+        ways = [groups.rank(method=method) for method in ("min", "max", "average")]
+        if any((ranked == rows["score"]).all() for ranked in ways):
             found.append(str(factor))
             notes.append(
                 f"people's {factor} looks like ranks, 1 to the number of methods of each item: if "

@@ -13,8 +13,8 @@ import pandas as pd
 from lmmscore.agreement.align import EDIT, Paired
 from lmmscore.agreement.statistics import ITEM, METHOD, WITHIN_ITEM, WITHIN_METHOD
 from lmmscore.records import Outcome
-from lmmscore.stats import correlation, counts, permutation
-from lmmscore.stats.arrays import Floats, mean_known
+from lmmscore.stats import correlation, jackknife, permutation
+from lmmscore.stats.arrays import Floats, Ints, mean_known
 from lmmscore.stats.correlation import Within, spearman_rows
 from lmmscore.stats.jackknife import (
     FEWEST_ITEMS,
@@ -29,6 +29,8 @@ Entry = dict[str, Any]
 
 ALPHA = 0.05
 PANEL = "panel"
+PANEL_WITHOUT = f"{PANEL} without "
+"""What the panel without one of its judges is called, before the judge's name."""
 FEWEST_DRAWS = 1_999
 
 PanelScores = Literal["raw", "z"]
@@ -119,7 +121,7 @@ def _swapped_spearman(
     ]
     twice = [np.tile(one, 2) for one in people]
     places = [np.concatenate([one, one + items]) for one in item]
-    ranks = counts.GroupRanks(twice, [both], places, 2 * items)
+    ranks = jackknife.GroupRanks(twice, [both], places, 2 * items)
 
     def difference(keep: Floats) -> Floats:
         swap = 1 - keep
@@ -133,8 +135,8 @@ _Joint = Callable[[Paired, Paired, Any, int], CountStatistic]
 
 
 def _pooled_difference(first: Paired, second: Paired, group: Any, number: int) -> CountStatistic:
-    a = counts.spearman(first.judge, first.people, group, number)
-    b = counts.spearman(second.judge, second.people, group, number)
+    a = jackknife.spearman_of_counts(first.judge, first.people, group, number)
+    b = jackknife.spearman_of_counts(second.judge, second.people, group, number)
     return lambda counted: a(counted) - b(counted)
 
 
@@ -166,7 +168,7 @@ def _within_items(first: Paired, second: Paired, draws: int, rng: np.random.Gene
     gap = permutation.flip_difference(a - b)
     found = Interval(float("nan"))
     if len(a) >= FEWEST_ITEMS:
-        of = counts.mean_of(a - b, np.arange(len(a)), len(a))
+        of = jackknife.mean_of(a - b, np.arange(len(a)), len(a))
         found = interval(float((a - b).mean()), of(left_out(np.arange(len(a)))), "none")
     return entry | {
         "value": float((a - b).mean()),
@@ -209,7 +211,27 @@ def _within_methods(first: Paired, second: Paired, draws: int, rng: np.random.Ge
         "first": rho[0],
         "second": rho[1],
         "p_permutation": permutation.swap_p(difference, first.items, draws=draws, rng=rng),
+        **_within_method_limits(parts, first.items, rho[0] - rho[1], rng),
     }
+
+
+def _within_method_limits(
+    parts: Sequence[tuple[Floats, Floats, Floats, Ints]],
+    items: int,
+    value: float,
+    rng: np.random.Generator,
+) -> Entry:
+    """Return the interval of a difference of averages over methods, leaving items out of all."""
+    if items < FEWEST_ITEMS:
+        return {"low": None, "high": None}
+    groups = item_groups(items, rng)
+    number = int(groups.max()) + 1
+    people = [part[2] for part in parts]
+    sides = [[part[0] for part in parts], [part[1] for part in parts]]
+    ranks = jackknife.GroupRanks(people, sides, [groups[part[3]] for part in parts], number)
+    by_first, by_second = ranks.of(left_out(np.arange(number)))
+    found = interval(value, mean_known(by_first) - mean_known(by_second), "none")
+    return {"low": found.low, "high": found.high}
 
 
 def _methods(first: Paired, second: Paired, draws: int, rng: np.random.Generator) -> Entry:
@@ -266,8 +288,9 @@ def compare_judges(
 ) -> list[Entry]:
     """Return the tests of every two judges,
     corrected by Holm over the pairs of a factor and level."""
-    names = list(dict.fromkeys(name for name, _ in paired))
-    pairs = list(combinations(names, 2))
+    names = dict.fromkeys(name for name, _ in paired)
+    # A panel without one of its judges shows what that judge adds; it is no contender.
+    pairs = list(combinations([name for name in names if not name.startswith(PANEL_WITHOUT)], 2))
     needed = permutation.draws_needed(max(len(pairs), 1), ALPHA, min(draws, FEWEST_DRAWS))
     found = []
     for factor in factors:
@@ -322,6 +345,34 @@ def panel_scores(judges: Mapping[str, pd.DataFrame], how: PanelScores) -> pd.Dat
     together = pd.concat(frames, axis=1, join="inner").dropna()
     rows = together.mean(axis=1).rename("score").reset_index()
     return rows.assign(repeat=1, position=None, outcome=Outcome.SCORED.value, reason="")
+
+
+def panel_notes(
+    judges: Mapping[str, pd.DataFrame],
+    how: PanelScores,
+    models: Mapping[str, str],
+    families: Mapping[str, str],
+) -> list[str]:
+    """Return what the panel is the mean of, and which of its judges may favour their own kind.
+
+    `models` is the model behind each judge's name; `families` maps parts of names to families.
+    """
+    taken = "standardised first (z-scores)" if how == "z" else "as they are (raw)"
+    methods = sorted({str(name) for table in judges.values() for name in table["method"].unique()})
+    behind = {name: models.get(name, name) for name in judges}
+    first = f"panel: the mean of {', '.join(judges)}, scores taken {taken}"
+    return [first, *family_warnings(behind, methods, families)]
+
+
+def without_each(judges: Mapping[str, pd.DataFrame], how: PanelScores) -> dict[str, pd.DataFrame]:
+    """Return the panel without each of its judges; nothing where one judge would be left."""
+    if len(judges) < 3:
+        return {}
+    found = {}
+    for name in judges:
+        rest = {other: table for other, table in judges.items() if other != name}
+        found[name] = panel_scores(rest, how)
+    return found
 
 
 def disagreements(judges: Mapping[str, pd.DataFrame], factor: str, most: int = 20) -> list[Entry]:

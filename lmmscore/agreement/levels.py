@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from lmmscore.agreement.align import Paired
+from lmmscore.agreement.result import AgreementRow, known
 from lmmscore.agreement.statistics import (
     ITEM,
     METHOD,
@@ -18,7 +19,7 @@ from lmmscore.agreement.statistics import (
     Statistic,
     statistics,
 )
-from lmmscore.stats import correlation, counts
+from lmmscore.stats import correlation, jackknife
 from lmmscore.stats.arrays import Floats, Ints, column_means
 from lmmscore.stats.correlation import Within, fisher_mean
 from lmmscore.stats.jackknife import (
@@ -28,6 +29,7 @@ from lmmscore.stats.jackknife import (
     item_groups,
     left_out,
     one_thread,
+    too_few,
 )
 from lmmscore.stats.reliability import mean_reliability
 
@@ -45,69 +47,6 @@ LONE = "items with fewer than two methods"
 NO_METHOD_INTERVAL = (
     "no interval over methods: with few methods none was found that covers; see attenuation"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class AgreementRow:
-    """A statistic of one judge (or of people) on one factor, with its level, n and interval."""
-
-    judge: str
-    factor: str
-    level: str
-    statistic: str
-    value_or_nan: float
-    n: int
-    of: str
-    """What n counts: edits, items, methods, raters."""
-    averaging: str = ""
-    """`mean` or `fisher` where values are averaged, `pooled` where edits are, else empty."""
-    task: str | None = None
-    method: str | None = None
-    interval: Interval | None = None
-    left_out: Mapping[str, int] = field(default_factory=dict)
-    why: str = ""
-    extra: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def value(self) -> float | None:
-        """The value, None where undefined."""
-        return known(self.value_or_nan)
-
-    @property
-    def limits(self) -> tuple[float | None, float | None]:
-        """The 95% interval; nothing where there is none."""
-        if self.interval is None or self.value is None:
-            return None, None
-        return self.interval.low, self.interval.high
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the row as a JSON object: full precision, null with a reason where undefined."""
-        low, high = self.limits
-        data: dict[str, Any] = {"judge": self.judge} if self.judge else {}
-        data |= {
-            "factor": self.factor,
-            "level": self.level,
-            "statistic": self.statistic,
-            "task": self.task,
-            "method": self.method,
-            "value": self.value,
-            "low": low,
-            "high": high,
-            "n": self.n,
-            "of": self.of,
-            "averaging": self.averaging or None,
-            "left_out": dict(self.left_out),
-        }
-        if self.value is None:
-            data["why"] = self.why or "it is not defined on these scores"
-        elif self.interval is not None and low is None:
-            data["why"] = self.interval.why
-        return data | dict(self.extra)
-
-
-def known(value: float) -> float | None:
-    """Return a number, or None for NaN: JSON has no NaN, and a table must not show one."""
-    return None if math.isnan(value) else float(value)
 
 
 @dataclass(frozen=True)
@@ -179,8 +118,7 @@ def column_interval(
         return None
     items = len(groups)
     if items < FEWEST_ITEMS:
-        noun = "item is" if items == 1 else "items are"
-        return Interval(value, why=f"{items} {noun} too few for an interval")
+        return Interval(value, why=too_few(items))
     number = int(groups.max()) + 1
     try:
         replicates = _replicates(statistic, judge, people, groups[item], number)
@@ -269,12 +207,11 @@ def _averaged(
     told = ", ".join(f"{reason} ({count})" for reason, count in left.items())
     found = None
     if defined.sum() >= FEWEST_ITEMS:
-        of = counts.mean_of(values, groups, int(groups.max()) + 1)
+        of = jackknife.mean_of(values, groups, int(groups.max()) + 1)
         replicates = of(left_out(np.arange(int(groups.max()) + 1)))
         found = interval(value, replicates, statistic.transform)
     elif defined.any():
-        number = int(defined.sum())
-        found = Interval(value, why=f"{number} items are too few for an interval")
+        found = Interval(value, why=too_few(int(defined.sum())))
     return subject.row(
         WITHIN_ITEM,
         statistic,
@@ -364,7 +301,7 @@ def _method_row(
 ) -> AgreementRow:
     found = None
     if not math.isnan(value):
-        found = Interval(value, why=f"{cell.items} items are too few for an interval")
+        found = Interval(value, why=too_few(cell.items))
         if cell.items >= FEWEST_ITEMS:
             # A group without an edit of this method leaves nothing out.
             found = interval(value, replicates[np.unique(cell.group)], statistic.transform)

@@ -14,10 +14,17 @@ from typing import Any
 import numpy as np
 
 from lmmscore.agreement.align import EDIT, Paired, RatedEdits
-from lmmscore.agreement.levels import AgreementRow, known
+from lmmscore.agreement.result import (
+    FEWEST_ITEMS,
+    NO_CEILING,
+    TOO_FEW,
+    AgreementRow,
+    Verdict,
+    in_words,
+    known,
+)
 from lmmscore.agreement.statistics import ITEM
-from lmmscore.agreement.verdict import FEWEST_ITEMS, NO_CEILING, TOO_FEW, Verdict, in_words
-from lmmscore.stats import correlation, counts, reliability
+from lmmscore.stats import correlation, jackknife, reliability
 from lmmscore.stats.arrays import SAME, Bools, Floats, Ints, mean_known
 from lmmscore.stats.jackknife import (
     FEWEST_ITEMS as FEWEST_FOR_INTERVAL,
@@ -32,6 +39,7 @@ from lmmscore.stats.jackknife import (
     left_out,
     one_thread,
     t_quantile,
+    too_few,
 )
 from lmmscore.stats.permutation import benjamini_yekutieli
 from lmmscore.stats.reliability import Beside, Ratings
@@ -91,7 +99,7 @@ def _leave_out(
     if math.isnan(value):
         return None
     if len(groups) < FEWEST_FOR_INTERVAL:
-        return Interval(value, why=f"{len(groups)} items are too few for an interval")
+        return Interval(value, why=too_few(len(groups)))
     with one_thread():
         return interval(value, of(left_out(np.arange(_number(groups)))), transform)
 
@@ -116,7 +124,7 @@ def _human_means(factor: str, rated: RatedEdits, groups: Ints) -> list[Agreement
         ("edits", by_edit, ratings.item[first]),
     ):
         mean = float(values.mean())
-        of = counts.mean_of(values, groups[item], _number(groups))
+        of = jackknife.mean_of(values, groups[item], _number(groups))
         found.append(
             AgreementRow(
                 "",
@@ -227,7 +235,8 @@ def _verdict(
         why = "a comparison with raters needs two of them with varying ratings of the same edits"
         return Verdict(*names, NO_CEILING, row.value_or_nan, people, None, 0, why)
     if items < FEWEST_ITEMS:
-        why = f"there are {items} items, and a verdict takes at least {FEWEST_ITEMS}"
+        verb = "is" if items == 1 else "are"
+        why = f"a verdict takes at least {FEWEST_ITEMS} items, and there {verb} {items}"
         return Verdict(*names, TOO_FEW, row.value_or_nan, people, None, raters, why)
 
     groups = item_groups(max(int(one.item.max()) for one in beside if len(one.item)) + 1, rng)
@@ -243,8 +252,29 @@ def _verdict(
     low = headline.limits[0]
     # Perfect agreement has no interval, and is agreement all the same.
     agrees = headline.value_or_nan >= 1 - SAME or (low is not None and low > 0)
-    words = in_words(row.value_or_nan, own, gap or Interval(value), agrees=agrees)
+    surely_below = gap is not None and gap.high is not None and gap.high < 0
+    below_each = surely_below and _below_each(ranks, groups)
+    words = in_words(gap or Interval(value), agrees=agrees, below_each=below_each)
     return Verdict(*names, words, row.value_or_nan, people, gap, raters)
+
+
+def _below_each(ranks: jackknife.GroupRanks, groups: Ints) -> bool:
+    """Tell whether the judge is surely below every single rater.
+
+    Each difference is tested by itself: a claim about all of them needs no correction.
+    """
+    rater, judge = ranks.of(np.ones((1, _number(groups))))
+    values = (judge - rater)[:, 0]
+    for place, value in enumerate(values):
+
+        def difference(counted: Floats, place: int = place) -> Floats:
+            rater, judge = ranks.of(counted)
+            return np.asarray(judge[place] - rater[place])
+
+        gap = _leave_out(float(value), difference, groups, "none")
+        if gap is None or gap.high is None or gap.high >= 0:
+            return False
+    return True
 
 
 def corrected_row(headline: AgreementRow, people: list[AgreementRow]) -> AgreementRow:
@@ -288,7 +318,9 @@ def two_way_interval(
         return Interval(value, why=f"{raters} raters are too few to speak of others")
 
     groups = item_groups(paired.items, rng)
-    of = counts.spearman(paired.judge, paired.people, groups[paired.item], _number(groups))
+    of = jackknife.spearman_of_counts(
+        paired.judge, paired.people, groups[paired.item], _number(groups)
+    )
     by_item = np.arctanh(np.clip(of(left_out(np.arange(_number(groups)))), -1 + 1e-7, 1 - 1e-7))
     by_rater = []
     judged = paired.edits[[*EDIT, "judge"]]

@@ -3,19 +3,82 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lmmscore.agreement.align import Paired
-from lmmscore.agreement.levels import AgreementRow
 from lmmscore.agreement.statistics import ITEM, METHOD, WITHIN_ITEM
-from lmmscore.agreement.verdict import Verdict
 from lmmscore.interval_chart import Whisker, draw
 from lmmscore.records import OVERALL
+from lmmscore.stats.jackknife import Interval
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementRow:
+    """A statistic of one judge (or of people) on one factor, with its level, n and interval."""
+
+    judge: str
+    factor: str
+    level: str
+    statistic: str
+    value_or_nan: float
+    n: int
+    of: str
+    """What n counts: edits, items, methods, raters."""
+    averaging: str = ""
+    """`mean` or `fisher` where values are averaged, `pooled` where edits are, else empty."""
+    task: str | None = None
+    method: str | None = None
+    interval: Interval | None = None
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    why: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def value(self) -> float | None:
+        """The value, None where undefined."""
+        return known(self.value_or_nan)
+
+    @property
+    def limits(self) -> tuple[float | None, float | None]:
+        """The 95% interval; nothing where there is none."""
+        if self.interval is None or self.value is None:
+            return None, None
+        return self.interval.low, self.interval.high
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the row as a JSON object: full precision, null with a reason where undefined."""
+        low, high = self.limits
+        data: dict[str, Any] = {"judge": self.judge} if self.judge else {}
+        data |= {
+            "factor": self.factor,
+            "level": self.level,
+            "statistic": self.statistic,
+            "task": self.task,
+            "method": self.method,
+            "value": self.value,
+            "low": low,
+            "high": high,
+            "n": self.n,
+            "of": self.of,
+            "averaging": self.averaging or None,
+            "left_out": dict(self.left_out),
+        }
+        if self.value is None:
+            data["why"] = self.why or "it is not defined on these scores"
+        elif self.interval is not None and low is None:
+            data["why"] = self.interval.why
+        return data | dict(self.extra)
+
+
+def known(value: float) -> float | None:
+    """Return a number, or None for NaN: JSON has no NaN, and a table must not show one."""
+    return None if math.isnan(value) else float(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +189,7 @@ class Agreement:
         said = f"{judge} on {self._said(judge, factor)}"
         across = self.row(judge, factor, METHOD, "spearman")
         if across is not None and across.value is not None:
-            said += f"; it ranks {across.n} methods as people do with ρ = {across.value:.2f}"
+            said += f"; its ranking of {across.n} methods and people's: ρ = {across.value:.2f}"
         verdict = self.verdict(judge, factor)
         if verdict and verdict.why:
             said += f"; {verdict.why}"
@@ -143,10 +206,10 @@ class Agreement:
             gap = verdict.difference
             within = ""
             if gap.low is not None and gap.high is not None:
-                within = f"95% {gap.low:.2f} to {gap.high:.2f}, "
+                within = f"95% {gap.low:.3f} to {gap.high:.3f}, "
             found.append(
-                f"In a rater's place it reaches {verdict.judge_value:.3f} where a rater reaches "
-                f"{verdict.people_value:.3f}; the difference is {gap.value:.3f} "
+                f"On {factor}, it reaches {verdict.judge_value:.3f} in a rater's place, where a "
+                f"rater reaches {verdict.people_value:.3f}; the difference is {gap.value:.3f} "
                 f"({within}{verdict.raters} raters)."
             )
         return found
@@ -191,10 +254,6 @@ class Agreement:
     def to_frame(self) -> pd.DataFrame:
         """Return the judges' rows as a table, one statistic per line."""
         return frame(self.rows)
-
-    def people_frame(self) -> pd.DataFrame:
-        """Return the rows about people as a table."""
-        return frame(self.people)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, at full precision."""
@@ -267,3 +326,81 @@ def frame(rows: Sequence[AgreementRow]) -> pd.DataFrame:
         told = [f"{reason} ({count})" for reason, count in row.left_out.items()]
         records.append(row.to_json() | {"left_out": "; ".join(told)})
     return pd.DataFrame(records)
+
+
+MARGIN = 0.1
+"""A difference in Spearman's ρ that would not matter:
+a judge surely less behind is about as good."""
+
+FEWEST_ITEMS = 10
+"""Items below which nothing is concluded about a judge."""
+
+BETTER = "better than one more rater"
+EQUAL = "about as good as one more rater"
+UNSURE = "no significant difference from one more rater"
+BELOW = "below the average rater"
+BELOW_ANY = "below any rater"
+NONE = "no agreement shown"
+TOO_FEW = "too few items for a verdict"
+NO_CEILING = "no raters to compare with"
+
+MEANING = (
+    f"“{EQUAL.capitalize()}”: surely less than {MARGIN:g} in ρ behind. “{UNSURE.capitalize()}”: "
+    "the interval of the difference holds 0 and reaches further down than that. "
+    f"“{BELOW.capitalize()}”: the interval lies below 0; “{BELOW_ANY}”: so does that of the "
+    "difference from every single rater."
+)
+"""The margins behind the words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How the judge does beside the raters, each against the mean of the others, within rater."""
+
+    judge: str
+    factor: str
+    words: str
+    judge_value: float
+    people_value: float
+    difference: Interval | None
+    raters: int
+    why: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the verdict as a JSON object."""
+        gap = self.difference
+        return {
+            "judge": self.judge,
+            "factor": self.factor,
+            "verdict": self.words,
+            "judge_rater_spearman": known(self.judge_value),
+            "people_rater_spearman": known(self.people_value),
+            "difference": known(gap.value) if gap else None,
+            "low": gap.low if gap else None,
+            "high": gap.high if gap else None,
+            "margin": MARGIN,
+            "raters": self.raters,
+            **({"why": self.why} if self.why else {}),
+        }
+
+
+def in_words(difference: Interval, *, agrees: bool, below_each: bool) -> str:
+    """Return the verdict.
+
+    `difference` is judge minus rater, averaged over raters. `agrees` says whether the judge's own
+    correlation with people is surely above zero: being near a crowd that hardly agrees with itself
+    is no merit. `below_each` says whether it is surely below every single rater.
+    """
+    if difference.low is None or difference.high is None:
+        return UNSURE if agrees else NONE
+
+    if difference.high < 0:
+        return BELOW_ANY if below_each else BELOW
+
+    if not agrees:
+        return NONE
+
+    if difference.low > 0:
+        return BETTER
+
+    return EQUAL if difference.low > -MARGIN else UNSURE

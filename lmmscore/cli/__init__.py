@@ -9,9 +9,9 @@ from difflib import get_close_matches
 
 import click
 
-from lmmscore.cli.streams import never_fail_to_print
+from lmmscore.cli.terminal import never_fail_to_print
 from lmmscore.errors import LmmscoreError
-from lmmscore.version import __version__
+from lmmscore.resources import __version__
 
 COMMANDS = {
     "demo": "Try everything offline, on pictures that come with lmmscore.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -11,16 +10,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lmmscore.cli.options import (
+    PANEL_GROUP,
     PLOT_GROUP,
     FilePath,
     Finite,
     GroupedCommand,
+    factor_renames,
     filled,
+    name_table,
+    panel_options,
+    parse_renames,
     plot_options,
     ratings_scale,
+    score_columns,
     table_file,
+    table_format,
 )
-from lmmscore.cli.terminal import put
+from lmmscore.cli.terminal import Screen, put, screen
 
 if TYPE_CHECKING:
     from lmmscore.agreement import Agreement, Panel
@@ -38,14 +44,18 @@ LEVELS = ("item", "within-item", "within-method", "method")
     "agree",
     cls=GroupedCommand,
     groups={
-        "What to compare": ("human", "scores", "factor", "rename", "scale", "dialog"),
+        "What to compare": (
+            *("human", "scores", "factor", "method", "level"),
+            *("rename", "alias", "aliases", "scale", "rescale", "dialog"),
+        ),
+        "Several judges as one": PANEL_GROUP,
         "How to print it": ("format", "json", "out", "show"),
         "Figures": PLOT_GROUP,
         "Columns of the files": (
             *("item-column", "rater-column", "method-column", "factor-column"),
             *("score-column", "task-column", "task-pattern"),
         ),
-        "How to compute it": ("epsilon", "min-edits", "resamples", "seed"),
+        "How to compute it": ("over-raters", "epsilon", "min-edits", "resamples", "seed"),
     },
 )
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
@@ -54,12 +64,9 @@ LEVELS = ("item", "within-item", "within-method", "method")
 @click.option("--human", "human", callback=filled, multiple=True, required=True, metavar="FILE",
               help="Human ratings: a file, or a folder with a file per rater; "
               "may be repeated.")  # fmt: skip
-@click.option("--item-column", callback=filled, default="", help="The column that names the item.")
+@score_columns
 @click.option(
     "--rater-column", callback=filled, default="", help="The ratings' column that names the rater."
-)
-@click.option(
-    "--method-column", callback=filled, default="", help="The column that names the method."
 )
 @click.option(
     "--factor-column",
@@ -73,9 +80,7 @@ LEVELS = ("item", "within-item", "within-method", "method")
     default="",
     help="The ratings' column with the number, in a long table.",
 )
-@click.option(
-    "--rename", "renames", multiple=True, metavar="OLD=NEW", help="Call a factor by another name."
-)
+@factor_renames
 @click.option(
     "--alias",
     "alias_pairs",
@@ -117,32 +122,10 @@ LEVELS = ("item", "within-item", "within-method", "method")
 @click.option(
     "--rescale", is_flag=True, help="Map the ratings' scale onto the judge's where they differ."
 )
-@click.option("--panel", is_flag=True, help="Add the mean of all judges as one more judge.")
-@click.option(
-    "--panel-scores",
-    type=click.Choice(["raw", "z"]),
-    default="raw",
-    show_default=True,
-    help="Average the panel's scores as they are, or standardised.",
-)
-@click.option(
-    "--families",
-    "family_file",
-    type=FilePath(path_type=Path),
-    metavar="FILE",
-    help="A table of name parts and model families, for the panel's warnings.",
-)
+@panel_options
 @click.option(
     "--over-raters", is_flag=True, help="Intervals that allow for other raters as well as items."
 )
-@click.option(
-    "--task-column",
-    callback=filled,
-    default="",
-    help="The score file's column that names the task category.",
-)
-@click.option("--task-pattern", callback=filled, default="", metavar="REGEX",
-              help="Find the task in the item's id: the first group in parentheses.")  # fmt: skip
 @click.option("--epsilon", type=Finite(0, 1), default=0.2, show_default=True,
               help="Advantage granted to people in the alternative annotator test.")  # fmt: skip
 @click.option("--min-edits", type=click.IntRange(2), default=30, show_default=True,
@@ -161,13 +144,7 @@ LEVELS = ("item", "within-item", "within-method", "method")
               help="Add a section to what the terminal shows; may be repeated.")  # fmt: skip
 @plot_options
 @table_file
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["term", "md", "csv", "tex", "json"]),
-    default="term",
-    show_default=True,
-)
+@table_format
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 def command(
     runs: tuple[str, ...], score_files: tuple[str, ...], form: str, as_json: bool, **options: Any
@@ -180,8 +157,7 @@ def command(
     several: CSV, TSV, Excel, JSON, JSON lines or Parquet.
     """
     from lmmscore.cli.inputs import cautions
-    from lmmscore.report.agreement import render
-    from lmmscore.report.agreement_grids import AT_A_GLANCE
+    from lmmscore.report.agreement_grids import AT_A_GLANCE, render
     from lmmscore.report.agreement_grids import SECTIONS as ALL_SECTIONS
 
     if not runs and not score_files:
@@ -193,9 +169,9 @@ def command(
     found = _agree(judges, options)
     form = "json" if as_json else form
     sections = AT_A_GLANCE if form == "term" and "all" not in options["show"] else ALL_SECTIONS
-    tty, caution = sys.stdout.isatty(), cautions(judges)
-    shown = (*sections, *options["show"])
-    text = render(found, form, sections=shown, caution=caution, color=tty)  # type: ignore[arg-type]
+    caution, shown = cautions(judges), (*sections, *options["show"])
+    layout = screen() if options["out"] is None else Screen(color=False, width=None)
+    text = render(found, form, sections=shown, caution=caution, **layout)  # type: ignore[arg-type]
     put(text, options["out"])
     for note in found.notes:
         click.echo(f"note: {note}", err=True)
@@ -218,7 +194,7 @@ def _is_of_pairs(text: str) -> bool:
 def _print_pair_agreement(runs: tuple[str, ...], form: str, options: dict[str, Any]) -> None:
     """Print how often each run's verdicts on pairs are those of people."""
     from lmmscore.agreement.votes import agree_on_pairs
-    from lmmscore.report.votes import votes_as_text
+    from lmmscore.report.agreement_grids import votes_as_text
     from lmmscore.run_folder import Run
 
     scored = [run for run in runs if not _is_of_pairs(run)]
@@ -237,7 +213,7 @@ def _print_pair_agreement(runs: tuple[str, ...], form: str, options: dict[str, A
 def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str]]:
     from lmmscore.agreement.votes import votes_of_ratings
     from lmmscore.ratings import Columns
-    from lmmscore.web.results import read_human_ratings
+    from lmmscore.web.rating_results import read_human_ratings
 
     files = options["human"]
     votes: dict[tuple[str, str, str], list[str]] = {}
@@ -265,7 +241,7 @@ def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str
 def _votes_in(path: Path) -> dict[tuple[str, str, str], list[str]] | None:
     """Return the votes of a file or folder, however they were collected; None where it has none."""
     from lmmscore.agreement.votes import read_votes
-    from lmmscore.web.results import read_human_votes
+    from lmmscore.web.rating_results import read_human_votes
 
     notes: list[str] = []
     collected = read_human_votes(path, notes)
@@ -285,7 +261,7 @@ def _runs(texts: Sequence[str]) -> list[Source]:
 def _files(specs: Sequence[str], options: dict[str, Any]) -> list[Source]:
     """Read other tools' score files, each under a name of its own."""
     from lmmscore.cli.inputs import Source
-    from lmmscore.dialog import load_dialog
+    from lmmscore.dialog_files import load_dialog
     from lmmscore.score_files import Layout, judge_name, read_score_file
 
     dialog = load_dialog(options["dialog"]) if options["dialog"] else None
@@ -316,21 +292,26 @@ def _with_scales(source: Source, dialog: Dialog | None) -> Source:
     from dataclasses import replace
 
     from lmmscore.records import OVERALL
-    from lmmscore.run_folder import factor_table
+    from lmmscore.run_folder import FactorRecord, Manifest
 
     if dialog is not None:
-        return replace(source, settings={"factors": factor_table(dialog.factors)})
+        own = [FactorRecord.of(factor) for factor in dialog.factors]
+        return replace(source, manifest=Manifest(factors=own))
     factors = set(source.scores["factor"]) - {OVERALL}
     for known in _bundled_dialogs():
         if {factor.key for factor in known.factors} == factors:
             # Only the scales: how this file's overall was made is not known.
-            scales = [entry | {"weight": None} for entry in factor_table(known.factors)]
-            return replace(source, settings={"factors": scales})
+            scales = [
+                FactorRecord.of(factor).model_copy(update={"weight": None})
+                for factor in known.factors
+            ]
+            return replace(source, manifest=Manifest(factors=scales))
     return source
 
 
 def _bundled_dialogs() -> list[Dialog]:
-    from lmmscore.dialog import Dialog, load
+    from lmmscore.dialog import Dialog
+    from lmmscore.dialog_files import load
     from lmmscore.resources import bundled
 
     loaded = [load(str(path)) for path in sorted(bundled("dialogs").glob("*.yaml"))]
@@ -341,10 +322,9 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     from lmmscore.agreement import agree
     from lmmscore.cli.inputs import parse_scale
     from lmmscore.errors import LmmscoreError
-    from lmmscore.leaderboard.weights import scales_of, weights_of
     from lmmscore.ratings import Columns
     from lmmscore.report.progress import counting
-    from lmmscore.web.results import read_human_ratings
+    from lmmscore.web.rating_results import read_human_ratings
 
     panel = _panel(judges, options) if options["panel"] else None
     names = [judge.name for judge in judges]
@@ -358,9 +338,9 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
         }
     )
     ratings = read_human_ratings(options["human"], columns)
-    scales = {
-        factor: ends for judge in judges for factor, ends in scales_of(judge.settings, None).items()
-    }
+    scales: dict[str, tuple[float, float]] = {}
+    for judge in judges:
+        scales |= judge.manifest.scales()
     found = agree(
         {judge.name: judge.scores for judge in judges},
         ratings.table,
@@ -373,8 +353,8 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
         panel=panel,
         over_raters=options["over_raters"],
         scales=scales,
-        scale=parse_scale(options["scale"]) if options["scale"] else None,
-        weights=weights_of(judges[0].settings),
+        scale=parse_scale(options["scale"]) if options["scale"] else ratings.scale,
+        weights=judges[0].manifest.weights,
         resamples=options["resamples"],
         seed=options["seed"],
         epsilon=options["epsilon"],
@@ -387,42 +367,11 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
 def _panel(judges: Sequence[Source], options: dict[str, Any]) -> Panel:
     from lmmscore.agreement import Panel
 
-    models = {}
-    for judge in judges:
-        said = judge.settings.get("models") or [judge.settings.get("judge") or judge.name]
-        models[judge.name] = " ".join(map(str, said)) if isinstance(said, list) else str(said)
-    families = _pairs_in(options["family_file"]) if options["family_file"] else {}
-    return Panel(options["panel_scores"], models, families)
+    models = {judge.name: judge.models for judge in judges}
+    return Panel(options["panel_scores"], models, name_table(options["family_file"]))
 
 
 def _aliases(options: dict[str, Any]) -> dict[str, str]:
     """Return the names to change: from a table, then those typed."""
-    found = _pairs_in(options["alias_file"]) if options["alias_file"] else {}
-    return found | _parse_pairs("--alias", options["alias_pairs"])
-
-
-def _pairs_in(path: Path) -> dict[str, str]:
-    """Return the first two columns of a table as old and new names."""
-    from lmmscore.errors import FileProblem
-    from lmmscore.tables import read_tables, text
-
-    table = read_tables(path)[0]
-    if len(table.columns) < 2:
-        raise FileProblem(f"{path}: two columns are needed, the old name and the new")
-    old, new = table.columns[:2]
-    return {text(row[old]): text(row[new]) for row in table.rows}
-
-
-def parse_renames(texts: Sequence[str]) -> dict[str, str]:
-    """Read OLD=NEW pairs."""
-    return _parse_pairs("--rename", texts)
-
-
-def _parse_pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
-    found = {}
-    for given in texts:
-        old, equals, new = given.partition("=")
-        if not (old.strip() and equals and new.strip()):
-            raise click.UsageError(f"{option} takes OLD=NEW, not {given!r}.")
-        found[old.strip()] = new.strip()
-    return found
+    typed = parse_renames(options["alias_pairs"], "--alias")
+    return name_table(options["alias_file"]) | typed

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lmmscore.cli.options import ROOT_OPTION, FilePath, json_flag
+from lmmscore.cli.options import FilePath, json_flag, options_of
+from lmmscore.request import Request
 
 if TYPE_CHECKING:
     from lmmscore.benchmark import Benchmark, BenchmarkProblem
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command("check")
 @click.argument("benchmark", type=FilePath(path_type=Path))
-@click.option("--root", **ROOT_OPTION)
+@options_of(Request, only=["root"])
 @json_flag
 def command(benchmark: Path, root: Path | None, as_json: bool) -> None:
     """List every problem of a benchmark, each with its place and remedy.
@@ -51,7 +52,7 @@ def command(benchmark: Path, root: Path | None, as_json: bool) -> None:
 
 
 def _summary(benchmark: Benchmark, found: Sequence[BenchmarkProblem]) -> str:
-    from lmmscore.importers.pictures.base import counted
+    from lmmscore.importers.pictures.layout import counted
 
     lacking = 0
     for item in benchmark.items:

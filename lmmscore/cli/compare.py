@@ -117,8 +117,7 @@ def _write_plots(found: RunComparison, names: DisplayNames, options: dict[str, A
 def _document(
     found: RunComparison, together: Leaderboard | None, names: DisplayNames, decimals: int | None
 ) -> TableDocument:
-    from lmmscore.report.board_grids import board_grids
-    from lmmscore.report.extra_grids import comparison_grids
+    from lmmscore.report.board_grids import board_grids, comparison_grids
     from lmmscore.report.formats import TableDocument
     from lmmscore.report.leaderboard import labelled, with_names
 

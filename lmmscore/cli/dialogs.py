@@ -12,7 +12,8 @@ import click
 from lmmscore.cli.options import FilePath, filled, json_flag, pairs
 
 if TYPE_CHECKING:
-    from lmmscore.dialog import Dialog, Ensemble
+    from lmmscore.dialog import Dialog
+    from lmmscore.dialog_files import Ensemble
 
 
 @click.group("dialogs", invoke_without_command=True)
@@ -31,7 +32,7 @@ def command(ctx: click.Context, n: int, as_json: bool) -> None:
     if ctx.invoked_subcommand is not None:
         return
 
-    from lmmscore.dialog import dialog_names, load_members
+    from lmmscore.dialog_files import dialog_names, load_members
 
     rows = [_row(load_members(name), n) for name in dialog_names()]
     if as_json:
@@ -103,7 +104,8 @@ def show(
     as_json: bool,
 ) -> None:
     """Print the whole dialogue as it would be played."""
-    from lmmscore.dialog import Dialog, load_members
+    from lmmscore.dialog import Dialog
+    from lmmscore.dialog_files import load_members
     from lmmscore.report.screen import print_script
     from lmmscore.session import script
 
@@ -130,7 +132,7 @@ def show(
 @click.argument("names", nargs=-1)
 def check(names: tuple[str, ...]) -> None:
     """Check dialogs, given by name or file; all at hand if none is given."""
-    from lmmscore.dialog import dialog_names
+    from lmmscore.dialog_files import dialog_names
     from lmmscore.errors import LmmscoreError
     from lmmscore.plan import load_protocol
 
@@ -145,6 +147,9 @@ def check(names: tuple[str, ...]) -> None:
 
         click.echo(f"ok: {name}")
         for dialog in protocol.dialogs:
+            for remark in dialog.remarks():
+                click.echo(f"  warning: {remark}")
+
             for key, text in dialog.questions.items():
                 click.echo(f"  open question, {key}: {text}")
 

@@ -45,7 +45,7 @@ def examine() -> dict[str, Any]:
     import platform
     import sqlite3
 
-    from lmmscore.version import __version__
+    from lmmscore.resources import __version__
 
     required, extras = _distribution()
     return {

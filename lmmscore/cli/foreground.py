@@ -96,8 +96,7 @@ def _on_signals(runner: Executor, close_display: Callable[[], None]) -> None:
         click.echo("stopping: finishing what is in flight (Ctrl-C again to stop at once)", err=True)
         runner.stop(
             StopRequested(
-                "interrupted; every reply so far is recorded. Run the same command to go on from "
-                "here"
+                "interrupted; every reply so far is recorded. Run the same command to resume"
             )
         )
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lmmscore.cli.options import FilePath, filled
-from lmmscore.importers.pictures.base import layout_names
+from lmmscore.importers.pictures.layout import layout_names
 
 if TYPE_CHECKING:
-    from lmmscore.importers.pictures.base import Choices, Found
+    from lmmscore.importers.pictures.layout import Choices, Found
     from lmmscore.importers.pictures.writer import Written
 
 _COLUMNS = ("id", "task", "instruction", "source", "reference", "marked", "method")
@@ -89,9 +89,8 @@ def command(
     Prints the path of the file. Nothing is overwritten without --force, and no picture is touched.
     Instructions that cannot be found are left empty, to be filled in: `lmmscore check` names each.
     """
-    from lmmscore.importers.pictures.base import choose
-    from lmmscore.importers.pictures.folder_tree import scan
     from lmmscore.importers.pictures.instructions import read
+    from lmmscore.importers.pictures.layout import choose, scan
     from lmmscore.importers.pictures.writer import write_benchmark
 
     out = _target(folder if folder.is_dir() else folder.parent, out).absolute()
@@ -140,7 +139,7 @@ def _refuse_to_overwrite(out: Path, force: bool) -> None:
 
 
 def _choices(given: dict[str, Any], out: Path) -> Choices:
-    from lmmscore.importers.pictures.base import Choices
+    from lmmscore.importers.pictures.layout import Choices
     from lmmscore.importers.pictures.writer import items_file_of
 
     columns = {what: given[f"{what}_column"] for what in _COLUMNS if given[f"{what}_column"]}
@@ -187,7 +186,7 @@ def _advice(found: Found) -> list[str]:
 
 
 def _say_next(found: Found, written: Written) -> None:
-    from lmmscore.importers.pictures.base import IMAGE_ROLES, counted
+    from lmmscore.importers.pictures.layout import IMAGE_ROLES, counted
 
     items = counted(len(found.items), "item")
     tasks = counted(len({item.task for item in found.items}), "task category", "task categories")

@@ -15,7 +15,13 @@ from lmmscore.errors import LmmscoreError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lmmscore.run_folder import Run
+    from lmmscore.run_folder import Manifest, Run
+
+
+def _nothing_known() -> Manifest:
+    from lmmscore.run_folder import Manifest
+
+    return Manifest()
 
 
 @dataclass(frozen=True)
@@ -25,13 +31,19 @@ class Source:
     name: str
     path: Path
     scores: pd.DataFrame
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    manifest: Manifest = field(default_factory=_nothing_known)
+    """What the run says of itself; empty where there are scores only."""
     run: Run | None = None
 
     @property
     def caution(self) -> str:
         """What the judge's own limits mean for these figures."""
-        return str(self.settings.get("caution") or "")
+        return self.manifest.caution
+
+    @property
+    def models(self) -> str:
+        """The model behind the judge, as far as it is on record; else the name of the run."""
+        return " ".join(self.manifest.models) or self.manifest.judge or self.name
 
     def sessions(self, *, with_names: bool) -> Iterator[Mapping[str, Any]] | None:
         """Return the records of the sessions, one at a time; None where there are none.
@@ -45,15 +57,17 @@ class Source:
         if with_names and self.run.ledger_path.is_file():
             return sessions_with_names(self.run, methods)
 
-        return self.run.sessions()
+        return (record.model_dump(mode="json") for record in self.run.records())
 
     def comparable(self) -> dict[str, Any]:
         """Return the settings, with a digest of the very pictures judged where they
         are on record."""
+        known = self.manifest
+        settings = known.model_dump(mode="json") if known.model_fields_set else {}
         if self.run is None or not (self.run.path / "sessions.jsonl").is_file():
-            return dict(self.settings)
+            return settings
         digest = images_digest(self.run) if self.run.ledger_path.is_file() else None
-        return {**self.settings, "images_digest": digest} if digest else dict(self.settings)
+        return {**settings, "images_digest": digest} if digest else settings
 
 
 def open_source(text: str) -> Source:
@@ -63,14 +77,15 @@ def open_source(text: str) -> Source:
 
     if not text:
         raise LmmscoreError("the name of a run is empty; give its folder, or a scores.csv")
+
     path = Path(text)
     if path.is_dir():
         run = open_run(path)
-        return Source(path.resolve().name, path, run.scores(), run.settings, run)
+        return Source(path.resolve().name, path, run.scores(), run.manifest, run)
     scores = read_scores(path)
     if path.name == "scores.csv" and (path.parent / "run.yaml").is_file():
         run = open_run(path.parent)
-        return Source(path.resolve().parent.name, path.parent, scores, run.settings, run)
+        return Source(path.resolve().parent.name, path.parent, scores, run.manifest, run)
     return Source(path.stem, path, scores)
 
 
@@ -81,7 +96,9 @@ def open_sources(texts: Sequence[str]) -> list[Source]:
         source = open_source(text)
         if any(source.path.resolve() == other.path.resolve() for other in sources):
             raise LmmscoreError(f"{text} is given twice; name each run once")
+
         sources.append(source)
+
     names = [source.name for source in sources]
     return [
         source if names.count(source.name) == 1 else replace(source, name=text.rstrip("/"))
@@ -98,8 +115,8 @@ def factor_titles(sources: Sequence[Source]) -> dict[str, str]:
     """Return the factors' full names, as far as the runs know them."""
     titles = {"overall": "Overall"}
     for source in sources:
-        for factor in source.settings.get("factors") or ():
-            titles[factor["key"]] = factor.get("name") or factor["key"]
+        for factor in source.manifest.factors:
+            titles[factor.key] = factor.name or factor.key
     return titles
 
 
@@ -111,10 +128,13 @@ def parse_scale(text: str) -> tuple[float, float]:
         raise LmmscoreError(
             f"--scale: cannot read {text!r}; write the lowest and highest score, as 1,10"
         ) from None
+
     if not (math.isfinite(low) and math.isfinite(high)):
         raise LmmscoreError(f"--scale: both ends of {text!r} must be finite numbers, as 1,10")
+
     if not low < high:
         raise LmmscoreError(f"--scale: {low:g} is not below {high:g}")
+
     return low, high
 
 
@@ -124,10 +144,10 @@ def sessions_with_names(run: Run, methods: Sequence[str]) -> Iterator[Mapping[st
     from lmmscore.ledger import Ledger
 
     with Ledger(run.ledger_path, read_only=True) as ledger:
-        for record in run.sessions():
-            replies = [ledger.find(exchange["key"]) for exchange in record["exchanges"]]
+        for record in run.records():
+            replies = [ledger.find(exchange.key) for exchange in record.exchanges]
             text = "\n".join(reply.text for reply in replies if reply is not None)
-            yield {**record, "names": names_in(text, methods)}
+            yield {**record.model_dump(mode="json"), "names": names_in(text, methods)}
 
 
 def names_in(text: str, methods: Sequence[str]) -> list[str]:
@@ -138,6 +158,7 @@ def names_in(text: str, methods: Sequence[str]) -> list[str]:
         folded = re.NOFLAG if len(name) <= 3 else re.IGNORECASE
         if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, folded):
             found.append(name)
+
     return found
 
 
@@ -148,15 +169,16 @@ def images_digest(run: Run) -> str | None:
 
     shown: set[tuple[str, ...]] = set()
     with Ledger(run.ledger_path, read_only=True) as ledger:
-        for record in run.sessions():
-            for exchange in record["exchanges"]:
-                kinds = [kind for kind, _ in exchange["images"]]
-                digests = ledger.pictures(exchange["key"])
+        for record in run.records():
+            for exchange in record.exchanges:
+                kinds = [kind for kind, _ in exchange.images]
+                digests = ledger.pictures(exchange.key)
                 if len(digests) != len(kinds):
                     return None
-                method = record["order"][exchange["position"] - 1] if exchange["position"] else ""
-                where = (record["task"], record["item"], method)
+                method = record.order[exchange.position - 1] if exchange.position else ""
+                where = (record.task, record.item, method)
                 shown |= {
                     (*where, kind, digest) for kind, digest in zip(kinds, digests, strict=True)
                 }
+
     return hashlib.sha256(repr(sorted(shown)).encode()).hexdigest()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +12,17 @@ import click
 from click.core import ParameterSource
 
 from lmmscore.cli.options import (
+    PANEL_GROUP,
     PLOT_GROUP,
     FilePath,
     GroupedCommand,
     filled,
     method_names,
+    name_table,
+    panel_options,
     plot_options,
     table_format,
 )
-from lmmscore.cli.panel import panel_options
 from lmmscore.cli.terminal import Screen, put, screen
 
 if TYPE_CHECKING:
@@ -27,8 +30,8 @@ if TYPE_CHECKING:
 
     from lmmscore.cli.inputs import Source
     from lmmscore.leaderboard import Leaderboard
-    from lmmscore.leaderboard.compare import TaskAgainst
     from lmmscore.leaderboard.diagnostics import Extras
+    from lmmscore.leaderboard.published import TaskAgainst
     from lmmscore.leaderboard.ranking import Scales
     from lmmscore.report.grids import DisplayNames, Grid
 
@@ -39,7 +42,9 @@ SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivi
     "leaderboard",
     cls=GroupedCommand,
     groups={
-        "What to show": ("task", "factor", "by", "show", "against"),
+        "What to show": ("task", "factor", "by", "show", "against", "expected"),
+        "Several judges as one": PANEL_GROUP,
+        "By what people would say": ("human", "corrected"),
         "How to print it": (
             *("format", "json", "out", "style", "columns"),
             *("table-star", "names", "decimals"),
@@ -47,7 +52,7 @@ SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivi
         "Figures": PLOT_GROUP,
         "How to compute it": (
             *("weights", "missing", "average", "scale"),
-            *("anyway", "resamples", "seed"),
+            *("anyway", "holm", "resamples", "seed"),
         ),
     },
 )
@@ -99,7 +104,7 @@ SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivi
     type=click.Choice(["exclude", "worst"]),
     default="exclude",
     show_default=True,
-    help="Leave unscored edits out, or count them as the lowest score.",
+    help="Exclude missing scores, or count them as the lowest score.",
 )
 @click.option(
     "--average",
@@ -143,6 +148,19 @@ SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivi
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of those draws."
 )
 @panel_options
+@click.option("--human", multiple=True, metavar="FILE", help="Human ratings, for --corrected.")
+@click.option(
+    "--corrected",
+    is_flag=True,
+    help="Rank by what people would say of all edits, given the ratings of some.",
+)
+@click.option(
+    "--holm",
+    type=click.Choice(["table", "tables"]),
+    default="table",
+    show_default=True,
+    help="Correct the tests over the pairs of each table, or of all tables together.",
+)
 def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> None:
     """Rank the methods of a run, for each task category and over all of them.
 
@@ -150,7 +168,6 @@ def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> 
     counted on. An edit's repeats are averaged first, then items. Nothing is asked of a judge.
     """
     from lmmscore.cli.inputs import open_sources
-    from lmmscore.cli.panel import corrected, panel_of
 
     form = "json" if as_json else form
     pairs = _pairs_among(runs)
@@ -160,7 +177,7 @@ def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> 
     sources = open_sources(runs)
     if options["expected"]:
         sources = [_by_expected(source) for source in sources]
-    options["members"] = panel_of(sources, options) if options["panel"] else None
+    options["members"] = _panel(sources, options) if options["panel"] else None
     if options["members"] is not None:
         source = options["members"].source
     else:
@@ -168,7 +185,7 @@ def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> 
     if options["by"] is not None and _asks_for_means(options["by"]):
         put(_group_means_table(source, form, options, _scales(source, options)), options["out"])
         return
-    board = corrected(source, options) if options["corrected"] else _board(source, options)
+    board = _corrected(source, options) if options["corrected"] else _board(source, options)
     if options["members"] is not None:
         board = replace(board, notes=(*options["members"].notes, *board.notes))
     _write(board, source, form, options)
@@ -178,6 +195,116 @@ def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> 
         # A CSV file has no room for sentences; they must not get lost for that.
         for text in [*(t for table in board.tables for t in table.warnings), *board.notes]:
             click.echo(text, err=True)
+
+
+@dataclass(frozen=True)
+class PanelBoard:
+    """The panel as a source of scores, and what is to be said about its members."""
+
+    source: Source
+    notes: tuple[str, ...]
+    without: dict[str, dict[str, int | None]]
+    """By judge left out: each method's rank."""
+    disagreements: list[dict[str, Any]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {
+            "notes": list(self.notes),
+            "leave_one_out": self.without,
+            "disagreements": self.disagreements,
+        }
+
+    def grids(self, board: Leaderboard) -> list[Grid]:
+        """Return the ranks without each judge, and the edits on which the judges differ most."""
+        from lmmscore.report.agreement_grids import disagreement_grids
+        from lmmscore.report.grids import NONE, Grid, plain
+
+        found = disagreement_grids(self.disagreements)
+        if not self.without:
+            return found
+
+        rows = []
+        for row in board.tables[-1].rows:
+            ranks = [ranked.get(row.method) for ranked in self.without.values()]
+            rows.append(plain(row.method, *(NONE if rank is None else str(rank) for rank in ranks)))
+        left_out = Grid(
+            "Leave one judge out",
+            ("Method", *(f"without {name}" for name in self.without)),
+            tuple(rows),
+            "Each method's rank over all categories if one judge is left out.",
+            text_columns=frozenset({0}),
+        )
+        return [left_out, *found]
+
+
+def _panel(sources: Sequence[Source], options: dict[str, Any]) -> PanelBoard:
+    """Return the mean of several runs' judges as one source."""
+    from lmmscore.agreement import judges
+    from lmmscore.cli.inputs import cautions
+    from lmmscore.leaderboard import rank
+    from lmmscore.run_folder import Manifest
+
+    if len(sources) < 2:
+        raise click.UsageError("--panel needs at least two runs")
+    how = options["panel_scores"]
+    tables = {source.name: source.scores for source in sources}
+    together = judges.panel_scores(tables, how)
+    if together.empty:
+        raise click.UsageError("these runs have no scored edit in common; there is no panel")
+
+    models = {source.name: source.models for source in sources}
+    families = name_table(options["family_file"])
+    notes = [f"{text}." for text in judges.panel_notes(tables, how, models, families)]
+    without = {}
+    for name, rest in judges.without_each(tables, how).items():
+        ranked = rank(rest, resamples=0).tables[-1].rows
+        without[name] = {row.method: row.rank for row in ranked}
+
+    factors = list(together["factor"].unique())
+    factor = "overall" if "overall" in factors else str(factors[0])
+    # On other scales than the judges' own, what the runs say of theirs does not hold.
+    known = sources[0].manifest if how == "raw" else Manifest()
+    manifest = known.model_copy(update={"caution": cautions(sources)})
+    source = replace(sources[0], name="panel", scores=together, manifest=manifest, run=None)
+    return PanelBoard(source, tuple(notes), without, judges.disagreements(tables, factor))
+
+
+def _corrected(source: Source, options: dict[str, Any]) -> Leaderboard:
+    """Return the leaderboard by what people would say of all edits."""
+    from lmmscore.agreement import align
+    from lmmscore.agreement.powered_means import corrected_board
+    from lmmscore.ratings import Columns
+    from lmmscore.web.rating_results import read_human_ratings
+
+    if not options["human"]:
+        raise click.UsageError("--corrected needs people's ratings: --human FILE")
+    unfit = {
+        "--by": options["by"],
+        "--against": options["against"],
+        "--missing": options["missing"] != "exclude",
+        "--average": options["average"] != "items",
+        "--weights": options["weights"],
+    }
+    for name, given in unfit.items():
+        if given:
+            raise click.UsageError(f"{name} has no place with --corrected")
+
+    human = read_human_ratings(options["human"], Columns())
+    notes = list(human.notes)
+    chosen = _of_tasks(source, options)
+    tables, ratings = align.separate_tasks({source.name: chosen.scores}, human.table)
+    scores = align.match_methods(source.name, tables[0], ratings, notes)
+    scores = align.match_items(source.name, scores, ratings, notes)
+    align.check_items(source.name, scores, ratings, notes)
+    factor = options["factor"][0] if options["factor"] else "overall"
+    if factor == "overall":
+        both = [name for name in ratings["factor"].unique() if name in set(scores["factor"])]
+        weights = source.manifest.weights
+        ratings, _ = align.add_overall(ratings, list(map(str, both)), weights, notes)
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
+    return corrected_board(scores, ratings, factor, caution=source.caution)
 
 
 def _by_expected(source: Source) -> Source:
@@ -239,8 +366,8 @@ def _pairs_among(runs: tuple[str, ...]) -> Path | None:
 def _print_pairs(path: Path, form: str, options: dict[str, Any]) -> None:
     """Print the leaderboard of a run that compares pairs."""
     from lmmscore.comparisons import read_comparisons
-    from lmmscore.leaderboard.pairs import rank_pairs
-    from lmmscore.report.pair_grids import render_pairs
+    from lmmscore.leaderboard.matches import rank_pairs
+    from lmmscore.report.leaderboard import render_pairs
     from lmmscore.run_folder import Run
 
     unfit = ("expected", "factor", "by", "weights", "scale", "show", "against")
@@ -275,7 +402,7 @@ def _pooled(sources: list[Source], *, anyway: bool) -> Source:
     names = [source.name for source in sources]
     settings = [source.comparable() for source in sources]
     scores = pool(names, [source.scores for source in sources], settings, anyway=anyway)
-    known = {**sources[0].settings, "caution": cautions(sources)}
+    known = sources[0].manifest.model_copy(update={"caution": cautions(sources)})
     return Source(" + ".join(names), sources[0].path, scores, known)
 
 
@@ -285,17 +412,16 @@ def _factors(options: dict[str, Any]) -> list[str]:
 
 
 def _weights(options: dict[str, Any]) -> dict[str, float] | None:
-    from lmmscore.leaderboard.weights import parse_weights
+    from lmmscore.leaderboard.cube import parse_weights
 
     return None if options["weights"] is None else parse_weights(options["weights"])
 
 
 def _scales(source: Source, options: dict[str, Any]) -> dict[str, tuple[float, float]]:
     from lmmscore.cli.inputs import parse_scale
-    from lmmscore.leaderboard.weights import scales_of
 
     if options["scale"] is None:
-        return scales_of(source.settings, _weights(options))
+        return source.manifest.scales(_weights(options))
     return dict.fromkeys(
         [*source.scores["factor"].unique(), "overall"], parse_scale(options["scale"])
     )
@@ -379,11 +505,11 @@ def _rendered(board: Leaderboard, source: Source, form: str, options: dict[str, 
 
 
 def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extras:
+    from lmmscore.leaderboard.cube import reweigh
     from lmmscore.leaderboard.diagnostics import extras
-    from lmmscore.leaderboard.weights import reweigh, weights_of
 
     given = _weights(options)
-    weights = weights_of(source.settings) if given is None else given
+    weights = source.manifest.weights if given is None else given
     scores = _of_tasks(source, options).scores
     scores = scores if given is None else reweigh(scores, given)
     return extras(
@@ -397,7 +523,7 @@ def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extr
 
 
 def _sections(board: Leaderboard, source: Source, options: dict[str, Any]) -> list[Grid]:
-    from lmmscore.report import extra_grids as grids
+    from lmmscore.report import board_grids as grids
 
     shown = set(SECTIONS) if "all" in options["show"] else set(options["show"])
     decimals = 2 if options["decimals"] is None else options["decimals"]
@@ -413,20 +539,19 @@ def _sections(board: Leaderboard, source: Source, options: dict[str, Any]) -> li
     found += grids.variance_grid(behind.components, decimals) if "variance" in shown else []
     if "sensitivity" in shown and behind.sensitivity:
         found.append(grids.sensitivity_grid(behind.sensitivity))
-    asks = bool(source.settings.get("avoid_ties"))
+    asks = source.manifest.avoid_ties
     found += [grids.habit_grid(behind.habits, asks_to_avoid_ties=asks)] if "habits" in shown else []
     return found
 
 
 def _against(board: Leaderboard, name: str) -> list[TaskAgainst]:
-    from lmmscore.leaderboard.compare import against
-    from lmmscore.leaderboard.published import find_published, load_published
+    from lmmscore.leaderboard.published import against, find_published, load_published
 
     return against(board, load_published(find_published(name)))
 
 
 def _against_grids(matched: list[TaskAgainst], options: dict[str, Any]) -> list[Grid]:
-    from lmmscore.report.extra_grids import against_grid
+    from lmmscore.report.board_grids import against_grid
     from lmmscore.report.grids import Grid
 
     if options["against"] is not None and not matched:
@@ -441,7 +566,7 @@ def _against_grids(matched: list[TaskAgainst], options: dict[str, Any]) -> list[
 def _asks_for_means(by: str) -> bool:
     """Tell whether `--by` asks for plain means: anything but methods ranked,
     within tasks or over all."""
-    from lmmscore.leaderboard.groups import parse_by
+    from lmmscore.leaderboard.ranking import parse_by
 
     return parse_by(by) not in (
         ["task", "method"],
@@ -456,8 +581,8 @@ def _group_means_table(source: Source, form: str, options: dict[str, Any], scale
 
     Raises a usage error for options that do not go with them.
     """
-    from lmmscore.leaderboard.groups import group_means, parse_by
-    from lmmscore.leaderboard.weights import parse_weights, reweigh
+    from lmmscore.leaderboard.cube import parse_weights, reweigh
+    from lmmscore.leaderboard.ranking import group_means, parse_by
     from lmmscore.report.leaderboard import render_groups
 
     _refuse_ranking_options(options)

@@ -35,7 +35,10 @@ def command(folder: Path, form: str, as_json: bool, out: Path | None) -> None:
     if not lines:
         raise FileProblem(f"{folder}: no run in this folder; `lmmscore run` makes one")
     heads = ("Run", "Benchmark", "Judge", "Dialog", "Items", "State", "Cost")
-    rows = [plain(*(str(line[head.lower()]) for head in heads[:-1]), _cost(line)) for line in lines]
+    rows = [
+        plain(*(str(line[head.lower()]) for head in heads[:-2]), _state(line), _cost(line))
+        for line in lines
+    ]
     grid = Grid(
         f"Runs in {folder}",
         heads,
@@ -66,6 +69,8 @@ def _line(run: Run, folder: Path) -> dict[str, Any]:
         "dialog": manifest.dialog,
         "items": manifest.items,
         "state": f"{manifest.state or 'unknown'}{unscored}",
+        "judged": manifest.judged,
+        "planned": manifest.planned,
         "cost_usd": _spent(run),
     }
 
@@ -77,6 +82,14 @@ def _spent(run: Run) -> float | None:
     costs = [record.usage.get("cost_usd") for record in run.records()]
     known = [cost for cost in costs if cost is not None]
     return sum(known) if known else None
+
+
+def _state(line: dict[str, Any]) -> str:
+    """Return how far a run is; the reason why it was stopped is for `--json`."""
+    word, stopped, _ = str(line["state"]).partition(": ")
+    if not stopped:
+        return word
+    return f"{word}, {line['judged']} of {line['planned']} sessions"
 
 
 def _cost(line: dict[str, Any]) -> str:

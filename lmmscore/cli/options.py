@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, get_origin
 
 import click
 from click.core import ParameterSource
 
-from lmmscore.judges.config import Declared, declared
+from lmmscore.options import Declared, declared
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -23,6 +23,7 @@ class Finite(click.FloatRange):
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number.", param, ctx)
+
         return number
 
 
@@ -33,6 +34,7 @@ class FilePath(click.Path):
         """Return the path; fail for an empty one."""
         if isinstance(value, str) and not value:
             self.fail("it is empty; name a file or folder, or leave it out.", param, ctx)
+
         return super().convert(value, param, ctx)
 
 
@@ -75,177 +77,102 @@ class GroupedCommand(click.Command):
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
+
         if lines:
             with formatter.section("Other options" if self.groups else "Options"):
                 formatter.write_dl(list(lines.values()))
 
 
-RUN_GROUPS = {
-    "What is judged, and by whom": (
-        *("dialog", "judge", "out", "limit", "task", "item", "method", "beside"),
-        *("repeats", "order", "seed", "root"),
-    ),
-    "What it may cost": ("budget", "rpm", "tpm", "concurrency", "timeout"),
-    "How the judge answers": (
-        *("temperature", "judge-seed", "max-tokens", "reasoning-effort", "image-detail"),
-        *("structured", "structured-turns", "reader", "api"),
-    ),
-    "How pictures are sent": ("max-side", "image-format"),
-    "Many machines, or half the price": (
-        *("engine", "shard", "ray-address", "ray-players"),
-        *("batch", "wait", "cancel", "batch-dir"),
-    ),
-}
-"""The options of `run` and `plan` as their help shows them."""
+def listen_options(port: int) -> Callable[[Command], Command]:
+    """Add where a command serves its page: on this machine alone, unless told otherwise."""
 
-ROOT_OPTION: dict[str, Any] = {
-    "type": FilePath(path_type=Path),
-    "metavar": "FOLDER",
-    "help": "The folder the pictures are in, in place of `root:` in the file; needed where that "
-    "leads outside the file's own folder.",
-}
+    def add(command: Command) -> Command:
+        command = click.option(
+            "--port",
+            type=click.IntRange(0, 65_535),
+            default=port,
+            show_default=True,
+            help="Port to listen on; 0 takes any.",
+        )(command)
+        return click.option(
+            "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
+        )(command)
+
+    return add
 
 
 def _shard(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
     """Read `3/16`."""
     if value is None:
         return None
+
     number, slash, count = value.partition("/")
     if not (slash and number.isdecimal() and count.isdecimal()):
         raise click.BadParameter("write the shard and their number, as 3/16.", ctx, param)
+
     if not 1 <= int(number) <= int(count):
         raise click.BadParameter(f"shards are numbered from 1 to {int(count)}.", ctx, param)
+
     return int(number), int(count)
 
 
-def plan_options(command: Command) -> Command:
-    """Add what `run` and `plan` have in common: what is judged, how and by whom."""
-    for option in reversed(_PLAN_OPTIONS):
-        command = option(command)
-    return command
+def _settings(
+    _: click.Context, param: click.Parameter, value: tuple[str, ...]
+) -> Mapping[str, str]:
+    """Read NAME=VALUE, as often as it was given."""
+    return pairs(value, max(param.opts, key=len))
 
 
-_PLAN_OPTIONS = [
-    click.argument("benchmark", type=FilePath(path_type=Path)),
-    click.option(
-        "--dialog",
-        "-d",
-        help="Dialog or suite: a name or a file  [default: lmm-score]",
-    ),
-    click.option(
-        "--judge",
-        "-j",
-        default="pixels",
-        show_default=True,
-        help="pixels, openai/MODEL[@URL,…], replay:PATH or a name from judges.yaml.",
-    ),
-    click.option(
-        "--reader",
-        callback=filled,
-        metavar="JUDGE|none",
-        help="Who quotes the scores from a reply that cannot be read  [default: the judge]",
-    ),
-    click.option(
-        "--structured-turns",
-        type=click.Choice(["scores"]),
-        callback=lambda _ctx, _param, value: value or "",
-        help="Hold only the scoring turn of a prose dialog to a JSON schema: a variant.",
-    ),
-    click.option(
-        "--order",
-        type=click.Choice(["given", "shuffled", "balanced"]),
-        help="Order in which the edits are shown  [default: shuffled]",
-    ),
-    click.option(
-        "--repeats",
-        type=click.IntRange(1),
-        help="How often each item is judged  [default: 1]",
-    ),
-    click.option("--seed", type=int, help="Seed of the orders  [default: 0]"),
-    click.option(
-        "--pairs",
-        type=click.IntRange(1),
-        metavar="K",
-        help="With a dialog of pairs: compare so many pairs of methods per item  [default: all]",
-    ),
-    click.option(
-        "--task", "tasks", multiple=True, help="Only this task category; may be repeated."
-    ),
-    click.option("--item", "items", multiple=True, help="Only this item; may be repeated."),
-    click.option("--root", **ROOT_OPTION),
-    click.option(
-        "--method",
-        "methods",
-        multiple=True,
-        help="Only this method; may be repeated. Their order is kept.",
-    ),
-    click.option(
-        "--limit",
-        type=click.IntRange(1),
-        metavar="N",
-        help="Only N items, spread over the task categories: a pilot.",
-    ),
-    click.option(
-        "--shard",
-        metavar="K/N",
-        callback=_shard,
-        help="Only a stable Nth of the items, in a folder of its own: for arrays of jobs.",
-    ),
-    click.option(
-        "--beside",
-        multiple=True,
-        metavar="METHOD",
-        help="Judge --method among these, already scored in this folder; may be repeated.",
-    ),
-    click.option(
-        "--setting",
-        "settings",
-        multiple=True,
-        metavar="NAME=CHOICE",
-        help="A setting of the dialog, for example against=source.",
-    ),
-    click.option(
-        "--max-side",
-        "max_side_px",
-        type=click.IntRange(16),
-        help="Longest side of a picture as sent, in pixels  [default: 1024]",
-    ),
-    click.option(
-        "--image-format",
-        type=click.Choice(["png", "jpeg", "webp"]),
-        help="How pictures are encoded; png and webp lose nothing  [default: png]",
-    ),
-]
+def options_of(
+    declaration: type, prefix: str = "", only: Sequence[str] | None = None
+) -> Callable[[Command], Command]:
+    """Return a decorator that adds the flags a class of options declares, or only some of them."""
+
+    def add(command: Command) -> Command:
+        for each in reversed(declared(declaration)):
+            if each.about.flag and (only is None or each.name in only):
+                command = _flag(each, prefix)(command)
+        return command
+
+    return add
 
 
-_PREFIX = "judge_option_"
-"""Apart from a command's own: the judge has a seed, and so have the orders."""
-
-
-def judge_options(command: Command) -> Command:
-    """Add the flags of the judge's options, as `JudgeOptions` declares them."""
-    for each in reversed(declared()):
-        if each.about.flag:
-            command = _flag(each)(command)
-    return command
-
-
-def _flag(option: Declared) -> Callable[[Command], Command]:
+def _flag(option: Declared, prefix: str) -> Callable[[Command], Command]:
+    """Return one option of a command. Its type says how a value is read."""
     about = option.about
-    name = _PREFIX + option.name
-    if option.type is bool:
-        return click.option(about.flag, name, is_flag=True, help=about.help)
-    return click.option(about.flag, name, type=_type_of(option), help=about.help)
+    shown: dict[str, Any] = {"help": about.help, "metavar": about.metavar or None}
+    names = [about.flag, *([about.short] if about.short else []), prefix + option.name]
+    kinds = option.kinds
+    if bool in kinds:
+        return click.option(*names, is_flag=True, help=about.help)
+
+    if kinds[0] == tuple[int, int]:
+        return click.option(*names, callback=_shard, **shown)
+
+    origin = get_origin(kinds[0])
+    if origin is tuple:
+        return click.option(*names, multiple=True, callback=filled, **shown)
+
+    if origin is Mapping:
+        return click.option(*names, multiple=True, callback=_settings, **shown)
+
+    # With a prefix, what was not given is left to others: a judge has its options from judges.yaml.
+    if option.default and not prefix:
+        shown |= {"default": option.default, "show_default": True}
+    return click.option(*names, type=_type_of(option), callback=filled, **shown)
 
 
 def _type_of(option: Declared) -> click.ParamType[Any]:
     """Return the type of a flag: the plain type of the option, with its bounds."""
-    kinds = [kind for kind in get_args(option.type) if kind is not type(None)]
-    if kinds and all(isinstance(kind, str) for kind in kinds):
+    kinds = option.kinds
+    if all(isinstance(kind, str) for kind in kinds):
         return click.Choice(kinds)
 
-    kind = kinds[0] if kinds else option.type
     about = option.about
+    kind = kinds[0]
+    if kind is Path:
+        return FilePath(path_type=Path)
+
     if kind is float and about.above is not None:
         return Finite(min=about.above, min_open=True)
 
@@ -258,16 +185,6 @@ def _type_of(option: Declared) -> click.ParamType[Any]:
     return click.INT if kind is int else click.STRING
 
 
-def take_judge_options(given: dict[str, Any]) -> dict[str, Any]:
-    """Remove the judge's options from a command's arguments and return those that were given."""
-    names = [name for name in given if name.startswith(_PREFIX)]
-    taken = {name.removeprefix(_PREFIX): given.pop(name) for name in names}
-    # Compared by identity: 0 equals False, and a temperature, a seed or a budget of 0 is a wish.
-    return {
-        name: value for name, value in taken.items() if value is not None and value is not False
-    }
-
-
 def pairs(values: tuple[str, ...], option: str) -> Mapping[str, str]:
     """Return NAME=VALUE options as a mapping. Raises a usage error for anything else."""
     made = {}
@@ -275,7 +192,9 @@ def pairs(values: tuple[str, ...], option: str) -> Mapping[str, str]:
         name, equals, rest = value.partition("=")
         if not equals or not name.strip():
             raise click.UsageError(f"{option} takes NAME=VALUE, not {value!r}")
+
         made[name.strip()] = rest.strip()
+
     return made
 
 
@@ -303,6 +222,7 @@ def _named(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> dic
             texts += [
                 line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()
             ]
+
     return dict(pairs(tuple(texts), "--names"))
 
 
@@ -337,6 +257,7 @@ class TableFormat(click.ParamType[str]):
         """Return the name; fail for a format there is not."""
         if value not in _formats():
             self.fail(f"{value!r} is not one of {', '.join(_formats())}.", param, ctx)
+
         return value
 
 
@@ -355,6 +276,7 @@ def plot_options(command: Command) -> Command:
     """Add what every command that writes figures takes."""
     for option in reversed(_PLOT_OPTIONS):
         command = option(command)
+
     return command
 
 
@@ -382,3 +304,92 @@ _PLOT_OPTIONS = [
 ]
 
 PLOT_GROUP = ("plots", "plot-format", "plot-width")
+
+
+def panel_options(command: Command) -> Command:
+    """Add what every command takes that treats several judges as one."""
+    for option in reversed(_PANEL_OPTIONS):
+        command = option(command)
+    return command
+
+
+_PANEL_OPTIONS = [
+    click.option("--panel", is_flag=True, help="Take the mean of several judges as one judge."),
+    click.option(
+        "--panel-scores",
+        type=click.Choice(["raw", "z"]),
+        default="raw",
+        show_default=True,
+        help="Average the panel's scores as they are, or standardised.",
+    ),
+    click.option(
+        "--families",
+        "family_file",
+        type=FilePath(path_type=Path),
+        metavar="FILE",
+        help="A table of name parts and model families, for the panel's warnings.",
+    ),
+]
+
+PANEL_GROUP = ("panel", "panel-scores", "families")
+
+
+def score_columns(command: Command) -> Command:
+    """Add what every command takes that reads other tools' score files."""
+    for option in reversed(_SCORE_COLUMNS):
+        command = option(command)
+    return command
+
+
+_SCORE_COLUMNS = [
+    click.option(
+        "--item-column", callback=filled, default="", help="The column that names the item."
+    ),
+    click.option(
+        "--method-column", callback=filled, default="", help="The column that names the method."
+    ),
+    click.option(
+        "--task-column",
+        callback=filled,
+        default="",
+        help="The score file's column that names the task category.",
+    ),
+    click.option(
+        "--task-pattern",
+        callback=filled,
+        default="",
+        metavar="REGEX",
+        help="Find the task in the item's id: the first group in parentheses.",
+    ),
+]
+
+
+def parse_renames(texts: Sequence[str], option: str = "--rename") -> dict[str, str]:
+    """Return OLD=NEW pairs as a mapping. Raises a usage error for anything else."""
+    found = {}
+    for given in texts:
+        old, equals, new = given.partition("=")
+        if not (old.strip() and equals and new.strip()):
+            raise click.UsageError(f"{option} takes OLD=NEW, not {given!r}.")
+        found[old.strip()] = new.strip()
+    return found
+
+
+factor_renames = click.option(
+    "--rename", "renames", multiple=True, metavar="OLD=NEW", help="Call a factor by another name."
+)
+
+
+def name_table(path: Path | None) -> dict[str, str]:
+    """Return the first two columns of a table as old and new names; none without a file."""
+    if path is None:
+        return {}
+
+    from lmmscore.errors import FileProblem
+    from lmmscore.tables import read_tables, text
+
+    table = read_tables(path)[0]
+    if len(table.columns) < 2:
+        raise FileProblem(f"{path}: two columns are needed, the old name and the new")
+    old, new = table.columns[:2]
+    return {text(row[old]): text(row[new]) for row in table.rows}

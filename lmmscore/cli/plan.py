@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import (
-    RUN_GROUPS,
-    GroupedCommand,
-    json_flag,
-    judge_options,
-    pairs,
-    plan_options,
-    take_judge_options,
-)
+from lmmscore.cli.options import GroupedCommand, json_flag
+from lmmscore.cli.run_options import request_of, run_groups, run_options
 
 if TYPE_CHECKING:
     from lmmscore.forecast import Forecast, Record
@@ -26,9 +19,8 @@ if TYPE_CHECKING:
     from lmmscore.request import Prepared, Request
 
 
-@click.command("plan", cls=GroupedCommand, groups=RUN_GROUPS)
-@plan_options
-@judge_options
+@click.command("plan", cls=GroupedCommand, groups=run_groups())
+@run_options
 @click.option("--batch", is_flag=True, help="Say what it would take by batches as well.")
 @json_flag
 def command(as_json: bool, batch: bool, **given: Any) -> None:
@@ -39,15 +31,13 @@ def command(as_json: bool, batch: bool, **given: Any) -> None:
     """
     from lmmscore.forecast import forecast
     from lmmscore.judges.config import JudgeOptions
+    from lmmscore.judges.judge import kind_of
     from lmmscore.judges.openai import parameters_of
-    from lmmscore.judges.registry import kind_of
     from lmmscore.ledger import Asker
-    from lmmscore.request import Request, prepare
+    from lmmscore.request import prepare
 
-    judge_given = take_judge_options(given)
-    given["settings"] = pairs(given["settings"], "--setting")
-    request = Request(**given, judge_options=judge_given)
-    judge = str(given["judge"])
+    request = request_of(given)
+    judge = str(request.judge)
     model, options = judge, JudgeOptions()
     kind = kind_of(judge)
     local = kind.answers_here
@@ -56,7 +46,7 @@ def command(as_json: bool, batch: bool, **given: Any) -> None:
         model, options = named.address.model, named.options
         asker = Asker.of(named.address.name, parameters_of(options))
     else:
-        asker = _local_identity(judge, judge_given)
+        asker = _local_identity(judge, request.judge_options)
     prepared = prepare(request, asker.judge)
     with contextlib.ExitStack() as stack:
         record = _record(stack, prepared, request, asker)
@@ -79,7 +69,7 @@ def command(as_json: bool, batch: bool, **given: Any) -> None:
 
 def _local_identity(judge: str, options: Mapping[str, Any]) -> Asker:
     """Return under which name and parameters a judge that runs here is on record."""
-    from lmmscore.judges.registry import open_judge
+    from lmmscore.judges.judge import open_judge
     from lmmscore.ledger import Asker
 
     bench = open_judge(judge, options)

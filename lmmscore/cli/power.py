@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import click
 
-from lmmscore.cli.options import Finite, filled
+from lmmscore.cli.options import Finite, filled, json_flag, table_file
+from lmmscore.cli.terminal import put
 
 
 @click.command("power")
@@ -27,7 +29,8 @@ from lmmscore.cli.options import Finite, filled
 @click.option(
     "--alpha", type=Finite(0.0001, 0.5), default=0.05, show_default=True, help="Level of the test."
 )
-@click.option("--json", "as_json", is_flag=True, help="For a program.")
+@json_flag
+@table_file
 def command(
     run: str,
     first: str,
@@ -37,11 +40,12 @@ def command(
     power: float,
     alpha: float,
     as_json: bool,
+    out: Path | None,
 ) -> None:
     """Say how many items or repeats it would take to tell methods A and B apart.
 
-    RUN is a run's folder or a scores.csv. The answer supposes that the difference seen is the true
-    one.
+    RUN is a run's folder or a scores.csv. The test is the leaderboard's: paired sign flips over
+    items, corrected over all pairs of methods. A pilot tells a range of items, not a number.
     """
     from lmmscore.cli.inputs import open_source
     from lmmscore.leaderboard.power import power_of
@@ -51,11 +55,8 @@ def command(
         source.scores, first, second, task=task, factor=factor, power=power, alpha=alpha
     )
     if as_json:
-        click.echo(
-            json.dumps({**found.as_dict(), "caution": source.caution}, ensure_ascii=False, indent=2)
-        )
+        data = {**found.as_dict(), "caution": source.caution}
+        put(json.dumps(data, ensure_ascii=False, indent=2) + "\n", out)
         return
-    if source.caution:
-        click.echo(f"Caution: {source.caution}")
-    for text in found.statements:
-        click.echo(text)
+    lines = [f"Caution: {source.caution}"] if source.caution else []
+    put("\n".join([*lines, *found.statements]) + "\n", out)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from lmmscore.cli.options import FilePath
+
+if TYPE_CHECKING:
+    from lmmscore.run_folder import Run
 
 
 @click.command("publish")
@@ -24,9 +28,9 @@ def command(
 ) -> None:
     """Write RUN as an archive that others can check, or check one with --verify.
 
-    The archive holds the run's own exchanges, its settings, scores and tables, the dialog in the
-    very words, and checksums; no path, no user's name and no key. The same run gives the same
-    bytes.
+    The archive holds the run's own exchanges, its settings and scores, tables and a report made
+    from them, the dialog in the very words, and checksums; no path, no user's name and no key. The
+    same run gives the same bytes. Without --pictures there is no picture in the report either.
     """
     if verify:
         _verify(source)
@@ -42,10 +46,24 @@ def command(
         root = run.find_pictures(bench)
         if root is None:
             raise click.UsageError("the pictures are not found; say where with --bench")
-    names = publish(run, out, root)
+    names = publish(run, out, root, _complete)
     click.echo(f"{len(names)} files in {out}", err=True)
     click.echo(f"check it: lmmscore publish --verify {out}", err=True)
     click.echo(out)
+
+
+def _complete(staged: Run) -> None:
+    """Add the tables and the report of a run that is about to be published."""
+    from lmmscore.report.leaderboard import write_leaderboards, write_pair_boards
+    from lmmscore.report.page import PageOptions, write_page
+    from lmmscore.report.run_data import RunData
+
+    if staged.is_of_pairs:
+        write_pair_boards(staged)
+        return
+    write_leaderboards(staged)
+    page = PageOptions(out=staged.path / "report.html", keep_thumbnails=False)
+    write_page([RunData(staged.manifest.benchmark, staged)], page)
 
 
 def _verify(archive: Path) -> None:
@@ -57,6 +75,6 @@ def _verify(archive: Path) -> None:
     if found.problems:
         raise click.exceptions.Exit(1)
     click.echo(
-        f"{archive}: as published; {found.scores:,} rows of scores.csv follow from "
+        f"{archive}: as published; {found.scores:,} rows of {found.table} follow from "
         f"{found.exchanges:,} recorded exchanges"
     )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import click
 
-from lmmscore.cli.options import filled
+from lmmscore.cli.options import filled, table_file
+from lmmscore.cli.terminal import put
 
 
 @click.group("published")
@@ -34,16 +36,17 @@ def list_tables(as_json: bool) -> None:
     show_default=True,
     help="Lowest and highest score of the table.",
 )
-def check(file: str, as_json: bool, scale: str) -> None:
+@table_file
+def check(file: str, as_json: bool, scale: str, out: Path | None) -> None:
     """Find printed ranks that contradict printed means, and figures that cannot be.
 
     FILE is a table with the columns task, method, mean, rank and perhaps std, or the name of a
-    table
-    that comes with lmmscore. Where it has a column n, the largest possible std is known exactly.
+    table that comes with lmmscore. Where it has a column n, the largest possible std is known
+    exactly.
 
-    A table of correlations (columns method and spearman, pearson, kendall or correlation, and any
-    that say of what) is checked too: values outside −1 to 1, and averages that their lines do not
-    give.
+    A table of correlations is checked too: a column method, and correlations in a column spearman,
+    pearson, kendall or correlation, or in a column per factor or task. Found are values outside −1
+    to 1, and averages that their lines do not give.
     """
     from dataclasses import asdict
 
@@ -51,9 +54,9 @@ def check(file: str, as_json: bool, scale: str) -> None:
     from lmmscore.leaderboard import published
 
     path = published.find_published(file)
-    column = published.correlation_column(path)
-    if column is not None:
-        correlations = published.load_correlations(path, column)
+    columns = published.correlation_columns(path)
+    if columns:
+        correlations = published.load_correlations(path, columns)
         problems = published.check_correlations(correlations)
         tasks = {", ".join(one.group) for one in correlations}
         total = len(correlations)
@@ -63,20 +66,19 @@ def check(file: str, as_json: bool, scale: str) -> None:
         tasks = {entry.task for entry in entries}
         total = len(entries)
     if as_json:
-        click.echo(
-            json.dumps(
-                {"problems": [asdict(problem) for problem in problems]},
-                ensure_ascii=False,
-                indent=2,
-            )
-        )
+        found = {"problems": [asdict(problem) for problem in problems]}
+        put(json.dumps(found, ensure_ascii=False, indent=2) + "\n", out)
         return
+    lines = []
     for problem in problems:
-        click.echo(f"{problem.task}, {problem.method}: {problem.kind}: {problem.says}")
+        place = f"{problem.task}, {problem.method}" if problem.task else problem.method
+        lines.append(f"{place}: {problem.kind}: {problem.says}\n")
+    put("".join(lines), out)
     where = len({problem.task for problem in problems})
-    lines = len({(problem.task, problem.method) for problem in problems})
+    wrong = len({(problem.task, problem.method) for problem in problems})
+    kind = "figures" if columns else "lines"
     click.echo(
-        f"{lines} of {total} lines contradict others or the scale, "
-        f"in {where} of {len(tasks)} tasks.",
+        f"{wrong} of {total} {kind} contradict others or the scale, "
+        f"in {where} of {len(tasks)} {'tables' if columns else 'tasks'}.",
         err=True,
     )

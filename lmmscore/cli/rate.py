@@ -7,23 +7,46 @@ import json
 import logging
 import shlex
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
 
-from lmmscore.cli.options import FilePath, filled, json_flag, pairs
+from lmmscore.cli.options import (
+    FilePath,
+    GroupedCommand,
+    filled,
+    json_flag,
+    listen_options,
+    options_of,
+)
+from lmmscore.request import Request
 
 if TYPE_CHECKING:
     from lmmscore.benchmark import Benchmark
     from lmmscore.plan import Protocol
-    from lmmscore.web.database import Rater, RatingDatabase
+    from lmmscore.web.database import Rater
     from lmmscore.web.rating import RatingStudy
     from lmmscore.web.study import Study
 
 
-@click.command("rate")
+GROUPS = {
+    "What is rated": ("dialog", "setting", "task", "item", "method", "max-side"),
+    "The study": (
+        *("raters-per-edit", "items-per-rater", "checks", "practice", "instructions"),
+        *("completion-code", "seed", "out"),
+    ),
+    "The page": ("raters", "valid-days", "open", "host", "port", "public", "static", "post"),
+    "Before and after": ("plan", "pilot", "export", "downloads", "withdraw"),
+}
+
+_file_option = partial(click.option, type=FilePath(path_type=Path), metavar="FILE")
+_text_option = partial(click.option, callback=filled, default="")
+
+
+@click.command("rate", cls=GroupedCommand, groups=GROUPS)
 @click.argument("benchmark", type=FilePath(path_type=Path))
 @click.option(
     "--dialog",
@@ -32,22 +55,24 @@ if TYPE_CHECKING:
     show_default=True,
     help="Whose factors, scales and pictures raters get: a name or a file.",
 )
-@click.option(
+@_file_option(
     "--out",
     "-o",
-    type=FilePath(path_type=Path),
-    help="Folder of the study  [default: ratings/BENCHMARK-DIALOG]",
+    metavar="DIR",
+    help="Folder of the study.  [default: ratings/BENCHMARK-DIALOG]",
 )
 @click.option(
     "--raters-per-edit",
     type=click.IntRange(1, 1000),
     default=3,
     show_default=True,
+    metavar="K",
     help="How many raters judge each edit.",
 )
 @click.option(
     "--items-per-rater",
     type=click.IntRange(1),
+    metavar="M",
     help="Screens in a rater's share, checks not counted.  [default: all]",
 )
 @click.option(
@@ -56,49 +81,31 @@ if TYPE_CHECKING:
     flag_value="source,failure,repeat",
     default=None,
     metavar="[KIND,...]",
-    help="Hidden checks: source, failure, repeat; all three if none is named.",
+    help="Hidden checks: source, failure, repeat. Named last and without KIND: all three.",
 )
-@click.option(
-    "--practice",
-    type=FilePath(path_type=Path),
-    metavar="FILE",
-    help="Items to practise on, with the scores expected.",
-)
-@click.option(
-    "--instructions",
-    type=FilePath(path_type=Path),
-    metavar="FILE",
-    help="What raters read and agree to first, in Markdown.",
-)
-@click.option(
+@_file_option("--practice", help="Items to practise on, with the scores expected.")
+@_file_option("--instructions", help="What raters read and agree to first, in Markdown.")
+@_text_option(
     "--completion-code",
-    callback=filled,
-    default="",
     metavar="CODE",
     help="Shown at the end, the same for everyone.  [default: one per rater]",
 )
-@click.option("--task", "tasks", multiple=True, help="Only this task category; may be repeated.")
-@click.option("--item", "items", multiple=True, help="Only this item; may be repeated.")
+@options_of(Request, only=["tasks", "items", "settings"])
 @click.option("--method", "methods", multiple=True, help="Only this method; may be repeated.")
-@click.option(
-    "--setting",
-    "settings",
-    multiple=True,
-    metavar="NAME=CHOICE",
-    help="A setting of the dialog, for example against=source.",
-)
 @click.option(
     "--max-side",
     "max_side_px",
     type=click.IntRange(16),
     default=1024,
     show_default=True,
-    help="Longest side of a picture, in pixels.",
+    metavar="PIXELS",
+    help="Longest side of a picture.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the orders.")
 @click.option(
     "--raters",
     type=click.IntRange(1, 10_000),
+    metavar="N",
     help="How many personal links there are.  [default: as many as needed]",
 )
 @click.option(
@@ -106,6 +113,7 @@ if TYPE_CHECKING:
     type=click.IntRange(1, 3650),
     default=90,
     show_default=True,
+    metavar="DAYS",
     help="How long a new link works.",
 )
 @click.option(
@@ -114,51 +122,29 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Let anyone with the address take part, for example by ?PROLIFIC_PID=.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    default=8040,
-    show_default=True,
-    help="Port to listen on; 0 takes any.",
+@listen_options(8040)
+@_text_option(
+    "--public", metavar="URL", help="Address that raters see, if a reverse proxy serves the page."
 )
-@click.option(
-    "--public",
-    callback=filled,
-    default="",
-    metavar="URL",
-    help="Address raters see, where a reverse proxy stands before the page.",
-)
-@click.option(
-    "--static",
-    type=FilePath(path_type=Path),
-    metavar="DIR",
-    help="Write the page as a folder instead of serving it.",
-)
-@click.option(
+@_file_option("--static", metavar="DIR", help="Write the page as a folder instead of serving it.")
+@_text_option(
     "--post",
-    callback=filled,
-    default="",
     metavar="URL",
     help="With --static: where the page sends answers, besides keeping them.",
 )
 @click.option(
     "--plan", "only_plan", is_flag=True, help="Only say how many raters and minutes it takes."
 )
-@click.option(
+@_text_option(
     "--pilot",
-    callback=filled,
-    default="",
     metavar="RUN",
     help="With --plan: a run whose scores say how far methods are apart.",
 )
-@click.option(
+@_file_option(
     "--export",
     "exports",
-    type=FilePath(path_type=Path),
     multiple=True,
-    metavar="FILE",
-    help="Write the ratings to a .csv or .json file.",
+    help="Write the ratings to a .csv or .json file; may be repeated.",
 )
 @click.option(
     "--downloads",
@@ -183,24 +169,41 @@ def command(benchmark: Path, **options: Any) -> None:
     from lmmscore.benchmark import load_benchmark
     from lmmscore.plan import load_protocol
     from lmmscore.web.database import open_study
+    from lmmscore.web.rating import RatingStudy
     from lmmscore.web.study import study_folder
 
+    _check_company(options)
     whole = load_benchmark(benchmark)
-    protocol = load_protocol(options["dialog"], pairs(options["settings"], "--setting"))
+    protocol = load_protocol(options["dialog"], options["settings"])
     folder = options["out"] or study_folder(whole.name, protocol.name)
     if options["withdraw"]:
         _withdraw(folder, options["withdraw"])
         return
+
     if options["exports"]:
         _export(folder, options)
         return
+
     chosen = whole.select(options["tasks"], options["items"], options["methods"])
     study = _study(chosen, protocol, options)
     if options["only_plan"]:
         _plan(folder, study, chosen, protocol, options)
         return
+
     with closing(open_study(folder, study)) as database:
-        _host(database, chosen, folder, options)
+        _host(RatingStudy(database, whole, chosen), folder, options)
+
+
+def _check_company(options: dict[str, Any]) -> None:
+    """Refuse an option that would be ignored for lack of the one it goes with."""
+    for name, flag, needed, other in (
+        ("post", "--post", "static", "--static"),
+        ("pilot", "--pilot", "only_plan", "--plan"),
+        ("as_json", "--json", "only_plan", "--plan"),
+        ("downloads", "--downloads", "exports", "--export"),
+    ):
+        if options[name] and not options[needed]:
+            raise click.UsageError(f"{flag} goes with {other}")
 
 
 def _study(benchmark: Benchmark, protocol: Protocol, options: dict[str, Any]) -> Study:
@@ -221,20 +224,19 @@ def _study(benchmark: Benchmark, protocol: Protocol, options: dict[str, Any]) ->
     return make_study(benchmark, protocol, wish)
 
 
-def _host(
-    database: RatingDatabase, benchmark: Benchmark, folder: Path, options: dict[str, Any]
-) -> None:
-    from lmmscore.web.assignment import raters_needed
-    from lmmscore.web.rating import RatingStudy
+def _host(rating: RatingStudy, folder: Path, options: dict[str, Any]) -> None:
+    from lmmscore.web.study import raters_needed
 
-    rating = RatingStudy(database, benchmark)
     if options["static"]:
         _write_static(rating, options)
         return
+
+    database = rating.database
     wanted = options["raters"] or raters_needed(rating.study, len(rating.subjects))
     raters = database.raters()
     if not options["open_registration"] or options["raters"]:
         raters += [database.add_rater(options["valid_days"]) for _ in range(wanted - len(raters))]
+
     logging.basicConfig(format="%(levelname)s %(name)s %(message)s")
     asyncio.run(_serve(rating, raters, folder, options))
 
@@ -242,11 +244,14 @@ def _host(
 async def _serve(
     rating: RatingStudy, raters: list[Rater], folder: Path, options: dict[str, Any]
 ) -> None:
-    from lmmscore.web.host import hosted, until_interrupted
-    from lmmscore.web.pictures import PictureFolder
-    from lmmscore.web.rating_page import Doors, RatingPage
+    from lmmscore.web.pages import hosted, until_interrupted
+    from lmmscore.web.rating import PictureFolder
+    from lmmscore.web.rating_page import Doors, RatingPage, web_origin
 
     public = options["public"].rstrip("/")
+    if public:
+        web_origin(public, "--public")
+
     doors = Doors(options["open_registration"], options["valid_days"], urlsplit(public).path)
     pictures = PictureFolder(folder / "pictures", rating.study.max_side_px)
     page = RatingPage(rating, pictures, doors)
@@ -257,8 +262,11 @@ async def _serve(
             click.echo(f"on Prolific: {where}/?PROLIFIC_PID={{{{%PROLIFIC_PID%}}}}", err=True)
         for rater in raters:
             click.echo(f"{where}/r/{rater.token}/")
+        if not public and options["host"] in ("0.0.0.0", "::"):
+            click.echo("note: give the address that raters see with --public URL", err=True)
         click.echo(f"answers are in {folder}; Ctrl-C ends the page, not the study", err=True)
         await until_interrupted()
+
     click.echo(f"next: lmmscore rate {_again(options, folder)} --export ratings.csv", err=True)
 
 
@@ -272,11 +280,12 @@ def _again(options: dict[str, Any], folder: Path) -> str:
 
 def _write_static(rating: RatingStudy, options: dict[str, Any]) -> None:
     from lmmscore.report.progress import counting
-    from lmmscore.web.assignment import raters_needed
-    from lmmscore.web.static_site import post_origin, write_static
+    from lmmscore.web.rating_page import web_origin, write_static
+    from lmmscore.web.study import raters_needed
 
     if options["post"]:
-        post_origin(options["post"])
+        web_origin(options["post"], "--post")
+
     database = rating.database
     wanted = options["raters"] or raters_needed(rating.study, len(rating.subjects))
     raters = database.raters()[:wanted]
@@ -284,9 +293,11 @@ def _write_static(rating: RatingStudy, options: dict[str, Any]) -> None:
     most = len(rating.items) * (len(rating.study.methods) + len(rating.study.shows))
     with counting("pictures", most) as count:
         page = write_static(rating, raters, options["static"], options["post"], count)
+
     click.echo(str(page))
     for rater in raters:
         click.echo(f"rater {rater.number}: {page.name}?rater={rater.number}", err=True)
+
     click.echo(f"the key from letters to methods is in {database.path}: keep it", err=True)
 
 
@@ -308,8 +319,10 @@ def _plan(
     if options["as_json"]:
         click.echo(json.dumps(found.as_dict(), indent=2, ensure_ascii=False))
         return
+
     for line in plan_lines(found, study):
         click.echo(line)
+
     if not found.powers:
         click.echo(
             "note: name a run with --pilot to hear how many items would tell methods apart",
@@ -322,7 +335,7 @@ def _pilot(
 ) -> tuple[list[float], Any, str]:
     """Return times of screens, scores to judge differences by, and where those come from."""
     from lmmscore.web.database import FILE_NAME, RatingDatabase
-    from lmmscore.web.results import database_rows
+    from lmmscore.web.rating_results import database_rows
     from lmmscore.web.study_plan import scores_of_raters
 
     seconds: list[float] = []
@@ -334,17 +347,19 @@ def _pilot(
             weighted = protocol.dialogs[0].overall == "weighted"
             scores = scores_of_raters(database_rows(database), study.factors, weighted)
             basis = "the ratings so far"
+
     if run:
         from lmmscore.cli.inputs import open_source
 
         scores, basis = open_source(run).scores, run
+
     return seconds, scores, basis
 
 
 def _export(folder: Path, options: dict[str, Any]) -> None:
     from lmmscore.errors import FileProblem
     from lmmscore.web.database import FILE_NAME, RatingDatabase
-    from lmmscore.web.results import (
+    from lmmscore.web.rating_results import (
         database_rows,
         download_rows,
         downloads_of,
@@ -359,6 +374,7 @@ def _export(folder: Path, options: dict[str, Any]) -> None:
         if options["downloads"]:
             rows += download_rows(database, downloads_of(options["downloads"]), notes)
         study = database.study
+
     for path in options["exports"]:
         if path.suffix.lower() not in (".csv", ".json"):
             raise FileProblem(f"{path}: ratings are exported as .csv or .json; name such a file")
@@ -368,6 +384,7 @@ def _export(folder: Path, options: dict[str, Any]) -> None:
         except OSError as error:
             raise FileProblem(f"{path}: {error.strerror or error}; name another file") from error
         click.echo(str(path))
+
     for note in [*notes, *quality_notes(rows)]:
         click.echo(f"note: {note}", err=True)
 
@@ -379,6 +396,7 @@ def _withdraw(folder: Path, names: tuple[str, ...]) -> None:
     path = folder / FILE_NAME
     with closing(RatingDatabase(path, read_only=True)):
         pass
+
     with closing(RatingDatabase(path)) as database:
         for name in names:
             rater = database.find_rater(name.rstrip("/").rpartition("/")[2])

@@ -48,7 +48,7 @@ def command(
     if as_json:
         click.echo(json.dumps(replayed.as_dict(), ensure_ascii=False, indent=2))
     else:
-        from lmmscore.report.replayed import print_replayed
+        from lmmscore.report.screen import print_replayed
 
         print_replayed(replayed)
     if not replayed.complete:

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 @click.option(
     "--thumb-px",
     type=click.IntRange(32, 2048),
-    help="Longest side of a thumbnail  [default: 512 for few pictures, 224 for many]",
+    help="Longest side of a thumbnail  [default: 512 for few pictures, 192 for many]",
 )
 @click.option(
     "--images",
@@ -94,7 +94,7 @@ def command(runs: tuple[str, ...], out: Path | None, **options: Any) -> None:
     every conversation and, with --human, the agreement with raters. A run that is still going is
     shown as far as it is.
     """
-    from lmmscore.cli.agree import parse_renames
+    from lmmscore.cli.options import parse_renames
     from lmmscore.report.page import PageOptions, write_page
     from lmmscore.report.progress import counting
 
@@ -132,11 +132,6 @@ def _open(runs: tuple[str, ...], images: Path | None, names: dict[str, str]) -> 
     folders = [Path(text).resolve().name for text in runs]
     for text, folder in zip(runs, folders, strict=True):
         run = open_run(Path(text))
-        if run.is_of_pairs:
-            raise LmmscoreError(
-                f"{text} compares pairs, and the report shows scores; "
-                "`lmmscore leaderboard` ranks it, `lmmscore show` prints a conversation"
-            )
         if any(run.path.resolve() == other.run.path.resolve() for other in found):
             raise LmmscoreError(f"{text} is given twice; name each run once")
         name = folder if folders.count(folder) == 1 else text.rstrip("/")
@@ -147,9 +142,16 @@ def _open(runs: tuple[str, ...], images: Path | None, names: dict[str, str]) -> 
 def _agreement(runs: list[RunData], renames: dict[str, str], options: dict[str, Any]) -> Agreement:
     from lmmscore.agreement import agree
     from lmmscore.cli.inputs import parse_scale
+    from lmmscore.errors import LmmscoreError
     from lmmscore.ratings import Columns
-    from lmmscore.web.results import read_human_ratings
+    from lmmscore.web.rating_results import read_human_ratings
 
+    for run in runs:
+        if run.run.is_of_pairs:
+            raise LmmscoreError(
+                f"{run.run.path} compares pairs, whose verdicts `lmmscore agree {run.run.path} "
+                "--human FILE` holds against people's; leave --human out of the report"
+            )
     columns = Columns(**{name: options[f"{name}_column"] for name in ("item", "method", "rater")})
     ratings = read_human_ratings(options["human"], columns)
     found = agree(
@@ -157,7 +159,7 @@ def _agreement(runs: list[RunData], renames: dict[str, str], options: dict[str, 
         ratings.table,
         renames=renames,
         scales={factor: ends for run in runs for factor, ends in run.scales.items()},
-        scale=parse_scale(options["scale"]) if options["scale"] else None,
+        scale=parse_scale(options["scale"]) if options["scale"] else ratings.scale,
         weights=runs[0].weights,
         resamples=options["resamples"],
     )

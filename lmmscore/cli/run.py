@@ -11,16 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import (
-    RUN_GROUPS,
-    FilePath,
-    GroupedCommand,
-    json_flag,
-    judge_options,
-    pairs,
-    plan_options,
-    take_judge_options,
-)
+from lmmscore.cli.options import GroupedCommand, json_flag
+from lmmscore.cli.run_options import request_of, run_groups, run_options
 
 if TYPE_CHECKING:
     from lmmscore.anchors import Drift
@@ -29,60 +21,9 @@ if TYPE_CHECKING:
     from lmmscore.run_folder import Run
 
 
-_ENGINE_OPTIONS = {
-    "batch": ("wait", "cancel", "batch_dir"),
-    "ray": ("ray_address", "ray_players"),
-}
-
-
-@click.command("run", cls=GroupedCommand, groups=RUN_GROUPS)
-@plan_options
-@click.option(
-    "--out",
-    "-o",
-    type=FilePath(path_type=Path),
-    help="Folder of the run  [default: results/BENCH-DIALOG-JUDGE]",
-)
-@click.option(
-    "--ledger",
-    type=FilePath(path_type=Path),
-    help="Ledger to share between runs  [default: in the run's folder]",
-)
-@click.option(
-    "--concurrency",
-    "-c",
-    type=click.IntRange(1),
-    default=8,
-    show_default=True,
-    help="Sessions at once.",
-)
-@judge_options
-@click.option(
-    "--anchors",
-    multiple=True,
-    metavar="ITEM",
-    help="Ask this item anew at each run, selected or not, to measure drift.",
-)
-@click.option(
-    "--engine",
-    default="local",
-    show_default=True,
-    help="What drives the sessions: local (this process), ray or batch.",
-)
-@click.option("--ray-address", help="With --engine ray: the cluster, such as auto.")
-@click.option(
-    "--ray-players",
-    type=click.IntRange(1),
-    help="With --engine ray: how many players  [default: one per node]",
-)
+@click.command("run", cls=GroupedCommand, groups=run_groups())
+@run_options
 @click.option("--batch", is_flag=True, help="Send questions as batches, and collect them later.")
-@click.option("--wait", is_flag=True, help="With --batch: stay until every wave is answered.")
-@click.option("--cancel", is_flag=True, help="With --batch: end the batches that are out.")
-@click.option(
-    "--batch-dir",
-    type=FilePath(path_type=Path),
-    help="With --batch: a folder for `vllm run-batch` files instead of a provider.",
-)
 @click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
@@ -119,11 +60,11 @@ def _run(request: Request, log_level: str, as_json: bool, page: WatchAlongside |
     if run.manifest.state == "waiting":
         _say_waiting(run, as_json)
         return False
-    unscored = int(run.settings["unscored"])
+    unscored = run.manifest.unscored
     moved = _say_drift(run) if request.anchors else None
     if as_json:
-        keys = ("state", "judge", "dialog", "models", "caution", "unscored", "slips", "repairs")
-        found = {"run": str(run.path), **{key: run.settings.get(key) for key in keys}}
+        keys = {"state", "judge", "dialog", "models", "caution", "unscored", "slips", "repairs"}
+        found = {"run": str(run.path), **run.manifest.model_dump(mode="json", include=keys)}
         click.echo(json.dumps(found | ({"anchors": asdict(moved)} if moved else {}), indent=2))
     else:
         _print_result(run)
@@ -160,35 +101,16 @@ def _say_drift(run: Run) -> Drift:
 def request_from(given: dict[str, Any]) -> Request:
     """Return the request that a command's arguments stand for."""
     from lmmscore.judges.config import mask
-    from lmmscore.request import Request
 
-    judge_given = take_judge_options(given)
-    given["engine_options"] = _engine_options(given)
-    given["settings"] = pairs(given["settings"], "--setting")
     # The command is kept with the run and shown in its report; a password in an address is not, nor
     # is a path that may hold a user's name.
     words = ["lmmscore", *(_without_folders(mask(word)) for word in sys.argv[1:])]
-    return Request(**given, judge_options=judge_given, command=shlex.join(words))
-
-
-def _engine_options(given: dict[str, Any]) -> dict[str, Any]:
-    """Remove what only one engine understands from a command's arguments, and return it."""
-    if given.pop("batch", False):
-        given["engine"] = "batch"
-    if given.get("engine") == "batch" and given.get("anchors"):
+    request = request_of(given, shlex.join(words))
+    if request.engine == "batch" and request.anchors:
         raise click.UsageError(
             "--anchors ask anew at each run, which batches cannot; leave one out"
         )
-    chosen: dict[str, Any] = {}
-    for engine, names in _ENGINE_OPTIONS.items():
-        for name in names:
-            value = given.pop(name, None)
-            if value and given.get("engine") != engine:
-                option = name.replace("_", "-")
-                raise click.UsageError(f"--{option} goes with --engine {engine}")
-            if value:
-                chosen[name] = value
-    return chosen
+    return request
 
 
 def _without_folders(word: str) -> str:
@@ -199,8 +121,7 @@ def _without_folders(word: str) -> str:
 
 def _print_result(run: Run) -> None:
     from lmmscore.cli.terminal import print_board
-    from lmmscore.report.leaderboard import write_leaderboards
-    from lmmscore.report.pair_grids import write_pair_boards
+    from lmmscore.report.leaderboard import write_leaderboards, write_pair_boards
 
     if not run.manifest.planned:
         click.echo(f"nothing to judge: {run.manifest.chosen or 'no edits'}", err=True)

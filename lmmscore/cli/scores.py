@@ -8,7 +8,13 @@ from typing import Any
 
 import click
 
-from lmmscore.cli.options import FilePath, filled
+from lmmscore.cli.options import (
+    FilePath,
+    factor_renames,
+    filled,
+    parse_renames,
+    score_columns,
+)
 
 
 @click.command("scores")
@@ -23,20 +29,10 @@ from lmmscore.cli.options import FilePath, filled
     default="",
     help="Check against this dialog's scales; its rule makes the overall.",
 )
-@click.option("--item-column", callback=filled, default="", help="The column that names the item.")
-@click.option(
-    "--method-column", callback=filled, default="", help="The column that names the method."
-)
-@click.option(
-    "--task-column", callback=filled, default="", help="The column that names the task category."
-)
-@click.option("--task-pattern", callback=filled, default="", metavar="REGEX",
-              help="Find the task in the item's id: the first group in parentheses.")  # fmt: skip
+@score_columns
 @click.option("--factor", "factors", multiple=True, metavar="NAME",
               help="Read only the factors named so; may be given several times.")  # fmt: skip
-@click.option(
-    "--rename", "renames", multiple=True, metavar="OLD=NEW", help="Call a factor by another name."
-)
+@factor_renames
 def command(
     file: str, out: Path | None, dialog: str, renames: tuple[str, ...], **columns: Any
 ) -> None:
@@ -47,7 +43,7 @@ def command(
     Parquet). It may be a folder of TASK/METHOD/METRIC.json files, as VIEScore publishes them. What
     has no number on the scale gets an outcome and a reason.
     """
-    from lmmscore.dialog import load_dialog
+    from lmmscore.dialog_files import load_dialog
     from lmmscore.records import OVERALL
     from lmmscore.score_files import Layout, scores_in, write_scores
 
@@ -55,7 +51,7 @@ def command(
                     task_pattern=columns["task_pattern"], factors=columns["factors"])  # fmt: skip
     notes: list[str] = []
     checked = load_dialog(dialog) if dialog else None
-    scores = scores_in(file, layout, checked, _parse_renames(renames), notes)
+    scores = scores_in(file, layout, checked, parse_renames(renames), notes)
     write_scores(scores, sys.stdout if out is None else out)
     for note in notes:
         click.echo(f"note: {note}", err=True)
@@ -69,9 +65,3 @@ def command(
     if unscored:
         click.echo(f"{len(unscored)} scores are missing; the first: {unscored[0].reason}", err=True)
         sys.exit(3)
-
-
-def _parse_renames(texts: tuple[str, ...]) -> dict[str, str]:
-    from lmmscore.cli.agree import parse_renames
-
-    return parse_renames(texts)

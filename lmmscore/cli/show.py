@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from lmmscore.cli.options import FilePath, filled, json_flag
+from lmmscore.cli.options import FilePath, filled, json_flag, table_file
+from lmmscore.cli.terminal import put
 
 if TYPE_CHECKING:
-    from lmmscore.report.conversation import Talk
-    from lmmscore.report.run_data import RunData
+    from lmmscore.report.run_data import RunData, Talk
     from lmmscore.run_folder import SessionRecord
 
 
@@ -31,21 +31,32 @@ if TYPE_CHECKING:
 @click.option(
     "--dialog", callback=filled, default="", help="Only this dialog, where a suite was played."
 )
+@table_file
 @json_flag
-def command(run: Path, item: str, repeat: int, method: str, dialog: str, as_json: bool) -> None:
+def command(
+    run: Path,
+    item: str,
+    repeat: int,
+    method: str,
+    dialog: str,
+    out: Path | None,
+    as_json: bool,
+) -> None:
     """Print one conversation of RUN: the one about ITEM, turn by turn.
 
     The numbers that were read as scores stand out in the judge's own words; what was read stands
     below.
     """
     from lmmscore.report.run_data import RunData
-    from lmmscore.report.screen import print_talks, talks_json
+    from lmmscore.report.screen import print_talks, talks_json, talks_text
     from lmmscore.run_folder import open_run
 
     opened = RunData("", open_run(run))
     talks = find(opened, item, repeat, method, dialog)
     if as_json:
-        click.echo(talks_json(talks, opened.scores))
+        put(talks_json(talks, opened.scores) + "\n", out)
+    elif out is not None:
+        put(talks_text(talks, opened.scores), out)
     else:
         print_talks(talks, opened.scores)
 

@@ -1,16 +1,17 @@
-"""What several commands print."""
+"""Standard output: streams that take every character, and what several commands print on them."""
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TextIO, TypedDict
 
 import click
 
 if TYPE_CHECKING:
     from lmmscore.leaderboard import Leaderboard
-    from lmmscore.leaderboard.pairs import PairBoard
+    from lmmscore.leaderboard.matches import PairBoard
 
 
 class Screen(TypedDict):
@@ -47,11 +48,31 @@ def put(text: str, out: Path | None) -> None:
 
 def print_board(board: Leaderboard | PairBoard) -> None:
     """Print a leaderboard's tables to standard output, in colour where someone is looking."""
-    from lmmscore.leaderboard.pairs import PairBoard
-    from lmmscore.report.leaderboard import render
-    from lmmscore.report.pair_grids import render_pairs
+    from lmmscore.leaderboard.matches import PairBoard
+    from lmmscore.report.leaderboard import render, render_pairs
 
     if isinstance(board, PairBoard):
         click.echo(render_pairs(board, "term", **screen()), nl=False)
         return
     click.echo(render(board, "term", **screen()), nl=False)
+
+
+def never_fail_to_print(*streams: TextIO) -> None:
+    """Make the streams UTF-8, or where someone asked for another encoding, replace what that cannot
+    show.
+
+    Python writes to a Windows console in UTF-8 already, but into a file or a pipe in the code page
+    of the country, which lacks the lines of our tables; one such character would end the program.
+    """
+    asked = os.environ.get("PYTHONIOENCODING", "").partition(":")
+
+    for stream in streams:
+        reconfigure = getattr(stream, "reconfigure", None)
+        encoding = (getattr(stream, "encoding", "") or "").lower().replace("-", "")
+        if reconfigure is None or encoding == "utf8":
+            continue
+
+        if asked[0] or stream.isatty():
+            reconfigure(errors=asked[2] or "replace")
+        else:
+            reconfigure(encoding="utf-8")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import FilePath, take_judge_options
+from lmmscore.cli.options import FilePath, listen_options
 
 if TYPE_CHECKING:
     from lmmscore.web.live_run import LiveRun
@@ -29,14 +29,7 @@ PORT = 8041
 
 @click.command("watch")
 @click.argument("run", type=FilePath(path_type=Path))
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    default=PORT,
-    show_default=True,
-    help="Port to listen on; 0 takes any.",
-)
+@listen_options(PORT)
 def command(run: Path, host: str, port: int) -> None:
     """Show how the run in folder RUN is getting on, on a web page that only reads.
 
@@ -49,13 +42,13 @@ def command(run: Path, host: str, port: int) -> None:
 
 
 async def _watch(run: Path, host: str, port: int) -> None:
-    from lmmscore.web.host import hosted, until_interrupted
     from lmmscore.web.live_page import LivePage
+    from lmmscore.web.pages import hosted, until_interrupted
 
     page = LivePage(run, open_live, report_of, link_token(run))
     async with hosted(page.app(), host, port) as address:
         click.echo(f"{address}/w/{page.token}/")
-        click.echo("Ctrl-C ends the page; the run goes on", err=True)
+        click.echo("Ctrl-C ends the page, not the run", err=True)
         await until_interrupted()
 
 
@@ -78,8 +71,8 @@ class WatchAlongside:
 
     async def _host(self, folder: Path) -> None:
         from lmmscore.errors import LmmscoreError
-        from lmmscore.web.host import hosted
         from lmmscore.web.live_page import LivePage
+        from lmmscore.web.pages import hosted
 
         self._loop = asyncio.get_running_loop()
         page = LivePage(folder, open_live, report_of, link_token(folder))
@@ -130,6 +123,7 @@ def link_token(run: Path) -> str:
         secret = path.read_text(encoding="ascii")
     except OSError:
         return secrets.token_urlsafe(15)
+
     named = str(run.resolve()).encode("utf-8", "surrogateescape")
     return hmac.new(secret.encode(), named, hashlib.sha256).hexdigest()[:24]
 
@@ -145,7 +139,12 @@ def open_live(run: Path) -> LiveRun:
         rpm=given.get("rpm"),
         tpm=given.get("tpm"),
     )
+
     return LiveRun(run, limits)
+
+
+_made_reports: dict[tuple[Path, float], Path] = {}
+"""By run and the time of its state: a report takes seconds to make, and anyone may ask again."""
 
 
 def report_of(run: Path) -> Path:
@@ -156,18 +155,28 @@ def report_of(run: Path) -> Path:
     from lmmscore.run_folder import open_run
 
     written, derived = run / "report.html", run / "run.yaml"
-    if written.is_file() and written.stat().st_mtime >= derived.stat().st_mtime:
+    stamp = derived.stat().st_mtime
+    if written.is_file() and written.stat().st_mtime >= stamp:
         return written
+
+    made = Path(_made_reports.get((run, stamp), ""))
+    if made.is_file():
+        return made
+
     folder = Path(tempfile.mkdtemp(prefix="lmmscore-watch-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     options = PageOptions(folder / "report.html", keep_thumbnails=False)
-    return write_page([RunData(run.resolve().name, open_run(run))], options)
+    made = write_page([RunData(run.resolve().name, open_run(run))], options)
+    _made_reports[run, stamp] = made
+
+    return made
 
 
 def _given(line: str) -> dict[str, Any]:
     """Return the judge's options of the `lmmscore run` that made the run, as far as one did."""
     # Looked up by name: the module of `run` imports this one.
     from lmmscore.cli import lmmscore as commands
+    from lmmscore.cli.run_options import take_judge_options
 
     run_command = commands.get_command(click.Context(commands), "run")
     assert run_command is not None
@@ -178,4 +187,5 @@ def _given(line: str) -> dict[str, Any]:
         context = run_command.make_context("run", words[2:], resilient_parsing=True)
     except (ValueError, click.ClickException):
         return {}
+
     return take_judge_options(dict(context.params))

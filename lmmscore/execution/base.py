@@ -3,28 +3,31 @@
 A new executor is one module in this package, called as its engine is, with a class or function that
 is registered:
 
-    @executors.register("local")
+    @engine("local")
     class LocalExecutor: ...
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from typing import Protocol as Interface
 
 from lmmscore.conversation import Conversation, Message
-from lmmscore.errors import JudgeError
+from lmmscore.errors import ContentFiltered, ImageProblem, JudgeError, NoRecordedReply
 from lmmscore.images import Pictures
-from lmmscore.judges.recorded import Recorded
+from lmmscore.judges.recorded import Heard, Recorded
 from lmmscore.plan import Protocol, Unit
 from lmmscore.records import Outcome, Reply
 from lmmscore.registry import Registry
 from lmmscore.scores import Result
-from lmmscore.session import Exchange, Played, Question, spoken
+from lmmscore.session import Done, Ending, Exchange, Played, Question, Session, spoken
+
+_Make = TypeVar("_Make", bound="Callable[[Job], Executor]")
 
 ALIKE_FAILURES = 5
 """So many sessions in a row failing alike stop the run: something is wrong with more than a
@@ -64,8 +67,8 @@ class Job:
     judge_options: Mapping[str, Any] = field(default_factory=dict)
     folder: Path = Path()
     """The run's folder, for an executor that keeps something of its own there."""
-    engine_options: Mapping[str, Any] = field(default_factory=dict)
-    """What only this kind of executor knows, as it was asked for."""
+    engine_options: Any = None
+    """What only this kind of executor knows: an instance of the class of options it declares."""
     reader: Recorded | None = None
     """Who is asked to quote the scores from a reply that cannot be read; None for the judge."""
 
@@ -94,7 +97,33 @@ class Executor(Interface):
         """Let go of what this executor holds; `run` is not called again."""
 
 
-executors: Registry[Callable[[Job], Executor]] = Registry("engine", "lmmscore.execution")
+@dataclass(frozen=True, slots=True)
+class NoOptions:
+    """An executor that knows no options of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """How an executor is made, and a dataclass that declares what only it understands."""
+
+    make: Callable[[Job], Executor]
+    options: type = NoOptions
+
+
+executors: Registry[Engine] = Registry("engine", "lmmscore.execution")
+
+
+def engine(name: str, options: type = NoOptions) -> Callable[[_Make], _Make]:
+    """Return a decorator that registers an executor under the name that `--engine` takes.
+
+    The flags of its options appear on the command line by themselves.
+    """
+
+    def add(make: _Make) -> _Make:
+        executors.register(name)(Engine(make, options))
+        return make
+
+    return add
 
 
 class AlikeFailures(JudgeError):
@@ -128,17 +157,182 @@ class FailureWatch:
         return None
 
 
+class OrderedTasks:
+    """Plays units, so many at once, and hands on their results in the order of the plan.
+
+    No unit is begun that is too far ahead of the first unfinished one, so that a run of any length
+    needs the same memory.
+    """
+
+    def __init__(self, play: Callable[[Unit], Coroutine[Any, Any, Result | None]]) -> None:
+        self._play = play
+        self._active: set[asyncio.Task[Result | None]] = set()
+        self._over = asyncio.Event()
+        self._error: BaseException | None = None
+
+    async def run(
+        self,
+        units: Iterable[Unit],
+        sink: Callable[[Result], None],
+        at_once: int,
+        is_stopped: Callable[[], bool],
+    ) -> None:
+        """Play every unit; begin none once it is stopped. Raises what a unit raises."""
+        coming = iter(units)
+        window = max(64, 8 * at_once)
+        waiting: deque[asyncio.Task[Result | None]] = deque()
+        exhausted = False
+        while not exhausted or waiting:
+            while not exhausted and len(self._active) < at_once and len(waiting) < window:
+                unit = None if is_stopped() else next(coming, None)
+                if unit is None:
+                    exhausted = True
+                else:
+                    waiting.append(self._begin(unit))
+            if self._active:
+                await self._over.wait()
+                self._over.clear()
+            if self._error is not None:
+                raise self._error
+            while waiting and waiting[0].done():
+                result = waiting.popleft().result()
+                if result is not None:
+                    sink(result)
+
+    async def settle(self, *, cancel: bool = False) -> None:
+        """Wait for what is under way, whatever comes of it."""
+        for task in self._active if cancel else ():
+            task.cancel()
+        await asyncio.gather(*self._active, return_exceptions=True)
+
+    def _begin(self, unit: Unit) -> asyncio.Task[Result | None]:
+        task = asyncio.create_task(self._play(unit))
+        self._active.add(task)
+        # Not asyncio.wait, which asks every task under way each time that one of them is over.
+        task.add_done_callback(self._end)
+        return task
+
+    def _end(self, task: asyncio.Task[Result | None]) -> None:
+        self._active.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            self._error = self._error or task.exception()
+        self._over.set()
+
+
 class StopRequested(JudgeError):
     """The user asked to stop: nothing new is asked."""
 
     scope = "run"
 
 
-def asked(before: Conversation, question: Question, pictures: Pictures) -> Conversation:
-    """Return the conversation with the question put.
+@dataclass(frozen=True, slots=True)
+class OpenQuestion:
+    """A question that waits for its answer, as it stands in the conversation."""
 
-    Opens the pictures' files to know their digests.
+    question: Question
+    conversation: Conversation
+    repeat: int
+
+
+class LedSession:
+    """A session on its way, with the conversation it has become.
+
+    Whoever can answer leads it to its end:
+
+        led = LedSession(session, pictures)
+        while (asked := led.open()) is not None:
+            led.hear(answer_to(asked))
+        led.played()
     """
+
+    def __init__(self, session: Session, pictures: Pictures) -> None:
+        self._begun = session
+        self._session = session
+        self._pictures = pictures
+        self._conversation = Conversation()
+        self._exchanges: list[Exchange] = []
+        self._open: OpenQuestion | None = None
+
+    def open(self) -> OpenQuestion | None:
+        """Return the question that waits for an answer; None once nothing is left to ask.
+
+        Opens the pictures' files to know their digests. A picture that cannot be read ends the
+        session.
+        """
+        while self._open is None and isinstance(question := self._session.next(), Question):
+            try:
+                put = asked(self._conversation, question, self._pictures)
+            except ImageProblem as error:
+                self.fail(error)
+            else:
+                self._open = OpenQuestion(question, put, self._session.repeat)
+        return self._open
+
+    def hear(self, heard: Heard) -> Exchange:
+        """Take the answer to the open question, and return both as they are kept."""
+        assert self._open is not None, "nothing is asked"
+        question, put = self._open.question, self._open.conversation
+        exchange = Exchange(question, heard.reply, heard.recalled, heard.key)
+        self._exchanges.append(exchange)
+        self._conversation = answered(self._conversation, put, question, heard.reply)
+        self._go_on(self._session.hear(heard.reply))
+        return exchange
+
+    def fail(self, error: JudgeError | ImageProblem) -> None:
+        """Do without an answer: the session ends. Raises the error if it stops the whole run."""
+        aside = self._open is not None and self._open.question.aside
+        if aside and isinstance(error, NoRecordedReply):
+            # A record made without a reader is played without one.
+            self._go_on(self._session.unhelped())
+            return
+        if isinstance(error, JudgeError) and error.scope == "run":
+            raise error
+        outcome = Outcome.FILTERED if isinstance(error, ContentFiltered) else Outcome.FAILED
+        self.end(Ending(outcome, str(error), type(error).__name__))
+
+    def end(self, ending: Ending) -> None:
+        """End the session early."""
+        self._go_on(self._session.end(ending.outcome, ending.reason, ending.cause))
+
+    def recall(self, find: Callable[[OpenQuestion], Heard | Ending | None]) -> OpenQuestion | None:
+        """Go on for as long as answers are found; return the question that has none, if any.
+
+        `find` raises NoRecordedReply where a reader's answer is to be done without.
+        """
+        while (put := self.open()) is not None:
+            try:
+                found = find(put)
+            except NoRecordedReply as error:
+                self.fail(error)
+                continue
+            if found is None:
+                return put
+            if isinstance(found, Ending):
+                self.end(found)
+            else:
+                self.hear(found)
+        return None
+
+    def played(self) -> Played:
+        """Return the session with its exchanges, once nothing is left to ask."""
+        done = self._session.next()
+        assert isinstance(done, Done), "a question is open"
+        return Played(self._begun, tuple(self._exchanges), done)
+
+    @property
+    def turns_over(self) -> int:
+        """How many turns are over; all of them once nothing is left to ask."""
+        if isinstance(self._session.next(), Done):
+            return len(self._begun.outline())
+        return self._session.steps_over
+
+    def _go_on(self, session: Session) -> None:
+        self._session = session
+        self._open = None
+
+
+def asked(before: Conversation, question: Question, pictures: Pictures) -> Conversation:
+    """Return the conversation with the question put."""
     if question.fresh or question.aside:
         before = Conversation()
     if question.system:

@@ -22,14 +22,16 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from lmmscore.conversation import Conversation
-from lmmscore.errors import BudgetExhausted, ImageProblem, JudgeError, LmmscoreError
-from lmmscore.execution.base import Job, StopRequested, answered, asked, executors
-from lmmscore.judges.batches import BatchState, FolderMailbox, Mailbox, answer_line
+from lmmscore.errors import BudgetExhausted, JudgeError, LmmscoreError
+from lmmscore.execution.base import Job, LedSession, OpenQuestion, StopRequested, engine
+from lmmscore.judges.batches import GONE, BatchState, FolderMailbox, Mailbox, answer_line
+from lmmscore.judges.recorded import Heard
 from lmmscore.ledger import Envelope, key_of
+from lmmscore.options import MACHINES, option
 from lmmscore.plan import Unit
 from lmmscore.records import Outcome, Reply
 from lmmscore.scores import Result, result_of, settled
-from lmmscore.session import Done, Exchange, Played, Question, Session
+from lmmscore.session import Ending, Played
 
 MOST_LINES = 50_000
 MOST_BYTES = 190_000_000
@@ -96,7 +98,25 @@ class Batch:
         )
 
 
-@executors.register("batch")
+@dataclass(frozen=True, slots=True)
+class BatchOptions:
+    """What only this engine understands."""
+
+    wait: bool = option(
+        False, "With --batch: stay until every wave is answered.", flag="--wait", group=MACHINES
+    )
+    cancel: bool = option(
+        False, "With --batch: end the batches that are out.", flag="--cancel", group=MACHINES
+    )
+    batch_dir: Path | None = option(
+        None,
+        "With --batch: a folder for `vllm run-batch` files instead of a provider.",
+        flag="--batch-dir",
+        group=MACHINES,
+    )
+
+
+@engine("batch", BatchOptions)
 class BatchExecutor:
     """Plays units in waves of batches."""
 
@@ -110,17 +130,13 @@ class BatchExecutor:
                 "batches are read by the judge itself; leave out --reader, or give --reader none"
             )
         self._judge: BatchJudge = judge  # type: ignore[assignment]
-        options = job.engine_options
-        folder = options.get("batch_dir")
-        self._mailbox: Mailbox = (
-            FolderMailbox(Path(folder)) if folder else self._judge.batch_mailbox()
-        )
-        self._wait = bool(options.get("wait"))
-        self._cancel = bool(options.get("cancel"))
+        self._options: BatchOptions = job.engine_options
+        folder = self._options.batch_dir
+        self._mailbox: Mailbox = FolderMailbox(folder) if folder else self._judge.batch_mailbox()
         self._files = job.folder / "batches"
         self._log = BatchLog(job.folder / "batches.jsonl")
         self._stopped = asyncio.Event()
-        self._failures: dict[str, tuple[Outcome, str]] = {}
+        self._failures: dict[str, Ending] = {}
         self.counts: Counter[str] = Counter()
         """What became of the lines that came back, and of those that went out."""
         self.error: JudgeError | None = None
@@ -145,7 +161,7 @@ class BatchExecutor:
         try:
             await self._find_orphans()
             await self._collect()
-            if self._cancel:
+            if self._options.cancel:
                 await self._cancel_all()
             else:
                 await self._send_waves(plan)
@@ -159,7 +175,7 @@ class BatchExecutor:
                 sink(result)
         if self._log.open():
             self.waiting = self._log.summary()
-        elif self._cancel:
+        elif self._options.cancel:
             self.waiting = "a run without --cancel, which sends again what was not answered"
         if self.counts:
             self._log.write(event="counted", **self.counts)
@@ -171,7 +187,7 @@ class BatchExecutor:
     async def _send_waves(self, plan: list[Unit]) -> None:
         """Send what can be asked now; with `wait`, look again and again until nothing is out."""
         await self._send_wave(plan)
-        while self._wait and self._log.open() and self.error is None:
+        while self._options.wait and self._log.open() and self.error is None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopped.wait(), POLL_S)
             if self.error is None and await self._collect():
@@ -196,11 +212,16 @@ class BatchExecutor:
         changed = False
         for batch in self._log.open():
             state = await self._mailbox.state(batch.id)
+            if state.status == GONE and not self._options.cancel:
+                raise _BatchFailed(
+                    f"the server does not know batch {batch.id}; is it the one that it was sent "
+                    "to? If the batch is gone, run the same command with --cancel, then without"
+                )
             envelopes = self._envelopes(batch)
             async for line in self._mailbox.answers(batch.id):
                 self._take(line, envelopes, batch)
             self._note(batch, state)
-            if state.ended:
+            if state.ended or state.status == GONE:
                 self._log.write(event="ended", digest=batch.digest, status=state.status)
                 changed = True
         return changed
@@ -285,13 +306,14 @@ class BatchExecutor:
         out = {key for batch in self._log.open() for key in self._envelopes(batch)}
         wave = 1 + max((batch.wave for batch in self._log.batches()), default=0)
         writers = [_FileWriter(self._files, wave, 1)]
-        for key, conversation, repeat in self._questions(plan):
+        for put in self._questions(plan):
+            key, conversation = self._key(put), put.conversation
             if key in out:
                 continue
             out.add(key)
             body = await self._judge.batch_body(conversation)
             line = _line(key, self._judge.batch_url, body)
-            envelope = Envelope.of(self._job.judge.asker, conversation, repeat)
+            envelope = Envelope.of(self._job.judge.asker, conversation, put.repeat)
             if writers[-1].is_full(len(line)):
                 writers.append(_FileWriter(self._files, wave, len(writers) + 1))
             usd = 0.0 if self._judge.left_usd is None else self._judge.batch_usd(conversation)
@@ -331,57 +353,40 @@ class BatchExecutor:
         self._log.write(event="created", digest=digest, id=made)
         self.counts["sent"] += batch.lines
 
-    def _questions(self, plan: list[Unit]) -> Iterator[tuple[str, Conversation, int]]:
+    def _questions(self, plan: list[Unit]) -> Iterator[OpenQuestion]:
         """Yield the next question of every session that has one."""
         self._failures = self._log.failures()
         for unit in plan:
-            for session in self._job.protocol.sessions(unit):
-                played, question = self._replay(session)
-                if question is not None:
-                    yield question
-                    break
-                if played is not None and settled(self._job.protocol, played):
-                    break
+            _, question = self._replay(unit)
+            if question is not None:
+                yield question
 
-    def _replay(
-        self, session: Session
-    ) -> tuple[Played | None, tuple[str, Conversation, int] | None]:
-        """Lead a session as far as answers are on record: to its end, or to the question to ask."""
-        begun = session
-        exchanges: list[Exchange] = []
-        conversation = Conversation()
-        failures = self._failures
+    def _replay(self, unit: Unit) -> tuple[list[Played], OpenQuestion | None]:
+        """Lead a unit's sessions as far as answers are on record; return the question to ask."""
+        finished: list[Played] = []
+        for session in self._job.protocol.sessions(unit):
+            led = LedSession(session, self._job.pictures)
+            question = led.recall(self._on_record)
+            if question is not None:
+                return finished, question
+            finished.append(led.played())
+            if settled(self._job.protocol, finished[-1]):
+                break
+        return finished, None
+
+    def _on_record(self, put: OpenQuestion) -> Heard | Ending | None:
+        """Return what the ledger has, or why there will be no answer; None: it is to be asked."""
         recorded = self._job.judge
-        while isinstance(question := session.next(), Question):
-            try:
-                put = asked(conversation, question, self._job.pictures)
-            except ImageProblem as error:
-                session = session.end(Outcome.FAILED, str(error), type(error).__name__)
-                continue
-            key = key_of(recorded.asker, put, session.repeat)
-            heard = recorded.recall(put, session.repeat)
-            if heard is None and key in failures:
-                session = session.end(*failures[key])
-                continue
-            if heard is None:
-                return None, (key, put, session.repeat)
-            exchanges.append(Exchange(question, heard.reply, True, heard.key))
-            conversation = answered(conversation, put, question, heard.reply)
-            session = session.hear(heard.reply)
-        assert isinstance(question, Done)
-        return Played(begun, tuple(exchanges), question), None
+        heard = recorded.recall(put.conversation, put.repeat)
+        return heard or self._failures.get(self._key(put))
+
+    def _key(self, put: OpenQuestion) -> str:
+        return key_of(self._job.judge.asker, put.conversation, put.repeat)
 
     def _derive(self, unit: Unit) -> Result | None:
         """Return the unit's result once all of its sessions are over."""
-        finished: list[Played] = []
-        for session in self._job.protocol.sessions(unit):
-            played, _ = self._replay(session)
-            if played is None:
-                return None
-            finished.append(played)
-            if settled(self._job.protocol, played):
-                break
-        return result_of(unit, self._job.protocol, finished)
+        played, question = self._replay(unit)
+        return None if question is not None else result_of(unit, self._job.protocol, played)
 
     def _envelopes(self, batch: Batch) -> dict[str, Envelope]:
         return _read_envelopes(self._files / f"{batch.digest[:16]}.keys.jsonl")
@@ -511,16 +516,16 @@ class BatchLog:
                 totals.update({k: v for k, v in event.items() if isinstance(v, int)})
         return totals
 
-    def failures(self) -> dict[str, tuple[Outcome, str]]:
+    def failures(self) -> dict[str, Ending]:
         """Return the questions that will not be answered, and why."""
-        found: dict[str, tuple[Outcome, str]] = {}
+        found: dict[str, Ending] = {}
         retries: Counter[str] = Counter()
         for event in self._events:
             if event["event"] == "failed":
-                found[event["key"]] = (Outcome(event["outcome"]), event["reason"])
+                found[event["key"]] = Ending(Outcome(event["outcome"]), event["reason"])
             elif event["event"] == "retry":
                 retries[event["key"]] += 1
                 if retries[event["key"]] >= TRIES:
                     reason = f"the server failed {TRIES} times in batches"
-                    found[event["key"]] = (Outcome.FAILED, reason)
+                    found[event["key"]] = Ending(Outcome.FAILED, reason)
         return found

@@ -6,22 +6,19 @@ and writes the same files however its sessions happened to overtake each other.
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
+import contextlib
+import gc
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 from lmmscore.conversation import Conversation
-from lmmscore.errors import ContentFiltered, ImageProblem, JudgeError, NoRecordedReply
-from lmmscore.execution.base import FailureWatch, Job, answered, asked, executors
+from lmmscore.errors import ImageProblem, JudgeError
+from lmmscore.execution.base import FailureWatch, Job, LedSession, OrderedTasks, engine
 from lmmscore.images import Pictures
 from lmmscore.judges.recorded import Heard
 from lmmscore.plan import Unit
-from lmmscore.records import Outcome
 from lmmscore.scores import Result, result_of, settled
-from lmmscore.session import Done, Exchange, Played, Question, Session
-
-_Task = asyncio.Task[Result | None]
+from lmmscore.session import Exchange, Played, Session
 
 
 class Asked(Protocol):
@@ -39,38 +36,18 @@ async def play(
     reader: Asked | None = None,
 ) -> Played:
     """Play a session to its end. Raises JudgeError only for what must stop the whole run."""
-    reader = reader or judge
-    begun = session
-    conversation = Conversation()
-    exchanges: list[Exchange] = []
-    while isinstance(question := session.next(), Question):
+    led = LedSession(session, pictures)
+    while (put := led.open()) is not None:
+        asking = reader if reader is not None and put.question.aside else judge
         try:
-            put = asked(conversation, question, pictures)
-            asking = reader if question.aside else judge
-            heard = await asking.ask(put, session.repeat)
-        except NoRecordedReply as error:
-            # A record made without a reader is played without one.
-            session = session.unhelped() if question.aside else _ended(session, error)
-            continue
+            heard = await asking.ask(put.conversation, put.repeat)
         except (JudgeError, ImageProblem) as error:
-            session = _ended(session, error)
+            led.fail(error)
             continue
-        exchange = Exchange(question, heard.reply, heard.recalled, heard.key)
-        exchanges.append(exchange)
+        exchange = led.hear(heard)
         if listener is not None:
             listener(exchange)
-        conversation = answered(conversation, put, question, heard.reply)
-        session = session.hear(heard.reply)
-    assert isinstance(question, Done)
-    return Played(begun, tuple(exchanges), question)
-
-
-def _ended(session: Session, error: JudgeError | ImageProblem) -> Session:
-    """Return the session ended by an error; raise the error where it stops the whole run."""
-    if isinstance(error, JudgeError) and error.scope == "run":
-        raise error
-    outcome = Outcome.FILTERED if isinstance(error, ContentFiltered) else Outcome.FAILED
-    return session.end(outcome, str(error), type(error).__name__)
+    return led.played()
 
 
 class _BrokenOff(JudgeError):
@@ -79,7 +56,7 @@ class _BrokenOff(JudgeError):
     scope = "run"
 
 
-@executors.register("local")
+@engine("local")
 class LocalExecutor:
     """Plays units with one judge, as asyncio tasks."""
 
@@ -104,42 +81,18 @@ class LocalExecutor:
         Whatever goes wrong, in `sink` or in a session, stops the run as `stop` does and is raised
         at the end.
         """
-        active: set[_Task] = set()
+        tasks = OrderedTasks(self._play)
+        at_once = self._job.concurrency
         try:
-            await self._play_all(iter(units), sink, active)
+            with _still_heap():
+                await tasks.run(units, sink, at_once, lambda: self.error is not None)
         except Exception as error:
             self._break_off(error)
-            await asyncio.gather(*active, return_exceptions=True)
+            await tasks.settle()
             raise
         finally:
             # There is something left only if the run itself was cancelled, and then now means now.
-            for task in active:
-                task.cancel()
-            await asyncio.gather(*active, return_exceptions=True)
-
-    async def _play_all(
-        self, units: Iterator[Unit], sink: Callable[[Result], None], active: set[_Task]
-    ) -> None:
-        window = max(64, 8 * self._job.concurrency)
-        waiting: deque[_Task] = deque()
-        exhausted = False
-        while not exhausted or waiting:
-            while not exhausted and len(active) < self._job.concurrency and len(waiting) < window:
-                unit = next(units, None) if self.error is None else None
-                if unit is None:
-                    exhausted = True
-                    break
-                task = asyncio.create_task(self._play(unit))
-                active.add(task)
-                waiting.append(task)
-            if active:
-                done, _ = await asyncio.wait(active, return_when=asyncio.FIRST_COMPLETED)
-                active -= done
-                _raise_first(done)
-            while waiting and waiting[0].done():
-                result = waiting.popleft().result()
-                if result is not None:
-                    sink(result)
+            await tasks.settle(cancel=True)
 
     def _break_off(self, error: Exception) -> None:
         self.stop(_BrokenOff(f"the run was broken off by {type(error).__name__}: {error}"))
@@ -174,9 +127,18 @@ class LocalExecutor:
         """There is nothing to let go of."""
 
 
-def _raise_first(done: set[_Task]) -> None:
-    """Raise what went wrong in one of these tasks, if anything did."""
-    for task in done:
-        error = task.exception()
-        if error is not None:
-            raise error
+@contextlib.contextmanager
+def _still_heap() -> Iterator[None]:
+    """Keep the collector from going through all that was made before the run, time and again.
+
+    Benchmark and plan stay until the end anyway. It is worth a tenth of the time of short sessions.
+    """
+    if gc.get_freeze_count():
+        # Somebody else decides about this process.
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()

@@ -15,40 +15,47 @@ import itertools
 import os
 import shutil
 import tempfile
-from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import ImageProblem, JudgeError, LmmscoreError, NotRecorded
-from lmmscore.execution.base import FailureWatch, Job, StopRequested, executors
+from lmmscore.execution.base import FailureWatch, Job, OrderedTasks, StopRequested, engine
 from lmmscore.execution.local import play
 from lmmscore.images import Picture, Pictures, Recipe
 from lmmscore.judges.budget import Budget, Reservation, Spending
+from lmmscore.judges.judge import open_judge
 from lmmscore.judges.limits import Pace, RealClock
 from lmmscore.judges.recorded import Heard, KnownAnswers, spending_of
-from lmmscore.judges.registry import open_judge
 from lmmscore.ledger import Asker, Envelope, Ledger, key_of
+from lmmscore.options import MACHINES, option
 from lmmscore.plan import Protocol, Unit
 from lmmscore.records import Reply
 from lmmscore.scores import Result, result_of, settled
 from lmmscore.session import Played
 
-try:
-    import ray
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-except ImportError as error:  # pragma: no cover - said by the executor
-    raise LmmscoreError("--engine ray needs `pip install 'lmmscore[ray]'`") from error
-
-_remote: Any = ray.remote
-_nodes: Any = ray.nodes
-
 T = TypeVar("T")
 
 _OWNED = ("budget_usd", "spent_usd", "rpm", "tpm")
 """What holds for all players together, and is therefore the keeper's."""
+
+
+def _ray() -> Any:
+    """Return the package; imported when it is needed, for that takes seconds."""
+    try:
+        import ray
+        import ray.util.scheduling_strategies
+    except ImportError as error:
+        raise LmmscoreError("--engine ray needs `pip install 'lmmscore[ray]'`") from error
+    return ray
+
+
+def _on_node(node: str, *, soft: bool) -> Any:
+    """Return where an actor is to live; softly, elsewhere too, when the node is gone."""
+    strategies = _ray().util.scheduling_strategies
+    return strategies.NodeAffinitySchedulingStrategy(node, soft=soft)
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,7 +427,23 @@ class Player:
             await self._judge.judge.close()
 
 
-@executors.register("ray")
+@dataclass(frozen=True, slots=True)
+class RayOptions:
+    """What only this engine understands."""
+
+    ray_address: str | None = option(
+        None, "With --engine ray: the cluster, such as auto.", flag="--ray-address", group=MACHINES
+    )
+    ray_players: int | None = option(
+        None,
+        "With --engine ray: how many players  [default: one per node]",
+        flag="--ray-players",
+        group=MACHINES,
+        at_least=1,
+    )
+
+
+@engine("ray", RayOptions)
 class RayExecutor:
     """Plays units on the nodes of a Ray cluster."""
 
@@ -438,12 +461,16 @@ class RayExecutor:
         self.waiting = ""
         self._keeper: Any = None
         self._players: list[Any] = []
+        self._load: dict[int, int] = {}
+        """How many units each player has."""
         self._protocol: Any = None
-        self._own = not ray.is_initialized()
+        options: RayOptions = job.engine_options
+        self._ray = _ray()
+        self._own = not self._ray.is_initialized()
         if self._own:
-            _connect(job.engine_options.get("ray_address"))
-        self._nodes = [node for node in _nodes() if node["Alive"]]
-        self._count = int(job.engine_options.get("ray_players") or len(self._nodes))
+            _connect(options.ray_address)
+        self._nodes = [node for node in self._ray.nodes() if node["Alive"]]
+        self._count = options.ray_players or len(self._nodes)
 
     def stop(self, error: JudgeError) -> None:
         """Ask nothing new from now on; what is in flight is finished and recorded."""
@@ -457,30 +484,34 @@ class RayExecutor:
         """Hand units to whichever player has room; results leave in the order of the plan."""
         self._keeper = self._start_keeper()
         self._players = self._start_players(self._keeper)
+        self._load = dict.fromkeys(range(len(self._players)), 0)
         try:
-            await self._play_all(iter(units), sink)
+            at_once = max(1, self._job.concurrency) * len(self._players)
+            tasks = OrderedTasks(self._play)
+            await tasks.run(units, sink, at_once, lambda: self.error is not None)
         finally:
             await self._end_actors()
 
     async def close(self) -> None:
         """Leave the cluster, where it was joined here."""
         if self._own:
-            ray.shutdown()
+            self._ray.shutdown()
 
     async def _end_actors(self) -> None:
         actors = (*self._players, self._keeper)
         closing = [asyncio.ensure_future(_quietly(actor.close.remote())) for actor in actors]
         await asyncio.wait(closing, timeout=CLOSE_S)
         for actor in actors:
-            ray.kill(actor)
+            self._ray.kill(actor)
         self._players = []
         self._keeper = None
 
     def _start_keeper(self) -> Any:
-        here = ray.get_runtime_context().get_node_id()
-        where = NodeAffinitySchedulingStrategy(here, soft=False)
+        here = self._ray.get_runtime_context().get_node_id()
+        where = _on_node(here, soft=False)
         judge, elsewhere = self._job.judge, self._job.judge.elsewhere
-        actor = _remote(num_cpus=0, max_concurrency=10_000, scheduling_strategy=where)(Keeper)
+        remote = self._ray.remote(num_cpus=0, max_concurrency=10_000, scheduling_strategy=where)
+        actor = remote(Keeper)
         return actor.remote(
             judge.ledger.path.absolute(),
             elsewhere.path.absolute() if elsewhere is not None else None,
@@ -492,13 +523,13 @@ class RayExecutor:
     def _start_players(self, keeper: Any) -> list[Any]:
         job = self._job
         # Kept: a player that begins again on another node needs it once more.
-        self._protocol = protocol = ray.put(job.protocol)
+        self._protocol = protocol = self._ray.put(job.protocol)
         players = []
         for number in range(self._count):
             node = self._nodes[number % len(self._nodes)]["NodeID"]
             # Soft: when its node dies, a player begins again on another and its sessions with it.
-            where = NodeAffinitySchedulingStrategy(node, soft=True)
-            actor = _remote(
+            where = _on_node(node, soft=True)
+            actor = self._ray.remote(
                 num_cpus=0,
                 max_concurrency=10_000,
                 max_restarts=-1,
@@ -518,43 +549,20 @@ class RayExecutor:
             )
         return players
 
-    async def _play_all(self, units: Iterator[Unit], sink: Callable[[Result], None]) -> None:
-        per_player = max(1, self._job.concurrency)
-        most = per_player * len(self._players)
-        waiting: deque[asyncio.Task[Result | None]] = deque()
-        active: set[asyncio.Task[Result | None]] = set()
-        load = dict.fromkeys(range(len(self._players)), 0)
-        exhausted = False
-        while not exhausted or waiting:
-            while not exhausted and len(active) < most and len(waiting) < 8 * most:
-                unit = next(units, None) if self.error is None else None
-                if unit is None:
-                    exhausted = True
-                    break
-                number = min(load, key=load.__getitem__)
-                load[number] += 1
-                task = asyncio.create_task(self._play(unit, number, load))
-                active.add(task)
-                waiting.append(task)
-            if active:
-                done, _ = await asyncio.wait(active, return_when=asyncio.FIRST_COMPLETED)
-                active -= done
-            while waiting and waiting[0].done():
-                result = waiting.popleft().result()
-                if result is not None:
-                    sink(result)
-
-    async def _play(self, unit: Unit, number: int, load: dict[int, int]) -> Result | None:
+    async def _play(self, unit: Unit) -> Result | None:
+        """Have the player with most room play a unit; None where the run was stopped before."""
         job = self._job
+        if not unit.shown:
+            return result_of(unit, job.protocol, [])
+        number = min(self._load, key=self._load.__getitem__)
+        self._load[number] += 1
         try:
-            if not unit.shown:
-                return result_of(unit, job.protocol, [])
             played = await self._players[number].play.remote(unit)
-        except ray.exceptions.RayError as error:
+        except self._ray.exceptions.RayError as error:
             self.stop(NodeFailed(f"Ray: {str(error).strip().splitlines()[-1]}"))
             return None
         finally:
-            load[number] -= 1
+            self._load[number] -= 1
         if isinstance(played, JudgeError):
             self.stop(played)
             return None
@@ -588,7 +596,7 @@ async def _quietly(closing: Awaitable[object]) -> None:
     """Wait for an actor to close; one that is dead has nothing to close."""
     try:
         await closing
-    except ray.exceptions.RayError:
+    except _ray().exceptions.RayError:
         return
 
 
@@ -600,7 +608,7 @@ def _connect(address: str | None) -> None:
             "a node of the cluster, with --ray-address auto"
         )
     try:
-        ray.init(address=address, log_to_driver=False, configure_logging=False)
+        _ray().init(address=address, log_to_driver=False, configure_logging=False)
     except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
         says = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise LmmscoreError(

@@ -6,17 +6,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lmmscore.judges.base import Judge, JudgeBase
-    from lmmscore.judges.registry import Bench, open_judge, register
+    from lmmscore.judges.judge import Bench, Judge, JudgeBase, open_judge, register
 
 __all__ = ["Bench", "Judge", "JudgeBase", "open_judge", "register"]
-
-_BASE = ("Judge", "JudgeBase")
 
 
 def __getattr__(name: str) -> Any:
     """Import what is asked for when it is asked for: options are read without loading a judge."""
     if name in __all__:
-        module = "base" if name in _BASE else "registry"
-        return getattr(import_module(f"lmmscore.judges.{module}"), name)
+        return getattr(import_module("lmmscore.judges.judge"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -13,14 +13,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import httpx2
 import openai
+from openai.types import Batch
 
-from lmmscore.errors import FileProblem, JudgeError, JudgeUnavailable, NotAuthorised
+from lmmscore.errors import (
+    AnswerTooLarge,
+    FileProblem,
+    JudgeError,
+    JudgeUnavailable,
+    NotAuthorised,
+)
+from lmmscore.judges.faults import tolerant_json, with_texts
 
 Metadata = Mapping[str, str]
 
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 """The states in which a batch gives nothing more than it has."""
+GONE = "gone"
+"""The server does not know the batch: it may also be another server than the one it was sent to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +81,10 @@ class ApiMailbox:
         client: openai.AsyncOpenAI,
         headers: Mapping[str, Any],
         hide: Callable[[str], str],
+        most_bytes: int,
     ) -> None:
         self._client = client
+        self._most_bytes = most_bytes
         self._headers = dict(headers)
         self._hide = hide
 
@@ -91,33 +104,49 @@ class ApiMailbox:
             )
         except openai.OpenAIError as error:
             raise translated(error, self._hide) from error
-        return made.id
+        return self._checked(made.id)
 
     async def find(self, metadata: Metadata) -> str | None:
         """Look through the account's batches, newest first."""
+        seen: set[str] = set()
         try:
             async for batch in self._client.batches.list(limit=100, extra_headers=self._headers):
-                known = batch.metadata or {}
+                if batch.id in seen:
+                    # A server that knows no pages gives the first one again, for ever.
+                    return None
+                seen.add(batch.id)
+                known = batch.metadata if isinstance(batch.metadata, dict) else {}
                 if all(known.get(name) == value for name, value in metadata.items()):
-                    return batch.id
+                    return self._checked(batch.id)
         except openai.OpenAIError as error:
             raise translated(error, self._hide) from error
         return None
+
+    def _checked(self, batch: Any) -> str:
+        """Return a batch's id, which goes into the folder of a run. Raises JudgeError."""
+        if not isinstance(batch, str) or not batch or self._hide(batch) != batch:
+            raise _Run("batches: the server gives a batch no id that can be kept; try another")
+        return batch
 
     async def state(self, batch: str) -> BatchState:
         """Ask for the batch."""
         try:
             found = await self._client.batches.retrieve(batch, extra_headers=self._headers)
+        except openai.NotFoundError:
+            return BatchState(GONE)
         except openai.OpenAIError as error:
             raise translated(error, self._hide) from error
+        return self._state_of(found)
+
+    def _state_of(self, found: Batch) -> BatchState:
         counts = found.request_counts
         problems = found.errors.data if found.errors and found.errors.data else []
         return BatchState(
-            found.status,
-            counts.completed if counts else 0,
-            counts.failed if counts else 0,
-            counts.total if counts else 0,
-            "; ".join(problem.message or "" for problem in problems),
+            self._hide(str(found.status)),
+            _count(counts.completed) if counts else 0,
+            _count(counts.failed) if counts else 0,
+            _count(counts.total) if counts else 0,
+            self._hide("; ".join(str(problem.message or "") for problem in problems)),
         )
 
     async def answers(self, batch: str) -> AsyncIterator[str]:
@@ -125,18 +154,52 @@ class ApiMailbox:
         try:
             found = await self._client.batches.retrieve(batch, extra_headers=self._headers)
             for file in (found.output_file_id, found.error_file_id):
-                if not file:
-                    continue
-                content = await self._client.files.content(file, extra_headers=self._headers)
-                for line in content.text.splitlines():
-                    yield line
+                if file:
+                    async for line in self._lines_of(file):
+                        yield line
+        except openai.NotFoundError:
+            return  # its files are gone, and its state says so
         except openai.OpenAIError as error:
             raise translated(error, self._hide) from error
+        except httpx2.HTTPError as error:
+            raise _Run(
+                f"batches: a file of answers broke off ({type(error).__name__}); run the same "
+                "command again"
+            ) from None
+
+    async def _lines_of(self, file: str) -> AsyncIterator[str]:
+        """Yield the lines of a file as they arrive: it may be as large as it likes."""
+        files = self._client.files.with_streaming_response
+        async with files.content(file, extra_headers=self._headers) as response:
+            begun = b""
+            async for part in response.iter_bytes():
+                # Only \n ends a line; within a reply there may be others.
+                *lines, begun = (begun + part).split(b"\n")
+                if len(begun) > self._most_bytes:
+                    raise AnswerTooLarge(
+                        f"batches: a line of more than {self._most_bytes / 1e6:g} MB, which no "
+                        "reply is; limits.max_response_mb in judges.yaml allows more"
+                    )
+                for line in lines:
+                    yield self._safe(line)
+            yield self._safe(begun)
+
+    def _safe(self, line: bytes) -> str:
+        """Return a line without a key that the server repeats, however it is escaped."""
+        text = line.decode("utf-8", "replace")
+        if "\\" not in text and self._hide(text) == text:
+            return text
+        try:
+            return json.dumps(with_texts(tolerant_json(line), self._hide))
+        except ValueError:
+            return self._hide(text)
 
     async def cancel(self, batch: str) -> None:
-        """Ask the provider to stop."""
+        """Ask the provider to stop; a batch that is over or gone needs no stopping."""
         try:
             await self._client.batches.cancel(batch, extra_headers=self._headers)
+        except (openai.BadRequestError, openai.NotFoundError, openai.ConflictError):
+            return
         except openai.OpenAIError as error:
             raise translated(error, self._hide) from error
 
@@ -227,11 +290,32 @@ def _says(error: openai.OpenAIError) -> str:
 
 
 def answer_line(line: str) -> tuple[str, Mapping[str, Any]] | None:
-    """Return a line's id and content; None for a line that is none."""
+    """Return a line's id, with its response and error; None for a line that is none.
+
+    Whatever should be an object is one, be it empty, and `status_code` is a number.
+    """
     try:
-        data = json.loads(line)
+        data = tolerant_json(line.encode("utf-8", "replace"))
     except ValueError:
         return None
     if not isinstance(data, dict) or not isinstance(data.get("custom_id"), str):
         return None
-    return data["custom_id"], data
+    response = _object(data.get("response"))
+    body = _object(response.get("body"))
+    if body.get("error"):
+        body["error"] = _complaint(body["error"])
+    status = str(response.get("status_code"))
+    response = {"body": body, "status_code": int(status) if status.isdecimal() else 0}
+    return data["custom_id"], {"response": response, "error": _complaint(data.get("error"))}
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _complaint(value: Any) -> dict[str, Any]:
+    return {"message": value} if isinstance(value, str) and value else _object(value)
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) else 0

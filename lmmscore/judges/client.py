@@ -7,6 +7,7 @@ the totals and the log of it.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import random
 import uuid
@@ -43,10 +44,10 @@ from lmmscore.judges.faults import (
     complaint_of,
     error_in,
     refuse,
+    with_texts,
 )
-from lmmscore.judges.http import Body, Key, Oversized, find_key, hider
+from lmmscore.judges.http import Body, Connection, Key, Oversized, find_key, hider
 from lmmscore.judges.limits import Clock, Pace, Patience, connections_allowed, persist
-from lmmscore.judges.openai_sdk import Connection
 from lmmscore.judges.tokens import Estimator
 from lmmscore.records import Reply
 
@@ -56,6 +57,7 @@ FAILURES_IN_A_ROW = 3
 """So many attempts failing, with no answer between them, mean that a server has failed."""
 FIRST_REST_S = 30.0
 LONGEST_REST_S = 600.0
+_SAID_BY_SERVERS = "text finish refusal reasoning model fingerprint request_id".split()
 REFUSALS = 2
 """So many vain attempts to connect, before any answer, mean that there is no server."""
 
@@ -241,8 +243,8 @@ class ApiQuestion:
     """The parameters sent with it, by the server's names."""
     relies: bool = False
     """Whether it relies on something the server keeps."""
-    parse: Callable[[Answer, Callable[[str], str]], Any] = Answer.json
-    """How the body of an answer is parsed, with a function that takes secrets out of texts."""
+    parse: Callable[[Answer], Any] = Answer.json
+    """How the body of an answer is parsed."""
 
 
 class Gate(Protocol):
@@ -359,6 +361,7 @@ class ApiClient:
 
     def notice(self, text: str) -> None:
         """Tell the user something once."""
+        text = self.hide(text)
         if self.meter.notice(text):
             log(logging.WARNING, "notice", judge=self._address.name, text=text)
 
@@ -529,16 +532,16 @@ class ApiClient:
     def _read(
         self, replica: Replica, question: ApiQuestion, answer: Answer, sent_s: float
     ) -> Reply:
-        # Whatever a server says goes to the ledger; a key that it repeats must not.
         headers = {"x-request-id": self.hide(answer.headers.get("x-request-id", ""))}
         if answer.status != 200:
             complaint = complaint_in(answer, self.hide)
         else:
             try:
-                data = question.parse(answer, self.hide)
+                data = question.parse(answer)
                 error = error_in(data)
                 if error is None:
-                    return _served(question.read(data, headers), replica)
+                    reply = without_secrets(question.read(data, headers), self.hide)
+                    return _served(reply, replica)
                 complaint = complaint_of(error, self.hide)
             except (Malformed, ValueError) as unread:
                 self._malformed(replica, unread)
@@ -586,6 +589,24 @@ def filtered_reply(message: str, headers: Mapping[str, str]) -> Reply:
     """Return the content filter's refusal of the question as the reply, and the evidence, it is."""
     request_id = headers["x-request-id"]
     return Reply("", finish="content_filter", refusal=message, request_id=request_id)
+
+
+def without_secrets(reply: Reply, hide: Callable[[str], str]) -> Reply:
+    """Return the reply without a key that the server repeats: whatever it says goes on record.
+
+    Only a whole reply is looked at, since its parts may hold a key piece by piece.
+    """
+    changed: dict[str, Any] = {}
+    for name in _SAID_BY_SERVERS:
+        said = getattr(reply, name)
+        shown = hide(said)
+        if shown != said:
+            changed[name] = shown
+    if hide(reply.also) != reply.also:
+        # Text by text: digits of a password may stand in a number too.
+        also = with_texts(json.loads(reply.also), hide)
+        changed["also"] = json.dumps(also, ensure_ascii=False, separators=(",", ":"))
+    return replace(reply, **changed) if changed else reply
 
 
 def _served(reply: Reply, replica: Replica) -> Reply:

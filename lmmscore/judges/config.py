@@ -7,19 +7,19 @@ command line, the `judge_options` of Python and the reference all derive from th
 
 from __future__ import annotations
 
-import base64
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
-from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit, urlunsplit
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
 
 from lmmscore.errors import JudgeFileError, LmmscoreError, nearest
+from lmmscore.options import ANSWERS, COST, Declared, declared, option
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -27,32 +27,6 @@ if TYPE_CHECKING:
 OPENAI_URL = "https://api.openai.com/v1"
 FILE_NAME = "judges.yaml"
 Api = Literal["chat", "responses"]
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """What is said of an option beside its name, type and default."""
-
-    help: str
-    section: str | None = None
-    """Its section of an entry of judges.yaml, "" for the top; None where it is no key there."""
-    flag: str = ""
-    """Its name on the command line, if it has one."""
-    at_least: float | None = None
-    above: float | None = None
-    at_most: float | None = None
-    pattern: str = ""
-    """What a text, or each value of a mapping, must match."""
-    required: bool = False
-    """Whether an entry of judges.yaml must have it, though Python need not."""
-
-
-def option(default: Any, help: str, **about: Any) -> Any:
-    """Declare a field of a class of options. A mapping as default is copied for each instance."""
-    metadata = {"option": Option(help, **about)}
-    if isinstance(default, dict):
-        return field(default_factory=lambda: dict(default), metadata=metadata)
-    return field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +65,7 @@ class JudgeOptions:
         "Sampling temperature; the server's own if absent.",
         section="parameters",
         flag="--temperature",
+        group=ANSWERS,
         at_least=0,
     )
     seed: int | None = option(
@@ -98,21 +73,29 @@ class JudgeOptions:
         "Sampling seed of the judge, where the server takes one.",
         section="parameters",
         flag="--judge-seed",
+        group=ANSWERS,
     )
     max_tokens: int | None = option(
-        None, "Longest reply, in tokens.", section="parameters", flag="--max-tokens", at_least=1
+        None,
+        "Longest reply, in tokens.",
+        section="parameters",
+        flag="--max-tokens",
+        group=ANSWERS,
+        at_least=1,
     )
     reasoning_effort: str | None = option(
         None,
         "How long a reasoning model thinks, in the provider's words.",
         section="parameters",
         flag="--reasoning-effort",
+        group=ANSWERS,
     )
     image_detail: str | None = option(
         None,
         "How closely images are looked at: low, high or auto, where the provider knows it.",
         section="parameters",
         flag="--image-detail",
+        group=ANSWERS,
     )
     extra: Mapping[str, Any] = option(
         {}, "Further fields of the request, as the server names them.", section="parameters"
@@ -122,20 +105,29 @@ class JudgeOptions:
         "Ask for the probabilities of score tokens, for expected scores beside the stated ones.",
         section="parameters",
         flag="--logprobs",
+        group=ANSWERS,
     )
     structured: bool = option(
-        False, "Ask for output that follows the dialog's JSON schema.", flag="--structured"
+        False,
+        "Ask for output that follows the dialog's JSON schema.",
+        flag="--structured",
+        group=ANSWERS,
     )
 
     # These say how a question travels; answers do not depend on them.
     api: Api = option(
-        "chat", "Chat Completions (chat, the default) or Responses.", section="", flag="--api"
+        "chat",
+        "Chat Completions (chat, the default) or Responses.",
+        section="",
+        flag="--api",
+        group=ANSWERS,
     )
     rpm: float | None = option(
         None,
         "At most so many requests per minute and server.",
         section="limits",
         flag="--rpm",
+        group=COST,
         above=0,
     )
     tpm: float | None = option(
@@ -143,6 +135,7 @@ class JudgeOptions:
         "At most so many tokens per minute and server.",
         section="limits",
         flag="--tpm",
+        group=COST,
         above=0,
     )
     concurrency: int | None = option(
@@ -152,7 +145,12 @@ class JudgeOptions:
         at_least=1,
     )
     timeout_s: float = option(
-        300.0, "Seconds to wait for one reply.", section="limits", flag="--timeout", above=0
+        300.0,
+        "Seconds to wait for one reply.",
+        section="limits",
+        flag="--timeout",
+        group=COST,
+        above=0,
     )
     stall_s: float = option(
         60.0, "Seconds for which a streamed reply may fall silent.", section="limits", above=0
@@ -189,36 +187,13 @@ class JudgeOptions:
         "", "The formula by which the tokens of an image are estimated.", section=""
     )
     budget_usd: float | None = option(
-        None, "Never spend more than so many US dollars.", flag="--budget", at_least=0
+        None, "Never spend more than so many US dollars.", flag="--budget", group=COST, at_least=0
     )
     judge_name: str = option(
         "", "Whose answers to replay, where a ledger holds those of several.", flag="--judge-name"
     )
     spent_usd: float = 0.0
     """What the budget has already been charged, for something else that it is to cover as well."""
-
-
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """An option with its name, type and default."""
-
-    name: str
-    type: Any
-    default: Any
-    about: Option
-
-
-@cache
-def declared(options: type = JudgeOptions) -> tuple[Declared, ...]:
-    """Return the options that a class declares, in its order."""
-    types = get_type_hints(options)
-    found = []
-    for each in fields(options):
-        about = each.metadata.get("option")
-        if about is not None:
-            default = each.default_factory() if callable(each.default_factory) else each.default
-            found.append(Declared(each.name, types[each.name], default, about))
-    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,13 +237,12 @@ class Endpoint:
 
     @property
     def secrets(self) -> list[str]:
-        """The password and the values of the query, in every form they take."""
+        """The password and the values of the query."""
         public = {"api-version", "version"}
         found = [value for name, value in parse_qsl(self.query) if name not in public]
         if self.credentials is not None:
-            pair = ":".join(self.credentials)
-            found += [self.credentials[1], base64.b64encode(pair.encode()).decode()]
-        return [*found, *(quote(secret, safe="") for secret in found)]
+            found.append(self.credentials[1])
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -438,7 +412,9 @@ def overridden(options: JudgeOptions, given: Mapping[str, Any]) -> JudgeOptions:
         name: value for name, value in wanted.items() if isinstance(value, Prices)
     }
     plain = {name: value for name, value in wanted.items() if name not in made}
-    checked = complaints(_model("JudgeOption", "An option.", _fields(declared())), plain)
+    checked = complaints(
+        _model("JudgeOption", "An option.", _fields(declared(JudgeOptions))), plain
+    )
     if isinstance(checked, list):
         raise JudgeFileError("judge option " + "\n  ".join(checked))
     made |= {name: getattr(checked, name) for name in plain}
@@ -451,7 +427,7 @@ def judges_file() -> type[BaseModel]:
     from pydantic import Field
 
     by_section: dict[str, list[Declared]] = {"": [], "parameters": [], "limits": []}
-    for each in declared():
+    for each in declared(JudgeOptions):
         if each.about.section is not None:
             by_section[each.about.section].append(each)
     parameters = _model(
@@ -552,7 +528,7 @@ def _entry(entry: Any, where: str) -> JudgeEntry:
     sections = {"": entry, "parameters": entry.parameters, "limits": entry.limits}
     given = {
         each.name: getattr(sections[each.about.section], each.name)
-        for each in declared()
+        for each in declared(JudgeOptions)
         if each.about.section is not None
     }
     if entry.prices is not None:
@@ -574,7 +550,7 @@ def _nearer(problem: str) -> str:
 
     *above, key = place.split(".")
     section = above[-1] if above and above[-1] in {"parameters", "limits", "prices"} else ""
-    options = [*declared(), *declared(Prices)]
+    options = [*declared(JudgeOptions), *declared(Prices)]
     known = [each.name for each in options if each.about.section == section]
     if not section:
         known = ["model", "base_url", "base_urls", *known, "parameters", "limits"]

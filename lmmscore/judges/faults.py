@@ -32,6 +32,8 @@ from lmmscore.errors import (
     StateLost,
 )
 
+MOST_NESTED = 100
+_QUOTED = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 RETRIED = frozenset({408, 409, 425, 429})
 _LONGEST_WAIT_S = 365 * 86_400.0
 _SHOWN_CHARACTERS = 400
@@ -44,14 +46,12 @@ _FILTERED = frozenset(
 )
 _TOO_LONG = frozenset({"context_length_exceeded", "string_above_max_length"})
 _UNKNOWN_MODEL = frozenset(
-    {
-        "model_not_found",
-        "unknown_model",
-        "invalid_model",
-        "model_not_available",
-        "deploymentnotfound",
-    }
+    """
+    model_not_found unknown_model invalid_model model_not_available model_decommissioned
+    model_not_supported deploymentnotfound key_model_access_denied team_model_access_denied
+    """.split()
 )
+_WRONG_KEY = frozenset({"invalid_api_key", "api_key_invalid", "invalid_authentication"})
 
 _FLAGGED = re.compile(
     r"\b(?:input|prompt|content|images?|request|message)\b[^.]{0,80}\bflagged\b"
@@ -69,18 +69,30 @@ _NO_SUCH_PLACE = re.compile(
     re.IGNORECASE,
 )
 _NO_SUCH_MODEL = re.compile(
-    r"\b(?:invalid|unknown|no such) model\b|not a (?:valid|supported) model"
-    r"|could not find (?:a |real )?model"
-    r"|\bmodels?\b.{0,160}\b(?:not found|not exist|not available)",
+    r"\b(?:invalid|unknown|no such) model\b(?! (?:output|response|state|parameter|setting))"
+    r"|not a (?:valid|supported) model|could not find (?:a |real )?model"
+    r"|\bmodels?\b.{0,160}\b(?:not found|not exist|not available|decommissioned)"
+    r"|\bmodels?\b.{0,160}\bnot supported by any provider"
+    r"|\bno models? (?:is |are )?loaded|unexpected model name|unable to access model"
+    r"|not (?:allowed|permitted|authorized) to (?:access|call|use) (?:this |the )?model"
+    r"|llm provider not provided|operation does not work with the specified model",
     re.IGNORECASE,
 )
+_ONE_PICTURE = "(?:format|type|detail|size)"
 _NO_IMAGES = re.compile(
-    r"\bimages?(?: inputs?| content|_url)? (?:is|are) not supported"
+    r"(?<!multiple )(?<!animated )\bimages?(?:[ _](?:inputs?|content|url|parts?|modality))*"
+    r" (?:is |are )?not (?:supported|enabled)"
     r"|image_url is only supported by|unknown variant `image_url`"
     r"|no endpoints found that support image"
-    r"|(?:not|n't) support (?:images?|vision|multi-?modal)(?![\w/ -]*(?:format|type|detail|size))"
+    rf"|(?:not|n't) support (?:images?|vision|multi-?modal)(?![\w/ -]*{_ONE_PICTURE})"
     r"|is not a (?:multi-?modal|vision)|\bat most 0 image|only supports? text|supports? only text"
-    r"|\bmmproj\b",
+    r"|\bmmproj\b|vision add-?on is not loaded|missing data required for image"
+    r"|\bcontent\b.{0,40}(?:expected|must be|should be) a (?:valid )?string",
+    re.IGNORECASE,
+)
+_BAD_KEY = re.compile(
+    r"\bapi.?key\b.{0,24}\b(?:not valid|invalid|expired|not found|missing|incorrect)"
+    r"|\b(?:invalid|incorrect|missing|no|expired) api.?key\b",
     re.IGNORECASE,
 )
 _FEWER_IMAGES = re.compile(r"\bat most [1-9]\d* image|too many images", re.IGNORECASE)
@@ -145,12 +157,9 @@ class Answer:
         """Whether it came as server-sent events."""
         return self.headers.get("content-type", "").startswith("text/event-stream")
 
-    def json(self, change: Callable[[str], str] = str) -> Any:
-        """Return the parsed body, every text in it changed by `change`.
-
-        Raises ValueError when it is not JSON.
-        """
-        return with_texts(tolerant_json(self.content), change)
+    def json(self) -> Any:
+        """Return the parsed body. Raises ValueError when it is not JSON."""
+        return tolerant_json(self.content)
 
 
 def tolerant_json(content: bytes, *, sound: bool = True) -> Any:
@@ -158,16 +167,25 @@ def tolerant_json(content: bytes, *, sound: bool = True) -> Any:
 
     Raises ValueError when it is not JSON.
     """
+    # Whoever goes through the data, or writes it down again, may run out of stack.
+    if content.count(b"[") + content.count(b"{") > MOST_NESTED and _depth(content) > MOST_NESTED:
+        raise ValueError("nested too deeply")
     try:
         return orjson.loads(content)
     except orjson.JSONDecodeError:
         # Half a surrogate pair is valid JSON to Python and to several servers, though not to
         # orjson.
-        try:
-            data = json.loads(content.decode("utf-8", "replace"))
-        except RecursionError:
-            raise ValueError("nested too deeply") from None
+        data = json.loads(content.decode("utf-8", "replace"))
     return with_texts(data, sound_text) if sound else data
+
+
+def _depth(content: bytes) -> int:
+    """Return how deeply JSON text is nested; brackets within its texts do not count."""
+    depth = deepest = 0
+    for bracket in re.findall(rb"[\[\]{}]", _QUOTED.sub(b"", content)):
+        depth += 1 if bracket in b"[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def sound_text(text: str) -> str:
@@ -178,25 +196,15 @@ def sound_text(text: str) -> str:
 
 
 def with_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """Return parsed JSON with every text in it changed, keys included.
-
-    Raises ValueError when it is nested too deeply.
-    """
-    try:
-        return _with_texts(value, change)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-
-
-def _with_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """Return parsed JSON with every text in it changed, keys included."""
     if isinstance(value, str):
         return change(value)
 
     if isinstance(value, list):
-        return [_with_texts(each, change) for each in value]
+        return [with_texts(each, change) for each in value]
 
     if isinstance(value, dict):
-        return {change(key): _with_texts(each, change) for key, each in value.items()}
+        return {change(key): with_texts(each, change) for key, each in value.items()}
 
     return value
 
@@ -357,16 +365,18 @@ def _final(
 ) -> JudgeError:
     """Return the error for an answer that would be the same if asked again."""
     judge = attempt.judge
-    if status in {401, 403}:
-        return NotAuthorised(
-            f"{judge}: {attempt.url} refuses the key from {attempt.key_source} ({said})"
-        )
     if attempt.relies and status in {400, 404, 410} and _says_lost(complaint):
         return StateLost(f"{judge}: the server no longer has what it kept ({said})")
     if _says_no_model(status, complaint):
         return ModelNotFound(
             f"{judge}: no model {attempt.model} at {attempt.url} ({said}); check its name: "
             f"{attempt.url}/models lists those it has"
+        )
+    # Gemini says it with a 400.
+    is_key = complaint.codes & _WRONG_KEY or _BAD_KEY.search(complaint.message)
+    if status in {401, 403} or (status == 400 and is_key):
+        return NotAuthorised(
+            f"{judge}: {attempt.url} refuses the key from {attempt.key_source} ({said})"
         )
     if status in {404, 405}:
         return _nothing_there(said, attempt)

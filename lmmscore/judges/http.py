@@ -1,31 +1,36 @@
-"""What carries requests to one server: its key, its proxy, whom to trust, and bodies that are never
-joined.
+"""The way to one server: its key, the openai package's client, and our transport beneath it.
 
-The openai package builds requests and hands them to `SegmentClient`, an http client on top of
-aiohttp.
+Bodies are never joined: the openai package builds requests and hands them to `SegmentClient`, an
+http client on top of aiohttp. The package's own retries are off; its errors become answers or
+`NoAnswer` here, and only here.
 """
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import re
 import ssl
-from collections.abc import Callable, Iterable, Mapping
-from copy import copy
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qsl, quote
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import httpx2
+import openai
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.payload import Payload
 from multidict import CIMultiDict
+from openai._models import FinalRequestOptions
 from yarl import URL
 
 from lmmscore.errors import JudgeFileError, NotAuthorised
 from lmmscore.judges.config import Endpoint, JudgeOptions, mask
 from lmmscore.judges.faults import Answer, NoAnswer, sound_text
+from lmmscore.resources import __version__
 
 CONNECT_TIMEOUT_S = 20.0
 KEEPALIVE_S = 60.0
@@ -33,14 +38,18 @@ SMALL_BYTES = 16_384
 """Neighbouring segments below this are joined: a copy of so little costs less than one more write.
 """
 USUAL_KEY = "OPENAI_API_KEY"
-OUTGOING = "lmmscore.outgoing"
+SHORTEST_SECRET = 6
+"""What is shorter is no secret, and occurs in any text."""
 ANSWER = "lmmscore.answer"
-"""Extensions of a request and of its response: what goes past httpx2."""
-_NOTHING = httpx2.ByteStream(b"")
-_UNPACKED = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})
+"""The extension under which a response of httpx2 carries what it was made of."""
+_PACKING = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 _SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie|password", re.IGNORECASE)
+_FILE_KEPT_S = 7 * 24 * 3600
+_UNSAID = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async")
+"""What the package tells servers about this machine is nobody's business here, and costs time."""
 _UNKNOWN_ISSUER = frozenset({18, 19, 20, 21})
 """OpenSSL's codes for a certificate that is self-signed, or signed by someone unknown here."""
+_URL_SAFE = str.maketrans("+/", "-_")
 _KEY_BY_HOST = {
     "openrouter.ai": "OPENROUTER_API_KEY",
     "generativelanguage.googleapis.com": "GEMINI_API_KEY",
@@ -65,21 +74,39 @@ class Key:
     """What else goes to this server and nowhere else: a password, a secret query or header."""
 
     @property
-    def secrets(self) -> tuple[str, ...]:
-        """All that must not be shown, the longest first: one may be a part of another."""
-        long_enough = {text for text in (self.secret, *self.others) if len(text) >= 6}
-        return tuple(sorted(long_enough, key=len, reverse=True))
+    def secrets(self) -> list[str]:
+        """All that must not be shown, in every form that a server may repeat it in."""
+        whole = [text for text in (self.secret, *self.others) if len(text) >= SHORTEST_SECRET]
+        return [form for text in whole for form in _forms(text)]
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """Yield a secret as it is, and as it looks inside an address, in JSON and in base64."""
+    yield secret
+    yield quote(secret, safe="")
+    yield json.dumps(secret)[1:-1]
+    # In base64 it looks different at each of three places in what is encoded with it; characters
+    # that depend on its neighbours are left out.
+    data = secret.encode("utf-8", "replace")
+    for shift in range(3):
+        encoded = base64.b64encode(b"\0" * shift + data).decode()
+        certain = encoded[(8 * shift + 5) // 6 : (shift + len(data)) * 8 // 6]
+        if len(certain) >= SHORTEST_SECRET:
+            yield certain
+            yield certain.translate(_URL_SAFE)
 
 
 def hider(keys: Iterable[Key]) -> Callable[[str], str]:
-    """Return what takes secrets out of a text, should a server repeat them."""
-    secrets = [secret for key in keys for secret in key.secrets]
-    secrets = sorted({*secrets}, key=len, reverse=True)
+    """Return what takes secrets out of a text, should a server repeat them in whatever case."""
+    forms = {form.lower() for key in keys for form in key.secrets}
+    # The longest first: one may be a part of another.
+    secrets = sorted(forms, key=len, reverse=True)
+    pattern = re.compile("|".join(map(re.escape, secrets)), re.IGNORECASE)
 
     def hide(text: str) -> str:
-        for secret in secrets:
-            if secret in text:
-                text = text.replace(secret, "…")
+        lowered = text.lower()
+        if any(secret in lowered for secret in secrets):
+            return pattern.sub("…", text)
         return text
 
     return hide
@@ -194,33 +221,11 @@ class Segments(Payload):
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
-    """A request as aiohttp takes it."""
+class RequestHead:
+    """Where a request goes and what it says of itself, as aiohttp takes it."""
 
     url: URL
     headers: CIMultiDict[str]
-    data: Segments | None
-
-
-class RequestForm:
-    """A request that is sent over and over, each time with another body.
-
-    Its body goes past httpx2, which would unpack what aiohttp packs again.
-    """
-
-    def __init__(self, request: httpx2.Request) -> None:
-        self._blank = httpx2.Request(request.method, request.url, stream=_NOTHING)
-        self._sent = _outgoing(request, None)
-
-    def fill(self, body: Body, headers: Mapping[str, str]) -> httpx2.Request:
-        """Return a request with this body and, beside the usual headers, these."""
-        sent = self._sent.headers
-        if headers:
-            sent = sent.copy()
-            sent.update(headers)
-        filled = copy(self._blank)
-        filled.extensions = {OUTGOING: Outgoing(self._sent.url, sent, Segments(body))}
-        return filled
 
 
 class SegmentClient(httpx2.AsyncClient):
@@ -228,8 +233,7 @@ class SegmentClient(httpx2.AsyncClient):
     cookies.
 
     It does what a judge needs and nothing else, because at a fast server the client's own work is
-    what costs. Every response carries its Answer as an extension; a response to a filled form
-    carries nothing else.
+    what costs.
     """
 
     def __init__(self, endpoint: Endpoint, options: JudgeOptions) -> None:
@@ -251,15 +255,27 @@ class SegmentClient(httpx2.AsyncClient):
         return httpx2.Request(method, url, **options)
 
     async def send(self, request: httpx2.Request, **_: Any) -> httpx2.Response:
-        """Send the request and return the whole response. Raises NoAnswer."""
+        """Send a request of the package; the response carries its Answer. Raises NoAnswer."""
+        answer = await self.exchange(request.method, _head_of(request), await _body(request))
+        # aiohttp has already unpacked the body, so what described its packing no longer holds.
+        headers = {name: value for name, value in answer.headers.items() if name not in _PACKING}
+        return httpx2.Response(
+            answer.status,
+            headers=headers,
+            content=answer.content,
+            request=request,
+            extensions={ANSWER: answer},
+        )
+
+    async def exchange(self, method: str, head: RequestHead, body: Segments | None) -> Answer:
+        """Send a request and return what came back, whole. Raises NoAnswer."""
         session = self._session or self._open()
-        outgoing = request.extensions.get(OUTGOING) or _outgoing(request, await _body(request))
         try:
             async with session.request(
-                request.method,
-                outgoing.url,
-                headers=outgoing.headers,
-                data=outgoing.data,
+                method,
+                head.url,
+                headers=head.headers,
+                data=body,
                 allow_redirects=False,
                 proxy=self._proxy,
             ) as response:
@@ -276,16 +292,7 @@ class SegmentClient(httpx2.AsyncClient):
             raise NoAnswer(_words_of(error), reached=True) from None
         # aiohttp keeps bytes that are not UTF-8 as halves of surrogate pairs, which no file takes.
         received = {name.lower(): sound_text(value) for name, value in response.headers.items()}
-        answer = {ANSWER: Answer(response.status, received, content)}
-        if OUTGOING in request.extensions:
-            return httpx2.Response(
-                response.status, stream=_NOTHING, request=request, extensions=answer
-            )
-        # aiohttp has already unpacked the body, so what described its packing no longer holds.
-        raw = [pair for pair in response.raw_headers if pair[0].lower() not in _UNPACKED]
-        return httpx2.Response(
-            response.status, headers=raw, content=content, request=request, extensions=answer
-        )
+        return Answer(response.status, received, content)
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -324,11 +331,11 @@ class SegmentClient(httpx2.AsyncClient):
         return self._session
 
 
-def _outgoing(request: httpx2.Request, data: Segments | None) -> Outgoing:
+def _head_of(request: httpx2.Request) -> RequestHead:
     headers = CIMultiDict(request.headers.multi_items())
     for name in ("Host", "Content-Length"):
         headers.popall(name, None)  # aiohttp gives its own
-    return Outgoing(URL(str(request.url), encoded=True), headers, data)
+    return RequestHead(URL(str(request.url), encoded=True), headers)
 
 
 async def _body(request: httpx2.Request) -> Segments | None:
@@ -384,5 +391,138 @@ def _late(error: TimeoutError) -> NoAnswer:
 def _words_of(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientResponseError):
         # Its full text names the address, and whatever is secret in it.
-        return f"{error.status}, {error.message}"
-    return mask(str(error)) or type(error).__name__
+        text = f"{error.status}, {error.message}"
+    else:
+        text = mask(str(error)) or type(error).__name__
+    # aiohttp quotes what it cannot read, be it a megabyte.
+    return re.split(r"\n|b['\"]|bytearray\(", text)[0].strip(" :")[:200]
+
+
+class Connection:
+    """The way to one server: one request, one answer, no second thoughts."""
+
+    def __init__(self, endpoint: Endpoint, key: Key, options: JudgeOptions) -> None:
+        self._url = endpoint.masked_url
+        self._session_header = options.session_header
+        # Left out with every request: the package does not take it from a default.
+        bare = bool(_key_header(endpoint, options)) and endpoint.credentials is None
+        self._unsent: dict[str, Any] = {"Authorization": openai.Omit()} if bare else {}
+        self._heads: dict[str, RequestHead] = {}
+        self._http = SegmentClient(endpoint, options)
+        self._client = openai.AsyncOpenAI(
+            api_key=key.secret,
+            base_url=self._url,
+            max_retries=0,
+            default_headers=_headers(endpoint, key, options),
+            default_query=dict(parse_qsl(endpoint.query)),
+            http_client=self._http,
+        )
+
+    async def post(self, path: str, body: Body, session_id: str = "") -> Answer:
+        """Send a JSON body, segment by segment. Raises NoAnswer."""
+        head = self._heads.get(path)
+        if head is None:
+            head = self._heads[path] = await self._built(path)
+        if self._session_header:
+            headers = head.headers.copy()
+            headers[self._session_header] = session_id
+            head = RequestHead(head.url, headers)
+        return await self._http.exchange("POST", head, Segments(body))
+
+    async def _built(self, path: str) -> RequestHead:
+        """Have the package build a request, from its environment too; all others are like it.
+
+        Its own way of sending would build each one again, which costs more than sending it.
+        """
+        blank = FinalRequestOptions.construct(
+            method="post", url=self._url + path, headers=self._unsent
+        )
+        options = await self._client._prepare_options(blank)
+        return _head_of(self._client._build_request(options))
+
+    async def upload(self, data: bytes, mime: str) -> Answer:
+        """Send a picture to Files, under a name that says nothing. Raises NoAnswer."""
+        name = f"picture.{mime.partition('/')[2]}"
+
+        async def send() -> httpx2.Response:
+            raw = await self._client.files.with_raw_response.create(
+                file=(name, data, mime),
+                purpose="vision",
+                expires_after={"anchor": "created_at", "seconds": _FILE_KEPT_S},
+                extra_headers=self._unsent,
+            )
+            return raw.http_response
+
+        return await _answer(send())
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._client.close()
+
+
+def file_client(
+    endpoint: Endpoint, key: Key, options: JudgeOptions
+) -> tuple[openai.AsyncOpenAI, dict[str, Any]]:
+    """Return a client for large files, and the headers that each of its requests needs.
+
+    The transport for questions bounds an answer and its time by what a reply may be; a file of
+    answers is larger and slower.
+    """
+    base_url = endpoint.masked_url
+    if endpoint.is_azure:
+        # Files and batches belong to the resource, not to one of its deployments.
+        base_url = base_url.partition("/deployments/")[0]
+    client = openai.AsyncOpenAI(
+        api_key=key.secret,
+        base_url=base_url,
+        default_headers=_headers(endpoint, key, options),
+        default_query=dict(parse_qsl(endpoint.query)),
+        # A redirect would take the key, and a file of questions, to somebody else.
+        http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
+    )
+    bare = bool(_key_header(endpoint, options)) and endpoint.credentials is None
+    return client, {"Authorization": openai.Omit()} if bare else {}
+
+
+async def _answer(sending: Awaitable[httpx2.Response]) -> Answer:
+    try:
+        response = await sending
+    except openai.APIStatusError as error:
+        response = error.response
+    except openai.APIConnectionError as error:
+        if isinstance(error.__cause__, NoAnswer):
+            raise error.__cause__ from None
+        raise NoAnswer(str(error), reached=True) from None
+    answer: Answer = response.extensions[ANSWER]
+    return answer
+
+
+def _headers(endpoint: Endpoint, key: Key, options: JudgeOptions) -> dict[str, Any]:
+    headers: dict[str, Any] = {f"X-Stainless-{name}": openai.Omit() for name in _UNSAID}
+    headers["User-Agent"] = f"lmmscore/{__version__}"
+    if not endpoint.is_openai:
+        # The environment of the openai package speaks to OpenAI, and is no business of others.
+        headers |= {name: openai.Omit() for name in _environment_headers()}
+    key_header = _key_header(endpoint, options)
+    if key_header:
+        headers[key_header] = key.secret
+    if endpoint.credentials is not None:
+        pair = base64.b64encode(":".join(endpoint.credentials).encode()).decode()
+        headers["Authorization"] = f"Basic {pair}"
+    return {**headers, **options.headers}
+
+
+def _environment_headers() -> list[str]:
+    """Return the headers that the openai package takes from environment variables."""
+    lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n")
+    custom = [line.partition(":")[0].strip() for line in lines]
+    names = ["OpenAI-Organization", "OpenAI-Project", *custom]
+    return [name for name in names if name and name.lower() != "authorization"]
+
+
+def _key_header(endpoint: Endpoint, options: JudgeOptions) -> str:
+    """Return the header the key goes under, where it is not `Authorization: Bearer`."""
+    if options.key_header:
+        return options.key_header
+    is_classic_azure = endpoint.is_azure and "/deployments/" in endpoint.url.path
+    return "api-key" if is_classic_azure else ""

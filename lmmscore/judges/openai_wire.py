@@ -176,9 +176,9 @@ def _base64_of(picture: Picture) -> bytes:
     return pybase64.b64encode(picture.data())
 
 
-def chat_data(answer: Answer, hide: Callable[[str], str]) -> Any:
+def chat_data(answer: Answer) -> Any:
     """Return the parsed body of a Chat Completions answer, streamed or not."""
-    return with_texts(assemble(answer.content), hide) if answer.is_stream else answer.json(hide)
+    return assemble(answer.content) if answer.is_stream else answer.json()
 
 
 def chat_reply(data: Any, headers: Mapping[str, str]) -> Reply:

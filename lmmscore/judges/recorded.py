@@ -8,8 +8,8 @@ from pathlib import Path
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeError, LedgerError, LedgerUnreadable, NotRecorded
-from lmmscore.judges.base import Answerer, Judge, adapted
 from lmmscore.judges.budget import Spending
+from lmmscore.judges.judge import Answerer, Judge, adapted
 from lmmscore.ledger import Asker, Ledger, identity_of, key_of
 from lmmscore.records import Reply
 

@@ -11,15 +11,14 @@ from typing import Any
 
 from lmmscore.conversation import Conversation, Message
 from lmmscore.errors import LedgerError, NoRecordedReply
-from lmmscore.judges.base import JudgeBase
-from lmmscore.judges.registry import Bench, register
+from lmmscore.judges.judge import Bench, JudgeBase, register
 from lmmscore.ledger import Asker, Ledger, identity_of
 from lmmscore.records import Reply
 from lmmscore.run_folder import recorded_run
 from lmmscore.transcripts import Transcript, load_transcript, same_words
 
 
-@register("replay", form="replay:PATH[#NUMBER]", answers_here=True)
+@register("replay", form="replay:PATH[#NUMBER]", answers_here=True, takes=("judge_name",))
 def open_replay(spec: str, options: Mapping[str, Any]) -> Bench:
     """Return the judge of a recorded ledger (a run folder or its ledger.sqlite), or of a
     transcript.
@@ -134,7 +133,7 @@ class Silent(JudgeBase):
         """What the judge on record would say of itself."""
         if self._name != "pixels":
             return ""
-        from lmmscore.judges.pixels.words import CAUTION
+        from lmmscore.judges.pixels.answers import CAUTION
 
         return CAUTION
 

@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.errors import LmmscoreError
-from lmmscore.leaderboard.cube import Cube, codes_of, tabulate
+from lmmscore.leaderboard.cube import Cube, codes_of, normalised, tabulate
 from lmmscore.leaderboard.position import PositionEffect, position_effect
-from lmmscore.leaderboard.weights import normalised
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.stats.arrays import SAME, Floats, Ints, ranks, rounded
 from lmmscore.stats.reliability import Components, components, within_between

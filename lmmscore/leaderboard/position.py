@@ -80,7 +80,8 @@ class Slope:
     """The fitted slope, its interval and its p-value."""
 
     value: float
-    interval: Limits
+    interval: Limits | None
+    """None where so few orders cannot refuse any slope."""
     p: float
     how: str
 
@@ -185,7 +186,7 @@ def fit_slope(placed: Placed, *, level: float) -> Slope | str:
     slope = float(swept_place @ swept_score) / spread
     if int(placed.session.max()) + 1 > MOST_SESSIONS:
         return _by_items(placed, slope, swept_place, swept_score, level)
-    return _by_orders(placed, slope, swept_score - slope * swept_place, level)
+    return _by_orders(placed, slope, level)
 
 
 def _swept(placed: Placed, values: Floats) -> Floats:
@@ -213,11 +214,12 @@ def _by_items(placed: Placed, slope: float, x: Floats, y: Floats, level: float) 
     return Slope(slope, (slope - half, slope + half), p, "Student's t by item")
 
 
-def _by_orders(placed: Placed, slope: float, residual: Floats, level: float) -> Slope | str:
+def _by_orders(placed: Placed, slope: float, level: float) -> Slope | str:
     """Return the slope with a p-value from giving the recorded orders to the sessions again.
 
     Without an effect of position any session might as well have had the order of another one with
     the same methods. That holds for shuffled and for balanced orders, and needs no normal scores.
+    The interval holds the slopes that this test does not refuse.
     """
     places = _reassigned(placed)
     projection = _projection(placed)
@@ -231,9 +233,32 @@ def _by_orders(placed: Placed, slope: float, residual: Floats, level: float) -> 
     # The first row is the order as recorded.
     slopes = places @ placed.score / spread
     p = float(np.mean(np.abs(slopes) >= abs(slopes[0]) - 1e-9))
-    errors = np.abs(places @ residual / spread)
-    half = float(np.quantile(errors, level, method="higher"))
-    return Slope(slope, (slope - half, slope + half), p, "orders re-randomised")
+    limits = _not_refused(slopes, places @ placed.place / spread, 1 - level)
+    return Slope(slope, limits, p, "orders re-randomised")
+
+
+def _not_refused(slopes: Floats, places: Floats, alpha: float) -> Limits | None:
+    """Return the limits of the slopes b that the test does not refuse; None where they are endless.
+
+    `slopes` and `places` are the fitted slopes of scores and of the recorded places under every
+    order, the recorded one first. Taking b · place off the scores leaves slopes − b · places; an
+    order counts against refusing b where that is as far from 0 as for the recorded order, which is
+    the case between two ends, on either side of the slope itself.
+    """
+    own, others, shares = slopes[0], slopes[1:], places[1:]
+    near = np.abs(shares) < 1 - SAME
+    ends = np.full((2, len(others)), np.inf)
+    ends[0, near] = (own - others[near]) / (1 - shares[near])
+    ends[1, near] = (own + others[near]) / (1 + shares[near])
+    lows = np.where(near, ends.min(axis=0), -np.inf)
+    highs = np.where(near, ends.max(axis=0), np.inf)
+
+    # b is kept while the recorded order and those that count are more than alpha of all.
+    needed = math.floor(alpha * len(slopes) + SAME)
+    if needed < 1:
+        return None
+    low, high = float(np.sort(lows)[needed - 1]), float(np.sort(highs)[-needed])
+    return (low, high) if math.isfinite(low) and math.isfinite(high) else None
 
 
 def _projection(placed: Placed) -> Floats:
@@ -275,8 +300,10 @@ def _assignments(kinds: list[list[int]], sessions: int, rng: np.random.Generator
 
 
 def _statement(fit: Slope, level: float) -> str:
-    low, high = fit.interval
-    within = f"{level:.0%} interval {low:+.3f} to {high:+.3f}, p = {fit.p:.3g}, {fit.how}"
+    within = f"p = {fit.p:.3g}, {fit.how}"
+    if fit.interval is not None:
+        low, high = fit.interval
+        within = f"{level:.0%} interval {low:+.3f} to {high:+.3f}, {within}"
     size = f"{fit.value:+.3f} a place later ({within})"
     if fit.p <= 1 - level:
         return f"Position moved the scores: {size}."
@@ -286,7 +313,7 @@ def _statement(fit: Slope, level: float) -> str:
 def _doubts(means: dict[str, float], places: dict[str, float], fit: Slope) -> tuple[str, ...]:
     """Return the neighbours in rank whose order the slope, or its interval, could reverse."""
     ends = (fit.value, fit.value)
-    if fit.interval[0] * fit.interval[1] > 0:
+    if fit.interval is not None and fit.interval[0] * fit.interval[1] > 0:
         ends = fit.interval
     ordered = sorted(means, key=lambda name: (-means[name], name))
     found = []

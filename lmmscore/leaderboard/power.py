@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.errors import LmmscoreError, nearest
+from lmmscore.leaderboard.board import count
 from lmmscore.leaderboard.cube import Cube, tabulate
 from lmmscore.records import OVERALL
 from lmmscore.stats.arrays import Floats, Ints, rounded
@@ -288,7 +289,7 @@ def _statements(found: Power, power: float, alpha: float) -> tuple[str, ...]:
         better, worse = worse, better
     said = [
         f"{better} leads {worse} by {abs(found.difference):.3g} in {found.factor}, "
-        f"over {found.items} items in common."
+        f"over {count(found.items, 'item')} in common."
     ]
     if found.items < 2:
         return (*said, "One item says nothing about the spread over items: judge more items first.")
@@ -307,7 +308,9 @@ def _items_line(found: Power, wanted: str) -> str:
     if high is None:
         reach = f"{low:,} items or more, with no upper limit, for {wanted}"
         return f"{reach}: this pilot of {found.items} items does not even show which is better."
-    spread = f"{low:,} items" if low == high else f"{low:,} to {high:,} items"
+    if low == high == found.fewest:
+        return f"{low:,} items in all for {wanted}: as few as can be significant at all."
+    spread = f"{low:,} to {high:,} items"
     exact = f"{found.items_needed:,}" if found.items_needed else f"more than {MOST_ITEMS:,}"
     return (
         f"{spread} in all for {wanted}: the range is what a pilot of {found.items} items allows "

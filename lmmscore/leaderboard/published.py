@@ -6,12 +6,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from lmmscore.errors import FileProblem, nearest
+from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard
+from lmmscore.records import OVERALL
 from lmmscore.resources import bundled
-from lmmscore.tables import read_tables, restore, text
+from lmmscore.stats.arrays import ranks, rounded
+from lmmscore.stats.correlation import kendall_b, spearman
+from lmmscore.tables import Table, is_number, number, read_tables, restore, text
 
 _NEEDED = ("task", "method", "mean", "rank")
 
@@ -240,34 +247,65 @@ class PrintedCorrelation:
 
 
 _AVERAGE = re.compile(r"\b(average|avg|mean)\b", re.IGNORECASE)
-CORRELATION_COLUMNS = ("spearman", "pearson", "kendall", "correlation", "rho", "tau", "r")
+_CORRELATIONS = re.compile(
+    r"(spearman|pearson|kendall|correlation|corr|rho|tau|ρ|τ|r|srcc|plcc|krcc)"
+    r"([ _-]?('s|s|r|rho|tau|ρ|τ|b))*",
+    re.IGNORECASE,
+)
+_METHODS = ("method", "model", "system", "judge", "metric")
+_NO_CORRELATIONS = frozenset(("mean", "rank", "std", "n", "score"))
 
 
-def correlation_column(path: Path) -> str | None:
-    """Return the column of correlations of a table that has one and no means; else None."""
+def correlation_columns(path: Path) -> list[str]:
+    """Return the columns of correlations of a table; none where it is one of means and ranks.
+
+    They are called so, or else the table has no other figures and these could be correlations: a
+    column per factor or task, as papers print them.
+    """
     table = read_tables(path)[0]
-    if "mean" in {column.strip().lower() for column in table.columns}:
-        return None
-    return table.find("", CORRELATION_COLUMNS)
+    lowered = {column.strip().casefold() for column in table.columns}
+    if lowered & _NO_CORRELATIONS:
+        return []
+
+    called = [name for name in table.columns if _CORRELATIONS.fullmatch(name.strip())]
+    if called:
+        return called
+    figures = [name for name in table.columns if _holds_figures(table, name)]
+    few_outside = [value for name in figures for value in _values(table, name) if abs(value) > 1]
+    several = sum(len(_values(table, name)) for name in figures)
+    return figures if 2 * len(few_outside) < several else []
 
 
-def load_correlations(path: Path, column: str) -> list[PrintedCorrelation]:
-    """Read a table of printed correlations."""
+def _values(table: Table, column: str) -> list[float]:
+    cells = [table.plain(row[column]) for row in table.rows]
+    numbers = [number(cell) for cell in cells if is_number(cell)]
+    return [value for value in numbers if value is not None]
+
+
+def _holds_figures(table: Table, column: str) -> bool:
+    shown = [cell for row in table.rows if (cell := text(row[column]))]
+    return bool(shown) and len(_values(table, column)) == len(shown)
+
+
+def load_correlations(path: Path, columns: Sequence[str]) -> list[PrintedCorrelation]:
+    """Read a table of printed correlations, one or several columns of them."""
     table = read_tables(path)[0]
-    method = table.find("", ("method", "model", "system"))
+    method = table.find("", _METHODS)
     if method is None:
         raise FileProblem(f"{path}: no column `method`; each correlation must be of one")
-    others = [name for name in table.columns if name not in (column, method)]
+    others = [name for name in table.columns if name not in (*columns, method)]
     found = []
-    for line, row in zip(table.lines, table.rows, strict=True):
-        shown = text(row[column])
-        if not shown:
-            continue
-        value = _number(path, line, column, shown)
-        assert value is not None
-        decimals = len(shown.partition(".")[2])
-        group = tuple(text(row[name]) for name in others)
-        found.append(PrintedCorrelation(group, text(row[method]), value, decimals, line))
+    for column in columns:
+        of = (column,) if len(columns) > 1 else ()
+        for line, row in zip(table.lines, table.rows, strict=True):
+            shown = text(row[column])
+            if not shown:
+                continue
+            value = _number(path, line, column, shown)
+            assert value is not None
+            decimals = len(shown.partition(".")[2])
+            group = (*(text(row[name]) for name in others), *of)
+            found.append(PrintedCorrelation(group, text(row[method]), value, decimals, line))
     return found
 
 
@@ -311,3 +349,159 @@ def _average_problem(entry: PrintedCorrelation, rows: Sequence[PrintedCorrelatio
         )
         says += "been transformed"
     return says
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """One method in both tables. Ranks are among those in both, by mean;
+    `printed_rank` is as published."""
+
+    method: str
+    published_method: str
+    mean: float
+    published_mean: float
+    difference: float
+    rank: int
+    published_rank: int
+    printed_rank: int | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskAgainst:
+    """One task category of a run against the published one."""
+
+    task: str
+    rows: tuple[Matched, ...]
+    spearman: float | None
+    kendall: float | None
+    only_run: tuple[str, ...]
+    only_published: tuple[str, ...]
+    statement: str
+    factor: str = OVERALL
+    """What the run's means are of."""
+    ambiguous: tuple[str, ...] = ()
+    """Names left out: they differ from another of their table only in case or punctuation,
+    and match both."""
+
+    def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
+        """Return the comparison for JSON."""
+        found = asdict(self)
+        found["rows"] = [
+            {k: rounded(v, decimals) if isinstance(v, float) else v for k, v in asdict(row).items()}
+            for row in self.rows
+        ]
+        found["spearman"], found["kendall"] = (
+            rounded(self.spearman, decimals),
+            rounded(self.kendall, decimals),
+        )
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in found.items()}
+
+
+def against(board: Leaderboard, entries: Sequence[PublishedRow]) -> list[TaskAgainst]:
+    """Return the methods in both, side by side, for every task category in both;
+    names match by `key_of`."""
+    found = []
+    for table in board.tables:
+        if table.task is not None:
+            theirs = [entry for entry in entries if key_of(entry.task) == key_of(table.task)]
+            if theirs:
+                found.append(_task(table, theirs))
+    return found
+
+
+def _task(table: BoardTable, theirs: Sequence[PublishedRow]) -> TaskAgainst:
+    ours = {key_of(row.method) for row in table.rows if row.mean is not None}
+    keys = {key_of(entry.method) for entry in theirs}
+    pairs = [
+        (row, entry)
+        for row in table.rows
+        for entry in theirs
+        if _same(row, entry, table.rows, theirs)
+    ]
+    rows = _matched([(row, entry) for row, entry in pairs if row.mean is not None])
+    spearman, kendall = correlations([r.mean for r in rows], [r.published_mean for r in rows])
+    taken = {id(one) for pair in pairs for one in pair}
+    shared = keys & {key_of(row.method) for row in table.rows}
+    names = [(row.method, id(row)) for row in table.rows] + [
+        (entry.method, id(entry)) for entry in theirs
+    ]
+    left = [name for name, line in names if key_of(name) in shared and line not in taken]
+    return TaskAgainst(
+        task=str(table.task),
+        rows=rows,
+        spearman=spearman,
+        kendall=kendall,
+        only_run=tuple(row.method for row in table.rows if key_of(row.method) not in keys),
+        only_published=tuple(
+            entry.method
+            for entry in theirs
+            if key_of(entry.method) not in ours and entry.method not in left
+        ),
+        statement=_statement(len(rows), spearman, kendall),
+        factor=table.factor,
+        ambiguous=tuple(dict.fromkeys(left)),
+    )
+
+
+def _same(
+    row: BoardRow, entry: PublishedRow, ours: Sequence[BoardRow], theirs: Sequence[PublishedRow]
+) -> bool:
+    """Tell whether two lines are one method's: by key where that is nobody else's,
+    else by the very name."""
+    if key_of(row.method) != key_of(entry.method):
+        return False
+
+    names = [other.method for other in theirs if key_of(other.method) == key_of(entry.method)]
+    rivals = [other for other in ours if key_of(other.method) == key_of(row.method)]
+    if len(names) == len(rivals) == 1:
+        return True
+
+    return row.method == entry.method and names.count(entry.method) == 1
+
+
+def _matched(pairs: Sequence[tuple[BoardRow, PublishedRow]]) -> tuple[Matched, ...]:
+    if not pairs:
+        return ()
+    means = np.array(
+        [[row.mean for row, _ in pairs], [entry.mean for _, entry in pairs]], dtype=np.float64
+    )
+    place = ranks(means)
+    rows = [
+        Matched(
+            method=row.method,
+            published_method=entry.method,
+            mean=float(means[0, k]),
+            published_mean=entry.mean,
+            difference=float(means[0, k] - means[1, k]),
+            rank=int(place[0, k]),
+            published_rank=int(place[1, k]),
+            printed_rank=entry.rank,
+            n=row.n,
+        )
+        for k, (row, entry) in enumerate(pairs)
+    ]
+    return tuple(sorted(rows, key=lambda row: (row.rank, row.method)))
+
+
+def correlations(
+    first: Sequence[float], second: Sequence[float]
+) -> tuple[float | None, float | None]:
+    """Return Spearman's rho and Kendall's tau-b;
+    None below three pairs or where one side is all ties."""
+    a, b = np.round(first, 9), np.round(second, 9)
+    if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return None, None
+    return spearman(a, b), kendall_b(a, b)
+
+
+def _statement(n: int, spearman: float | None, kendall: float | None) -> str:
+    if not n:
+        return "No method is in both tables."
+    if spearman is None or kendall is None:
+        few = f"{n} method{'' if n == 1 else 's'} in both"
+        return f"{few}: " + (
+            "too few for a rank correlation." if n < 3 else "one side is all ties, no correlation."
+        )
+    values = f"Spearman {spearman:.2f}, Kendall {kendall:.2f}"
+    return f"Rank correlation of the means over {n} methods: {values}."

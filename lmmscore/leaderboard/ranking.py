@@ -1,4 +1,7 @@
-"""From a tidy score table to a leaderboard: the methods of every task, and of all, ranked."""
+"""From a tidy score table to a leaderboard: the methods of every task, and of all, ranked.
+
+And plain means by any keys, which rank nothing: `--by task`, `--by method,factor` and so on.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,29 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.errors import LmmscoreError, nearest, refuse_unless_whole
-from lmmscore.leaderboard import captions
-from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard
-from lmmscore.leaderboard.cube import Cube, tabulate
-from lmmscore.leaderboard.differences import Differences, corrected, differences
+from lmmscore.leaderboard.board import (
+    BoardRow,
+    BoardTable,
+    Differences,
+    Leaderboard,
+    common_note,
+    contradiction_warning,
+    corrected,
+    differences,
+    left_out_note,
+    missing_rule,
+    missing_warning,
+    range_warning,
+    table_caption,
+    table_notes,
+    table_rule,
+    uneven_entries,
+)
+from lmmscore.leaderboard.cube import Cube, normalised, reweigh, tabulate
 from lmmscore.leaderboard.position import PositionEffect, position_effect
-from lmmscore.leaderboard.weights import normalised, reweigh
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.scales import refuse_unless_scale
-from lmmscore.stats.arrays import SAME, Floats, Ints, column_means, ranks
+from lmmscore.stats.arrays import SAME, Floats, Ints, Limits, column_means, ranks, rounded
 from lmmscore.stats.jackknife import mean_limits
 from lmmscore.stats.permutation import draws_needed
 
@@ -27,6 +44,9 @@ Missing = Literal["exclude", "worst"]
 Average = Literal["items", "tasks"]
 Family = Literal["table", "tables"]
 Scales = Mapping[str, tuple[float, float]]
+
+SKEWED = 1.0
+"""Skewness beyond which few items make intervals of means too narrow."""
 
 DRAWS = 10_000
 """Sign patterns drawn at least, where not all of them can be tried."""
@@ -213,17 +233,17 @@ class Figures:
                 )
             )
 
-        rule = captions.rule(repeats=int(cube.asked.max()), missing=rules.missing, lowest=lowest)
+        rule = table_rule(repeats=int(cube.asked.max()), missing=rules.missing, lowest=lowest)
         items = int(np.isfinite(self.values).any(axis=1).sum())
-        notes = captions.statements(rows, items, tests)
+        notes = table_notes(rows, items, tests, self._skewed())
         if common is not None and len(self.ranked) > 1:
-            notes.insert(0, captions.common_note(len(common), len(self.ranked)))
+            notes.insert(0, common_note(len(common), len(self.ranked)))
         notes += self._left_out()
         return BoardTable(
             task=self.task,
             factor=factor,
             rows=tuple(rows),
-            caption=captions.caption(
+            caption=table_caption(
                 factor,
                 task=self.task,
                 items=len(cube.items),
@@ -239,6 +259,17 @@ class Figures:
             common_items=None if common is None else len(common),
         )
 
+    def _skewed(self) -> list[str]:
+        """Return the methods whose scores have a skewness beyond 1, best first."""
+        found = []
+        for column in self.ranked:
+            values = self.values[:, column]
+            apart = values[np.isfinite(values)] - self.means[column]
+            spread = float((apart**2).mean())
+            if spread > SAME and abs(float((apart**3).mean())) > SKEWED * spread**1.5:
+                found.append(self.cube.methods[column])
+        return found
+
     def _left_out(self) -> list[str]:
         """Return how many edits each factor was left out for."""
         cube = self.cube
@@ -246,7 +277,7 @@ class Figures:
         for place, name in enumerate(cube.factors):
             edits = int((cube.absent[:, :, place] > 0).sum())
             if edits and self.factor in (name, OVERALL):
-                found.append(captions.left_out_note(name, edits, int((cube.asked > 0).sum())))
+                found.append(left_out_note(name, edits, int((cube.asked > 0).sum())))
         return found
 
     def _common_items(self) -> Ints | None:
@@ -281,6 +312,7 @@ class Figures:
         limits = None
         if self.rules.resamples:
             limits = mean_limits(values, self.strata, level=self.rules.level)
+            limits = self._on_scale(limits)
         return BoardRow(
             rank=int(ranks(self.means[None, :])[0, column]) if known.size else None,
             method=self.cube.methods[column],
@@ -296,6 +328,13 @@ class Figures:
             items=int((asked > 0).sum()),
             common_mean=common_mean,
         )
+
+    def _on_scale(self, limits: Limits | None) -> Limits | None:
+        """Return an interval without what lies off the scale, where that is known: no mean can."""
+        if limits is None or self.factor not in self.rules.known:
+            return limits
+        low, high = self.rules.scales[self.factor]
+        return max(limits[0], low), min(limits[1], high)
 
     def _factor_means(self, column: int) -> dict[str, float | None]:
         found = {}
@@ -319,18 +358,18 @@ class Figures:
             reasons = {str(name): int(count) for name, count in counts.items()}
             reasons["without a line"] = holes - len(here)
             asked = int(cube.due(cube.factor(factor)).sum())
-            found.append(captions.missing_warning(holes, asked, reasons, rows))
+            found.append(missing_warning(holes, asked, reasons, rows))
             observed = factor not in self.rules.known
             scale = self.rules.scales[factor]
-            found.append(captions.range_warning(rows, scale, observed=observed))
-        if tests is not None and (against := captions.contradiction_warning(tests)):
+            found.append(range_warning(rows, scale, observed=observed))
+        if tests is not None and (against := contradiction_warning(tests)):
             found.insert(0, against)
         if self.task is None:
             entered = {}
             for column, method in enumerate(cube.methods):
                 entered[method] = len(np.unique(cube.task_of[cube.asked[:, column] > 0]))
             if min(entered.values()) < len(cube.tasks):
-                found.append(captions.uneven_entries(entered, len(cube.tasks)))
+                found.append(uneven_entries(entered, len(cube.tasks)))
         return found
 
 
@@ -467,3 +506,115 @@ def _outcomes(scores: pd.DataFrame) -> pd.DataFrame:
         return pd.DataFrame({"factor": [], "task": [], "outcome": []})
     bad = scores.loc[scores["score"].isna(), ["factor", "task", "outcome"]]
     return bad.astype(str)
+
+
+KEYS = ("task", "method", "factor", "item")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The edits that share the values of some keys."""
+
+    keys: dict[str, str]
+    mean: float | None
+    std: float | None
+    n: int
+    """Edits the mean is over."""
+    coverage: float
+
+    def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
+        """Return the group for JSON."""
+        figures = {"mean": self.mean, "std": self.std, "coverage": self.coverage}
+        return {**self.keys, **{k: rounded(v, decimals) for k, v in figures.items()}, "n": self.n}
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """A table of groups: its keys, its lines, and which mean it shows."""
+
+    keys: tuple[str, ...]
+    rows: tuple[Group, ...]
+    caption: str
+
+
+def parse_by(text: str) -> list[str]:
+    """Read `task,method`; raise for a key there is not, or one given twice."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in KEYS:
+            raise LmmscoreError(
+                f"--by: no key {name!r}{nearest(name, KEYS)}; known: {', '.join(KEYS)}"
+            )
+    if not names or len(set(names)) < len(names):
+        raise LmmscoreError(f"--by: name one or more of {', '.join(KEYS)}, each once")
+    return names
+
+
+def group_means(
+    scores: pd.DataFrame,
+    by: Sequence[str],
+    *,
+    factor: str | Sequence[str],
+    task: Sequence[str] | None = None,
+    missing: Missing = "exclude",
+    scales: Scales | None = None,
+) -> Groups:
+    """Return mean, spread and coverage over the edits of each group, in the order they first occur.
+
+    An edit's repeats are averaged first. Only the factors named count; several of them are never
+    averaged together:
+    the factor becomes a key, if it is none. Unscored edits are treated as `rank` treats them.
+    """
+    cube = tabulate(scores)
+    wanted = chosen_factors(cube, factor)
+    tasks = cube.tasks if task is None else chosen_tasks(cube.tasks, task)
+    keys = list(by) if "factor" in by or len(wanted) == 1 else ["factor", *by]
+    ends = scale_ends(cube, scales or {})
+    found = []
+
+    for name in wanted:
+        edits = _edits(cube, cube.factor(name), ends[name][0] if missing == "worst" else None)
+        others = [key for key in keys if key != "factor"]
+        chosen = edits[edits["task"].isin(tasks)]
+
+        for key, part in chosen.groupby(others or (lambda _: 0), sort=False):
+            values = key if isinstance(key, tuple) else (key,)
+            own = dict(zip(others, map(str, values), strict=False))
+            found.append(_group({k: own.get(k, name) for k in keys}, part))
+
+    return Groups(tuple(keys), tuple(found), _caption(keys, wanted, missing, ends))
+
+
+def _caption(keys: Sequence[str], factors: Sequence[str], missing: Missing, ends: Scales) -> str:
+    what = "the factor named" if "factor" in keys else factors[0]
+    lowest = {ends[name][0] for name in factors}
+    rule = missing_rule(missing, lowest.pop() if len(lowest) == 1 else None)
+    first = f"Mean of {what} over edits, their repeats averaged first"
+    return f"{first}; std over edits; {rule}."
+
+
+def _edits(cube: Cube, factor: int, hole: float | None) -> pd.DataFrame:
+    means = cube.mean[:, :, factor] if hole is None else cube.filled(factor, hole)
+    due = cube.due(factor)
+    item, method = np.nonzero(due)
+    return pd.DataFrame(
+        {
+            "task": np.array(cube.tasks, dtype=object)[cube.task_of[item]],
+            "item": np.array(cube.items, dtype=object)[item],
+            "method": np.array(cube.methods, dtype=object)[method],
+            "value": means[item, method],
+            "scored": cube.scored[item, method, factor],
+            "asked": due[item, method],
+        }
+    )
+
+
+def _group(keys: dict[str, str], part: pd.DataFrame) -> Group:
+    known = part["value"].dropna().to_numpy(dtype=np.float64)
+    return Group(
+        keys=keys,
+        mean=float(known.mean()) if known.size else None,
+        std=spread(known),
+        n=int(known.size),
+        coverage=float(part["scored"].sum() / part["asked"].sum()),
+    )

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from lmmscore.agreement.levels import OVER, AgreementRow
-from lmmscore.agreement.result import Agreement
+from lmmscore.agreement.judges import PANEL_WITHOUT
+from lmmscore.agreement.levels import OVER
+from lmmscore.agreement.result import (
+    BETTER,
+    EQUAL,
+    MEANING,
+    Agreement,
+    AgreementRow,
+    MethodStanding,
+)
 from lmmscore.agreement.statistics import (
     ITEM,
     METHOD,
@@ -15,10 +26,14 @@ from lmmscore.agreement.statistics import (
     Statistic,
     statistics,
 )
-from lmmscore.agreement.verdict import BETTER, EQUAL, MEANING
+from lmmscore.agreement.votes import VoteAgreement
 from lmmscore.report.grids import NONE, Cell, Grid, number, p_value, percent, plain, span
+from lmmscore.report.leaderboard import Format, render_grids
+from lmmscore.tables import defuse
 
 UNDEFINED = "undefined"
+
+NO_INTERVAL = "There is no interval over methods: with few methods none was found that covers."
 
 SECTIONS = (
     "methods",
@@ -40,7 +55,7 @@ AT_A_GLANCE = ("methods", "within-item", "item", "people", "judges", "replace", 
 
 def agreement_grids(found: Agreement, sections: Sequence[str] = SECTIONS) -> list[Grid]:
     """Return the tables of an agreement, the answer first, then the sections asked for."""
-    made = {
+    made: dict[str, Callable[[Agreement], list[Grid]]] = {
         "methods": methods_grids,
         "within-item": lambda one: level_grids(one, WITHIN_ITEM),
         "within-method": within_method_grids,
@@ -52,7 +67,7 @@ def agreement_grids(found: Agreement, sections: Sequence[str] = SECTIONS) -> lis
         "replace": lambda one: [alternative_grid(one)],
         "powered": powered_grids,
         "variance": variance_grids,
-        "disagreements": disagreement_grids,
+        "disagreements": lambda one: disagreement_grids(one.disagreements),
     }
     levels = set(found.settings["levels"])
     wanted = set(sections)
@@ -69,7 +84,7 @@ def agreement_grids(found: Agreement, sections: Sequence[str] = SECTIONS) -> lis
 
 
 def _is_panel(judge: str) -> bool:
-    return judge.startswith("panel without ")
+    return judge.startswith(PANEL_WITHOUT)
 
 
 def _with_above(grid: Grid, said: tuple[str, ...]) -> Grid:
@@ -138,15 +153,16 @@ def _across(rows: Mapping[str, AgreementRow | None]) -> Iterator[str]:
         ("soft pairwise accuracy", "soft_pairwise_accuracy"),
     )
     said = [f"{title} {_value(rows[name], 2)}" for title, name in titles if rows[name] is not None]
-    yield f"Over {first.n} methods: {', '.join(said)}."
+    over = f"Over {first.n} methods: {', '.join(said)}."
     factor = first.extra.get("attenuation")
     if factor is not None:
-        yield (
-            f"No interval over methods. Noise in the means: reliability "
-            f"{number(first.extra['judge_reliability'], 2)} (judge) and "
-            f"{number(first.extra['human_reliability'], 2)} (people), so that a true ρ of 1 would "
-            f"show as about {number(factor, 2)} if the two were independent."
+        over += (
+            f" Noise in the means: reliability {number(first.extra['judge_reliability'], 2)} "
+            f"(judge) and {number(first.extra['human_reliability'], 2)} (people), so that a true "
+            f"ρ of 1 would show as about {number(factor, 2)} if the two were independent."
         )
+    yield over
+    yield NO_INTERVAL
 
 
 def headlines(found: Agreement) -> list[Grid]:
@@ -616,24 +632,20 @@ def variance_grids(found: Agreement) -> list[Grid]:
     ]
 
 
-def disagreement_grids(found: Agreement) -> list[Grid]:
-    """Return the edits on which the judges of a panel differ most."""
-    if not found.disagreements:
+def disagreement_grids(entries: Sequence[Mapping[str, Any]]) -> list[Grid]:
+    """Return the edits on which the judges of a panel differ most; nothing where there are none."""
+    if not entries:
         return []
-    names = list(found.disagreements[0]["scores"])
-    rows = [
-        plain(
-            entry["item"],
-            entry["method"] or NONE,
-            number(entry["spread"], 2),
-            *(number(entry["scores"][name], 2) for name in names),
-        )
-        for entry in found.disagreements
-    ]
+    names = list(entries[0]["scores"])
+    rows = []
+    for entry in entries:
+        scores = [number(entry["scores"][name], 2) for name in names]
+        edit = (entry["item"], entry["method"] or NONE)
+        rows.append(plain(*edit, number(entry["spread"], 2), *scores))
     return [
         Grid(
             "Where the judges differ most",
-            ("item", "method", "spread", *names),
+            ("Item", "Method", "Spread", *names),
             tuple(rows),
             caption="Spread: standard deviation over judges of their standardised scores.",
             text_columns=frozenset({0, 1}),
@@ -655,3 +667,118 @@ def _both(row: AgreementRow | None) -> str:
         return UNDEFINED
     limits = _limits(row)
     return number(row.value, 2) + (f" ({limits})" if limits != NONE else "")
+
+
+CSV_COLUMNS = (
+    *(
+        "judge",
+        "factor",
+        "level",
+        "task",
+        "method",
+        "statistic",
+        "averaging",
+        "value",
+        "low",
+        "high",
+    ),
+    *("n", "of", "left_out", "why"),
+)
+
+
+def render(
+    found: Agreement,
+    format: Format,
+    *,
+    sections: Sequence[str] = SECTIONS,
+    caution: str = "",
+    width: int | None = None,
+    color: bool = False,
+) -> str:
+    """Return an agreement as text: the answer and the sections asked for; CSV and JSON always hold
+    everything.
+
+    Notes stand below the tables in Markdown and LaTeX; the command line prints them to standard
+    error as well.
+    """
+    if format == "json":
+        return found.to_json() + "\n"
+    if format == "csv":
+        return csv_text(found)
+    notes = found.notes if format != "term" else ()
+    return render_grids(
+        agreement_grids(found, sections), format, caution, notes, width=width, color=color
+    )
+
+
+def csv_text(found: Agreement) -> str:
+    """Return every row, people's under the judge's name `people`, at full precision.
+
+    The table of methods stands first, as rows of the statistics judge_mean, judge_rank, human_mean
+    and human_rank at the level `method`.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    for standing in found.methods:
+        writer.writerows(_standing_cells(standing))
+    for row in (*found.rows, *found.task_rows, *found.people):
+        writer.writerow(_cells(row))
+    return out.getvalue()
+
+
+def _standing_cells(standing: MethodStanding) -> Iterator[list[Any]]:
+    for name in ("judge_mean", "judge_rank", "human_mean", "human_rank"):
+        data = standing.to_json() | {"level": "method", "statistic": name, "of": "items"}
+        data |= {"value": getattr(standing, name), "n": standing.items}
+        yield _written(data)
+
+
+def _cells(row: AgreementRow) -> list[Any]:
+    data = row.to_json() | {"judge": row.judge or "people"}
+    told = [f"{reason} ({count})" for reason, count in row.left_out.items()]
+    return _written(data | {"left_out": "; ".join(told)})
+
+
+def _written(data: Mapping[str, Any]) -> list[Any]:
+    cells = []
+    for column in CSV_COLUMNS:
+        cell = data.get(column)
+        if isinstance(cell, str):
+            cell = defuse(cell)
+        cells.append("" if cell is None else cell)
+    return cells
+
+
+def votes_as_text(found: Mapping[str, VoteAgreement], form: str) -> str:
+    """Return how often each judge's verdicts are those of people, as a table or JSON."""
+    if form == "json":
+        plain = {name: agreement.as_dict() for name, agreement in found.items()}
+        return json.dumps({"votes": plain}, ensure_ascii=False, indent=2) + "\n"
+    rows = []
+    for name, agreement in found.items():
+        one, decided = agreement.with_one_tie(), agreement.without_ties()
+        cells = (
+            name,
+            str(agreement.n),
+            number(agreement.accuracy, 4),
+            NONE if agreement.interval is None else span(agreement.interval, 2),
+            number(agreement.chance, 2),
+            number(one.accuracy, 4),
+            f"{number(decided.accuracy, 4)} ({decided.n})",
+            str(agreement.unread),
+        )
+        rows.append(tuple(map(Cell, cells)))
+    grid = Grid(
+        title="Agreement with human verdicts on pairs",
+        columns=("Judge", "Votes", "Accuracy", "95%", "Chance", "Ties as one", "Decided", "Unread"),
+        rows=tuple(rows),
+        caption="share of votes that are the judge's verdict too, ties of both kinds told apart",
+        below=(
+            "Chance: the accuracy of the same verdicts given at random. Decided: votes where "
+            "neither side called a tie. An inconsistent judge's verdict is a tie.",
+        ),
+        text_columns=frozenset({0}),
+    )
+    shown: Format = "md" if form == "md" else "term"
+    return render_grids([grid], shown, "")

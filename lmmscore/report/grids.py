@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from lmmscore.leaderboard.board import count as count
+from lmmscore.leaderboard.board import listed as listed
+from lmmscore.leaderboard.board import percent as share_in_words
 from lmmscore.stats.arrays import SAME
 
 NONE = "–"
@@ -121,13 +124,7 @@ def percent(share: float | None) -> str:
     """Return a share in percent, rounded; only all of it is 100%, and only none of it is 0%."""
     if share is None:
         return NONE
-    tenths = round(share * 1000)
-    if tenths == 1000 and share < 1 - 1e-9:
-        return ">99.9%"
-    if tenths == 0 and share > 1e-9:
-        return "<0.1%"
-    whole, rest = divmod(tenths, 10)
-    return f"{whole}.{rest}%" if rest else f"{whole}%"
+    return share_in_words(share)
 
 
 def p_value(p: float | None) -> str:
@@ -135,21 +132,6 @@ def p_value(p: float | None) -> str:
     if p is None:
         return NONE
     return "<0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def count(number: int, noun: str, plural: str = "") -> str:
-    """Return `1 item`, `2 items`."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
-def listed(names: Sequence[str], most: int = 6) -> str:
-    """Return names as a sentence lists them: `a`, `a and b`, `a, b and c`."""
-    shown = list(names)
-    if len(shown) > most:
-        shown = [*shown[: most - 1], f"{len(names) - most + 1} others"]
-    if len(shown) < 2:
-        return "".join(shown)
-    return f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def marks(values: Sequence[float | None]) -> list[Mark]:

@@ -9,8 +9,9 @@ from typing import Any, Literal, get_args
 
 from lmmscore.errors import LmmscoreError, nearest
 from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard, flat
-from lmmscore.leaderboard.differences import Differences
-from lmmscore.leaderboard.groups import Groups
+from lmmscore.leaderboard.matches import PairBoard, PairTable
+from lmmscore.leaderboard.matches import flat as flat_pair
+from lmmscore.leaderboard.ranking import Groups
 from lmmscore.records import OVERALL
 from lmmscore.report.board_grids import board_grids, table_grid
 from lmmscore.report.formats import TableDocument, TableLayout, write
@@ -20,11 +21,13 @@ from lmmscore.report.grids import (
     Cell,
     DisplayNames,
     Grid,
+    count,
     listed,
     marks,
     number,
     percent,
     plain,
+    span,
 )
 from lmmscore.run_folder import Manifest, Run
 from lmmscore.stats.arrays import rounded
@@ -191,7 +194,7 @@ def _grid(table: BoardTable, view: BoardView) -> Grid:
         grid,
         title=title_of(table),
         caption=caption if caption.endswith(".") else f"{caption}.",
-        verdict=verdict(table),
+        verdict=table.verdict,
     )
 
 
@@ -248,58 +251,6 @@ def _rank_words(row: BoardRow) -> str:
         return str(row.rank)
     low, high = row.rank_interval
     return f"{row.rank} ({low})" if low == high else f"{row.rank} ({low}–{high})"
-
-
-def verdict(table: BoardTable) -> str:
-    """Return in one sentence who is first, and over whom that is significant."""
-    ranked = [row for row in table.rows if row.rank is not None]
-    if not ranked:
-        return "No edit was scored: nothing can be ranked."
-    first, *others = [row.method for row in ranked]
-    if not others:
-        return f"{first} is the only method with scores."
-    leaders = [row.method for row in ranked if row.rank == 1]
-    if len(leaders) > 1:
-        return f"{listed(leaders)} share the first rank."
-    if table.differences is None:
-        return f"{first} has the highest mean; no differences were tested."
-
-    if _too_few(table.differences):
-        items = max(pair.n for pair in table.differences.pairs)
-        few = f"{items} items are too few for any difference to be significant"
-        return f"{first} has the highest mean; {few}."
-    significant = _behind(first, table.differences)
-    close = [name for name in others if name not in significant]
-    if not close:
-        return f"{first} ranks first, significantly ahead of all others."
-    if len(close) == len(others):
-        return f"{first} has the highest mean, but is not significantly ahead of any other method."
-    if close == others[: len(close)]:
-        many = _WORDS.get(len(close) + 1, str(len(close) + 1))
-        return f"{first} ranks first; no significant difference among the first {many}."
-    return f"{first} ranks first, but not significantly ahead of {listed(close)}."
-
-
-_WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
-
-
-def _too_few(tests: Differences) -> bool:
-    """Whether even a method that won every item could not be significantly ahead of another."""
-    items = max((pair.n for pair in tests.pairs), default=0)
-    smallest_p = 2.0 ** (1 - items)
-    return items > 1 and smallest_p * len(tests.pairs) > tests.alpha
-
-
-def _behind(first: str, tests: Differences) -> set[str]:
-    """Return the methods that the first one is significantly ahead of."""
-    found = set()
-
-    for pair in tests.pairs:
-        names = {pair.first, pair.second}
-        if first in names and pair.p_holm is not None and pair.p_holm <= tests.alpha:
-            found |= names
-
-    return found - {first}
 
 
 def render_grids(
@@ -359,5 +310,139 @@ def write_leaderboards(run: Run) -> Leaderboard:
     for form in FORMATS:
         if form != "term":
             text = render(board, form, names=names)
+            (run.path / f"leaderboard.{form}").write_text(text, encoding="utf-8")
+    return board
+
+
+# Comparisons of pairs
+
+
+PAIR_HEADINGS = {
+    "rank": "Rank",
+    "method": "Method",
+    "strength": "Strength",
+    "strength_interval": "95% interval",
+    "rank_interval": "Rank interval",
+    "win_rate": "Win rate",
+    "results": "W/T/L",
+}
+"""The columns of a leaderboard of pairs, under the names they have everywhere."""
+
+
+def render_pairs(
+    board: PairBoard,
+    format: str,
+    *,
+    decimals: int | None = None,
+    names: DisplayNames | None = None,
+    width: int | None = None,
+    color: bool = False,
+) -> str:
+    """Return a leaderboard of pairs as text, ready to be printed or written to a file."""
+    document = pair_document(board, decimals, names)
+    return write(document, format, TableLayout(width, color))
+
+
+def pair_document(
+    board: PairBoard, decimals: int | None = None, names: DisplayNames | None = None
+) -> TableDocument:
+    """Return a leaderboard of pairs as a document that any format can write."""
+    names = names or DisplayNames()
+    places = 2 if decimals is None else decimals
+    grids: list[Grid] = []
+    records = []
+
+    for table in board.tables:
+        grids += [pair_grid(table, places, names), win_grid(table, names)]
+        records += [_rounded(flat_pair(table, row), decimals) for row in table.rows]
+
+    return TableDocument(
+        grids=[labelled(grid) for grid in grids],
+        caution=board.caution,
+        notes=board.notes,
+        records=records,
+        data=board.as_dict(decimals),
+    )
+
+
+def pair_grid(table: PairTable, decimals: int, names: DisplayNames) -> Grid:
+    """Return one table: rank, method, strength and how sure it is, and the count of results."""
+    strength_marks = marks([row.strength for row in table.rows])
+    rate_marks = marks([row.win_rate for row in table.rows])
+    rows = []
+
+    for row, strength_mark, rate_mark in zip(table.rows, strength_marks, rate_marks, strict=True):
+        cells = (
+            Cell(NONE if row.rank is None else str(row.rank)),
+            Cell(names.method(row.method)),
+            Cell(number(row.strength, decimals), strength_mark),
+            Cell(span(row.strength_interval, decimals)),
+            Cell(span(row.rank_interval, 0)),
+            Cell(percent(row.win_rate), rate_mark),
+            Cell(f"{row.wins}/{row.ties}/{row.losses}"),
+        )
+        rows.append(cells)
+
+    items = count(table.items, "item")
+    played = count(table.matches, "match", "matches")
+    return Grid(
+        title=_pair_title(table, names),
+        columns=tuple(PAIR_HEADINGS.values()),
+        rows=tuple(rows),
+        keys=tuple(PAIR_HEADINGS),
+        caption=f"{items}, {played}. W/T/L: matches won, tied and lost.",
+        above=table.warnings,
+        below=table.notes,
+        verdict=pair_verdict(table, names),
+        text_columns=frozenset({1}),
+    )
+
+
+def _pair_title(table: PairTable, names: DisplayNames) -> str:
+    return "All task categories" if table.task is None else names.task(table.task)
+
+
+def win_grid(table: PairTable, names: DisplayNames) -> Grid:
+    """Return how often the method of a row beat that of a column."""
+    methods = [row.method for row in table.rows]
+    rows = []
+
+    for one in methods:
+        rates = ["" if one == other else percent(table.rate(one, other)) for other in methods]
+        rows.append(plain(names.method(one), *rates))
+
+    return Grid(
+        title=f"{_pair_title(table, names)}: win rates",
+        columns=("Row against column", *(names.method(name) for name in methods)),
+        rows=tuple(rows),
+        caption="How often the method of the row beat that of the column; a tie counts one half.",
+        text_columns=frozenset({0}),
+    )
+
+
+def pair_verdict(table: PairTable, names: DisplayNames) -> str:
+    """Return who is ahead, in a sentence that claims no more than the rank intervals do."""
+    ranked = [row for row in table.rows if row.rank is not None]
+    if len(ranked) < 2:
+        return "The methods cannot be ranked together." if len(table.rows) > 1 else ""
+
+    leaders = [row for row in ranked if row.rank == 1]
+    if len(leaders) > 1:
+        return f"{listed([names.method(row.method) for row in leaders])} share the first rank."
+    first, interval = names.method(leaders[0].method), leaders[0].rank_interval
+    if interval is None:
+        return f"{first} ranks first; too few comparisons to say how surely."
+    if interval == (1, 1):
+        return f"{first} ranks first; its 95% interval holds no other rank."
+    return f"{first} ranks first, but its 95% interval reaches rank {interval[1]}."
+
+
+def write_pair_boards(run: Run) -> PairBoard:
+    """Write leaderboard.md, .csv, .tex and .json of a run that compares pairs; return the board."""
+    board = run.pair_board()
+    names = display_names(run.manifest)
+    for form in FORMATS:
+        if form != "term":
+            text = render_pairs(board, form, names=names)
             (run.path / f"leaderboard.{form}").write_text(text, encoding="utf-8")
     return board

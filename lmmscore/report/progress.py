@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from types import TracebackType
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -26,8 +26,11 @@ from rich.text import Text
 from lmmscore.judges.budget import Meter
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.report.formats.terminal import printable
+from lmmscore.report.grids import count
 from lmmscore.scores import Result
-from lmmscore.session import Exchange
+
+if TYPE_CHECKING:
+    from lmmscore.session import Exchange
 
 SAID_OF_A_KIND = 20
 """So many lines about the same kind of trouble are printed; the rest is counted."""
@@ -283,7 +286,7 @@ def headline(tally: Tally, *, ended: bool = False) -> str:
     if ended:
         return " · ".join([*parts, f"took {duration(tally.elapsed_s())}"])
     if tally.in_flight is not None:
-        parts.append(f"{tally.in_flight} turns in flight")
+        parts.append(f"{count(tally.in_flight, 'turn')} in flight")
     left = tally.left_s()
     parts.append("time left unknown" if left is None else f"{duration(left)} left")
     return " · ".join(parts)
@@ -292,11 +295,11 @@ def headline(tally: Tally, *, ended: bool = False) -> str:
 def detail(tally: Tally) -> str:
     """Return calls, tokens and cost so far."""
     parts = [
-        f"{tally.calls:,} calls"
+        count(tally.calls, "call")
         + (f" + {tally.recalled:,} from the ledger" if tally.recalled else "")
     ]
     if tally.retries:
-        parts.append(f"{tally.retries:,} retries")
+        parts.append(count(tally.retries, "retry", "retries"))
     sent, cached = tally.tokens("prompt_tokens"), tally.tokens("cached_tokens")
     if sent or tally.tokens("completion_tokens"):
         of_it = f" ({short(cached)} cached)" if cached else ""

@@ -7,31 +7,219 @@ place. A run that is still going is read from what it has written so far.
 from __future__ import annotations
 
 import contextlib
+import math
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lmmscore.benchmark import load_benchmark
-from lmmscore.dialog import Dialog
+from lmmscore.comparisons import TIE, Comparison, Match, matches, read_comparisons
+from lmmscore.dialog import Dialog, Turn
 from lmmscore.errors import FileProblem, ImageProblem, LedgerError, LmmscoreError
 from lmmscore.images import Pictures
-from lmmscore.leaderboard.weights import scales_of, weights_of
-from lmmscore.ledger import Ledger
-from lmmscore.records import OVERALL, Item, Outcome
-from lmmscore.report.conversation import PlayedTurn, Talk, with_scores_marked
+from lmmscore.ledger import Ledger, RecordedExchange
+from lmmscore.parsing import Reading, merged
+from lmmscore.parsing.extract import READ_WITH_HELP, with_help
+from lmmscore.records import OVERALL, Item, Outcome, Reply
 from lmmscore.report.grids import DisplayNames
 from lmmscore.report.leaderboard import display_names
 from lmmscore.run_folder import ExchangeRecord, Manifest, Run, SessionRecord
-from lmmscore.scores import read_scores
-from lmmscore.session import Session, slots_for
+from lmmscore.scales import show
+from lmmscore.scores import SCORE_COLUMNS, read_scores
+from lmmscore.session import Session, read_scores_of, read_winner_of, slots_for
 from lmmscore.templates import fill, slots_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+WIN_RATE = "win_rate"
+"""What stands in place of a factor where pairs were compared."""
+
+Place = tuple[int, str]
+"""Where a score belongs: the position of the edit, and the factor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of the judge's words; `read` says what it was read as, if anything."""
+
+    text: str
+    read: str = ""
+    counts: bool = True
+    """False where a later reply replaced what was read here."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedTurn:
+    """One turn: what was asked and shown, and what the judge said."""
+
+    name: str
+    position: int | None
+    repair: int
+    key: str
+    """What the ledger knows it by."""
+    images: tuple[tuple[str, Path], ...]
+    entry: RecordedExchange | None
+    """None where the ledger does not have it."""
+    aside: bool = False
+    """Whether it was put to the reader, outside the conversation."""
+    pieces: tuple[Piece, ...] = ()
+    marks: tuple[str, ...] = ()
+    """What is out of the ordinary, in a word or two."""
+
+    @property
+    def reply(self) -> Reply:
+        """The judge's answer; an empty one where it is not on record."""
+        return self.entry.reply if self.entry else Reply("")
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """One conversation, with what became of it."""
+
+    item: str
+    task: str
+    instruction: str
+    repeat: int
+    dialog: str
+    covers: str
+    """`item`; `edit` where each edit has its own conversation; `pair` where two are compared."""
+    order: tuple[str, ...]
+    system: str
+    turns: tuple[PlayedTurn, ...]
+    faults: tuple[str, ...] = ()
+    failure: str = ""
+    stated: Mapping[int, str] = field(default_factory=dict)
+    slips: Mapping[int, tuple[str, str]] = field(default_factory=dict)
+    """By position: what the sub-scores give, and what the judge said instead."""
+    images: Mapping[str, Path] = field(default_factory=dict)
+    """The item's own pictures, by kind."""
+    winner: str = ""
+    """Of a pair: the method that won, `tie`, or nothing where no verdict could be read."""
+
+    @property
+    def method(self) -> str:
+        """The method, where the conversation is about one edit alone."""
+        return self.order[0] if self.covers == "edit" and self.order else ""
+
+    def method_at(self, position: int | None) -> str:
+        """Return the method whose edit was shown at a position; nothing for no position."""
+        if position is None or not 1 <= position <= len(self.order):
+            return ""
+        return self.order[position - 1]
+
+
+def with_scores_marked(
+    turns: list[PlayedTurn], dialog: Dialog | None, n: int
+) -> Iterator[PlayedTurn]:
+    """Yield the turns with the judge's words cut into pieces, those read as scores apart."""
+    by_name = {turn.name: turn for turn in dialog.turns} if dialog else {}
+    readings = [_reading(turn, by_name.get(turn.name), dialog, n) for turn in turns]
+    helped: dict[int, set[Place]] = {}
+    for k, turn in enumerate(turns):
+        said = by_name.get(turn.name)
+        before = readings[k - 1] if k else None
+        if turn.aside and dialog is not None and said is not None and before is not None:
+            factors = dialog.factors_read_by(said)
+            answer, reply = turn.reply.text, turns[k - 1].reply.text
+            after = with_help(before, answer, reply, factors, n)
+            helped[k - 1] = set(after.scores) - set(before.scores)
+            readings[k - 1] = after
+
+    last: dict[Place, int] = {}
+    final = Reading()
+    for k, reading in enumerate(readings):
+        if reading is not None and dialog is not None:
+            final = merged(final, reading, dialog.factors, n)
+            last |= dict.fromkeys(reading.scores, k)
+
+    for k, (turn, reading) in enumerate(zip(turns, readings, strict=True)):
+        counting = {place for place, at in last.items() if at == k and place in final.scores}
+        said = by_name.get(turn.name)
+        if said is not None and said.read == "winner":
+            pieces = _winner_pieces(turn.reply, said)
+        else:
+            pieces = _pieces(turn.reply.text, reading, counting, n, helped.get(k, set()))
+        yield replace(
+            turn,
+            pieces=tuple(pieces),
+            marks=tuple(_marks(turn, reading)),
+        )
+
+
+def _reading(turn: PlayedTurn, said: Turn | None, dialog: Dialog | None, n: int) -> Reading | None:
+    if said is None or dialog is None or turn.entry is None or turn.aside:
+        return None
+
+    if said.read == "scores":
+        return read_scores_of(turn.reply, said, dialog.factors_read_by(said), n).reading
+
+    if said.read == "winner":
+        fault = read_winner_of(turn.reply, said).fault
+        return Reading(faults=(fault,) if fault else ())
+
+    return None
+
+
+def _pieces(
+    text: str, reading: Reading | None, counting: set[Place], n: int, helped: set[Place]
+) -> Iterator[Piece]:
+    spans = sorted(reading.spans.items(), key=lambda found: found[1]) if reading else []
+    at = 0
+    for place, (start, end) in spans:
+        if reading is None or start < at or place not in reading.scores:
+            continue
+        if start > at:
+            yield Piece(text[at:start])
+        image = f"Image {place[0]}, " if n > 1 else ""
+        label = f"{image}{place[1]} = {show(reading.scores[place])}"
+        if place in helped:
+            label += f" ({READ_WITH_HELP})"
+        yield Piece(text[start:end], label, place in counting)
+        at = end
+    if at < len(text):
+        yield Piece(text[at:])
+
+
+def _winner_pieces(reply: Reply, said: Turn) -> Iterator[Piece]:
+    """Yield the judge's words with its verdict on a pair apart."""
+    found = read_winner_of(reply, said)
+    start, end = found.span
+    if found.fault is not None or start >= end:
+        yield Piece(reply.text)
+        return
+    yield Piece(reply.text[:start])
+    label = f"both {found.both}" if found.both else found.winner
+    yield Piece(reply.text[start:end], f"winner = {label}")
+    yield Piece(reply.text[end:])
+
+
+def _marks(turn: PlayedTurn, reading: Reading | None) -> Iterator[str]:
+    if turn.entry is None:
+        yield "not in the ledger"
+        return
+    if turn.aside:
+        yield "put to the reader"
+    elif turn.repair:
+        yield f"repair {turn.repair}"
+    finish = {"length": "cut off", "content_filter": "filtered"}.get(turn.reply.finish)
+    if finish:
+        yield finish
+
+    faults = reading.faults if reading else ()
+    refused = turn.reply.refusal or any(fault.kind == "refused" for fault in faults)
+    if refused:
+        yield "refused"
+    elif faults:
+        yield "not all could be read"
+    if not turn.reply.text.strip() and not turn.reply.refusal:
+        yield "empty"
 
 
 @dataclass
@@ -84,32 +272,51 @@ class RunData:
     @cached_property
     def scales(self) -> dict[str, tuple[float, float]]:
         """Lowest and highest score of each factor, as far as the dialog says."""
-        return scales_of(self.run.settings, None)
+        if self.run.is_of_pairs:
+            return {WIN_RATE: (0.0, 1.0)}
+        return self.manifest.scales()
 
     @cached_property
     def weights(self) -> dict[str, float] | None:
         """The weights of the run's own dialog."""
-        return weights_of(self.run.settings)
+        return self.manifest.weights
 
     @cached_property
     def scores(self) -> pd.DataFrame:
         """The tidy table; of a run that is still going, the part that is written."""
         if self.run.is_of_pairs:
-            # Pairs have no scores: what was read of them stands out in the judge's words.
-            return read_scores(self.run.path / "scores.csv")
-        path = self.run.path / "scores.csv"
-        part = self.run.path / "scores.csv.part"
-        if path.is_file() or not part.is_file():
+            return points_of(self.matches)
+        part = self._part("scores.csv")
+        if part is None:
             return self.run.scores()
+        with part as copy:
+            return read_scores(copy)
+
+    @cached_property
+    def comparisons(self) -> list[Comparison]:
+        """Every pair shown to the judge; of a run that is still going, as far as it is written."""
+        part = self._part("pairs.csv")
+        if part is None:
+            return self.run.comparisons()
+        with part as copy:
+            return read_comparisons(copy)
+
+    @cached_property
+    def matches(self) -> list[Match]:
+        """The pairs, both orders put together."""
+        return matches(self.comparisons)
+
+    def _part(self, name: str) -> AbstractContextManager[Path] | None:
+        """Return a table that is being written, up to its last whole line; None if it is done."""
+        path, part = self.run.path / name, self.run.path / f"{name}.part"
+        if path.is_file() or not part.is_file():
+            return None
         text = _whole_lines(part)
         if text.count("\n") < 2:
             raise FileProblem(
-                f"{self.run.path}: this run has no scores yet; make the report again in a while"
+                f"{self.run.path}: nothing is judged yet; make the report again in a while"
             )
-        with tempfile.TemporaryDirectory() as folder:
-            copy = Path(folder) / "scores.csv"
-            copy.write_text(text, encoding="utf-8")
-            return read_scores(copy)
+        return _copied(text, name)
 
     @cached_property
     def sessions(self) -> list[SessionRecord]:
@@ -229,8 +436,10 @@ class RunData:
         A run that was received could name any file of this machine; it cannot know its digest.
         """
         path = self._images_root / name
-        listed = self.images is not None or path.resolve() in self._benchmark_files
-        return path if self._as_judged.get(name, listed) else Path("not shown") / name
+        shown = self._as_judged.get(name)
+        if shown is None:
+            shown = self.images is not None or path.resolve() in self._benchmark_files
+        return path if shown else Path("not shown") / name
 
     @cached_property
     def _benchmark_files(self) -> set[Path]:
@@ -256,7 +465,15 @@ class RunData:
             stated={int(position): value for position, value in record.stated.items()},
             slips={position: (exact, said) for position, exact, said in record.slips},
             images={kind: self._picture(path) for kind, path in record.images.items()},
+            winner=self._winners.get((record.item, record.repeat, tuple(record.order)), ""),
         )
+
+    @cached_property
+    def _winners(self) -> dict[tuple[str, int, tuple[str, ...]], str]:
+        """By item, repeat and the order shown: who won a pair."""
+        if not self.run.is_of_pairs:
+            return {}
+        return {(row.item, row.repeat, row.shown): row.winner for row in self.comparisons}
 
     def _turn(self, exchange: ExchangeRecord, ledger: Ledger | None) -> PlayedTurn:
         return PlayedTurn(
@@ -303,7 +520,36 @@ class RunData:
         for known in self.manifest.factors:
             if known.key == factor:
                 return known.name or factor
-        return "Overall" if factor == OVERALL else factor
+        return {OVERALL: "Overall", WIN_RATE: "Win rate"}.get(factor, factor)
+
+
+def points_of(found: Iterable[Match]) -> pd.DataFrame:
+    """Return the results of matches as a tidy table: 1 for a win, ½ for a tie, 0 for a loss.
+
+    The mean of a method's points is its win rate. They serve to find and sort edits; methods are
+    ranked by the matches themselves.
+    """
+    import pandas as pd
+
+    lines = []
+    for match in found:
+        lacking = next((row for row in match.shown if not row.winner), None)
+        outcome = Outcome.SCORED if lacking is None else lacking.outcome
+        reason = "" if lacking is None else lacking.reason
+        for method in (match.method_a, match.method_b):
+            points = math.nan if lacking else {method: 1.0, TIE: 0.5}.get(match.winner, 0.0)
+            place = (match.item, match.task, method, match.repeat)
+            lines.append((*place, None, WIN_RATE, points, str(outcome), reason))
+
+    return pd.DataFrame(lines, columns=list(SCORE_COLUMNS))
+
+
+@contextlib.contextmanager
+def _copied(text: str, name: str) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / name
+        copy.write_text(text, encoding="utf-8")
+        yield copy
 
 
 def _whole_lines(path: Path) -> str:

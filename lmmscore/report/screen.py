@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,17 +12,22 @@ from rich import box
 from rich.console import Console
 from rich.padding import Padding
 from rich.rule import Rule
+from rich.table import Table
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from lmmscore.comparisons import TIE
 from lmmscore.dialog import Dialog
 from lmmscore.records import OVERALL
-from lmmscore.report.conversation import PlayedTurn, Talk
 from lmmscore.report.formats.terminal import printable
 from lmmscore.report.grids import NONE
+from lmmscore.report.run_data import PlayedTurn, Talk
+from lmmscore.scales import show
+from lmmscore.transcript_reader import Replayed
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 WIDEST = 110
 """Prose in longer lines is hard to read."""
@@ -35,11 +42,18 @@ def print_talks(
     for talk in talks:
         with console.capture() as caught:
             _print(console, talk)
-            console.print(_table(talk, scores))
+            console.print(_outcome(talk, scores))
             for line in _aftermath(talk):
                 console.print(Text(printable(line), style="yellow"))
         # Rich pads every line to the full width, which nobody wants in a file.
         console.file.write("\n".join(line.rstrip() for line in caught.get().splitlines()) + "\n")
+
+
+def talks_text(talks: Sequence[Talk], scores: pd.DataFrame) -> str:
+    """Return the same as text without colours, for a file."""
+    out = io.StringIO()
+    print_talks(talks, scores, Console(file=out, width=WIDEST, highlight=False))
+    return out.getvalue()
 
 
 def _print(console: Console, talk: Talk) -> None:
@@ -64,7 +78,10 @@ def _print_turn(console: Console, talk: Talk, turn: PlayedTurn, number: int) -> 
         heading.append(f"  [{mark}]", "bold yellow")
     console.print(heading)
     for kind, path in turn.images:
-        console.print(Text(printable(f"  shown: {kind} {path}"), style="dim"), soft_wrap=True)
+        console.print(
+            Text(printable(f"  shown: {kind} {os.path.normpath(path)}"), style="dim"),
+            soft_wrap=True,
+        )
     if turn.entry is None:
         return
     # Who speaks is said in words: colour gets lost in a file, and not everybody sees it.
@@ -82,6 +99,14 @@ def _words(turn: PlayedTurn) -> Text:
     if turn.reply.refusal:
         words.append(printable(turn.reply.refusal), "yellow")
     return words
+
+
+def _outcome(talk: Talk, scores: pd.DataFrame) -> RichTable | Text:
+    if talk.covers != "pair":
+        return _table(talk, scores)
+    said = {"": "no verdict", TIE: "a tie"}.get(talk.winner, f"{talk.winner} won")
+    shown = f"shown first: {talk.method_at(1)}, second: {talk.method_at(2)}"
+    return Text(printable(f"\nRead from it: {said} ({shown})"), style="bold")
 
 
 def _table(talk: Talk, scores: pd.DataFrame) -> RichTable:
@@ -156,9 +181,10 @@ def _plain(talk: Talk, scores: pd.DataFrame) -> dict[str, Any]:
         "repeat": talk.repeat,
         "dialog": talk.dialog,
         "order": list(talk.order),
+        **({"winner": talk.winner} if talk.covers == "pair" else {}),
         "system": talk.system,
         "turns": [_plain_turn(turn) for turn in talk.turns],
-        "read": read_from(talk, scores),
+        "read": [] if talk.covers == "pair" else read_from(talk, scores),
         "stated": {str(position): value for position, value in talk.stated.items()},
         "faults": list(talk.faults),
         "failure": talk.failure,
@@ -229,3 +255,40 @@ def print_script(dialog: Dialog, lines: Sequence[Mapping[str, Any]]) -> None:
                 )
             )
     console.print()
+
+
+def print_replayed(replayed: Replayed) -> None:
+    """Print every edit's scores, the overall computed and stated, and the ranking."""
+    console = Console()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("image", justify="right")
+    table.add_column("method")
+    for factor in replayed.factors:
+        table.add_column(factor.key, justify="right")
+    table.add_column("overall", justify="right")
+    table.add_column("stated", justify="right")
+    for edit in replayed.edits:
+        scores = [
+            show(edit.scores[f.key]) if f.key in edit.scores else "–" for f in replayed.factors
+        ]
+        total = "–" if edit.overall is None else show(edit.overall)
+        stated = "–" if edit.stated is None else show(edit.stated) + (" ✗" if edit.slipped else "")
+        table.add_row(str(edit.position), Text(edit.method or "?"), *scores, total, stated)
+    console.print(table)
+    for edit in replayed.edits:
+        if edit.reason:
+            console.print(
+                Text(
+                    f"image {edit.position} ({edit.label}) is unscored: {edit.reason}",
+                    style="yellow",
+                )
+            )
+    for edit in replayed.slips:
+        stated, exact = (
+            show(number) for number in (edit.stated, edit.overall) if number is not None
+        )
+        says = f"{edit.label}: the judge states {stated}, its sub-scores give {exact}"
+        console.print(Text(says, style="yellow"))
+    console.print(
+        Text("ranking: " + " > ".join(edit.label for edit in replayed.ranking), style="bold")
+    )

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from lmmscore.stats import pairs
+from lmmscore.stats import concordance
 from lmmscore.stats.arrays import SAME, Bools, Floats, divide, snap
-
-CORRELATIONS = ("spearman", "pearson", "kendall_b")
-"""Undefined where either side is constant."""
-
-ACROSS = ("spearman", "pearson", "kendall_b", "mae", "bias", "pairwise_accuracy")
-"""What `across` returns, in this order."""
 
 _AT_ONCE = 1 << 20
 """Pairs of methods handled at a time, which bounds memory."""
@@ -46,7 +40,7 @@ def kendall_b(judge: Floats, people: Floats) -> float:
     if reason_undefined(judge, people):
         return float("nan")
     judge, people = snap(judge), snap(people)
-    if not pairs.short_scales(judge, people):
+    if not concordance.short_scales(judge, people):
         from scipy import stats  # about a second to import, so only where it is needed
 
         return float(stats.kendalltau(judge, people, variant="b").statistic)
@@ -55,7 +49,7 @@ def kendall_b(judge: Floats, people: Floats) -> float:
     for side in (judge, people):
         sizes = np.unique(side, return_counts=True)[1]
         untied.append(float(len(side) ** 2 - (sizes**2).sum()))
-    signs = 2 * pairs.agreeing_less_opposed(judge, people)
+    signs = 2 * concordance.agreeing_less_opposed(judge, people)
     return float(signs / np.sqrt(untied[0] * untied[1]))
 
 
@@ -67,15 +61,6 @@ def mae(judge: Floats, people: Floats) -> float:
 def bias(judge: Floats, people: Floats) -> float:
     """Return judge minus people on average, NaN for no pairs: a kind judge is above 0."""
     return float(np.mean(judge - people)) if len(judge) else float("nan")
-
-
-STATISTICS: dict[str, Callable[[Floats, Floats], float]] = {
-    "spearman": spearman,
-    "pearson": pearson,
-    "kendall_b": kendall_b,
-    "mae": mae,
-    "bias": bias,
-}
 
 
 def reason_undefined(judge: Floats, people: Floats, *, of: str = "edit") -> str:
@@ -240,43 +225,3 @@ def _snapped(values: Floats, there: Bools) -> Floats:
 def _constant(values: Floats) -> Bools:
     low, high = np.fmin.reduce(values, axis=1), np.fmax.reduce(values, axis=1)
     return np.asarray(high - low <= SAME)
-
-
-def across(x: Floats, y: Floats) -> Floats:
-    """Return the statistics named in ACROSS, one row each, from rows of both sides' means."""
-    methods = x.shape[1]
-    first, second = np.triu_indices(methods, 1)
-    left = _order(x[:, first] - x[:, second])
-    right = _order(y[:, first] - y[:, second])
-    known = ~np.isnan((x + y).sum(axis=1))
-    untied = (left**2).sum(axis=1) * (right**2).sum(axis=1)
-    alike = (left == right).mean(axis=1) if methods > 1 else np.full(len(x), np.nan)
-    found = [
-        _pearson(_order_ranks(left, methods), _order_ranks(right, methods)),
-        _pearson(x, y),
-        divide((left * right).sum(axis=1), np.sqrt(untied)),
-        np.abs(x - y).mean(axis=1),
-        (x - y).mean(axis=1),
-        alike,
-    ]
-    return np.where(known, np.stack(found), np.nan)
-
-
-def _order(gaps: Floats) -> Floats:
-    """Return the sign of every gap, near-equal means being tied."""
-    return np.where(np.abs(gaps) < SAME, 0, np.sign(gaps))
-
-
-def _order_ranks(order: Floats, methods: int) -> Floats:
-    """Return twice the centred midranks: how many a method beats less how many beat it."""
-    first, second = np.triu_indices(methods, 1)
-    places = np.arange(methods)
-    beats = (first[:, None] == places).astype(float) - (second[:, None] == places)
-    return np.asarray(order @ beats)
-
-
-def _pearson(x: Floats, y: Floats) -> Floats:
-    left = x - x.mean(axis=1, keepdims=True)
-    right = y - y.mean(axis=1, keepdims=True)
-    spread = (left**2).sum(axis=1) * (right**2).sum(axis=1)
-    return divide((left * right).sum(axis=1), np.sqrt(spread))

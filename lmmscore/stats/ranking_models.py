@@ -174,35 +174,6 @@ def _newton_terms(
     return gradient, information
 
 
-def bootstrap_strengths(
-    votes: Votes, methods: int, *, resamples: int, rng: np.random.Generator, prior: float = 0.0
-) -> Floats:
-    """Return strengths refitted to resampled items, one row per resample; NaN without a finite fit.
-
-    Items are drawn with replacement, and all votes on an item stay together.
-    """
-    _, item = np.unique(votes.item, return_inverse=True)
-    items = int(item.max()) + 1
-    found = np.full((resamples, methods), np.nan)
-    for row in range(resamples):
-        drawn = np.bincount(rng.integers(0, items, items), minlength=items)
-        wins, ties = tally(votes, methods, drawn[item].astype(float))
-        whole = prior > 0 or len(connected_groups(wins, ties)) == 1
-        if whole:
-            found[row] = fit_davidson(wins, ties, prior=prior).strengths
-    return found
-
-
-def strength_intervals(draws: Floats, *, confidence: float = 0.95) -> list[tuple[float, float]]:
-    """Return percentile limits of each method's strength over the resamples that had a fit."""
-    known = draws[~np.isnan(draws).any(axis=1)]
-    tail = (1 - confidence) / 2
-    if not len(known):
-        return [(float("nan"), float("nan"))] * draws.shape[1]
-    low, high = np.quantile(known, [tail, 1 - tail], axis=0)
-    return [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
-
-
 @dataclass(frozen=True, slots=True)
 class PositionBias:
     """How often the edit shown first was preferred, among comparisons that were not ties."""

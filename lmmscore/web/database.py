@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from lmmscore.errors import FileProblem
-from lmmscore.web.assignment import Purpose, ShownEdit
-from lmmscore.web.study import VERSION, Study, Subject
+from lmmscore.web.study import VERSION, Purpose, ShownEdit, Study, Subject
 
 APPLICATION_ID = 0x6C6D6D72  # "lmmr"
 FILE_NAME = "ratings.sqlite"
@@ -134,6 +133,7 @@ class RatingDatabase:
         self._lock = threading.RLock()
         self._connection = _connect(path, read_only)
         self._study: Study | None = None
+        self._picture_ids: dict[tuple[str, str, str, str], str] = {}
 
     def close(self) -> None:
         """Let go of the file."""
@@ -201,6 +201,7 @@ class RatingDatabase:
                     expires.isoformat(timespec="seconds"),
                 ),
             )
+
         return self._rater("id", name)
 
     def _alias(self, outside_id: str) -> str:
@@ -262,11 +263,13 @@ class RatingDatabase:
         )
         with self._writing() as connection:
             connection.execute("DELETE FROM rater WHERE id = ?", (rater.id,))
+
         with self._lock, _translated(self.path):
             # Deleted rows must not survive in the log or in unused pages.
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._connection.execute("VACUUM")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
         return int(count[0][0])
 
     # Screens
@@ -305,6 +308,7 @@ class RatingDatabase:
             subject = Subject(item=item, methods=tuple(json.loads(methods)))
             covered[subject] = done
             shown[subject] = times
+
         return covered, shown
 
     def assign(
@@ -383,6 +387,7 @@ class RatingDatabase:
             answer = RaterAnswer(*row)
             of_screen = last.setdefault(answer.assignment, {})
             of_screen[answer.kind, answer.slot, answer.factor] = answer
+
         return {name: list(of_screen.values()) for name, of_screen in last.items()}
 
     def revision(self, assignment: str) -> int:
@@ -390,20 +395,36 @@ class RatingDatabase:
         rows = self._rows("SELECT count(*) FROM answer WHERE assignment = ?", (assignment,))
         return int(rows[0][0])
 
+    def revisions(self, rater: Rater) -> dict[str, int]:
+        """Return the revision of every screen of a rater that has any answer."""
+        rows = self._rows(
+            "SELECT assignment, count(*) FROM answer JOIN assignment ON assignment = id "
+            "WHERE rater = ? GROUP BY assignment",
+            (rater.id,),
+        )
+        return dict(rows)
+
     # Pictures
 
     def picture_id(self, item: str, kind: str, method: str = "", check: str = "") -> str:
         """Return the random name of a picture, the same each time."""
         key = (item, kind, method, check)
+        if key not in self._picture_ids:
+            self._picture_ids[key] = self._named_picture(key)
+        return self._picture_ids[key]
+
+    def _named_picture(self, key: tuple[str, str, str, str]) -> str:
         sql = "SELECT id FROM picture WHERE item = ? AND kind = ? AND method = ? AND check_kind = ?"
         known = self._rows(sql, key)
         if known:
             return str(known[0][0])
+
         with self._writing() as connection:
             connection.execute(
                 "INSERT INTO picture VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 (secrets.token_urlsafe(9), *key),
             )
+
         return str(self._rows(sql, key)[0][0])
 
     def picture(self, name: str) -> tuple[str, str, str, str] | None:
@@ -421,7 +442,10 @@ def open_study(folder: Path, study: Study) -> RatingDatabase:
         if not database.begun:
             database.keep_study(study)
         elif database.study.same_questions(study):
-            database.keep_study(study.model_copy(update={"id": database.study.id}))
+            # A part of the benchmark may be chosen this time; what was rated before keeps its task.
+            tasks = {**database.study.tasks, **study.tasks}
+            known = {"id": database.study.id, "tasks": tasks}
+            database.keep_study(study.model_copy(update=known))
         else:
             raise FileProblem(
                 f"{folder}: holds answers about {database.study.benchmark} with dialog "
@@ -500,11 +524,14 @@ def _prepare(connection: sqlite3.Connection, path: Path, read_only: bool) -> Non
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if not empty and application != APPLICATION_ID:
         raise FileProblem(f"{path}: an SQLite file, but not ratings collected by lmmscore")
+
     if version > VERSION:
         raise FileProblem(f"{path}: written by a newer lmmscore (format {version}); update it")
+
     connection.execute("PRAGMA foreign_keys = ON")
     if read_only:
         return
+
     connection.execute("PRAGMA journal_mode = WAL")
     # A commit survives the machine, not only the process.
     connection.execute("PRAGMA synchronous = FULL")

@@ -14,9 +14,8 @@ from typing import Any
 from aiohttp import web
 
 from lmmscore.errors import LmmscoreError
-from lmmscore.web.host import add_headers, asset_response, log_failure, no_icon
 from lmmscore.web.live_run import LiveRun
-from lmmscore.web.pages import render
+from lmmscore.web.pages import add_headers, asset_response, log_failure, no_icon, render
 
 _log = logging.getLogger("lmmscore.web")
 
@@ -26,7 +25,8 @@ LOOK_S = 1.0
 BEAT_S = 15.0
 """A line is sent at least so often, so that a dead connection is noticed."""
 
-PARTS = ("totals", "grid", "board", "talk")
+RETRY_MS = 1000
+"""How soon a browser connects again when the page was away."""
 
 
 class LivePage:
@@ -50,6 +50,7 @@ class LivePage:
         self._number = 0
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="watch")
         self._looking: asyncio.Task[None] | None = None
+        self._closing = False
 
     def app(self) -> web.Application:
         """Return the application; every route wants the token of the link."""
@@ -61,6 +62,7 @@ class LivePage:
         app.router.add_get("/w/{token}/assets/{name}", self._asset)
         app.on_startup.append(self._begin)
         app.on_shutdown.append(self._end)
+
         return app
 
     async def _begin(self, _: web.Application) -> None:
@@ -71,6 +73,9 @@ class LivePage:
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
+        async with self._changed:
+            self._closing = True
+            self._changed.notify_all()
         self._reader.shutdown()
 
     async def _look_on(self) -> None:
@@ -121,10 +126,12 @@ class LivePage:
             path = await loop.run_in_executor(None, self._reported, self._path)
         except LmmscoreError as error:
             return web.Response(status=503, text=f"There is no report yet: {error}\n")
+
         # The report brings a policy of its own, by digest; ours would forbid what it holds.
         response = web.FileResponse(path)
         response.headers["Content-Security-Policy"] = "frame-ancestors 'none'"
         response.content_type = "text/html"
+
         return response
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
@@ -133,9 +140,10 @@ class LivePage:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         add_headers(response)
         await response.prepare(request)
+        await response.write(f"retry: {RETRY_MS}\n\n".encode())
         sent: dict[str, Any] = {}
         number = -1
-        while True:
+        while not self._closing:
             if number != self._number:
                 number, now = self._number, self._snapshot
                 await response.write(_event(_difference(sent, now)))
@@ -144,11 +152,13 @@ class LivePage:
                 await response.write(b": here\n\n")
             await self._wait_after(number)
 
+        return response
+
     async def _wait_after(self, number: int) -> None:
         async with self._changed:
             try:
                 await asyncio.wait_for(
-                    self._changed.wait_for(lambda: self._number != number), BEAT_S
+                    self._changed.wait_for(lambda: self._closing or self._number != number), BEAT_S
                 )
             except TimeoutError:
                 return
@@ -167,6 +177,7 @@ def _difference(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
         pairs = zip(old["items"], grid["items"], strict=True)
         changed = {place: new for place, (was, new) in enumerate(pairs) if was != new}
         told["grid"] = {**grid, "items": None, "changed": changed}
+
     return told
 
 

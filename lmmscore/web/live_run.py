@@ -12,14 +12,15 @@ import json
 import math
 import sqlite3
 import time
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from lmmscore.benchmark import load_benchmark
+from lmmscore.comparisons import PAIR_COLUMNS, Comparison, comparison_of, unjudged_pair
 from lmmscore.conversation import Conversation
 from lmmscore.errors import FileProblem, ImageProblem, LedgerError, LmmscoreError
 from lmmscore.execution.base import answered, asked
@@ -47,6 +48,11 @@ MOST_TEXT = 6_000
 """Characters of one message that are shown."""
 
 BOARD_RESAMPLES = 1_000
+PAIR_RESAMPLES = 200
+"""Each is a fit of its own."""
+
+BOARD_PAUSE_S = 3.0
+"""At least so long between two rankings: the run needs the processor too."""
 
 _SCORED = str(Outcome.SCORED)
 
@@ -117,9 +123,11 @@ class _Tail:
                 data = file.read()
         except FileNotFoundError:
             return False, []
+
         whole = data.rfind(b"\n") + 1
         self._read += whole
-        return not same, data[:whole].decode("utf-8", "replace").splitlines()
+        # Not splitlines(): a judge may use other line separators, which no file of ours ends at.
+        return not same, data[:whole].decode("utf-8", "replace").split("\n")[:-1]
 
 
 class LiveRun:
@@ -136,8 +144,10 @@ class LiveRun:
         self._asker = Asker.of(manifest.judge, manifest.parameters)
         self._reader = Asker.of(manifest.reader, manifest.reader_parameters)
         self._units: dict[UnitKey, UnitProgress] = {}
-        self._session_tail, self._score_tail = _Tail(), _Tail()
+        self._by_item: dict[str, list[UnitProgress]] = {}
+        self._session_tail, self._score_tail, self._pair_tail = _Tail(), _Tail(), _Tail()
         self._rows: list[list[str]] = []
+        self._comparisons: list[Comparison] = []
         self._newest: UnitProgress | None = None
         self._newest_record: list[dict[str, Any]] = []
         self._board: dict[str, Any] | None = None
@@ -149,13 +159,15 @@ class LiveRun:
         if file is None:
             raise FileProblem(
                 f"{self.path}: its benchmark is not where it was ({manifest.benchmark_file}); "
-                "put it back, or beside the run"
+                "put it back, or next to the run"
             )
+
         root = self.run.find_pictures()
         whole = load_benchmark(file, root)
         items = tuple(manifest.item_ids)
         if not items and manifest.items != len(whole.items):
             items = self._items_on_record()
+
         chosen = whole.select(items=items, methods=tuple(manifest.methods))
         protocol = manifest.protocol
         plan = make_plan(
@@ -166,7 +178,9 @@ class LiveRun:
             manifest.repeats,
             manifest.seed,
             manifest.order_rule,
+            manifest.pairs,
         )
+
         return replace(plan, recorded_orders=self.run.orders())
 
     def _items_on_record(self) -> tuple[str, ...]:
@@ -178,6 +192,7 @@ class LiveRun:
     def _forget(self) -> None:
         """Begin again: the run was started once more."""
         self._units = {}
+        self._by_item = defaultdict(list)
         for unit in self._plan:
             if unit.shown:
                 edits = len(unit.shown)
@@ -185,6 +200,8 @@ class LiveRun:
                 calls = sum(len(steps_of(dialog, edits, unit.item)) for dialog in dialogs)
                 progress = UnitProgress(unit, calls)
                 self._units[self._unit_key(unit.item.id, unit.repeat, unit.shown)] = progress
+                self._by_item[unit.item.id].append(progress)
+
         self._rows = []
 
     def _unit_key(self, item: str, repeat: int, shown: Sequence[str]) -> UnitKey:
@@ -203,12 +220,20 @@ class LiveRun:
         again, lines = self._session_tail.lines(self.path / f"sessions.jsonl{suffix}")
         if again:
             self._forget()
+
         for line in lines:
             self._take_record(line)
+
         again, lines = self._score_tail.lines(self.path / f"scores.csv{suffix}")
         if again:
             self._rows = []
+
         self._take_rows(lines)
+        again, lines = self._pair_tail.lines(self.path / f"pairs.csv{suffix}")
+        if again:
+            self._comparisons = []
+
+        self._take_comparisons(lines)
         self._follow_ledger()
 
     def _read_manifest(self) -> None:
@@ -224,30 +249,48 @@ class LiveRun:
             key = self._unit_key(record["item"], record["repeat"], record["order"])
         except (ValueError, KeyError, TypeError):
             return
+
         progress = self._units.get(key)
         if progress is None:
             return
+
         dialogs = self._plan.protocol.dialogs
         progress.taken = progress.finished = True
         progress.failure = progress.failure or str(record.get("failure") or "")
         if record["dialog"] == dialogs[0].name:
             progress.repairs = 0
+
         progress.repairs += int(record.get("repairs") or 0)
         if self._newest is progress:
             # Over and written down: from now on the record tells it, to its last turn.
             self._newest = None
+
         self._newest_record = [{**each, "item": record["item"]} for each in record["exchanges"]]
 
     def _take_rows(self, lines: list[str]) -> None:
+        width = len(SCORE_COLUMNS)
         for cells in csv.reader(lines):
-            if len(cells) == len(SCORE_COLUMNS) and cells != list(SCORE_COLUMNS):
-                self._rows.append([restore(cell) for cell in cells])
+            # Further columns may follow, as the expected score does where probabilities are known.
+            if len(cells) >= width and cells[:width] != list(SCORE_COLUMNS):
+                self._rows.append([restore(cell) for cell in cells[:width]])
+
+    def _take_comparisons(self, lines: list[str]) -> None:
+        width = len(PAIR_COLUMNS)
+        for cells in csv.reader(lines):
+            if len(cells) < width or cells[:width] == list(PAIR_COLUMNS):
+                continue
+            item, task, a, b, order, repeat, winner, outcome, reason, both = (
+                restore(cell) for cell in cells[:width]
+            )
+            place = (item, task, a, b, order, int(repeat))
+            self._comparisons.append(Comparison(*place, winner, Outcome(outcome), reason, both))
 
     def _follow_ledger(self) -> None:
         path = self.run.ledger_path
         waiting = [each for each in self._units.values() if not each.finished][:WINDOW]
         if not waiting or not path.is_file():
             return
+
         with contextlib.suppress(LedgerError), Ledger(path, read_only=True) as ledger:
             for progress in waiting:
                 before = progress.answered
@@ -267,6 +310,7 @@ class LiveRun:
                 return
             if settled(protocol, progress.played[-1]):
                 break
+
         progress.finished = True
         progress.repairs = sum(each.repairs for each in progress.played)
 
@@ -291,8 +335,10 @@ class LiveRun:
             progress.exchanges.append(Exchange(question, reply, True, key))
             progress.conversation = answered(progress.conversation, put, question, reply)
             session = session.hear(reply)
+
         progress.played.append(Played(begun, tuple(progress.exchanges), question))
         progress.session, progress.exchanges = None, []
+
         return True
 
     # Telling
@@ -300,18 +346,19 @@ class LiveRun:
     def snapshot(self) -> dict[str, Any]:
         """Return everything the page shows."""
         manifest = self.run.manifest
-        rows = [*self._rows, *self._fresh_rows()]
+        rows, comparisons = self._fresh()
         return {
             "run": self.path.resolve().name,
             "benchmark": manifest.benchmark,
             "dialog": manifest.dialog,
             "judge": manifest.judge,
             "state": "stopped: it was cut off" if self._abandoned() else manifest.state,
+            "waiting": manifest.waiting,
             "caution": manifest.caution,
             "report": (self.path / "scores.csv").is_file(),
             "totals": self._totals(),
             "grid": self._grid(rows),
-            "board": self._board_of(rows),
+            "board": self._board_of(rows, comparisons),
             "pairs": self._plan.protocol.covers_pairs,
             "talk": self._talk(),
         }
@@ -320,26 +367,33 @@ class LiveRun:
         """Tell whether the run says that it is running although nobody writes it any more."""
         if self.run.manifest.state != "running":
             return False
+
         if RunLock.held(self.path):
             return False
+
         # It may run on another machine, whose locks do not reach here; its exchanges do.
         where = "SELECT count(*) FROM exchange WHERE recorded_at > ?"
         recent = self._query([(where, [_ago(SILENCE_S)])])
         begun = _seconds_since(self.run.manifest.started)
+
         return begun > SILENCE_S and not (recent and recent[0][0])
 
-    def _fresh_rows(self) -> Iterator[list[str]]:
-        """Yield scores of units whose replies are all there, before the run has written them."""
+    def _fresh(self) -> tuple[list[list[str]], list[Comparison]]:
+        """Return all scores and comparisons, also those that the run has not written down yet."""
+        rows, comparisons = [*self._rows], [*self._comparisons]
         for progress in self._units.values():
             if not progress.finished or progress.taken:
                 continue
 
             result = result_of(progress.unit, self._plan.protocol, progress.played)
+            if result.comparison is not None:
+                comparisons.append(result.comparison)
 
             for row in result.scores:
                 score = "" if row.score is None else repr(float(row.score))
                 place = [row.item, row.task, row.method, str(row.repeat), str(row.position or "")]
-                yield [*place, row.factor, score, str(row.outcome), row.reason]
+                rows.append([*place, row.factor, score, str(row.outcome), row.reason])
+        return rows, comparisons
 
     def _totals(self) -> dict[str, Any]:
         units = list(self._units.values())
@@ -351,8 +405,10 @@ class LiveRun:
         lately = max(1.0, _seconds_since(made.pop("recent_since") or ""))
         pace = made.pop("recent_calls") / lately
         spent = self._spent(made["cost_usd"])
-        per_call = made["cost_usd"] / made["calls"] if made["calls"] else 0.0
+        per_call = made["cost_usd"] / made["priced"] if made["priced"] else 0.0
         live = self.run.manifest.state == "running"
+        priced = made.pop("priced")
+
         return {
             "sessions": len(units),
             "done": done - failed,
@@ -360,7 +416,8 @@ class LiveRun:
             "failed": failed,
             "repairs": sum(each.repairs for each in units),
             **made,
-            "spent_usd": spent,
+            # Tokens without any price: what was spent is not known, which is not nothing.
+            "spent_usd": spent if spent or priced or not made["prompt_tokens"] else None,
             "projected_usd": spent + left * per_call if spent else None,
             "budget_usd": self.limits.budget_usd,
             "rpm": self.limits.rpm,
@@ -380,10 +437,13 @@ class LiveRun:
 
     def _ledger_totals(self) -> dict[str, Any]:
         """Return calls, tokens and cost of this judge, over all and of the last minutes."""
-        names = ("calls", "prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd")
+        names = (
+            *("calls", "prompt_tokens", "completion_tokens", "cached_tokens"),
+            *("cost_usd", "priced"),
+        )
         sums = (
             "count(*), total(prompt_tokens), total(completion_tokens), total(cached_tokens), "
-            "total(cost_usd)"
+            "total(cost_usd), count(cost_usd)"
         )
         where = "judge = ? AND parameters = ?"
         own: list[Any] = [self._asker.judge, self._asker.parameters]
@@ -391,6 +451,7 @@ class LiveRun:
             # Shared with other runs: only what came since this one began can be its own.
             where += " AND recorded_at >= ?"
             own.append(self.run.manifest.started)
+
         recent = "count(*), total(prompt_tokens) + total(completion_tokens), min(recorded_at)"
         empty = dict.fromkeys(names, 0) | dict.fromkeys(
             ("recent_calls", "recent_since", "calls_minute", "tokens_minute"), 0
@@ -410,8 +471,10 @@ class LiveRun:
         )
         if rows is None:
             return empty
+
         whole, pace, minute = rows
         found = dict(zip(names, whole, strict=True))
+
         return found | {
             "recent_calls": pace[0],
             "recent_since": pace[2],
@@ -423,6 +486,7 @@ class LiveRun:
         path = self.run.ledger_path
         if not path.is_file() or path.stat().st_size == 0:
             return None
+
         still = "" if path.with_name(path.name + "-wal").exists() else "&immutable=1"
         location = f"{path.absolute().as_uri()}?mode=ro{still}"
         try:
@@ -454,17 +518,15 @@ class LiveRun:
                 shown = None if score is None else round(score, 2)
                 cells.append([outcome, shown, share, (item.id, method) in repaired])
             items.append({"item": item.id, "task": item.task, "cells": cells})
+
         return {"methods": methods, "items": items, "low": low, "high": high}
 
     def _pair_cell(self, item: str, method: str) -> list[Any]:
         """Return how many of an edit's comparisons are done: pairs give an edit no score."""
-        own = [
-            each
-            for each in self._units.values()
-            if each.unit.item.id == item and method in each.unit.shown
-        ]
+        own = [each for each in self._by_item.get(item, ()) if method in each.unit.shown]
         if not own:
             return [str(Outcome.MISSING), None, None, False]
+
         done = sum(each.finished for each in own)
         repaired = any(each.repairs for each in own)
         outcome = "compared" if done else "waiting"
@@ -491,29 +553,77 @@ class LiveRun:
             asked_by.update(keys)
             if not each.finished:
                 last[keys[-1]] = each
+
         return [each for key, each in last.items() if asked_by[key] == 1]
 
     def _ends(
         self, found: Mapping[tuple[str, str], tuple[str, float | None]]
     ) -> tuple[float, float]:
-        factors = self.run.manifest.factors
+        manifest = self.run.manifest
+        if manifest.overall_scale is not None:
+            return manifest.overall_scale
+
+        factors = manifest.factors
         ends = {(factor.min, factor.max) for factor in factors}
         if len(ends) == 1:
             return ends.pop()
+
         scores = [score for _, score in found.values() if score is not None]
         low, high = min(scores, default=0.0), max(scores, default=1.0)
+
         return (low, high) if high > low else (low, low + 1)
 
-    def _board_of(self, rows: list[list[str]]) -> dict[str, Any] | None:
+    def _board_of(
+        self, rows: list[list[str]], comparisons: list[Comparison]
+    ) -> dict[str, Any] | None:
         """Return the ranking so far; made again when there is something new, and not too often."""
-        scored = sum(1 for row in rows if row[7] == _SCORED)
+        decided = [each for each in comparisons if each.outcome == Outcome.SCORED]
+        scored = len(decided) + sum(1 for row in rows if row[7] == _SCORED)
         before, at = self._board_at
-        if scored == before or (time.monotonic() - at < 3 and before > 0):
+        if scored == before or (time.monotonic() - at < BOARD_PAUSE_S and before > 0):
             return self._board
 
+        if not scored:
+            self._board = None
+        elif self._plan.protocol.covers_pairs:
+            self._board = self._ranked_pairs(decided)
+        else:
+            self._board = self._ranked(rows)
+
         self._board_at = (scored, time.monotonic())
-        self._board = self._ranked(rows) if scored else None
+
         return self._board
+
+    def _ranked_pairs(self, decided: list[Comparison]) -> dict[str, Any]:
+        from lmmscore.leaderboard.matches import rank_pairs
+
+        items = {each.item for each in decided}
+        # The other order of a pair may still be on its way: alone, the first one proves nothing.
+        open_ones = [
+            unjudged_pair(comparison_of(each.unit, ()))
+            for item in items
+            for each in self._by_item[item]
+            if not each.finished
+        ]
+        methods = self.run.manifest.methods
+        board = rank_pairs([*decided, *open_ones], methods=methods, resamples=PAIR_RESAMPLES)
+        table = next(each for each in board.tables if each.task is None or len(board.tables) == 1)
+
+        note = "Bradley–Terry strength"
+        if not table.connected:
+            note = "the comparisons so far do not link all methods"
+
+        return {
+            "measure": "Strength",
+            "counted": "Matches",
+            "note": note,
+            "items": len(items),
+            "of": len(self._plan.benchmark.items),
+            "rows": [
+                _board_row(row, row.strength, row.strength_interval, row.matches)
+                for row in table.rows
+            ],
+        }
 
     def _ranked(self, rows: list[list[str]]) -> dict[str, Any] | None:
         import pandas as pd
@@ -523,6 +633,7 @@ class LiveRun:
         frame = pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
         for name in ("score", "position", "repeat"):
             frame[name] = pd.to_numeric(frame[name], errors="coerce")
+
         frame = frame.astype({"score": float, "position": "Int64", "repeat": int})
         frame = frame.drop_duplicates(["item", "task", "method", "repeat", "factor"])
         scored = frame[frame["outcome"] == _SCORED]
@@ -532,24 +643,18 @@ class LiveRun:
             board = rank(frame, factor=factor, resamples=BOARD_RESAMPLES)
         except LmmscoreError:
             return None
+
         table = next(
             table for table in board.tables if table.task is None or len(board.tables) == 1
         )
+
         return {
-            "factor": factor,
+            "measure": "Mean",
+            "counted": "Items",
+            "note": f"mean {factor}",
             "items": int(scored["item"].nunique()),
             "of": len(self._plan.benchmark.items),
-            "rows": [
-                {
-                    "rank": row.rank,
-                    "method": row.method,
-                    "mean": _finite(row.mean),
-                    "interval": row.mean_interval,
-                    "ranks": row.rank_interval,
-                    "n": row.n,
-                }
-                for row in table.rows
-            ],
+            "rows": [_board_row(row, row.mean, row.mean_interval, row.n) for row in table.rows],
         }
 
     def _talk(self) -> dict[str, Any] | None:
@@ -570,6 +675,7 @@ class LiveRun:
     def _recorded_talk(self) -> dict[str, Any] | None:
         if not self._newest_record or not self.run.ledger_path.is_file():
             return None
+
         turns = []
         with contextlib.suppress(LedgerError), Ledger(self.run.ledger_path, read_only=True) as book:
             for each in self._newest_record:
@@ -577,7 +683,23 @@ class LiveRun:
                 if entry is not None:
                     said = spoken(entry.reply)
                     turns.append(_turn(each["turn"], each["position"], entry.question, said))
+
         return {"item": self._newest_record[0]["item"], "over": True, "turns": turns}
+
+
+def _board_row(
+    row: Any, mean: float | None, interval: tuple[float, float] | None, n: int
+) -> dict[str, Any]:
+    """Return a line of a ranking, of scores or of pairs; JSON has no infinite numbers."""
+    whole = interval is not None and all(map(math.isfinite, interval))
+    return {
+        "rank": row.rank,
+        "method": row.method,
+        "mean": mean if mean is not None and math.isfinite(mean) else None,
+        "interval": interval if whole else None,
+        "ranks": row.rank_interval,
+        "n": n,
+    }
 
 
 def _edits(units: list[UnitProgress]) -> set[tuple[str, str]]:
@@ -604,11 +726,13 @@ def _cells(rows: list[list[str]]) -> dict[tuple[str, str], tuple[str, float | No
         outcomes.setdefault((item, method), Counter())[outcome] += 1
         if outcome == _SCORED and score:
             scores.setdefault((item, method), []).append(float(score))
+
     found: dict[tuple[str, str], tuple[str, float | None]] = {}
     for edit, counted in outcomes.items():
         given = scores.get(edit)
         worst = next((name for name in counted if name != _SCORED), _SCORED)
         found[edit] = (worst, sum(given) / len(given) if given else None)
+
     return found
 
 
@@ -621,7 +745,3 @@ def _seconds_since(moment: str) -> float:
         return (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()
     except (ValueError, TypeError):
         return math.inf
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None

@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import random
+import re
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from lmmscore.benchmark import Benchmark
 from lmmscore.dialog import task_title
-from lmmscore.errors import LmmscoreError
+from lmmscore.errors import FileProblem, LmmscoreError
+from lmmscore.images import encode, fit, load_rgb, ruined
 from lmmscore.records import Item
 from lmmscore.scales import show
-from lmmscore.web.assignment import (
-    ShownEdit,
-    Slot,
-    choose_repeat,
-    choose_subject,
-    order_on_screen,
-    slots_for,
-)
 from lmmscore.web.database import Assignment, Rater, RaterAnswer, RatingDatabase
 from lmmscore.web.study import (
     CHOICES,
     PracticeItem,
+    ShownEdit,
+    Slot,
     Study,
     Subject,
+    choose_repeat,
+    choose_subject,
     factor_for_page,
     letters,
+    order_on_screen,
     parse_score,
+    slots_for,
     subjects_of,
 )
+
+PICTURE_SUFFIX = ".webp"
+PICTURE_TYPE = "image/webp"
 
 AHEAD = 2
 """Screens a rater has open: the one they see, and the next, whose pictures are loaded meanwhile."""
@@ -38,6 +45,9 @@ AHEAD = 2
 COMMENT_CHARACTERS = 2_000
 ANSWERS_PER_SCREEN = 2_000
 MOST_SECONDS = 24 * 3600.0
+
+NONCE = re.compile(r"[A-Za-z0-9_-]{8,64}")
+"""What the page gives an answer, so that one sent twice is kept once."""
 
 REASONS = (
     "The picture is not shown, or is broken",
@@ -72,12 +82,25 @@ class PictureWanted:
 class RatingStudy:
     """A study in progress: hands out screens, takes answers."""
 
-    def __init__(self, database: RatingDatabase, benchmark: Benchmark) -> None:
+    def __init__(self, database: RatingDatabase, whole: Benchmark, chosen: Benchmark) -> None:
+        """`chosen` is given out from now on; raters may have screens from all of `whole`."""
         self.database = database
         self.study = database.study
-        self.items = {item.id: item for item in benchmark.items}
-        self.subjects = subjects_of(benchmark, self.study.covers, self.study.practice)
+        self.items = {item.id: item for item in whole.items}
+        self.subjects = subjects_of(chosen, self.study.covers, self.study.practice)
         self._numbers = {subject: number for number, subject in enumerate(self.subjects)}
+        self._check_given(whole)
+
+    def _check_given(self, whole: Benchmark) -> None:
+        """Raise where a rater has a screen about something that is no longer in the benchmark."""
+        for each in self.database.all_assignments():
+            item = self.items.get(each.subject.item)
+            wanted = {shown.method for shown in each.shown if shown.kind == "edit"}
+            if item is None or wanted - set(item.edits):
+                raise FileProblem(
+                    f"{whole.path}: raters have been given edits of {each.subject.item!r} that are "
+                    "not in it any more; put them back, or begin another study with --out"
+                )
 
     # Who
 
@@ -86,8 +109,10 @@ class RatingStudy:
         found = self.database.rater_by_token(token)
         if found is None:
             raise AnswerRefused(404, "unknown", "This link is not valid. Please ask for a new one.")
+
         if found.expired:
             raise AnswerRefused(410, "expired", "This link has expired. Please ask for a new one.")
+
         return found
 
     # Handing out screens
@@ -110,9 +135,11 @@ class RatingStudy:
         if place < len(practice):
             self._give_practice(rater, place, practice[place])
             return
+
         slots = self._slots(rater)
         if place - len(practice) >= len(slots):
             return
+
         slot = slots[place - len(practice)]
         had = [each.subject for each in given if each.purpose == "rate"]
         rng = random.Random(f"{self.study.id} {rater.id} {place}")
@@ -122,8 +149,10 @@ class RatingStudy:
             # Others have covered the rest of the share; what is to be repeated still is.
             slot = Slot("repeat")
             subject = self._subject(slot, had, covered, rng)
+
         if subject is None:
             return
+
         number, times = self._numbers.get(subject, 0), shown_before.get(subject, 0)
         shown = order_on_screen(self.study, subject, number, times, slot, rng)
         self.database.assign(rater, place, subject, shown, slot.purpose)
@@ -160,6 +189,7 @@ class RatingStudy:
         if self.study.covers != "item":
             wanted = [method for method in methods if method in practice.expect] or methods
             methods = wanted[: 1 if self.study.covers == "edit" else 2]
+
         rng = random.Random(f"{self.study.id} practice {place}")
         rng.shuffle(methods)
         subject = Subject(item=practice.item, methods=tuple(methods))
@@ -177,14 +207,20 @@ class RatingStudy:
         own = {"rater": rater.id, "consented": rater.consented, "study": self.questions()}
         if not rater.consented:
             return {**own, "screens": [], "total": 0, "finished": False, "code": ""}
+
         given = self.hand_out(rater)
         answers = self.database.answers(rater)
-        screens = [self.screen(each, answers.get(each.id, [])) for each in given]
+        revisions = self.database.revisions(rater)
+        screens = [
+            self.screen(each, answers.get(each.id, []), revisions.get(each.id, 0)) for each in given
+        ]
         finished = all(each.done for each in given)
         if finished and not rater.finished:
             self.database.finish(rater)
+
         planned = len(self.study.practice) + len(self._slots(rater))
         waiting = sum(not each.done for each in given)
+
         return {
             **own,
             "screens": screens,
@@ -194,7 +230,9 @@ class RatingStudy:
             "code": rater.code if finished and given else "",
         }
 
-    def screen(self, assignment: Assignment, answers: Sequence[RaterAnswer]) -> dict[str, Any]:
+    def screen(
+        self, assignment: Assignment, answers: Sequence[RaterAnswer], revision: int
+    ) -> dict[str, Any]:
         """Return one screen with its answers. Pictures go by random names, edits by letters."""
         item = self.items[assignment.subject.item]
         names = letters(len(assignment.shown))
@@ -207,6 +245,7 @@ class RatingStudy:
             for kind in self.study.shows
         ]
         practice = assignment.purpose == "practice"
+
         return {
             "id": assignment.id,
             "practice": practice,
@@ -216,7 +255,7 @@ class RatingStudy:
             "given": given,
             "slots": slots,
             "answers": answers_for_page(answers),
-            "revision": self.database.revision(assignment.id),
+            "revision": revision,
             "seconds": assignment.seconds,
             "feedback": self._feedback(assignment, answers)
             if practice and assignment.done
@@ -234,14 +273,18 @@ class RatingStudy:
         """Keep one answer. Raises AnswerRefused; on return it is on the disk."""
         if not isinstance(sent, dict):
             raise AnswerRefused(400, "malformed", "The answer is not understood.")
+
         assignment = self._own(rater, sent.get("screen"))
         answer = self._checked(assignment, sent)
         seconds = _seconds(sent.get("seconds"))
         if not self.database.save(answer, seconds, ANSWERS_PER_SCREEN):
             raise AnswerRefused(
-                429, "too-many", "This screen was changed too often; please go on to the next."
+                429, "too-many", "This screen was changed too often; please continue with the next one."
             )
-        return {"saved": True, "revision": self.database.revision(assignment.id)}
+
+        revision = self.database.revision(assignment.id)
+
+        return {"saved": True, "screen": assignment.id, "revision": revision}
 
     def _own(self, rater: Rater, name: Any) -> Assignment:
         if not rater.consented:
@@ -253,23 +296,28 @@ class RatingStudy:
 
     def _checked(self, assignment: Assignment, sent: Mapping[str, Any]) -> RaterAnswer:
         nonce = str(sent.get("nonce") or "")
-        if not 8 <= len(nonce) <= 64:
+        if not NONCE.fullmatch(nonce):
             raise AnswerRefused(400, "malformed", "The answer is not understood.")
+
         kind, slot, factor, value = checked_answer(self.study, sent)
         if slot and slot not in letters(len(assignment.shown)):
             raise AnswerRefused(422, "no-such-edit", "There is no such edit on this screen.")
+
         return RaterAnswer(assignment.id, kind, slot, factor, value, f"{assignment.id}:{nonce}")
 
     def advance(self, rater: Rater, sent: Any) -> dict[str, Any]:
         """Close a screen that is fully answered, and return the state with the next one."""
         if not isinstance(sent, dict):
             raise AnswerRefused(400, "malformed", "The answer is not understood.")
+
         assignment = self._own(rater, sent.get("screen"))
         answers = self.database.answers(rater).get(assignment.id, [])
         missing = self._missing(assignment, answers)
         if missing:
             raise AnswerRefused(422, "incomplete", f"Not answered yet: {', '.join(missing)}.")
+
         self.database.touch(assignment, _seconds(sent.get("seconds")), done=True)
+
         return self.state(rater)
 
     def _missing(self, assignment: Assignment, answers: Sequence[RaterAnswer]) -> list[str]:
@@ -277,6 +325,7 @@ class RatingStudy:
         if self.study.covers == "pair":
             unable = any(told["unable"].values())
             return [] if told["choice"] or unable else ["which of the two is better"]
+
         lacking = []
         for letter in letters(len(assignment.shown)):
             if told["unable"].get(letter):
@@ -287,11 +336,17 @@ class RatingStudy:
                 for factor in self.study.factors
                 if scores.get(factor.key) is None
             ]
+
         return lacking
 
     def _feedback(self, assignment: Assignment, answers: Sequence[RaterAnswer]) -> dict[str, Any]:
         """Return what to tell a rater after practice: which answers were not as expected."""
-        practice = next(p for p in self.study.practice if p.item == assignment.subject.item)
+        practiced = [p for p in self.study.practice if p.item == assignment.subject.item]
+        # The study may have been started again without practice, or with other items.
+        if not practiced:
+            return {"text": "", "remarks": []}
+
+        practice = practiced[0]
         told = answers_for_page(answers)
         remarks = []
         names = letters(len(assignment.shown))
@@ -305,6 +360,7 @@ class RatingStudy:
                 remarks.append(
                     f"{letter}, {factor.name or key}: you gave {score}; expected was {expected}."
                 )
+
         return {"text": practice.feedback, "remarks": remarks}
 
     # Pictures
@@ -321,6 +377,7 @@ class RatingStudy:
         found = self.database.picture(name)
         if found is None:
             raise AnswerRefused(404, "no-picture", "There is no such picture.")
+
         item, kind, method, check = found
         return PictureWanted(self.items[item], kind, method, check)
 
@@ -382,8 +439,10 @@ def _score(study: Study, factor: str, value: Any) -> str | None:
     known = study.factor(factor)
     if known is None:
         raise AnswerRefused(422, "no-such-question", "There is no such factor here.")
+
     if value is None:
         return None
+
     try:
         return show(parse_score(known, value))
     except LmmscoreError as error:
@@ -393,21 +452,24 @@ def _score(study: Study, factor: str, value: Any) -> str | None:
 def _seconds(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0.0
-    # NaN fails the comparison and counts as no time.
-    return min(float(value), MOST_SECONDS) if value > 0 else 0.0
+    # NaN fails the comparison and counts as no time; a whole number may be too large for a float.
+    return float(min(value, MOST_SECONDS)) if value > 0 else 0.0
 
 
 def _short_text(value: Any) -> str | None:
     if value is None:
         return None
+
     if not isinstance(value, str):
         raise AnswerRefused(422, "malformed", "This is not a text.")
+
     if len(value) > COMMENT_CHARACTERS:
         raise AnswerRefused(
             413,
             "too-long",
             f"At most {COMMENT_CHARACTERS:,} characters, please; nothing was saved.",
         )
+
     # Lone surrogates can come in JSON, but no file or database takes them.
     return value.encode("utf-8", "replace").decode("utf-8")
 
@@ -418,3 +480,53 @@ def _choice(value: Any) -> str | None:
     if value not in CHOICES:
         raise AnswerRefused(422, "off-the-scale", f"Choose one of {', '.join(CHOICES)}.")
     return str(value)
+
+
+# Pictures as raters get them: nothing but pixels, under random names, encoded once
+
+
+class PictureFolder:
+    """Re-encoded pictures of a study, kept beside its database for the next start."""
+
+    def __init__(self, folder: Path, max_side_px: int) -> None:
+        self._folder = folder
+        self._max_side_px = max_side_px
+        self._lock = threading.Lock()
+        self._making: dict[str, threading.Lock] = {}
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileProblem(f"{folder}: {error.strerror or error}; name another --out") from error
+
+    def data(self, name: str, wanted: PictureWanted) -> bytes:
+        """Return a picture as lossless WebP without metadata. Work for a thread."""
+        # Another start of the study may want another size.
+        path = self._folder / f"{name}-{self._max_side_px}{PICTURE_SUFFIX}"
+        with self._lock:
+            making = self._making.setdefault(name, threading.Lock())
+        with making:
+            if not path.is_file():
+                _write(path, prepared(wanted, self._max_side_px))
+            return path.read_bytes()
+
+
+def prepared(wanted: PictureWanted, max_side_px: int) -> bytes:
+    """Return the encoded pixels of a picture or of a check made from it."""
+    item = wanted.item
+    path = item.edits[wanted.method] if wanted.kind == "edit" else item.images[wanted.kind]
+    image = fit(load_rgb(path), max_side_px)
+    if wanted.check == "failure":
+        image = ruined(image)
+
+    return encode(image, "webp")
+
+
+def _write(path: Path, data: bytes) -> None:
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(data)
+        part.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise FileProblem(f"{path}: {error.strerror or error}; make room on the disk") from error

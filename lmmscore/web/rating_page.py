@@ -1,24 +1,44 @@
-"""The rating page as a server: one link per rater,
-answers on the disk before they are called saved."""
+"""The rating page, as a server with one link per rater, and as a folder.
+
+On a server, an answer is on the disk before the page says so; in a folder, the page keeps it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from aiohttp import web
+from markupsafe import Markup
 
-from lmmscore.errors import FileProblem, ImageProblem
-from lmmscore.web.database import Rater
-from lmmscore.web.host import add_headers, asset_response, log_failure, no_icon
-from lmmscore.web.pages import markdown, render
-from lmmscore.web.pictures import MIME, PictureFolder
-from lmmscore.web.rating import AnswerRefused, RatingStudy
+from lmmscore.errors import FileProblem, ImageProblem, LmmscoreError
+from lmmscore.web.database import Assignment, Rater
+from lmmscore.web.pages import (
+    add_headers,
+    asset,
+    asset_response,
+    inline_policy,
+    log_failure,
+    markdown,
+    no_icon,
+    render,
+)
+from lmmscore.web.rating import (
+    PICTURE_SUFFIX,
+    PICTURE_TYPE,
+    AnswerRefused,
+    PictureFolder,
+    RatingStudy,
+    prepared,
+)
+from lmmscore.web.study import letters
 
 Found = TypeVar("Found")
 
@@ -30,6 +50,14 @@ MOST_RATERS = 10_000
 OUTSIDE_ID = re.compile(r"[A-Za-z0-9_.@-]{1,64}")
 
 SAFE = "Something went wrong on our side. What was saved is safe; please try again in a minute."
+
+
+STYLES = ("base.css", "rate.css")
+SCRIPTS = ("theme.js", "rate_viewer.js", "rate_store.js", "rate.js")
+"""In the order of their imports: the page from a disk cannot import, so they become one script."""
+
+_IMPORT = re.compile(r"^import .*;$", re.MULTILINE)
+_EXPORT = re.compile(r"^export ", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +86,8 @@ class RatingPage:
         app = web.Application(client_max_size=MOST_BYTES, middlewares=[_guard])
         for prefix in dict.fromkeys(["", self._doors.prefix]):
             own = f"{prefix}/r/{{token}}"
+            if prefix:
+                app.router.add_get(prefix, self._front_with_slash)
             app.router.add_get(f"{prefix}/", self._front)
             app.router.add_post(f"{prefix}/register", self._register)
             app.router.add_get(f"{prefix}/assets/{{name}}", self._asset)
@@ -68,8 +98,10 @@ class RatingPage:
             app.router.add_post(f"{own}/answer", self._answer)
             app.router.add_post(f"{own}/next", self._next)
             app.router.add_get(f"{own}/image/{{name}}", self._image)
+
         app.router.add_get("/favicon.ico", no_icon)
         app.on_cleanup.append(self._close)
+
         return app
 
     async def _close(self, _: web.Application) -> None:
@@ -88,16 +120,28 @@ class RatingPage:
         outside_id = request.query.get("PROLIFIC_PID", "")
         if not self._doors.open_registration:
             raise AnswerRefused(404, "no-link", "Please use the personal link you were given.")
+
         if not outside_id:
             return _html(render("front.html.j2", {}))
+
         if not OUTSIDE_ID.fullmatch(outside_id):
             raise AnswerRefused(400, "bad-id", "PROLIFIC_PID is not an id; please use your link.")
+
         rater = await self._at_desk(self._enrol, outside_id)
         raise web.HTTPSeeOther(f"r/{rater.token}/")
 
-    async def _register(self, _: web.Request) -> web.Response:
+    async def _front_with_slash(self, request: web.Request) -> web.Response:
+        last = request.path.rpartition("/")[2]
+        raise web.HTTPSeeOther(f"{last}/?{request.query_string}".rstrip("?"))
+
+    async def _register(self, request: web.Request) -> web.Response:
         if not self._doors.open_registration:
             raise AnswerRefused(404, "no-link", "Please use the personal link you were given.")
+
+        if request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
+            # A form on somebody else's page must not fill the study with raters.
+            raise AnswerRefused(403, "cross-site", "Please open the address of the study itself.")
+
         rater = await self._at_desk(self._enrol, "")
         raise web.HTTPSeeOther(f"r/{rater.token}/")
 
@@ -152,7 +196,8 @@ class RatingPage:
         data = await loop.run_in_executor(self._painters, self._pictures.data, name, wanted)
         # Pictures go by random names and never change: the browser may keep them for this visit.
         headers = {"Cache-Control": "private, max-age=86400, immutable"}
-        return web.Response(body=data, content_type=MIME, headers=headers)
+
+        return web.Response(body=data, content_type=PICTURE_TYPE, headers=headers)
 
 
 def _html(text: str, status: int = 200) -> web.Response:
@@ -198,6 +243,7 @@ def _trouble(request: web.Request, status: int, code: str, text: str) -> web.Res
     wants_page = "text/html" in request.headers.get("Accept", "")
     if not wants_page:
         return web.json_response({"error": text, "code": code}, status=status)
+
     deep = "/r/" in request.path
     return _html(render("trouble.html.j2", {"text": text, "base": _up(request, deep)}), status)
 
@@ -208,3 +254,120 @@ def _up(request: web.Request, deep: bool) -> str:
         return "assets/"
     below = request.path.rpartition("/r/")[2]
     return "../" * (below.count("/") + 1) + "assets/"
+
+
+# As a folder, for any web space or a USB stick. It holds letters, random names and pictures; the
+# key from letters to methods stays in the study's database.
+
+
+def write_static(
+    rating: RatingStudy, raters: Sequence[Rater], folder: Path, post: str, count: Callable[[], None]
+) -> Path:
+    """Write the page, its pictures and every rater's share; return the page's file."""
+    _refuse_foreign(folder)
+    shares = {str(rater.number): _share(rating, rater) for rater in raters}
+    data = {
+        "id": rating.study.id,
+        "study": rating.questions(),
+        "post": post,
+        "raters": shares,
+    }
+    page = _page(rating.study.instructions, data, post)
+    names = {name for share in shares.values() for name in _pictures(share)}
+    try:
+        (folder / "images").mkdir(parents=True, exist_ok=True)
+        for name in sorted(names):
+            _write_picture(rating, name, folder / "images" / f"{name}{PICTURE_SUFFIX}")
+            count()
+        (folder / "index.html").write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise FileProblem(f"{folder}: {error.strerror or error}; name another folder") from error
+
+    return folder / "index.html"
+
+
+def _refuse_foreign(folder: Path) -> None:
+    if not folder.is_dir():
+        return
+    foreign = [path.name for path in folder.iterdir() if path.name not in ("index.html", "images")]
+    if foreign:
+        raise FileProblem(
+            f"{folder}: holds other files ({', '.join(sorted(foreign)[:3])}); "
+            "name an empty folder, since all of it goes to the raters"
+        )
+
+
+def web_origin(address: str, option: str) -> str:
+    """Return the origin of an address that an option names. Raises for what is no web address."""
+    try:
+        parts = urlsplit(address)
+        known = parts.scheme in ("http", "https") and parts.hostname and not parts.username
+    except ValueError:
+        known = False
+    if not known or parts.query or parts.fragment:
+        raise LmmscoreError(
+            f"{option}: {address!r} is not a web address; write one like https://lab.example.org/rate"
+        )
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def one_script(names: Sequence[str]) -> str:
+    """Return our modules as one: imports taken out, exports made plain."""
+    joined = "\n\n".join(asset(name) for name in names)
+    return _EXPORT.sub("", _IMPORT.sub("", joined)).strip()
+
+
+def _page(instructions: str, data: dict[str, Any], post: str) -> str:
+    styles = [asset(name) for name in STYLES]
+    script = one_script(SCRIPTS)
+    connect = web_origin(post, "--post") if post else ""
+    inline = {
+        # From a disk, `self` is nobody: pictures beside the page are files.
+        "policy": inline_policy(styles, [script], "'self' file:", connect),
+        "styles": [Markup(code) for code in styles],
+        "script": Markup(script),
+        "data": data,
+    }
+    values = {"instructions": markdown(instructions), "base": "", "inline": inline}
+
+    return render("rate.html.j2", values)
+
+
+def _share(rating: RatingStudy, rater: Rater) -> dict[str, Any]:
+    """Return all screens of a rater, given out at once as if every earlier rater finished."""
+    given = rating.hand_out(rater, ahead=10**6)
+    return {
+        "name": rater.id,
+        "code": rater.code,
+        "screens": [_screen(rating, each) for each in given],
+    }
+
+
+def _screen(rating: RatingStudy, assignment: Assignment) -> dict[str, Any]:
+    screen = rating.screen(assignment, [], 0)
+    kept = ("id", "practice", "task", "instruction", "given", "slots", "revision")
+    made = {name: screen[name] for name in kept}
+    return made | _expected(rating, assignment) if screen["practice"] else made
+
+
+def _expected(rating: RatingStudy, assignment: Assignment) -> dict[str, Any]:
+    practice = next(p for p in rating.study.practice if p.item == assignment.subject.item)
+    names = letters(len(assignment.shown))
+    expect = [
+        [letter, key, low, high]
+        for letter, shown in zip(names, assignment.shown, strict=True)
+        for key, (low, high) in practice.expect.get(shown.method, {}).items()
+    ]
+    return {"expect": expect, "told": practice.feedback}
+
+
+def _pictures(share: dict[str, Any]) -> set[str]:
+    found = set()
+    for screen in share["screens"]:
+        found |= {each["picture"] for each in (*screen["given"], *screen["slots"])}
+    return found
+
+
+def _write_picture(rating: RatingStudy, name: str, path: Path) -> None:
+    wanted = rating.picture_of(name)
+    path.write_bytes(prepared(wanted, rating.study.max_side_px))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import random
 import re
 import secrets
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -17,7 +19,7 @@ from pydantic import Field
 from lmmscore.benchmark import Benchmark
 from lmmscore.dialog import PAIR_KINDS, is_file
 from lmmscore.errors import BenchmarkError, FileProblem, LmmscoreError, nearest
-from lmmscore.plan import Protocol, make_plan
+from lmmscore.plan import Protocol, make_plan, order_of
 from lmmscore.scales import Factor, Scale, show
 from lmmscore.yaml_files import StrictModel, load_yaml, read_text, validate
 
@@ -27,6 +29,10 @@ VERSION = 1
 Covers = Literal["item", "edit", "pair"]
 Check = Literal["source", "failure", "repeat"]
 CHECKS: tuple[Check, ...] = ("source", "failure", "repeat")
+Purpose = Literal["practice", "rate", "source", "failure", "repeat"]
+
+SCREENS_PER_CHECK = 20
+"""Each kind of check occurs once in so many screens, and at least once."""
 
 MOST_LEVELS = 12
 """A scale of more whole numbers than this gets a number field instead of a button for each."""
@@ -41,12 +47,12 @@ CHOICES = ("A", "B", "tie", "bad")
 class PracticeItem(StrictModel):
     """An item to practise on, with what a careful rater would answer."""
 
-    item: str = Field(description="The item's id; it is left out of the study itself.")
+    item: str = Field(description="The item's id; it is excluded from the study itself.")
     expect: dict[str, dict[str, tuple[float, float]]] = Field(
         default_factory=dict,
         description="By method and factor: the lowest and highest score that need no remark.",
     )
-    feedback: str = Field("", description="ShownEdit after the item, whatever was answered.")
+    feedback: str = Field("", description="Shown after the item, whatever was answered.")
 
 
 class PracticeFile(StrictModel):
@@ -127,6 +133,7 @@ def make_study(benchmark: Benchmark, protocol: Protocol, options: StudyOptions) 
     practice: tuple[PracticeItem, ...] = ()
     if options.practice is not None:
         practice = load_practice(options.practice, benchmark, factors).practice
+
     return Study(
         # Random, so that neither orders nor picture names can be worked out from outside.
         id=secrets.token_hex(8),
@@ -157,7 +164,10 @@ def checks_for(covers: Covers, wanted: Sequence[str]) -> tuple[Check, ...]:
     """
     unknown = next((word for word in wanted if word not in CHECKS), None)
     if unknown is not None:
-        raise LmmscoreError(f"no check {unknown!r}{nearest(unknown, CHECKS)}: {', '.join(CHECKS)}")
+        raise LmmscoreError(
+            f"no check {unknown!r}{nearest(unknown, CHECKS)} (there are: {', '.join(CHECKS)})"
+        )
+
     useless = {"source"} if covers == "pair" else set()
     return tuple(check for check in CHECKS if check in wanted and check not in useless)
 
@@ -173,8 +183,10 @@ def subjects_of(
             continue
         present = tuple(method for method in benchmark.methods if method in item.edits)
         found.extend(Subject(item=item.id, methods=group) for group in _groups(present, covers))
+
     if not found:
         raise BenchmarkError(f"{benchmark.path}: no edit is left to rate")
+
     return found
 
 
@@ -195,6 +207,7 @@ def check_study(benchmark: Benchmark, protocol: Protocol, covers: Covers) -> Non
             f"{benchmark.path}: raters always see the source, which {len(sourceless)} items lack: "
             f"{', '.join(sourceless[:8])}; give `source` for them"
         )
+
     # Two letters are kept for hidden checks.
     if covers == "item" and len(benchmark.methods) > MOST_EDITS - 2:
         raise BenchmarkError(
@@ -208,6 +221,7 @@ def shown_kinds(protocol: Protocol) -> tuple[str, ...]:
     shown: set[str] = set()
     for dialog in protocol.dialogs:
         shown.update(dialog.images_shown(protocol.settings_for(dialog)))
+
     own = {kind for kind in shown if not is_file(kind)}
     others = sorted(own - {"source", "edit", *PAIR_KINDS})
     return ("source", *others)
@@ -228,6 +242,7 @@ def load_practice(path: Path, benchmark: Benchmark, factors: Sequence[Factor]) -
             unknown = next((key for key in expected if key not in keys), None)
             if unknown is not None:
                 raise FileProblem(f"{path}: no factor {unknown!r}{nearest(unknown, keys)}")
+
     return loaded
 
 
@@ -276,6 +291,7 @@ def levels_of(scale: Scale) -> list[dict[str, str]]:
             key = ""
         taken.add(key)
         made.append({"value": text, "key": key})
+
     return made
 
 
@@ -306,3 +322,150 @@ def factor_for_page(factor: Factor) -> dict[str, Any]:
 def letters(n: int) -> list[str]:
     """Return A, B, C …"""
     return [chr(ord("A") + place) for place in range(n)]
+
+
+# Who rates what: coverage first, chance second; positions balanced over raters
+
+
+@dataclass(frozen=True, slots=True)
+class ShownEdit:
+    """One picture to be rated: an edit, or a check that looks like one."""
+
+    kind: Literal["edit", "source", "failure"]
+    method: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place in a rater's share, before it is known which item will fill it."""
+
+    purpose: Purpose
+    hidden: tuple[Literal["source", "failure"], ...] = ()
+    """Checks that stand among the edits of this screen."""
+
+
+def slots_for(study: Study, rater: str, screens: int) -> list[Slot]:
+    """Return the places of a rater's share, the same whenever it is asked for.
+
+    Where all edits of an item are on one screen, a hidden source or failure stands among them;
+    otherwise it is a screen of its own.
+    """
+    rng = random.Random(f"{study.id} {rater} slots")
+    times = max(1, math.ceil(screens / SCREENS_PER_CHECK)) if screens else 0
+    slots = [Slot("rate")] * screens
+    for check in study.checks:
+        if check == "repeat":
+            slots = _with_repeats(slots, times, rng)
+        elif study.covers == "item":
+            slots = _with_hidden(slots, check, times, rng)
+        else:
+            slots = _with_screens(slots, check, times, rng)
+
+    return slots
+
+
+def _with_hidden(
+    slots: list[Slot], check: Literal["source", "failure"], times: int, rng: random.Random
+) -> list[Slot]:
+    # A screen holds at most one check: two would give each other away.
+    free = [place for place, slot in enumerate(slots) if slot == Slot("rate")]
+    chosen = set(rng.sample(free, min(times, len(free))))
+    return [Slot("rate", (check,)) if k in chosen else slot for k, slot in enumerate(slots)]
+
+
+def _with_screens(
+    slots: list[Slot], check: Literal["source", "failure"], times: int, rng: random.Random
+) -> list[Slot]:
+    made = list(slots)
+    for _ in range(times):
+        made.insert(rng.randint(min(1, len(made)), len(made)), Slot(check))
+    return made
+
+
+def _with_repeats(slots: list[Slot], times: int, rng: random.Random) -> list[Slot]:
+    # Late in the share: what is repeated must have left the memory as far as the share allows.
+    made = list(slots)
+    for _ in range(times):
+        made.insert(rng.randint(math.ceil(len(made) * 2 / 3), len(made)), Slot("repeat"))
+    return made
+
+
+def choose_subject(
+    subjects: Sequence[Subject],
+    coverage: Mapping[Subject, int],
+    had: Sequence[Subject],
+    wanted: int,
+    rng: random.Random,
+) -> Subject | None:
+    """Return what this rater judges next: the least covered, by lot among equals.
+
+    None when all is covered.
+    """
+    seen = set(had)
+    by_coverage: dict[int, list[Subject]] = defaultdict(list)
+    for subject in subjects:
+        covered = coverage.get(subject, 0)
+        if subject not in seen and covered < wanted:
+            by_coverage[covered].append(subject)
+
+    if not by_coverage:
+        return None
+
+    equals = by_coverage[min(by_coverage)]
+    # Two edits of one item in a row would be compared, which a dialog about one edit does not ask.
+    last = had[-1].item if had else ""
+    elsewhere = [subject for subject in equals if subject.item != last]
+
+    return rng.choice(elsewhere or equals)
+
+
+def choose_repeat(had: Sequence[Subject], rng: random.Random) -> Subject | None:
+    """Return a subject to show again, from the earlier half of what a rater has had."""
+    earlier = had[: math.ceil(len(had) / 2)]
+    return rng.choice(earlier) if earlier else None
+
+
+def order_on_screen(
+    study: Study, subject: Subject, number: int, times: int, slot: Slot, rng: random.Random
+) -> tuple[ShownEdit, ...]:
+    """Return what stands at A, B, C …: balanced over the times a subject is shown, checks by lot.
+
+    `number` is the subject's place in the study; `times` how often it was shown before.
+    """
+    methods = order_of(
+        "balanced",
+        subject.methods,
+        item=subject.item,
+        item_number=number + times,
+        repeat=1,
+        repeats=1,
+        seed=study.seed,
+    )
+    if slot.purpose in ("source", "failure"):
+        return _check_screen(study.covers, slot.purpose, methods, rng)
+
+    shown = [ShownEdit("edit", method) for method in methods]
+    for kind in slot.hidden:
+        shown.insert(rng.randint(0, len(shown)), ShownEdit(kind))
+
+    return tuple(shown)
+
+
+def _check_screen(
+    covers: Covers,
+    check: Literal["source", "failure"],
+    methods: Sequence[str],
+    rng: random.Random,
+) -> tuple[ShownEdit, ...]:
+    if covers == "edit":
+        return (ShownEdit(check),)
+
+    pair = [ShownEdit("edit", methods[0]), ShownEdit(check)]
+    rng.shuffle(pair)
+    return tuple(pair)
+
+
+def raters_needed(study: Study, subjects: int) -> int:
+    """Return how many raters cover everything, each with a full share."""
+    share = min(study.items_per_rater or subjects, subjects)
+    return max(study.raters_per_edit, math.ceil(study.raters_per_edit * subjects / share))

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from lmmscore.leaderboard.power import Power, power_of
 from lmmscore.records import OVERALL
 from lmmscore.scales import Factor
-from lmmscore.web.assignment import raters_needed, slots_for
-from lmmscore.web.results import RatingRow
-from lmmscore.web.study import Study, Subject
+from lmmscore.web.rating_results import RatingRow
+from lmmscore.web.study import Study, Subject, raters_needed, slots_for
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,6 +60,7 @@ def plan_study(
     each = median(seconds) if len(seconds) >= 5 else _assumed_s(study, subjects)
     minutes = (INTRODUCTION_S + screens * each) / 60
     raters = raters_needed(study, len(subjects))
+
     return StudyPlan(
         screens=len(subjects),
         edits=len({(s.item, method) for s in subjects for method in s.methods}),
@@ -85,6 +85,7 @@ def neighbours(scores: pd.DataFrame) -> tuple[Power, ...]:
     factor = OVERALL if OVERALL in set(chosen["factor"]) else str(chosen["factor"].iloc[0])
     means = chosen[chosen["factor"] == factor].groupby("method")["score"].mean()
     order = [str(name) for name in means.sort_values(ascending=False).index]
+
     return tuple(
         power_of(scores, first, second, task=None, factor=factor, power=0.8, alpha=0.05)
         for first, second in pairwise(order)
@@ -104,14 +105,18 @@ def scores_of_raters(
             continue
         raters.setdefault(row.rater, len(raters) + 1)
         found.setdefault((row.item, row.task, row.method, row.rater), {})[row.factor] = row.score
+
     made = []
     for (item, task, method, rater), scores in found.items():
         total = _overall(scores, factors, weighted)
         for factor, score in {**scores, OVERALL: total}.items():
             made.append((item, task, method, raters[rater], 1, factor, score, "scored", ""))
+
     if not made:
         return None
+
     columns = "item task method repeat position factor score outcome reason".split()
+
     return pd.DataFrame(made, columns=columns)
 
 
@@ -136,10 +141,12 @@ def plan_lines(plan: StudyPlan, study: Study) -> list[str]:
     ]
     if study.checks:
         lines.append(f"checks         {', '.join(study.checks)}")
+
     if plan.powers:
         lines.append(f"power          from {plan.power_basis}:")
         lines += [f"  {text}" for power in plan.powers for text in power.statements[:2]]
         lines += _raters_lines(plan.powers)
+
     return lines
 
 
@@ -151,6 +158,7 @@ def _raters_lines(powers: Sequence[Power]) -> list[str]:
     known = [power for power in powers if power.repeats_needed is not None]
     if not known:
         return []
+
     most = max(known, key=lambda power: power.repeats_needed or 0)
     return [
         f"  With these items, {most.repeats_needed} raters per edit would tell all "

@@ -13,8 +13,8 @@ import pytest
 
 from lmmscore.ratings import Columns
 from lmmscore.web.rating import RatingStudy
-from lmmscore.web.results import database_rows, read_human_ratings
-from lmmscore.web.static_site import write_static
+from lmmscore.web.rating_page import write_static
+from lmmscore.web.rating_results import database_rows, read_human_ratings
 from tests.rating_studies import METHODS, new_rater, rating_study, served
 
 pytestmark = pytest.mark.browser
@@ -26,8 +26,8 @@ PHONE = {"width": 390, "height": 844}
 class Tab:
     """A page in the browser, with everything it complained of, asked for and received."""
 
-    def __init__(self, browser: Any, address: str, **context: Any) -> None:
-        self.context = browser.new_context(**{"viewport": WIDE, **context})
+    def __init__(self, browser: Any, address: str, beside: Any = None, **context: Any) -> None:
+        self.context = beside or browser.new_context(**{"viewport": WIDE, **context})
         self.page = self.context.new_page()
         self.said: list[str] = []
         self.asked: list[str] = []
@@ -61,6 +61,9 @@ class Tab:
             "text => document.getElementById('progress-text').textContent.startsWith(text)",
             arg=text,
         )
+
+    def notice(self, words: str) -> None:
+        self.page.wait_for_selector(f"#trouble:not([hidden]):has-text({json.dumps(words)})")
 
     def values(self) -> list[str]:
         return self.page.locator(".cell .value").all_inner_texts()
@@ -171,6 +174,132 @@ def test_two_windows_agree_in_the_end(chromium: Any, small: RatingStudy, tmp_pat
         assert len(database_rows(small.database)) == 3
         first.close()
         second.close()
+
+
+def test_what_two_windows_could_not_send_is_sent_by_the_next(
+    chromium: Any, small: RatingStudy, tmp_path: Path
+) -> None:
+    """Offline, each window keeps its own answers; whichever opens later sends them all."""
+    rater = new_rater(small)
+    with served(small, tmp_path) as address:
+        first = Tab(chromium, f"{address}/r/{rater.token}/")
+        second = Tab(chromium, f"{address}/r/{rater.token}/", beside=first.context)
+        first.context.set_offline(True)
+        for tab, keys in ((first, "12"), (second, "34")):
+            tab.page.keyboard.press("ArrowDown")
+            if tab is second:
+                tab.page.keyboard.press("ArrowDown")
+            tab.type(keys)
+            tab.page.wait_for_selector("#saved:has-text('Not saved yet')")
+            tab.page.close()
+        first.context.set_offline(False)
+        third = Tab(chromium, f"{address}/r/{rater.token}/", beside=first.context)
+        third.page.wait_for_selector("#screen .card")
+        assert third.values()[0:8] == ["", "1", "3", "", "", "2", "4", ""]
+        first.close()
+    assert {row.score for row in database_rows(small.database)} == {1, 2, 3, 4}
+
+
+def test_a_refusal_stays_in_view_while_other_answers_are_saved(
+    chromium: Any, small: RatingStudy, tmp_path: Path
+) -> None:
+    """The rater is told which answer was not taken, however quickly the next ones are."""
+    rater = new_rater(small)
+    told = json.dumps({"error": "This screen was changed too often.", "code": "too-many"})
+    refused: list[str] = []
+
+    def refuse_second(route: Any) -> None:
+        if route.request.post_data_json["value"] == "2":
+            refused.append(route.request.url)
+            route.fulfill(status=429, content_type="application/json", body=told)
+        else:
+            route.continue_()
+
+    with served(small, tmp_path) as address:
+        tab = Tab(chromium, f"{address}/r/{rater.token}/")
+        tab.page.wait_for_selector("#screen .card")
+        tab.page.route("**/answer", refuse_second)
+        tab.type("12345")
+        tab.notice("changed too often")
+        tab.page.wait_for_function(
+            "() => document.querySelectorAll('.cell .value')[4].textContent === ''"
+        )
+        tab.saved()
+        assert tab.values()[0:20:4] == ["1", "", "3", "4", "5"]
+        tab.notice("changed too often")
+        assert refused
+        tab.close()
+
+
+def test_an_answer_given_while_the_page_catches_up_stays_in_view(
+    chromium: Any, small: RatingStudy, tmp_path: Path
+) -> None:
+    """A slow answer to "what is saved?" must not hide what was saved after the question."""
+    rater = new_rater(small)
+    held: list[tuple[Any, Any]] = []
+    with served(small, tmp_path) as address:
+        link = f"{address}/r/{rater.token}/"
+        tab, other = Tab(chromium, link), Tab(chromium, link)
+        for each in (tab, other):
+            each.page.wait_for_selector("#screen .card")
+        other.type("9")
+        other.saved()
+        other.close()
+        tab.page.route("**/state", lambda route: held.append((route, route.fetch())), times=1)
+        tab.page.keyboard.press("ArrowRight")
+        tab.type("3")
+        while not held:
+            tab.page.wait_for_timeout(10)
+        with tab.page.expect_response("**/answer"):
+            tab.type("4")
+        [(route, before)] = held
+        route.fulfill(response=before)
+        tab.page.wait_for_selector("#remark:has-text('another window')")
+        assert tab.values()[0:12:4] == ["9", "3", "4"]
+        tab.close()
+
+
+def test_answers_about_two_screens_are_not_taken_for_two_windows(
+    chromium: Any, small: RatingStudy, tmp_path: Path
+) -> None:
+    """A rater who goes back before everything is sent is not told of another window."""
+    rater = new_rater(small)
+    held: list[Any] = []
+    with served(small, tmp_path) as address:
+        tab = Tab(chromium, f"{address}/r/{rater.token}/")
+        tab.page.wait_for_selector("#screen .card")
+        tab.type("5" * 24)
+        tab.page.keyboard.press("Enter")
+        tab.on_screen(2, 2)
+        tab.page.route("**/answer", lambda route: held.append(route), times=1)
+        with tab.page.expect_request("**/answer"):
+            tab.type("7")
+        tab.page.keyboard.press("PageUp")
+        tab.on_screen(1, 2)
+        tab.page.keyboard.press("ArrowDown")
+        tab.type("8")
+        with tab.page.expect_response("**/answer"):
+            held[0].continue_()
+        tab.saved()
+        with tab.page.expect_response("**/answer"):
+            tab.type("9")
+        # A page that believed in another window would have asked for the state again by now.
+        assert len([url for url in tab.asked if url.endswith("/state")]) == 1
+        assert tab.said == []
+        tab.close()
+    assert len(database_rows(small.database)) == 25
+
+
+def test_a_key_held_down_scores_one_edit(chromium: Any, small: RatingStudy, tmp_path: Path) -> None:
+    """Keys repeat when they are held; a score does not."""
+    rater = new_rater(small)
+    with served(small, tmp_path) as address:
+        tab = Tab(chromium, f"{address}/r/{rater.token}/")
+        tab.page.wait_for_selector("#screen .card")
+        for _ in range(3):
+            tab.page.keyboard.down("5")
+        assert [value for value in tab.values() if value] == ["5"]
+        tab.close()
 
 
 def test_nothing_in_the_browser_names_a_method(
@@ -365,13 +494,73 @@ def test_the_static_page_works_from_a_disk(chromium: Any, tmp_path: Path) -> Non
     assert set(table["rater"]) == {raters[1].id}
 
 
+def test_two_windows_of_a_static_page_keep_each_others_answers(
+    chromium: Any, tmp_path: Path
+) -> None:
+    """What one window kept is still there after the other has answered, and is shown in it."""
+    rating = rating_study(tmp_path / "s", items=("boat",), max_side_px=64)
+    page_file = write_static(
+        rating, [rating.database.add_rater(90)], tmp_path / "web", "", lambda: None
+    )
+    first = Tab(chromium, f"{page_file.as_uri()}?rater=1")
+    first.begin()
+    second = Tab(chromium, f"{page_file.as_uri()}?rater=1", beside=first.context)
+    second.page.wait_for_selector("#screen .card")
+    first.type("12")
+    first.saved()
+    second.page.keyboard.press("ArrowDown")
+    second.type("9")
+    second.page.wait_for_selector("#remark:has-text('another window')")
+    assert second.values()[0:5] == ["1", "9", "", "", "2"]
+    second.page.reload()
+    second.page.wait_for_selector("#screen .card")
+    assert second.values()[0:5] == ["1", "9", "", "", "2"]
+    first.close()
+    rating.database.close()
+
+
+@pytest.mark.parametrize(
+    "obstacle",
+    [
+        "Object.defineProperty(window, 'indexedDB', {get() { throw new DOMException('no'); }})",
+        "IDBObjectStore.prototype.put = function () { this.transaction.abort(); }",
+    ],
+    ids=["forbidden", "no-room"],
+)
+def test_a_browser_that_keeps_nothing_is_said_to(
+    chromium: Any, tmp_path: Path, obstacle: str
+) -> None:
+    """Without storage the page warns, works in its window, and the download has every answer."""
+    rating = rating_study(tmp_path / "s", items=("boat",), max_side_px=64)
+    page_file = write_static(
+        rating, [rating.database.add_rater(90)], tmp_path / "web", "", lambda: None
+    )
+    context = chromium.new_context(viewport=WIDE, accept_downloads=True)
+    context.add_init_script(obstacle)
+    tab = Tab(chromium, f"{page_file.as_uri()}?rater=1", beside=context)
+    tab.begin()
+    tab.notice("in this window only")
+    tab.type("6" * 24)
+    tab.page.wait_for_selector("#saved:has-text('Only in this window')")
+    tab.page.keyboard.press("?")
+    with tab.page.expect_download() as started:
+        tab.page.click("#download-now")
+    handed_in = json.loads(Path(started.value.path()).read_text())
+    assert len(handed_in["screens"][0]["answers"]) == 24
+    tab.page.click("#help-dialog button[value=close]")
+    tab.page.keyboard.press("Enter")
+    tab.page.wait_for_selector("#thanks:not([hidden])")
+    tab.close()
+    rating.database.close()
+
+
 def test_a_static_page_without_a_number_asks_for_one(chromium: Any, tmp_path: Path) -> None:
     """Whoever lost the end of the link can type the number."""
     rating = rating_study(tmp_path / "s", items=("boat",), max_side_px=64)
     page_file = write_static(
         rating, [rating.database.add_rater(90)], tmp_path / "web", "", lambda: None
     )
-    tab = Tab(chromium, page_file.as_uri())
+    tab = Tab(chromium, f"{page_file.as_uri()}?rater=constructor")
     tab.page.fill("#number", "77")
     tab.page.click("#begin")
     assert "no such rater number" in tab.page.inner_text("#trouble")
@@ -445,7 +634,7 @@ def test_the_page_is_accessible(
         clean("screen")
         page.click("#help-open")
         clean("help")
-        page.click("#help-dialog button")
+        page.click("#help-dialog button[value=close]")
         page.click(".card[data-letter=B] header button")
         clean("cannot judge")
         page.click("#unable-dialog button[value=cancel]")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,31 +13,25 @@ import lmmscore
 from lmmscore.report.page import PageOptions, write_page
 from lmmscore.report.run_data import RunData
 from tests import hostile
+from tests.conftest import ScriptedJudge
 
 pytestmark = pytest.mark.browser
 
-CHROMIUM = (
-    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-)
-FLAGS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
 DEMO = Path(__file__).parents[2] / "media" / "demo"
 
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """A headless Chromium; the tests skip where there is none."""
-    driver = pytest.importorskip(
-        "playwright.sync_api", reason="needs playwright: pip install 'lmmscore[dev]'"
-    )
-    if CHROMIUM is None:
-        pytest.skip("needs Chromium: apt-get install chromium")
-    with driver.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield opened
-        opened.close()
+PAIRS = """
+dialog: pairwise
+version: 1
+title: Which is better?
+covers: pair
+turns:
+  - name: judge
+    read: winner
+    form: {words: {"[[A>B]]": first, "[[B>A]]": second, "[[A=B]]": tie}}
+    say: "Which? {{show.source}} A: {{show.first}} B: {{show.second}} {{instruction}}"
+overall: bradley-terry
+repair: {say: "Please give a verdict. {{problems}}"}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -95,9 +88,9 @@ class Tab:
 
 
 @pytest.fixture
-def tab(browser: Any, report: Path) -> Iterator[Tab]:
+def tab(chromium: Any, report: Path) -> Iterator[Tab]:
     """The report, opened."""
-    opened = Tab(browser, report.as_uri())
+    opened = Tab(chromium, report.as_uri())
     yield opened
     assert opened.said == [] and opened.fetched == []
     opened.context.close()
@@ -133,9 +126,9 @@ def test_the_verdict_and_the_table_are_on_the_first_screen(tab: Tab) -> None:
     assert room.evaluate("(box) => box.scrollWidth <= box.clientWidth")
 
 
-def test_on_a_phone_the_method_and_its_mean_stay_in_view(browser: Any, report: Path) -> None:
+def test_on_a_phone_the_method_and_its_mean_stay_in_view(chromium: Any, report: Path) -> None:
     """Scrolled to the right, the table still shows which method a row is about, and its mean."""
-    opened = Tab(browser, report.as_uri(), viewport={"width": 390, "height": 844})
+    opened = Tab(chromium, report.as_uri(), viewport={"width": 390, "height": 844})
     opened.page.locator(".board:not([hidden]) .scroll").first.evaluate(
         "(box) => { box.scrollLeft = 400; }"
     )
@@ -185,9 +178,9 @@ def test_the_leaderboard_shows_the_task_and_factor_chosen(tab: Tab) -> None:
     assert shown.locator("h3").inner_text() == "Color change: Visual Quality"
 
 
-def test_a_table_is_copied_as_latex(browser: Any, report: Path) -> None:
+def test_a_table_is_copied_as_latex(chromium: Any, report: Path) -> None:
     """The button puts the table, not a document, on the clipboard, and says so."""
-    opened = Tab(browser, report.as_uri(), permissions=["clipboard-read", "clipboard-write"])
+    opened = Tab(chromium, report.as_uri(), permissions=["clipboard-read", "clipboard-write"])
     opened.page.click(".board:not([hidden]) [data-copy=latex]")
     opened.page.wait_for_function(
         "() => document.getElementById('status').textContent === 'Copied as LaTeX.'"
@@ -316,9 +309,9 @@ def test_zoom_and_place_are_shared_by_both_panes(tab: Tab) -> None:
     assert not shown[0].endswith("0, 0)")
 
 
-def test_a_link_opens_the_viewer(browser: Any, report: Path) -> None:
+def test_a_link_opens_the_viewer(chromium: Any, report: Path) -> None:
     """The address of an edit opens it, in the mode it names."""
-    opened = Tab(browser, report.as_uri() + "#edit-car--TintLeak?mode=wipe")
+    opened = Tab(chromium, report.as_uri() + "#edit-car--TintLeak?mode=wipe")
     viewer = opened.page.locator("#viewer")
     viewer.wait_for()
     assert viewer.locator("#viewer-scores h3").inner_text() == "TintLeak"
@@ -358,9 +351,9 @@ def test_a_dot_says_what_it_is_and_leads_there(tab: Tab) -> None:
     assert tab.page.evaluate("location.hash").startswith("#edit-")
 
 
-def test_a_link_to_a_table_shows_that_table(browser: Any, report: Path) -> None:
+def test_a_link_to_a_table_shows_that_table(chromium: Any, report: Path) -> None:
     """The address of a table of one task and factor opens it, not the first one."""
-    opened = Tab(browser, report.as_uri() + "#board-color_change-qua")
+    opened = Tab(chromium, report.as_uri() + "#board-color_change-qua")
     board = opened.page.locator("#board-color_change-qua")
     board.wait_for()
     assert board.is_visible()
@@ -385,13 +378,17 @@ def test_the_keyboard_reaches_everything_soon(tab: Tab) -> None:
     tab.page.wait_for_function("() => location.hash === '#result'")
 
 
-def test_a_link_leads_straight_to_a_turn(browser: Any, report: Path) -> None:
+def test_a_link_leads_straight_to_a_turn(chromium: Any, report: Path) -> None:
     """Opening the page at a turn shows its conversation, with the turn in view and in focus."""
-    opened = Tab(browser, report.as_uri() + "#turn-car--2--scores")
+    opened = Tab(chromium, report.as_uri() + "#turn-car--2--scores")
     turn = opened.page.locator("#turn-car--2--scores")
     turn.wait_for()
-    opened.page.wait_for_timeout(300)
-    assert 0 <= turn.bounding_box()["y"] <= 250
+    opened.page.wait_for_function(
+        """() => {
+          const { y } = document.getElementById("turn-car--2--scores").getBoundingClientRect();
+          return y >= 0 && y <= 250;
+        }"""
+    )
     assert opened.page.evaluate("document.activeElement.id") == "turn-car--2--scores"
     assert turn.locator("mark.read").count() == 24
     assert "car, repeat 2" in opened.page.inner_text("#talk h3")
@@ -435,9 +432,9 @@ def test_previous_and_next_walk_through_the_conversations(tab: Tab) -> None:
     tab.page.wait_for_function("() => location.hash === '#talk-boat--1'")
 
 
-def test_a_link_to_nothing_says_so(browser: Any, report: Path) -> None:
+def test_a_link_to_nothing_says_so(chromium: Any, report: Path) -> None:
     """A link from another page of another run does not break this one."""
-    opened = Tab(browser, report.as_uri() + "#turn-nobody--1--x")
+    opened = Tab(chromium, report.as_uri() + "#turn-nobody--1--x")
     opened.page.wait_for_function(
         "() => document.getElementById('status').textContent.includes('Nothing on this page')"
     )
@@ -445,17 +442,19 @@ def test_a_link_to_nothing_says_so(browser: Any, report: Path) -> None:
     opened.context.close()
 
 
-def test_hostile_texts_neither_run_nor_fetch(browser: Any, hostile_report: Path) -> None:
+def test_hostile_texts_neither_run_nor_fetch(chromium: Any, hostile_report: Path) -> None:
     """Scripts, handlers, links and Markdown pictures in instructions, replies and names stay words."""
-    opened = Tab(browser, hostile_report.as_uri())
+    opened = Tab(chromium, hostile_report.as_uri())
     page = opened.page
     for number in range(page.locator(".item").count()):
-        page.locator(".item").nth(number).scroll_into_view_if_needed()
-        page.wait_for_timeout(100)
-    for _ in range(3):
-        page.locator("#talk").scroll_into_view_if_needed()
-        page.wait_for_timeout(100)
-        page.click("#talk-tools [data-step='1']")
+        card = page.locator(".item").nth(number)
+        card.scroll_into_view_if_needed()
+        card.locator(".pictures").wait_for(state="attached")
+    for name in page.evaluate("lmm.core.talks.map((talk) => talk.id)"):
+        page.evaluate("(name) => { location.hash = '#talk-' + name; }", name)
+        page.wait_for_function(
+            "(name) => document.querySelector('#talk article').id === 'talk-' + name", arg=name
+        )
     assert page.evaluate("window.broken") is None
     assert opened.fetched == [] and opened.said == []
     assert hostile.ATTACKS[0] in page.inner_text("#gallery-list")
@@ -469,9 +468,9 @@ def test_hostile_texts_neither_run_nor_fetch(browser: Any, hostile_report: Path)
     opened.context.close()
 
 
-def test_the_policy_stops_what_would_still_try(browser: Any, hostile_report: Path) -> None:
+def test_the_policy_stops_what_would_still_try(chromium: Any, hostile_report: Path) -> None:
     """Even code that got in could neither fetch, nor load a picture, nor turn a text into markup."""
-    opened = Tab(browser, hostile_report.as_uri())
+    opened = Tab(chromium, hostile_report.as_uri())
     tried = opened.page.evaluate(
         """async () => {
           const outcome = {};
@@ -492,9 +491,9 @@ def test_the_policy_stops_what_would_still_try(browser: Any, hostile_report: Pat
     opened.context.close()
 
 
-def test_refusals_and_repairs_can_be_found(browser: Any, hostile_report: Path) -> None:
+def test_refusals_and_repairs_can_be_found(chromium: Any, hostile_report: Path) -> None:
     """Filtering by outcome leaves the refused item; its conversation carries the mark."""
-    opened = Tab(browser, hostile_report.as_uri())
+    opened = Tab(chromium, hostile_report.as_uri())
     opened.page.select_option("#gallery-tools [name=outcome]", "refused")
     assert _items(opened) == ["refused"]
     opened.page.evaluate("location.hash = '#talk-refused--1'")
@@ -505,22 +504,25 @@ def test_refusals_and_repairs_can_be_found(browser: Any, hostile_report: Path) -
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1300), ("dark", 390)])
-def test_no_serious_barrier_for_anyone(browser: Any, report: Path, scheme: str, width: int) -> None:
+def test_no_serious_barrier_for_anyone(
+    chromium: Any, report: Path, scheme: str, width: int
+) -> None:
     """axe-core finds no serious or critical violation, light and dark, wide and narrow, and nothing overflows."""
     axe = pytest.importorskip(
         "axe_playwright_python.sync_playwright", reason="pip install 'lmmscore[dev]'"
     )
     opened = Tab(
-        browser, report.as_uri(), color_scheme=scheme, viewport={"width": width, "height": 900}
+        chromium, report.as_uri(), color_scheme=scheme, viewport={"width": width, "height": 900}
     )
     opened.page.locator(".item").first.scroll_into_view_if_needed()
     opened.page.wait_for_selector(".item[data-filled] img")
-    for details in opened.page.locator("details.behind").all():
-        details.evaluate("(d) => { d.open = true; }")
-    found = axe.Axe().run(opened.page).response["violations"]
+    opened.page.locator("details.behind").evaluate_all(
+        "(all) => all.filter((each) => !each.closest('[hidden]')).forEach((each) => { each.open = true; })"
+    )
+    found = axe.Axe().run(opened.page, options={"resultTypes": ["violations"]}).response
     grave = [
         (v["id"], v["nodes"][0]["html"][:120])
-        for v in found
+        for v in found["violations"]
         if v["impact"] in ("serious", "critical")
     ]
     assert grave == []
@@ -538,13 +540,20 @@ def test_the_theme_can_be_chosen(tab: Tab) -> None:
     assert tab.page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
 
 
-def test_pictures_beside_the_page_are_shown(browser: Any, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> lmmscore.Run:
+    """A run of one item."""
+    return lmmscore.run(DEMO, out=tmp_path_factory.mktemp("one") / "run", items=["boat"])
+
+
+def test_pictures_beside_the_page_are_shown(
+    chromium: Any, run: lmmscore.Run, tmp_path: Path
+) -> None:
     """With assets the pictures come from the folder beside the page, and from nowhere else."""
-    run = lmmscore.run(DEMO, out=tmp_path / "run", items=["boat"])
     page = write_page(
         [RunData("demo", run)], PageOptions(out=tmp_path / "a page.html", assets=True)
     )
-    opened = Tab(browser, page.as_uri())
+    opened = Tab(chromium, page.as_uri())
     opened.page.locator(".item").scroll_into_view_if_needed()
     opened.page.wait_for_function(
         "() => (document.querySelector('.item .edit img') || {}).naturalWidth > 0"
@@ -554,24 +563,26 @@ def test_pictures_beside_the_page_are_shown(browser: Any, tmp_path: Path) -> Non
     opened.context.close()
 
 
-def test_a_page_without_pictures_still_opens_its_viewer(browser: Any, tmp_path: Path) -> None:
+def test_a_page_without_pictures_still_opens_its_viewer(
+    chromium: Any, run: lmmscore.Run, tmp_path: Path
+) -> None:
     """Where every picture is gone, cards and viewer say so and nothing breaks."""
-    run = lmmscore.run(DEMO, out=tmp_path / "run", items=["boat"])
     data = RunData("demo", run, images=tmp_path / "nowhere")
     page = write_page([data], PageOptions(out=tmp_path / "page.html"))
-    opened = Tab(browser, page.as_uri() + "#edit-boat--CleanEdit")
+    opened = Tab(chromium, page.as_uri() + "#edit-boat--CleanEdit")
     opened.page.locator("#viewer").wait_for()
     assert "picture not found" in opened.page.locator("#viewer .stage").inner_text()
     assert opened.said == []
     opened.context.close()
 
 
-def test_full_pictures_are_shown_in_the_viewer(browser: Any, tmp_path: Path) -> None:
+def test_full_pictures_are_shown_in_the_viewer(
+    chromium: Any, run: lmmscore.Run, tmp_path: Path
+) -> None:
     """With full images the viewer shows the picture itself, the card its thumbnail."""
-    run = lmmscore.run(DEMO, out=tmp_path / "run", items=["boat"])
     options = PageOptions(out=tmp_path / "page.html", full_images=True, thumb_px=64)
     page = write_page([RunData("demo", run)], options)
-    opened = Tab(browser, page.as_uri() + "#edit-boat--CleanEdit")
+    opened = Tab(chromium, page.as_uri() + "#edit-boat--CleanEdit")
     opened.page.locator("#viewer .pane img").last.wait_for()
     width = "(image) => image.decode().then(() => image.naturalWidth)"
     assert opened.page.locator("#viewer .pane img").last.evaluate(width) > 64
@@ -579,12 +590,12 @@ def test_full_pictures_are_shown_in_the_viewer(browser: Any, tmp_path: Path) -> 
     opened.context.close()
 
 
-def test_two_runs_are_compared_on_every_card(browser: Any, report: Path, tmp_path: Path) -> None:
+def test_two_runs_are_compared_on_every_card(chromium: Any, report: Path, tmp_path: Path) -> None:
     """With two runs each card has both scores, and items sort by their disagreement."""
     run = report.parent / "demo"
     first, second = (RunData(name, lmmscore.open_run(run)) for name in ("first", "second"))
     page = write_page([first, second], PageOptions(out=tmp_path / "two.html"))
-    opened = Tab(browser, page.as_uri() + "#gallery?sort=judges")
+    opened = Tab(chromium, page.as_uri() + "#gallery?sort=judges")
     opened.page.wait_for_selector(".item[data-filled] .twin")
     words = opened.page.locator(".twin").first.inner_text()
     assert re.fullmatch(r"first [\d.]+, second [\d.]+", words)
@@ -595,10 +606,10 @@ def test_two_runs_are_compared_on_every_card(browser: Any, report: Path, tmp_pat
 
 
 def test_paper_has_every_edit_and_no_clipped_table(
-    browser: Any, report: Path, tmp_path: Path
+    chromium: Any, report: Path, tmp_path: Path
 ) -> None:
     """Printed, the cards are filled, and the number of pages is sensible."""
-    opened = Tab(browser, report.as_uri())
+    opened = Tab(chromium, report.as_uri())
     opened.page.emulate_media(media="print")
     opened.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert opened.page.locator(".item[data-filled]").count() == 4
@@ -608,12 +619,43 @@ def test_paper_has_every_edit_and_no_clipped_table(
     opened.context.close()
 
 
-def test_tables_are_there_without_scripts(browser: Any, report: Path) -> None:
+def test_tables_are_there_without_scripts(chromium: Any, report: Path) -> None:
     """A browser without JavaScript shows every table and says what it cannot show."""
-    context = browser.new_context(java_script_enabled=False)
+    context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(report.as_uri())
     assert page.locator(".board table").first.is_visible()
     assert "need JavaScript" in page.inner_text("noscript")
     assert not page.locator("#gallery-tools").is_visible()
     context.close()
+
+
+def test_pairs_are_shown_with_both_edits_and_the_words_that_decided(
+    chromium: Any, tmp_path: Path
+) -> None:
+    """A win rate leads to the pair, its edit to both side by side, and these to the verdicts."""
+    dialog = tmp_path / "pairwise.yaml"
+    dialog.write_text(PAIRS)
+    judge = ScriptedJudge(lambda _: "The *first* keeps the sea.\n\nVerdict: [[A>B]]")
+    data = RunData(
+        "pairs", lmmscore.run(DEMO, str(dialog), judge, out=tmp_path / "run", items=["boat"])
+    )
+    page = write_page([data], PageOptions(out=tmp_path / "page.html"))
+    opened = Tab(chromium, page.as_uri())
+    assert "share the first rank" in opened.page.inner_text(".verdict")
+    opened.page.locator(".heat td a").first.click()
+    opened.page.wait_for_selector(".item[data-filled] .verdicts")
+    assert opened.page.locator(".item .edit").count() == 2
+    assert "the two orders disagree" in opened.page.inner_text(".verdicts")
+    opened.page.locator(".item .open").first.click()
+    viewer = opened.page.locator("#viewer")
+    viewer.wait_for()
+    assert "?with=" in opened.page.evaluate("location.hash")
+    words = viewer.locator("#viewer-words").inner_text()
+    assert "shown first" in words and "shown second" in words
+    assert viewer.locator("#viewer-words em").first.inner_text() == "first"
+    viewer.locator("#viewer-words a").first.click()
+    opened.page.locator("#talk mark.read").wait_for()
+    assert "was shown first" in opened.page.inner_text("#talk .outcomes")
+    assert opened.said == []
+    opened.context.close()

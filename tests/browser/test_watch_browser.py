@@ -19,10 +19,10 @@ import pytest
 
 import lmmscore
 from lmmscore.cli.watch import open_live, report_of
-from lmmscore.judges.pixels.judge import Pixels
+from lmmscore.judges.pixels.baseline import Pixels
 from lmmscore.records import Reply
-from lmmscore.web.host import hosted
 from lmmscore.web.live_page import LivePage
+from lmmscore.web.pages import hosted
 from tests.rating_studies import DEMO
 
 pytestmark = pytest.mark.browser
@@ -204,7 +204,7 @@ def test_run_watch_starts_the_page_along_with_the_run(tmp_path: Path) -> None:
         link = next(line for line in lines if "watch: http" in line).split()[-1]
         next(line for line in lines if "until Ctrl-C" in line)
         with urllib.request.urlopen(f"{link}events", timeout=20) as events:
-            told = events.readline().decode()
+            told = next(line for line in map(bytes.decode, events) if line.startswith("data:"))
             assert '"budget_usd": 3.0' in told and '"sessions": 1' in told
             while '"state": "finished"' not in told:
                 told = events.readline().decode()

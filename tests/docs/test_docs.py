@@ -18,7 +18,7 @@ import yaml
 
 import lmmscore
 from lmmscore.cli import COMMANDS
-from lmmscore.importers.pictures.base import all_layouts
+from lmmscore.importers.pictures.layout import all_layouts
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

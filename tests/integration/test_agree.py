@@ -174,7 +174,7 @@ def test_the_terminal_table_reads_at_a_glance() -> None:
     assert "judge_main against people" in head
     assert "judge_main, which has no overall of its own" in head
     assert "overall: no agreement shown (ρ = 0.202" in head
-    assert "0.255 where a rater reaches 0.443" in head
+    assert "0.255 in a rater's place, where a rater reaches 0.443" in head
     assert "over ratings" in result.stdout and "4.839" in result.stdout and "4.818" in result.stdout
     assert "nan" not in result.stdout.lower()
 

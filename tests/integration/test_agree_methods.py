@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 from scipy import stats
 
-from lmmscore.agreement import agree
+from lmmscore.agreement import Panel, agree
 from lmmscore.cli import lmmscore as main
 
 
@@ -186,6 +186,33 @@ def test_ranks_in_the_place_of_scores_are_noticed() -> None:
     assert not any("looks like ranks" in note for note in agree({"j": scores}, ratings).notes)
 
 
+@pytest.mark.parametrize("ties", ["min", "max", "average"])
+def test_ranks_with_ties_are_noticed_too(ties: str) -> None:
+    """People who may tie methods give 1, 1, 3 or 1.5, 1.5, 3: ranks all the same."""
+    scores, ratings = crowd()
+    groups = ratings.groupby(["item", "rater"])["score"]
+    ranked = ratings.assign(score=groups.rank(ascending=False, method=ties))
+    assert any("looks like ranks" in note for note in agree({"j": scores}, ranked).notes)
+
+
+def test_below_any_rater_is_shown_for_every_single_one() -> None:
+    """A judge surely below the average, but not below the worst rater, is not called so."""
+    scores, ratings = crowd(items=60)
+    rng = np.random.default_rng(1)
+    noise = rng.normal(0, 4, len(scores))
+    poor = scores.assign(score=np.clip(np.round(scores["score"] + noise), 1, 10))
+    assert verdict_of(poor, ratings) == "below any rater"
+    careless = ratings["rater"] == "r2"
+    wild = ratings["score"].where(~careless, rng.integers(1, 11, len(ratings)).astype(float))
+    assert verdict_of(poor, ratings.assign(score=wild)) != "below any rater"
+
+
+def verdict_of(scores: pd.DataFrame, ratings: pd.DataFrame) -> str:
+    found = agree({"j": scores}, ratings).verdict("j", "overall")
+    assert found is not None
+    return found.words
+
+
 def test_two_items_get_no_verdict_and_no_interval() -> None:
     """With so little, nothing is concluded and no interval is a point."""
     scores, ratings = crowd(items=2)
@@ -330,3 +357,16 @@ def test_a_statistic_can_be_added_by_registering_it(monkeypatch: pytest.MonkeyPa
     row = found.row("j", "overall", "item", "cosine")
     assert row is not None and row.value is not None and 0.9 < row.value <= 1
     assert row.limits[0] is not None
+
+
+def test_a_panel_is_compared_with_its_judges_and_not_with_its_parts() -> None:
+    """Leaving a judge out shows what it adds; those panels take no place among the tests."""
+    ratings = crowd()[1]
+    judges = {name: crowd(seed=seed)[0] for seed, name in enumerate("abc")}
+    found = agree(judges, ratings, panel=Panel())
+    tested = {name for entry in found.comparisons for name in entry["judges"]}
+    assert tested == {"a", "b", "c", "panel"}
+    lines = {line["judge"]: line for line in found.judge_table}
+    assert lines["panel without a"]["item cluster"] is None
+    inside = [one for one in found.comparisons if one["level"] == "within-method"]
+    assert all(one["low"] < one["value"] < one["high"] for one in inside)

@@ -250,8 +250,8 @@ def test_another_snapshot_in_the_ledger_is_no_change_in_this_run(
     server.extra = {"model": "snap-B"}
     done = run(server, root, tmp_path / "b", "--ledger", shared)
     assert "snap-A" not in done.output
-    assert lmmscore.open_run(tmp_path / "b").settings["models"] == ["snap-B"]
-    assert lmmscore.open_run(tmp_path / "b").settings["caution"] == ""
+    assert lmmscore.open_run(tmp_path / "b").manifest.models == ["snap-B"]
+    assert lmmscore.open_run(tmp_path / "b").manifest.caution == ""
 
 
 def test_a_change_of_snapshot_among_the_anchors_is_theirs_alone(
@@ -318,6 +318,6 @@ def test_a_run_stopped_at_once_keeps_what_it_knew(
     server.script = [(401, {}, {"error": {"message": "expired"}})] * 20
     done = run(server, root, tmp_path / "r", "--seed", "5")
     assert done.exit_code == 1
-    settings = lmmscore.open_run(tmp_path / "r").settings
-    assert settings["models"] == ["snap-A", "snap-B"]
-    assert "snap-A, snap-B" in settings["caution"]
+    manifest = lmmscore.open_run(tmp_path / "r").manifest
+    assert manifest.models == ["snap-A", "snap-B"]
+    assert "snap-A, snap-B" in manifest.caution

@@ -18,8 +18,7 @@ import lmmscore
 from lmmscore.cli import lmmscore as command
 from lmmscore.errors import BudgetExhausted
 from lmmscore.execution import batch as executor
-from lmmscore.judges.base import JudgeBase
-from lmmscore.judges.registry import open_judge
+from lmmscore.judges.judge import JudgeBase, open_judge
 from lmmscore.ledger import Ledger
 from lmmscore.run_folder import open_run
 from tests.batch_server import BatchServer
@@ -314,24 +313,6 @@ def test_what_was_answered_before_a_cancel_is_kept(
     assert len(server.asked) == len(set(server.asked))
 
 
-# llmock leaves its uploads open.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_server_of_somebody_else(
-    tmp_path: Path, llmock: Any, make_benchmark: Maker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """llmock's files and batches: every wave is collected, and what it says is no score."""
-    monkeypatch.setattr(executor, "POLL_S", 0.05)
-    bench, out = make_benchmark(items=2), tmp_path / "r"
-    words = ["run", str(bench), "--judge", "openai/gpt-4o", "--out", str(out), "--batch", "--wait"]
-    done = CliRunner().invoke(command, words)
-    assert done.exit_code == 3, done.output
-    run = open_run(out)
-    assert run.manifest.state == "finished"
-    assert set(run.scores()["outcome"]) == {"unreadable"}
-    with Ledger(out / "ledger.sqlite", read_only=True) as ledger:
-        assert ledger.count() > 0
-
-
 def test_azure_has_its_own_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     """As documented: no version in the files, and batches at the resource, not at a deployment."""
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", "sk-never-written-down")
@@ -368,3 +349,131 @@ def test_a_reply_that_cannot_be_read_goes_to_the_reader_in_a_wave_of_its_own(
     assert (manifest.helped, manifest.repairs, manifest.unscored) == (4, 0, 0)
     other = batch(server, bench, tmp_path / "s", "--reader", "openai/other")
     assert "leave out --reader" in str(other.exception)
+
+
+def test_a_line_ends_where_json_lines_end(
+    tmp_path: Path, make_benchmark: Maker, server: BatchServer
+) -> None:
+    """Separators of Unicode within a reply cut no answer in two, to be paid for again."""
+    bench = make_benchmark(items=1)
+    server.as_ascii = False
+    server.reply = lambda messages: "First.\u2028Then.\x85Last.\x0b\n" + playing(messages)
+    until_finished(server, bench, tmp_path / "r")
+    assert len(server.asked) == len(set(server.asked))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"response": "fine", "error": None},
+        {"response": {"status_code": "400", "body": "no"}, "error": "no"},
+        {"response": {"status_code": 500.5, "body": {"error": ["no"]}}, "error": ["no"]},
+        {"response": {"status_code": 200, "body": {"choices": "no"}}},
+        {"response": {"status_code": 200, "body": {"choices": [{"message": {"content": 7}}]}}},
+        {"response": {"status_code": True, "body": {"error": "no"}}, "error": {"code": ["no"]}},
+    ],
+)
+def test_an_answer_of_no_shape_ends_its_session_and_nothing_else(
+    tmp_path: Path, make_benchmark: Maker, server: BatchServer, line: dict[str, Any]
+) -> None:
+    """Whatever comes back, the run goes on and says why there is no score."""
+    bench = make_benchmark(items=2)
+    spoiled: list[str] = []
+
+    def spoil(key: str, answer: dict[str, Any]) -> dict[str, Any]:
+        if len(server.asked) > 3 and not spoiled:
+            spoiled.append(key)
+        return {**line, "custom_id": key} if key in spoiled else answer
+
+    server.spoil = spoil
+    until_finished(server, bench, tmp_path / "r")
+    outcomes = open_run(tmp_path / "r").scores().groupby("item")["outcome"].unique()
+    assert sorted("scored" in found for found in outcomes) == [False, True]
+
+
+def test_orphans_are_looked_for_among_strangers_and_without_pages(
+    tmp_path: Path, server: BatchServer, direct: bytes
+) -> None:
+    """A list that never ends, and batches without metadata, keep nobody from what is his."""
+    server.strangers = [{"id": "batch-x", "object": "batch", "metadata": None, "status": "failed"}]
+    server.pages = False
+    server.crash_after_create = True
+    batch(server, tmp_path / "bench", tmp_path / "r")
+    server.crash_after_create = False
+    until_finished(server, tmp_path / "bench", tmp_path / "r")
+    assert len(server.asked) == len(set(server.asked))
+    assert (tmp_path / "r" / "scores.csv").read_bytes() == direct
+
+
+def test_an_intent_that_was_never_sent_is_sent_though_the_list_never_ends(
+    tmp_path: Path, server: BatchServer, direct: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search for an orphan that does not exist comes to an end."""
+    from lmmscore.errors import JudgeUnavailable
+    from lmmscore.judges.batches import ApiMailbox
+
+    async def fails(*_: Any) -> str:
+        raise JudgeUnavailable("lost on the way")
+
+    server.strangers = [{"id": "batch-x", "object": "batch", "metadata": "?", "status": "failed"}]
+    server.pages = False
+    with monkeypatch.context() as patched:
+        patched.setattr(ApiMailbox, "send", fails)
+        batch(server, tmp_path / "bench", tmp_path / "r")
+    until_finished(server, tmp_path / "bench", tmp_path / "r")
+    assert (tmp_path / "r" / "scores.csv").read_bytes() == direct
+
+
+def test_a_batch_that_is_gone_is_named_and_can_be_given_up(
+    tmp_path: Path, server: BatchServer, direct: bytes
+) -> None:
+    """Nothing is sent twice unasked: it may be the wrong server. `--cancel` forgets the batch."""
+    bench, out = tmp_path / "bench", tmp_path / "r"
+    batch(server, bench, out)
+    server.batches.clear()
+    lost = batch(server, bench, out)
+    assert lost.exit_code == 1 and "--cancel" in str(lost.exception) and len(server.asked) == 1
+    assert batch(server, bench, out, "--cancel").exit_code == 0
+    until_finished(server, bench, out)
+    assert (out / "scores.csv").read_bytes() == direct
+
+
+def test_a_key_in_a_complaint_about_a_batch_reaches_no_file(
+    tmp_path: Path, make_benchmark: Maker, server: BatchServer
+) -> None:
+    """Neither from a line, escaped or not, nor from the reason why a whole batch failed."""
+    bench, out, key = make_benchmark(items=1), tmp_path / "r", "sk-never-written-down"
+
+    def spoil(_: str, line: dict[str, Any]) -> dict[str, Any]:
+        error = {"message": f"wrong key {key}", "code": "invalid"}
+        return {**line, "response": None, "error": error}
+
+    server.spoil = spoil
+    until_finished(server, bench, out)
+    other = make_benchmark(items=2)
+    server.ready = False
+    batch(server, other, tmp_path / "s")
+    for made in server.batches.values():
+        made |= {"status": "failed", "errors": {"data": [{"message": f"key {key} is wrong"}]}}
+    failed = batch(server, other, tmp_path / "s")
+    assert failed.exit_code == 1 and "refused" in str(failed.exception)
+    assert key not in failed.output + str(failed.exception)
+    for path in (*out.rglob("*"), *(tmp_path / "s").rglob("*")):
+        assert not path.is_file() or key.encode() not in path.read_bytes(), path
+
+
+def test_a_key_is_not_taken_along_to_another_server(
+    tmp_path: Path, make_benchmark: Maker, server: BatchServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A redirect of a file is refused, whatever header the key goes by."""
+    (tmp_path / "judges.yaml").write_text(
+        f"judges: {{mine: {{model: tiny, base_url: '{server.url}/v1', key_header: api-key}}}}"  # type: ignore[attr-defined]
+    )
+    monkeypatch.setenv("LMMSCORE_JUDGES", str(tmp_path / "judges.yaml"))
+    bench = make_benchmark(items=1)
+    with serving(Server()) as elsewhere:
+        server.redirect = elsewhere.url
+        words = ["run", str(bench), "--judge", "mine", "--out", str(tmp_path / "r"), "--batch"]
+        assert CliRunner().invoke(command, words).exit_code == 0
+        refused = CliRunner().invoke(command, words)
+        assert refused.exit_code == 1 and not elsewhere.served

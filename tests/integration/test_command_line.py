@@ -130,7 +130,7 @@ def test_a_poor_console_never_ends_the_program(encoding: str, tmp_path: Path) ->
 
 def test_redirected_output_is_utf8(tmp_path: Path) -> None:
     """In a pipe the data are UTF-8 whatever the locale, as programs expect of JSON and CSV."""
-    load = "import sys; from lmmscore.cli.streams import never_fail_to_print as ready"
+    load = "import sys; from lmmscore.cli.terminal import never_fail_to_print as ready"
     code = f"{load}; ready(sys.stdout); print('\\xd7 \\u2013')"
     env = {
         **os.environ,
@@ -214,3 +214,31 @@ def test_text_files_are_never_read_in_the_encoding_of_the_country() -> None:
                 assert says or len(node.args) > (name == "write_text"), (
                     f"{path}, line {node.lineno}"
                 )
+
+
+@pytest.mark.parametrize("room", [12, 13, 30])
+def test_names_are_cut_in_the_middle_to_the_columns_they_take(room: int) -> None:
+    """Chinese characters take two columns each, and long names stay apart by their ends."""
+    from rich.cells import cell_len
+
+    from lmmscore.report.formats.terminal import shortened
+
+    names = [f"画像編集手法の名前がとても長い場合の方法その{k}番" for k in range(3)]
+    cut = [shortened(name, room) for name in names]
+    assert all(cell_len(text) <= room for text in cut) and len(set(cut)) == 3
+    assert shortened("short", room) == "short"
+
+
+def test_long_names_leave_the_interval_and_the_group_in_view() -> None:
+    """At 80 columns names are shortened before the figures go that say how sure a mean is."""
+    keys = ("rank", "method", "mean", "std", "mean_interval", "group")
+    name = "a name that goes on and on and on until nothing else would fit beside it "
+    rows = tuple(
+        tuple(Cell(text) for text in (str(k), f"{name}{k}", "8.12", "0.51", "7.90–8.30", "ab"))
+        for k in (1, 2)
+    )
+    grid = Grid("Any", keys, rows, keys=keys, text_columns=frozenset({1}))
+    lines = write(TableDocument([grid]), "term", TableLayout(80)).splitlines()
+    assert all(len(line) <= 80 for line in lines)
+    assert sum("7.90–8.30" in line and line.endswith("ab") for line in lines) == 2
+    assert any("Left out for lack of room: std" in line for line in lines)

@@ -54,3 +54,11 @@ def test_a_schema_makes_another_question(make_benchmark: Maker) -> None:
     plain = planned(Request(root, dialog="visual"))
     held = planned(Request(root, dialog="visual", judge_options={"structured": True}))
     assert plain.calls == held.calls > 0
+
+
+def test_anchors_are_part_of_the_price(make_benchmark: Maker) -> None:
+    """An item that every run asks again is planned for, selected or not."""
+    root = make_benchmark(items=2)
+    plain = planned(Request(root, items=("i0",)))
+    anchored = planned(Request(root, items=("i0",), anchors=("i1",)))
+    assert anchored.sessions == plain.sessions + 1 and anchored.calls > plain.calls

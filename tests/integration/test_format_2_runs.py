@@ -67,7 +67,7 @@ def test_a_factor_that_is_not_asked_is_no_missing_score(
     run = lmmscore.run(
         root, written(tmp_path, yaml.safe_load(RISE)), ScriptedJudge(answer), out=tmp_path / "r"
     )
-    assert run.settings["unscored"] == 0
+    assert run.manifest.unscored == 0
     board = run.leaderboard()
     assert [row.coverage for row in board.table().rows] == [1.0, 1.0]
     assert board.table().holes == 0
@@ -95,7 +95,7 @@ def test_a_failure_is_still_missing_and_worst_is_the_rules_lowest(
     root = make_benchmark(items=2, methods=("a",), kinds=("source", "reference"))
     dialog = {**POSE, "overall": {"rule": "mean", "scaled_to": [-1, 1]}}
     run = lmmscore.run(root, written(tmp_path, dialog), ScriptedJudge(answer), out=tmp_path / "r")
-    assert run.settings["unscored"] == 1
+    assert run.manifest.unscored == 1
     assert run.leaderboard().table().rows[0].mean == 1
     assert run.leaderboard(missing="worst").table().rows[0].mean == 0
 
@@ -156,7 +156,7 @@ def test_a_member_that_does_not_apply_does_not_count(tmp_path: Path, make_benchm
     table = run.scores()
     overall = table[table["factor"] == "overall"]["score"].tolist()
     assert overall == [4, 6]
-    assert run.settings["unscored"] == 0
+    assert run.manifest.unscored == 0
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,55 @@ def test_only_items_that_are_shown_a_picture_need_it(tmp_path: Path, make_benchm
     with pytest.raises(BenchmarkError, match="reference image, which 1 of 1 items lack: i1"):
         lmmscore.run(root, path, number_judge(a=1), out=tmp_path / "r")
     run = lmmscore.run(root, path, number_judge(a=1), out=tmp_path / "s", tasks=["colour"])
-    assert run.settings["unscored"] == 0
+    assert run.manifest.unscored == 0
+
+
+def test_words_for_one_task_need_only_their_own_pictures(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """`say_for` replaces the words, and with them the pictures that stand between these."""
+    turn = {
+        "name": "judge",
+        "read": "scores",
+        "say": "Give fit: {{show.mask}}{{show.edit}}",
+        "say_for": {"plain": "Give fit: {{show.edit}}"},
+    }
+    dialog = written(tmp_path, one_factor("masked", "fit", turns=[turn]))
+    plain = make_benchmark(items=2, methods=("a", "b"), tasks=("plain",))
+    lmmscore.run(plain, dialog, number_judge(fit=3), out=tmp_path / "r")
+    other = make_benchmark(items=2, methods=("a", "b"), tasks=("other",))
+    with pytest.raises(BenchmarkError, match="shows the mask image"):
+        lmmscore.run(other, dialog, number_judge(fit=3), out=tmp_path / "o")
+
+
+def test_a_column_of_some_items_is_empty_for_the_others(tmp_path: Path) -> None:
+    """A column nobody has is refused before anything is asked, with the nearest there is."""
+    items = []
+    for number, fields in enumerate([{"hint": "warm"}, {}]):
+        picture(tmp_path / "b" / f"{number}.png", (number, 2, 3))
+        edits = {"a": f"{number}.png"}
+        row = {"id": str(number), "task": "t", "instruction": "x", "edits": edits}
+        items.append({**row, "fields": fields})
+    (tmp_path / "b" / "benchmark.yaml").write_text(json.dumps({"name": "b", "items": items}))
+
+    said = []
+
+    def answer(conversation: Conversation) -> str:
+        assert conversation.message is not None
+        said.append(conversation.message.text)
+        return "fit: 3"
+
+    turn = {"name": "judge", "read": "scores", "say": "Hint {{field.hint}}. {{show.edit}}"}
+    dialog = one_factor("hinted", "fit", turns=[turn])
+    lmmscore.run(
+        tmp_path / "b", written(tmp_path, dialog), ScriptedJudge(answer), out=tmp_path / "r"
+    )
+    assert sorted(said) == ["Hint . ", "Hint warm. "]
+    dialog["turns"] = [{**turn, "say": "Hint {{field.hintt}}. {{show.edit}}"}]
+    with pytest.raises(BenchmarkError, match=r"\{\{field.hintt\}\}.*did you mean hint"):
+        lmmscore.run(
+            tmp_path / "b", written(tmp_path, dialog), number_judge(fit=1), out=tmp_path / "s"
+        )
 
 
 def test_examples_travel_with_the_run(tmp_path: Path, make_benchmark: Maker) -> None:

@@ -5,6 +5,8 @@ waits for nothing.
 from __future__ import annotations
 
 import asyncio
+import base64
+import contextlib
 import gzip
 import json
 import os
@@ -14,9 +16,11 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from aiohttp import web
@@ -176,7 +180,67 @@ def test_a_packed_answer_of_ordinary_size_is_read(server: Server) -> None:
     assert ask(judge_at(server.url))[0].text == "Fine."
 
 
+@contextlib.contextmanager
+def sending(head: bytes, again: bytes) -> Iterator[str]:
+    """Answer each connection with these bytes, the second for ever; yield the base URL."""
+
+    def answer(connection: socket.socket) -> None:
+        with connection, contextlib.suppress(OSError):
+            connection.recv(65_536)
+            connection.sendall(head)
+            while True:
+                connection.sendall(again)
+
+    def accept() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = listening.accept()
+                threading.Thread(target=answer, args=(connection,), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=accept, daemon=True).start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "again"),
+    [
+        (OK, b"X-Flood: %b\r\n" % (b"y" * 1000) * 50),
+        (OK + b"X: ", b"y" * 65_536),
+        (b"HTTP/1.1 200 ", b"z" * 65_536),
+        (b"", b"\0" * 65_536),
+        (CHUNKED + b"0\r\n", b"Trailer: %b\r\n" % (b"y" * 1000) * 50),
+        (CHUNKED + b"5;", b"e" * 65_536),
+        (b"", b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" * 100),
+        (CHUNKED, b"1\r\n \r\n" * 10_000),
+    ],
+    ids=["headers", "header", "status", "garbage", "trailers", "extension", "hints", "crumbs"],
+)
+def test_a_flood_below_the_answer_ends_soon_and_is_named_in_few_words(
+    head: bytes, again: bytes
+) -> None:
+    """Whatever part of HTTP a server lets run on, it fills neither the memory nor the screen."""
+    before_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with sending(head, again) as url, pytest.raises(errors.JudgeError) as caught:
+        ask(judge_at(url, attempts=1, timeout_s=0.5))
+    assert len(str(caught.value)) < 500
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kb < 50_000
+
+
 # Secrets that a server repeats.
+
+
+DISGUISES = {
+    "in an address": quote(KEY, safe=""),
+    "in capitals": KEY.upper(),
+    "in base64": base64.b64encode(KEY.encode()).decode(),
+    "in the base64 of a header": base64.b64encode(f"Bearer {KEY}, thanks".encode()).decode(),
+    "in the base64 of an address": base64.urlsafe_b64encode(f"u:{KEY}@h".encode()).decode(),
+}
 
 
 def _echo(where: str) -> Any:
@@ -192,6 +256,17 @@ def _echo(where: str) -> Any:
         whole = completion("Fine.", tool_calls=[{"id": KEY, KEY: 1}])
     elif where == "refusal":
         whole = completion("", refusal=KEY)
+    elif where == "parts":
+        halves = [{"type": "text", "text": half} for half in (KEY[:9], KEY[9:])]
+        whole["choices"][0]["message"]["content"] = halves
+    elif where == "around thoughts":
+        whole = completion(f"{KEY[:9]}<think>Hm.</think>{KEY[9:]}")
+    elif where == "finish":
+        whole = completion("Fine.", finish_reason=f"stop {KEY}")
+    elif where == "other choices":
+        whole["choices"].append({"message": {"content": KEY}})
+    elif where in DISGUISES:
+        whole = completion(f"You sent {DISGUISES[where]}.", tool_calls=[{"id": DISGUISES[where]}])
     else:
         whole[where] = f"x {KEY}"
     # PHP and others write / as \/, which is the same text.
@@ -200,13 +275,19 @@ def _echo(where: str) -> Any:
 
 @pytest.mark.parametrize(
     "where",
-    ["text", "header", "reasoning", "tool", "refusal", "model", "system_fingerprint", "id"],
+    [
+        *("text", "header", "reasoning", "tool", "refusal", "model", "system_fingerprint", "id"),
+        *("parts", "around thoughts", "finish", "other choices", *DISGUISES),
+    ],
 )
 def test_a_key_that_a_server_repeats_reaches_no_record(server: Server, where: str) -> None:
-    """Whatever part of an answer it is in, and however it is escaped."""
+    """Whatever part of an answer it is in, and however it is escaped, cut up or disguised."""
     server.script.append(_echo(where))
     (reply,) = ask(judge_at(server.url))
     assert KEY not in repr(reply) and KEY not in reply.also
+    if where in DISGUISES:
+        # Characters at its ends that depend on its neighbours may be left, and tell nothing.
+        assert DISGUISES[where][8:-8] not in repr(reply) + reply.also
     assert "…" in repr(reply)
 
 
@@ -289,6 +370,15 @@ def test_a_server_that_answered_before_is_waited_for(server: Server) -> None:
         (400, "Invalid content type. image_url is only supported by certain models."),
         (400, "messages[0]: unknown variant `image_url`, expected `text`"),
         (400, "At most 0 image(s) may be provided in one prompt."),
+        (400, "Image input modality is not enabled for models/gemma-3-1b-it"),
+        (400, "Image input is not enabled for this model"),
+        (400, "Invalid request: Image input not supported for model tiny"),
+        (400, "image_url content is not supported by this model"),
+        (500, "failed to process inputs: this model is missing data required for image input"),
+        (400, "Vision add-on is not loaded, but images were provided for processing"),
+        (400, "Model does not support images. Please use a model that does."),
+        (400, "'messages.0.content' : value must be a string"),
+        (422, "messages[0].content: invalid type: sequence, expected a string at line 1"),
     ],
 )
 def test_a_model_without_eyes_stops_the_run_at_once(
@@ -297,6 +387,25 @@ def test_a_model_without_eyes_stops_the_run_at_once(
     """In whatever words it says so; no other question would fare better."""
     server.script += [(status, {}, error(message))] * 3
     with pytest.raises(errors.ImagesRefused, match="takes no images") as caught:
+        ask(judge_at(server.url))
+    assert caught.value.scope == "run" and len(server.served) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (400, [{"error": {"code": 400, "message": "API key not valid. Please pass a valid one."}}]),
+        (400, error("x", code="invalid_api_key")),
+        (401, error("Incorrect API key provided")),
+        (403, {"detail": "Not authenticated"}),
+    ],
+)
+def test_a_key_that_is_refused_stops_the_run_at_once(
+    server: Server, status: int, body: Any
+) -> None:
+    """Gemini says it with a 400 like any other; the place of the key is named, never the key."""
+    server.script += [(status, {}, body)] * 3
+    with pytest.raises(errors.NotAuthorised, match="OPENAI_API_KEY") as caught:
         ask(judge_at(server.url))
     assert caught.value.scope == "run" and len(server.served) == 1
 
@@ -320,6 +429,29 @@ def test_a_model_without_eyes_stops_the_run_at_once(
         (404, error('model "tiny" not found, try pulling it first')),
         (400, error("The model `tiny-4.1` does not exist")),
         (422, error("x", code="model_not_found")),
+        (404, {"object": "error", "message": "The model `tiny` does not exist.", "code": 404}),
+        (404, error("The model `tiny` does not exist.", type="NotFoundError", param="model")),
+        (400, {"error": "Invalid model identifier tiny. Please specify a valid downloaded model"}),
+        (404, error("No models loaded. Please load a model in the developer page")),
+        (400, error("No models loaded. Please load a model in the developer page")),
+        (404, {"error": {"code": "DeploymentNotFound", "message": "The API deployment … is gone"}}),
+        (400, error("Unknown model: tiny", code="unknown_model")),
+        (400, error("The chatCompletion operation does not work with the specified model, tiny.")),
+        (404, [{"error": {"code": 404, "message": "models/tiny is not found for API version v1"}}]),
+        (400, [{"error": {"code": 400, "message": "* model: unexpected model name format"}}]),
+        (404, error("No endpoints found for the model tiny.")),
+        (400, error("litellm.BadRequestError: LLM Provider NOT provided. You passed model=tiny")),
+        (401, error("Invalid Authentication", type="key_model_access_denied")),
+        (400, error("The model `tiny` has been decommissioned", code="model_decommissioned")),
+        (
+            400,
+            error("The requested model 'tiny' is not supported by any provider you have enabled"),
+        ),
+        (404, error("model: tiny", type="not_found_error")),
+        (
+            404,
+            {"code": "not found", "error": "The model tiny does not exist or your team lacks it"},
+        ),
     ],
 )
 def test_an_unknown_model_stops_the_run_at_once(server: Server, status: int, body: Any) -> None:
@@ -336,6 +468,11 @@ def test_an_unknown_model_stops_the_run_at_once(server: Server, status: int, bod
     "message",
     [
         "Invalid image: this model cannot read it",
+        "Images larger than 5 MB are not supported",
+        "Multiple images are not supported in one message",
+        "The image type image/heic is not supported",
+        "Could not process image",
+        "invalid model output, try again",
         "The model does not support image format webp",
         "At most 4 image(s) may be provided in one prompt.",
     ],

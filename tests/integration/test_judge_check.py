@@ -21,7 +21,7 @@ from lmmscore.cli import lmmscore
 from lmmscore.errors import JudgeUnavailable, NotTrusted
 from lmmscore.judges.config import JudgeOptions
 from lmmscore.judges.openai import make
-from lmmscore.judges.probe import COLOURS, WORDS, colours_in, draw_pair, hurried, names_exactly
+from lmmscore.judges.trials import COLOURS, WORDS, colours_in, draw_pair, hurried, names_exactly
 from tests.loopback import Server, completion, error, serving, until_hung_up
 
 Messages = list[dict[str, Any]]
@@ -277,7 +277,7 @@ def test_a_server_that_gives_no_answer_is_soon_given_up(
     answer: Any, options: tuple[str, ...], sent: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A quick look: two attempts, and no long wait that the server asks for."""
-    monkeypatch.setattr("lmmscore.judges.probe.GRACE_S", 0.5)
+    monkeypatch.setattr("lmmscore.judges.trials.GRACE_S", 0.5)
     began_s = time.monotonic()
     with serving(Server(script=[answer] * 20)) as server, pytest.raises(JudgeUnavailable):
         check(f"openai/tiny@{server.url}", *options)

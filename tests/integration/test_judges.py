@@ -20,9 +20,11 @@ from lmmscore.cli import lmmscore as command_line
 from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeFileError, LedgerError, LmmscoreError
 from lmmscore.judges import JudgeBase, open_judge
-from lmmscore.judges.base import adapted
-from lmmscore.judges.config import declared, find_judge, judges_file
+from lmmscore.judges.config import JudgeOptions, find_judge, judges_file
+from lmmscore.judges.judge import adapted
+from lmmscore.judges.pixels.baseline import Pixels
 from lmmscore.ledger import Ledger
+from lmmscore.options import declared
 from lmmscore.records import Reply
 from tests.conftest import ScriptedJudge, fair_answer
 from tests.loopback import Server, playing, serving
@@ -33,7 +35,7 @@ MEDIA = Path(__file__).parents[2] / "media" / "demo"
 
 PLUGIN = '''
 from lmmscore.judges import JudgeBase
-from lmmscore.judges.registry import JudgeKind
+from lmmscore.judges.judge import JudgeKind
 from lmmscore.records import Reply
 
 
@@ -91,6 +93,29 @@ def lmm(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
         check=False,
         timeout=60,
     )
+
+
+@pytest.mark.parametrize(
+    ("judge", "options", "named"),
+    [
+        ("pixels", {"temperature": 0.5}, "--temperature"),
+        ("pixels", {"rpm": 60, "api": "chat"}, "--api, --rpm"),
+        ("openai/tiny@http://127.0.0.1:9/v1", {"judge_name": "x"}, "--judge-name"),
+        ("replay:nowhere", {"seed": 0}, "--judge-seed"),
+        (Pixels(), {"headers": {"a": "b"}}, "headers"),
+    ],
+)
+def test_an_option_that_a_judge_does_not_take_is_refused(
+    judge: Any, options: dict[str, Any], named: str
+) -> None:
+    """Nobody believes in a temperature that nobody heard of."""
+    with pytest.raises(JudgeFileError, match=f"takes no {named};"):
+        open_judge(judge, options)
+
+
+def test_a_judge_that_costs_nothing_keeps_within_any_budget() -> None:
+    """A command with a budget can be tried out with the embedded judge."""
+    assert open_judge("pixels", {"budget_usd": 0.0, "temperature": None}).judge.name == "pixels"
 
 
 def test_another_package_brings_a_judge_by_an_entry_point(
@@ -210,7 +235,7 @@ def test_every_option_is_declared_once_and_found_everywhere() -> None:
         CliRunner().invoke(command_line, [*command, "--help"]).output
         for command in (["run"], ["plan"], ["judge", "check"])
     ]
-    for each in declared():
+    for each in declared(JudgeOptions):
         assert all(f"{each.about.flag} " in text for text in helps if each.about.flag), each.name
         if each.about.section is not None:
             assert f'"{each.name}"' in schema

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from lmmscore.benchmark import Benchmark, load_benchmark, read_benchmark
 from lmmscore.cli.init import command as init
 from lmmscore.errors import BenchmarkError
-from lmmscore.importers.pictures.base import all_layouts, layout_names
+from lmmscore.importers.pictures.layout import all_layouts, layout_names
 from tests.painting import paint
 
 SHARED = Path(__file__).parents[2].parent / "shared"
@@ -439,3 +439,26 @@ def test_many_pictures_are_looked_at_once(tmp_path: Path) -> None:
         patch.setattr(os, "listdir", counted)
         assert len(made(tmp_path).items) == 1000
     assert listed < 50  # the layouts themselves are listed, too
+
+
+def test_a_table_in_utf_16_is_read_and_one_in_another_encoding_is_named(tmp_path: Path) -> None:
+    """Excel writes UTF-16; a table that cannot be read is said, and never written over."""
+    table = "id\tinstruction\n1\tMach es größer\n"
+    paint(tmp_path, "source/1.png", "a/1.png", "b/1.png")
+    (tmp_path / "items.csv").write_bytes(table.encode("utf-16"))
+    result = run(tmp_path)
+    assert result.exit_code == 0, result.output
+    assert "instructions of 1 of 1 items" in result.stderr
+    assert load_benchmark(tmp_path).items[0].instruction == "Mach es größer"
+
+    (tmp_path / "benchmark.yaml").unlink()
+    (tmp_path / "benchmark-items.csv").unlink()
+    foreign = table.encode("latin-1")
+    (tmp_path / "items.csv").write_bytes(foreign)
+    for arguments in ([], ["--force"]):
+        result = run(tmp_path, *arguments)
+        assert result.exit_code == 0, result.output
+        assert "not used for instructions" in result.stderr and "save it as UTF-8" in result.stderr
+        assert (tmp_path / "items.csv").read_bytes() == foreign
+    # The edits are there; only the instruction is not.
+    assert [each.says for each in read_benchmark(tmp_path).problems] == ["no instruction"]

@@ -282,9 +282,9 @@ def test_plain_means_count_holes_as_told(holed: Path) -> None:
         "--format",
         "md",
     )
-    assert "counted as 2, the lowest score (missing: worst)" in shown.stdout
+    assert "counted as 2, the lowest score (--missing worst)" in shown.stdout
     assert (
-        "left out (missing: exclude)"
+        "missing scores excluded (--missing exclude)"
         in call("leaderboard", holed, "--by", "task", "--format", "md").stdout
     )
 
@@ -435,7 +435,7 @@ def test_figures_are_written_for_a_paper(demo: Path, tmp_path: Path) -> None:
 
 def test_changes_of_rank_cannot_be_misread() -> None:
     """Better is up, worse is down, in words as well."""
-    from lmmscore.report.extra_grids import rank_change
+    from lmmscore.report.board_grids import rank_change
 
     changes = [rank_change(*pair) for pair in ((1, 6), (5, 2), (3, 3), (None, 1))]
     assert changes == ["▼ 5 worse", "▲ 3 better", "same", "–"]

@@ -24,7 +24,7 @@ from lmmscore.report.formats import (
     write,
 )
 from lmmscore.report.grids import Grid, marks, number, percent, span
-from lmmscore.report.leaderboard import FORMATS, render, verdict
+from lmmscore.report.leaderboard import FORMATS, render
 from tests.tidy_frames import judged, overall
 
 CAUTION = "a stand-in for trying things out"
@@ -146,7 +146,7 @@ def test_one_task_is_one_table() -> None:
     text = render(made, "term")
     assert text.count("Method ") == 1 and text.count("seed 0") == 1
     several = render(board(), "term")
-    assert several.count("unscored edits") == 1
+    assert several.count("missing scores excluded") == 1
 
 
 def test_a_verdict_says_who_is_first_and_whether_it_is_significant() -> None:
@@ -163,9 +163,17 @@ def test_a_verdict_says_who_is_first_and_whether_it_is_significant() -> None:
     assert _verdict({"A": [5.0, 6.0]}) == "A is the only method with scores."
 
 
+def test_a_verdict_never_contradicts_the_paired_test() -> None:
+    """A method refused on the hard items has the highest mean and loses every common item."""
+    items = np.linspace(2, 8, 30)
+    kept = np.where(items > 5, items, np.nan)
+    said = _verdict({"A": kept, "B": items + 0.4, "C": items - 1})
+    assert said.startswith("A has the highest mean, but B scores significantly higher")
+
+
 def _verdict(scores: dict[str, Any]) -> str:
     frame = overall({name: list(map(float, own)) for name, own in scores.items()})
-    return verdict(rank(frame, task="t", resamples=2_000).tables[0])
+    return rank(frame, task="t", resamples=2_000).tables[0].verdict
 
 
 def test_a_format_is_one_registered_function() -> None:

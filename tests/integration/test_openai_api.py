@@ -90,8 +90,10 @@ def test_each_picture_is_encoded_once_whatever_the_number_of_turns(
     from lmmscore import images
 
     opened: list[Path] = []
-    load = images.load_rgb
-    monkeypatch.setattr(images, "load_rgb", lambda path: (opened.append(path), load(path))[1])
+    data = images.Picture.data
+    monkeypatch.setattr(
+        images.Picture, "data", lambda self: (opened.append(self.path), data(self))[1]
+    )
     talk = Conversation().say("One.", (pictures.get(tmp_path / "1.png"),))
     other = Conversation().say("Two.", (pictures.get(tmp_path / "1.png"),))
     longer = talk.hear("Yes.").say("More?", (pictures.get(tmp_path / "2.png"),))
@@ -106,8 +108,10 @@ def test_a_picture_is_encoded_once_per_content(
     from lmmscore import images
 
     opened: list[Path] = []
-    load = images.load_rgb
-    monkeypatch.setattr(images, "load_rgb", lambda path: (opened.append(path), load(path))[1])
+    data = images.Picture.data
+    monkeypatch.setattr(
+        images.Picture, "data", lambda self: (opened.append(self.path), data(self))[1]
+    )
     Image.new("RGB", (40, 30), (9, 9, 9)).save(tmp_path / "one.png")
     (tmp_path / "copy.png").write_bytes((tmp_path / "one.png").read_bytes())
 

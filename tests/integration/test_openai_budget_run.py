@@ -133,4 +133,4 @@ def test_a_wait_without_end_is_no_wait(bench: Path, tmp_path: Path) -> None:
     with serving(Server(reply=playing)) as server:
         server.script += [(429, {"Retry-After": "inf"}, b"{}")]
         made = judge(bench, server, tmp_path / "r", None, items=["i0"])
-    assert made.settings["unscored"] == 0
+    assert made.manifest.unscored == 0

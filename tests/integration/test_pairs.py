@@ -20,7 +20,7 @@ from lmmscore.comparisons import Comparison
 from lmmscore.conversation import Conversation
 from lmmscore.errors import BenchmarkError
 from lmmscore.execution.base import StopRequested
-from lmmscore.leaderboard.pairs import rank_pairs
+from lmmscore.leaderboard.matches import rank_pairs
 from lmmscore.plan import chosen_pairs
 from lmmscore.records import Outcome
 from tests.conftest import ScriptedJudge
@@ -77,7 +77,7 @@ def test_every_pair_is_asked_in_both_orders(tmp_path: Path, make_benchmark: Make
     ]
     assert Counter(row["order"] for row in found) == {"ab": 6, "ba": 6}
     assert all(row["winner"] == row["method_a"] for row in found)
-    assert run.settings["unscored"] == 0
+    assert run.manifest.unscored == 0
 
 
 def test_inconsistent_answers_are_ties_and_are_counted(
@@ -113,7 +113,7 @@ def test_a_pair_without_a_verdict_is_left_out_and_counted(
     assert {row["both"] for row in rows(run) if row["winner"]} == {"bad"}
     table = run.pair_board().table()
     assert (table.matches, table.unscored) == (2, 1)
-    assert run.settings["unscored"] == 1
+    assert run.manifest.unscored == 1
 
 
 def test_a_method_without_an_edit_has_no_comparison(tmp_path: Path, make_benchmark: Maker) -> None:
@@ -275,8 +275,10 @@ def test_the_commands_know_pairs(tmp_path: Path, make_benchmark: Maker) -> None:
     agreed = runner.invoke(program, ["agree", str(run.path), "--human", str(votes), "--json"])
     assert json.loads(agreed.output)["votes"]["r"]["accuracy"] == 0.5
     report = runner.invoke(program, ["report", str(run.path)])
-    assert report.exit_code == 1
-    assert "compares pairs" in str(report.exception)
+    assert "alpha ranks first" in Path(report.output.strip()).read_text(encoding="utf-8")
+    refused = runner.invoke(program, ["report", str(run.path), "--human", str(votes)])
+    assert refused.exit_code == 1
+    assert "lmmscore agree" in str(refused.exception)
     assert "[[A>B]]" in runner.invoke(program, ["show", str(run.path), "i0"]).output
 
 

@@ -17,9 +17,9 @@ from PIL import Image
 from scipy import ndimage, stats
 
 from lmmscore.conversation import Conversation
-from lmmscore.dialog import load_dialog
+from lmmscore.dialog_files import load_dialog
 from lmmscore.images import Picture, Pictures, Recipe
-from lmmscore.judges.pixels.judge import Pixels
+from lmmscore.judges.pixels.baseline import Pixels
 from lmmscore.parsing import read_overall, read_reply
 from lmmscore.resources import bundled
 

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from lmmscore.check import has_border
-from lmmscore.judges.alterations import ALTERATIONS
+from lmmscore.judges.trials import ALTERATIONS
 from lmmscore.probe import AGAIN, probe
 
 

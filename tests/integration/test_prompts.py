@@ -211,6 +211,59 @@ def test_what_the_judge_is_to_write_is_no_placeholder(tmp_path: Path) -> None:
     assert kept in draft_of(tmp_path, text).data["turns"][0]["say"]
 
 
+@pytest.mark.parametrize("placeholder", ["<garment>", "$garment", "{garment}", "<|garment|>"])
+def test_no_placeholder_is_left_without_a_question(tmp_path: Path, placeholder: str) -> None:
+    """A name that says nothing becomes a column or is asked for; an answer settles it."""
+    text = f"Garment: {placeholder}\nRate the edited image of {{instruct}} from 1 to 5.\nScore: X"
+    draft = draft_of(tmp_path, text)
+    said = draft.data["turns"][0]["say"]
+    assert "{{field.garment}}" in said or "slot.garment" in draft.questions
+    answered = draft_of(tmp_path, text, **{"slot.garment": "garment"})
+    assert "Garment: {{field.garment}}\n" in answered.data["turns"][0]["say"]
+    assert not answered.questions
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("Before: <image>\nAfter the edit: <image>\nOriginal image first.", ["source", "edit"]),
+        ("Source Image: {image}\nGenerated Image: {image}", ["source", "edit"]),
+        ("Here it is: <image>\nRate this edited image.", ["edit"]),
+        ("{image_1} {image_2}\nImage 1: the original\nImage 2: the output", ["source", "edit"]),
+    ],
+)
+def test_a_nameless_image_stands_where_its_label_or_order_says(
+    tmp_path: Path, words: str, shown: list[str]
+) -> None:
+    """<image> is filled by what is announced before it, else by the images in their order."""
+    draft = draft_of(tmp_path, f"{words}\nDo: {{instruct}}. Score from 1 to 5.\nScore: X")
+    said = draft.data["turns"][0]["say"]
+    assert re.findall(r"\{\{show\.(\w+)\}\}", said) == shown and not draft.questions
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("- input_image: the original unedited image\n- pred_image: what the model made\n"
+         "- output_image: a perfect reference", ["source", "edit", "reference"]),
+        ("A pair of images before and after editing. The second image must change little.",
+         ["source", "edit"]),
+        ("- Image A: stages between a reference start and a reference end.", ["edit"]),
+        ("Image A: a reference. Image B follows.\nImage B: generated from the reference image",
+         ["reference", "edit"]),
+        ("Rate the change from the first given image to the second given image.", None),
+    ],
+)  # fmt: skip
+def test_the_images_shown_are_those_the_words_list(
+    tmp_path: Path, words: str, shown: list[str] | None
+) -> None:
+    """Lists and numbered images are read in order; two images that nothing describes are asked."""
+    draft = draft_of(tmp_path, f"{words}\nDo: {{instruct}}. Score from 1 to 5.\nScore: X")
+    assert ("show" in draft.questions) == (shown is None)
+    if shown is not None:
+        assert draft.data["turns"][0]["show"] == shown
+
+
 def test_an_unnamed_placeholder_is_asked_for_once_and_answered_by_name(tmp_path: Path) -> None:
     """{0} whose meaning no words give is a question; --set slot.0 answers it."""
     text = (
@@ -262,6 +315,12 @@ def test_factors_can_be_answered(tmp_path: Path) -> None:
                     "[[A=B=Bad]]": "both-bad"}}),
         ('{"reasoning": "…", "winner": "Image A" | "Image B" | "Tie"}',
          {"key": "winner", "words": {"Image A": "first", "Image B": "second", "Tie": "tie"}}),
+        ("""{"winner": "Choose one of: 'Image A', 'Image B', or 'Tie'"}""",
+         {"key": "winner", "words": {"Image A": "first", "Image B": "second", "Tie": "tie"}}),
+        ('{"score": <int 1-6>, "better_response": "A" or "B", "confidence": <float 0-1>}',
+         {"key": "better_response", "words": {"A": "first", "B": "second"}}),
+        ('Output only "left", "right" or "tie".',
+         {"words": {"left": "first", "right": "second", "tie": "tie"}}),
     ],
 )  # fmt: skip
 def test_a_prompt_about_two_edits_reads_a_winner(tmp_path: Path, form: str, expected: Any) -> None:
@@ -274,6 +333,21 @@ def test_a_prompt_about_two_edits_reads_a_winner(tmp_path: Path, form: str, expe
 
 
 # Chats
+
+
+def test_the_two_edits_of_a_pair_stand_where_their_placeholders_stand(tmp_path: Path) -> None:
+    """Left and right, A and B, first and second; the instruction by any of its names."""
+    text = (
+        "Which edit is better?\nDo: <instruct_prompt>\nSource: <source_image>\n"
+        "A: <left_output_image>\nB: <right_output_image>\n[[A>B]] or [[B>A]]"
+    )
+    draft = draft_of(tmp_path, text)
+    said = draft.data["turns"][0]["say"]
+    assert said.startswith(
+        "Which edit is better?\nDo: {{instruction}}\nSource: {{show.source}}\n"
+        "A: {{show.first}}\nB: {{show.second}}\n"
+    )
+    assert not draft.questions and "show" not in draft.data["turns"][0]
 
 
 def test_questions_about_a_chat_are_answered_by_name_too(tmp_path: Path) -> None:
@@ -311,7 +385,18 @@ class Judge:
 
 def ask(item):
     words = f"Rate the edited image of {item['prompt']} with a score from {1} to 10: {{}}"
-    return words
+    filled = PROMPTS_OF["add"].format(instruct=item)
+    return [{"text": f"{CONTEXT} Do: {item.prompt}"}]
+
+LATER = """\\
+    Do {instruct}
+      and score it from 1 to 5.
+
+""".format(instruct=ask)
+PLAIN = textwrap.dedent("""\\
+    Do {instruct}
+      and score it.
+""")
 '''
 
 
@@ -322,7 +407,10 @@ def ask(item):
         ("JOINED", "You rate the edited image.\nScore from 1 to 5: {instruct}"),
         ("PROMPTS.add", "Rate the edited image of {instruct}, score from 1 to 5."),
         ("Judge.TEXT", "Rate the edited image of {instruct} with a score from 0 to 10."),
-        ("ask.words", "Rate the edited image of {prompt} with a score from {1} to 10: {{}}"),
+        ("ask.return.0.text", "You rate the edited image. Do: {prompt}"),
+        ("LATER", "    Do {instruct}\n      and score it from 1 to 5.\n\n"),
+        ("PLAIN", "Do {instruct}\n  and score it.\n"),
+        ("ask.words", "Rate the edited image of {prompt} with a score from 1 to 10: {{}}"),
     ],
 )
 def test_a_constant_is_taken_out_of_python_without_running_it(
@@ -368,6 +456,16 @@ def test_a_text_is_taken_out_of_json_by_its_path(tmp_path: Path) -> None:
     assert "{{instruction}}" in (tmp_path / "d.yaml").read_text()
     checked = CliRunner().invoke(command_line, ["dialogs", "check", str(tmp_path / "d.yaml")])
     assert checked.exit_code == 0, checked.output
+
+
+def test_a_text_is_taken_out_of_yaml_by_its_path(tmp_path: Path) -> None:
+    """FILE.yaml:key.path is read as JSON is; without a path the names are listed."""
+    path = tmp_path / "v1.yaml"
+    path.write_text("user:\n- text: |\n    Score the edited image of {{ instruction }}, 1 to 5.\n")
+    assert read_words(f"{path}:user.0.text").text.startswith("Score the edited")
+    assert "{{instruction}}" in import_document(f"{path}:user.0.text").data["turns"][0]["say"]
+    with pytest.raises(FileProblem, match=r"it has: user\.0\.text"):
+        read_words(path)
 
 
 # YAML

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import sqlite3
 import zipfile
@@ -14,11 +15,14 @@ from click.testing import CliRunner
 import lmmscore
 from lmmscore.cli import lmmscore as command
 from lmmscore.errors import LmmscoreError
+from lmmscore.ledger_files import row_digest, rows_of
 from lmmscore.publish import publish, verify
 from lmmscore.run_folder import open_run
 from tests.conftest import ScriptedJudge, fair_answer
 
 Maker = Callable[..., Path]
+WEBP = "UklGR"
+"""How a WebP picture inside a page begins."""
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "v0.1.0"
 
 
@@ -82,8 +86,6 @@ def test_an_edited_reply_is_noticed(run: Path, tmp_path: Path) -> None:
 
 def test_an_edited_score_is_noticed_though_its_checksum_fits(run: Path, tmp_path: Path) -> None:
     """A score must follow from the replies."""
-    import hashlib
-
     publish(open_run(run), tmp_path / "out.zip")
 
     def edit(folder: Path) -> None:
@@ -96,6 +98,90 @@ def test_an_edited_score_is_noticed_though_its_checksum_fits(run: Path, tmp_path
 
     problems = verify(repacked(tmp_path / "out.zip", edit)).problems
     assert any("the replies do not say so" in problem for problem in problems)
+
+
+def test_an_edited_reply_is_noticed_though_every_digest_fits(run: Path, tmp_path: Path) -> None:
+    """What was said before is part of every later question: a forged reply breaks the chain."""
+    publish(open_run(run), tmp_path / "out.zip")
+
+    def forge(folder: Path) -> None:
+        with sqlite3.connect(folder / "ledger.sqlite") as connection:
+            sql = "UPDATE exchange SET reply = 'A cat, not a fox.' WHERE question LIKE '%describe%'"
+            assert connection.execute(sql).rowcount
+        connection.close()
+        digests = [f"{row_digest(row)}  {row[0]}\n" for row in rows_of(folder / "ledger.sqlite")]
+        (folder / "ledger-rows.sha256").write_text("".join(digests))
+        for line in (folder / "SHA256SUMS").read_text().splitlines():
+            was, name = line.split("  ")
+            now = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+            sums = (folder / "SHA256SUMS").read_text().replace(was, now)
+            (folder / "SHA256SUMS").write_text(sums)
+
+    problems = verify(repacked(tmp_path / "out.zip", forge)).problems
+    assert any("asked after another conversation" in problem for problem in problems)
+    assert not any("not what was published" in problem for problem in problems)
+
+
+def test_a_run_of_pairs_verifies_and_an_edited_winner_is_noticed(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Of pairs, pairs.csv must follow from the replies."""
+    dialog = tmp_path / "pairwise.yaml"
+    dialog.write_text(
+        "{dialog: pairwise, version: 1, title: Which, covers: pair, overall: bradley-terry, "
+        "turns: [{name: judge, read: winner, form: {words: {A: first, B: second}}, "
+        "say: 'Which? {{show.first}} {{show.second}}'}], repair: {say: '{{problems}}'}}"
+    )
+    judge = ScriptedJudge(lambda _: "A")
+    made = lmmscore.run(make_benchmark(items=1), str(dialog), judge, out=tmp_path / "r")
+    out = tmp_path / "out.zip"
+    done = CliRunner().invoke(command, ["publish", str(made.path), str(out)])
+    assert done.exit_code == 0, done.output
+    checked = CliRunner().invoke(command, ["publish", "--verify", str(out)])
+    assert "6 rows of pairs.csv follow from 6 recorded exchanges" in checked.output
+
+    def edit(folder: Path) -> None:
+        path = folder / "pairs.csv"
+        path.write_text(path.read_text().replace("ab,1,alpha,scored", "ab,1,beta,scored", 1))
+
+    problems = verify(repacked(out, edit)).problems
+    assert any("pairs.csv: " in problem and "do not say so" in problem for problem in problems)
+
+
+def test_a_run_made_of_transcripts_verifies(tmp_path: Path) -> None:
+    """The reply that scores is read again; the words around it are each transcript's own."""
+    for number in (1, 2):
+        lines = ["**You:** ![s](s.png) Describe it.", "**Judge:** A fox."]
+        lines += ["**You:** ![a](a/1.png) One edit. S_acc from 1 to 10?", "**Judge:** S_acc: 7"]
+        (tmp_path / f"{number}.md").write_text("\n\n".join(lines))
+    words = ["replay", str(tmp_path / "1.md"), str(tmp_path / "2.md"), "--out", str(tmp_path / "r")]
+    made = CliRunner().invoke(command, words)
+    assert made.exit_code == 0, made.output
+    publish(open_run(tmp_path / "r"), tmp_path / "out.zip")
+    found = verify(tmp_path / "out.zip")
+    assert found.problems == ()
+    assert found.scores > 0
+
+
+def test_the_report_is_made_of_what_is_published(run: Path, tmp_path: Path) -> None:
+    """It is there though none was written before, the same each time, and without pictures."""
+    (run / "report.html").write_text("an outdated report")
+    archives = [tmp_path / "one.zip", tmp_path / "two.zip"]
+    for out in archives:
+        assert CliRunner().invoke(command, ["publish", str(run), str(out)]).exit_code == 0
+    assert archives[0].read_bytes() == archives[1].read_bytes()
+    with zipfile.ZipFile(archives[0]) as packed:
+        page = packed.read("report.html").decode()
+        readme = packed.read("README.md").decode()
+        names = packed.namelist()
+    assert "outdated" not in page
+    assert WEBP not in page
+    assert str(tmp_path) not in page
+    assert "leaderboard.tex" in names
+    assert "report.html" in readme
+    assert "pairs.csv" not in readme
+    assert "`pictures`" not in readme
+    assert verify(archives[0]).problems == ()
 
 
 def test_only_the_runs_own_exchanges_are_published(tmp_path: Path, make_benchmark: Maker) -> None:
@@ -133,6 +219,7 @@ def test_the_command_writes_and_checks(run: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     with zipfile.ZipFile(out) as packed:
         assert any(name.startswith("pictures/") for name in packed.namelist())
+        assert WEBP in packed.read("report.html").decode()
     checked = CliRunner().invoke(command, ["publish", "--verify", str(out)])
     assert checked.exit_code == 0
     assert "as published" in checked.output

@@ -11,16 +11,20 @@ import pytest
 
 from lmmscore.errors import FileProblem
 from lmmscore.leaderboard import rank
-from lmmscore.leaderboard.compare import against, correlations
 from lmmscore.leaderboard.published import (
     PublishedRow,
+    against,
     check,
+    check_correlations,
+    correlation_columns,
+    correlations,
     find_published,
     key_of,
     largest_std,
+    load_correlations,
     load_published,
 )
-from lmmscore.report.extra_grids import against_grid
+from lmmscore.report.board_grids import against_grid
 from tests.tidy_frames import judged, overall
 
 SHARED = Path(__file__).parents[2].parent / "shared"
@@ -222,3 +226,21 @@ def test_each_factor_against_a_published_table_is_named() -> None:
     found = against(board, [PublishedRow("t0", "m0", 5.0, None, 1, 2)])
     assert [task.factor for task in found] == ["overall", "acc", "pre", "qua", "real"]
     assert against_grid(found[1], "theirs", 2).title == "t0: acc against theirs"
+
+
+def test_a_table_with_a_column_per_factor_is_one_of_correlations(tmp_path: Path) -> None:
+    """As papers print them: every column is checked by itself, under whatever name."""
+    wide = tmp_path / "wide.csv"
+    wide.write_text("judge,method,SC,PQ\nx,A,0.5,0.6\nx,B,0.7,1.2\nx,Average,0.9,0.9\n")
+    columns = correlation_columns(wide)
+    assert columns == ["SC", "PQ"]
+    found = check_correlations(load_correlations(wide, columns))
+    assert [(one.task, one.method, one.kind) for one in found] == [
+        ("x, SC", "Average", "average-contradicts-rows"),
+        ("x, PQ", "B", "correlation-outside-range"),
+    ]
+    greek = tmp_path / "greek.tsv"
+    greek.write_text("method\tρ\nA\t-.5\nB\t0.7\nmean over methods\t0.1\n")
+    assert correlation_columns(greek) == ["ρ"]
+    assert check_correlations(load_correlations(greek, ["ρ"])) == []
+    assert correlation_columns(find_published("editeval_v1")) == []

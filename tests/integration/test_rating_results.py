@@ -17,7 +17,7 @@ from lmmscore.cli import lmmscore as command
 from lmmscore.errors import FileProblem
 from lmmscore.ratings import Columns
 from lmmscore.web.database import FILE_NAME, RatingDatabase
-from lmmscore.web.results import (
+from lmmscore.web.rating_results import (
     COLUMNS,
     database_rows,
     quality_notes,
@@ -142,7 +142,10 @@ def test_alpha_of_two_occasions_is_that_of_its_definition(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("form", ["folder", "database", "csv", "json"])
 def test_agree_takes_ratings_in_every_form(rated: Path, tmp_path: Path, form: str) -> None:
-    """The database, its folder and both exports give the same table and the same notes."""
+    """The database, its folder and both exports give the same table and the same notes.
+
+    All but the CSV know the scale, too.
+    """
     rows = rows_in(rated)
     database = RatingDatabase(rated / FILE_NAME, read_only=True)
     exported = {"csv": to_csv(rows), "json": to_json(database.study, rows)}
@@ -154,6 +157,7 @@ def test_agree_takes_ratings_in_every_form(rated: Path, tmp_path: Path, form: st
     expected = read_human_ratings([str(rated)], Columns())
     assert found.table.equals(expected.table)
     assert found.notes == expected.notes and len(found.notes) == 5
+    assert found.scale == (None if form == "csv" else (1, 10))
     assert not found.table["method"].str.startswith("(").any()
 
 
@@ -226,9 +230,9 @@ def test_comments_cannot_become_formulas(tmp_path: Path) -> None:
     assert "'=HYPERLINK" in text
     path = tmp_path / "ratings.csv"
     path.write_text(text, encoding="utf-8")
-    from lmmscore.web.results import own_rows
+    from lmmscore.web.rating_results import own_rows
 
-    rows = own_rows(path, [])
+    rows = own_rows(path, [], [])
     assert rows is not None and rows[0].comment == words
 
 
@@ -291,7 +295,7 @@ def test_the_plan_uses_ratings_that_are_there(rated: Path) -> None:
 def test_reading_ratings_loads_no_web_server() -> None:
     """`agree` and `rate --export` need no aiohttp."""
     code = (
-        "import sys, lmmscore.web.results, lmmscore.cli.rate, lmmscore.cli.watch\n"
+        "import sys, lmmscore.web.rating_results, lmmscore.cli.rate, lmmscore.cli.watch\n"
         "assert 'aiohttp' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

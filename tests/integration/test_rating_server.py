@@ -25,6 +25,7 @@ from lmmscore.web.rating_page import Doors
 from tests.rating_studies import DEMO, METHODS, new_rater, rating_study, served
 
 JSON = {"Content-Type": "application/json"}
+HTML = {"Accept": "text/html"}
 
 
 class Visitor:
@@ -183,6 +184,10 @@ def test_an_expired_link_is_told_so(study: tuple[RatingStudy, str]) -> None:
         ({"kind": "drop"}, 422, "no-such-question"),
         ({"screen": "not-mine"}, 403, "not-yours"),
         ({"nonce": ""}, 400, "malformed"),
+        ({"nonce": "\ud800" * 9}, 400, "malformed"),
+        ({"nonce": "../" * 4}, 400, "malformed"),
+        ({"factor": "\ud800"}, 422, "no-such-question"),
+        ({"value": "\ud800"}, 422, "off-the-scale"),
         ({"kind": "comment", "value": 7}, 422, "malformed"),
         ({"kind": "comment", "value": "x" * 3000}, 413, "too-long"),
     ],
@@ -202,6 +207,38 @@ def test_a_bad_answer_gets_a_clear_one_and_changes_nothing(
         assert answers["scores"] == {"A": {"acc": "7"}} and answers["comment"] == ""
 
     visit(link, go)
+
+
+@pytest.mark.parametrize("seconds", [10**400, -1, float("nan"), float("inf"), "x", None, True])
+def test_an_impossible_time_does_not_cost_the_answer(link: str, seconds: Any) -> None:
+    """The score is kept, and the time is a number between nothing and a day."""
+
+    async def go(visitor: Visitor) -> None:
+        screen = (await visitor.state())["screens"][0]["id"]
+        sent = {"screen": screen, "kind": "score", "slot": "A", "factor": "acc", "value": "8"}
+        status, _ = await visitor.post("answer", {**sent, "nonce": "n" * 12, "seconds": seconds})
+        assert status == 200
+        kept = (await visitor.state())["screens"][0]
+        assert kept["answers"]["scores"] == {"A": {"acc": "8"}} and 0 <= kept["seconds"] <= 86_400
+
+    visit(link, go)
+
+
+def test_a_form_on_another_site_cannot_register_raters(study: tuple[RatingStudy, str]) -> None:
+    """Browsers say where a request comes from; one from elsewhere is refused and adds nobody."""
+    rating, address = study
+    before = len(rating.database.raters())
+
+    async def go(visitor: Visitor) -> None:
+        for site, status in (("cross-site", 403), ("same-origin", 303)):
+            headers = {"Sec-Fetch-Site": site}
+            async with visitor.session.post(
+                f"{visitor.link}register", headers=headers, allow_redirects=False
+            ) as response:
+                assert response.status == status
+
+    visit(f"{address}/", go)
+    assert len(rating.database.raters()) == before + 1
 
 
 def test_another_raters_screen_and_pictures_are_out_of_reach(
@@ -356,6 +393,10 @@ def test_it_works_under_the_path_prefix_of_a_proxy(tmp_path: Path) -> None:
                     status, _, _ = await visitor.get(f"{base}r/{token}/{path.decode()}")
                     assert status == 200
                 assert (await visitor.get(f"{base}r/{token}/state"))[0] == 200
+            # Whoever leaves out the last slash keeps the id in the address.
+            _, page, _ = await visitor.get("lab/rate?PROLIFIC_PID=abc", headers=HTML)
+            assert b"Rating edited pictures" in page
+            assert rating.database.find_rater("abc") is not None
 
         visit(f"{address}/", go)
 

@@ -9,7 +9,7 @@ import math
 import random
 import re
 import shutil
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,7 @@ from click.testing import CliRunner
 
 from lmmscore.api import run
 from lmmscore.cli import lmmscore as command_line
+from lmmscore.comparisons import matches, read_comparisons
 from lmmscore.importers.dialogs.recipe import follow, load_recipe, recipe_names
 from tests.conftest import picture
 from tests.loopback import Server, serving
@@ -336,6 +337,87 @@ def test_vibe_is_the_geometric_mean_of_its_metrics(shared: Path, tmp_path: Path)
     judge = PublishedJudge(vibe_answer)
     ours = judged("vibe", shared, tmp_path, items * 2, judge)
     same(ours, [vibe_published(said) for said in judge.said.values()])
+
+
+# Pairs
+
+
+@dataclass
+class PairJudge:
+    """Says who wins, with a leaning to what is shown first, and remembers it."""
+
+    form: Callable[[str], str]
+    ties: bool
+    said: dict[tuple[str, str], str] = field(default_factory=dict)
+    """By the two pictures in the order shown: A, B or tie."""
+    shapes: set[str] = field(default_factory=set)
+
+    def reply(self, messages: list[dict[str, Any]]) -> str:
+        content = messages[-1]["content"]
+        roles = "".join(message["role"][0] for message in messages)
+        order = "".join("T" if part["type"] == "text" else "I" for part in content)
+        self.shapes.add(f"{roles}:{order}")
+        pictures = [part["image_url"]["url"] for part in content if part["type"] == "image_url"]
+        shown = (pictures[-2], pictures[-1])
+        rng = random.Random("".join(shown))
+        self.said[shown] = rng.choice(["A", "A", "B", "tie"] if self.ties else ["A", "A", "B"])
+        return self.form(self.said[shown])
+
+
+PAIR_RECIPES: dict[str, tuple[Callable[[str], str], bool, str]] = {
+    "genai-bench": (
+        lambda won: {"A": "So [[A>B]]", "B": "[[B>A]]", "tie": "Not [[A>B]]: [[A=B=Bad]]"}[won],
+        True,
+        "u:TITITIT",
+    ),
+    "genarena": (
+        lambda won: json.dumps({"better_response": won, "score": 6 if won == "B" else 1}),
+        False,
+        "u:TITITI",
+    ),
+    "geditbench-v2-instruction": (
+        lambda won: json.dumps({"winner": "Tie" if won == "tie" else f"Image {won}"}),
+        True,
+        "su:TITITI",
+    ),
+    "geditbench-v2-quality": (
+        lambda won: json.dumps({"winner": "Tie" if won == "tie" else f"image_{won.lower()}"}),
+        True,
+        "su:TITI",
+    ),
+}
+"""By recipe: the published form of a reply, whether it may be a tie, and the shape of the call."""
+
+
+def published_match(verdicts: list[str]) -> str:
+    """Return who won a pair: the one all its orders name; orders that disagree are a tie."""
+    return verdicts[0] if len(set(verdicts)) == 1 else "tie"
+
+
+@pytest.mark.parametrize("recipe", sorted(PAIR_RECIPES))
+def test_pairs_are_won_as_published(recipe: str, shared: Path, tmp_path: Path) -> None:
+    """Every verdict is read; where both orders are asked, only those that agree win."""
+    form, ties, shape = PAIR_RECIPES[recipe]
+    judge = PairJudge(form, ties)
+    dialog = tmp_path / "pairs.yaml"
+    dialog.write_text(follow(load_recipe(recipe), make_clone(recipe, shared, tmp_path)).text)
+    fields = {"source_prompt": "a cat", "target_prompt": "a dog"}
+    bench = make_benchmark(tmp_path / "bench", [{"task": "t", "fields": fields}] * 4)
+    with serving(Server(reply=judge.reply)) as server:
+        run(bench, dialog=str(dialog), judge=f"openai/tiny@{server.url}", out=tmp_path / "run")
+    rows = read_comparisons(tmp_path / "run" / "pairs.csv")
+    both = recipe == "genarena"
+    assert judge.shapes == {shape} and len(rows) == len(judge.said) == 4 * 3 * (2 if both else 1)
+
+    verdicts: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    counted: Counter[str] = Counter()
+    for row in rows:
+        won = {row.shown[0]: "A", row.shown[1]: "B"}.get(row.winner, row.winner)
+        counted[won] += 1
+        verdicts[row.item, row.method_a, row.method_b].append(row.winner)
+    assert counted == Counter(judge.said.values())
+    ours = {(m.item, m.method_a, m.method_b): m.winner for m in matches(rows)}
+    assert ours == {pair: published_match(each) for pair, each in verdicts.items()}
 
 
 # Recipes and clones

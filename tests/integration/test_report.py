@@ -18,29 +18,28 @@ from hypothesis import strategies as st
 import lmmscore
 from lmmscore.cli import lmmscore as program
 from lmmscore.errors import FileProblem
-from lmmscore.leaderboard import BoardRow as Row
-from lmmscore.report.conversation import Piece
 from lmmscore.report.page import PageOptions, write_page
 from lmmscore.report.page.charts import (
     Axis,
+    DrawnStanding,
     axis_over,
     interval_bar,
-    means_axis,
     rank_strip,
     round_step,
+    standings_axis,
 )
-from lmmscore.report.page.links import APART, slug
-from lmmscore.report.page.markup import markup
-from lmmscore.report.page.pictures import (
+from lmmscore.report.page.edits import (
+    APART,
     CACHE_NAME,
     PictureSet,
     ThumbnailMaker,
     place_pictures,
     sensible_px,
+    slug,
 )
-from lmmscore.report.page.results import cost_line, coverage
-from lmmscore.report.page.security import digest_source, inert_json, policy
-from lmmscore.report.run_data import RunData
+from lmmscore.report.page.markup import digest_source, inert_json, markup, policy
+from lmmscore.report.page.run_view import cost_line, coverage
+from lmmscore.report.run_data import Piece, RunData
 from lmmscore.run_folder import Run, open_run
 from tests import hostile
 
@@ -69,7 +68,7 @@ def page(run: Run, tmp_path_factory: pytest.TempPathFactory) -> str:
     human = hostile.ratings(
         tmp_path_factory.mktemp("human") / "human.csv",
         ["boat", "car", "lake"],
-        run.settings["methods"],
+        run.manifest.methods,
     )
     done = CliRunner().invoke(
         program,
@@ -475,16 +474,41 @@ def test_ticks_are_round_and_within_the_axis(low: float, size: float) -> None:
     assert all(-0.2 <= x <= 200.2 for x, _ in ticks)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The sky is blue. It was grey.",
+        "First paragraph.\n\nSecond one, 8.5 of 10.",
+        "a - b + c = d: 1) no list (yet).",
+        " indented",
+        "trailing ",
+        "one\nline",
+        "1. a list",
+        "- a list",
+        "Title\n=====",
+        "three\n\n\nlines",
+        "\u00a0wide space",
+        "a *b* `c`",
+    ],
+)
+def test_plain_words_look_the_same_without_the_parser(text: str) -> None:
+    """What skips the Markdown parser becomes the tree that the parser would have made."""
+    from lmmscore.report.page import markup as module
+
+    parsed = module._Builder(()).blocks(module._parser().parse(text))
+    assert markup([Piece(text)]) == parsed
+
+
 def test_drawn_intervals_keep_their_order() -> None:
     """A mean lies between the ends of its interval on paper as in numbers."""
-    row = Row(2, "A", 6.0, 1.0, 5, 0.9, {}, (5.5, 6.6), (1, 3), (1, 4), "a", 5)
-    axis = means_axis([row])
+    row = DrawnStanding(6.0, (5.5, 6.6), 2, (1, 3), (1, 4))
+    axis = standings_axis([row])
     assert 0 < axis.at(5.5) < axis.at(6.0) < axis.at(6.6)
     drawn = str(interval_bar(row, axis, "A"))
     assert f'cx="{axis.at(6.0):g}"' in drawn and f'x1="{axis.at(5.5):g}"' in drawn
     strip = str(rank_strip(row, 5, "A"))
     assert 'class="band"' in strip and 'class="allowed"' in strip
-    unscored = Row(None, "B", None, None, 0, 0.0, {})
+    unscored = DrawnStanding(None, None, None, None)
     assert "circle" not in str(interval_bar(unscored, axis, "B"))
     assert "circle" not in str(rank_strip(unscored, 5, "B"))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -120,15 +122,75 @@ def test_a_killed_run_shows_what_it_has(tmp_path: Path, make_benchmark: Maker) -
 def test_an_interrupted_rerun_loses_nothing_that_was_judged(
     tmp_path: Path, make_benchmark: Maker
 ) -> None:
-    """Older results stay until they are judged again, and no older table stands beside newer scores."""
+    """All of it is still there, so the run is as finished as before, and so are its tables."""
     bench = make_benchmark(items=5)
     run = lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "r")
-    (run.path / "leaderboard.md").write_text("an older table")
-    before = sorted(map(str, rows(run.path)))
+    (run.path / "leaderboard.md").write_text("a table of these scores")
+    before = (run.path / "scores.csv").read_bytes()
     interrupted(bench, run.path, units=1)
-    assert sorted(map(str, rows(run.path))) == before
+    assert (run.path / "scores.csv").read_bytes() == before
+    assert (run.path / "leaderboard.md").exists()
+    manifest = open_run(run.path).manifest
+    assert (manifest.state, manifest.judged, manifest.planned) == ("finished", 5, 5)
+    assert "Unfinished" not in manifest.caution
+
+
+def test_an_interrupted_extension_says_how_far_it_is(tmp_path: Path, make_benchmark: Maker) -> None:
+    """Older results stay and count, and no older table stands beside newer scores."""
+    bench = make_benchmark(items=5)
+    options = {"judge": ScriptedJudge(fair_answer), "out": tmp_path / "r"}
+    run = lmmscore.run(bench, items=["i0", "i1"], **options)  # type: ignore[arg-type]
+    (run.path / "leaderboard.md").write_text("an older table")
+    interrupted(bench, run.path, units=3)
+    assert outcomes(run.path) == {"scored": 9, "unjudged": 6}
     assert not (run.path / "leaderboard.md").exists()
-    assert open_run(run.path).manifest.caution.startswith("Unfinished")
+    manifest = open_run(run.path).manifest
+    assert manifest.caution.startswith("Unfinished: 3 of 5 sessions were judged.")
+
+
+def test_a_list_of_runs_says_how_far_each_is(tmp_path: Path, make_benchmark: Maker) -> None:
+    """In a few words; what to do about a stopped run is for `run` and `leaderboard` to say."""
+    interrupted(make_benchmark(items=5), tmp_path / "runs" / "r")
+    done = CliRunner().invoke(command, ["list", str(tmp_path / "runs")])
+    assert "stopped, 2 of 5 sessions" in done.output
+    assert "resume" not in done.output
+
+
+MOMENTS = ("begin", "take", "finish", "_put_in_place", "_write_manifest", "close")
+KILLED = """
+import os
+from pathlib import Path
+import lmmscore
+from lmmscore.run_writer import RunWriter
+from tests.conftest import ScriptedJudge, fair_answer
+for moment in {moments!r}:
+    if os.fork() == 0:
+        setattr(RunWriter, moment, lambda *_, **__: os._exit(9))
+        # Nothing kept: every session is taken anew, from the ledger.
+        Path({out!r}, ".readings.sqlite").unlink(missing_ok=True)
+        lmmscore.run({bench!r}, judge=ScriptedJudge(fair_answer), out={out!r})
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.wait()[1]) == 9
+    print(moment, lmmscore.open_run({out!r}).manifest.state)
+"""
+
+
+def test_a_finished_run_is_finished_at_every_moment_of_deriving_it_again(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Killed wherever it is, the folder says of itself what its tables say."""
+    bench = make_benchmark(items=3)
+    run = lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "r")
+    (run.path / "leaderboard.md").write_text("a table of these scores")
+    before = (run.path / "scores.csv").read_bytes()
+    code = KILLED.format(moments=MOMENTS, out=str(run.path), bench=str(bench))
+    project = str(Path(__file__).parents[2])
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, cwd=project, capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:-1] == [f"{moment} finished" for moment in MOMENTS]
+    assert (run.path / "scores.csv").read_bytes() == before
+    assert (run.path / "leaderboard.md").exists()
+    assert open_run(run.path).manifest.judged == 3
 
 
 @pytest.mark.parametrize(

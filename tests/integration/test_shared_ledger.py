@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from lmmscore.claims import Claims
 from lmmscore.conversation import Conversation
 from lmmscore.judges.recorded import Recorded
-from lmmscore.ledger import Ledger
+from lmmscore.ledger import Claims, Ledger
 from tests.conftest import ScriptedJudge
 from tests.loopback import Server, playing, serving
 
@@ -67,14 +67,47 @@ def test_a_question_that_another_asks_is_waited_for(tmp_path: Path) -> None:
     assert asyncio.run(both()) == (True, 1)
 
 
-def test_the_claim_of_a_dead_worker_expires(tmp_path: Path) -> None:
-    """What a killed process was asking is asked by the next one, after the lease."""
+CLAIM = (
+    "import sys, time; from pathlib import Path; from lmmscore.ledger import Claims\n"
+    "claims = Claims(Path(sys.argv[1]), lease_s=float(sys.argv[2])); assert claims.take('k')\n"
+    "print('taken', flush=True); time.sleep(60)"
+)
+
+
+@contextlib.contextmanager
+def worker(path: Path, lease_s: float) -> Iterator[None]:
+    """Have another process hold the claim on `k`, until it is killed at the end."""
+    words = [sys.executable, "-c", CLAIM, str(path), str(lease_s)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdout.readline() == "taken\n"
+        yield
+        process.kill()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a dead worker's claim expires")
+@pytest.mark.parametrize("opened_before", [True, False])
+def test_the_claim_of_a_dead_worker_is_taken_at_once(tmp_path: Path, opened_before: bool) -> None:
+    """Whoever resumes after a crash on the same machine waits for nobody."""
     path = tmp_path / "l.sqlite"
-    code = (
-        "import os, sys; from pathlib import Path; from lmmscore.claims import Claims\n"
-        "claims = Claims(Path(sys.argv[1]), lease_s=0.3); assert claims.take('k'); os._exit(9)"
-    )
-    subprocess.run([sys.executable, "-c", code, str(path)], check=False)
+    with worker(path, 600):
+        first = Claims(path)
+        assert not first.take("k")
+        if not opened_before:
+            first.close()
+    claims = first if opened_before else Claims(path)
+    assert claims.take("k")
+    claims.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_claim_of_a_dead_worker_elsewhere_expires(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process of another machine cannot be looked for: its claim holds as long as its lease."""
+    path = tmp_path / "l.sqlite"
+    with worker(path, 0.3):
+        pass
+    monkeypatch.setattr("lmmscore.ledger._machine", lambda: "another")
     claims = Claims(path)
     assert not claims.take("k")
     deadline = time.monotonic() + 10

@@ -141,3 +141,13 @@ def test_who_speaks_is_said_in_words(run: Run) -> None:
     done = CliRunner().invoke(program, ["show", str(run.path), "boat"], catch_exceptions=False)
     lines = [line.strip() for line in done.stdout.splitlines()]
     assert lines.count("asked:") == lines.count("judge:") > 5
+
+
+def test_a_conversation_can_be_written_to_a_file(tmp_path: Path) -> None:
+    """`-o` puts the same words into a file, without colours, and says so on standard error."""
+    run = lmmscore.run(Path(__file__).parents[2] / "media" / "demo", out=tmp_path / "r", limit=1)
+    out = tmp_path / "talk.txt"
+    done = CliRunner().invoke(program, ["show", str(run.path), "boat", "-o", str(out)])
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "judge:" in out.read_text(encoding="utf-8")
+    assert "\x1b" not in out.read_text(encoding="utf-8")

@@ -70,7 +70,7 @@ def test_where_adherence_is_zero_preservation_is_not_asked(
     scores = run.scores()
     assert set(scores[scores["factor"] == "overall"]["score"]) == {0.0}
     assert "was not asked" in scores[scores["factor"] == "overall"]["reason"].iloc[0]
-    assert run.settings["unscored"] == 0
+    assert run.manifest.unscored == 0
 
 
 def test_an_unreadable_member_leaves_no_overall(tmp_path: Path, make_benchmark: Maker) -> None:
@@ -112,7 +112,7 @@ def test_justifications_of_another_length_are_noted(tmp_path: Path, make_benchma
         out=tmp_path / "r",
         settings={"against": "source"},
     )
-    assert run.settings["unscored"] == 0
-    notes = next(iter(run.sessions()))["notes"]
+    assert run.manifest.unscored == 0
+    notes = next(iter(run.records())).notes
     assert notes[0] == "the justification of unchanged_regions has 3 words; 15 to 30 were asked for"
     assert len(notes) == 3

@@ -14,13 +14,12 @@ from PIL import Image
 
 from lmmscore.benchmark import load_benchmark
 from lmmscore.check import check_benchmark
-from lmmscore.dialog import load_dialog
+from lmmscore.dialog_files import load_dialog
 from lmmscore.errors import DialogError, ImageProblem, LmmscoreError
 from lmmscore.images import load_rgb, read_header
 from lmmscore.importers.dialogs.document import _scale_typed, import_document
-from lmmscore.importers.pictures.base import Choices, choose
-from lmmscore.importers.pictures.folder_tree import scan
 from lmmscore.importers.pictures.instructions import read
+from lmmscore.importers.pictures.layout import Choices, choose, scan
 from lmmscore.leaderboard.position import position_effect
 from lmmscore.ledger import Ledger
 

@@ -14,7 +14,8 @@ import pytest
 import yaml
 
 from lmmscore.conversation import Conversation
-from lmmscore.dialog import Dialog, When, load_dialog
+from lmmscore.dialog import Dialog, When
+from lmmscore.dialog_files import load_dialog
 from lmmscore.errors import DialogError, FileProblem
 from lmmscore.execution.local import play
 from lmmscore.images import Picture, Pictures, Recipe
@@ -22,7 +23,9 @@ from lmmscore.judges.recorded import Recorded
 from lmmscore.ledger import Ledger
 from lmmscore.parsing import Reading
 from lmmscore.parsing.winner import WinnerReading
+from lmmscore.plan import load_protocol
 from lmmscore.records import OVERALL, Item, Reply, Score
+from lmmscore.scales import Factor
 from lmmscore.scores import scores_of
 from lmmscore.session import Played, Session, read_answer
 from lmmscore.yaml_files import validate
@@ -469,10 +472,10 @@ def turn(**changes: Any) -> list[dict[str, Any]]:
         ({"turns": turn(say="{{show.first}}{{show.edit}}")}, "covers: pair"),
         ({"turns": turn(when={})}, "give task, field"),
         ({"turns": turn(form={"key": "winner"})}, "read: winner"),
-        ({"turns": [*turn(), {"name": "s", "say": "x", "heard": "y"}]}, "never seen"),
         ({"turns": [*turn(), {**turn()[0], "name": "again"}]}, "read by more than one turn"),
         ({"factors": [{"key": "a", "scale": {"words": {"N/A": None}}}]}, "at least one word"),
         ({"factors": []}, "factors: missing"),
+        ({"turns": [{"name": "s", "say": "x", "heard": "y"}]}, "nothing is asked|read by no turn"),
         ({"system": "{{show.edit}}"}, "system: unknown name"),
     ],
 )
@@ -482,6 +485,80 @@ def test_what_does_not_fit_together_is_refused_with_its_place(
     """Strict as ever: unknown names, rules and pictures, and what needs format 2."""
     with pytest.raises(FileProblem, match=says):
         validate(Dialog, {**POSE, **changes}, "pose.yaml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("covers: edit", "covers: edits", "line 4: covers: must be 'item', 'edit' or 'pair'"),
+        ("version: 1", "version: one", "line 2: version: expected a whole number"),
+        ("    say: Fit?", "    sey: Fit?", "line 9: turns.1.say: missing"),
+        ("    say: Fit?", "    say: Fit? {{nope}}", "line 9: turn 1 (judge): unknown name"),
+        ("    show: [edit]", "    show: edit", "line 10: turns.1.show: expected a list"),
+        ("{key: fit,", "{key: fit, hue: 2,", "line 6: factors.1.hue: unknown key"),
+        ("format: 2", "format: 2\noverall: {mean: [fat]}", "line 8: overall: unknown name fat"),
+        ("    show: [edit]", "    form: {words: {A: first, B: nope}}\n    show: [edit]",
+         "line 10: turns.1.form.words.B: must be 'first', 'second'"),
+        ("repair:", "repare:", "line 13: repare: unknown key; did you mean repair"),
+    ],
+)  # fmt: skip
+def test_every_complaint_names_its_line(tmp_path: Path, old: str, new: str, says: str) -> None:
+    """What is wrong with a dialog's file is said in plain words, with file and line."""
+    text = (
+        "dialog: lines\nversion: 1\ntitle: Lines\ncovers: edit\nfactors:\n"
+        "  - {key: fit, scale: {min: 1, max: 5}}\nformat: 2\nturns:\n  - name: judge\n"
+        "    show: [edit]\n    read: scores\n    say: Fit?\nrepair: {say: again}\n"
+    )
+    path = tmp_path / "lines.yaml"
+    path.write_text(text)
+    load_dialog(str(path))
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(DialogError) as caught:
+        load_dialog(str(path))
+    message = str(caught.value)
+    assert message.startswith(f"{path}, line ") and says in message
+    assert "Input" not in message and "tuple" not in message
+
+
+def test_a_suite_that_does_not_fit_names_its_file(tmp_path: Path) -> None:
+    """A member that is not there, or a rule that does not know it."""
+    path = tmp_path / "s.yaml"
+    head = "suite: s\nversion: 1\ntitle: S\nformat: 2\nmembers:\n- lmm-score\n"
+    path.write_text(head + "- nowhere\noverall: mean\n")
+    with pytest.raises(DialogError, match=r"s\.yaml, line 7: members: no dialog 'nowhere'"):
+        load_protocol(str(path), {})
+    path.write_text(head + "overall: {mean: [nobody]}\n")
+    with pytest.raises(DialogError, match=r"s\.yaml: suite s: overall: unknown name nobody"):
+        load_protocol(str(path), {})
+
+
+def test_a_scale_of_words_can_be_looked_up_by() -> None:
+    """What is known of factors is kept by factor, so a scale of words must have a hash too."""
+    factors = [Factor.model_validate(factor) for factor in POSE["factors"]]
+    assert len(set(factors)) == len(factors)
+    assert hash(factors[0]) == hash(Factor.model_validate(POSE["factors"][0]))
+
+
+@pytest.mark.parametrize(
+    ("turns", "says"),
+    [
+        ([*turn(), {"name": "s", "say": "x", "heard": "y"}], "turn s: an example that no question"),
+        (
+            [{"name": "s", "say": "x", "heard": "y"}, *turn(fresh=True)],
+            "turn s: an example that no question",
+        ),
+        (
+            turn(fresh=True, say_for={"add": "Blind?"}),
+            "scores an edit that a new conversation never shows for the task add",
+        ),
+        ([{"name": "s", "say": "x", "heard": "y"}, *turn()], ""),
+    ],
+)
+def test_what_plays_but_cannot_be_meant_is_remarked(turns: list[Any], says: str) -> None:
+    """An example nobody sees, or scores for an edit that is not shown: said, not refused."""
+    dialog = Dialog.model_validate({**POSE, "turns": turns})
+    assert says in "\n".join(dialog.remarks())
+    assert bool(says) == bool([*dialog.remarks()])
 
 
 def test_a_factor_may_be_read_by_different_turns_for_different_tasks(table: Table) -> None:

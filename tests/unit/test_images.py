@@ -110,3 +110,52 @@ def test_a_missing_picture_says_so(tmp_path: Path) -> None:
     """The path is in the message."""
     with pytest.raises(ImageProblem, match=r"gone\.png"):
         Pictures(Recipe()).get(tmp_path / "gone.png")
+
+
+def png(path: Path, **save: object) -> bytes:
+    """Write a small photograph-like PNG and return what a judge is sent of it."""
+    grain = np.random.default_rng(0).integers(0, 9, (40, 60, 3), dtype=np.uint8)
+    slope = np.linspace(0, 200, 60, dtype=np.uint8)[None, :, None]
+    Image.fromarray(grain + slope).save(path, "PNG", **save)
+    return Pictures(Recipe()).get(path).data()
+
+
+def test_a_plain_png_is_sent_as_it_was_packed(tmp_path: Path) -> None:
+    """Packing it again would cost more than all the rest of a session; nothing but pixels goes."""
+    info = PngImagePlugin.PngInfo()
+    info.add_text("method", "SINE")
+    path = tmp_path / "a.png"
+    png(path, pnginfo=info, icc_profile=b"SINE", compress_level=1)
+    path.write_bytes(path.read_bytes() + b"SINE")
+    data = Pictures(Recipe()).get(path).data()
+    packed = path.read_bytes().split(b"IDAT")[1]
+    assert packed[:1000] in data
+    assert b"SINE" not in data
+    np.testing.assert_array_equal(np.asarray(shown(path)), np.asarray(load_rgb(path)))
+
+
+def test_a_png_that_is_not_plain_is_packed_again(tmp_path: Path) -> None:
+    """Hardly packed, lying on its side, partly transparent, animated: pixels are as they look."""
+    loose = tmp_path / "loose.png"
+    assert len(png(loose, compress_level=0)) < loose.stat().st_size / 2
+
+    turned = Image.Exif()
+    turned[0x0112] = 6
+    png(tmp_path / "turned.png", exif=turned)
+    assert shown(tmp_path / "turned.png").size == (40, 60)
+
+    Image.new("RGB", (4, 4), "red").save(tmp_path / "keyed.png", transparency=(255, 0, 0))
+    assert shown(tmp_path / "keyed.png").getpixel((0, 0)) == (255, 255, 255)
+
+    frames = [Image.new("RGB", (4, 4), colour) for colour in ("red", "blue")]
+    frames[0].save(tmp_path / "moving.png", save_all=True, append_images=frames[1:])
+    assert not getattr(shown(tmp_path / "moving.png"), "is_animated", False)
+
+
+def test_a_broken_png_is_not_sent(tmp_path: Path) -> None:
+    """A file cut in half is named, whatever its head promises."""
+    path = tmp_path / "cut.png"
+    png(path)
+    path.write_bytes(path.read_bytes()[:-2000])
+    with pytest.raises(ImageProblem, match="broken"):
+        Pictures(Recipe()).get(path).data()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lmmscore.errors import LmmscoreError
 from lmmscore.leaderboard import Leaderboard, rank
-from lmmscore.leaderboard.weights import parse_weights, reweigh
+from lmmscore.leaderboard.cube import parse_weights, reweigh
 from tests.tidy_frames import FACTORS, WEIGHTS, judged, overall, tidy
 
 
@@ -152,7 +152,7 @@ def test_missing_worst_counts_holes_as_the_lowest_score() -> None:
     scores = overall({"A": [9.0, None], "B": [6.0, 6.0]})
     table = quick(scores, missing="worst", scales={"overall": (1.0, 10.0)}).table()
     assert (table.row("A").mean, table.row("A").rank, table.row("A").coverage) == (5.0, 2, 0.5)
-    assert "missing: worst" in table.caption
+    assert "--missing worst" in table.caption
     assert "counted as 1" in table.caption
 
 
@@ -493,3 +493,20 @@ def test_tests_can_be_corrected_over_all_tables() -> None:
         for first, second in zip(one.differences.pairs, two.differences.pairs, strict=True):
             assert (second.p_holm or 0) >= (first.p_holm or 0)
     assert any("of all tables" in note for table in together.tables for note in table.notes)
+
+
+def test_an_interval_stays_on_a_known_scale() -> None:
+    """No mean lies beyond the scale, so no interval does; where the scale is unknown it may."""
+    scores = overall({"A": [10.0, 10.0, 4.0], "B": [5.0, 6.0, 7.0]})
+    free = quick(scores).table("t").row("A").mean_interval
+    kept = quick(scores, scales={"overall": (1.0, 10.0)}).table("t").row("A").mean_interval
+    assert free is not None and free[1] > 10 and kept == (pytest.approx(1.0), 10.0)
+
+
+def test_few_items_are_a_caution_only_where_scores_are_skewed() -> None:
+    """The note names the methods it is about; even scores get none."""
+    even = [5.0, 6.0, 7.0, 8.0, 6.5, 7.5]
+    skewed = [1.0, 1.0, 1.1, 1.2, 1.0, 9.0]
+    notes = quick(overall({"A": even, "B": skewed})).table("t").notes
+    assert any("less often than stated" in note and note.endswith("skewed: B.") for note in notes)
+    assert not any("less often" in note for note in quick(overall({"A": even})).table("t").notes)

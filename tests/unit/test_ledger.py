@@ -158,7 +158,7 @@ def test_a_ledger_that_another_run_is_just_creating_is_waited_for(
         waits.append(seconds)
         creator.rollback()
 
-    monkeypatch.setattr("lmmscore.sqlite.time.sleep", wait)
+    monkeypatch.setattr("lmmscore.ledger.time.sleep", wait)
     with Ledger(path) as ledger:
         assert ledger.count() == 0
     assert waits

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from lmmscore.dialog import load_dialog
+from lmmscore.dialog_files import load_dialog
 from lmmscore.parsing import read_text
 from lmmscore.templates import cardinal, ordinal
 

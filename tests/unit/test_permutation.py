@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from lmmscore.leaderboard import differences as d
+from lmmscore.leaderboard import board as d
 from lmmscore.stats import permutation
 
 

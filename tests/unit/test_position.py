@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lmmscore.leaderboard.position import PositionEffect, position_effect
+from lmmscore.leaderboard.position import Placed, PositionEffect, fit_slope, position_effect
 from tests.tidy_frames import judged, tidy
 
 
@@ -102,3 +102,30 @@ def test_edits_judged_one_by_one_have_no_place() -> None:
     found = fitted(alone)
     assert not found.fixed
     assert "conversation of its own" in found.statement
+
+
+def test_the_interval_holds_what_the_test_does_not_refuse() -> None:
+    """At either limit the test is on the edge: inside it does not refuse a slope, outside it does."""
+    rng = np.random.default_rng(5)
+    place = np.argsort(rng.random((8, 4)), axis=1).ravel() + 1.0
+    session, method = np.repeat(np.arange(8), 4), np.tile(np.arange(4), 8)
+    score = rng.normal(5, 1, 32) + 0.3 * place
+
+    def p_of(slope: float) -> float:
+        moved = Placed(score - slope * place, place, method, session, session)
+        found = fit_slope(moved, level=0.95)
+        assert not isinstance(found, str)
+        return found.p
+
+    found = fit_slope(Placed(score, place, method, session, session), level=0.95)
+    assert not isinstance(found, str) and found.interval is not None
+    low, high = found.interval
+    assert p_of(low + 1e-6) > 0.05 >= p_of(low - 1e-6)
+    assert p_of(high - 1e-6) > 0.05 >= p_of(high + 1e-6)
+
+
+def test_three_sessions_have_a_slope_and_no_interval() -> None:
+    """Six ways of giving three orders out refuse nothing at 5%: no interval, rather than a narrow one."""
+    effect = fitted(judged(3, 4, tasks=1))
+    assert effect.slope is not None and effect.interval is None
+    assert "interval" not in effect.statement

@@ -10,11 +10,9 @@ from lmmscore.stats.ranking_models import (
     Davidson,
     Votes,
     binomial_p,
-    bootstrap_strengths,
     connected_groups,
     fit_davidson,
     position_bias,
-    strength_intervals,
     tally,
 )
 
@@ -90,8 +88,8 @@ def test_methods_never_compared_are_not_connected() -> None:
     assert connected_groups(wins, ties) == [[0, 1, 2, 3]]
 
 
-def test_votes_are_tallied_and_resampled_by_item() -> None:
-    """A vote counts for the winner wherever it stood; intervals hold the true strengths."""
+def test_votes_are_tallied() -> None:
+    """A vote counts for the winner wherever it stood; a tie stands in both halves."""
     rng = np.random.default_rng(3)
     truth = np.array([0.8, 0.0, -0.8])
     first = np.tile([0, 0, 1, 1, 2, 2], 60)
@@ -109,10 +107,6 @@ def test_votes_are_tallied_and_resampled_by_item() -> None:
         (first == 1) & (second == 0) & (winner < 0)
     )
     assert wins[0, 1] == won.sum()
-
-    draws = bootstrap_strengths(votes, 3, resamples=200, rng=np.random.default_rng(0))
-    for (low, high), true in zip(strength_intervals(draws), truth, strict=True):
-        assert low < true < high
 
 
 def test_position_bias_is_a_binomial_test() -> None:

@@ -9,16 +9,25 @@ from pathlib import Path
 
 import pytest
 
-from lmmscore.dialog import load_dialog
+from lmmscore.benchmark import load_benchmark
+from lmmscore.dialog_files import load_dialog
 from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.scales import Factor, Scale
-from lmmscore.web.assignment import raters_needed, slots_for
-from lmmscore.web.rating import AnswerRefused
-from lmmscore.web.study import checks_for, levels_of, load_practice, parse_score
+from lmmscore.web.rating import AnswerRefused, RatingStudy
+from lmmscore.web.rating_results import database_rows
+from lmmscore.web.study import (
+    checks_for,
+    levels_of,
+    load_practice,
+    parse_score,
+    raters_needed,
+    slots_for,
+)
 from tests.rating_studies import (
     DEMO,
     METHODS,
     assignment_of,
+    give,
     new_rater,
     rate_everything,
     rating_study,
@@ -220,6 +229,41 @@ def test_another_dialog_does_not_mix_into_a_study(tmp_path: Path) -> None:
         rating_study(tmp_path, "visual-adherence")
 
 
+def test_a_later_start_with_a_part_of_the_benchmark_keeps_earlier_screens(tmp_path: Path) -> None:
+    """Raters keep the screens they have; what is given out from then on is of that part."""
+    rating = rating_study(tmp_path, items=("boat", "lake"))
+    rater = new_rater(rating)
+    rate_everything(rating, rater, lambda *_: "5")
+    rating.database.close()
+    again = rating_study(tmp_path, items=("car",))
+    assert len(again.state(rater)["screens"]) == 2
+    assert all(row.task for row in database_rows(again.database))
+    other = new_rater(again)
+    [screen] = again.state(other)["screens"]
+    assert assignment_of(again, other, screen["id"]).subject.item == "car"
+
+
+def test_an_edit_that_raters_have_must_stay_in_the_benchmark(tmp_path: Path) -> None:
+    """A benchmark that lost what raters were given is refused at the start, not on their screens."""
+    rating = rating_study(tmp_path, items=("boat",))
+    rating.state(new_rater(rating))
+    smaller = load_benchmark(DEMO).select(items=("lake",))
+    with pytest.raises(FileProblem, match="edits of 'boat' that are not in it any more"):
+        RatingStudy(rating.database, smaller, smaller)
+
+
+def test_practice_may_be_dropped_in_the_middle_of_a_study(tmp_path: Path) -> None:
+    """A rater who practised goes on when the study is started again without practice."""
+    file = tmp_path / "practice.yaml"
+    file.write_text("practice:\n- {item: boat}\n")
+    rating = rating_study(tmp_path, items=("boat", "lake"), practice=file)
+    rater = new_rater(rating)
+    give(rating, rater, rating.state(rater)["screens"][0], lambda *_: "5")
+    rating.database.close()
+    again = rating_study(tmp_path, items=("boat", "lake"))
+    assert len(again.state(rater)["screens"]) == 2
+
+
 def test_an_answer_sent_twice_is_kept_once(tmp_path: Path) -> None:
     """A page that did not hear of its success sends the same answer again, also after a restart."""
     rating = rating_study(tmp_path)
@@ -228,7 +272,7 @@ def test_an_answer_sent_twice_is_kept_once(tmp_path: Path) -> None:
     sent = {"screen": screen["id"], "kind": "score", "slot": "A", "factor": "acc", "value": "7"}
     first = rating.answer(rater, {**sent, "nonce": "0123456789"})
     second = rating.answer(rater, {**sent, "nonce": "0123456789"})
-    assert first == second == {"saved": True, "revision": 1}
+    assert first == second == {"saved": True, "screen": screen["id"], "revision": 1}
 
 
 def test_a_screen_cannot_be_closed_before_it_is_answered(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from lmmscore.dialog import load_dialog
+from lmmscore.dialog_files import load_dialog
 from lmmscore.rules import geometric_mean, overall
 from lmmscore.scales import Scale, show, weights_of
 

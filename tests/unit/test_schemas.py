@@ -5,7 +5,8 @@ import json
 import jsonschema
 import pytest
 
-from lmmscore.dialog import load_dialog, reply_schema
+from lmmscore.dialog import reply_schema
+from lmmscore.dialog_files import load_dialog
 from lmmscore.errors import DialogError
 from lmmscore.plan import load_protocol
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from lmmscore.stats import correlation, counts, jackknife, pairs, reliability
-from lmmscore.stats.arrays import Floats, Ints, column_means, item_weights, ranks, snap
+from lmmscore.stats import concordance, correlation, jackknife, reliability
+from lmmscore.stats.arrays import Floats, Ints, item_weights, ranks, snap
 from lmmscore.stats.correlation import Within
 from lmmscore.stats.reliability import Ratings
 
@@ -69,7 +69,7 @@ def test_counts_give_what_the_edits_left_give(
     items = int(item.max()) + 1
     rows = np.random.default_rng(seed).integers(0, 3, (6, items)).astype(float)
     for name, plain in (("spearman", correlation.spearman), ("pearson", correlation.pearson)):
-        found = getattr(counts, name)(x, y, item, items)(rows)
+        found = getattr(jackknife, f"{name}_of_counts")(x, y, item, items)(rows)
         for row, value in zip(rows, found, strict=True):
             built = np.repeat(np.arange(len(x)), row[item].astype(int))
             assert value == pytest.approx(plain(x[built], y[built]), abs=1e-9, nan_ok=True)
@@ -98,10 +98,10 @@ def test_pairs_of_counts_are_those_of_the_edits_left(
     judge, people, item = made_up(seed)
     items = int(item.max()) + 1
     rows = kept_rows(items, seed)
-    edits = pairs.scored_pairs(judge, people, item, items, threshold)
+    edits = concordance.scored_pairs(judge, people, item, items, threshold)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pairs, "_GRID_CELLS", 1_000_000 if grid else 0)
-        found = pairs.pair_statistics(edits)(rows)
+        patch.setattr(concordance, "_GRID_CELLS", 1_000_000 if grid else 0)
+        found = concordance.pair_statistics(edits)(rows)
     for row, fast in zip(rows, found.T, strict=True):
         left = row[item] > 0
         slow = slow_pairs(judge[left], people[left], threshold)
@@ -113,16 +113,16 @@ def test_pairs_of_counts_are_those_of_the_edits_left(
 def test_calibration_finds_the_best_threshold(columns: tuple[list[int], list[int]]) -> None:
     """The calibrated accuracy is the greatest over all thresholds."""
     x, y = arrays(columns)
-    threshold = pairs.calibrate(x, y)
+    threshold = concordance.calibrate(x, y)
     assert threshold is not None
     best = max(slow_pairs(x, y, limit)[2] for limit in range(7))
-    assert pairs.accuracy(x, y, threshold) == pytest.approx(best, abs=1e-12)
-    assert pairs.accuracy(x, y, 0.0) == pytest.approx(slow_pairs(x, y, 0)[1], abs=1e-12)
+    assert concordance.accuracy(x, y, threshold) == pytest.approx(best, abs=1e-12)
+    assert concordance.accuracy(x, y, 0.0) == pytest.approx(slow_pairs(x, y, 0)[1], abs=1e-12)
 
 
 def test_tied_pairs_are_counted_for_both_sides() -> None:
     """Of six pairs the judge ties one and people three."""
-    found = pairs.tie_shares(np.array([1.0, 1, 2, 3]), np.array([5.0, 5, 5, 6]))
+    found = concordance.tie_shares(np.array([1.0, 1, 2, 3]), np.array([5.0, 5, 5, 6]))
     assert found == pytest.approx((1 / 6, 3 / 6))
 
 
@@ -137,7 +137,7 @@ def test_all_items_at_once_are_items_one_by_one(seed: int) -> None:
     inside = Within(grids[0], grids[1])
     single = [(judge[item == one], people[item == one]) for one in range(item.max() + 1)]
     for name, values in inside.correlations().items():
-        plain = [correlation.STATISTICS[name](*one) for one in single]
+        plain = [getattr(correlation, name)(*one) for one in single]
         assert values == pytest.approx(np.array(plain), abs=1e-12, nan_ok=True)
     both, right = inside.ordered_accuracy()
     for number, one in enumerate(single):
@@ -147,10 +147,10 @@ def test_all_items_at_once_are_items_one_by_one(seed: int) -> None:
         if both[number]:
             assert right[number] / both[number] == pytest.approx(slow[3])
     tried = {
-        limit: np.nanmean([pairs.accuracy(*one, limit) for one in single] or [0])
+        limit: np.nanmean([concordance.accuracy(*one, limit) for one in single] or [0])
         for limit in (0.0, 0.5, 1.0, 1.5, 2.0)
     }
-    best = pairs.best_threshold(*inside.gains())
+    best = concordance.best_threshold(*inside.gains())
     assert tried[best] == pytest.approx(max(tried.values()), abs=1e-12)
 
 
@@ -159,33 +159,19 @@ def test_groups_ranked_together_are_groups_ranked_alone(
     block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However groups are put into blocks, each one's ρ is that of the group alone."""
-    monkeypatch.setattr(counts, "_BLOCK_EDITS", block)
-    monkeypatch.setattr(counts, "_AT_ONCE", 400)
+    monkeypatch.setattr(jackknife, "_BLOCK_EDITS", block)
+    monkeypatch.setattr(jackknife, "_AT_ONCE", 400)
     rng = np.random.default_rng(0)
     item = [np.sort(rng.integers(0, 30, size)) for size in (25, 2, 60, 9)]
     others, own, judge = ([rng.integers(0, 8, len(one)) / 2 for one in item] for _ in range(3))
     rows = kept_rows(30, 1, rows=40)
-    found = counts.GroupRanks(others, [own, judge], item, 30).of(rows)
+    found = jackknife.GroupRanks(others, [own, judge], item, 30).of(rows)
     for side, columns in enumerate((own, judge)):
         for group, column in enumerate(columns):
             for row, value in zip(rows, found[side, group], strict=True):
                 left = row[item[group]] > 0
                 plain = correlation.spearman(column[left], others[group][left])
                 assert value == pytest.approx(plain, abs=1e-12, nan_ok=True)
-
-
-def test_across_means_is_the_statistic_of_the_means() -> None:
-    """Over methods' means, each statistic is scipy's of the two vectors of means."""
-    rng = np.random.default_rng(0)
-    judge, people = rng.integers(1, 8, (2, 9, 5)).astype(float)
-    judge[2, 1] = people[2, 1] = np.nan
-    x, y = column_means(judge, None), column_means(people, None)
-    found = dict(
-        zip(correlation.ACROSS, counts.across_means(judge, people)(np.ones((1, 9))), strict=True)
-    )
-    assert found["spearman"][0] == pytest.approx(stats.spearmanr(x, y).statistic)
-    assert found["kendall_b"][0] == pytest.approx(stats.kendalltau(x, y).statistic)
-    assert found["bias"][0] == pytest.approx((x - y).mean())
 
 
 def test_williams_gives_the_textbook_value() -> None:
@@ -208,7 +194,7 @@ def test_the_fisher_average_is_that_of_transformed_values() -> None:
 def test_the_jackknife_of_a_mean_is_its_t_interval() -> None:
     """Leaving single values out of a mean gives exactly Student's interval."""
     values = np.random.default_rng(0).normal(5, 2, 12)
-    of = counts.mean_of(values, np.arange(12), 12)
+    of = jackknife.mean_of(values, np.arange(12), 12)
     left = of(jackknife.left_out(np.arange(12)))
     found = jackknife.interval(float(values.mean()), left, "none")
     theirs = stats.t.interval(0.95, 11, values.mean(), stats.sem(values))
@@ -219,7 +205,7 @@ def test_the_jackknife_of_a_mean_is_its_t_interval() -> None:
 def test_leaving_out_is_the_slow_jackknife_on_fishers_scale() -> None:
     """The interval of Spearman equals one made by deleting each item and ranking again."""
     judge, people, item = made_up(5, items=14)
-    of = counts.spearman(judge, people, item, 14)
+    of = jackknife.spearman_of_counts(judge, people, item, 14)
     found = jackknife.interval(
         correlation.spearman(judge, people), of(jackknife.left_out(np.arange(14))), "fisher"
     )
@@ -363,23 +349,23 @@ def test_soft_accuracy_does_not_depend_on_names(seed: int, methods: int) -> None
     """It is the slow version's, also for two methods, and the same in any order of the methods."""
     rng = np.random.default_rng(seed)
     judge, people = rng.integers(1, 4, (2, 6, methods)).astype(float)
-    flips = pairs.sign_flips(6, rng)
-    found = pairs.soft_pairwise_accuracy(judge, people, flips)
+    flips = concordance.sign_flips(6, rng)
+    found = concordance.soft_pairwise_accuracy(judge, people, flips)
     assert found == pytest.approx(slow_soft(judge, people))
     order = rng.permutation(methods)
-    turned = pairs.soft_pairwise_accuracy(judge[:, order], people[:, order], flips)
+    turned = concordance.soft_pairwise_accuracy(judge[:, order], people[:, order], flips)
     assert turned == pytest.approx(found)
-    sampled = pairs.sign_flips(40, rng)
+    sampled = concordance.sign_flips(40, rng)
     many, more = rng.integers(1, 4, (2, 40, methods)).astype(float)
-    assert pairs.soft_pairwise_accuracy(many, more, sampled) == pytest.approx(
-        pairs.soft_pairwise_accuracy(many[:, order], more[:, order], sampled)
+    assert concordance.soft_pairwise_accuracy(many, more, sampled) == pytest.approx(
+        concordance.soft_pairwise_accuracy(many[:, order], more[:, order], sampled)
     )
 
 
 def test_soft_accuracy_leaves_a_pair_without_shared_items_out() -> None:
     """Methods never edited the same item cannot be compared; the rest still can."""
     judge = np.array([[1, 2, np.nan], [2, 4, np.nan], [np.nan, 3, 5.0], [np.nan, 2, 6.0]])
-    flips = pairs.sign_flips(4, np.random.default_rng(0))
-    assert pairs.soft_pairwise_accuracy(judge, judge, flips) == 1
+    flips = concordance.sign_flips(4, np.random.default_rng(0))
+    assert concordance.soft_pairwise_accuracy(judge, judge, flips) == 1
     alone = np.array([[1.0, np.nan], [np.nan, 2.0]])
-    assert math.isnan(pairs.soft_pairwise_accuracy(alone, alone, flips[:, :2]))
+    assert math.isnan(concordance.soft_pairwise_accuracy(alone, alone, flips[:, :2]))

@@ -418,7 +418,7 @@ def _first_list(text: str) -> list[str]:
 
 _ONE_SCORE = re.compile(
     r"\b(?:final|overall|single|a|one|the|integer|numerical|appropriate|precise)\s+"
-    r"(?:\w+\s+)?(?:score|rating)\b|\b(?:score|rate|grade)\s+(?:the|this|it|how|each)\b",
+    r"(?:\w+\s+)?(?:score|rating)\b|\b(?:score|rate|grade)\s+(?:the|this|it|how|each|from|on)\b",
     re.IGNORECASE,
 )
 

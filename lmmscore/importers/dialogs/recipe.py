@@ -7,7 +7,7 @@ around them. The words belong to their authors and are not part of lmmscore.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,9 @@ class ProtocolRecipe(_StrictRecipe):
         description="Texts by name: FILE, FILE.py:NAME or FILE.json:key, relative to the clone."
     )
     optional: tuple[str, ...] = Field((), description="Texts that the clone may lack.")
-    dialog: dict[str, Any] = Field(description="The dialog; `say` holds words by name.")
+    dialog: dict[str, Any] = Field(
+        description="The dialog; `say` and `system` hold words by name, or a list of such."
+    )
 
     def described(self) -> dict[str, Any]:
         """Return what a program may want to know of it."""
@@ -113,6 +115,9 @@ def follow(recipe: ProtocolRecipe, clone: Path, name: str | None = None) -> Foll
         "format": 2,
     }
     body = {key: value for key, value in recipe.dialog.items() if key != "turns"}
+    if "system" in body:
+        body["system"] = kitchen.said(body["system"], "system")
+
     turns = [kitchen.turn(turn) for turn in recipe.dialog["turns"]]
     data = {**head, **body, "turns": turns, "repair": {"say": REPAIR}}
 
@@ -163,15 +168,20 @@ class _Kitchen:
     def turn(self, turn: Mapping[str, Any]) -> dict[str, Any]:
         """Return a turn of the dialog, its words filled in."""
         made = dict(turn)
-        made["say"] = self._said(turn["say"], f"turn {turn['name']}")
+        made["say"] = self.said(turn["say"], f"turn {turn['name']}")
         if "say_for" in turn:
             made["say_for"] = {}
             for task, said in turn["say_for"].items():
-                made["say_for"][task] = self._said(said, f"turn {turn['name']}, {task}")
+                made["say_for"][task] = self.said(said, f"turn {turn['name']}, {task}")
 
         return made
 
-    def _said(self, said: Mapping[str, Any], where: str) -> str:
+    def said(self, said: Mapping[str, Any] | Sequence[Mapping[str, Any]], where: str) -> str:
+        """Return the words that a recipe names, one piece or several in a row."""
+        pieces = [said] if isinstance(said, Mapping) else said
+        return "".join(self._piece(each, where) for each in pieces)
+
+    def _piece(self, said: Mapping[str, Any], where: str) -> str:
         place = f"recipe {self.recipe.recipe}, {where}"
         words = validate(PublishedWords, said, place)
         text = "\n".join(self.texts[name] for name in words.words)

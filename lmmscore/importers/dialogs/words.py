@@ -1,4 +1,4 @@
-"""Published words where they lie: a text file, a constant in a Python file, a value in JSON.
+"""Published words where they lie: a text file, a constant in Python, a value in JSON or YAML.
 
 `FILE.py:NAME` and `FILE.json:key.path` name one string inside a file. Python is parsed, never run.
 """
@@ -8,12 +8,13 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lmmscore.errors import FileProblem, nearest
-from lmmscore.yaml_files import read_text
+from lmmscore.yaml_files import parse_yaml, read_text
 
 _MOST_STEPS = 200
 """How many references are followed before a constant counts as unreadable."""
@@ -32,7 +33,10 @@ class FoundWords:
 
 
 def read_words(spec: str | Path) -> FoundWords:
-    """Return the words that FILE, FILE.py:NAME or FILE.json:key.path means. Raises FileProblem."""
+    """Return the words that FILE, FILE.py:NAME or FILE.json:key.path means. Raises FileProblem.
+
+    YAML is read as JSON is.
+    """
     path, inner = _split(str(spec))
     if path.is_dir():
         raise FileProblem(f"{path}: a folder; name a file in it, or see `lmmscore dialogs recipes`")
@@ -48,13 +52,16 @@ def read_words(spec: str | Path) -> FoundWords:
     if suffix == ".json" and (inner or _is_table(text)):
         return _named(path, inner, _json_string(path, text, inner))
 
+    if suffix in _YAML and (inner or _holds_texts(parse_yaml(text, str(path)))):
+        return _named(path, inner, _text_at(path, parse_yaml(text, str(path)), inner))
+
     return FoundWords(text, path.name, path.stem)
 
 
 def _split(spec: str) -> tuple[Path, str]:
     """Split FILE:NAME. A colon inside an existing path, as on Windows, is part of the path."""
     path, colon, inner = spec.rpartition(":")
-    if not colon or Path(spec).exists() or not path.lower().endswith((".py", ".json")):
+    if not colon or Path(spec).exists() or not path.lower().endswith((".py", ".json", *_YAML)):
         return Path(spec), ""
 
     return Path(path), inner
@@ -64,16 +71,20 @@ def _named(path: Path, inner: str, text: str) -> FoundWords:
     return FoundWords(text, f"{path.name}:{inner}", inner.rpartition(".")[2] or path.stem)
 
 
-# JSON
+# JSON and YAML
+
+_YAML = (".yaml", ".yml")
 
 
 def _is_table(text: str) -> bool:
     """Whether a JSON file holds texts by key, so that one must be named."""
     try:
-        data = json.loads(text)
+        return _holds_texts(json.loads(text))
     except (ValueError, RecursionError):
         return False
 
+
+def _holds_texts(data: Any) -> bool:
     return isinstance(data, dict) and bool(_strings_in(data))
 
 
@@ -83,6 +94,10 @@ def _json_string(path: Path, text: str, inner: str) -> str:
     except (ValueError, RecursionError) as error:
         raise FileProblem(f"{path}: not JSON ({error})") from error
 
+    return _text_at(path, data, inner)
+
+
+def _text_at(path: Path, data: Any, inner: str) -> str:
     known = _strings_in(data)
     if inner in known:
         return known[inner]
@@ -161,7 +176,9 @@ class _Constants:
                     self._note(target, node.value, above)
             elif isinstance(node, ast.AnnAssign) and node.value is not None:
                 self._note(node.target, node.value, above)
-            elif isinstance(node, ast.If | ast.Try | ast.With):
+            elif isinstance(node, ast.Return) and node.value is not None:
+                self.assigned.setdefault(f"{above}return", node.value)
+            elif isinstance(node, ast.If | ast.Try | ast.With | ast.For | ast.While):
                 self._gather(node, above)
 
     def _note(self, target: ast.expr, value: ast.expr, above: str) -> None:
@@ -186,14 +203,11 @@ class _Constants:
         """Return the string of that name; None where there is none or it is not constant."""
         first = self.assigned.get(name)
         if first is not None:
+            self._steps = 0
             value = self._value(first)
             return value if isinstance(value, str) else None
 
-        head, _, rest = name.partition(".")
-        if head not in self.assigned:
-            return None
-
-        return _strings_in(self._value(self.assigned[head])).get(rest)
+        return self.strings().get(name)
 
     def _value(self, node: ast.expr) -> Any:
         """Return the constant a node stands for; None for anything that would have to be run."""
@@ -235,9 +249,21 @@ class _Constants:
                 # Braces in an f-string's text are literal; doubled, they stay literal for us.
                 pieces.append(str(part.value).replace("{", "{{").replace("}", "}}"))
             elif isinstance(part, ast.FormattedValue):
-                pieces.append("{" + _expression_name(part.value) + "}")
+                pieces.append(self._filled_in(part.value))
 
         return "".join(pieces)
+
+    def _filled_in(self, node: ast.expr) -> str:
+        """Return what stands in an f-string: a constant of the file, else a placeholder."""
+        # By its capitals: any other name may be set to something else before it is said.
+        constant = isinstance(node, ast.Constant) or (
+            isinstance(node, ast.Name) and node.id.isupper()
+        )
+        value = self._value(node) if constant else None
+        if isinstance(value, str | int | float):
+            return str(value).replace("{", "{{").replace("}", "}}")
+
+        return "{" + _expression_name(node) + "}"
 
     def _dictionary(self, node: ast.Dict) -> dict[str, Any]:
         made: dict[str, Any] = {}
@@ -248,14 +274,14 @@ class _Constants:
         return made
 
     def _called(self, node: ast.Call) -> str | None:
-        """Return what a harmless method of strings gives: strip, join, dedent."""
+        """Return what a harmless method of strings gives: strip, join, dedent, format."""
         function = node.func
         if not isinstance(function, ast.Attribute):
             return None
 
-        if function.attr in {"dedent", "cleandoc"} and len(node.args) == 1:
+        if function.attr in _CLEANED and len(node.args) == 1:
             text = self._value(node.args[0])
-            return inspect.cleandoc(text) if isinstance(text, str) else None
+            return _CLEANED[function.attr](text) if isinstance(text, str) else None
 
         subject = self._value(function.value)
         if not isinstance(subject, str):
@@ -264,12 +290,24 @@ class _Constants:
         if function.attr in {"strip", "lstrip", "rstrip"} and not node.args:
             return str(getattr(subject, function.attr)())
 
+        # What is filled in later stands in the words as a placeholder, which is what is wanted.
+        if function.attr in {"format", "format_map"}:
+            return subject
+
+        if function.attr == "replace" and len(node.args) == 2:
+            old, new = (self._value(each) for each in node.args)
+            constant = isinstance(old, str) and isinstance(new, str)
+            return subject.replace(old, new) if constant else subject
+
         if function.attr == "join" and len(node.args) == 1:
             parts = self._value(node.args[0])
             if isinstance(parts, list) and all(isinstance(part, str) for part in parts):
                 return subject.join(parts)
 
         return None
+
+
+_CLEANED = {"dedent": textwrap.dedent, "cleandoc": inspect.cleandoc}
 
 
 def _expression_name(node: ast.expr) -> str:

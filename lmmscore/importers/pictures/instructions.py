@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,10 +10,17 @@ from typing import Any
 
 from lmmscore.benchmark import read_item_rows
 from lmmscore.errors import FileProblem, nearest
-from lmmscore.importers.pictures.arrow_files import text_rows
-from lmmscore.importers.pictures.base import Choices, Found, FoundItem, LayoutError, PictureLayout
-from lmmscore.importers.pictures.folder_tree import FolderTree, role_of
-from lmmscore.yaml_files import read_text
+from lmmscore.importers.pictures.layout import (
+    Choices,
+    FolderTree,
+    Found,
+    FoundItem,
+    LayoutError,
+    PictureLayout,
+    json_in,
+    role_of,
+)
+from lmmscore.tables import text_rows
 
 Row = dict[str, str]
 
@@ -81,8 +87,11 @@ def _from_tables_beside(
             rows = _still_valid(read_table(path), path, choices)
             trial = [replace(item, fields=dict(item.fields)) for item in without]
             known = fill_in(trial, rows, choices, str(path))
-        except FileProblem:
-            # Any file may lie beside the pictures; only a table that fits is of interest.
+        except FileProblem as error:
+            # Any file may lie beside the pictures, but a spreadsheet was meant to be read.
+            if path.suffix.lower() in {".csv", ".tsv", ".xlsx"}:
+                found.notes.append(f"not used for instructions: {error}")
+
             continue
 
         if known > best[0]:
@@ -160,11 +169,7 @@ def _keyed_rows(path: Path) -> list[dict[str, Any]]:
 
     The key names the item, whatever the entry calls its source. Empty for anything else.
     """
-    try:
-        data = json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
-        raise FileProblem(f"{path}: not JSON ({error})") from error
-
+    data = json_in(path)
     if not isinstance(data, dict):
         return []
 

@@ -14,7 +14,7 @@ import yaml
 
 from lmmscore.benchmark import read_item_rows
 from lmmscore.errors import FileProblem
-from lmmscore.importers.pictures.base import IMAGE_ROLES, Found, FoundItem
+from lmmscore.importers.pictures.layout import IMAGE_ROLES, Found, FoundItem
 from lmmscore.picture_files import SLOT, FolderListing
 from lmmscore.tables import defuse
 
@@ -192,7 +192,7 @@ def _items_file(found: Found, out: Path) -> tuple[Path, str]:
         row |= {name: item.fields.get(name, "") for name in fields}
         rows.append(row)
 
-    stem = "benchmark-items" if _foreign(out, found, "items") else "items"
+    stem = "benchmark-items" if _foreign(out, "items") else "items"
     if any(defuse(value) != value for row in rows for value in row.values()):
         lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
         return out.parent / f"{stem}.jsonl", "".join(lines)
@@ -204,10 +204,11 @@ def _items_file(found: Found, out: Path) -> tuple[Path, str]:
     return out.parent / f"{stem}.csv", text.getvalue()
 
 
-def _foreign(out: Path, found: Found, stem: str) -> bool:
-    """Whether an items file beside is the user's: read for instructions, used by no benchmark."""
-    beside = {out.parent / f"{stem}.csv", out.parent / f"{stem}.jsonl"} & set(found.read)
-    return bool(beside) and items_file_of(out) not in beside
+def _foreign(out: Path, stem: str) -> bool:
+    """Whether an items file beside is the user's own, which no benchmark of ours names."""
+    beside = {out.parent / f"{stem}.csv", out.parent / f"{stem}.jsonl"}
+    there = {path for path in beside if path.exists()}
+    return bool(there) and items_file_of(out) not in there
 
 
 def items_file_of(benchmark: Path) -> Path | None:

@@ -16,7 +16,7 @@ from skimage.metrics import structural_similarity
 from skimage.morphology import disk
 from skimage.restoration import estimate_sigma
 
-from lmmscore.judges.pixels.grades import EditFacts, MarkFacts, PictureFacts
+from lmmscore.judges.pixels.answers import EditFacts, MarkFacts, PictureFacts
 
 Array = NDArray[np.floating]
 Mask = NDArray[np.bool_]

@@ -17,8 +17,11 @@ from rich.text import Text
 from lmmscore.report.formats import TableDocument, TableLayout, formats
 from lmmscore.report.grids import Cell, Grid
 
-SHORT_FORM = ("rank", "method", "mean", "mean_interval", "group")
+SHORT_FORM = ("rank", "method", "mean", "strength", "mean_interval", "strength_interval", "group")
 """What a narrow terminal shows of a leaderboard."""
+
+SHORTEST_NAME = 12
+"""Columns below which a name is not cut while a figure can be left out instead."""
 
 _WIDE = 400
 _GAP = 3
@@ -114,7 +117,7 @@ def _print(console: Console, grid: Grid, width: int | None) -> Iterable[str]:
 def fit_columns(grid: Grid, width: int) -> Grid:
     """Return the grid with as many columns as fit: all, all but the spare ones, the short form.
 
-    Where even that is too wide, columns go from the right, and at last the names are shortened.
+    Where even that is too wide, names are shortened first, and then columns go from the right.
     """
     if _width(grid) <= width:
         return grid
@@ -122,11 +125,10 @@ def fit_columns(grid: Grid, width: int) -> Grid:
     if needed and _width(grid.select(needed)) <= width:
         return grid.select(needed)
 
-    kept, fewest = needed, 2
+    kept = needed
     if "method" in grid.keys:
         kept = [grid.keys.index(key) for key in SHORT_FORM if key in grid.keys]
-        fewest = 3
-    while len(kept) > fewest and _width(grid.select(kept)) > width:
+    while len(kept) > 2 and _least_width(grid.select(kept)) > width:
         kept.pop()
     return _shortened(grid.select(kept), width)
 
@@ -152,28 +154,53 @@ def _head(grid: Grid, place: int) -> str:
     return grid.columns[place]
 
 
+def _least_width(grid: Grid) -> int:
+    """Return the width with names as short as they may become."""
+    place = _names(grid)
+    if place is None:
+        return _width(grid)
+    return _width(_cut_names(grid, place, SHORTEST_NAME))
+
+
 def _shortened(grid: Grid, width: int) -> Grid:
-    """Return the grid with its words cut to what is left of the width."""
+    """Return the grid with its names cut to what is left of the width."""
     excess = _width(grid) - width
-    if excess <= 0:
+    place = _names(grid)
+    if excess <= 0 or place is None or not grid.rows:
         return grid
-    words = [k for k in sorted(grid.text_columns) if k < len(grid.columns)]
-    if not words:
-        return grid
-    place = words[0]
-    longest = max(cell_len(row[place].text) for row in grid.rows) if grid.rows else 0
-    room = max(longest - excess, 4)
-    rows = tuple(
-        tuple(_cut(cell, room) if k == place else cell for k, cell in enumerate(row))
-        for row in grid.rows
-    )
-    return replace(grid, rows=rows)
+    longest = max(cell_len(row[place].text) for row in grid.rows)
+    return _cut_names(grid, place, max(longest - excess, SHORTEST_NAME))
 
 
-def _cut(cell: Cell, room: int) -> Cell:
-    if cell_len(cell.text) <= room:
-        return cell
-    return replace(cell, text=cell.text[: room - 1] + "…")
+def _names(grid: Grid) -> int | None:
+    """Return the first column of words, which is the one to be shortened."""
+    return min((k for k in grid.text_columns if k < len(grid.columns)), default=None)
+
+
+def _cut_names(grid: Grid, place: int, room: int) -> Grid:
+    rows = []
+    for row in grid.rows:
+        cells = list(row)
+        cells[place] = replace(cells[place], text=shortened(cells[place].text, room))
+        rows.append(tuple(cells))
+    return replace(grid, rows=tuple(rows))
+
+
+def shortened(text: str, room: int) -> str:
+    """Return a text cut in its middle to so many columns: names often differ at their ends."""
+    if cell_len(text) <= room:
+        return text
+    head = (room - 1) // 2
+    tail = room - 1 - head
+    return f"{_start(text, head)}…{_start(text[::-1], tail)[::-1]}"
+
+
+def _start(text: str, room: int) -> str:
+    """Return as many characters as fit; one of Chinese takes two columns."""
+    end = 0
+    while end < len(text) and cell_len(text[: end + 1]) <= room:
+        end += 1
+    return text[:end]
 
 
 def _table(grid: Grid) -> RichTable:

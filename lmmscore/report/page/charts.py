@@ -14,8 +14,11 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup, escape
 
-from lmmscore.leaderboard.board import BoardRow
-from lmmscore.report.grids import NONE, number
+from lmmscore.agreement import Agreement
+from lmmscore.agreement.align import Paired
+from lmmscore.report.figures import cross_correlations, fit_band
+from lmmscore.report.grids import NONE, count, number
+from lmmscore.report.page.markup import true_minus
 
 BAR_WIDTH = 220
 STRIP_WIDTH = 150
@@ -64,7 +67,11 @@ class Axis:
         first = math.ceil(self.low / step - 1e-9)
         last = math.floor(self.high / step + 1e-9)
         digits = max(0, -math.floor(math.log10(step) + 1e-9))
-        return [(self.at(k * step), f"{k * step:.{digits}f}") for k in range(first, last + 1)]
+        return [(self.at(k * step), _tick(k * step, digits)) for k in range(first, last + 1)]
+
+
+def _tick(value: float, digits: int) -> str:
+    return true_minus(f"{value:.{digits}f}")
 
 
 def round_step(size: float) -> float:
@@ -84,11 +91,23 @@ def axis_over(values: Iterable[float], start: float, end: float, margin: float =
 # The leaderboard's own drawings
 
 
-def means_axis(rows: Sequence[BoardRow]) -> Axis:
-    """Return the axis on which all means of a table and their intervals find room."""
-    ends = [end for row in rows for end in (row.mean_interval or ())]
-    means = [row.mean for row in rows if row.mean is not None]
-    return axis_over([*ends, *means], 8, BAR_WIDTH - 8)
+@dataclass(frozen=True, slots=True)
+class DrawnStanding:
+    """Where a method stands in a table: its value and its rank, each with what is known of it."""
+
+    value: float | None
+    interval: tuple[float, float] | None
+    rank: int | None
+    rank_interval: tuple[int, int] | None
+    rank_range: tuple[int, int] | None = None
+    """The ranks that missing scores would allow."""
+
+
+def standings_axis(standings: Sequence[DrawnStanding]) -> Axis:
+    """Return the axis on which all values of a table and their intervals find room."""
+    ends = [end for one in standings for end in (one.interval or ())]
+    values = [one.value for one in standings if one.value is not None]
+    return axis_over([*ends, *values], 8, BAR_WIDTH - 8)
 
 
 def axis_head(axis: Axis) -> Markup:
@@ -105,18 +124,18 @@ def axis_head(axis: Axis) -> Markup:
     )
 
 
-def interval_bar(row: BoardRow, axis: Axis, described: str) -> Markup:
-    """Return a mean as a dot on its interval: one line of a forest plot."""
+def interval_bar(row: DrawnStanding, axis: Axis, described: str) -> Markup:
+    """Return a value as a dot on its interval: one line of a forest plot."""
     parts = [svg("line", class_="guide", x1=x, x2=x, y1=0, y2=24) for x, _ in axis.ticks(5)]
-    if row.mean_interval is not None:
-        low, high = (axis.at(end) for end in row.mean_interval)
+    if row.interval is not None:
+        low, high = (axis.at(end) for end in row.interval)
         parts += [
             svg("line", class_="whisker", x1=low, x2=high, y1=12, y2=12),
             svg("line", class_="whisker", x1=low, x2=low, y1=8, y2=16),
             svg("line", class_="whisker", x1=high, x2=high, y1=8, y2=16),
         ]
-    if row.mean is not None:
-        parts.append(svg("circle", class_="mean", cx=axis.at(row.mean), cy=12, r=4.5))
+    if row.value is not None:
+        parts.append(svg("circle", class_="mean", cx=axis.at(row.value), cy=12, r=4.5))
     return svg(
         "svg",
         svg("title", described),
@@ -129,7 +148,7 @@ def interval_bar(row: BoardRow, axis: Axis, described: str) -> Markup:
     )
 
 
-def rank_strip(row: BoardRow, methods: int, described: str) -> Markup:
+def rank_strip(row: DrawnStanding, methods: int, described: str) -> Markup:
     """Return a row of places: a dot where the method stands, a band over the ranks it may have."""
     slot = min(15.0, STRIP_WIDTH / methods)
     width = round(slot * methods, 1)
@@ -365,8 +384,42 @@ def distribution_chart(
     return Chart(id, title, _drawing(title, parts, width, bottom + 20))
 
 
+def preference_chart(id: str, title: str, verdicts: Mapping[str, tuple[int, int, int]]) -> Chart:
+    """Return how often the edit shown first won, tied and lost: a bar of three parts per line."""
+    width, label, row_height = 560, 150, 30
+    start, end = label, width - 10
+    parts: list[Markup] = []
+
+    for n, (name, counts) in enumerate(verdicts.items()):
+        base = (n + 1) * row_height
+        parts.append(_row_label(name, label, base))
+        total, at = sum(counts), float(start)
+        for kind, words, many in zip(
+            ("first", "neither", "second"),
+            ("the edit shown first won", "a tie", "the edit shown second won"),
+            counts,
+            strict=True,
+        ):
+            wide = (end - start) * many / total if total else 0.0
+            said = svg("title", f"{name}: {words} {many} of {total} times")
+            box = {"x": round(at, 1), "y": base - 22, "width": round(wide, 1), "height": 18}
+            parts.append(svg("rect", said, class_=f"share {kind}", **box))
+            at += wide
+
+    bottom = len(verdicts) * row_height
+    middle = (start + end) / 2
+    parts.append(svg("line", class_="half", x1=middle, x2=middle, y1=4, y2=bottom))
+    for x, text, anchor in (
+        (start, "shown first won", "start"),
+        (middle, "tie", "middle"),
+        (end, "shown second won", "end"),
+    ):
+        parts.append(svg("text", text, class_="tick", x=x, y=bottom + 12, text_anchor=anchor))
+    return Chart(id, title, _drawing(title, parts, width, bottom + 18))
+
+
 def _row_label(name: str, room: int, base: int) -> Markup:
-    shown = name if len(name) <= 18 else name[:17] + "…"
+    shown = name if len(name) <= room // 6.5 else name[: int(room // 6.5) - 1] + "…"
     text = svg("title", name)
     return svg("text", shown, text, class_="name", x=room - 8, y=base - 8, text_anchor="end")
 
@@ -375,8 +428,7 @@ def bump_chart(id: str, names: Sequence[str], ranks: Mapping[str, Sequence[int |
     """Return the ranks of every method from run to run, as lines that cross where order changes."""
     left, gap, row_height = 130, max(150, 420 // max(len(names) - 1, 1)), 26
     width = left * 2 + gap * (len(names) - 1)
-    most = max((rank for own in ranks.values() for rank in own if rank), default=1)
-    height = 34 + row_height * most
+    height = 38 + row_height * len(ranks)
     parts: list[Markup] = []
     for k, name in enumerate(names):
         shown = name if len(name) <= 24 else name[:23] + "…"
@@ -384,22 +436,29 @@ def bump_chart(id: str, names: Sequence[str], ranks: Mapping[str, Sequence[int |
         parts.append(
             svg("text", shown, words, class_="name", x=left + k * gap, y=14, text_anchor="middle")
         )
-    for method, own in ranks.items():
-        parts += _bump_line(method, own, left, gap, row_height)
+    columns = [_slots([own[k] for own in ranks.values()]) for k in range(len(names))]
+    for n, (method, own) in enumerate(ranks.items()):
+        places = [
+            (left + k * gap, 34 + row_height * (columns[k][n] + 0.5), rank)
+            for k, rank in enumerate(own)
+            if rank is not None
+        ]
+        if places:
+            parts += _bump_line(method, places)
     title = f"Ranks of the methods in {len(names)} runs"
     return Chart(id, title, _drawing(title, parts, width, height))
 
 
-def _bump_line(
-    method: str, own: Sequence[int | None], left: int, gap: int, row_height: int
-) -> Iterable[Markup]:
-    places = [
-        (left + k * gap, 34 + row_height * (rank - 0.5), rank)
-        for k, rank in enumerate(own)
-        if rank is not None
-    ]
-    if not places:
-        return
+def _slots(ranks: Sequence[int | None]) -> list[int]:
+    """Return the row of each method: by rank, those that share one below each other."""
+    order = sorted(range(len(ranks)), key=lambda n: (ranks[n] is None, ranks[n] or 0))
+    rows = {n: row for row, n in enumerate(order)}
+    return [rows[n] for n in range(len(ranks))]
+
+
+def _bump_line(method: str, places: Sequence[tuple[int, float, int]]) -> Iterable[Markup]:
+    """Yield a method's line over (x, y, rank), its name at both ends."""
+    shown = method if len(method) <= 18 else method[:17] + "…"
     words = f"{method}: rank {' → '.join(str(rank) for _, _, rank in places)}"
     for (x0, y0, before), (x1, y1, after) in pairwise(places):
         kind = "up" if after < before else "down" if after > before else "same"
@@ -409,8 +468,9 @@ def _bump_line(
         yield svg("circle", class_="bump same", cx=x, cy=y, r=9)
         yield svg("text", str(rank), class_="rank", x=x, y=y + 3.5, text_anchor="middle")
     (x0, y0, _), (x1, y1, _) = places[0], places[-1]
-    yield svg("text", method, class_="name", x=x0 - 14, y=y0 + 4, text_anchor="end")
-    yield svg("text", method, class_="name", x=x1 + 14, y=y1 + 4, text_anchor="start")
+    for x, y, anchor in ((x0 - 14, y0 + 4, "end"), (x1 + 14, y1 + 4, "start")):
+        name = svg("title", method)
+        yield svg("text", shown, name, class_="name", x=x, y=y, text_anchor=anchor)
 
 
 # Coloured tables
@@ -481,3 +541,135 @@ def means_map(
             cells.append(HeatCell(text, sequential(value, *ends), f"{row}, {column}: {text}", link))
         made.append((row, tuple(cells)))
     return HeatMap(title, tuple(columns), tuple(made), caption, "Method")
+
+
+CURVE = 24
+
+MeanRatings = Mapping[tuple[str, str, str], float]
+"""By item, method and factor."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementCharts:
+    """The charts of one judge."""
+
+    judge: str
+    scatters: list[Chart]
+    differences: list[Chart]
+    maps: list[HeatMap]
+
+
+def agreement_charts(
+    found: Agreement, titles: Mapping[str, str], runs: Mapping[str, int]
+) -> list[AgreementCharts]:
+    """Return the charts of every judge; `runs` are the judges' places among the page's runs."""
+    charts = []
+    for number_of_judge, judge in enumerate(found.judges):
+        pairs = {
+            factor: found.paired[judge, factor]
+            for factor in found.factors
+            if (judge, factor) in found.paired and len(found.paired[judge, factor].edits)
+        }
+        scatters, differences = [], []
+        for k, (factor, paired) in enumerate(pairs.items()):
+            name = titles.get(factor, factor)
+            where = f"{number_of_judge}-{k}"
+            run = runs.get(judge, 0)
+            scatters.append(_scatter(found, judge, factor, name, paired, where, run))
+            differences.append(_bland_altman(name, paired, where, run))
+        maps = _factor_maps(found, judge, list(pairs), titles)
+        charts.append(AgreementCharts(judge, scatters, differences, maps))
+    return charts
+
+
+def _dots(paired: Paired, xs: np.ndarray, ys: np.ndarray) -> list[Dot]:
+    items, methods = paired.edits["item"].tolist(), paired.edits["method"].tolist()
+    return [
+        Dot(float(x), float(y), str(item), str(method))
+        for x, y, item, method in zip(xs, ys, items, methods, strict=True)
+    ]
+
+
+def _scatter(
+    found: Agreement, judge: str, factor: str, name: str, paired: Paired, where: str, run: int
+) -> Chart:
+    row = found.row(judge, factor, "item", "spearman")
+    rho = "undefined" if row is None or row.value is None else number(row.value, 2)
+    grid = np.linspace(paired.people.min(), paired.people.max(), CURVE)
+    rng = np.random.default_rng(found.settings["seed"])
+    fitted = fit_band(paired.people, paired.judge, paired.item, grid, rng)
+    band: list[tuple[float, float]] = []
+    line: list[tuple[float, float]] = []
+    if fitted is not None:
+        low, best, high = fitted
+        band = [*zip(grid, low, strict=True), *zip(grid[::-1], high[::-1], strict=True)]
+        line = list(zip(grid, best, strict=True))
+    return scatter(
+        f"scatter-{where}",
+        f"{name}: Spearman ρ = {rho}, {count(len(paired.edits), 'edit')}",
+        _dots(paired, paired.people, paired.judge),
+        ("raters’ mean", "judge"),
+        run=run,
+        diagonal=True,
+        band=band,
+        line=line,
+    )
+
+
+def _bland_altman(name: str, paired: Paired, where: str, run: int) -> Chart:
+    gaps = paired.judge - paired.people
+    means = (paired.judge + paired.people) / 2
+    bias = float(gaps.mean())
+    reach = 1.96 * float(gaps.std(ddof=1)) if len(gaps) > 1 else 0.0
+    dots = _dots(paired, means, gaps)
+    limits = [bias - reach, bias + reach] if reach else []
+    return scatter(
+        f"difference-{where}",
+        f"{name}: bias {number(bias, 2)}",
+        dots,
+        ("mean of judge and raters", "judge less raters"),
+        run=run,
+        extent=Extent.over(dots, equal=False, also=[0.0, bias, *limits]),
+        levels={"quiet": [0.0], "fit": [bias], "fit dashed": limits},
+    )
+
+
+def _factor_maps(
+    found: Agreement, judge: str, factors: list[str], titles: Mapping[str, str]
+) -> list[HeatMap]:
+    """Return Spearman's ρ of factor by factor: judge by raters, and each by itself."""
+    sides = (
+        (f"{judge} (rows) by raters (columns)", ("judge", "people")),
+        (f"{judge} by itself", ("judge", "judge")),
+        ("raters by themselves", ("people", "people")),
+    )
+    names = [titles.get(factor, factor) for factor in factors]
+    return [
+        _factor_map(title, names, cross_correlations(found, judge, factors, side))
+        for title, side in sides
+    ]
+
+
+def _factor_map(title: str, names: list[str], table: np.ndarray) -> HeatMap:
+    rows = []
+    for name, line in zip(names, table, strict=True):
+        cells = [
+            HeatCell(number(float(value), 2), diverging(float(value)), f"{name}, {other}")
+            for other, value in zip(names, line, strict=True)
+        ]
+        rows.append((name, tuple(cells)))
+    return HeatMap(title, tuple(names), tuple(rows))
+
+
+def mean_ratings(
+    found: Agreement, judge: str, original: Mapping[str, str]
+) -> dict[tuple[str, str, str], float]:
+    """Return the raters' mean of every edit; `original` maps renamed factors to the run's names."""
+    made = {}
+    for (name, factor), paired in found.paired.items():
+        if name == judge:
+            for item, method, people in zip(
+                paired.edits["item"], paired.edits["method"], paired.people, strict=True
+            ):
+                made[str(item), str(method), original.get(factor, factor)] = float(people)
+    return made

@@ -16,32 +16,39 @@ from lmmscore.agreement import Agreement
 from lmmscore.errors import FileProblem
 from lmmscore.leaderboard import Leaderboard
 from lmmscore.leaderboard.compare import RunComparison, compare
+from lmmscore.leaderboard.matches import PairBoard, rank_pairs
 from lmmscore.records import OVERALL
-from lmmscore.report import extra_grids
+from lmmscore.report import board_grids
 from lmmscore.report.agreement_grids import SECTIONS, agreement_grids
-from lmmscore.report.grids import HEADINGS, Grid, count, listed
-from lmmscore.report.page.charts import Chart, Dot, bump_chart, scatter
-from lmmscore.report.page.edits import (
-    TALKS_IN_BUNDLE,
-    EditData,
-    SharedTexts,
-    run_facts,
-    talk_list,
+from lmmscore.report.grids import HEADINGS, NONE, Grid, count, listed, plain
+from lmmscore.report.page.charts import (
+    AgreementCharts,
+    Chart,
+    Dot,
+    agreement_charts,
+    bump_chart,
+    mean_ratings,
+    scatter,
 )
-from lmmscore.report.page.links import slug
-from lmmscore.report.page.pictures import (
+from lmmscore.report.page.edits import (
     BUNDLE,
     CACHE_NAME,
+    TALKS_IN_BUNDLE,
+    EditData,
     PicturePlace,
     PictureSet,
+    SharedTexts,
     ThumbnailMaker,
     place_pictures,
+    run_facts,
     sensible_px,
+    slug,
+    talk_list,
 )
-from lmmscore.report.page.raters import AgreementCharts, agreement_charts, mean_ratings
-from lmmscore.report.page.results import RunView, copies, page_provenance, rank_run, view_run
-from lmmscore.report.page.security import inert_json, policy
-from lmmscore.report.run_data import RunData
+from lmmscore.report.page.markup import inert_json, policy, true_minus
+from lmmscore.report.page.pair_view import copy_pairs, view_pairs
+from lmmscore.report.page.run_view import RunView, copies, page_provenance, rank_run, view_run
+from lmmscore.report.run_data import WIN_RATE, RunData
 
 STYLES = ("page.css",)
 SCRIPTS = (
@@ -162,15 +169,21 @@ def gather(
         core["runs"].append({**run_facts(run, rated=bool(ratings)), "prefix": prefix})
     maker.begin(pictures.paths, options.thumb_px or sensible_px(len(pictures)))
 
-    found: list[Leaderboard] = []
+    found: list[Leaderboard | PairBoard] = []
     views: list[RunView] = []
     copied: dict[str, dict[str, str]] = {}
     talks: list[dict[str, Any]] = []
     for k, (run, prefix, own) in enumerate(zip(runs, prefixes, data, strict=True)):
-        board = rank_run(run)
-        view = view_run(run, board, prefix, k, rated=agreement is not None)
-        copied |= copies(run, board, view.boards)
-        found.append(board)
+        if run.run.is_of_pairs:
+            pairs = rank_pairs(run.comparisons, methods=run.manifest.methods)
+            view = view_pairs(run, pairs, prefix, k)
+            copied |= copy_pairs(run, pairs, view.boards)
+            found.append(pairs)
+        else:
+            board = rank_run(run)
+            view = view_run(run, board, prefix, k, rated=agreement is not None)
+            copied |= copies(run, board, view.boards)
+            found.append(board)
         views.append(view)
         conversations = own.talks()
         core["talks"] += talk_list(conversations, k, len(talks))
@@ -244,23 +257,51 @@ def _chart_data(chart: Chart) -> dict[str, Any]:
 # Several runs
 
 
-def _compared(runs: Sequence[RunData], found: Sequence[Leaderboard]) -> CompareSection | None:
+def _compared(
+    runs: Sequence[RunData], boards: Sequence[Leaderboard | PairBoard]
+) -> CompareSection | None:
     if len(runs) < 2:
         return None
+    found = [board for board in boards if isinstance(board, Leaderboard)]
+    if len(found) < len(runs):
+        return _ranks_compared(runs, boards)
     every = all(OVERALL in run.factors for run in runs)
     factor = OVERALL if every else found[0].tables[0].factor
-    boards = [
+    ranked = [
         replace(board, tables=tuple(t for t in board.tables if t.factor == factor))
         for board in found
     ]
     names = [run.name for run in runs]
     scores = [run.scores for run in runs]
-    result = compare(names, boards, scores, [run.run.settings for run in runs], factor=factor)
+    settings = [run.manifest.model_dump(mode="json") for run in runs]
+    result = compare(names, ranked, scores, settings, factor=factor)
     return CompareSection(
-        grids=extra_grids.comparison_grids(result, 2, runs[0].names),
+        grids=board_grids.comparison_grids(result, 2, runs[0].names),
         charts=[_run_scatter(runs, k, factor) for k in range(1, len(runs))],
         bumps=[_bump(runs[0], names, result)],
     )
+
+
+def _ranks_compared(
+    runs: Sequence[RunData], boards: Sequence[Leaderboard | PairBoard]
+) -> CompareSection:
+    """Return the ranks of runs side by side, where pairs and scores have nothing else in common."""
+    standings = []
+    for board in boards:
+        whole = [table for table in board.tables if table.task is None] or board.tables
+        standings.append({row.method: row.rank for row in whole[0].rows})
+    methods = list(dict.fromkeys(name for own in standings for name in own))
+    names = [run.name for run in runs]
+    shown = runs[0].names
+    ranks = {shown.method(name): [own.get(name) for own in standings] for name in methods}
+    rows = [
+        plain(name, *(NONE if rank is None else str(rank) for rank in own))
+        for name, own in ranks.items()
+    ]
+    grid = Grid("Ranks", ("Method", *names), tuple(rows), text_columns=frozenset({0}))
+    alike = all(run.run.is_of_pairs for run in runs)
+    charts = [_run_scatter(runs, k, WIN_RATE) for k in range(1, len(runs))] if alike else []
+    return CompareSection([grid], charts, [bump_chart("bump", names, ranks)])
 
 
 def _run_scatter(runs: Sequence[RunData], other: int, factor: str) -> Chart:
@@ -273,7 +314,8 @@ def _run_scatter(runs: Sequence[RunData], other: int, factor: str) -> Chart:
         if x is not None and y is not None:
             dots.append(Dot(x, y, *place))
     scales = first.scales.get(factor), second.scales.get(factor)
-    title = f"{first.title(factor)}: {first.name} and {second.name}, {len(dots)} edits"
+    edits = count(len(dots), "edit")
+    title = f"{first.title(factor)}: {first.name} and {second.name}, {edits}"
     return scatter(
         f"runs-{other}", title, dots, (first.name, second.name), diagonal=scales[0] == scales[1]
     )
@@ -322,6 +364,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["inert"] = inert_json
+    environment.filters["minus"] = true_minus
     return environment
 
 

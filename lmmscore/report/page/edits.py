@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import base64
+import contextlib
+import hashlib
+import os
+import re
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
+from lmmscore.comparisons import TIE, Match
+from lmmscore.errors import FileProblem, ImageProblem
+from lmmscore.images import encode, load_rgb, thumbnail
 from lmmscore.records import OVERALL, Item, Outcome
-from lmmscore.report.conversation import PlayedTurn, Talk
-from lmmscore.report.page.links import item_id, slug, talk_id, turn_id
+from lmmscore.report.page.charts import MeanRatings
 from lmmscore.report.page.markup import is_plain, markup
-from lmmscore.report.page.pictures import PictureSet
-from lmmscore.report.page.raters import MeanRatings
-from lmmscore.report.run_data import RunData, ScoredEdit
+from lmmscore.report.run_data import PlayedTurn, RunData, ScoredEdit, Talk
 
 TALKS_IN_BUNDLE = 20
 """So many conversations lie together."""
@@ -95,6 +105,8 @@ class EditData:
             "seen": [place for _, place in seen],
             "scores": [_short(edit.mean(factor)) for factor in self._run.factors],
         }
+        if self._run.run.is_of_pairs:
+            data["matches"] = self._matches.get((item, method), [])
         data |= _outcome(edit)
         spreads = [_short(edit.spread(factor)) for factor in self._run.factors]
         if any(value is not None for value in spreads):
@@ -103,6 +115,27 @@ class EditData:
         if any(value is not None for value in rated):
             data["people"] = rated
         return data
+
+    @cached_property
+    def _matches(self) -> dict[tuple[str, str], list[list[Any]]]:
+        """By item and method: the other method, how it ended, and each showing of the pair."""
+        run = self._run
+        numbers = {method: number for number, method in enumerate(run.methods)}
+        names = {}
+        for name, talk in zip(self._talk_ids, run.talks, strict=True):
+            names[talk.item, talk.repeat, talk.order] = name
+        found: dict[tuple[str, str], list[list[Any]]] = {}
+        for match in run.matches:
+            showings = [
+                [[numbers[method] for method in row.shown], names[row.item, row.repeat, row.shown]]
+                for row in match.shown
+                if (row.item, row.repeat, row.shown) in names
+            ]
+            both = (match.method_a, match.method_b)
+            for own, other in (both, both[::-1]):
+                line = [numbers[other], _result(match, own), match.repeat, showings]
+                found.setdefault((match.item, own), []).append(line)
+        return found
 
     def _rating(self, ratings: MeanRatings, item: str, method: str, factor: str) -> float | None:
         own = ratings.get((item, method, factor))
@@ -129,14 +162,30 @@ class EditData:
             "order": [methods[method] for method in talk.order if method in methods],
             "system": talk.system,
             "turns": [self._turn(name, turn) for turn in talk.turns],
-            "read": [self._read(talk, place) for place in range(1, len(talk.order) + 1)],
+            "read": self._all_read(talk),
             "faults": list(talk.faults),
             "failure": talk.failure,
+            "verdict": self._verdict(talk),
         }
+
+    def _verdict(self, talk: Talk) -> str:
+        """Return what the judge decided on a pair; nothing of other conversations."""
+        if talk.covers != "pair":
+            return ""
+        if talk.winner == TIE:
+            return "A tie."
+        return f"{self._run.names.method(talk.winner)} won." if talk.winner else "No verdict."
+
+    def _all_read(self, talk: Talk) -> list[dict[str, Any]]:
+        if talk.covers == "pair":
+            return []
+        return [self._read(talk, place) for place in range(1, len(talk.order) + 1)]
 
     def _label(self, talk: Talk) -> str:
         dialog = talk.dialog if self._several_dialogs else ""
         method = self._run.names.method(talk.method) if talk.method else ""
+        if talk.covers == "pair":
+            method = " and ".join(self._run.names.method(name) for name in talk.order)
         return ", ".join(part for part in (f"repeat {talk.repeat}", dialog, method) if part)
 
     def _read(self, talk: Talk, position: int) -> dict[str, Any]:
@@ -190,11 +239,28 @@ def _seen(talks: Sequence[tuple[str, Talk]]) -> dict[str, list[tuple[Path, list[
     found: dict[str, list[tuple[Path, list[Any]]]] = {}
     for name, talk in talks:
         for turn in talk.turns:
-            position = turn.position or 1
-            for path in (path for kind, path in turn.images if kind == "edit"):
+            for kind, path in turn.images:
+                position = position_of(kind, turn)
+                if position is None:
+                    continue
                 place = [talk.repeat, position, turn_id(name, turn)]
                 found.setdefault(talk.method_at(position), []).append((path, place))
     return found
+
+
+def position_of(kind: str, turn: PlayedTurn) -> int | None:
+    """Return the place of the edit that a picture shows; None for a source or a reference."""
+    if kind == "edit":
+        return turn.position or 1
+    return {"first": 1, "second": 2}.get(kind)
+
+
+def _result(match: Match, own: str) -> str:
+    if not match.winner:
+        return "no verdict"
+    if not match.consistent:
+        return "split"
+    return {own: "won", TIE: "tied"}.get(match.winner, "lost")
 
 
 def _outcome(edit: ScoredEdit) -> dict[str, str]:
@@ -244,7 +310,7 @@ def run_facts(run: RunData, *, rated: bool) -> dict[str, Any]:
             {"key": task, "slug": slug(task), "title": run.names.task(task)} for task in tasks
         ],
         "outcomes": sorted({str(edit.outcome) for edit in run.edits.values()}),
-        "about": "edit" if run.apart else "item",
+        "about": "pair" if run.run.is_of_pairs else "edit" if run.apart else "item",
         "people": rated,
         "repeats": run.repeats,
     }
@@ -262,3 +328,249 @@ def talk_list(talks: Sequence[Mapping[str, Any]], run: int, first: int) -> list[
         }
         for k, talk in enumerate(talks)
     ]
+
+
+APART = "--"
+"""Keeps the parts of a link apart: it occurs in no part."""
+
+
+def slug(text: str) -> str:
+    """Return a name fit for a link. Different texts get different names."""
+    plain = re.sub(r"[^A-Za-z0-9_]+", "-", text).strip("-")
+    if plain == text:
+        return plain
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:6]
+    return f"{plain[:40].rstrip('-')}-{digest}".lstrip("-")
+
+
+def talk_id(talk: Talk, run: str, several_dialogs: bool) -> str:
+    """Return the name of a conversation: item, repeat, and what tells it from its neighbours."""
+    dialog = slug(talk.dialog) if several_dialogs else ""
+    pair = talk.order if talk.covers == "pair" else (talk.method,)
+    parts = [run, slug(talk.item), str(talk.repeat), dialog, *(slug(name) for name in pair)]
+    return APART.join(part for part in parts if part)
+
+
+def turn_id(talk: str, turn: PlayedTurn) -> str:
+    """Return the name of a turn within its conversation."""
+    parts = [talk, re.sub("-+", "-", turn.name)]
+    if turn.position:
+        parts.append(str(turn.position))
+    if turn.repair:
+        parts.append(f"repair{turn.repair}")
+    if turn.aside:
+        parts.append("reader")
+    return APART.join(parts)
+
+
+def item_id(item: str, run: str) -> str:
+    """Return the name of an item."""
+    return "-".join(part for part in (run, slug(item)) if part)
+
+
+def board_id(run: str, task: str | None, factor: str) -> str:
+    """Return the name of a leaderboard table."""
+    parts = ("board", run, slug(task or "all"), slug(factor))
+    return "-".join(part for part in parts if part)
+
+
+BUNDLE = 60
+"""So many thumbnails lie together in the page, unpacked when the first of them comes into view."""
+
+SIZES_PX = ((300, 512), (1_500, 320))
+MANY_PX = 192
+
+CACHE_NAME = ".thumbnails.sqlite"
+
+_SHOWN_AS_THEY_ARE = {
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".png": "image/png",
+    ".webp": "image/webp",
+}
+
+
+def sensible_px(pictures: int) -> int:
+    """Return the longest side of a thumbnail: the fewer there are, the more one may see of each."""
+    return next((size for most, size in SIZES_PX if pictures <= most), MANY_PX)
+
+
+@dataclass(frozen=True, slots=True)
+class PicturePlace:
+    """Where a page finds its pictures."""
+
+    thumbnails: list[list[str]]
+    """In bundles: Base64, or addresses seen from the page; empty where a file cannot be opened."""
+    full: list[str]
+    """One for each picture: a data address, or one seen from the page; none at all if not asked."""
+
+
+class PictureSet:
+    """Numbers pictures as they are met, each file once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Path, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files, in the order of their numbers."""
+        return list(self._numbers)
+
+    def add(self, path: Path) -> int:
+        """Return the number by which the page knows this picture."""
+        return self._numbers.setdefault(path, len(self._numbers))
+
+
+def place_pictures(
+    pictures: PictureSet, thumbnails: Sequence[bytes], *, assets: Path | None, full: bool
+) -> PicturePlace:
+    """Put the thumbnails and the full pictures where the page will find them.
+
+    With `assets`, a folder beside the page, all pictures are files in it; else they are inside the
+    page, the full ones only if asked for.
+    """
+    if assets is None:
+        texts = [base64.b64encode(data).decode() for data in thumbnails]
+        originals = [_data_address(path) for path in pictures.paths] if full else []
+        return PicturePlace(bundles(texts), originals)
+    try:
+        assets.mkdir(parents=True, exist_ok=True)
+        addresses = [_beside(data, ".webp", assets) for data in thumbnails]
+        originals = [_beside(*_original(path), assets) for path in pictures.paths]
+    except OSError as error:
+        reason = error.strerror or error
+        raise FileProblem(f"{assets}: cannot be written ({reason}); give another --out") from error
+    return PicturePlace(bundles(addresses), originals)
+
+
+def bundles(texts: Sequence[str]) -> list[list[str]]:
+    """Return texts in bundles."""
+    return [list(texts[start : start + BUNDLE]) for start in range(0, len(texts), BUNDLE)]
+
+
+class ThumbnailMaker:
+    """Makes thumbnails in the background, while the rest of the page is put together."""
+
+    def __init__(self, cache: Path | None) -> None:
+        self._cache = cache
+        self._pool = ThreadPoolExecutor(max_workers=os.cpu_count())
+        self._made: dict[Path, Future[tuple[str, bytes]]] = {}
+        self._known: dict[str, bytes] = {}
+        self.side_px = 0
+
+    def begin(self, paths: Sequence[Path], side_px: int) -> None:
+        """Start with these pictures, in this size."""
+        self.side_px = side_px
+        with contextlib.closing(ThumbnailCache(self._cache, side_px)) as kept:
+            self._known = kept.known()
+        self._submit(paths)
+
+    def _submit(self, paths: Sequence[Path]) -> None:
+        for path in paths:
+            if path not in self._made:
+                self._made[path] = self._pool.submit(self._look_up_or_make, path)
+
+    def _look_up_or_make(self, path: Path) -> tuple[str, bytes]:
+        digest = _digest(path)
+        return digest, self._known.get(digest) or _thumbnail(path, self.side_px)
+
+    def finish(
+        self, paths: Sequence[Path], on_done: Callable[[], None] = lambda: None
+    ) -> list[bytes]:
+        """Return the thumbnails in order; empty where a picture cannot be opened any more."""
+        self._submit(paths)
+        found = []
+        with contextlib.closing(ThumbnailCache(self._cache, self.side_px)) as kept, self._pool:
+            for path in paths:
+                digest, data = self._made[path].result()
+                if data and digest not in self._known:
+                    kept.keep(digest, data)
+                on_done()
+                found.append(data)
+        return found
+
+
+def _digest(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def _thumbnail(path: Path, side_px: int) -> bytes:
+    try:
+        return thumbnail(path, side_px)
+    except ImageProblem:
+        return b""
+
+
+class ThumbnailCache:
+    """Thumbnails by the digest of their picture, in a file that may be deleted at any time."""
+
+    def __init__(self, path: Path | None, side_px: int) -> None:
+        self._side_px = side_px
+        self._db: sqlite3.Connection | None = None
+        # A run may lie on a disk that cannot be written; thumbnails are then made each time.
+        with contextlib.suppress(sqlite3.Error):
+            self._db = sqlite3.connect(path or ":memory:")
+            self._db.execute(
+                "CREATE TABLE IF NOT EXISTS thumbnail "
+                "(digest TEXT, side_px INTEGER, webp BLOB, PRIMARY KEY (digest, side_px))"
+            )
+
+    def known(self) -> dict[str, bytes]:
+        """Return the thumbnails of this size."""
+        if self._db is None:
+            return {}
+        with contextlib.suppress(sqlite3.Error):
+            rows = self._db.execute(
+                "SELECT digest, webp FROM thumbnail WHERE side_px = ?", (self._side_px,)
+            )
+            return dict(rows.fetchall())
+        return {}
+
+    def keep(self, digest: str, data: bytes) -> None:
+        """Keep a thumbnail for the next report."""
+        if self._db is not None and digest:
+            with contextlib.suppress(sqlite3.Error):
+                values = (digest, self._side_px, data)
+                self._db.execute("INSERT OR REPLACE INTO thumbnail VALUES (?, ?, ?)", values)
+
+    def close(self) -> None:
+        """Save and let go of the file."""
+        if self._db is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._db.commit()
+            self._db.close()
+
+
+def _original(path: Path) -> tuple[bytes, str]:
+    """Return a picture in full as a browser can show it, and the ending of its name."""
+    ending = path.suffix.lower()
+    try:
+        if ending in _SHOWN_AS_THEY_ARE:
+            return path.read_bytes(), ending
+        return encode(load_rgb(path), "png"), ".png"
+    except (OSError, ImageProblem):
+        return b"", ending
+
+
+def _data_address(path: Path) -> str:
+    data, ending = _original(path)
+    if not data:
+        return ""
+    return f"data:{_SHOWN_AS_THEY_ARE[ending]};base64,{base64.b64encode(data).decode()}"
+
+
+def _beside(data: bytes, ending: str, folder: Path) -> str:
+    """Write a file named by its content; return its address seen from the page."""
+    if not data:
+        return ""
+    name = f"{hashlib.sha256(data).hexdigest()[:20]}{ending}"
+    if not (folder / name).exists():
+        (folder / name).write_bytes(data)
+    return f"{quote(folder.name)}/{name}"

@@ -6,6 +6,9 @@ element by element. Links and pictures stay words, so that nothing can be fetche
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -16,8 +19,9 @@ from latex2mathml.converter import convert
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
+from markupsafe import Markup
 
-from lmmscore.report.conversation import Piece
+from lmmscore.report.run_data import Piece
 
 Node = str | list[Any]
 """A text; or a tag, its attributes or 0, and its children."""
@@ -47,6 +51,11 @@ _FENCED = (("\\[", "\\]", True), ("\\(", "\\)", False), ("$$", "$$", True))
 _LONGEST_FORMULA = 2_000
 
 
+# Paragraphs of plain words need no parser, which takes most of the time of a large page.
+_WORDS = r"(?![-+=\d])(?!\s)[^*_`#>|\\~$&<\[\]!\t\r\n\x00]+(?<!\s)"
+_PARAGRAPHS = re.compile(rf"{_WORDS}(?:\n\n{_WORDS})*")
+
+
 class _Read(NamedTuple):
     """A score: what it was read as, and whether it counts."""
 
@@ -57,8 +66,11 @@ class _Read(NamedTuple):
 def markup(pieces: Sequence[Piece]) -> list[Node]:
     """Return the judge's words as a tree, with the scores that were read marked in place."""
     text, scores = _with_marks(pieces)
-    tokens = _parser().parse(text)
-    return _Builder(scores).blocks(tokens)
+    builder = _Builder(scores)
+    words = text.rstrip()
+    if _PARAGRAPHS.fullmatch(words):
+        return [["p", 0, *builder.text(part)] for part in words.split("\n\n")]
+    return builder.blocks(_parser().parse(text))
 
 
 def is_plain(nodes: Sequence[Node]) -> bool:
@@ -159,9 +171,9 @@ class _Builder:
         if token.type == "inline":
             yield from self.blocks(token.children or [])
         elif token.type in ("fence", "code_block"):
-            yield ["pre", 0, ["code", 0, *self._text(token.content)]]
+            yield ["pre", 0, ["code", 0, *self.text(token.content)]]
         elif token.type == "code_inline":
-            yield ["code", 0, *self._text(token.content)]
+            yield ["code", 0, *self.text(token.content)]
         elif token.type in ("softbreak", "hardbreak"):
             yield ["br", 0]
         elif token.type == "hr":
@@ -169,9 +181,9 @@ class _Builder:
         elif token.type == "mathematics":
             yield self._formula(token.content, bool(token.info))
         else:
-            yield from self._text(token.content)
+            yield from self.text(token.content)
 
-    def _text(self, text: str) -> Iterator[Node]:
+    def text(self, text: str) -> Iterator[Node]:
         """Yield a text, the parts of it that were read as scores in an element of their own."""
         at = 0
         for found in _MARKED.finditer(text):
@@ -201,7 +213,7 @@ class _Builder:
         marked = [int(found[1]) for found in _MARKED.finditer(source) if found[1]]
         tree = _mathml(plain.strip(), display)
         if tree is None:
-            return ["code", {"class": "formula"}, *self._text(source)]
+            return ["code", {"class": "formula"}, *self.text(source)]
         if not marked:
             return tree
         # A score inside a formula: the formula is marked as a whole, and says what was read.
@@ -239,3 +251,43 @@ def _math_node(element: ElementTree.Element) -> Node | None:
     attributes = {k: v for k, v in element.attrib.items() if k in _MATH_ATTRIBUTES}
     text = (element.text or "").strip()
     return [tag, attributes or 0, *([text] if text else []), *children]
+
+
+# None of these can then end the element it stands in, open another, or end a line of a script.
+_ESCAPES = str.maketrans(
+    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+)
+
+
+def true_minus(text: str) -> str:
+    """Return a figure with a minus sign where it has a hyphen; words keep theirs."""
+    return re.sub(r"(?<![\w.])-(?=\d)", "\N{MINUS SIGN}", text)
+
+
+def inert_json(data: Any) -> Markup:
+    """Return data as JSON that can stand inside a script element whatever its texts hold."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return Markup(text.translate(_ESCAPES))
+
+
+def digest_source(code: str) -> str:
+    """Return the source expression that lets exactly this code run."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()}'"
+
+
+def policy(styles: Sequence[str], scripts: Sequence[str], *, assets: bool) -> str:
+    """Return the Content-Security-Policy: nothing is fetched, and nothing runs but our own code."""
+    pictures = "img-src data: 'self'" if assets else "img-src data:"
+    return "; ".join(
+        [
+            "default-src 'none'",
+            pictures,
+            f"style-src {' '.join(map(digest_source, styles))}",
+            f"script-src {' '.join(map(digest_source, scripts))}",
+            "base-uri 'none'",
+            "form-action 'none'",
+            # Even our own code cannot turn a text into markup.
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+        ]
+    )

@@ -22,6 +22,7 @@ function element(tag, properties = {}, ...children) {
 class RatingApp {
   constructor() {
     this.undoable = [];
+    this.changes = 0;
     this.leaving = false;
     this.at = 0;
     this.cell = { letter: "A", factor: 0 };
@@ -36,16 +37,21 @@ class RatingApp {
     const embedded = find("data");
     try {
       if (embedded) await this.startStatic(JSON.parse(embedded.textContent));
-      else await this.startWith(new ServerStore((what) => this.tell(what)));
+      else await this.startWith(new ServerStore(...this.ears()));
     } catch (error) {
       this.trouble(error);
     }
   }
 
+  // What a store tells: how saving is going, and what the rater must know.
+  ears() {
+    return [(what) => this.tell(what), (text) => this.trouble(new Error(text))];
+  }
+
   async startStatic(data) {
     const wanted = new URLSearchParams(location.search).get("rater") || "";
-    if (data.raters[wanted]) {
-      await this.startWith(new BrowserStore((what) => this.tell(what), data, wanted));
+    if (Object.hasOwn(data.raters, wanted)) {
+      await this.startWith(new BrowserStore(...this.ears(), data, wanted));
       return;
     }
     this.state = { study: data.study };
@@ -54,7 +60,7 @@ class RatingApp {
     this.show("intro");
     find("begin").onclick = () => {
       const number = find("number").value.trim();
-      if (data.raters[number]) location.search = `?rater=${number}`;
+      if (Object.hasOwn(data.raters, number)) location.search = `?rater=${number}`;
       else this.trouble(new Error("There is no such rater number. It is in the link you were given."));
     };
   }
@@ -65,6 +71,7 @@ class RatingApp {
     this.listFactors();
     this.at = this.firstOpen();
     this.route();
+    find("download-now").hidden = !(store instanceof BrowserStore);
   }
 
   take(state) {
@@ -86,6 +93,8 @@ class RatingApp {
   show(section) {
     for (const each of sections) find(each).hidden = each !== section;
     const rating = section === "screen";
+    const lasting = this.store instanceof BrowserStore && !this.store.keeps;
+    if (!lasting) find("trouble").hidden = true;
     find("pad").hidden = !rating;
     find("help-open").hidden = section === "intro";
     find("progress").hidden = section === "intro" || section === "thanks";
@@ -419,7 +428,8 @@ class RatingApp {
   answer(answer, { undoing = false } = {}) {
     const screen = this.screen;
     const before = this.valueNow(answer);
-    if (before === answer.value) return;
+    if (before === answer.value || this.leaving) return;
+    this.changes += 1;
     this.say("");
     if (!undoing) this.undoable.push({ ...answer, at: this.at, value: before });
     const sent = { ...answer, screen: screen.id, seconds: this.seconds() };
@@ -434,7 +444,8 @@ class RatingApp {
 
   // More answers than this window has sent: another window is open on the same screen.
   async notice(screen, saved) {
-    if (!saved || saved.revision === undefined || this.store.unsent.length) return;
+    // The reply is that to the last of all answers waiting; they may be about another screen.
+    if (!saved || saved.screen !== screen.id || this.store.unsent?.length) return;
     if (saved.revision > screen.sent) {
       screen.sent = saved.revision;
       await this.reload("This screen is also open in another window. Here is what is saved.");
@@ -443,7 +454,14 @@ class RatingApp {
 
   async reload(text) {
     const current = this.screen && this.screen.id;
-    this.take(await this.store.load());
+    let state = null;
+    let before = -1;
+    // What is answered while the state is on its way would be missing from it: ask again.
+    while (before !== this.changes) {
+      before = this.changes;
+      state = await this.store.load();
+    }
+    this.take(state);
     const at = this.state.screens.findIndex((each) => each.id === current);
     this.at = at < 0 ? this.firstOpen() : at;
     if (this.at >= this.state.screens.length) this.route();
@@ -452,6 +470,7 @@ class RatingApp {
   }
 
   undo() {
+    if (this.leaving) return;
     const last = this.undoable.pop();
     if (!last) return;
     if (last.at !== this.at) {
@@ -487,7 +506,7 @@ class RatingApp {
   }
 
   back() {
-    if (this.at === 0) return;
+    if (this.at === 0 || this.leaving) return;
     this.at -= 1;
     this.showScreen();
   }
@@ -508,7 +527,7 @@ class RatingApp {
     const { code, rater, screens } = this.state;
     if (!screens.length) {
       find("thanks-text").textContent =
-        "Every edit has been rated by enough people meanwhile, so there is nothing left to do.";
+        "Meanwhile, every edit has been rated by enough raters, so there is nothing left to do.";
     }
     find("code-line").hidden = !code;
     find("code").textContent = code;
@@ -531,6 +550,7 @@ class RatingApp {
       download: `ratings-${this.state.rater}.json`,
     });
     link.click();
+    this.store.handedIn = true;
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   }
 
@@ -612,14 +632,15 @@ class RatingApp {
   tell(what) {
     const words = {
       saving: "Saving …",
+      loading: "Loading …",
       saved: "Saved",
       waiting: "Not saved yet; trying again …",
       unsent: "Kept here; could not be sent",
+      unkept: "Only in this window",
       refused: "Not saved",
     };
     find("saved").textContent = words[what];
-    find("saved").classList.toggle("waiting", !["saving", "saved"].includes(what));
-    if (what === "saved") find("trouble").hidden = true;
+    find("saved").classList.toggle("waiting", !["saving", "loading", "saved"].includes(what));
   }
 
   // Apart from the state of saving: an answer saved a moment later must not wipe out the remark.
@@ -627,6 +648,7 @@ class RatingApp {
     find("remark").textContent = text;
   }
 
+  // Stays until another page is shown: other answers are saved a moment later.
   trouble(error) {
     find("trouble").textContent = error.message;
     find("trouble").hidden = false;
@@ -637,8 +659,8 @@ class RatingApp {
       await work();
     } catch (error) {
       this.trouble(error);
+      this.tell("refused");
       if (error instanceof Refused && this.store instanceof ServerStore) {
-        this.tell("refused");
         try {
           await this.reload("");
         } catch (again) {
@@ -663,11 +685,12 @@ class RatingApp {
       "comment-open": () => this.askComment(),
       "help-open": () => find("help-dialog").showModal(),
       download: () => this.download(),
+      "download-now": () => this.download(),
       review: () => {
         this.at = 0;
         this.showScreen();
       },
-      "copy-code": () => navigator.clipboard?.writeText(find("code").textContent),
+      "copy-code": () => this.copyCode(),
     };
     for (const [id, act] of Object.entries(clicks)) find(id).addEventListener("click", act);
     find("exact-form").addEventListener("submit", (event) => {
@@ -678,10 +701,23 @@ class RatingApp {
     document.addEventListener("keyup", (event) => {
       if (event.key.toLowerCase() === "s") this.setPeek(false);
     });
+    // A key let go of in another window is never heard of here.
+    addEventListener("blur", () => this.setPeek(false));
     document.addEventListener("visibilitychange", () => this.visibility());
     addEventListener("beforeunload", (event) => {
-      if (this.store?.unsent?.length) event.preventDefault();
+      if (this.store?.unsent?.length || this.store?.atRisk) event.preventDefault();
     });
+  }
+
+  async copyCode() {
+    try {
+      await navigator.clipboard.writeText(find("code").textContent);
+      this.say("Copied");
+    } catch {
+      // Browsers give a page without TLS no clipboard.
+      getSelection().selectAllChildren(find("code"));
+      this.say("Selected; copy it with Ctrl C");
+    }
   }
 
   togglePeek() {
@@ -723,6 +759,8 @@ class RatingApp {
       return;
     }
     if (command || event.altKey) return;
+    // A key that is held down must not score one edit after the other.
+    if (event.repeat && !event.key.startsWith("Arrow")) return;
     const act = this.actFor(event);
     if (act) {
       event.preventDefault();

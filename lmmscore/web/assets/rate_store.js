@@ -45,10 +45,14 @@ export function applyAnswer(screen, answer) {
   }
 }
 
+const TIMEOUT_MS = 30000;
+
 export class ServerStore {
-  constructor(tell) {
+  constructor(tell, warn) {
     this.tell = tell;
-    this.key = `lmmscore-unsent:${location.pathname}`;
+    this.warn = warn;
+    this.prefix = `lmmscore-unsent:${location.pathname}:`;
+    this.key = `${this.prefix}${newNonce()}`;
     this.unsent = this.remembered();
     this.sending = null;
   }
@@ -57,25 +61,36 @@ export class ServerStore {
     return `image/${name}`;
   }
 
+  // What could not be sent comes first; if some of it is refused, the rest still counts.
   async load() {
-    await this.flush();
-    return this.call("state");
+    while (this.unsent.length) {
+      try {
+        await this.flush();
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error;
+        this.warn(error.message);
+      }
+    }
+    return this.patiently("state");
   }
 
   consent() {
-    return this.call("consent", {});
+    return this.patiently("consent", {});
   }
 
   // Never lost: kept here until the server says that it is on the disk.
   save(answer) {
-    this.unsent.push({ ...answer, nonce: newNonce() });
+    this.unsent.push({ ...answer, nonce: newNonce(), at: Date.now() });
     this.remember();
     return this.flush();
   }
 
   async next(screen, seconds) {
     await this.flush();
-    return this.call("next", { screen: screen.id, seconds });
+    this.tell("loading");
+    const state = await this.patiently("next", { screen: screen.id, seconds });
+    this.tell("saved");
+    return state;
   }
 
   flush() {
@@ -104,10 +119,6 @@ export class ServerStore {
     return answer;
   }
 
-  async call(path, body) {
-    return this.patiently(path, body);
-  }
-
   // Try until there is an answer; a server that is being restarted is away for a moment only.
   async patiently(path, body) {
     for (let attempt = 0; ; attempt += 1) {
@@ -130,7 +141,9 @@ export class ServerStore {
           headers: { "Content-Type": "application/json", Accept: "application/json" },
           body: JSON.stringify(body),
         };
-    const response = await fetch(path, { ...asked, cache: "no-store" });
+    // A server that never answers is asked again; the nonce makes sure that nothing counts twice.
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const response = await fetch(path, { ...asked, cache: "no-store", signal });
     if (response.status >= 500) throw new Error(`status ${response.status}`);
     const found = await response.json();
     if (!response.ok) throw new Refused(found.error, found.code);
@@ -146,22 +159,36 @@ export class ServerStore {
     }
   }
 
+  // Also what another window of this rater left behind: sent twice, it is kept once.
   remembered() {
+    const found = [];
     try {
-      return JSON.parse(localStorage.getItem(this.key)) || [];
+      const keys = Object.keys(localStorage).filter((key) => key.startsWith(this.prefix));
+      for (const key of keys) {
+        found.push(...JSON.parse(localStorage.getItem(key)));
+        localStorage.removeItem(key);
+      }
+      found.sort((a, b) => a.at - b.at);
+      localStorage.setItem(this.key, JSON.stringify(found));
     } catch {
-      return [];
+      // Nothing is remembered here, or it is not ours.
     }
+    return found;
   }
 }
 
+// Each change is read, made and written in one transaction: another window may have the same page.
 export class BrowserStore {
-  constructor(tell, data, number) {
+  constructor(tell, warn, data, number) {
     this.tell = tell;
+    this.warn = warn;
     this.data = data;
     this.number = number;
     this.own = data.raters[number];
     this.name = `lmmscore-${data.id}`;
+    this.record = { consented: false, screens: {} };
+    this.keeps = true;
+    this.handedIn = true;
   }
 
   picture(name) {
@@ -169,58 +196,78 @@ export class BrowserStore {
   }
 
   async load() {
-    this.database = await this.open();
-    this.record = (await this.read()) || { consented: false, screens: {} };
+    try {
+      this.database ||= await this.open();
+      this.record = (await this.read()) || this.record;
+    } catch {
+      this.stopKeeping();
+    }
     return this.state();
   }
 
   async consent() {
-    this.record.consented = true;
-    await this.write();
+    await this.change((record) => {
+      record.consented = true;
+    });
     return this.state();
   }
 
   async save(answer) {
     this.tell("saving");
-    const kept = this.kept(answer.screen);
-    const same = (each) =>
-      each.kind === answer.kind && each.slot === answer.slot && each.factor === answer.factor;
-    kept.answers = kept.answers.filter((each) => !same(each));
-    kept.answers.push({
-      kind: answer.kind,
-      slot: answer.slot,
-      factor: answer.factor,
-      value: answer.value,
+    await this.change((record) => {
+      const kept = keptScreen(record, answer.screen);
+      const same = (each) =>
+        each.kind === answer.kind && each.slot === answer.slot && each.factor === answer.factor;
+      kept.answers = kept.answers.filter((each) => !same(each));
+      const { kind, slot, factor, value } = answer;
+      kept.answers.push({ kind, slot, factor, value });
+      kept.seconds = Math.max(kept.seconds, answer.seconds || 0);
+      kept.revision += 1;
+      record.posted = false;
     });
-    kept.seconds = Math.max(kept.seconds, answer.seconds || 0);
-    await this.write();
-    this.tell("saved");
-    return null;
+    const kept = this.record.screens[answer.screen];
+    this.handedIn = false;
+    this.tell(this.keeps ? "saved" : "unkept");
+    if (kept.done && this.data.post) await this.post();
+    return { screen: answer.screen, revision: kept.revision };
   }
 
   async next(screen, seconds) {
     if (missingCells(this.data.study, screen).length) {
       throw new Refused("This screen is not fully answered yet.", "incomplete");
     }
-    const kept = this.kept(screen.id);
-    kept.done = true;
-    kept.seconds = Math.max(kept.seconds, seconds);
-    await this.write();
+    await this.change((record) => {
+      const kept = keptScreen(record, screen.id);
+      kept.done = true;
+      kept.seconds = Math.max(kept.seconds, seconds);
+    });
     if (this.data.post) await this.post();
     return this.state();
   }
 
-  kept(id) {
-    return (this.record.screens[id] ||= { answers: [], done: false, seconds: 0 });
+  get posted() {
+    return Boolean(this.record.posted);
+  }
+
+  // No storage for this page, or no room in it: then the window is the only place there is.
+  stopKeeping() {
+    this.keeps = false;
+    this.warn(UNKEPT);
+  }
+
+  // Whether closing this window would lose answers.
+  get atRisk() {
+    return !this.keeps && !this.handedIn && !this.posted;
   }
 
   state() {
     const screens = this.own.screens.map((each) => {
-      const kept = this.record.screens[each.id] || { answers: [], done: false, seconds: 0 };
+      const kept = this.record.screens[each.id] || newScreen();
       const answers = { scores: {}, unable: {}, choice: null, comment: "" };
-      const screen = { ...each, answers, done: kept.done, seconds: kept.seconds, feedback: null };
+      const { done, seconds, revision } = kept;
+      const screen = { ...each, answers, done, seconds, revision, feedback: null };
       for (const answer of kept.answers) applyAnswer(screen, answer);
-      if (each.practice && kept.done) screen.feedback = this.feedback(each, answers);
+      if (each.practice && done) screen.feedback = this.feedback(each, answers);
       return screen;
     });
     const finished = screens.every((each) => each.done);
@@ -262,13 +309,18 @@ export class BrowserStore {
 
   async post() {
     this.tell("saving");
+    let sent = false;
     try {
-      const response = await fetch(this.data.post, { method: "POST", body: this.handIn() });
-      this.posted = response.ok;
+      const body = this.handIn();
+      const signal = AbortSignal.timeout(TIMEOUT_MS);
+      sent = (await fetch(this.data.post, { method: "POST", body, signal })).ok;
     } catch {
-      this.posted = false;
+      // Told below; the next finished screen sends everything once more.
     }
-    this.tell(this.posted ? "saved" : "unsent");
+    await this.change((record) => {
+      record.posted = sent;
+    });
+    this.tell(sent ? "saved" : "unsent");
   }
 
   open() {
@@ -276,7 +328,7 @@ export class BrowserStore {
       const request = indexedDB.open(this.name, 1);
       request.onupgradeneeded = () => request.result.createObjectStore("raters");
       request.onsuccess = () => resolve(request.result);
-      request.onerror = () => reject(new Error("This browser does not let the page keep answers."));
+      request.onerror = () => reject(request.error);
     });
   }
 
@@ -288,12 +340,38 @@ export class BrowserStore {
     });
   }
 
-  write() {
-    return new Promise((resolve, reject) => {
-      const change = this.database.transaction("raters", "readwrite", { durability: "strict" });
-      change.objectStore("raters").put(this.record, this.number);
-      change.oncomplete = () => resolve();
-      change.onerror = () => reject(change.error);
+  async change(make) {
+    if (!this.keeps) {
+      make(this.record);
+      return;
+    }
+    await new Promise((resolve) => {
+      const work = this.database.transaction("raters", "readwrite", { durability: "strict" });
+      const raters = work.objectStore("raters");
+      const request = raters.get(this.number);
+      request.onsuccess = () => {
+        this.record = request.result || this.record;
+        make(this.record);
+        raters.put(this.record, this.number);
+      };
+      work.oncomplete = () => resolve();
+      // A disk without room aborts the transaction and raises no error on it.
+      work.onabort = () => {
+        this.stopKeeping();
+        resolve();
+      };
     });
   }
+}
+
+const UNKEPT =
+  "This browser does not keep the answers of this page: they are in this window only. " +
+  "Please do not close or reload it before you have downloaded them (under ?).";
+
+function newScreen() {
+  return { answers: [], done: false, seconds: 0, revision: 0 };
+}
+
+function keptScreen(record, id) {
+  return (record.screens[id] ||= newScreen());
 }

@@ -21,8 +21,15 @@ function drawn(tag, properties) {
   return made;
 }
 
+const WHISKER_PX = 110;
+
+const decimal = (number) => number.toFixed(2).replace("-", "−");
 const whole = (number) => Math.round(number).toLocaleString("en");
-const dollars = (number) => `$${number.toFixed(number < 10 ? 2 : 0)}`;
+
+function dollars(number) {
+  if (number > 0 && number < 0.01) return "under $0.01";
+  return `$${number.toFixed(number < 10 ? 2 : 0)}`;
+}
 
 function duration(seconds) {
   if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`;
@@ -41,7 +48,7 @@ function drawHead() {
   find("caution").textContent = known.caution ? `Caution: ${known.caution}` : "";
   const state = find("state");
   const [word] = known.state.split(":");
-  state.textContent = known.state;
+  state.textContent = word === "waiting" && known.waiting ? `waiting for ${known.waiting}` : known.state;
   state.className = `state ${word}`;
   drawOver();
 }
@@ -90,10 +97,12 @@ function drawTotals(totals) {
 function spending(totals) {
   const parts = [];
   if (totals.budget_usd !== null) parts.push(`budget ${dollars(totals.budget_usd)}`);
-  const live = known.state === "running";
+  const live = ["running", "waiting"].includes(known.state);
   if (live && totals.projected_usd) parts.push(`projected ${dollars(totals.projected_usd)}`);
   const over = totals.budget_usd !== null && totals.projected_usd > totals.budget_usd;
-  const spent = totals.spent_usd ? dollars(totals.spent_usd) : "nothing";
+  const unpriced = totals.spent_usd === null;
+  if (unpriced) parts.push("no price for this model");
+  const spent = unpriced ? "unknown" : totals.spent_usd ? dollars(totals.spent_usd) : "nothing";
   return fact("Spent", spent, parts.join(", "), live && over ? "bad" : "");
 }
 
@@ -106,22 +115,21 @@ function limits(totals) {
 
 function drawBoard(board) {
   find("board").hidden = !board;
-  if (known.pairs) {
-    find("board-note").textContent = "Pairs are ranked when the run ends: `lmmscore leaderboard`.";
-  }
   if (!board) return;
+  find("board-measure").textContent = board.measure;
+  find("board-counted").textContent = board.counted;
   find("board-note").textContent =
-    `${board.items} of ${board.of} items; mean ${board.factor}. ` +
+    `${board.items} of ${board.of} items; ${board.note}. ` +
     (board.items < board.of ? "It will change as more items are judged." : "All items are in.");
   const ends = board.rows.flatMap((row) => row.interval || (row.mean === null ? [] : [row.mean, row.mean]));
   const low = Math.min(...ends);
   const high = Math.max(...ends);
-  const at = (value) => 6 + (high > low ? (value - low) / (high - low) : 0.5) * 128;
+  const at = (value) => 6 + (high > low ? (value - low) / (high - low) : 0.5) * (WHISKER_PX - 12);
   const rows = board.rows.map((row) =>
     element("tr", {},
       element("td", { class: "num" }, row.rank ?? "–"),
       element("th", { scope: "row" }, row.method),
-      element("td", { class: "num" }, row.mean === null ? "–" : row.mean.toFixed(2)),
+      element("td", { class: "num" }, row.mean === null ? "–" : decimal(row.mean)),
       element("td", {}, ...interval(row, at)),
       element("td", { class: "num" }, row.ranks ? `${row.ranks[0]}–${row.ranks[1]}` : "–"),
       element("td", { class: "num" }, row.n),
@@ -133,13 +141,14 @@ function drawBoard(board) {
 function interval(row, at) {
   if (!row.interval || row.mean === null) return ["–"];
   const [low, high] = row.interval;
-  const picture = drawn("svg", { class: "whisker", width: 140, height: 16, "aria-hidden": "true" });
+  const picture = drawn("svg", { class: "whisker", width: WHISKER_PX, height: 16, "aria-hidden": "true" });
   picture.append(
-    drawn("line", { class: "axis", x1: 0, x2: 140, y1: 8, y2: 8 }),
+    drawn("line", { class: "axis", x1: 0, x2: WHISKER_PX, y1: 8, y2: 8 }),
     drawn("line", { x1: at(low), x2: at(high), y1: 8, y2: 8 }),
     drawn("circle", { cx: at(row.mean), cy: 8, r: 4 }),
   );
-  return [picture, ` ${low.toFixed(2)}–${high.toFixed(2)}`];
+  const between = low < 0 || high < 0 ? " to " : "–";
+  return [picture, ` ${decimal(low)}${between}${decimal(high)}`];
 }
 
 function drawTalk(talk) {

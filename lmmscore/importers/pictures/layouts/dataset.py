@@ -12,18 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from lmmscore.errors import FileProblem, nearest
-from lmmscore.importers.pictures.arrow_files import (
-    DatasetColumns,
-    columns_of,
-    count_rows,
-    data_files,
-    rows,
-)
-from lmmscore.importers.pictures.base import (
+from lmmscore.importers.pictures.instructions import find_column, plain
+from lmmscore.importers.pictures.layout import (
     DEFAULT_TASK,
     IMAGE_ROLES,
     LAYOUTS,
     Choices,
+    FolderTree,
     Found,
     FoundItem,
     Guess,
@@ -33,9 +28,15 @@ from lmmscore.importers.pictures.base import (
     ending,
     file_inside,
     listed,
+    role_of,
 )
-from lmmscore.importers.pictures.folder_tree import FolderTree, role_of
-from lmmscore.importers.pictures.instructions import find_column, plain
+from lmmscore.tables import (
+    DatasetColumns,
+    count_rows,
+    data_files,
+    dataset_columns,
+    dataset_rows,
+)
 
 LOOKS_LIKE = ".parquet files, or .arrow files written by datasets' save_to_disk, with image columns"
 
@@ -86,12 +87,12 @@ def take(tree: FolderTree, choices: Choices) -> Found:
     if choices.pictures is None:
         raise LayoutError(f"{tree.root}: no folder to write the pictures of the data set to")
 
-    columns = columns_of(files[0])
+    columns = dataset_columns(files[0])
     plan = _plan(columns, choices, str(files[0]))
     extractor = _Extractor(plan, columns, choices, tree.root)
     wanted = dict.fromkeys([*plan.roles.values(), *plan.edits.values(), *columns.text])
     total = count_rows(files)
-    for number, row in enumerate(rows(files, list(wanted)), 1):
+    for number, row in enumerate(dataset_rows(files, list(wanted)), 1):
         extractor.add(number, row)
         choices.progress("writing pictures", number, total)
 

@@ -15,9 +15,11 @@ from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 
 from lmmscore.errors import FileProblem
-from lmmscore.importers.pictures.base import (
+from lmmscore.importers.pictures.instructions import plain
+from lmmscore.importers.pictures.layout import (
     LAYOUTS,
     Choices,
+    FolderTree,
     Found,
     FoundItem,
     Guess,
@@ -25,12 +27,12 @@ from lmmscore.importers.pictures.base import (
     PictureLayout,
     counted,
     ending,
+    is_container,
     listed,
     name_items,
     natural,
+    role_of,
 )
-from lmmscore.importers.pictures.folder_tree import FolderTree, is_container, role_of
-from lmmscore.importers.pictures.instructions import plain
 from lmmscore.tables import read_cells
 
 TASKS = (

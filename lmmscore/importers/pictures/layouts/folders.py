@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from lmmscore.errors import nearest
-from lmmscore.importers.pictures.base import (
+from lmmscore.importers.pictures.layout import (
     DEFAULT_TASK,
     LAYOUTS,
+    PLAIN_NAMES,
     Choices,
+    FolderTree,
     Found,
     FoundItem,
     Guess,
@@ -18,14 +20,10 @@ from lmmscore.importers.pictures.base import (
     PictureLayout,
     counted,
     ending,
+    is_container,
     listed,
     name_items,
     natural,
-)
-from lmmscore.importers.pictures.folder_tree import (
-    PLAIN_NAMES,
-    FolderTree,
-    is_container,
     role_names,
     role_of,
 )

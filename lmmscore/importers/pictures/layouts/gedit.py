@@ -10,9 +10,10 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from lmmscore.importers.pictures.base import (
+from lmmscore.importers.pictures.layout import (
     LAYOUTS,
     Choices,
+    FolderTree,
     Found,
     FoundItem,
     Guess,
@@ -23,8 +24,8 @@ from lmmscore.importers.pictures.base import (
     listed,
     name_items,
     natural,
+    role_of,
 )
-from lmmscore.importers.pictures.folder_tree import FolderTree, role_of
 
 LOOKS_LIKE = "METHOD/fullset/TASK/en/KEY.png with KEY_SRCIMG.png beside (GEdit-Bench outputs)"
 

@@ -7,14 +7,13 @@ task, `prompt` the instruction.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from lmmscore.errors import FileProblem
-from lmmscore.importers.pictures.base import (
+from lmmscore.importers.pictures.layout import (
     LAYOUTS,
     Choices,
+    FolderTree,
     Found,
     FoundItem,
     Guess,
@@ -23,12 +22,12 @@ from lmmscore.importers.pictures.base import (
     counted,
     ending,
     file_inside,
+    is_container,
+    largest_listing,
     listed,
     name_items,
     natural,
 )
-from lmmscore.importers.pictures.folder_tree import FolderTree, is_container
-from lmmscore.yaml_files import read_text
 
 LOOKS_LIKE = (
     'basic_edit.json ({"KEY": {"id": "animal/1.jpg", "prompt": …, "edit_type": …}}), '
@@ -40,7 +39,7 @@ Entries = dict[str, dict[str, Any]]
 
 def look(tree: FolderTree, choices: Choices) -> Guess | None:
     """Guess from a JSON file of ImgEdit's form."""
-    listing = _listing(tree, choices)
+    listing = largest_listing(tree, choices, _entries)
     if listing is None:
         return None
 
@@ -53,7 +52,7 @@ def look(tree: FolderTree, choices: Choices) -> Guess | None:
 
 def take(tree: FolderTree, choices: Choices) -> Found:
     """Read the items from the JSON, the originals by their paths and the edits by their keys."""
-    listing = _listing(tree, choices)
+    listing = largest_listing(tree, choices, _entries)
     if listing is None:
         raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
 
@@ -80,30 +79,7 @@ def take(tree: FolderTree, choices: Choices) -> Found:
     return Found(items, list(methods), tree.root, templates, notes, [path])
 
 
-def _listing(tree: FolderTree, choices: Choices) -> tuple[Path, Entries] | None:
-    """Return the JSON file of ImgEdit's form with the most entries."""
-    paths = [tree.real(path) for path in tree.named(".json")]
-    if choices.instructions is not None:
-        paths = [choices.instructions]
-
-    best: tuple[Path, Entries] | None = None
-    for path in paths:
-        entries = _entries(path)
-        if entries and (best is None or len(entries) > len(best[1])):
-            best = (path, entries)
-
-    return best
-
-
-def _entries(path: Path) -> Entries | None:
-    if path.suffix.lower() != ".json":
-        return None
-
-    try:
-        data = json.loads(read_text(path))
-    except (ValueError, RecursionError, FileProblem):
-        return None
-
+def _entries(data: Any) -> Entries | None:
     if not isinstance(data, dict):
         return None
 
@@ -111,7 +87,7 @@ def _entries(path: Path) -> Entries | None:
         if not isinstance(entry, dict) or not {"id", "prompt"} <= set(entry):
             return None
 
-    return data or None
+    return data
 
 
 def _originals(tree: FolderTree, entries: Entries, choices: Choices) -> Path | None:

@@ -6,14 +6,14 @@ task; an item with several inputs has the images source, source2, source3 …
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from lmmscore.errors import FileProblem
-from lmmscore.importers.pictures.base import (
+from lmmscore.importers.pictures.layout import (
     LAYOUTS,
     Choices,
+    FolderTree,
     Found,
     FoundItem,
     Guess,
@@ -21,11 +21,10 @@ from lmmscore.importers.pictures.base import (
     PictureLayout,
     counted,
     file_inside,
+    json_in,
     listed,
     natural,
 )
-from lmmscore.importers.pictures.folder_tree import FolderTree
-from lmmscore.yaml_files import read_text
 
 LOOKS_LIKE = (
     "KRIS_Bench/CATEGORY/annotation.json with ori_img and ins_en, results/MODEL/CATEGORY/ID.jpg"
@@ -105,8 +104,8 @@ def _annotations(tree: FolderTree, choices: Choices) -> dict[Path, Annotations]:
 
 def _entries(path: Path) -> Annotations:
     try:
-        data = json.loads(read_text(path))
-    except (ValueError, RecursionError, FileProblem):
+        data = json_in(path)
+    except FileProblem:
         return {}
 
     if not isinstance(data, dict):

@@ -6,14 +6,13 @@ task; reference texts become fields, a reference image the kind `reference`.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from lmmscore.errors import FileProblem
-from lmmscore.importers.pictures.base import (
+from lmmscore.importers.pictures.layout import (
     LAYOUTS,
     Choices,
+    FolderTree,
     Found,
     FoundItem,
     Guess,
@@ -21,11 +20,10 @@ from lmmscore.importers.pictures.base import (
     PictureLayout,
     counted,
     file_inside,
+    largest_listing,
     listed,
     natural,
 )
-from lmmscore.importers.pictures.folder_tree import FolderTree
-from lmmscore.yaml_files import read_text
 
 LOOKS_LIKE = (
     "data_total.json ([{index, category, instruction, image, reference …}]), the inputs it names, "
@@ -42,7 +40,7 @@ Entries = list[dict[str, Any]]
 
 def look(tree: FolderTree, choices: Choices) -> Guess | None:
     """Guess from a JSON list of RISEBench's form."""
-    listing = _listing(tree, choices)
+    listing = largest_listing(tree, choices, _entries)
     if listing is None:
         return None
 
@@ -54,7 +52,7 @@ def look(tree: FolderTree, choices: Choices) -> Guess | None:
 
 def take(tree: FolderTree, choices: Choices) -> Found:
     """Read the items from the JSON, the inputs by their paths, the edits by category and index."""
-    listing = _listing(tree, choices)
+    listing = largest_listing(tree, choices, _entries)
     if listing is None:
         raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
 
@@ -85,26 +83,7 @@ def take(tree: FolderTree, choices: Choices) -> Found:
     return Found(items, list(methods), tree.root, {}, _notes(items, inputs, methods), [path])
 
 
-def _listing(tree: FolderTree, choices: Choices) -> tuple[Path, Entries] | None:
-    paths = [tree.real(path) for path in tree.named(".json")]
-    if choices.instructions is not None:
-        paths = [choices.instructions]
-
-    best: tuple[Path, Entries] | None = None
-    for path in paths:
-        entries = _entries(path)
-        if entries and (best is None or len(entries) > len(best[1])):
-            best = (path, entries)
-
-    return best
-
-
-def _entries(path: Path) -> Entries:
-    try:
-        data = json.loads(read_text(path))
-    except (ValueError, RecursionError, FileProblem):
-        return []
-
+def _entries(data: Any) -> Entries:
     if not isinstance(data, list):
         return []
 

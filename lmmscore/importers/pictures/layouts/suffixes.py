@@ -6,11 +6,12 @@ import re
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from lmmscore.importers.pictures.base import (
+from lmmscore.importers.pictures.layout import (
     DEFAULT_TASK,
     IMAGE_ROLES,
     LAYOUTS,
     Choices,
+    FolderTree,
     Found,
     FoundItem,
     Guess,
@@ -21,8 +22,8 @@ from lmmscore.importers.pictures.base import (
     listed,
     name_items,
     natural,
+    role_of,
 )
-from lmmscore.importers.pictures.folder_tree import FolderTree, role_of
 
 LOOKS_LIKE = (
     "ID_src.jpg beside ID_METHOD.png (or ID.jpg beside ID_METHOD.png), "

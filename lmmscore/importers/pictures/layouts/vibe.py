@@ -7,7 +7,6 @@ not succeed is a missing edit. Sources are not among the results; with the data 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -15,9 +14,10 @@ from typing import Any
 
 from lmmscore.errors import FileProblem, ImageProblem
 from lmmscore.images import draw_over
-from lmmscore.importers.pictures.base import (
+from lmmscore.importers.pictures.layout import (
     LAYOUTS,
     Choices,
+    FolderTree,
     Found,
     FoundItem,
     Guess,
@@ -25,12 +25,11 @@ from lmmscore.importers.pictures.base import (
     PictureLayout,
     counted,
     file_inside,
+    json_in,
     listed,
     name_items,
     natural,
 )
-from lmmscore.importers.pictures.folder_tree import FolderTree
-from lmmscore.yaml_files import read_text
 
 LOOKS_LIKE = (
     "MODEL/LEVEL/TASK/TASK_results.json with id, prompt, saved_image_path, status; "
@@ -125,11 +124,7 @@ def _is_results(path: Path) -> bool:
 
 
 def _entries(path: Path) -> list[dict[str, Any]]:
-    try:
-        data = json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
-        raise FileProblem(f"{path}: not JSON ({error})") from error
-
+    data = json_in(path)
     if not isinstance(data, list) or not all(isinstance(entry, dict) for entry in data):
         raise FileProblem(f"{path}: expected a list of entries with id and saved_image_path")
 
@@ -245,8 +240,8 @@ def _dataset(tree: FolderTree, choices: Choices) -> Path | None:
 
 def _dataset_entries(path: Path) -> dict[str, _DatasetEntry]:
     try:
-        data = json.loads(read_text(path))
-    except (ValueError, RecursionError, FileProblem):
+        data = json_in(path)
+    except FileProblem:
         return {}
 
     entries = {}

@@ -1,7 +1,7 @@
 "use strict";
 // One conversation at a time, as it was played: an outline, the turns, the picture in question.
 lmm.conversations = (() => {
-  const { core, data, el, tree, picture, figure, options, words } = lmm;
+  const { core, data, el, tree, picture, figure, options, words, isEdit } = lmm;
   const tools = document.getElementById("talk-tools");
   const place = document.getElementById("talk");
   const numbers = new Map(core.talks.map((talk, number) => [talk.id, number]));
@@ -83,6 +83,14 @@ lmm.conversations = (() => {
   }
 
   function outcome(talk, here) {
+    const trouble = [
+      talk.failure ? el("p", { class: "reason" }, "Ended early: " + talk.failure) : null,
+      talk.faults.map((fault) => el("p", { class: "reason" }, "Could not be read: " + fault)),
+    ];
+    if (talk.about === "pair") {
+      const order = shown.methods.join(" was shown first, ") + " second.";
+      return el("div", { class: "outcomes" }, el("p", { class: "answer" }, el("strong", {}, talk.verdict), " ", order), trouble);
+    }
     const factors = here.factors.filter((each) => each.key !== here.overall);
     const stated = talk.read.some((line) => line.stated !== null);
     const heads = ["Image", "Method (our note)", ...factors.map((each) => each.title),
@@ -99,8 +107,7 @@ lmm.conversations = (() => {
       el("div", { class: "scroll", role: "region", "aria-label": "What was read from this conversation" },
         el("table", {}, el("thead", {}, el("tr", {}, heads.map((head, n) =>
           el("th", { scope: "col", class: n > 1 ? "num" : null }, head)))), el("tbody", {}, rows))),
-      talk.failure ? el("p", { class: "reason" }, "Ended early: " + talk.failure) : null,
-      talk.faults.map((fault) => el("p", { class: "reason" }, "Could not be read: " + fault)));
+      trouble);
   }
 
   // What only sets the stage is folded: no edit shown, nothing read, nothing odd.
@@ -161,10 +168,11 @@ lmm.conversations = (() => {
   }
 
   function shownPicture(turn, [kind, number]) {
-    const edit = kind === "edit";
-    const item = shown.talk.about === "item";
-    const name = edit ? (item ? "Image " + turn.position : "The edit") : words(kind) + " image";
-    const method = edit ? shown.methods[(turn.position || 1) - 1] : "";
+    const edit = isEdit(kind);
+    const place = { first: 1, second: 2 }[kind] || turn.position || 1;
+    const own = { item: "Image " + place, edit: "The edit", pair: words(kind) + " edit" };
+    const name = edit ? own[shown.talk.about] : words(kind) + " image";
+    const method = edit ? shown.methods[place - 1] : "";
     return el("figure", {}, picture(number, name),
       el("figcaption", {}, name, edit ? el("span", { class: "ours" }, " (our note: " + method + ")") : null));
   }
@@ -172,7 +180,7 @@ lmm.conversations = (() => {
   // The picture the judge speaks of stays in view while its turn is read.
   function follow(talk, turns, looked) {
     if (reading) reading.disconnect();
-    const given = talk.turns.flatMap((turn) => turn.pictures.filter(([kind]) => kind !== "edit"));
+    const given = talk.turns.flatMap((turn) => turn.pictures.filter(([kind]) => !isEdit(kind)));
     const source = given.find(([kind]) => kind === "source") || given[0];
     const seen = new Map();
     for (const turn of talk.turns) {
@@ -180,7 +188,7 @@ lmm.conversations = (() => {
       if (edit && turn.position && !seen.has(turn.position)) seen.set(turn.position, [turn, edit]);
     }
     const look = (turn) => {
-      const edits = turn.pictures.filter(([kind]) => kind === "edit");
+      const edits = turn.pictures.filter(([kind]) => isEdit(kind));
       const pictures = edits.map((each) => shownPicture(turn, each));
       // Where all are scored side by side, all are in question.
       if (!edits.length && turn.scored && seen.size > 1) {
@@ -267,5 +275,5 @@ lmm.conversations = (() => {
     if (core.talks.length) show(0);
     else place.append(el("p", {}, "This run has no conversations on record."));
   }
-  return { reveal, label, start, turn: turnNamed };
+  return { reveal, label, start, turn: turnNamed, talk: (id) => unpack(numbers.get(id)) };
 })();

@@ -76,9 +76,17 @@ const lmm = (() => {
     return text.replace("-", "−");
   }
 
+  // A score as its run gives it: of pairs, the share of matches won.
+  function scored(run, value, digits) {
+    if (run.about !== "pair" || value === null || value === undefined) return figure(value, digits);
+    return Math.round(value * 100) + "%";
+  }
+
   function options(select, pairs, chosen) {
     select.replaceChildren(...pairs.map(([value, text]) =>
       el("option", { value, selected: value === chosen }, text)));
+    // Nothing to choose: one option is no question.
+    if (select.parentElement.tagName === "LABEL") select.parentElement.hidden = pairs.length < 2;
   }
 
   let fading = 0;
@@ -88,6 +96,7 @@ const lmm = (() => {
     fading = setTimeout(() => { document.getElementById("status").textContent = ""; }, 4000);
   }
 
+  const isEdit = (kind) => ["edit", "first", "second"].includes(kind);
   const words = (kind) => kind[0].toUpperCase() + kind.slice(1);
 
   // The address says what is shown; replacing it neither scrolls nor adds a step to go back.
@@ -96,5 +105,5 @@ const lmm = (() => {
   }
 
   document.documentElement.classList.add("scripted");
-  return { core, data, el, tree, address, fullAddress, picture, figure, options, say, words, note };
+  return { core, data, el, tree, address, fullAddress, picture, figure, scored, options, say, words, isEdit, note };
 })();

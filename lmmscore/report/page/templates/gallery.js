@@ -1,13 +1,15 @@
 "use strict";
 // Every item, a page of them at a time; a card is filled when it comes near the window.
 lmm.gallery = (() => {
-  const { core, el, address, picture, figure, options, words, note } = lmm;
+  const { core, el, address, picture, figure, scored, options, words, note } = lmm;
   const tools = document.getElementById("gallery-tools");
   const list = document.getElementById("gallery-list");
   const count = document.getElementById("gallery-count");
   const pagers = [...document.querySelectorAll(".pager")];
   const ON_A_PAGE = 12;
   const HOLD_MS = 220;
+  // Up to so many factors are listed on every card; more are folded.
+  const FEW = 7;
   const FIELDS = ["run", "task", "method", "against", "factor", "outcome", "sort", "find"];
   const cards = new Map();
   let found = [];
@@ -29,11 +31,12 @@ lmm.gallery = (() => {
     const here = run();
     const methods = here.methods.map((name, k) => [here.method_slugs[k], name]);
     const fill = (name, pairs) => options(field(name), pairs, field(name).value);
-    fill("task", [["", "all"], ...here.tasks.map((task) => [task.slug, task.title])]);
+    const many = (pairs) => (pairs.length > 1 ? pairs : []);
+    fill("task", [["", "all"], ...many(here.tasks.map((task) => [task.slug, task.title]))]);
     fill("method", [["", "all"], ...methods]);
     fill("against", [["", "–"], ...methods]);
     fill("factor", here.factors.map((each) => [each.slug, each.title]));
-    fill("outcome", [["", "any"], ...here.outcomes.map((name) => [name, name])]);
+    fill("outcome", [["", "any"], ...many(here.outcomes.map((name) => [name, name]))]);
     fill("sort", sorts());
   }
 
@@ -226,11 +229,47 @@ lmm.gallery = (() => {
       pictures.style.setProperty("--of" + most, balanced(given.length + edits.length, most));
     }
     card.append(pictures);
-    if (item.talks.length) {
+    if (run().about === "pair") card.append(...verdicts(item, edits));
+    else if (item.talks.length) {
       card.append(el("p", { class: "links" }, item.talks.length > 1 ? "Conversations: " : "Conversation: ",
         item.talks.flatMap((id, n) => [n ? " · " : "",
           el("a", { href: "#talk-" + id }, lmm.conversations.label(id))])));
     }
+  }
+
+  // Of pairs: who won against whom, each leading to the words that decided it.
+  const ENDED = { won: " beat ", tied: " tied with ", split: " tied with ", "no verdict": " against " };
+  function verdicts(item, edits) {
+    const shownMethods = new Set(edits.map((edit) => edit.method));
+    const lines = [];
+    for (const edit of edits) {
+      for (const [other, result, repeat, showings] of edit.matches) {
+        // Each match is told once, by the winner; ties by the method that comes first.
+        const untold = result === "won" || (result !== "lost" && edit.method < other);
+        if (untold && shownMethods.has(other)) lines.push([edit.method, other, result, repeat, showings]);
+      }
+    }
+    const told = lines.map(([method, other, result, repeat, showings]) => el("li", {},
+      el("strong", {}, run().methods[method]), ENDED[result], el("strong", {}, run().methods[other]),
+      result === "split" ? " (the two orders disagree)" : result === "no verdict" ? ": no verdict" : "",
+      run().repeats > 1 ? ", repeat " + repeat : "", ": ",
+      showings.flatMap(([order, id], n) => [n ? " · " : "",
+        el("a", { href: "#talk-" + id }, "shown " + order.map((k) => run().methods[k]).join(", "))])));
+    if (!told.length) return [];
+    const list = el("ul", { class: "verdicts" }, told);
+    if (told.length <= 3) return [list];
+    return [el("details", { class: "more" }, el("summary", {}, told.length + " comparisons"), list)];
+  }
+
+  function tally(edit) {
+    const chosen = new Set([methodAt("method"), methodAt("against")]);
+    const pair = chosen.size === 2 && !chosen.has(-1);
+    const here = edit.matches.filter(([other]) => !pair || chosen.has(other));
+    const many = (...ends) => here.filter(([, result]) => ends.includes(result)).length;
+    const none = many("no verdict");
+    return el("div", { class: "parts" },
+      many("won") + " won · " + many("tied", "split") + " tied · " + many("lost") + " lost"
+      + (none ? " · " + none + " without a verdict" : ""));
   }
 
   function figureOf(item, edit, source, k) {
@@ -241,13 +280,13 @@ lmm.gallery = (() => {
     return el("figure", { class: "picture edit", "data-method": method, "data-outcome": edit.outcome },
       opener(item, edit, source, method, name),
       el("figcaption", {},
-        el("div", { class: "who" }, el("span", {}, method), el("span", { class: "score" }, figure(score, 2))),
+        el("div", { class: "who" }, el("span", {}, method), el("span", { class: "score" }, scored(here, score, 2))),
         meter(score, here.factors[k].scale),
-        parts(edit, here, k),
+        edit.matches ? tally(edit) : parts(edit, here, k),
         ratings(edit, here, k),
         twins(runNumber(), item, edit).map((twin) => el("div", { class: "twin" },
-          here.name + " " + figure(score) + ", " + twin.name + " " + figure(twin.score(here.factors[k].key)))),
-        edit.spread && edit.spread[k] ? el("div", {}, "repeats " + figure(edit.spread[k]) + " apart") : null,
+          here.name + " " + scored(here, score) + ", " + twin.name + " " + scored(here, twin.score(here.factors[k].key)))),
+        edit.spread && !edit.matches && edit.spread[k] ? el("div", {}, "repeats " + figure(edit.spread[k]) + " apart") : null,
         edit.outcome !== "scored" ? el("div", { class: "reason" },
           el("span", { class: "chip bad" }, edit.outcome), " ", edit.reason || "") : null));
   }
@@ -279,10 +318,17 @@ lmm.gallery = (() => {
     button.addEventListener("click", (event) => {
       const wasHeld = held && event.detail > 0;
       held = false;
-      if (!wasHeld) location.hash = "#edit-" + name;
+      if (!wasHeld) location.hash = "#edit-" + name + beside(edit);
     });
     button.addEventListener("contextmenu", (event) => { if (held) event.preventDefault(); });
     return button;
+  }
+
+  // Where two methods are compared, the viewer opens with both.
+  function beside(edit) {
+    const other = [value("method"), value("against")].find((each) =>
+      each && each !== run().method_slugs[edit.method]);
+    return value("against") && other ? "?with=" + other : "";
   }
 
   function meter(score, scale) {
@@ -296,7 +342,7 @@ lmm.gallery = (() => {
     if (edit.people) return null;
     const listed = el("ul", { class: "parts" }, here.factors.map((each, place) =>
       (place === k ? null : el("li", { title: each.title }, each.key + " " + figure(edit.scores[place])))));
-    if (here.factors.length <= 7) return listed;
+    if (here.factors.length <= FEW) return listed;
     return el("details", { class: "more" },
       el("summary", {}, (here.factors.length - 1) + " other scores"), listed);
   }
@@ -308,12 +354,13 @@ lmm.gallery = (() => {
     const rows = here.factors.map((each, place) => el("tr", { class: place === k ? "chosen" : null },
       el("th", { scope: "row", title: each.title }, each.key),
       el("td", {}, figure(edit.scores[place])), el("td", {}, figure(edit.people[place]))));
+    const table = el("table", { class: "rated" }, el("thead", {}, el("tr", {}, el("td", {}),
+      el("th", { scope: "col" }, "judge"), el("th", { scope: "col" }, "raters"))), el("tbody", {}, rows));
     return [
       isKnown(far) ? el("div", { class: Math.abs(far) >= 2 ? "apart" : null },
         "judge " + figure(edit.scores[k]) + ", raters " + figure(edit.people[k])) : null,
-      el("details", { class: "more" }, el("summary", {}, "by factor"),
-        el("table", { class: "rated" }, el("thead", {}, el("tr", {}, el("td", {}),
-          el("th", { scope: "col" }, "judge"), el("th", { scope: "col" }, "raters"))), el("tbody", {}, rows))),
+      here.factors.length <= FEW ? table
+        : el("details", { class: "more" }, el("summary", {}, "by factor"), table),
     ];
   }
 

@@ -1,14 +1,16 @@
 "use strict";
 // One edit in full: beside its source, wiped, blinking or subtracted, zoomed and moved in step.
 lmm.viewer = (() => {
-  const { core, el, address, fullAddress, picture, figure, options, words, note } = lmm;
+  const { core, el, fullAddress, picture, figure, scored, options, words, note } = lmm;
   const dialog = document.getElementById("viewer");
   const stage = dialog.querySelector(".stage");
   const [left, right] = stage.querySelectorAll(".pane");
   const part = (name) => document.getElementById("viewer-" + name);
   const MODES = ["side", "wipe", "blink", "difference"];
   const BLINK_MS = 700;
-  const state = { run: 0, item: null, edit: null, mode: "side", zoom: 1, x: 0, y: 0, timer: 0 };
+  const state = {
+    run: 0, item: null, edit: null, mode: "side", other: "source", zoom: 1, x: 0, y: 0, timer: 0,
+  };
   let opened = false;
 
   const runOf = () => core.runs[state.run];
@@ -34,6 +36,8 @@ lmm.viewer = (() => {
     if (!opened) Object.assign(state, { zoom: 1, x: 0, y: 0 });
     const mode = parameters.get("mode");
     if (MODES.includes(mode)) state.mode = mode;
+    if (parameters.get("with")) state.other = parameters.get("with");
+    else if (!opened) state.other = "";
     draw();
     if (!dialog.open) {
       dialog.showModal();
@@ -71,12 +75,11 @@ lmm.viewer = (() => {
     const method = nameOf(edit);
     part("title").textContent = item.id;
     part("instruction").textContent = item.instruction;
-    const given = item.pictures.map(([kind, number]) => ["g" + number, words(kind)]);
+    const given = item.pictures.map(([kind]) => [kind, words(kind)]);
     const others = item.edits.filter((each) => each !== edit && each.picture !== null)
-      .map((each) => ["g" + each.picture, "Edit by " + nameOf(each)]);
-    const before = part("other").value;
+      .map((each) => [runOf().method_slugs[each.method], "Edit by " + nameOf(each)]);
     const known = [...given, ...others];
-    const kept = known.some(([value]) => value === before) ? before : (known[0] || [""])[0];
+    const kept = known.some(([value]) => value === state.other) ? state.other : (known[0] || [""])[0];
     options(part("other"), known, kept);
     drawStage(method);
     drawStrip();
@@ -89,7 +92,7 @@ lmm.viewer = (() => {
     const select = part("other");
     const value = select.value;
     const name = value ? select.selectedOptions[0].text : "No source";
-    const other = value ? image(Number(value.slice(1)), name) : picture(null, name, "no source");
+    const other = value ? image(numberOf(value), name) : picture(null, name, "no source");
     const none = state.edit.outcome === "missing" ? "the method made no edit" : "";
     const own = image(state.edit.picture, "Edit by " + method, none);
     left.replaceChildren(other, el("span", { class: "tag" }, name));
@@ -106,6 +109,15 @@ lmm.viewer = (() => {
     }
   }
 
+  // The picture to compare with, by its kind or by the method that made it.
+  function numberOf(name) {
+    const given = state.item.pictures.find(([kind]) => kind === name);
+    if (given) return given[1];
+    return editBy(name).picture;
+  }
+
+  const editBy = (slug) => state.item.edits.find((each) => runOf().method_slugs[each.method] === slug);
+
   function stopBlinking() {
     clearInterval(state.timer);
     stage.classList.remove("swapped");
@@ -121,9 +133,10 @@ lmm.viewer = (() => {
   function drawScores() {
     const run = runOf();
     const { item, edit } = state;
+    if (edit.matches) { drawMatches(); return; }
     const rated = edit.people;
     const twins = lmm.gallery.twins(state.run, item, edit);
-    const heads = ["Factor", run.people ? "Judge" : "Score", ...(rated ? ["Raters", "Judge − raters"] : []),
+    const heads = ["Factor", run.people ? "Judge" : twins.length ? run.name : "Score", ...(rated ? ["Raters", "Judge − raters"] : []),
       ...twins.map((twin) => twin.name)];
     const rows = run.factors.map((factor, k) => {
       const gap = rated && rated[k] !== null && edit.scores[k] !== null
@@ -142,9 +155,49 @@ lmm.viewer = (() => {
         el("th", { scope: "col", class: n ? "num" : null }, head)))), el("tbody", {}, rows))));
   }
 
+  // Of pairs: how this edit fared against each other one; a click puts the two side by side.
+  function drawMatches() {
+    const { edit } = state;
+    const rows = edit.matches.map(([other, result, repeat]) => {
+      const slug = runOf().method_slugs[other];
+      const rival = editBy(slug);
+      const name = rival && rival.picture !== null ? el("button", { type: "button", class: "quiet-button",
+        click: () => choose(slug) }, runOf().methods[other]) : runOf().methods[other];
+      return el("tr", { class: slug === part("other").value ? "whole" : null },
+        el("th", { scope: "row" }, name),
+        el("td", {}, result === "split" ? "tied (the orders disagree)" : result),
+        runOf().repeats > 1 ? el("td", { class: "num" }, repeat) : null);
+    });
+    const heads = ["Against", "Result", ...(runOf().repeats > 1 ? ["Repeat"] : [])];
+    part("scores").replaceChildren(
+      el("h3", {}, nameOf(edit) + ": " + scored(runOf(), edit.scores[0]) + " of its matches here"),
+      edit.outcome === "scored" ? "" : el("p", { class: "reason" }, edit.outcome + ": " + edit.reason),
+      el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, heads.map((head) =>
+        el("th", { scope: "col" }, head)))), el("tbody", {}, rows))));
+  }
+
+  function drawVerdicts(holder) {
+    const rival = state.item.edits.find((each) => runOf().method_slugs[each.method] === part("other").value);
+    const chosen = state.edit.matches.filter(([other]) => !rival || other === rival.method);
+    const parts = chosen.flatMap(([other, , , showings]) => showings.map(([order, id]) => {
+      const talk = lmm.conversations.talk(id);
+      const turns = talk.turns.filter((turn) => turn.scored);
+      const first = order[0] === state.edit.method;
+      return el("details", { open: Boolean(rival) },
+        el("summary", {}, "Against " + runOf().methods[other] + ", shown " + (first ? "first" : "second")
+          + ": " + talk.verdict),
+        (turns.length ? turns : talk.turns.slice(-1)).map((turn) =>
+          el("div", { class: "prose" }, turn.reply.map(lmm.tree))),
+        el("p", { class: "caption" }, el("a", { href: "#talk-" + id }, "Open the conversation here")));
+    }));
+    holder.replaceChildren(...(parts.length ? parts
+      : [el("p", { class: "caption" }, "No conversation about this edit is on record.")]));
+  }
+
   function drawWords() {
     const seen = state.edit.seen;
     const holder = part("words");
+    if (state.edit.matches) { drawVerdicts(holder); return; }
     if (!seen.length) {
       holder.replaceChildren(el("p", { class: "caption" }, "No conversation about this edit is on record."));
       return;
@@ -222,9 +275,9 @@ lmm.viewer = (() => {
   });
 
   function go(edit, item = state.item) {
-    history.replaceState(history.state, "", link(item, edit) + "?mode=" + state.mode);
     Object.assign(state, { item, edit });
     draw();
+    remember();
   }
 
   function stepMethod(by) {
@@ -239,9 +292,24 @@ lmm.viewer = (() => {
     if (edit) go(edit, item);
   }
 
+  // The address names what is seen, so that it can be sent to someone.
+  function remember() {
+    const query = new URLSearchParams();
+    if (state.mode !== "side") query.set("mode", state.mode);
+    if (state.other && state.other !== "source") query.set("with", state.other);
+    const text = query.toString();
+    note(link(state.item, state.edit) + (text ? "?" + text : ""));
+  }
+
+  function choose(other) {
+    state.other = other;
+    draw();
+    remember();
+  }
+
   function setMode(mode) {
     state.mode = mode;
-    note(link(state.item, state.edit) + "?mode=" + mode);
+    remember();
     drawStage(nameOf(state.edit));
     fit();
   }
@@ -250,7 +318,7 @@ lmm.viewer = (() => {
     const button = event.target.closest("button");
     if (button) setMode(button.value);
   });
-  part("other").addEventListener("change", () => { drawStage(nameOf(state.edit)); fit(); });
+  part("other").addEventListener("change", () => choose(part("other").value));
   part("wipe").addEventListener("input", () => stage.style.setProperty("--wipe", part("wipe").value + "%"));
   part("in").addEventListener("click", () => zoom(1.5));
   part("out").addEventListener("click", () => zoom(1 / 1.5));
@@ -264,7 +332,7 @@ lmm.viewer = (() => {
     go(state.item.edits[[...part("strip").children].indexOf(chosen)]);
   });
   dialog.addEventListener("click", (event) => {
-    const inside = event.target.closest('a[href^="#turn-"]');
+    const inside = event.target.closest('a[href^="#turn-"], a[href^="#talk-"]');
     if (inside) { state.item = null; dialog.close(); }
   });
 

@@ -1,0 +1,251 @@
+"""Correlations, distances (only where both sides have the same scale), and shares of pairs that the
+judge orders as people do: with ties, calibrated, and soft."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from lmmscore.agreement.statistics import (
+    ITEM,
+    METHOD,
+    WITHIN_ITEM,
+    OfCounts,
+    Statistic,
+    register,
+)
+from lmmscore.stats import concordance, correlation, jackknife
+from lmmscore.stats.arrays import SAME, Floats, Ints
+from lmmscore.stats.concordance import PAIR_STATISTICS, pair_statistics, scored_pairs, too_many
+from lmmscore.stats.correlation import Within
+from lmmscore.stats.jackknife import CountStatistic
+
+
+def _spearman_rows(judge: Floats, people: Floats) -> Floats:
+    return Within(judge, people).correlations()["spearman"]
+
+
+def _pearson_rows(judge: Floats, people: Floats) -> Floats:
+    return Within(judge, people).correlations()["pearson"]
+
+
+def _kendall_rows(judge: Floats, people: Floats) -> Floats:
+    return Within(judge, people).correlations()["kendall_b"]
+
+
+def _kendall_counts(judge: Floats, people: Floats, item: Ints, items: int) -> CountStatistic:
+    pairs = scored_pairs(judge, people, item, items, 0.0)
+    if too_many(pairs):
+        raise OverflowError("all pairs of so many edits on so fine a scale are too many")
+    joint = pair_statistics(pairs)
+    return lambda counted: joint(counted)[0]
+
+
+register(
+    Statistic(
+        "spearman",
+        "Spearman ρ",
+        correlation.spearman,
+        order=1,
+        correlation=True,
+        of_counts=jackknife.spearman_of_counts,
+        of_rows=_spearman_rows,
+    )
+)
+register(
+    Statistic(
+        "pearson",
+        "Pearson r",
+        correlation.pearson,
+        order=2,
+        correlation=True,
+        of_counts=jackknife.pearson_of_counts,
+        of_rows=_pearson_rows,
+    )
+)
+register(
+    Statistic(
+        "kendall_b",
+        "τ-b",
+        correlation.kendall_b,
+        order=3,
+        correlation=True,
+        of_counts=_kendall_counts,
+        of_rows=_kendall_rows,
+    )
+)
+
+
+def _mae_counts(judge: Floats, people: Floats, item: Ints, items: int) -> CountStatistic:
+    return jackknife.mean_of(np.abs(judge - people), item, items)
+
+
+def _bias_counts(judge: Floats, people: Floats, item: Ints, items: int) -> CountStatistic:
+    return jackknife.mean_of(judge - people, item, items)
+
+
+register(
+    Statistic(
+        "mae",
+        "MAE",
+        correlation.mae,
+        order=4,
+        levels=(METHOD, ITEM),
+        transform="none",
+        needs_scale=True,
+        of_counts=_mae_counts,
+    )
+)
+register(
+    Statistic(
+        "bias",
+        "bias",
+        correlation.bias,
+        order=5,
+        levels=(METHOD, ITEM),
+        transform="none",
+        needs_scale=True,
+        of_counts=_bias_counts,
+    )
+)
+
+
+def _accuracy(judge: Floats, people: Floats) -> float:
+    return concordance.accuracy(judge, people, 0.0)
+
+
+def _calibrated(judge: Floats, people: Floats) -> float:
+    threshold = concordance.calibrate(judge, people) if len(judge) > 1 else None
+    return float("nan") if threshold is None else concordance.accuracy(judge, people, threshold)
+
+
+def _ordered(judge: Floats, people: Floats) -> float:
+    """Return the share ordered alike of the pairs that both sides order."""
+    if len(judge) < 2:
+        return float("nan")
+    group = np.zeros(len(judge), dtype=np.int64)
+    edits = concordance.scored_pairs(judge, people, group, 1, 0.0)
+    if concordance.too_many(edits):
+        return float("nan")
+    return float(concordance.pair_statistics(edits)(np.ones((1, 1)))[-1][0])
+
+
+def _of_counts(name: str) -> OfCounts:
+    def factory(judge: Floats, people: Floats, item: Ints, items: int) -> CountStatistic:
+        threshold = 0.0
+        if name == "pairwise_accuracy_calibrated":
+            threshold = concordance.calibrate(judge, people) or 0.0
+        edits = concordance.scored_pairs(judge, people, item, items, threshold)
+        if concordance.too_many(edits):
+            raise OverflowError("all pairs of so many edits on so fine a scale are too many")
+        joint = concordance.pair_statistics(edits)
+        place = PAIR_STATISTICS.index(name)
+        return lambda counted: np.asarray(joint(counted)[place])
+
+    return factory
+
+
+def _ties(judge: Floats, people: Floats) -> Mapping[str, Any]:
+    by_judge, by_people = concordance.tie_shares(judge, people)
+    if np.isnan(by_judge):
+        return {}
+    return {"ties_judge": by_judge, "ties_people": by_people}
+
+
+def _ties_rows(judge: Floats, people: Floats) -> Mapping[str, Any]:
+    by_judge, by_people = Within(judge, people).ties()
+    return {"ties_judge": by_judge, "ties_people": by_people}
+
+
+def _threshold(judge: Floats, people: Floats) -> Mapping[str, Any]:
+    found = concordance.calibrate(judge, people) if len(judge) > 1 else None
+    return {} if found is None else {"threshold": found}
+
+
+def _rows(judge: Floats, people: Floats) -> Floats:
+    return Within(judge, people).accuracy(0.0)
+
+
+def _rows_threshold(inside: Within) -> float:
+    return concordance.best_threshold(*inside.gains())
+
+
+def _calibrated_rows(judge: Floats, people: Floats) -> Floats:
+    inside = Within(judge, people)
+    return inside.accuracy(_rows_threshold(inside))
+
+
+def _threshold_rows(judge: Floats, people: Floats) -> Mapping[str, Any]:
+    return {"threshold": _rows_threshold(Within(judge, people))}
+
+
+def _ordered_rows(judge: Floats, people: Floats) -> Floats:
+    both, right = Within(judge, people).ordered_accuracy()
+    undefined = np.full(len(both), np.nan)
+    return np.asarray(np.divide(right, both, out=undefined, where=both > SAME))
+
+
+def _exact(judge: Floats, _people: Floats) -> Mapping[str, Any]:
+    return {"exact": len(judge) <= concordance.ENUMERATED_ITEMS}
+
+
+def _soft(judge: Floats, people: Floats, rng: np.random.Generator) -> float:
+    flips = concordance.sign_flips(len(judge), rng)
+    return concordance.soft_pairwise_accuracy(judge, people, flips)
+
+
+register(
+    Statistic(
+        "pairwise_accuracy",
+        "pairs",
+        _accuracy,
+        order=10,
+        levels=(METHOD, WITHIN_ITEM, ITEM),
+        transform="logit",
+        of_counts=_of_counts("pairwise_accuracy"),
+        of_rows=_rows,
+        extra=_ties,
+        extra_rows=_ties_rows,
+    )
+)
+register(
+    Statistic(
+        "pairwise_accuracy_ordered",
+        "pairs both order",
+        _ordered,
+        order=11,
+        levels=(METHOD, WITHIN_ITEM, ITEM),
+        transform="logit",
+        of_counts=_of_counts("pairwise_accuracy_ordered"),
+        of_rows=_ordered_rows,
+        extra=_ties,
+        extra_rows=_ties_rows,
+    )
+)
+register(
+    Statistic(
+        "pairwise_accuracy_calibrated",
+        "pairs, calibrated",
+        _calibrated,
+        order=12,
+        levels=(WITHIN_ITEM, ITEM),
+        transform="logit",
+        of_counts=_of_counts("pairwise_accuracy_calibrated"),
+        of_rows=_calibrated_rows,
+        extra=_threshold,
+        extra_rows=_threshold_rows,
+    )
+)
+register(
+    Statistic(
+        "soft_pairwise_accuracy",
+        "soft pairs",
+        order=13,
+        levels=(METHOD,),
+        transform="logit",
+        of_grid=_soft,
+        extra_rows=_exact,
+    )
+)

@@ -1,0 +1,532 @@
+"""The embedded judge: answers every turn in words, from what can be measured in the pictures it is
+shown.
+
+A baseline and a stand-in for trying things out, offline. It cannot read, and says so: it
+sees which pictures were shown when, whether a turn holds words such as "score", and the shape of a
+form.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+
+import pyjson5
+from PIL import Image
+
+from lmmscore.conversation import Conversation, Message
+from lmmscore.images import Picture, fit
+from lmmscore.judges.judge import JudgeBase
+from lmmscore.judges.pixels import answers
+from lmmscore.judges.pixels.answers import (
+    EditFacts,
+    MarkFacts,
+    PictureFacts,
+    Seen,
+    facet_of,
+    grades,
+)
+from lmmscore.records import Reply
+
+if TYPE_CHECKING:
+    from lmmscore.judges.pixels.measures import Frame
+
+T = TypeVar("T")
+Size = tuple[int, int]
+
+MEASURED_SIDE_PX = 512
+"""Pictures are measured at most this large, for time's sake.
+
+It matters: at half the size, quality came out up to two points higher on a photograph, since
+scaling down hides blur and noise.
+"""
+
+
+class Pixels(JudgeBase):
+    """Compares pixels; reads nothing. The same conversation always gets the same answer."""
+
+    def __init__(self) -> None:
+        self._facts = _Memory(keep=4096)
+        # Frames are large; a few suffice, since a source is compared with one edit after another.
+        self._frames = _Memory(keep=4)
+
+    @property
+    def name(self) -> str:
+        """Always the same."""
+        return "pixels"
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The version of what is measured and how it is graded."""
+        return {"version": 1}
+
+    @property
+    def caution(self) -> str:
+        """That it cannot read."""
+        return answers.CAUTION
+
+    async def ask(self, conversation: Conversation) -> Reply:
+        """Answer the last message, measuring in another thread whatever was not measured before."""
+        text = await asyncio.to_thread(self._answer, conversation.messages)
+        return Reply(text, model="pixels-1")
+
+    def _answer(self, messages: Sequence[Message]) -> str:
+        pictures = shown(messages)
+        form = find_form([message.text for message in messages if message.role != "assistant"])
+        if form and pictures.edits:
+            return self._filled(form, pictures)
+        match kind_of(messages):
+            case "greeting":
+                return answers.GREETING
+            case "source":
+                return answers.describe_picture(self._described(cast(Picture, pictures.first)))
+            case "factors":
+                return answers.FACTORS
+            case "analysis":
+                return self._analysed(messages[-1], pictures)
+            case "verdict":
+                analysis = self._analysed(messages[-1], pictures)
+                return f"{analysis}\n\n{self._scored(messages, pictures)}"
+            case "scores":
+                return self._scored(messages, pictures)
+            case "sums":
+                return self._summed(messages, pictures)
+            case "thanks":
+                return answers.THANKS
+            case "waiting":
+                return answers.WAITING
+
+    def _analysed(self, last: Message, pictures: PicturesShown) -> str:
+        new = min(len(last.images), len(pictures.edits))
+        start = len(pictures.edits) - new
+        seen = [
+            (position, self._seen(pictures, position)) for position in range(start, start + new)
+        ]
+        return "\n\n".join(answers.analyse(position + 1, each) for position, each in seen)
+
+    def _scores(
+        self, messages: Sequence[Message], pictures: PicturesShown
+    ) -> list[dict[str, tuple[Fraction, float]]]:
+        """Return for every edit, by factor, its score to one decimal and the grade behind it."""
+        low, high = scale_asked(messages)
+        factors = factors_asked(messages)
+        table = []
+        for position in range(len(pictures.edits)):
+            grade = grades(self._seen(pictures, position))
+            by_factor = {factor: grade[facet_of(factor)] for factor in factors}
+            table.append(
+                {
+                    f: (Fraction(round(10 * (low + (high - low) * g)), 10), g)
+                    for f, g in by_factor.items()
+                }
+            )
+        return table
+
+    def _scored(self, messages: Sequence[Message], pictures: PicturesShown) -> str:
+        return answers.score_block(
+            [
+                [
+                    (factor, f"{float(score):g}", answers.remark(factor, grade))
+                    for factor, (score, grade) in row.items()
+                ]
+                for row in self._scores(messages, pictures)
+            ]
+        )
+
+    def _summed(self, messages: Sequence[Message], pictures: PicturesShown) -> str:
+        weights = weights_asked(messages)
+        table = self._scores(messages, pictures)
+        return answers.sums(
+            [
+                sum((weights.get(f, 0) * score for f, (score, _) in row.items()), Fraction())
+                for row in table
+            ]
+        )
+
+    def _filled(self, form: ScoreForm, pictures: PicturesShown) -> str:
+        seen = [self._seen(pictures, position) for position in range(len(pictures.edits))]
+        graded = [grades(each) for each in seen]
+
+        def score(edit: int, factor: str) -> float:
+            values = permitted(form, factor)
+            aim = values[0] + (values[-1] - values[0]) * graded[edit][facet_of(factor)]
+            nearest = min(values, key=lambda value: (abs(value - aim), value))
+            return int(nearest) if nearest == int(nearest) else nearest
+
+        return fill(form, len(seen), score, lambda edit, factor: answers.reason(seen[edit], factor))
+
+    def _described(self, picture: Picture) -> PictureFacts:
+        from lmmscore.judges.pixels.measures import describe
+
+        return self._facts.get(picture.digest, lambda: describe(self._frame(picture)))
+
+    def _seen(self, pictures: PicturesShown, position: int) -> Seen:
+        first, edit = cast(Picture, pictures.first), pictures.edits[position]
+        facts = self._facts.get((first.digest, edit.digest), lambda: self._compared(first, edit))
+        marks = self._marks(first, pictures.marked, edit) if pictures.marked else None
+        return Seen(facts, pictures.beside_truth, marks)
+
+    def _compared(self, first: Picture, edit: Picture) -> EditFacts:
+        from lmmscore.judges.pixels.measures import compare
+
+        frame = self._frame(first)
+        return compare(frame, _measurable(edit, frame.size))
+
+    def _marks(self, first: Picture, marked: Picture, edit: Picture) -> MarkFacts:
+        from lmmscore.judges.pixels.measures import within_marks
+
+        def measure() -> MarkFacts:
+            frame = self._frame(first)
+            return within_marks(
+                frame, _measurable(marked, frame.size), _measurable(edit, frame.size)
+            )
+
+        return self._facts.get((first.digest, marked.digest, edit.digest), measure)
+
+    def _frame(self, picture: Picture) -> Frame:
+        return self._frames.get(picture.digest, lambda: _measurable(picture))
+
+
+def _measurable(picture: Picture, size: Size | None = None) -> Frame:
+    """Return the picture ready to be measured; of the given size, so that places correspond."""
+    # scikit-image takes a second to load, and a run that asks nothing new has no use for it.
+    import numpy as np
+
+    from lmmscore.judges.pixels.measures import Frame
+
+    with Image.open(io.BytesIO(picture.data())) as image:
+        rgb = fit(image.convert("RGB"), MEASURED_SIDE_PX)
+    if size and rgb.size != size:
+        rgb = rgb.resize(size, Image.Resampling.LANCZOS)
+    return Frame(np.asarray(rgb))
+
+
+class _Memory:
+    """Lately used results, within a bound.
+
+    Threads that want the same one wait for the first to get it.
+    """
+
+    def __init__(self, keep: int) -> None:
+        self._keep = keep
+        self._results: OrderedDict[Hashable, Future[Any]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, measure: Callable[[], T]) -> T:
+        """Return the result under this key, worked out at most once while it is remembered."""
+        with self._lock:
+            known = self._results.get(key)
+            if known is not None:
+                self._results.move_to_end(key)
+            else:
+                pending = self._results[key] = Future()
+                while len(self._results) > self._keep:
+                    self._results.popitem(last=False)
+        if known is not None:
+            return cast(T, known.result())
+        try:
+            pending.set_result(measure())
+        except BaseException as error:
+            # A broken picture may be mended before it is asked about again: remember no failure.
+            pending.set_exception(error)
+            with self._lock:
+                self._results.pop(key, None)
+        return cast(T, pending.result())
+
+
+TurnKind = Literal[
+    "greeting", "waiting", "source", "factors", "analysis", "verdict", "scores", "sums", "thanks"
+]
+
+FACTORS = ("acc", "pre", "qua", "real")
+WEIGHTS = {
+    "acc": Fraction(2, 5),
+    "pre": Fraction(3, 10),
+    "qua": Fraction(1, 5),
+    "real": Fraction(1, 10),
+}
+
+_TRUTH = re.compile(
+    r"ground[- ]?truth|reference (?:image|picture|edit)|(?:ideal|perfect|correct(?:ly)?) edit", re.I
+)
+_MARKED = re.compile(
+    r"\b(?:marks?|marked|drawn|drew|sketch\w*|annotat\w*|visual instructions?)\b", re.I
+)
+_SCORING = re.compile(r"\b(?:re-?)?(?:scor|rat|grad)(?:e|es|ed|ing)\b|S\\?_", re.I)
+_SUMS = re.compile(r"S\\?_\\?\{?all|weighted (?:sum|mean|average)|overall scores?", re.I)
+_SYMBOL = re.compile(r"S\\?_\\?\{?([A-Za-z]+)")
+_WEIGHT = re.compile(r"(\d*\.\d+)\s*(?:\\times|\\cdot|[*·×])?\s*\$?\s*S\\?_\\?\{?([A-Za-z]+)")
+_SCALE = re.compile(r"\b([01])\s*(?:to|-|–|—|and)\s*(\d{1,3})\b(?!\s*(?:words|sentences|%))")
+
+
+@dataclass(frozen=True, slots=True)
+class PicturesShown:
+    """The pictures of a conversation, by the part they play."""
+
+    first: Picture | None
+    """The source, or the wanted result where the conversation shows that instead."""
+    marked: Picture | None
+    edits: tuple[Picture, ...]
+    beside_truth: bool
+
+
+def shown(messages: Sequence[Message]) -> PicturesShown:
+    """Return which picture is what: the first is compared with, the rest are edits."""
+    groups = [message.images for message in messages if message.role == "user" and message.images]
+    if not groups:
+        return PicturesShown(None, None, (), False)
+
+    words = said(messages)
+    opening, later = groups[0], tuple(picture for group in groups[1:] for picture in group)
+    marked = opening[1] if len(opening) == 3 and _MARKED.search(words) else None
+    together = opening[2:] if marked else opening[1:]
+    # Edits that come one by one are the edits; what was shown along with the first picture was to
+    # explain.
+    edits = later or together
+    beside_truth = bool(together) and marked is None and bool(_TRUTH.search(words))
+    return PicturesShown(opening[0], marked, edits, beside_truth)
+
+
+def said(messages: Sequence[Message]) -> str:
+    """Return everything that was said to the judge."""
+    return "\n".join(message.text for message in messages if message.role != "assistant")
+
+
+def kind_of(messages: Sequence[Message]) -> TurnKind:
+    """Return what the last message asks for."""
+    last = messages[-1]
+    pictures = shown(messages)
+    if last.images and not pictures.edits:
+        return "source"
+
+    if last.images:
+        # Everything at once, with a word about scoring: there will be no later turn to score in.
+        at_once = len(last.images) > 1 and _SCORING.search(last.text)
+        return "verdict" if at_once else "analysis"
+
+    if pictures.edits:
+        return _after_edits(last.text)
+    if pictures.first is None:
+        return "greeting" if len(messages) <= 2 else "waiting"
+    return "factors" if _SCORING.search(last.text) else "waiting"
+
+
+def _after_edits(text: str) -> TurnKind:
+    if _SUMS.search(text) and (_WEIGHT.search(text) or "weight" in text.lower()):
+        return "sums"
+    return "scores" if _SCORING.search(text) or "missing" in text.lower() else "thanks"
+
+
+def factors_asked(messages: Sequence[Message]) -> tuple[str, ...]:
+    """Return the sub-scores named, `acc` for `S_acc`, in order; the usual four where none is."""
+    found = dict.fromkeys(symbol.lower() for symbol in _SYMBOL.findall(said(messages)))
+    found.pop("all", None)
+    return tuple(found) or FACTORS
+
+
+def weights_asked(messages: Sequence[Message]) -> dict[str, Fraction]:
+    """Return the weights before sub-scores, as in `0.4 S_acc`; the usual ones where none are."""
+    found = {symbol.lower(): Fraction(weight) for weight, symbol in _WEIGHT.findall(said(messages))}
+    return found or WEIGHTS
+
+
+def scale_asked(messages: Sequence[Message]) -> tuple[int, int]:
+    """Return the ends of the scale: the widest range from 0 or 1 that was named, or 1 to 10."""
+    # A turn with pictures quotes the instruction, and "from 1 to 20 candles" is no scale.
+    wordy = said([message for message in messages if not message.images])
+    found = _SCALE.findall(wordy) or _SCALE.findall(said(messages))
+    ranges = [(int(low), int(high)) for low, high in found if int(high) > int(low)]
+    return max(ranges, key=lambda ends: ends[1] - ends[0], default=(1, 10))
+
+
+SCORE_KEYS = {"score", "rating", "value"}
+REASON_KEYS = {
+    "reason",
+    "reasons",
+    "reasoning",
+    "justification",
+    "explanation",
+    "rationale",
+    "comment",
+    "analysis",
+}
+
+_QUOTED_OR_BLANK = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>{}]*>')
+_BARE_TO_COMMA = re.compile(r'(:[ \t]*)(?![\s"{\[])([^,}\]\n]*?)(?=[ \t]*[,}\]\n])')
+_BARE_TO_LINE_END = re.compile(r'(:[ \t]*)(?![\s"{\[])([^\n{}]*?)(?=,?[ \t]*[}\n])')
+_DOTS = re.compile(r"^\s*(?:\.\.\.|…),?\s*$", re.M)
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?|true|false|null")
+
+_LIST = re.compile(
+    r"(?<![\d.])\d(?:\.\d+)?(?:\s*(?:,\s*or|,|/|\||or|and)\s*\d(?:\.\d+)?(?![\d.]*\d))+"
+)
+_ONE_BY_ONE = re.compile(
+    r"(?:\bscore\s*(?:of|=|:|is)?\s*|\*\s*|-\s*)(0\.5|0|1)\b(?!\s*(?:[-–—]|to)\s*\d)", re.I
+)
+_RULE = re.compile(r"^[ \t]*[-=_*]{4,}[ \t]*$", re.M)
+_RANGE = re.compile(
+    r"(?<![\d.])([01])[\s_]*(?:to|-|–|—|and|through|\.\.)[\s_]*(\d{1,3})(?![\d.]*\d)(?!\s*words)",
+    re.I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreForm:
+    """A JSON form to fill in, and the words around it."""
+
+    blank: Any
+    words: str
+
+    @property
+    def factors(self) -> list[str]:
+        """The names under which scores are asked for."""
+        return [factor for factor, _ in _slots(self.blank)]
+
+
+def find_form(texts: Sequence[str]) -> ScoreForm | None:
+    """Return the fullest form that asks for scores, the latest of equals, or None."""
+    found = [
+        ScoreForm(blank, text) for text in texts for blank in _objects(text) if list(_slots(blank))
+    ]
+    return max(reversed(found), key=lambda form: len(form.factors), default=None)
+
+
+def _objects(text: str) -> Iterator[Any]:
+    start = text.find("{")
+
+    while start >= 0:
+        end = _closing(text, start)
+        blank = _read(text[start:end]) if end else None
+        if isinstance(blank, dict):
+            yield blank
+
+        start = text.find("{", end if end and blank is not None else start + 1)
+
+
+def _closing(text: str, start: int) -> int:
+    """Return the place after the brace that closes the one at `start`, or 0."""
+    depth = 0
+    for match in re.finditer(r'"(?:[^"\\\n]|\\.)*"|[{}]', text[start:]):
+        depth += {"{": 1, "}": -1}.get(match[0], 0)
+        if depth == 0:
+            return start + match.end()
+    return 0
+
+
+def _read(text: str) -> Any:
+    quoted = _QUOTED_OR_BLANK.sub(
+        lambda m: m[0] if m[0][0] == '"' else json.dumps(m[0]), _DOTS.sub("", text)
+    )
+    for bare in (_BARE_TO_COMMA, _BARE_TO_LINE_END):
+        try:
+            return pyjson5.decode(bare.sub(_quote_bare, quoted))
+        except pyjson5.Json5DecoderException:
+            continue
+    return None
+
+
+def _quote_bare(match: re.Match[str]) -> str:
+    value = match[2].strip()
+    return match[0] if _NUMBER.fullmatch(value) else match[1] + json.dumps(value)
+
+
+def _slots(node: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every factor a score is asked for, with what stands in its place."""
+    if isinstance(node, list):
+        for entry in node[:1]:
+            yield from _slots(entry, name)
+    elif isinstance(node, dict):
+        for key, value in node.items():
+            if isinstance(value, dict | list):
+                yield from _slots(value, key)
+            elif key.lower() in SCORE_KEYS:
+                yield name or key, value
+            elif _is_number(value):
+                yield key, value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def permitted(form: ScoreForm, factor: str) -> tuple[float, ...]:
+    """Return the scores a factor may get, by the words nearest to it."""
+    beside = dict(_slots(form.blank)).get(factor)
+    for words in (str(beside) if isinstance(beside, str) else "", _about(form, factor)):
+        values = _values(words)
+        if values:
+            return values
+    values = _values(form.words) or tuple(range(1, 11))
+    # A half that is allowed to some factor or other need not be allowed to this one.
+    return tuple(value for value in values if value == int(value))
+
+
+def _about(form: ScoreForm, factor: str) -> str:
+    """Return the passage from the factor's first mention to the next factor or a ruled line."""
+    names = {name: re.sub(r"[_\W]+", r"[\\s_]+", name) for name in form.factors}
+    any_name = re.compile("|".join(f"(?:{pattern})" for pattern in names.values()), re.I)
+    mentions = list(any_name.finditer(form.words))
+    own = re.compile(names[factor], re.I)
+    for mention, following in zip(mentions, [*mentions[1:], None], strict=True):
+        if own.fullmatch(mention[0]):
+            passage = form.words[mention.start() : following.start() if following else None]
+            return _RULE.split(passage)[0]
+    return ""
+
+
+def _values(words: str) -> tuple[float, ...]:
+    listed = [(match.start(), _numbers(match[0])) for match in _LIST.finditer(words)]
+    listed = [(start, numbers) for start, numbers in listed if numbers[0] == 0 and numbers[-1] == 1]
+    start = listed[0][0] if listed else len(words)
+    # Values given one by one before any list are this factor's own; the list may speak of all
+    # factors.
+    singles = {float(match[1]) for match in _ONE_BY_ONE.finditer(words) if match.start() < start}
+    if len(singles) > 1:
+        return tuple(sorted(singles))
+    if listed:
+        return listed[0][1]
+    ranges = [(int(low), int(high)) for low, high in _RANGE.findall(words) if int(high) > int(low)]
+    low, high = max(ranges, key=lambda ends: ends[1] - ends[0], default=(0, -1))
+    return tuple(range(low, high + 1))
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    return tuple(sorted({float(number) for number in re.findall(r"\d(?:\.\d+)?", text)}))
+
+
+def fill(
+    form: ScoreForm,
+    edits: int,
+    score: Callable[[int, str], float],
+    reason: Callable[[int, str], str],
+) -> str:
+    """Return the form filled in; `score` and `reason` take an edit's index and a factor."""
+
+    def filled(node: Any, edit: int, name: str = "") -> Any:
+        if isinstance(node, list):
+            return [filled(node[0], each, name) for each in range(edits)] if node else []
+        if isinstance(node, dict):
+            return {key: entry(key, value, edit, name) for key, value in node.items()}
+        return f"image {edit + 1}" if isinstance(node, str) else node
+
+    def entry(key: str, value: Any, edit: int, name: str) -> Any:
+        if isinstance(value, dict | list):
+            return filled(value, edit, key)
+        if key.lower() in SCORE_KEYS:
+            return score(edit, name or key)
+        if _is_number(value):
+            return score(edit, key)
+        return (
+            reason(edit, name or "overall") if key.lower() in REASON_KEYS else filled(value, edit)
+        )
+
+    return json.dumps(filled(form.blank, edits - 1), indent=2)

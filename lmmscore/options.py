@@ -1,0 +1,125 @@
+"""Options, each declared once: a field of a dataclass, with what is said of it.
+
+The flags of the command line, the keys of judges.yaml, the arguments of Python and the reference
+all derive from such a declaration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from lmmscore.errors import LmmscoreError, nearest
+
+# The groups in which the help of a command lists its options, what most need first.
+JUDGED = "What is judged, and by whom"
+COST = "What it may cost"
+ANSWERS = "How the judge answers"
+PICTURES = "How pictures are sent"
+MACHINES = "Many machines, or half the price"
+GROUPS = (JUDGED, COST, ANSWERS, PICTURES, MACHINES)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What is said of an option beside its name, type and default."""
+
+    help: str
+    flag: str = ""
+    """Its name on the command line, if it has one."""
+    short: str = ""
+    """A second, short name there."""
+    metavar: str = ""
+    """What stands for its value in the help."""
+    group: str = ""
+    """The group of the help that lists it; "" for what comes last."""
+    section: str | None = None
+    """Its section of an entry of judges.yaml, "" for the top; None where it is no key there."""
+    at_least: float | None = None
+    above: float | None = None
+    at_most: float | None = None
+    pattern: str = ""
+    """What a text, or each value of a mapping, must match."""
+    required: bool = False
+    """Whether an entry of judges.yaml must have it, though Python need not."""
+
+
+def option(default: Any, help: str, **about: Any) -> Any:
+    """Declare a field of a class of options. A mapping as default is copied for each instance."""
+    metadata = {"option": Option(help, **about)}
+    if isinstance(default, dict):
+        return field(default_factory=lambda: dict(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """An option with its name, type and default."""
+
+    name: str
+    type: Any
+    default: Any
+    about: Option
+
+    @property
+    def kinds(self) -> tuple[Any, ...]:
+        """What a value may be, None aside: one type, several, or the texts to choose from."""
+        found: list[Any] = []
+        for kind in _alternatives(self.type):
+            found += get_args(kind) if get_origin(kind) is Literal else [kind]
+        return tuple(kind for kind in found if kind not in (type(None), ""))
+
+
+def _alternatives(kind: Any) -> tuple[Any, ...]:
+    """Return what a type is a union of: itself, where it is none."""
+    is_union = isinstance(kind, UnionType) or get_origin(kind) is Union
+    return get_args(kind) if is_union else (kind,)
+
+
+@cache
+def declared(options: type) -> tuple[Declared, ...]:
+    """Return the options that a class declares, in its order."""
+    types = get_type_hints(options)
+    found = []
+    for each in fields(options):
+        about = each.metadata.get("option")
+        if about is not None:
+            default = each.default_factory() if callable(each.default_factory) else each.default
+            found.append(Declared(each.name, types[each.name], default, about))
+    return tuple(found)
+
+
+def taken(options: type, given: Mapping[str, Any], whose: str) -> dict[str, Any]:
+    """Return values from Python as a class of options holds them: paths, tuples, copies.
+
+    Raises TypeError, as Python does, for a name that is not among them.
+    """
+    known = {each.name: each for each in declared(options)}
+    made: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in known:
+            raise TypeError(f"{whose} has no option {name!r}{nearest(name, known)}")
+        made[name] = value if value is None else _as_held(known[name], value)
+
+    # None says "not given" for any of them.
+    return {name: value for name, value in made.items() if value is not None}
+
+
+def _as_held(option: Declared, value: Any) -> Any:
+    kinds = option.kinds
+    if Path in kinds:
+        # An empty path would be the folder one happens to be in.
+        if value == "":
+            raise LmmscoreError(f"{option.name} is empty; name a path, or leave it out")
+        return Path(value)
+
+    origin = get_origin(kinds[0]) if kinds else None
+    if origin is tuple:
+        # A text is a sequence too, of letters, which nobody means.
+        return (value,) if isinstance(value, str) else tuple(value)
+
+    return dict(value) if isinstance(value, Mapping) else value

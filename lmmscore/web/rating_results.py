@@ -1,0 +1,625 @@
+"""Ratings as they leave a study: tables, checks, and how steady each rater is.
+
+Rows come from a study's database, from downloads of a static page together with the key in that
+database, or from an earlier export. What a check found is told beside the ratings; nobody is
+dropped.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from io import StringIO
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from lmmscore.errors import FileProblem
+from lmmscore.scales import Factor
+from lmmscore.tables import defuse, restore
+from lmmscore.web.database import (
+    FILE_NAME,
+    Assignment,
+    RaterAnswer,
+    RatingDatabase,
+    is_rating_database,
+)
+from lmmscore.web.rating import AnswerRefused, answers_for_page, checked_answer
+from lmmscore.web.study import ShownEdit, Study, letters, share_of_scale
+
+if TYPE_CHECKING:
+    from lmmscore.ratings import Columns, HumanRatings
+
+EXPORT_FORMAT = "lmmscore ratings export"
+DOWNLOAD_FORMAT = "lmmscore ratings"
+
+HIDDEN = {"source": "(source)", "failure": "(failure)"}
+"""What the method column says of a check."""
+
+MIDDLE = 0.5
+"""Of a scale; where a check must be rated below or above."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatingRow:
+    """A rater's number on a factor of an edit; or the reason why there is none."""
+
+    rater: str
+    item: str
+    task: str
+    method: str
+    factor: str
+    score: float | None
+    position: int
+    seconds: float
+    check: str = ""
+    """practice, source, failure or repeat; empty for a rating proper."""
+    failed: bool | None = None
+    """Of a check that can fail: whether it did."""
+    checks_failed: int = 0
+    """How many checks this rater failed in all."""
+    reason: str = ""
+    """Why the rater could not judge it."""
+    comment: str = ""
+    screen: str = ""
+    other: str = ""
+    """With pairs: the method beside it."""
+    choice: str = ""
+    """With pairs: the method found better, `tie`, or `both bad`."""
+
+
+COLUMNS = tuple(field.name for field in fields(RatingRow))
+_NUMBERS = {"score": float, "position": int, "seconds": float, "checks_failed": int}
+
+
+_VOTES = {"both bad": "bad"}
+"""How agreement on pairs calls a choice that is neither a method nor a tie."""
+
+
+# From a study to rows
+
+
+def rows_of(
+    study: Study,
+    assignments: Iterable[Assignment],
+    answers: Mapping[str, Sequence[RaterAnswer]],
+) -> list[RatingRow]:
+    """Return every answer as a row, checks marked and judged."""
+    rows: list[RatingRow] = []
+    for each in assignments:
+        found = answers.get(each.id, ())
+        if found:
+            rows += _screen_rows(study, each, found)
+
+    failures: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        if row.failed:
+            failures[row.rater].add(f"{row.screen} {row.position}")
+
+    return [replace(row, checks_failed=len(failures[row.rater])) for row in rows]
+
+
+def _screen_rows(
+    study: Study, assignment: Assignment, answers: Sequence[RaterAnswer]
+) -> list[RatingRow]:
+    told = answers_for_page(answers)
+    common = {
+        "rater": assignment.rater,
+        "item": assignment.subject.item,
+        "task": study.tasks.get(assignment.subject.item, ""),
+        "seconds": assignment.seconds,
+        "screen": assignment.id,
+        "comment": told["comment"],
+    }
+    if study.covers == "pair":
+        return _pair_rows(assignment, told, common)
+
+    rows: list[RatingRow] = []
+    names = letters(len(assignment.shown))
+    for position, (letter, shown) in enumerate(zip(names, assignment.shown, strict=True), 1):
+        scores = told["scores"].get(letter, {})
+        reason = told["unable"].get(letter) or ""
+        check = _check_of(assignment, shown)
+        failed = None if reason else check_failed(study, check, scores)
+        for factor in study.factors:
+            value = None if reason else scores.get(factor.key)
+            if value is None and not reason:
+                continue
+            rows.append(
+                RatingRow(
+                    **common,
+                    method=HIDDEN.get(shown.kind, shown.method),
+                    factor=factor.key,
+                    score=None if value is None else float(value),
+                    position=position,
+                    check=check,
+                    failed=failed,
+                    reason=reason,
+                )
+            )
+
+    return rows
+
+
+def _check_of(assignment: Assignment, shown: ShownEdit) -> str:
+    if assignment.purpose in ("practice", "repeat"):
+        return assignment.purpose
+    return "" if shown.kind == "edit" else shown.kind
+
+
+def _pair_rows(
+    assignment: Assignment, told: Mapping[str, Any], common: Mapping[str, Any]
+) -> list[RatingRow]:
+    first, second = (HIDDEN.get(shown.kind, shown.method) for shown in assignment.shown)
+    reason = "; ".join(reason for reason in told["unable"].values() if reason)
+    if not told["choice"] and not reason:
+        return []
+
+    said = {"A": first, "B": second, "tie": "tie", "bad": "both bad"}
+    check = "" if assignment.purpose == "rate" else assignment.purpose
+    choice = "" if reason else said[told["choice"]]
+    failed = choice in (HIDDEN["failure"], "tie") if check == "failure" and choice else None
+
+    return [
+        RatingRow(
+            **common,
+            method=first,
+            other=second,
+            factor="choice",
+            score=None,
+            choice=choice,
+            position=1,
+            check=check,
+            failed=failed,
+            reason=reason,
+        )
+    ]
+
+
+def check_failed(study: Study, check: str, scores: Mapping[str, str | None]) -> bool | None:
+    """Tell whether a check was failed; None where it cannot be, or is not answered.
+
+    An obvious failure is failed by a mean above the middle of the scale; the unedited source, where
+    every factor is above it: someone who compares with the instruction finds something undone.
+    """
+    if check not in ("source", "failure"):
+        return None
+
+    shares = []
+    for factor in study.factors:
+        value = scores.get(factor.key)
+        if value is None:
+            return None
+        shares.append(share_of_scale(factor.scale, float(value)))
+
+    if check == "failure":
+        return fmean(shares) > MIDDLE
+
+    return min(shares) > MIDDLE
+
+
+def database_rows(database: RatingDatabase) -> list[RatingRow]:
+    """Return the rows of a study's database."""
+    given, answers = database.all_assignments(), database.answers()
+    return rows_of(database.study, given, answers)
+
+
+# Out
+
+
+def to_csv(rows: Sequence[RatingRow]) -> str:
+    """Return the rows as CSV: long form, one rating a line."""
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in rows:
+        writer.writerow([_cell(value) for value in asdict(row).values()])
+
+    return out.getvalue()
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+
+    if isinstance(value, float):
+        return f"{value:g}"
+
+    return defuse(value) if isinstance(value, str) else str(value)
+
+
+def to_json(study: Study, rows: Sequence[RatingRow]) -> str:
+    """Return the rows and what they are about as JSON."""
+    factors = [factor.model_dump(mode="json", exclude_defaults=True) for factor in study.factors]
+    made = {
+        "format": EXPORT_FORMAT,
+        "version": 1,
+        "study": study.id,
+        "benchmark": study.benchmark,
+        "dialog": study.dialog,
+        "dialog_version": study.dialog_version,
+        "covers": study.covers,
+        "factors": factors,
+        "ratings": [asdict(row) for row in rows],
+    }
+    return json.dumps(made, ensure_ascii=False, indent=1) + "\n"
+
+
+# In: whatever `agree --human` is given
+
+
+def read_human_ratings(paths: Sequence[str | Path], columns: Columns) -> HumanRatings:
+    """Return human ratings of any kind: ours in every form, and what `lmmscore.ratings` reads."""
+    import pandas as pd
+
+    from lmmscore.ratings import RATING_COLUMNS, HumanRatings, read_ratings
+
+    ours: list[RatingRow] = []
+    notes: list[str] = []
+    factors: list[Factor] = []
+    others: list[str | Path] = []
+    for path in paths:
+        rows = own_rows(Path(path), notes, factors)
+        if rows is None:
+            others.append(path)
+        else:
+            ours += rows
+
+    if not ours and not notes:
+        return read_ratings(others, columns)
+
+    rated = [
+        (row.item, row.task, row.method, row.rater, row.factor, row.score, f"screen {row.screen}")
+        for row in ours
+        if not row.check and row.score is not None
+    ]
+    if not rated and not others:
+        raise FileProblem(f"{', '.join(map(str, paths))}: no ratings in it yet")
+
+    table = pd.DataFrame(rated, columns=list(RATING_COLUMNS))
+    notes += quality_notes(ours)
+    if others:
+        more = read_ratings(others, columns)
+        table = pd.concat([table, more.table], ignore_index=True)
+        notes += more.notes
+
+    scales = {(float(factor.scale.low), float(factor.scale.high)) for factor in factors}
+    # Where other files are among them, or factors differ, no one scale holds for all.
+    alone = scales.pop() if len(scales) == 1 and not others else None
+
+    return HumanRatings(table, notes, alone)
+
+
+def read_human_votes(path: Path, notes: list[str]) -> dict[tuple[str, str, str], list[str]] | None:
+    """Return raters' choices by item and pair of methods; None where a file of ours holds none."""
+    rows = own_rows(path, notes, [])
+    votes: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for row in rows or ():
+        if row.choice and not row.check:
+            first, second = sorted((row.method, row.other))
+            votes[row.item, first, second].append(_VOTES.get(row.choice, row.choice))
+
+    if not votes:
+        return None
+
+    notes += quality_notes(rows or ())
+
+    return dict(votes)
+
+
+def own_rows(path: Path, notes: list[str], factors: list[Factor]) -> list[RatingRow] | None:
+    """Return the rows of a file or folder of ours; None where it is something else.
+
+    What is to be said of them is added to `notes`, the factors that are known to `factors`.
+    """
+    if path.is_dir():
+        if (path / FILE_NAME).is_file():
+            return own_rows(path / FILE_NAME, notes, factors)
+        return _downloads_in(path, notes, factors)
+
+    if is_rating_database(path):
+        database = RatingDatabase(path, read_only=True)
+        try:
+            factors += database.study.factors
+            return database_rows(database)
+        finally:
+            database.close()
+
+    if path.suffix.lower() == ".csv":
+        return _read_csv(path)
+
+    if path.suffix.lower() == ".json":
+        return _read_json(path, notes, factors)
+
+    return None
+
+
+def _read_csv(path: Path) -> list[RatingRow] | None:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            if tuple(reader.fieldnames or ()) != COLUMNS:
+                return None
+            return [_row_from(cells, f"{path}:{reader.line_num}") for cells in reader]
+    except (OSError, UnicodeDecodeError, csv.Error):
+        # Then it is for the general reader to say what is wrong with it.
+        return None
+
+
+def _row_from(cells: Mapping[str, str | None], where: str) -> RatingRow:
+    made: dict[str, Any] = {}
+    for name in COLUMNS:
+        text = cells.get(name) or ""
+        if name == "failed":
+            made[name] = {"yes": True, "no": False}.get(text)
+        elif name in _NUMBERS:
+            made[name] = _number_in(text, _NUMBERS[name], f"{where}: {name}")
+        else:
+            made[name] = restore(text)
+    return RatingRow(**made)
+
+
+def _number_in(text: str, kind: Callable[[str], float], where: str) -> float | None:
+    if not text:
+        return None
+    try:
+        return kind(text)
+    except ValueError as error:
+        raise FileProblem(f"{where}: {text!r} is not a number; export the ratings again") from error
+
+
+def _read_json(path: Path, notes: list[str], factors: list[Factor]) -> list[RatingRow] | None:
+    loaded = _loaded(path)
+    if loaded is None:
+        return None
+
+    if loaded.get("format") == EXPORT_FORMAT:
+        try:
+            factors += [Factor.model_validate(each) for each in loaded["factors"]]
+            return [RatingRow(**row) for row in loaded["ratings"]]
+        except (KeyError, TypeError, ValueError) as error:
+            raise FileProblem(
+                f"{path}: not an export as it was written ({error}); export the ratings again"
+            ) from error
+
+    return _resolved({path: loaded}, path.parent, notes, factors)
+
+
+def _loaded(path: Path) -> dict[str, Any] | None:
+    """Return one of our JSON files, or None where it is none."""
+    try:
+        loaded = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    known = (EXPORT_FORMAT, DOWNLOAD_FORMAT)
+    return loaded if isinstance(loaded, dict) and loaded.get("format") in known else None
+
+
+# Downloads of a static page
+
+
+def downloads_of(folder: Path) -> dict[Path, Mapping[str, Any]]:
+    """Return the downloads in a folder, whatever their files are called."""
+    found = {path: _loaded(path) for path in sorted(folder.glob("*.json"))}
+    return {
+        path: loaded
+        for path, loaded in found.items()
+        if loaded is not None and loaded["format"] == DOWNLOAD_FORMAT
+    }
+
+
+def _downloads_in(folder: Path, notes: list[str], factors: list[Factor]) -> list[RatingRow] | None:
+    ours = downloads_of(folder)
+    return _resolved(ours, folder, notes, factors) if ours else None
+
+
+def _resolved(
+    downloads: Mapping[Path, Mapping[str, Any]],
+    folder: Path,
+    notes: list[str],
+    factors: list[Factor],
+) -> list[RatingRow]:
+    """Return the rows of downloads, by the key from letters to methods of the study's owner."""
+    by_study: dict[str, dict[Path, Mapping[str, Any]]] = defaultdict(dict)
+    for path, loaded in downloads.items():
+        by_study[str(loaded.get("study"))][path] = loaded
+
+    rows: list[RatingRow] = []
+    for name, of_study in by_study.items():
+        key = find_key(name, folder)
+        try:
+            factors += key.study.factors
+            rows += download_rows(key, of_study, notes)
+        finally:
+            key.close()
+
+    return rows
+
+
+def find_key(study: str, folder: Path) -> RatingDatabase:
+    """Return the database with the key of a study, from the usual places. Raises FileProblem."""
+    near = [folder, *list(folder.absolute().parents)[:3]]
+    places = [place / FILE_NAME for place in near]
+    for root in [Path("ratings"), *(place / "ratings" for place in near)]:
+        places += sorted(root.glob(f"*/{FILE_NAME}"))
+
+    for path in dict.fromkeys(places):
+        if not is_rating_database(path):
+            continue
+        database = RatingDatabase(path, read_only=True)
+        if database.begun and database.study.id == study:
+            return database
+        database.close()
+
+    raise FileProblem(
+        f"{folder}: these downloads name edits by letters, and the key to them is not here; copy "
+        f"{FILE_NAME} of the study (it is in ratings/BENCHMARK-DIALOG) into this folder"
+    )
+
+
+def download_rows(
+    key: RatingDatabase,
+    downloads: Mapping[Path, Mapping[str, Any]],
+    notes: list[str],
+) -> list[RatingRow]:
+    """Return the rows of the downloads of one study."""
+    known = {each.id: each for each in key.all_assignments()}
+    answers: dict[str, list[RaterAnswer]] = {}
+    given: dict[str, Assignment] = {}
+    for path, loaded in downloads.items():
+        for screen in _screens(path, loaded):
+            assignment = known.get(str(screen.get("id")))
+            if assignment is None:
+                notes.append(f"{path.name}: a screen of a withdrawn or unknown rater is ignored")
+                break
+            found = _download_answers(screen, assignment.id, key.study)
+            # Someone may have handed in twice: what has more answers is the later one.
+            if len(found) >= len(answers.get(assignment.id, ())):
+                answers[assignment.id] = found
+                seconds = float(screen.get("seconds") or 0)
+                given[assignment.id] = replace(assignment, seconds=seconds)
+
+    return rows_of(key.study, given.values(), answers)
+
+
+def _screens(path: Path, loaded: Mapping[str, Any]) -> list[dict[str, Any]]:
+    screens = loaded.get("screens")
+    if not isinstance(screens, list) or not all(isinstance(each, dict) for each in screens):
+        raise FileProblem(f"{path}: a download without screens; ask its rater to download it again")
+    return screens
+
+
+def _download_answers(screen: Mapping[str, Any], name: str, study: Study) -> list[RaterAnswer]:
+    """Return the answers of one screen. What is off the scale is no answer."""
+    made = []
+    for place, each in enumerate(screen.get("answers") or ()):
+        try:
+            kind, slot, factor, value = checked_answer(study, each)
+        except AnswerRefused:
+            continue
+        made.append(RaterAnswer(name, kind, slot, factor, value, f"{name}:{place}"))
+    return made
+
+
+# How good the ratings are
+
+
+def quality_notes(rows: Sequence[RatingRow]) -> list[str]:
+    """Return what to know of the raters: failed checks, steadiness, what nobody could judge."""
+    return [*_check_notes(rows), *_steadiness_notes(rows), *_unable_notes(rows)]
+
+
+def _check_notes(rows: Sequence[RatingRow]) -> list[str]:
+    seen: dict[str, dict[tuple[str, str, int], bool]] = defaultdict(dict)
+    for row in rows:
+        if row.failed is not None:
+            seen[row.rater][row.check, row.screen, row.position] = row.failed
+
+    if not seen:
+        return []
+
+    failed = {
+        rater: [place for place, bad in found.items() if bad] for rater, found in seen.items()
+    }
+    bad = {rater: places for rater, places in failed.items() if places}
+    if not bad:
+        return [f"checks: none of {len(seen)} raters failed any"]
+
+    named = "; ".join(
+        f"{rater} failed {len(places)} of {len(seen[rater])} "
+        f"({', '.join(sorted({place[0] for place in places}))})"
+        for rater, places in sorted(bad.items())
+    )
+
+    return [f"checks: {len(bad)} of {len(seen)} raters failed some: {named}; none is excluded"]
+
+
+@dataclass(frozen=True, slots=True)
+class Steadiness:
+    """How well raters agree with themselves on what they saw twice."""
+
+    factor: str
+    pairs: int
+    raters: int
+    same: float
+    """Share of exactly equal answers."""
+    difference: float | None
+    """Mean absolute difference; None for choices."""
+    alpha: float | None
+    """Krippendorff's alpha of first and second answer, interval; None where it is undefined."""
+
+
+def steadiness(rows: Sequence[RatingRow]) -> list[Steadiness]:
+    """Return intra-rater reliability, factor by factor, from repeated screens."""
+    judged = [row for row in rows if not row.reason]
+    first = {_edit_of(row): row for row in judged if not row.check}
+    again = [row for row in judged if row.check == "repeat"]
+
+    twice: dict[str, list[tuple[RatingRow, RatingRow]]] = defaultdict(list)
+    for row in again:
+        before = first.get(_edit_of(row))
+        if before is not None:
+            twice[row.factor].append((before, row))
+
+    return [_steadiness(factor, pairs) for factor, pairs in twice.items()]
+
+
+def _edit_of(row: RatingRow) -> tuple[str, ...]:
+    pair = sorted((row.method, row.other))
+    return (row.rater, row.item, *pair, row.factor)
+
+
+def _steadiness(factor: str, pairs: Sequence[tuple[RatingRow, RatingRow]]) -> Steadiness:
+    raters = len({row.rater for row, _ in pairs})
+    numbers: list[tuple[float, float]] = []
+    equal = 0
+    for before, after in pairs:
+        equal += (before.score, before.choice) == (after.score, after.choice)
+        if before.score is not None and after.score is not None:
+            numbers.append((before.score, after.score))
+
+    same = equal / len(pairs)
+
+    if not numbers:
+        # Choices between two: there is no distance between them.
+        return Steadiness(factor, len(pairs), raters, same, None, None)
+
+    difference = fmean(abs(before - after) for before, after in numbers)
+
+    return Steadiness(factor, len(pairs), raters, same, difference, _alpha(numbers))
+
+
+def _alpha(pairs: Sequence[tuple[float, float]]) -> float | None:
+    import krippendorff
+
+    if len({value for pair in pairs for value in pair}) < 2:
+        return None
+
+    occasions = list(zip(*pairs, strict=True))
+    return float(krippendorff.alpha(reliability_data=occasions, level_of_measurement="interval"))
+
+
+def _steadiness_notes(rows: Sequence[RatingRow]) -> list[str]:
+    notes = []
+    for found in steadiness(rows):
+        parts = [f"{found.same:.0%} the same"]
+        if found.difference is not None:
+            parts.append(f"mean difference {found.difference:.2f}")
+        if found.alpha is not None:
+            parts.append(f"Krippendorff's alpha {found.alpha:.2f}")
+        notes.append(
+            f"intra-rater reliability, {found.factor}: {', '.join(parts)} "
+            f"({found.pairs} edits rated twice by {found.raters} raters)"
+        )
+    return notes
+
+
+def _unable_notes(rows: Sequence[RatingRow]) -> list[str]:
+    edits = {(row.rater, row.item, row.method, row.other) for row in rows if row.reason}
+    return [f"cannot judge: {len(edits)} edits were set aside with a reason"] if edits else []
