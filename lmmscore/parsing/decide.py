@@ -477,7 +477,8 @@ _ALIAS = re.compile(
 _REORDERED = re.compile(
     rf"""
     \b(?:best[ ]to[ ]worst|worst[ ]to[ ]best|descending|ascending|sorted|reverse[d]?[ ]order
-      |in[ ]order[ ]of|in[ ]the[ ]order[ ](?:of[ ])?[0-9]|order[ ]of[ ](?:the[ ])?images:?[ ]*(?!1\b)[0-9]
+      |in[ ]order[ ]of|in[ ]the[ ]order[ ](?:of[ ])?[0-9]
+      |order[ ]of[ ](?:the[ ])?images:?[ ]*(?!1\b)[0-9]
       |rank(?:ed|ing)[ ]order)\b | {_ALIAS.pattern}
     """,
     re.VERBOSE | re.IGNORECASE,

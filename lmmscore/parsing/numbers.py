@@ -76,7 +76,8 @@ _RUNS_ON = re.compile(
         |至|到|或|から|か|至少|以上|以下|左右|未満|弱|強|程度|前後|o\b|ó\b|\.[0-9])
     | [ ]*[,;(–—-]*[ ]*
       (?:at[ ](?:best|most|least)|if\b|unless\b|otherwise\b|maybe\b|perhaps\b|possibly\b|probably\b
-        |(?:could|might|may|should|would)\b(?![ ](?:\w+er\b|be[ ](?:\w+er|more|less)\b|profit|benefit
+        |(?:could|might|may|should|would)\b(?![ ](?:\w+er\b|be[ ](?:\w+er|more|less)\b|profit
+        |benefit
           |need|look|have|also))|up[ ]to\b|tentativ\w*|provisional\w*|preliminar\w*
         |in[ ](?:the|my|an?)[ ](?:previous|earlier|first|initial|prior|last)[ ]
           (?:round|pass|run|draft|version|impression|look|session)|by[ ]default\b
@@ -87,7 +88,8 @@ _RUNS_ON = re.compile(
         |(?:old|outdated|wrong|typo|ignored?|void|invalid|cancell?ed|human|target|goal|expected
           |rank(?:ed)?|weight|upper|lower|bound|count|errors?|previous(?:ly)?|prior|draft|baseline
           |reference|source|original|example|sample|test|limit|cap|maximum|minimum)
-          (?:[ ](?:scores?|values?|ratings?|numbers?|bounds?|limit|answer|is[ ]better))?[ ]*(?=[)\]]|$)
+          (?:[ ](?:scores?|values?|ratings?|numbers?|bounds?|limit|answer
+          |is[ ]better))?[ ]*(?=[)\]]|$)
         |number[ ]of\b|by[ ](?:GPT|an?|the|human)\S*|of[ ][0-9]{1,3}[ ]*[)\]]
         |out[ ]of[ ](?!10\b)[0-9]
         |(?:on|in)[ ](?:an?|the)[ ](?:[0-9]{1,3})-point\b
@@ -98,7 +100,8 @@ _RUNS_ON = re.compile(
         |but[ ](?:could|might|may|should|maybe|perhaps|possibly|only[ ]if|if|probably|not[ ]if)\b
         |placeholder\w*|hypothetical\w*|default\b|random\w*|arbitrar\w+|dummy\b|filler\b
         |made[ -]up\b|invented\b|assum\w+|fake\b|mock\b|fictional\b|imaginary\b|estimat\w+
-        |unsure\b|uncertain\w*|unclear\b|unknown\b|vielleicht\b|höchstens\b|mindestens\b|quizás\b|máximo\b)
+        |unsure\b|uncertain\w*|unclear\b|unknown\b|vielleicht\b|höchstens\b|mindestens\b|quizás\b
+        |máximo\b)
     """,
     re.VERBOSE | re.IGNORECASE,
 )

@@ -318,7 +318,7 @@ class Prose:
         return False
 
     def _is_said_outright(self, line: Line, part: Part, found: Sequence[Pair[FactorName]]) -> bool:
-        """Tell whether the words before scores give them: "I rate it …", not "The paper reports"."""
+        """Tell whether the words before scores give them: "I rate it", not "The paper reports"."""
         place, lead = part.start, ""
         for factor in line.factors:
             if part.start <= factor.start < found[0].start:

@@ -279,7 +279,9 @@ class RatingStudy:
         seconds = _seconds(sent.get("seconds"))
         if not self.database.save(answer, seconds, ANSWERS_PER_SCREEN):
             raise AnswerRefused(
-                429, "too-many", "This screen was changed too often; please continue with the next one."
+                429,
+                "too-many",
+                "This screen was changed too often; please continue with the next one.",
             )
 
         revision = self.database.revision(assignment.id)
