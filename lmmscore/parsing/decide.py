@@ -334,6 +334,10 @@ _CHANGED = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _BRACKETED = re.compile(r"[\[(<].*[\])>]\s*")
+_GIVEN = re.compile(
+    r"(?:[ ](?:of|for)[ ][^.:;0-9]{0,20}[0-9]{1,3})?[ ]*(?:[:=→–—-]|->|is\b|to\b|at\b)?[ ]*[0-9]",
+    re.IGNORECASE,
+)
 _OF_SOMETHING_ELSE = re.compile(
     r"\b(?:S_all|overall|total|weight\w*|rank\w*|average|mean of)\b", re.IGNORECASE
 )
@@ -649,8 +653,10 @@ def _speaks_of_change(page: Page, start: int, end: int) -> bool:
     """Tell whether a sentence may change a score: by its words, or as it gives a factor one."""
     if _CUE.search(page.text, start, end) or _CHANGED.search(page.text, start, end):
         return True
-    named = next(page.names.images_in(page.text, start, end), None)
-    return named is not None and bool(page.names.factors_in(page.text, start, end))
+    if next(page.names.images_in(page.text, start, end), None) is None:
+        return False
+    named = page.names.factors_in(page.text, start, end)
+    return any(_GIVEN.match(page.text, factor.end, end) for factor in named)
 
 
 def _changed(page: Page, start: int, end: int, reading: Reading) -> list[tuple[int, str]]:
