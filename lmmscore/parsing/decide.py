@@ -406,7 +406,7 @@ def voids(page: Page, entries: Sequence[bool], said: Sequence[Said], notes: Iter
             return Voids(all=_because(sentence))
 
         behind = apart <= line.start and _closes_badly(page, line, start, sentence)
-        if behind or _states_another_scale(page, line, sentence):
+        if behind or _states_another_scale(page, line, start, sentence):
             return Voids(all=_because(sentence))
 
         if place > first and (takes_back(sentence) or _swaps(page, start, sentence)):
@@ -441,13 +441,17 @@ def _may_head(line: Line, words: str) -> bool:
     return len(words.split()) <= 6 and not _SENTENCE_END.search(words)
 
 
-def _states_another_scale(page: Page, line: Line, sentence: str) -> bool:
+def _states_another_scale(page: Page, line: Line, start: int, sentence: str) -> bool:
     """Tell whether a sentence or a caption says that scores are on another scale than asked for."""
     if line.kind not in {Kind.VERDICT, Kind.LEGEND} or len(sentence) > 300:
         return False
     tops = stated_tops(sentence)
     asked = {factor.scale.high for factor in page.names.factors}
-    return is_upside_down(sentence) or (bool(tops) and not tops & asked)
+    if tops and not tops & asked:
+        return True
+    # "Image 1 is the best" speaks of an image.
+    named = next(page.names.images_in(page.text, start, start + len(sentence)), None)
+    return named is None and is_upside_down(sentence)
 
 
 _SWAP = re.compile(

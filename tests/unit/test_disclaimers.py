@@ -45,7 +45,6 @@ HARMLESS_BEFORE = (
     "My scores:",
     "Hier meine Bewertung:",
     "以下是我的评分：",
-    "The imaginary beach in Image 1 looks real. Scores:",
 )
 HARMLESS_AFTER = (
     "Image 1 is the best edit overall.",
