@@ -326,13 +326,18 @@ _CHANGED = re.compile(
     \b(?:should|must|ought)\b[^.\n]{0,40}\bpoints?[ ](?:lower|higher|less|more)\b |
     \b(?:an?|one|two|half[ ]an?|[0-9])[ ]points?[ ](?:lower|higher|less|more)\b(?![ ]than) |
     \b(?:lower|rais|reduc|increas|bump|adjust|drop|deduct|subtract|add|downgrad
+      |upgrad)\w*\b[^.\n]{0,60}\bby[ ](?:an?|one|two|three|half|[0-9.]+)\b |
+    \b(?:lower|rais|reduc|increas|bump|adjust|drop|deduct|subtract|add|downgrad
       |upgrad)\w*\b[^.\n]{0,60}
     \b(?:by|of)?[ ]?(?:an?|one|two|half|0?\.5|[0-9])[ ]?(?:half[ ]?)?(?:a[ ])?points?\b
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 _BRACKETED = re.compile(r"[\[(<].*[\])>]\s*")
-_GIVEN = re.compile(r"\W{0,3}(?:[:=→]|is\b|to\b|at\b|of\b|->)\W{0,3}[0-9]", re.IGNORECASE)
+_GIVEN = re.compile(
+    r"(?:[ ](?:of|for)[ ][^.:;0-9]{0,20}[0-9]{1,3})?[ ]*(?:[:=→–—-]|->|is\b|to\b|at\b)?[ ]*[0-9]",
+    re.IGNORECASE,
+)
 _OF_SOMETHING_ELSE = re.compile(
     r"\b(?:S_all|overall|total|weight\w*|rank\w*|average|mean of)\b", re.IGNORECASE
 )
@@ -371,6 +376,9 @@ class Voids:
         ]
 
 
+_MAY_BE_UNREAL = frozenset((Kind.VERDICT, Kind.HYPOTHESIS, Kind.EXAMPLE))
+
+
 def voids(page: Page, entries: Sequence[bool], said: Sequence[Said], notes: Iterator[str]) -> Voids:
     """Return what the judge itself says of its scores that makes them count for nothing."""
     for note in notes:
@@ -378,28 +386,37 @@ def voids(page: Page, entries: Sequence[bool], said: Sequence[Said], notes: Iter
             return Voids(all=_because(note))
 
     blind: set[int] = set()
+    by_order = any(each.by_order for each in said)
     before = 0
     first = min((each.mark.span[0] for each in said), default=0)
     apart = _paragraphs_behind(page, max((each.mark.span[1] for each in said), default=0))
 
     for line, start, sentence in _sentences(page, entries):
         place = page.span(start, start + 1)[0]
+        ahead = place < first and not line.images
 
         if sees_nothing(sentence):
             unseen = _unseen(page, line, start, sentence)
             if unseen is None:
                 return Voids(all=_because(sentence))
             blind.add(unseen)
-        elif makes_up(sentence) and line.kind in {Kind.VERDICT, Kind.HYPOTHESIS, Kind.EXAMPLE}:
-            ahead = place <= first or not _BACKWARD.search(sentence)
-            if ahead and not _real_ones_follow(page, line, start + len(sentence)):
-                return Voids(all=_because(sentence))
-            before = place
-        elif place > first and (takes_back(sentence) or _swaps(page, start, sentence)):
-            before = place
-        elif _states_another_scale(page, line, sentence) or (apart <= line.start and _closes_badly(page, line, start, sentence)):
+            continue
+
+        if _REORDERED.search(sentence) and (by_order or _ALIAS.search(sentence)):
             return Voids(all=_because(sentence))
-        elif (place < first and not line.images and is_alarming(sentence)) or _qualifies(page, line, start, sentence):
+
+        behind = apart <= line.start and _closes_badly(page, line, start, sentence)
+        if behind or _states_another_scale(page, line, start, sentence):
+            return Voids(all=_because(sentence))
+
+        if place > first and (takes_back(sentence) or _swaps(page, start, sentence)):
+            before = place
+            continue
+
+        unreal = makes_up(sentence) and line.kind in _MAY_BE_UNREAL
+        if unreal and place > first and _BACKWARD.search(sentence):
+            before = place
+        elif unreal or (ahead and is_alarming(sentence)) or _qualifies(page, line, start, sentence):
             if not _real_ones_follow(page, line, start + len(sentence)):
                 return Voids(all=_because(sentence))
             before = place
@@ -408,12 +425,13 @@ def voids(page: Page, entries: Sequence[bool], said: Sequence[Said], notes: Iter
     return Voids(all=_because(lead)) if lead else Voids(images=frozenset(blind), before=before)
 
 
-def _is_known_to_head(line: Line, words: str, last: str) -> bool:
-    """Tell whether a caption is one under which scores stand; `last` is its last sentence."""
+def _is_known_to_head(words: str, last: str, *, apart: bool) -> bool:
+    """Tell whether a caption is one under which scores stand; `last` is its last sentence,
+    and it may stand apart from them."""
     if announces(last) or is_neutral(words):
         return True
-    # Titles and remarks without a colon say nothing of the numbers, unless they raise doubts.
-    return not words.rstrip().endswith(":") and not is_doubtful(words)
+    # A title apart from the numbers says nothing of them, unless it raises doubts.
+    return apart and not words.rstrip().endswith(":") and not is_doubtful(words)
 
 
 def _may_head(line: Line, words: str) -> bool:
@@ -423,13 +441,17 @@ def _may_head(line: Line, words: str) -> bool:
     return len(words.split()) <= 6 and not _SENTENCE_END.search(words)
 
 
-def _states_another_scale(page: Page, line: Line, sentence: str) -> bool:
+def _states_another_scale(page: Page, line: Line, start: int, sentence: str) -> bool:
     """Tell whether a sentence or a caption says that scores are on another scale than asked for."""
     if line.kind not in {Kind.VERDICT, Kind.LEGEND} or len(sentence) > 300:
         return False
     tops = stated_tops(sentence)
     asked = {factor.scale.high for factor in page.names.factors}
-    return is_upside_down(sentence) or (bool(tops) and not tops & asked)
+    if tops and not tops & asked:
+        return True
+    # "Image 1 is the best" speaks of an image.
+    named = next(page.names.images_in(page.text, start, start + len(sentence)), None)
+    return named is None and is_upside_down(sentence)
 
 
 _SWAP = re.compile(
@@ -452,9 +474,28 @@ def _swaps(page: Page, start: int, sentence: str) -> bool:
     return len(positions) > 1 or len(factors) > 1
 
 
+# In which order images are listed, where that may not be the order in which they were shown.
+_ALIAS = re.compile(
+    r"""
+    \b(?:[A-H]|image[ ][0-9]+)[ ](?:denotes?|stands[ ]for|refers[ ]to|means)[ ]
+    | \blet[ ][A-H]\b|\b(?:your|original|actual)[ ]image[ ][0-9]
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_REORDERED = re.compile(
+    rf"""
+    \b(?:best[ ]to[ ]worst|worst[ ]to[ ]best|descending|ascending|sorted|reverse[d]?[ ]order
+      |in[ ]order[ ]of|in[ ]the[ ]order[ ](?:of[ ])?[0-9]
+      |order[ ]of[ ](?:the[ ])?images:?[ ]*(?!1\b)[0-9]
+      |rank(?:ed|ing)[ ]order)\b | {_ALIAS.pattern}
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
 def _closes_badly(page: Page, line: Line, start: int, sentence: str) -> bool:
     """Tell whether a sentence in a paragraph behind all scores may undo them."""
-    if line.kind is not Kind.VERDICT or line.heads or sentence.rstrip().endswith(":"):
+    if line.kind is not Kind.VERDICT or sentence.rstrip().endswith(":"):
         return False
 
     end = start + len(sentence)
@@ -509,7 +550,11 @@ def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
     """Return the words that lead up to scores, where these may make them somebody else's."""
     for index, line in enumerate(page.lines[:-1]):
         words = page.words(line)
-        if line.images or line.factors or line.kind is not Kind.VERDICT:
+        shown = any(0 <= at <= page.n for image in line.images for at in image.positions)
+        if shown or line.factors or entries[index] or line.kind is not Kind.VERDICT:
+            continue
+
+        if page.in_table(line) or not any(map(str.isalpha, words)):
             continue
 
         if not _may_head(line, words):
@@ -522,7 +567,8 @@ def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
         below = page.lines[index + 1]
         heads = bool(below.images) or page.in_table(below) or (page.n == 1 and entries[index + 1])
         last = _SENTENCE_END.split(words.rstrip())[-1]
-        if heads and not _is_known_to_head(line, words, last):
+        apart = below.gap or bool(below.images)
+        if heads and not _is_known_to_head(words, last, apart=apart):
             return words
 
     return ""

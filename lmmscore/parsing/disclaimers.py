@@ -49,7 +49,8 @@ _BLIND = re.compile(
         |cannot)[ ]
       (?:been[ ]|be[ ]|actually[ ]|yet[ ]|properly[ ]|correctly[ ])*
       (?:load|loaded|come|came|provided|attached|visible|available|received|shown|included|uploaded
-        |accessible|decoded|retrieved|parsed|rendered|fetched|displayed?|arrive|arrived|open|opened|reach|render|seen|viewed|found)\b
+        |accessible|decoded|retrieved|parsed|rendered|fetched|displayed?|arrive|arrived|open|opened
+        |reach|render|seen|viewed|found)\b
     | \b{_PICTURES}[ ](?:is|are|was|were|seems?[ ]to[ ]be|appears?[ ]to[ ]be)[ ]
       (?:missing|unavailable|inaccessible|blank|corrupted|broken|unreadable|empty)\b
     | [(;,–—-][ ]*(?:could|can|did|does|was|were|is)(?:n['’]?t|[ ]?not)[ ](?:be[ ])?
@@ -80,7 +81,8 @@ _UNREAL = re.compile(
       |example[ ](?:of[ ]how|output|scores?|answer|response|ratings?|evaluation)
       |(?:might|could|would|may)[ ]look[ ]like|expliz?it[ ]erfunden|erfunden|Platzhalter
       |Beispielwerte
-      |(?:neutral|default)[ ](?:scores?|values?|ratings?|priors?|numbers?)|only[ ]an[ ]example|just[ ]an[ ]example|not[ ]an[ ](?:actual|real)|inventad\w+|ejemplo)\b
+      |(?:neutral|default)[ ](?:scores?|values?|ratings?|priors?|numbers?)
+      |only[ ]an[ ]example|just[ ]an[ ]example|not[ ]an[ ](?:actual|real)|inventad\w+|ejemplo)\b
     | 示例|假设|虚构|随机|占位
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -126,7 +128,8 @@ _TAKEN_BACK = re.compile(
       (?:really[ ]|actually[ ]|reliably[ ]|properly[ ]|honestly[ ]|fairly[ ])?
       (?:scor|rat|judg|evaluat|assess)e?[ ](?:these|the|any|them|those|this|your|either|both)\b
     | \b(?:in|the)[ ](?:reverse|reversed|wrong|opposite|inverse)[ ](?:order|way[ ](?:a)?round)\b
-    | \b(?:scratch|strike|forget|undo|cancel)[ ](?:that|this|it|all)\b|\bnever[ ]?mind\b|\bmy[ ]bad\b
+    | \b(?:scratch|strike|forget|undo|cancel)[ ](?:that|this|it|all)\b
+    | \bnever[ ]?mind\b|\bmy[ ]bad\b
     | \bI[ ](?:\w+[ ])?made[ ](?:an?|some|several)[ ](?:\w+[ ])?(?:mistakes?|errors?|mix-up|slip)\b
     | \b(?:accidentally|mistakenly|by[ ](?:mistake|accident)|inadvertently)\b
     | \b(?:subtract|add|deduct|multiply|divide|halve|double|lower|raise|increase|decrease|reduce)[ ]
@@ -135,9 +138,11 @@ _TAKEN_BACK = re.compile(
     | \b(?:numbered|counted|listed|ordered|labell?ed)[ ](?:from[ ])?(?:right[ ]to[ ]left|bottom
       |backwards?|from[ ](?:right|the[ ](?:right|last|end|bottom)))
     | \b(?:only|just|merely)[ ](?:an?[ ])?(?:tests?|demos?|examples?|samples?|drafts?)\b
-    | \b(?:can(?:no|['’])t|cannot|can[ ]not|not)[ ](?:\w+[ ])?(?:guarantee|vouch|confirm|verify|be[ ]sure)\b
+    | \b(?:can(?:no|['’])t|cannot|can[ ]not|not)[ ](?:\w+[ ])?
+      (?:guarantee|vouch|confirm|verify|be[ ]sure)\b
     | \bbelongs?[ ]to[ ](?:the[ ]|an?[ ])?(?:previous|other|another|different|next|wrong)\b
-    | \bwithout[ ](?:vision|eyes|sight|image[ ]input)\b|\bvision[ ](?:\w+[ ])?(?:is|was)[ ](?:off|not|un)
+    | \bwithout[ ](?:vision|eyes|sight|image[ ]input)\b
+    | \bvision[ ](?:\w+[ ])?(?:is|was)[ ](?:off|not|un)
     | \b(?:ignor(?:ieren?|iert|er|ez|ar|are|ate|e)|negeer|disregard)\b[^.\n]{0,40}
       \b(?:obigen?|diese[nr]?|Werte\w*|Bewertung\w*|ces|cette|notes?|estas?|estos|puntuaci\w+|queste
         |punteggi|deze|scores?|above|valores)\b
@@ -152,25 +157,29 @@ _TAKEN_BACK = re.compile(
 
 # In other languages words stand in any order: pictures, a verb of seeing, and a "not".
 _FOREIGN_PICTURES = re.compile(
-    r"\b(?:images|im[aá]genes|imagens|immagini|Bilder[ns]?|Fotos|afbeeldingen|obraz[óo]w|resimler\w*)\b"
+    r"\b(?:images|im[aá]genes|imagens|immagini|Bilder[ns]?|Fotos|afbeeldingen|obraz[óo]w"
+    r"|resimler\w*)\b"
     r"|\bизображени|\bкартин|\bфото|图片|图像|图|照片|圖|画像|写真|이미지|사진|그림",
     re.IGNORECASE,
 )
 _FOREIGN_SEEING = re.compile(
-    r"\b(?:voir|vois|vu|vues|re[çc]u\w*|acc[éeè]d\w*|ver|veo|visto|visualiz\w+|recib\w+|acced\w+|vejo|receb\w+"
+    r"\b(?:voir|vois|vu|vues|re[çc]u\w*|acc[éeè]d\w*|ver|veo|visto|visualiz\w+|recib\w+|acced\w+"
+    r"|vejo|receb\w+"
     r"|vedere|vedo|ricevut\w*|visualizzare|sehe|sehen|gesehen|vorlieg\w*|erhalten|anzeigen|öffnen"
     r"|ansehen|zien|zie|gezien|ontvangen|widz\w*|göre\w*)\b"
     r"|виж|вид|получ|откры|查看|看到|看见|看不|收到|接收|访问|打开|見|確認|表示|閲覧|受け取|볼|보이|확인|받",
     re.IGNORECASE,
 )
 _FOREIGN_NOT = re.compile(
-    r"\b(?:pas|jamais|aucune?|no|nunca|ninguna?|sin|não|nenhuma?|sem|non|nessuna?|senza|nicht|keine?n?"
+    r"\b(?:pas|jamais|aucune?|no|nunca|ninguna?|sin|não|nenhuma?|sem|non|nessuna?|senza|nicht"
+    r"|keine?n?"
     r"|ohne|niet|geen|nie|yok)\b|\bне\b|\bнет\b|\bбез\b|无|沒|没|不能|不到|未|ない|ませ|なかっ|できず|없|않|못",
     re.IGNORECASE,
 )
 _FOREIGN_UNREAL = re.compile(
     r"\b(?:fictiv\w*|fictif\w*|invent[ée]e?s?|exemples?|imaginaires?|hypoth[ée]ti\w+|al[ée]atoires?"
-    r"|ficticios?|ficticias?|inventad[oa]s?|ejemplos?|ilustrativ[oa]s?|hipot[ée]tic[oa]s?|aleatori[oa]s?"
+    r"|ficticios?|ficticias?|inventad[oa]s?|ejemplos?|ilustrativ[oa]s?|hipot[ée]tic[oa]s?"
+    r"|aleatori[oa]s?"
     r"|fict[íi]ci[oa]s|exemplos?|esempio|esempi|inventat[ie]|fittizi[eo]?|ipotetic\w+|puramente"
     r"|Beispiel\w*|erfunden\w*|fiktiv\w*|Platzhalter\w*|hypothetisch\w*|willkürlich\w*|voorbeeld\w*"
     r"|verzonnen|przykład\w*|örnek)\b"
@@ -205,7 +214,8 @@ def cannot_tell(justification: str) -> bool:
 
 
 _NOT_TOLD = re.compile(
-    r"\b(?:can(?:no|['’])t|cannot|can[ ]not|could[ ]not|couldn['’]t|unable|impossible|not[ ]possible"
+    r"\b(?:can(?:no|['’])t|cannot|can[ ]not|could[ ]not|couldn['’]t|unable|impossible"
+    r"|not[ ]possible"
     r"|neutral|default|unknown|n/a)\b",
     re.IGNORECASE,
 )
@@ -249,37 +259,37 @@ _HARMLESS_WORDS = frozenset(
     category certainly clear clearly close closely comments compare compared compares comparing
     comparison complete comprehensive concise conclusion consider considered considering
     considers consistent consistently corresponding course criteria criterion csv decimal
-    defined definition definitions degree describe described detail detailed details determine
-    determined dimension dimensions done each edit edited editing edits effectiveness eight
-    eighteen eleven evaluate evaluated evaluates evaluating evaluation evaluations every
+    decision defined definition definitions degree describe described detail detailed details
+    determine determined dimension dimensions done each edit edited editing edits effectiveness
+    eight eighteen eleven evaluate evaluated evaluates evaluating evaluation evaluations every
     examination examine examined examining explain explained explaining explanation explanations
     extent factor factors fair fairly fifteen final finally findings five focus follow followed
     following follows for form format four fourteen from fulfil fulfill fulfills full fully
-    generated gets give given gives giving go going great guidelines has have having he her here
-    here's hereby high higher highest how i i'd i'll i'm i've image images impartial impression
-    in independent independently indicate indicates individual individually inspecting
-    inspection instruction instructions integer integers into is it its json judge judged
-    judgement judgements judging judgment judgments just justification justifications justified
-    keeping let let's list listed look looked looking low lower lowest make makes making mark
-    markdown marks maximum me meets mentioned method methods metric metrics mind minimum my nine
-    nineteen noted notes now number numbers numeric numerical objective objectively observation
-    observations observed of ok okay on once one opinion or order ordered our out overall own
-    per perform performance performed performs picture pictures please point points possible
-    present presented previously proceed proceeding professional prompt protocol provide
-    provided providing question rank ranked ranking rankings ranks rate rated rates rating
-    ratings read reason reasoning reasons receive received receives reflect reflected reflecting
-    reflects regarding relative relevant represent represents request requested required
-    requirement requirements respect respective respectively response result resulting results
-    review reviewed reviewing right rubric rules scale scaled score scored scores scoring second
-    section see seen separate separately set seven seventeen shall short shown side six sixteen
-    so stage stated step strengths strictly structured sub subjective subscores success
-    successful successfully such sum summarise summarised summarising summarize summarized
-    summarizing summary sums sure table tabular take taken takes taking task ten terms than
-    thank thanks that the their them then there therefore these they third thirteen this
-    thorough thoroughly those three through thus to together total turn twelve twenty two under
-    understood up upon us using valid value values various verdict verdicts version versions
-    very view visual visually was way we weaknesses weight weighted weighting weights well were
-    what which while whole will with within work would yaml yes your
+    generated gets give given gives giving go going grade grades grading great guidelines has
+    have having he her here here's hereby high higher highest how i i'd i'll i'm i've image
+    images impartial impression in independent independently indicate indicates individual
+    individually inspecting inspection instruction instructions integer integers into is it its
+    json judge judged judgement judgements judging judgment judgments just justification
+    justifications justified keeping let let's list listed look looked looking low lower lowest
+    make makes making mark markdown marks maximum me meets mentioned method methods metric
+    metrics mind minimum my nine nineteen noted notes now number numbers numeric numerical
+    objective objectively observation observations observed of ok okay on once one opinion or
+    order ordered our out overall own per perform performance performed performs picture
+    pictures please point points possible present presented proceed proceeding professional
+    prompt protocol provide provided providing question rank ranked ranking rankings ranks rate
+    rated rates rating ratings read reason reasoning reasons receive received receives reflect
+    reflected reflecting reflects regarding relative relevant report represent represents
+    request requested required requirement requirements respect respective respectively response
+    result resulting results review reviewed reviewing right rubric rules scale scaled score
+    scored scores scoring second section see seen separate separately set seven seventeen shall
+    short shown side six sixteen so stage stated step strengths strictly structured sub
+    subjective subscores success successful successfully such sum summarise summarised
+    summarising summarize summarized summarizing summary sums sure table tabular take taken
+    takes taking task ten terms than thank thanks that the their them then there therefore these
+    they third thirteen this thorough thoroughly those three through thus to together total turn
+    twelve twenty two under understood up upon us using valid value values various verdict
+    verdicts version versions very view visual visually was way we weaknesses weight weighted
+    weighting weights well were what which while whole will with within work would yaml yes your
     """.split()
 )
 # How harmless remarks begin that then speak of the pictures in any words.
@@ -322,7 +332,8 @@ _HARMLESS_OPENING = re.compile(
 # Words that may make of numbers something else than the verdict of this judge on these images.
 _DOUBTFUL = re.compile(
     r"""
-    另一|其他|别人|評者|评审|他の|別の|다른|\b(?:offline|pipeline|par[ ]défaut|por[ ]defecto|otr[oa]s?
+    另一|其他|别人|評者|评审|他の|別の|다른 |
+    \b(?:offline|pipeline|par[ ]défaut|por[ ]defecto|otr[oa]s?
       |autres?|anderen?|altr[oi]|inny)\b|друг |
     \b(?:if(?![ ]you)|unless|suppos\w+|assum\w+|imagin\w+|pretend\w*|hypothe\w+|could|might
       |ideal(?:ly)?|perfect[ ](?:edit|image|score|result)\w*|examples?|instance|illustrat\w+
@@ -371,8 +382,10 @@ _GIVING = re.compile(
 _COURTESY = re.compile(
     r"""
     ^\W*(?:(?:please|kindly|and|also|so|next|then|now)[ ,]+)*
-    (?:let[ ]me[ ]know|feel[ ]free|thank|thanks|hope|i[ ]hope|ready|done|looking[ ]forward|happy[ ]to
-      |i['’](?:m|d)[ ](?:be[ ])?(?:happy|glad)|if[ ]you|should[ ]you|would[ ]you|do[ ]you|shall[ ]i|could[ ]you
+    (?:let[ ]me[ ]know|feel[ ]free|thank|thanks|hope|i[ ]hope|ready|done|looking[ ]forward
+      |happy[ ]to
+      |i['’](?:m|d)[ ](?:be[ ])?(?:happy|glad)|if[ ]you|should[ ]you|would[ ]you|do[ ]you|shall[ ]i
+      |could[ ]you
       |you[ ]can|you[ ]may|next|end[ ]of|that['’]?s[ ](?:all|it|my)|that[ ]concludes
       |this[ ]concludes|i[ ]can[ ](?:now[ ]|also[ ])?(?:compute|explain|provide|calculate|continue)
       |(?:upload|send|share|show|provide)[ ](?:me[ ])?(?:the[ ])?(?:next|more)|i[ ]am[ ]ready|how)\b
@@ -382,33 +395,50 @@ _COURTESY = re.compile(
 _ALARMING = re.compile(
     r"""
     \b(?:guess\w*|joke|jok(?:ed|ing)|lied|lying|don['’]?t[ ](?:use|rely|trust|count)
-      |do[ ]not[ ](?:use|rely|trust|count)|copied|taken[ ]from[ ](?:the|your|a)[ ](?:paper|prompt|example)
-      |grain[ ]of[ ]salt|with[ ]caution|blind[ ]to|blind[ ]scor\w+|dummy|fake|random(?:ly)?|arbitrar\w+
+      |do[ ]not[ ](?:use|rely|trust|count)|copied|taken[ ]from[ ](?:the|your|a)[ ](?:paper|prompt
+      |example)
+      |none[ ]of[ ](?:this|that|these|those)|mean[ ]nothing|grain[ ]of[ ]salt|with[ ]caution
+      |blind[ ]to|blind[ ]scor\w+|dummy|fake|random(?:ly)?|arbitrar\w+
       |invented|made[ ](?:\w+[ ])?up[ ](?:the|my|these|numbers|scores)|fallback|placeholder\w*
-      |hallucinat\w+|nothing[ ](?:was|to[ ](?:look|see))|captions?[ ](?:only|to[ ]go)|only[ ]have[ ]the
+      |hallucinat\w+|nothing[ ](?:was|to[ ](?:look|see))|captions?[ ](?:only|to[ ]go)
+      |only[ ]have[ ]the
       |upload[ ](?:\w+[ ]){0,4}fail\w*|(?:image|vision|visual)[ ]input)\b
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 _SECOND_THOUGHTS = re.compile(
     r"""
-    \b(?:oops|ouch|whoops|sorry|apolog\w+|correction|erratum|errata|deduct|subtract|redo|re-do|restart
-      |start[ ](?:over|again)|wait|hold[ ]on|hmm+|mix(?:ed)?[ -]up|got[ ]mixed|trade[ ]places|vice[ ]versa
-      |swapp?\w*|exchang\w+|interchang\w+|wrong[ ](?:items?|images?|pictures?|order|set|ones?|way|rows?
+    \b(?:strike|delete|drop|remove)[ ]the[ ](?:last|first|second|third|previous)[ ]
+      (?:line|row|entry|score|image)|
+    \b(?:oops|ouch|whoops|sorry|apolog\w+|correction|erratum|errata|deduct|subtract|redo|re-do
+      |restart
+      |start[ ](?:over|again)|wait|hold[ ]on|hmm+|mix(?:ed)?[ -]up|got[ ]mixed|trade[ ]places
+      |vice[ ]versa
+      |swapp?\w*|exchang\w+|interchang\w+|wrong[ ](?:items?|images?|pictures?|order|set|ones?|way
+      |rows?
       |columns?)|order[ ]wrong|too[ ](?:generous|harsh|lenient|strict|high|low)\b|not[ ]right
       |n['’]t[ ](?:look[ ])?right|different[ ](?:picture|image|set|item)s?|should[ ]be[ ]image
       |(?:small|low)(?:er)?[ ](?:numbers?|scores?|values?)[ ]are[ ](?:good|better)
-      |refers?[ ]to[ ]the[ ]source|across[ ]the[ ]board|repeated[ ]the[ ]example|in[ ]fact[ ]image)\b
+      |refers?[ ]to[ ]the[ ]source|across[ ]the[ ]board|repeated[ ]the[ ]example
+      |in[ ]fact[ ]image)\b
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 _OF_NUMBERS = re.compile(
     r"\b(?:numbers|values|scores|ratings|points|rows?|columns?|labels?|order)\b", re.IGNORECASE
 )
+_VOIDING = re.compile(
+    r"\b(?:samples?|filler|fiction\w*|fictitious|void|invalid|null|moot|worthless|meaningless"
+    r"|examples?"
+    r"|tests?|demos?|drafts?|hypothetical\w*|imaginary|mock|illustrat\w+|template|simulated"
+    r"|nothing)\b",
+    re.IGNORECASE,
+)
 _POINTS_BACK = re.compile(r"\W*(?:this|that|these|those|they)\b", re.IGNORECASE)
 _FIRST_PERSON = re.compile(r"\b(?:I|me|my|mine|we|our)\b|\bI['’]", re.IGNORECASE)
 _OWN_WAYS = re.compile(
-    r"\b(?:penali[sz]|ignor|prefer|round|tried|focus|strict|avoid|weigh|notic|see|saw|found|consider"
+    r"\b(?:penali[sz]|ignor|prefer|round|tried|focus|strict|avoid|weigh|notic|see|saw|found"
+    r"|consider"
     r"|examin|look|compar|view|check|inspect)\w*",
     re.IGNORECASE,
 )
@@ -436,7 +466,7 @@ def closes_well(sentence: str) -> bool:
     if not words or is_harmless(sentence):
         return True
 
-    if _OF_NUMBERS.search(sentence):
+    if _OF_NUMBERS.search(sentence) or (len(words) <= 6 and _VOIDING.search(sentence)):
         return False
 
     if _POINTS_BACK.match(sentence):
@@ -450,30 +480,45 @@ def closes_well(sentence: str) -> bool:
 
 def announces(words: str) -> bool:
     """Tell whether words above scores are known to announce them, and them only."""
-    found = {word.lower() for word in _WORD.findall(words)}
-    if found <= _HARMLESS_WORDS | {
-        "output",
-        "answer",
-        "answers",
-        "suggested",
-        "propose",
-        "opinion",
-    }:
-        return not re.match(r"\W*(?:picture|let)\b(?!['’]s|[ ]me)", words, re.IGNORECASE)
-    known = _ANNOUNCING.match(words) or _FOREIGN_SCORES.search(words) or _AFRESH.search(words)
+    found = [word.lower() for word in _WORD.findall(words)]
+    if set(found) <= _HARMLESS_WORDS | {"output", "answer", "answers", "suggested", "propose"}:
+        bare = len(found) <= 3 and not _HEADS_SCORES.search(words)
+        return not bare and not re.match(r"\W*(?:picture|let)\b(?!['’]s|[ ]me)", words, re.I)
+    known = _ANNOUNCING.match(words) or _FOREIGN_HEADS.search(words) or _AFRESH.search(words)
     return bool(known) and not is_doubtful(words)
 
 
+_HEADS_SCORES = re.compile(
+    r"""
+    \b(?:scor\w+|ratings?|rated?|evaluat\w+|assess\w*|judge?ments?|judging|verdicts?|results?
+      |breakdown|summary|answers?|output|response|analysis|here|below|follow\w*|images?|edit\w*
+      |final\w*|overall|my|i|step|stage|table|json|then|now|so|first|second|third|review|factors?
+      |criteria|metrics?|after|sub|conclusion|opinion|decision|grad\w+|report|details|feedback)\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_FOREIGN_HEADS = re.compile(
+    r"\b(?:puntuaci\w+|puntajes?|calificaci\w+|pontuaç\w+|punteggi\w*|valutazion\w+|Bewertung\w*"
+    r"|Punkte"
+    r"|Noten|Ergebnis\w*|évaluation\w*|cijfers|oceny|puanlar\w*)\b"
+    r"|оцен|балл|分数|评分|得分|打分|スコア|点数|評価|採点|점수|평가",
+    re.IGNORECASE,
+)
+
+
 _AFRESH = re.compile(
-    r"\b(?:reflection|second[ ](?:thoughts?|look)|reconsider\w*|revis\w+|updated?|corrected|adjusted"
+    r"\b(?:reflection|second[ ](?:thoughts?|look)|reconsider\w*|revis\w+|updated?|correct(?:ed"
+    r"|ions?)|adjusted"
     r"|final\w*|review)\b",
     re.IGNORECASE,
 )
 _ANNOUNCING = re.compile(
     r"""
     ^\W*(?:(?:[^.:;]{0,60}[,.!][ ]+)?)(?:so[ ]|then[ ]|now[ ]|and[ ])*
-    (?:here|below|these|the[ ]following|as[ ]follows|(?:i|we)(?:['’](?:ll|d|ve))?[ ]|let(?:['’]s|[ ]me)[ ]
-      |my[ ]|(?:final|overall|detailed)[ ]|based|after|considering|given|using|in[ ]the[ ]requested|as[ ]per|评分|得分|打分|スコア|評価|점수|평가
+    (?:here|below|these|the[ ]following|as[ ]follows|(?:i|we)(?:['’](?:ll|d|ve))?[ ]|let(?:['’]s
+      |[ ]me)[ ]
+      |my[ ]|(?:final|overall|detailed)[ ]|based|after|considering|given|using|in[ ]the[ ]requested
+      |as[ ]per|评分|得分|打分|スコア|評価|점수|평가
       |Bewertung\w*|Hier|Punktzahl\w*|voici|aquí|ecco|puntuaci\w+|оценк)
     """,
     re.VERBOSE | re.IGNORECASE,

@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 from lmmscore.parsing.disclaimers import cannot_tell
-from lmmscore.parsing.kinds import is_final, is_no_verdict
+from lmmscore.parsing.kinds import Kind, is_final, is_no_verdict, kind_of
 from lmmscore.parsing.names import UNKNOWN, Names, normal
 from lmmscore.parsing.numbers import numbers_in, stated_tops, value_in
 from lmmscore.parsing.text import Span
@@ -290,6 +290,8 @@ class _JsonClaim:
     position: int | None
     key: str
     mark: Mark
+    by_order: bool = False
+    """Whether its place in a list is all that says which image it is of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,6 +370,7 @@ def json_says(found: Sequence[tuple[JsonText, Above]], names: Names) -> Iterator
                     above.caption,
                     notes,
                     whole=True,
+                    by_order=claim.by_order or unit in ordered,
                 )
 
 
@@ -457,9 +460,13 @@ def _of_pairs(node: Tree, image: int | None, names: Names) -> Iterator[_JsonClai
         return
     twice = _given_twice(node, names)
     final = _has_final(node)
+    others = any(kind_of(_spaced(key)) is Kind.OTHERS for key, _ in node.pairs)
     for key, inner in node.pairs:
         factor = names.factor_named(key)
-        position = names.image_labelled(re.sub(r"[_-]", " ", key))
+        position = names.image_labelled(_spaced(key))
+        if others and factor is None and position is None and kind_of(_spaced(key)) is None:
+            # Beside somebody else's scores, those of a name that is not known may be anybody's.
+            continue
         if factor is not None:
             for claim in _of_factor(inner, factor, image, names):
                 mark = claim.mark
@@ -467,13 +474,17 @@ def _of_pairs(node: Tree, image: int | None, names: Names) -> Iterator[_JsonClai
                     mark = Mark(None, mark.span, FaultKind.CONTRADICTION, _TWO_NUMBERS)
                 yield replace(claim, mark=mark)
         elif (is_no_verdict(key) and not _is_ranked_list(key, inner)) or (
-            final and isinstance(inner, Tree) and not is_final(re.sub(r"[_-]", " ", key))
+            final and isinstance(inner, Tree) and not is_final(_spaced(key))
         ):
             continue
         elif only and position is not None and isinstance(inner, Leaf):
             yield _JsonClaim(position, only.key, _mark(inner, only))
         else:
             yield from _claims(inner, image if position is None else position, names)
+
+
+def _spaced(key: str) -> str:
+    return re.sub(r"[_-]", " ", key)
 
 
 def _own_factor(key: str, names: Names) -> bool:
@@ -515,7 +526,7 @@ def _of_list(node: Tree, image: int | None, names: Names) -> Iterator[_JsonClaim
     one_each = several and all(by_entry) and len(by_entry) == names.n
     if one_each and _are_unplaced(by_entry) and not any(labelled):
         for position, claims in enumerate(by_entry, 1):
-            yield from (replace(claim, position=position) for claim in claims)
+            yield from (replace(claim, position=position, by_order=True) for claim in claims)
         return
 
     for claims, has_label in zip(by_entry, labelled, strict=True):

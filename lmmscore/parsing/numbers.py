@@ -76,15 +76,20 @@ _RUNS_ON = re.compile(
         |至|到|或|から|か|至少|以上|以下|左右|未満|弱|強|程度|前後|o\b|ó\b|\.[0-9])
     | [ ]*[,;(–—-]*[ ]*
       (?:at[ ](?:best|most|least)|if\b|unless\b|otherwise\b|maybe\b|perhaps\b|possibly\b|probably\b
-        |(?:could|might|may|should|would)\b(?![ ](?:\w+er\b|be[ ](?:\w+er|more|less)\b|profit|benefit
+        |(?:could|might|may|should|would)\b(?![ ](?:\w+er\b|be[ ](?:\w+er|more|less)\b|profit
+        |benefit
           |need|look|have|also))|up[ ]to\b|tentativ\w*|provisional\w*|preliminar\w*
+        |in[ ](?:the|my|an?)[ ](?:previous|earlier|first|initial|prior|last)[ ]
+          (?:round|pass|run|draft|version|impression|look|session)|by[ ]default\b
+        |as[ ](?:an?[ ])?(?:placeholder|default|dummy|filler|example|guess|start)\b
         |halved\b|doubled\b|reduced\b|raised\b|lowered\b|increased\b|corrected\b|changed\b
         |revised\b|adjusted\b|downgraded\b|upgraded\b|in[ ](?:theory|principle|part|places)\b
         |with(?:out)?[ ](?:\w+[ ]){0,4}(?:ignored|excluded|disregarded|removed|included)\b
         |(?:old|outdated|wrong|typo|ignored?|void|invalid|cancell?ed|human|target|goal|expected
           |rank(?:ed)?|weight|upper|lower|bound|count|errors?|previous(?:ly)?|prior|draft|baseline
           |reference|source|original|example|sample|test|limit|cap|maximum|minimum)
-          (?:[ ](?:scores?|values?|ratings?|numbers?|bounds?|limit|answer|is[ ]better))?[ ]*(?=[)\]]|$)
+          (?:[ ](?:scores?|values?|ratings?|numbers?|bounds?|limit|answer
+          |is[ ]better))?[ ]*(?=[)\]]|$)
         |number[ ]of\b|by[ ](?:GPT|an?|the|human)\S*|of[ ][0-9]{1,3}[ ]*[)\]]
         |out[ ]of[ ](?!10\b)[0-9]
         |(?:on|in)[ ](?:an?|the)[ ](?:[0-9]{1,3})-point\b
@@ -95,7 +100,8 @@ _RUNS_ON = re.compile(
         |but[ ](?:could|might|may|should|maybe|perhaps|possibly|only[ ]if|if|probably|not[ ]if)\b
         |placeholder\w*|hypothetical\w*|default\b|random\w*|arbitrar\w+|dummy\b|filler\b
         |made[ -]up\b|invented\b|assum\w+|fake\b|mock\b|fictional\b|imaginary\b|estimat\w+
-        |unsure\b|uncertain\w*|unclear\b|unknown\b|vielleicht\b|höchstens\b|mindestens\b|quizás\b|máximo\b)
+        |unsure\b|uncertain\w*|unclear\b|unknown\b|vielleicht\b|höchstens\b|mindestens\b|quizás\b
+        |máximo\b)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -376,7 +382,9 @@ def _starts_a_range(text: str, number: Number, place: int, end: int) -> bool:
     if after is None:
         return False
     other = Number(number.value, None, after.end(), after.end(), after.end())
-    scale = re.match(r"[ -]*(?:points?|scale|Skala)\b", text[after.end() : end], re.IGNORECASE)
+    scale = re.match(
+        r"[ -]*(?:points?|scale|range|Skala)\b", text[after.end() : end], re.IGNORECASE
+    )
     return scale is not None or not counts(text, other, end)
 
 

@@ -405,12 +405,20 @@ def _head_image(page: Page, line: Line) -> ImageName | None:
     return image
 
 
+# "Image 1 (your Image 2)": nobody knows which of the two is meant.
+_OTHERWISE = re.compile(
+    r"[(\[][^()\[\]]*\b(?:your|originally|really|actually|i\.e\.|formerly)\b", re.I
+)
+
+
 def _names_others(page: Page, line: Line, image: ImageName) -> bool:
     """Tell whether a heading sets several images against each other: `Image 1 vs. Image 2:`."""
     colon = page.text.find(":", image.end, line.end)
     limit = colon if colon >= 0 else line.end
     between = page.text[image.end : limit]
     others = [other for other in line.images[1:] if other.start < limit]
+    if any(other.positions != image.positions for other in others) and _OTHERWISE.search(between):
+        return True
     return bool(others) and bool(re.search(r"\bvs\b|versus|compar|than|against", between))
 
 

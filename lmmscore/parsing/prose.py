@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 
-from lmmscore.parsing.disclaimers import gives, is_harmless
+from lmmscore.parsing.disclaimers import announces, gives
 from lmmscore.parsing.kinds import Kind, is_final, is_neutral, kind_of
 from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName
 from lmmscore.parsing.numbers import Number, Pair, entry_fault, number_at, numbers_in, pairs
@@ -40,6 +40,12 @@ _LEADS = re.compile(
 )
 _LABEL_AMID = re.compile(
     r"[.;!?][ ]+(?=[^.;:\n]{0,60}(?:[A-Za-z]|[=#~–—-]{2}))[^.;:\n]{1,60}:(?=[ ])"
+)
+_GIVEN_BELOW = re.compile(
+    r"[(\[]?(?:or|correction|update[d]?|final(?:ly)?|now|revised(?:[ ]to)?|raised[ ]to|lowered[ ]to"
+    r"|changed[ ]to|corrected(?:[ ]to)?|rather|actually|no|better)?[ ]*[:,]?[ ]*"
+    r"(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)(?:[ ]*/[ ]*[0-9]{1,3})?[)\].]?[ ]*",
+    re.IGNORECASE,
 )
 _OPENS_SENTENCE = re.compile(r"[.;!?][ ]+(?:\w+[ ]+)?$")
 _OTHER_NAME = re.compile(r"[ ]*[^\W\d_][^\d:;.!?()\n]{0,50}[ ]?\(")
@@ -186,8 +192,28 @@ class Prose:
                 return True
         return False
 
+    def _heads_may_stand_below(self) -> bool:
+        """Tell whether a whole block of scores stands before the first image that is named.
+
+        Then names may stand below the blocks they belong to, and nothing can be said.
+        """
+        if self.n == 1:
+            return False
+        keys: set[str] = set()
+        for index, line in enumerate(self.page.lines):
+            if line.images or line.positions is not None or self.page.in_table(line):
+                break
+            found = self._pairs[index]
+            led = found and any(map(str.isalpha, self.text[line.head : found[0].start]))
+            if line.kind is Kind.VERDICT and not led:
+                keys |= {pair.name.key for pair in found if pair.name.position is None}
+        return len(keys) == len(self.names.factors) > 1
+
     def said(self) -> Iterator[Said]:
         """Yield everything that is said of an image on a factor, verdicts only."""
+        if self._heads_may_stand_below():
+            self.unplaced = True
+            return
         found = [
             (index, said)
             for index in range(len(self.page.lines))
@@ -267,14 +293,32 @@ class Prose:
             since = found[number - 1].end if number else part.start
             if self._speaks_of_another(line, since, pair, positions):
                 continue
+            if pair is found[-1] and pair.mark.value is not None and self._competes(index, pair):
+                says = "another number stands below it"
+                pair = replace(pair, mark=Mark(None, pair.mark.span, FaultKind.AMBIGUOUS, says))
             index_of = pair.name.position
             where = positions if index_of is None else (index_of,)
             if stray and index_of is None:
                 where = (UNKNOWN,)
             yield from self._say(part.section, where, pair.name.key, pair.mark, index, label)
 
+    def _competes(self, index: int, pair: Pair[FactorName]) -> bool:
+        """Tell whether the lines below an entry give it another number: a bare one, "or 8"."""
+        scale = self._scale(pair.name)
+        for below in self.page.lines[index + 1 : index + 4]:
+            if below.factors or below.images or below.heads or below.gap:
+                return False
+            given = _GIVEN_BELOW.fullmatch(self.text, below.start, below.end)
+            given = given or _GIVEN_BELOW.fullmatch(self.page.words(below))
+            if given is None:
+                continue
+            value = Fraction(given["value"])
+            if value != pair.mark.value and not scale.fault(value):
+                return True
+        return False
+
     def _is_said_outright(self, line: Line, part: Part, found: Sequence[Pair[FactorName]]) -> bool:
-        """Tell whether the words before scores give them: "I rate it …", not "The paper reports"."""
+        """Tell whether the words before scores give them: "I rate it", not "The paper reports"."""
         place, lead = part.start, ""
         for factor in line.factors:
             if part.start <= factor.start < found[0].start:
@@ -285,7 +329,7 @@ class Prose:
         if _LEADS.fullmatch(clause) or self._names_it_otherwise(clause, found[0].name):
             return True
         if _LABEL_ENDS.search(lead):
-            return is_harmless(clause) or is_neutral(clause) or is_final(clause)
+            return announces(clause) or is_neutral(clause) or is_final(clause)
         return gives(clause)
 
     def _names_it_otherwise(self, clause: str, name: FactorName) -> bool:
@@ -724,7 +768,8 @@ class Prose:
             placed = replace(mark, span=self.page.span(*mark.span))
 
             for position in positions or (None,):
-                yield Said(position, key, placed, "prose", -1, line.caption)
+                by_order = not line.images and image is not None
+                yield Said(position, key, placed, "prose", -1, line.caption, by_order=by_order)
 
 
 def _enumerates(found: Sequence[Pair[FactorName]]) -> bool:

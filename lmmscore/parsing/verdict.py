@@ -112,6 +112,8 @@ class Said:
     """What had to be mended to read it."""
     whole: bool = False
     """Whether its unit may hold only one verdict: a JSON text."""
+    by_order: bool = False
+    """Whether only the order in which images are listed says which it is of."""
 
     @property
     def cell(self) -> tuple[int, str]:
