@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html.parser import HTMLParser
@@ -14,7 +17,7 @@ from typing import Any, Literal
 
 from lmmscore.errors import FileProblem
 from lmmscore.templates import ordinal
-from lmmscore.yaml_files import read_text
+from lmmscore.yaml_files import parse_yaml, read_text
 
 _IMAGE = re.compile(
     r"""(?:<(?:button|p|div|center|a)\b[^<>]*>\s*)*
@@ -30,6 +33,9 @@ _SHOWS_AN_EDIT = re.compile(
     r"[\w\s]{0,24}\b(?:one|image|edit|picture|result)\b\W*$",
     re.IGNORECASE,
 )
+
+_UNNAMED = "unnamed-image"
+"""In place of an image that a transcript holds itself, under no name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +78,7 @@ class Transcript:
     def methods(self) -> tuple[str | None, ...]:
         """The method behind each edit, from the image's file name; None where there is no image."""
         images = [self.turns[number].images for number in self.edit_turns]
-        names = [each[0] if each else None for each in images]
+        names = [each[0] if each and each[0].name != _UNNAMED else None for each in images]
         source = self.turns[self.source_turn].images[0] if self.source_turn is not None else None
         return method_names(names, source)
 
@@ -154,48 +160,36 @@ def same_words(one: str, other: str) -> bool:
     return one.split() == other.split()
 
 
-# --- Who says what: headings of any style, ChatML, JSON exports, a saved page ---
+# --- Who says what: prompt tokens, JSON, YAML and CSV, a saved page, headings of any style ---
 
 Role = Literal["user", "judge"]
 Speech = list[tuple[Role, str]]
 
 _USER_ROLES = frozenset(("user", "human", "prompt", "you", "me", "question", "prompter"))
 _JUDGE_ROLES = frozenset(("assistant", "gpt", "model", "ai", "bot", "chatgpt", "judge", "claude"))
-_USER = r"prompt|user|human|question|me|you(?:[ ]said)?|q|i"
-_EMOJI = r"[^\w\s#*<>\[\](){}|`\"'$\\.,:;!?+=~/-]*[ \t]*"
-_LABEL = re.compile(
-    rf"""
-    ^[ \t]*{_EMOJI}(?P<mark>\#{{1,6}}[ \t]*(?:\*\*|__)?|\*\*|__|){_EMOJI}
-    (?:[\[(]?\d{{1,4}}[-/.:]\d{{1,2}}(?:[-/.:]\d{{1,4}})?[^\w\n]{{0,3}}
-      (?:\d{{1,2}}:\d{{2}}(?::\d{{2}})?)?(?:[ ]?[AP]M)?[\])]?[ \t,–-]*)?
-    (?P<name>[^\W\d_][\w. -]{{0,30}}?)(?=[ \t]*(?:[(\[\#\d:]|\*\*|__|$))
-    (?:[ \t]*\(?\#?\d{{1,3}}\)?)?[ \t]*(?:[\[(][^\])\n]{{0,40}}[\])])?[ \t]*
-    (?P<colon>:?)[ \t]*(?P<close>\*\*|__)?[ \t]*(?P<after>:?)[ \t]*(?:\#+[ \t]*)?(?P<rest>[^\n]*)$
-    """,
-    re.MULTILINE | re.VERBOSE,
-)
-_CHATML = re.compile(
-    r"<\|im_start\|>[ ]*(?P<role>\w+)[^\n]*\n(?P<text>.*?)(?:<\|im_end\|>|\Z)", re.DOTALL
-)
-
-
-LONGEST_OPENING = 400
-"""So many characters may stand before the first speaker, where nobody is known to be a judge."""
 
 
 def spoken_in(text: str) -> Speech:
     """Return who says what, in order; nothing where no speaker is recognised."""
-    start = text.lstrip("\ufeff \t\r\n")
-    if start.startswith(("{", "[")):
-        said = _from_json(start)
-        if said:
-            return said
+    start = _unquoted(text.lstrip("\ufeff \t\r\n"))
     if re.match(r"<!doctype html|<html|<head|<body", start, re.IGNORECASE):
         return _from_page(start)
-    if "<|im_start|>" in text:
-        found = [(_role(m["role"]), m["text"].strip()) for m in _CHATML.finditer(text)]
-        return [(role, words) for role, words in found if role is not None]
-    return _from_headings(text)
+
+    for form in (_from_json, _from_yaml, _from_table, _from_tokens, _from_inst, _from_vicuna):
+        said = form(start)
+        if said:
+            return said
+
+    return _from_tags(start) or _from_headings(start)
+
+
+def _unquoted(text: str) -> str:
+    """Return a text without the `>` that stands before each of its lines."""
+    lines = text.splitlines()
+    if not all(line.startswith(">") for line in lines if line.strip()):
+        return text
+
+    return "\n".join(re.sub(r"^> ?", "", line) for line in lines)
 
 
 def _role(name: str) -> Role | None:
@@ -205,10 +199,95 @@ def _role(name: str) -> Role | None:
     return "judge" if name in _JUDGE_ROLES else None
 
 
-# --- JSON ---
+def _both_speak(said: Speech) -> bool:
+    return {role for role, _ in said} == {"user", "judge"}
+
+
+# --- The tokens that models are prompted with ---
+
+_OPENING_TOKEN = re.compile(
+    r"""<\|im_start\|>[ ]*(?P<chatml>\w+)[^\n]*\n
+    |<\|(?:start_header_id|header_start)\|>(?P<llama>\w+)<\|(?:end_header_id|header_end)\|>
+    |<start_of_turn>[ ]*(?P<gemma>\w+)
+    |<[|｜](?P<plain>user|assistant|system)[|｜]>""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_CLOSING_TOKEN = re.compile(
+    r"<\|(?:im_end|eot_id|eot|end|end_of_text|endoftext)\|>|<end_of_turn>|</s>"
+    r"|<｜end▁of▁sentence｜>"
+)
+_INST = re.compile(r"\[INST\](?P<asked>.*?)\[/INST\](?P<answer>.*?)(?=\[INST\]|\Z)", re.DOTALL)
+_SYSTEM = re.compile(r"<<SYS>>.*?<</SYS>>", re.DOTALL)
+_VICUNA = re.compile(r"USER:\s(?P<asked>.*?)\sASSISTANT:(?P<answer>.*)", re.DOTALL)
+_TAGGED = re.compile(
+    r"^<(?P<role>\w+)>(?P<text>.*?)</(?P=role)>[ \t]*$\s*", re.DOTALL | re.MULTILINE
+)
+
+
+def _from_tokens(text: str) -> Speech:
+    """Return what stands between the tokens of ChatML, Llama 3 and 4, Gemma, Phi or DeepSeek."""
+    tokens = list(_OPENING_TOKEN.finditer(text))
+    if not tokens or _users_among(_headings(text[: tokens[0].start()])):
+        # A model may let a token slip into its reply; that is not how the chat was saved.
+        return []
+
+    said: Speech = []
+    ends = [token.start() for token in tokens[1:]]
+    for token, end in zip(tokens, [*ends, len(text)], strict=True):
+        role = _role(str(token[token.lastgroup or 0]))
+        words = _CLOSING_TOKEN.split(text[token.end() : end], maxsplit=1)[0]
+        if role is not None:
+            said.append((role, words.strip()))
+    return said if _both_speak(said) else []
+
+
+def _from_inst(text: str) -> Speech:
+    """Return what stands between the marks of Llama 2 and Mistral."""
+    if not re.match(r"(?:<s>\s*)?\[INST\]", text):
+        return []
+
+    said: Speech = []
+    for match in _INST.finditer(text):
+        asked = _SYSTEM.sub("", match["asked"])
+        answer = re.split(r"</?s>", match["answer"], maxsplit=1)[0]
+        said.append(("user", asked.strip()))
+        said.append(("judge", answer.strip()))
+    return said
+
+
+def _from_vicuna(text: str) -> Speech:
+    """Return what Vicuna's one long line holds: `USER: … ASSISTANT: …</s>`, over and over."""
+    if "</s>" not in text:
+        return []
+
+    said: Speech = []
+    for exchange in filter(str.strip, text.split("</s>")):
+        match = _VICUNA.search(exchange)
+        if not match or exchange.count("USER:") > 1 or exchange.count("ASSISTANT:") > 1:
+            return []
+        said.append(("user", match["asked"].strip()))
+        said.append(("judge", match["answer"].strip()))
+    return said
+
+
+def _from_tags(text: str) -> Speech:
+    """Return what stands between `<user>` and `</user>`, where there is nothing else."""
+    found = list(_TAGGED.finditer(text))
+    if not found or _TAGGED.sub("", text).strip():
+        return []
+
+    roles = [(_role(match["role"]), match["text"].strip()) for match in found]
+    said: Speech = [(role, words) for role, words in roles if role is not None]
+    return said if _both_speak(said) else []
+
+
+# --- JSON, YAML and CSV ---
 
 
 def _from_json(text: str) -> Speech:
+    if not text.startswith(("{", "[")):
+        return []
+
     values: list[Any] = []
     try:
         values = [json.loads(text)]
@@ -223,35 +302,86 @@ def _from_json(text: str) -> Speech:
     return _messages(values) or next((said for v in values if (said := _messages(v))), [])
 
 
-def _messages(value: Any) -> Speech:
-    """Return the messages of an export: OpenAI's, ShareGPT's, Claude's or ChatGPT's."""
-    if isinstance(value, dict):
-        for key in ("messages", "conversations", "conversation", "chat_messages", "items"):
-            if isinstance(value.get(key), list):
-                return _messages(value[key])
-        if isinstance(value.get("mapping"), dict):
-            return _from_tree(value)
+def _from_yaml(text: str) -> Speech:
+    if not re.match(r"(?:---\s+)?(?:\w+:[ \t]*\n\s*)?-[ \t]+(?:role|from|sender)[ \t]*:", text):
         return []
+
+    try:
+        return _messages(parse_yaml(text, "transcript"))
+    except FileProblem:
+        return []
+
+
+def _from_table(text: str) -> Speech:
+    """Return the rows of a CSV or TSV file that names a role and a text."""
+    heads = text.split("\n", 1)[0]
+    delimiter = next((mark for mark in "\t;," if mark in heads), ",")
+    names = {name.strip().strip('"').lower() for name in heads.split(delimiter)}
+    if not names & set(_SPEAKER_KEYS) or not names & set(_WORDS_KEYS):
+        return []
+
+    said: Speech = []
+    table = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
+    for row in table:
+        told = {str(key).strip().lower(): value for key, value in row.items()}
+        said += _message(told)
+    return said if _both_speak(said) else []
+
+
+_LIST_KEYS = (
+    "messages",
+    "conversations",
+    "conversation",
+    "chat_messages",
+    "contents",
+    "chunkedPrompt",
+    "chunks",
+    "items",
+)
+_SPEAKER_KEYS = ("role", "from", "sender", "author", "speaker")
+_WORDS_KEYS = ("content", "value", "text", "parts", "message")
+
+
+def _messages(value: Any) -> Speech:
+    """Return the messages of an export: OpenAI's, ShareGPT's, Claude's, Gemini's or ChatGPT's."""
+    if isinstance(value, dict):
+        return _messages_under(value)
     if not isinstance(value, list):
         return []
+
     said: Speech = []
     for message in value:
-        if not isinstance(message, dict):
-            continue
-        author = message.get("author")
-        name = author.get("role") if isinstance(author, dict) else None
-        name = name or message.get("role") or message.get("from") or message.get("sender")
+        if isinstance(message, dict):
+            said += _message(message)
+    if said:
+        return said
+
+    inner = (_messages(each) for each in value)
+    return next(filter(None, inner), [])
+
+
+def _messages_under(value: dict[str, Any]) -> Speech:
+    for key in _LIST_KEYS:
+        if isinstance(value.get(key), (list, dict)):
+            return _messages(value[key])
+    if isinstance(value.get("mapping"), dict):
+        return _from_tree(value)
+    return []
+
+
+def _message(message: dict[str, Any]) -> Speech:
+    """Return what one message says, or nothing where it is neither the user's nor the judge's."""
+    for key in _SPEAKER_KEYS:
+        author = message.get(key)
+        name = author.get("role") if isinstance(author, dict) else author
         role = _role(str(name or ""))
         if role is not None:
-            words = _content(message)
-            said.append((role, words))
-    if not said:
-        return next((found for each in value if (found := _messages(each))), [])
-    return said
+            return [(role, _content(message))]
+    return []
 
 
 def _content(message: dict[str, Any]) -> str:
-    for key in ("content", "value", "text"):
+    for key in _WORDS_KEYS:
         words = _words(message.get(key))
         if words.strip():
             break
@@ -266,6 +396,20 @@ def _file_name(file: dict[str, Any]) -> str:
     return str(file.get("file_name") or file.get("name") or "")
 
 
+_IMAGE_KEYS = (
+    "image_url",
+    "asset_pointer",
+    "image",
+    "source",
+    "inlineData",
+    "inline_data",
+    "fileData",
+    "file_data",
+)
+LONGEST_ADDRESS = 300
+"""An image's address that is longer is the image itself."""
+
+
 def _words(content: Any) -> str:
     """Return a message's text, its images as Markdown."""
     if isinstance(content, str):
@@ -276,11 +420,12 @@ def _words(content: Any) -> str:
         return ""
     if isinstance(content.get("parts"), list):
         return _words(content["parts"])
-    image = content.get("image_url") or content.get("asset_pointer") or content.get("image")
+    image = next((content[key] for key in _IMAGE_KEYS if content.get(key)), None)
     if isinstance(image, dict):
-        image = image.get("url")
+        image = image.get("url") or image.get("fileUri") or image.get("file_uri") or _UNNAMED
     if isinstance(image, str):
-        return f"![]({image if len(image) < 300 else 'image'})"
+        named = len(image) < LONGEST_ADDRESS and not image.startswith("data:")
+        return f"![]({image if named else _UNNAMED})"
     return _words(content.get("text"))
 
 
@@ -304,18 +449,34 @@ def _from_tree(value: dict[str, Any]) -> Speech:
 # --- A saved page ---
 
 
+_ROLE_CLASS = re.compile(
+    r"(?P<role>[a-z]+)[-_]+(?:message|msg|turn|bubble)"
+    r"|(?:message|msg|turn|bubble)[-_]+(?P<last>[a-z]+)"
+)
+
+
 class _SavedPage(HTMLParser):
     """Takes a page's text, and whose each part is where the page says so."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, by_class: bool) -> None:
         super().__init__()
         self.said: list[tuple[Role | None, list[str]]] = [(None, [])]
         self._silent = 0
+        self._by_class = by_class
+
+    def _role_of(self, given: dict[str, str | None]) -> Role | None:
+        if not self._by_class:
+            return _role(given.get("data-message-author-role") or given.get("data-role") or "")
+
+        names = (given.get("class") or "").lower().split()
+        parts = [_ROLE_CLASS.fullmatch(name) for name in names]
+        roles = [_role(part["role"] or part["last"]) for part in parts if part]
+        return next(filter(None, roles), None)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Begin another part, a line, or an image."""
         given = dict(attrs)
-        role = _role(given.get("data-message-author-role") or given.get("data-role") or "")
+        role = self._role_of(given)
         if role is not None:
             self.said.append((role, []))
 
@@ -342,82 +503,226 @@ class _SavedPage(HTMLParser):
 
 
 def _from_page(text: str) -> Speech:
-    page = _SavedPage()
-    page.feed(text)
-    marked = [(role, "".join(words).strip()) for role, words in page.said if role is not None]
-    if marked:
-        return [(role, words) for role, words in marked if role is not None]
+    """Return what a page says is whose, by its attributes, its classes, or its headings."""
+    words = ""
+    for by_class in (False, True):
+        page = _SavedPage(by_class=by_class)
+        page.feed(text)
+        parts = [(role, "".join(pieces)) for role, pieces in page.said]
+        words = "".join(said for _, said in parts)
+        marked: Speech = [(role, said.strip()) for role, said in parts if role is not None]
+        if _both_speak(marked):
+            return marked
 
-    return _from_headings("".join(piece for _, words in page.said for piece in words))
+    return _from_headings(words)
 
 
 # --- Headings ---
 
+_STRONG_USERS = frozenset(
+    (
+        *("user", "human", "prompt", "you", "you said", "me"),
+        *("du", "sie", "nutzer", "nutzerin", "benutzer", "du hast gesagt", "sie sagten"),
+        *("utilisateur", "utilisatrice", "vous", "vous avez dit"),
+        *("usuario", "usuaria", "dijiste", "has dicho", "utente", "usuário"),
+        *("用户", "使用者", "你说", "ユーザー", "あなた", "사용자", "пользователь", "вы сказали"),
+        *"👤👥🧑👩👨🙋🗣🙂",
+    )
+)
+_WEAK_USERS = frozenset(("question", "q", "i", "ich", "moi", "yo", "你", "我", "вы"))
+"""Such words also head a paragraph of something else."""
+_JUDGES = frozenset(
+    (
+        *_JUDGE_ROLES,
+        *("assistent", "assistentin", "ki", "assistante", "ia", "asistente", "assistente"),
+        *("助手", "助理", "アシスタント", "어시스턴트", "ассистент"),
+        *"🤖👾🦙",
+    )
+)
+_FAMILY = re.compile(
+    r"(?:chatgpt|gpt|claude|gemini|bard|copilot|grok|llava|llama|qwen|mistral|pixtral|deepseek"
+    r"|cogvlm|internvl|o[134])(?:[-. ]?v?\d[\w. -]*|-[\w.-]+|[ ](?:pro|plus))?"
+)
+_SIGN = r"[^\w\s#*<>\[\](){}|`\"'$\\.,:;!?+=~/>&%@^-]*[ \t]*"
+_TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:[ \u202f]?[APap]\.?[Mm]\.?)?"
+_DATE = r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})"
+_STAMP = rf"[\[(]?(?:{_DATE}(?:(?:T|,?[ ])(?:at[ ])?{_TIME})?(?:Z|[ ]?UTC)?|{_TIME})[\])]?"
+_HEADING = re.compile(
+    rf"""
+    ^[ \t]*(?P<number>\d{{1,3}}[.)][ \t]+)?
+    (?P<sign>{_SIGN})(?P<mark>\#{{1,6}}[ \t]*(?:\*\*|__)?|\*\*|__|)(?P<inner_sign>{_SIGN})
+    (?P<stamp>{_STAMP}[ \t,–-]*)?
+    (?P<bracket>\[)?
+    (?:(?:turn|message|round|exchange)[ ]?\#?\d+[ \t]*[-–—:.|·][ \t]*)?
+    (?P<name>[^\W\d_][\w.'-]*(?:[ ]\#?[\w.'-]+){{0,4}})?
+    (?P<late_stamp>[ \t]*[·•|,—–-]?[ \t]*{_STAMP})?
+    (?:[ \t]*[\[(][^\])\n]{{0,40}}[\])])?
+    (?P<bracket_end>\])?
+    [ \t\u00a0\u202f]*(?P<colon>[:：]?)[ \t]*(?:\*\*|__)?[ \t]*(?P<after>[:：]?)
+    (?P<last_stamp>[ \t]*[·•|,—–-]?[ \t]*{_STAMP}(?=[ \t]*$))?
+    [ \t]*(?:\#+[ \t]*)?(?P<rest>[^\n]*)$
+    """,
+    re.MULTILINE | re.VERBOSE | re.IGNORECASE,
+)
+
+LONGEST_OPENING = 400
+"""So many characters may stand before the first speaker, where nobody is known to be a judge."""
+LONGEST_NAME = 40
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    """A line that may say who speaks next."""
+
+    name: str
+    """In lower case, without its number; the emoji where that is all there is."""
+    style: tuple[bool, str]
+    """Whether it is numbered, and how it is marked."""
+    stamped: bool
+    alone: bool
+    """Whether nothing else stands on its line."""
+    start: int
+    begin: int
+    """Where the words under it begin."""
+
 
 def _from_headings(text: str) -> Speech:
-    """Return what stands under headings: the user's, and those of one other name in the same style.
+    """Return what stands under the headings of two speakers, both in the same style.
 
     A heading inside a reply has another style or another name, so it does not cut the reply.
     """
-    labels = list(_labels(text))
-    users = [label for label in labels if re.fullmatch(_USER, label["name"], re.IGNORECASE)]
-    if not users:
+    headings = _headings(text)
+    pair = _speakers(headings)
+    if pair is None:
         return []
-    first = users[0]
-    style = _style(first)
-    user = first["name"].lower()
-    judge = _judge_of(labels, first, style, user)
-    if judge and not _is_known(judge) and first.start() > LONGEST_OPENING:
+
+    user, judge, style = pair
+    turns = [each for each in headings if each.style == style and each.name in {user, judge}]
+    if not _is_judge(judge) and turns[0].start > LONGEST_OPENING:
         # A long prompt with headings of its own ("Question:", "Score anchors:") is no conversation.
         return []
+
     said: Speech = []
-    begin = -1
-    for label in labels:
-        name = label["name"].strip().lower()
-        if _style(label) != style or name not in {user, judge}:
-            continue
-        if begin >= 0:
-            said[-1] = (said[-1][0], text[begin : label.start()].strip())
-        said.append(("user" if name == user else "judge", ""))
-        begin = label.start("rest")
-    if begin >= 0:
-        said[-1] = (said[-1][0], text[begin:].strip())
-    return said if judge else []
+    ends = [turn.start for turn in turns[1:]]
+    for turn, end in zip(turns, [*ends, len(text)], strict=True):
+        role: Role = "user" if turn.name == user else "judge"
+        said.append((role, text[turn.begin : end].strip()))
+    return said
 
 
-def _labels(text: str) -> Iterator[re.Match[str]]:
-    for match in _LABEL.finditer(text):
-        signed = match["colon"] or match["after"]
-        alone = not match["rest"].strip()
-        # Without a mark, only a colon makes a name a heading; with one, nothing may follow it.
-        if signed or (match["mark"] and alone):
-            yield match
+def _headings(text: str) -> list[_Heading]:
+    """Return every line that could be a speaker's heading, in order."""
+    found = (_heading(match) for match in _HEADING.finditer(text))
+    return [heading for heading in found if heading is not None]
 
 
-def _style(label: re.Match[str]) -> str:
-    return str(label["mark"]).strip()
+def _heading(match: re.Match[str]) -> _Heading | None:
+    sign = (match["sign"] + match["inner_sign"]).strip()
+    name = _bare_name(match["name"]) if match["name"] else _emoji(sign)
+    if not name or len(name) > LONGEST_NAME:
+        return None
+    if bool(match["bracket"]) != bool(match["bracket_end"]):
+        return None
+
+    colon = match["colon"] or match["after"]
+    alone = not match["rest"].strip()
+    stamped = bool(match["stamp"] or match["late_stamp"] or match["last_stamp"])
+    mark = match["mark"].strip() or (match["bracket"] or "")
+    # Without a colon, something else must make it a heading, and nothing may follow it.
+    if not colon and not (alone and (mark or sign or stamped)):
+        return None
+
+    if not mark and not colon:
+        mark = "stamped" if stamped else "emoji"
+    style = (bool(match["number"]), mark)
+    return _Heading(name, style, stamped, alone, match.start(), match.start("rest"))
 
 
-def _is_known(name: str) -> bool:
-    """Tell whether a name is one that judges go by."""
-    return _role(name.split()[0].split("-")[0]) == "judge"
+def _bare_name(name: str) -> str:
+    """Return a name without the number of its turn: `User 3` and `Q3`, but not `GPT-4`."""
+    bare = re.sub(r"(?<=[^\W\d_])[ ]*[#(]*\d{1,3}\)?$", "", name.strip())
+    return bare.lower()
 
 
-def _judge_of(labels: list[re.Match[str]], first: re.Match[str], style: str, user: str) -> str:
-    """Return the name under which the replies stand: the first of the user's style after it."""
-    counts: dict[str, int] = {}
-    users = 0
-    for label in labels:
-        if label.start() < first.start() or _style(label) != style:
-            continue
-        name = label["name"].strip().lower()
-        if name == user:
-            users += 1
-        else:
-            counts[name] = counts.get(name, 0) + 1
-    known = [name for name in counts if _is_known(name)]
-    for name in [*known, *counts]:
-        # Someone who answers about as often as the user asks.
-        if name in known or users - 1 <= counts[name] <= users + 1:
-            return name
-    return ""
+def _emoji(sign: str) -> str:
+    """Return the emoji that stands for a speaker, whatever its skin, hair or trade."""
+    return next((each for each in sign if each in _STRONG_USERS or each in _JUDGES), "")
+
+
+def _users_among(headings: Sequence[_Heading]) -> list[_Heading]:
+    return [each for each in headings if each.name in _STRONG_USERS | _WEAK_USERS]
+
+
+def _is_judge(name: str) -> bool:
+    """Tell whether a name is one that judges go by, or a model's."""
+    plain = name.removesuffix(" said").removesuffix(" hat gesagt").removesuffix(" a dit")
+    return plain in _JUDGES or _FAMILY.fullmatch(plain) is not None
+
+
+Pair = tuple[str, str, tuple[bool, str]]
+
+
+def _speakers(headings: Sequence[_Heading]) -> Pair | None:
+    """Return the names of user and judge and the style of their headings."""
+    users = _users_among(headings)
+    for user in dict.fromkeys((each.name, each.style) for each in users):
+        judge = _judge_of(headings, *user)
+        if judge:
+            return user[0], judge, user[1]
+
+    return None if users else _unknown_user(headings)
+
+
+def _judge_of(headings: Sequence[_Heading], user: str, style: tuple[bool, str]) -> str:
+    """Return the name under which the replies to a user stand, or nothing where it is unsure."""
+    alike = [each for each in headings if each.style == style]
+    names = Counter(each.name for each in alike if each.name != user)
+    if user in _STRONG_USERS:
+        known = [name for name, _ in names.most_common() if _is_judge(name)]
+        if known:
+            return known[0]
+
+    others = [name for name in names if _take_turns(alike, user, name)]
+    asked = sum(each.name == user for each in alike)
+    if len(others) > 1 and asked > 1:
+        others = _laid_out_alike(alike, user, others)
+        # Two names that take turns with the user: a wrong cut would be worse than none.
+        return others[0] if len(others) == 1 else ""
+    return others[0] if others else ""
+
+
+def _take_turns(headings: Sequence[_Heading], user: str, judge: str) -> bool:
+    """Tell whether one name answers the other, each time, from the first on."""
+    turns = [each.name for each in headings if each.name in {user, judge}]
+    expected = [user, judge] * len(turns)
+    return turns == expected[: len(turns)]
+
+
+def _laid_out_alike(headings: Sequence[_Heading], user: str, names: Sequence[str]) -> list[str]:
+    """Return those names which stand alone on a line where the user's does, and beside the words
+    where it does not."""
+    layouts: dict[str, set[bool]] = {}
+    for each in headings:
+        layouts.setdefault(each.name, set()).add(each.alone)
+    return [name for name in names if layouts[name] == layouts[user]]
+
+
+def _unknown_user(headings: Sequence[_Heading]) -> Pair | None:
+    """Return who speaks with a judge that is known, in a messenger's export for instance.
+
+    Only where times or Markdown headings tell speakers from the words they say.
+    """
+    judges = [each for each in headings if _is_judge(each.name)]
+    if len(judges) < 2:
+        return None
+
+    judge = judges[0]
+    alike = [each for each in headings if each.style == judge.style]
+    if judge.stamped:
+        alike = [each for each in alike if each.stamped]
+    elif not judge.style[1].startswith("#"):
+        return None
+
+    names = {each.name for each in alike} - {judge.name}
+    users = [name for name in names if _take_turns(alike, name, judge.name)]
+    return (users[0], judge.name, judge.style) if len(names) == len(users) == 1 else None
