@@ -8,8 +8,8 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
@@ -61,18 +61,19 @@ class Transcript:
         else the first with one."""
         shows = [number for number, turn in enumerate(self.turns) if turn.images]
         named = [number for number in shows if _SOURCE_WORDS.search(self.turns[number].prompt)]
-        return named[0] if named else shows[0] if shows else None
+        candidates = named or shows
+        return candidates[0] if candidates else None
 
     @cached_property
     def edit_turns(self) -> tuple[int, ...]:
         """Which turns show an edit, in order;
         a turn that says so counts even if its image is gone."""
-        after = -1 if self.source_turn is None else self.source_turn
-        return tuple(
-            number
-            for number, turn in enumerate(self.turns)
-            if number > after and (turn.images or _SHOWS_AN_EDIT.match(turn.prompt))
-        )
+        first = 0 if self.source_turn is None else self.source_turn + 1
+        found: list[int] = []
+        for number, turn in enumerate(self.turns[first:], first):
+            if turn.images or _SHOWS_AN_EDIT.match(turn.prompt):
+                found.append(number)
+        return tuple(found)
 
     @cached_property
     def methods(self) -> tuple[str | None, ...]:
@@ -97,6 +98,10 @@ def load_transcript(path: Path) -> Transcript:
         elif prompt is not None:
             turns.append(_turn(prompt, words))
             prompt = None
+        elif turns:
+            # A reply in several messages is one reply.
+            whole = f"{turns[-1].reply}\n\n{words}".strip()
+            turns[-1] = replace(turns[-1], reply=whole)
     if prompt is not None:
         turns.append(_turn(prompt, ""))
     if not turns:
@@ -106,12 +111,31 @@ def load_transcript(path: Path) -> Transcript:
 
 def _found(text: str) -> str:
     """Return what a file has instead of speakers, and what to do about it."""
-    labels = re.findall(r"^[ \t]*(?:#{1,6}[ \t]*|\*\*)?([A-Z][\w .-]{0,30}):", text, re.MULTILINE)
-    seen = ", ".join(dict.fromkeys(labels[:5])) or " ".join(text[:60].split()) or "nothing"
+    start = text.lstrip("\ufeff \t\r\n")
+    if start.startswith(("{", "[")):
+        keys = re.findall(r'"(\w{1,30})"\s*:', start[:LONGEST_LOOK])
+        seen = "JSON with the keys " + _first_few(keys)
+    elif re.match(r"<!doctype|<html", start, re.IGNORECASE):
+        classes = re.findall(r'\bclass="([^"]{1,40})"', start[:LONGEST_LOOK])
+        seen = "a page with the classes " + _first_few(classes)
+    else:
+        names = [heading.name for heading in _headings(start[:LONGEST_LOOK])]
+        opening = " ".join(start[:60].split())
+        seen = f"the headings {_first_few(names)}" if names else opening or "nothing"
+
     return (
-        f"Found: {seen}. Put `## Prompt:` before what you said and `## ChatGPT:` before each "
+        f"Found: {seen}, of which none is known as the user's or none as the judge's. "
+        "Put `## Prompt:` before what you said and `## ChatGPT:` before each "
         'reply, or save it as JSON: [{"role": "user", "content": "…"}, …]'
     )
+
+
+LONGEST_LOOK = 20_000
+"""So many characters are looked through to say what a file holds."""
+
+
+def _first_few(names: Sequence[str]) -> str:
+    return ", ".join(list(dict.fromkeys(names))[:8]) or "(none)"
 
 
 def _turn(prompt: str, reply: str) -> TranscriptTurn:
@@ -127,14 +151,18 @@ def method_names(
     """Return the method behind each file: `6_SINE.png` beside `6_src.jpg` is SINE,
     `SINE/6.png` too."""
     stems = [image.stem for image in images if image is not None]
-    if len(set(stems)) < len(stems):
-        # The same name in several folders: a folder a method.
-        return tuple(None if image is None else image.parent.name or image.stem for image in images)
-
+    by_folder = len(set(stems)) < len(stems)
     prefix = _common_prefix(stems, source.stem if source else "")
-    return tuple(
-        None if image is None else image.stem.removeprefix(prefix) or image.stem for image in images
-    )
+    names: list[str | None] = []
+    for image in images:
+        if image is None:
+            names.append(None)
+        elif by_folder:
+            # The same name in several folders: a folder a method.
+            names.append(image.parent.name or image.stem)
+        else:
+            names.append(image.stem.removeprefix(prefix) or image.stem)
+    return tuple(names)
 
 
 def _common_prefix(stems: list[str], source: str) -> str:
@@ -521,11 +549,10 @@ def _from_page(text: str) -> Speech:
 
 _STRONG_USERS = frozenset(
     (
-        *("user", "human", "prompt", "you", "you said", "me"),
-        *("du", "sie", "nutzer", "nutzerin", "benutzer", "du hast gesagt", "sie sagten"),
-        *("utilisateur", "utilisatrice", "vous", "vous avez dit"),
-        *("usuario", "usuaria", "dijiste", "has dicho", "utente", "usuário"),
-        *("用户", "使用者", "你说", "ユーザー", "あなた", "사용자", "пользователь", "вы сказали"),
+        *("user", "human", "prompt", "you", "me"),
+        *("du", "sie", "nutzer", "nutzerin", "benutzer", "gebruiker"),
+        *("utilisateur", "utilisatrice", "vous", "usuario", "usuaria", "usuário", "utente"),
+        *("用户", "使用者", "你说", "ユーザー", "あなた", "사용자", "пользователь"),
         *"👤👥🧑👩👨🙋🗣🙂",
     )
 )
@@ -543,14 +570,17 @@ _FAMILY = re.compile(
     r"(?:chatgpt|gpt|claude|gemini|bard|copilot|grok|llava|llama|qwen|mistral|pixtral|deepseek"
     r"|cogvlm|internvl|o[134])(?:[-. ]?v?\d[\w. -]*|-[\w.-]+|[ ](?:pro|plus))?"
 )
+_SAYS = re.compile(
+    r"[ ](?:said|says|asked|wrote|answered|replied|ha(?:st|t)[ ]gesagt|sagten?|a(?:vez)?[ ]dit)$"
+)
 _SIGN = r"[^\w\s#*<>\[\](){}|`\"'$\\.,:;!?+=~/>&%@^-]*[ \t]*"
 _TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:[ \u202f]?[APap]\.?[Mm]\.?)?"
 _DATE = r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})"
 _STAMP = rf"[\[(]?(?:{_DATE}(?:(?:T|,?[ ])(?:at[ ])?{_TIME})?(?:Z|[ ]?UTC)?|{_TIME})[\])]?"
 _HEADING = re.compile(
     rf"""
-    ^[ \t]*(?P<number>\d{{1,3}}[.)][ \t]+)?
-    (?P<sign>{_SIGN})(?P<mark>\#{{1,6}}[ \t]*(?:\*\*|__)?|\*\*|__|)(?P<inner_sign>{_SIGN})
+    ^[ \t]*(?P<item>\d{{1,3}}[.)][ \t]+|[-*+][ \t]+)?
+    (?P<sign>{_SIGN})(?P<mark>\#{{1,6}}[ \t]*(?:\*\*|__)?|\*\*|__|\*|)(?P<inner_sign>{_SIGN})
     (?P<stamp>{_STAMP}[ \t,–-]*)?
     (?P<bracket>\[)?
     (?:(?:turn|message|round|exchange)[ ]?\#?\d+[ \t]*[-–—:.|·][ \t]*)?
@@ -558,7 +588,7 @@ _HEADING = re.compile(
     (?P<late_stamp>[ \t]*[·•|,—–-]?[ \t]*{_STAMP})?
     (?:[ \t]*[\[(][^\])\n]{{0,40}}[\])])?
     (?P<bracket_end>\])?
-    [ \t\u00a0\u202f]*(?P<colon>[:：]?)[ \t]*(?:\*\*|__)?[ \t]*(?P<after>[:：]?)
+    [ \t\u00a0\u202f]*(?P<colon>[:：]?)[ \t]*(?:\*\*|__|\*)?[ \t]*(?P<after>[:：]?)
     (?P<last_stamp>[ \t]*[·•|,—–-]?[ \t]*{_STAMP}(?=[ \t]*$))?
     [ \t]*(?:\#+[ \t]*)?(?P<rest>[^\n]*)$
     """,
@@ -570,15 +600,21 @@ LONGEST_OPENING = 400
 LONGEST_NAME = 40
 
 
+Style = tuple[str, str]
+"""The kind of list a heading is an item of, and how it is marked; either may be empty."""
+BARE: Style = ("", "bare")
+"""`You` and `ChatGPT`, alone on a line with nothing to mark them, as copied from a page."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Heading:
     """A line that may say who speaks next."""
 
     name: str
     """In lower case, without its number; the emoji where that is all there is."""
-    style: tuple[bool, str]
-    """Whether it is numbered, and how it is marked."""
+    style: Style
     stamped: bool
+    colon: bool
     alone: bool
     """Whether nothing else stands on its line."""
     start: int
@@ -592,22 +628,48 @@ def _from_headings(text: str) -> Speech:
     A heading inside a reply has another style or another name, so it does not cut the reply.
     """
     headings = _headings(text)
-    pair = _speakers(headings)
-    if pair is None:
-        return []
+    for user, judge, style in _pairs(headings):
+        alike = [each for each in headings if each.style == style]
+        turns = _turns_of(alike, user, judge)
+        if _begins(headings, turns, judge):
+            return _words_under(turns, user, text)
 
-    user, judge, style = pair
-    turns = [each for each in headings if each.style == style and each.name in {user, judge}]
-    if not _is_judge(judge) and turns[0].start > LONGEST_OPENING:
-        # A long prompt with headings of its own ("Question:", "Score anchors:") is no conversation.
-        return []
+    return []
 
+
+def _turns_of(headings: Sequence[_Heading], user: str, judge: str) -> list[_Heading]:
+    """Return the headings under which two speakers speak."""
+    turns: list[_Heading] = []
+    for each in headings:
+        # Nobody answers himself: a second heading of the judge's belongs to the reply it is in.
+        goes_on = each.name == judge and turns and turns[-1].name == judge
+        if each.name in {user, judge} and not goes_on:
+            turns.append(each)
+    return turns
+
+
+def _words_under(turns: Sequence[_Heading], user: str, text: str) -> Speech:
     said: Speech = []
     ends = [turn.start for turn in turns[1:]]
     for turn, end in zip(turns, [*ends, len(text)], strict=True):
         role: Role = "user" if turn.name == user else "judge"
         said.append((role, text[turn.begin : end].strip()))
     return said
+
+
+def _begins(headings: Sequence[_Heading], turns: Sequence[_Heading], judge: str) -> bool:
+    """Tell whether a conversation begins here, and is not one that somebody quotes.
+
+    A long prompt has headings of its own ("Question:", "Score anchors:"), and a reply may hold an
+    example with a user and an assistant.
+    """
+    exchanges = sum(turn.name == judge for turn in turns)
+    if exchanges == 1:
+        if turns[0].style == BARE:
+            return False
+        return not any(each.start < turns[0].start and each.colon for each in headings)
+
+    return _is_judge(judge) or turns[0].start <= LONGEST_OPENING
 
 
 def _headings(text: str) -> list[_Heading]:
@@ -624,24 +686,27 @@ def _heading(match: re.Match[str]) -> _Heading | None:
     if bool(match["bracket"]) != bool(match["bracket_end"]):
         return None
 
-    colon = match["colon"] or match["after"]
+    colon = bool(match["colon"] or match["after"])
     alone = not match["rest"].strip()
     stamped = bool(match["stamp"] or match["late_stamp"] or match["last_stamp"])
     mark = match["mark"].strip() or (match["bracket"] or "")
-    # Without a colon, something else must make it a heading, and nothing may follow it.
-    if not colon and not (alone and (mark or sign or stamped)):
-        return None
+    if not colon:
+        # Something else must make it a heading then, and nothing may follow it.
+        if not alone:
+            return None
+        mark = mark or ("stamped" if stamped else "emoji" if sign else "bare")
+        if mark == "bare" and name not in _STRONG_USERS and not _is_judge(name):
+            return None
 
-    if not mark and not colon:
-        mark = "stamped" if stamped else "emoji"
-    style = (bool(match["number"]), mark)
-    return _Heading(name, style, stamped, alone, match.start(), match.start("rest"))
+    item = (match["item"] or "").strip()
+    style = ("1." if item[:1].isdigit() else item, mark)
+    return _Heading(name, style, stamped, colon, alone, match.start(), match.start("rest"))
 
 
 def _bare_name(name: str) -> str:
-    """Return a name without the number of its turn: `User 3` and `Q3`, but not `GPT-4`."""
+    """Return who speaks in `User 3`, `Q3` and `ChatGPT said`; the number of `GPT-4` is its own."""
     bare = re.sub(r"(?<=[^\W\d_])[ ]*[#(]*\d{1,3}\)?$", "", name.strip())
-    return bare.lower()
+    return _SAYS.sub("", bare.lower())
 
 
 def _emoji(sign: str) -> str:
@@ -655,35 +720,36 @@ def _users_among(headings: Sequence[_Heading]) -> list[_Heading]:
 
 def _is_judge(name: str) -> bool:
     """Tell whether a name is one that judges go by, or a model's."""
-    plain = name.removesuffix(" said").removesuffix(" hat gesagt").removesuffix(" a dit")
-    return plain in _JUDGES or _FAMILY.fullmatch(plain) is not None
+    return name in _JUDGES or _FAMILY.fullmatch(name) is not None
 
 
-Pair = tuple[str, str, tuple[bool, str]]
+Pair = tuple[str, str, Style]
 
 
-def _speakers(headings: Sequence[_Heading]) -> Pair | None:
-    """Return the names of user and judge and the style of their headings."""
-    users = _users_among(headings)
-    for user in dict.fromkeys((each.name, each.style) for each in users):
-        judge = _judge_of(headings, *user)
+def _pairs(headings: Sequence[_Heading]) -> Iterator[Pair]:
+    """Yield who may be user and judge, and the style of their headings, the likeliest first."""
+    users = [(each.name, each.style) for each in _users_among(headings)]
+    for user, style in dict.fromkeys(users):
+        judge = _judge_of(headings, user, style)
         if judge:
-            return user[0], judge, user[1]
+            yield user, judge, style
 
-    return None if users else _unknown_user(headings)
+    unknown = _unknown_user(headings)
+    if unknown is not None:
+        yield unknown
 
 
-def _judge_of(headings: Sequence[_Heading], user: str, style: tuple[bool, str]) -> str:
+def _judge_of(headings: Sequence[_Heading], user: str, style: Style) -> str:
     """Return the name under which the replies to a user stand, or nothing where it is unsure."""
     alike = [each for each in headings if each.style == style]
-    names = Counter(each.name for each in alike if each.name != user)
-    if user in _STRONG_USERS:
-        known = [name for name, _ in names.most_common() if _is_judge(name)]
-        if known:
-            return known[0]
+    names = Counter(each.name for each in alike)
+    asked = names.pop(user)
+    if user in _STRONG_USERS and style != BARE:
+        for name, answered in names.most_common():
+            if _is_judge(name) and 2 * answered >= asked:
+                return name
 
     others = [name for name in names if _take_turns(alike, user, name)]
-    asked = sum(each.name == user for each in alike)
     if len(others) > 1 and asked > 1:
         others = _laid_out_alike(alike, user, others)
         # Two names that take turns with the user: a wrong cut would be worse than none.
