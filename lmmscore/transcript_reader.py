@@ -205,6 +205,21 @@ def _stated(transcript: Transcript, scoring: int, n: int) -> dict[int, Fraction]
 _CAUTION = "Read from transcripts: what was shown and asked is known only as far as they say."
 
 
+@dataclass(frozen=True)
+class TranscriptPlan(Plan):
+    """The conversations there are, and no others: one item may have more repeats than another."""
+
+    told: tuple[Unit, ...] = ()
+
+    @property
+    def units(self) -> int:
+        """How many transcripts there are."""
+        return len(self.told)
+
+    def __iter__(self) -> Iterator[Unit]:
+        return iter(self.told)
+
+
 def make_run(paths: Sequence[Path], out: Path, dialog: str | None = None, command: str = "") -> Run:
     """Write a run made of transcripts, one session each, and return it."""
     all_read = [read_transcript(path, dialog) for path in paths]
@@ -221,18 +236,31 @@ def make_run(paths: Sequence[Path], out: Path, dialog: str | None = None, comman
     )
     numbers = {item.id: number for number, item in enumerate(benchmark.items)}
     repeats = max(session.repeat for session in sessions)
-    plan = Plan(benchmark, protocol, "given", repeats, numbers=numbers)
+    units = _units(sessions, benchmark, repeats)
+    plan = TranscriptPlan(benchmark, protocol, "given", repeats, numbers=numbers, told=units)
     recipe = Recipe()
     manifest = Manifest.of(plan, recipe, Asker.of(TRANSCRIPTS, {}), _CAUTION, command, out)
     ledger_path = out / "ledger.sqlite"
     with closing(RunWriter(out, manifest, plan, ledger_path)) as writer:
         with Ledger(ledger_path) as ledger:
             writer.begin()
-            for replayed, session in zip(all_read, sessions, strict=True):
+            for replayed, session, unit in zip(all_read, sessions, units, strict=True):
                 played = _played(replayed, session, ledger, Pictures(recipe))
-                unit = Unit(session.item, session.repeat, benchmark.methods, session.order, repeats)
                 writer.take(result_of(unit, protocol, [played]))
         return writer.finish("finished")
+
+
+def _units(sessions: Sequence[Session], benchmark: Benchmark, repeats: int) -> tuple[Unit, ...]:
+    """Return what each transcript accounts for: the methods it shows, and those which no transcript
+    of its item shows."""
+    known = {item.id: item for item in benchmark.items}
+    units: list[Unit] = []
+    for session in sessions:
+        edits = known[session.item.id].edits
+        elsewhere = set(edits) - set(session.order)
+        methods = tuple(method for method in benchmark.methods if method not in elsewhere)
+        units.append(Unit(session.item, session.repeat, methods, session.order, repeats))
+    return tuple(units)
 
 
 def _refuse_unlike(all_read: Sequence[Replayed]) -> None:
