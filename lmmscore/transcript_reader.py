@@ -81,6 +81,11 @@ class Replayed:
     reading: Reading
 
     @property
+    def folder(self) -> Path:
+        """Where it lies, and its pictures if they were saved with it."""
+        return self.path.absolute().parent
+
+    @property
     def complete(self) -> bool:
         """Whether every edit has an overall score."""
         return all(edit.overall is not None for edit in self.edits)
@@ -322,16 +327,17 @@ def _sessions(all_read: Sequence[Replayed], protocol: Protocol) -> list[Session]
 
 
 def _item_of(replayed: Replayed, *, unique: bool) -> Item:
-    transcript, path = replayed.transcript, replayed.path
+    transcript = replayed.transcript
+    folder = replayed.folder
     name, task, instruction = item_of(transcript)
-    stem = path.stem if unique else f"{path.absolute().parent.name}-{path.stem}"
+    stem = replayed.path.stem if unique else f"{folder.name}-{replayed.path.stem}"
     source = transcript.source_turn
     shown = transcript.turns[source].images if source is not None else ()
-    images = {"source": path.parent / shown[0]} if shown else {}
+    images = {"source": folder / shown[0]} if shown else {}
     edits = {}
     for edit, number in zip(replayed.edits, transcript.edit_turns, strict=True):
         pictures = transcript.turns[number].images
-        edits[edit.label] = path.parent / (pictures[0] if pictures else edit.label)
+        edits[edit.label] = folder / (pictures[0] if pictures else edit.label)
     return Item(name or stem, task or "all", instruction, images, edits)
 
 
@@ -364,7 +370,7 @@ def _played(replayed: Replayed, session: Session, ledger: Ledger, pictures: Pict
     exchanges: list[Exchange] = []
     for number, turn in enumerate(transcript.turns):
         question = _question(replayed, number)
-        images = tuple(_opened(question.images, replayed.path.parent, pictures))
+        images = tuple(_opened(question.images, replayed.folder, pictures))
         conversation = conversation.say(turn.prompt, images)
         reply = Reply(turn.reply)
         if turn.reply:
@@ -387,7 +393,7 @@ def _question(replayed: Replayed, number: int) -> Question:
         kind, name, position = "edit", "edit", transcript.edit_turns.index(number) + 1
     if number == replayed.scoring:
         name = "scores"
-    shown = tuple(Shown(kind, replayed.path.parent / image) for image in turn.images)
+    shown = tuple(Shown(kind, replayed.folder / image) for image in turn.images)
     return Question(name, position, turn.prompt, shown)
 
 
