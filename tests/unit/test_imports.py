@@ -33,6 +33,7 @@ ORDER = [
     "conversation",
     "ledger",
     "ledger_files",
+    "speakers",
     "transcripts",
     "parsing",
     "session",
