@@ -11,6 +11,7 @@ import lmmscore
 from lmmscore.cli import lmmscore as command_line
 from lmmscore.errors import FileProblem, JudgeError
 from lmmscore.run_folder import open_run
+from lmmscore.speakers import spoken_in
 from lmmscore.transcript_reader import read_transcript
 from tests.conftest import bulleted, picture
 
@@ -137,6 +138,9 @@ def test_a_file_that_is_no_chat_says_so(tmp_path: Path) -> None:
     (tmp_path / "x.md").write_text("# Notes\nNothing here.")
     with pytest.raises(FileProblem, match="## Prompt:"):
         read_transcript(tmp_path / "x.md")
+    (tmp_path / "x.json").write_text('{"log": [{"who": "me"}]}')
+    with pytest.raises(FileProblem, match="JSON with the keys log, who"):
+        read_transcript(tmp_path / "x.json")
 
 
 def test_a_transcript_answers_the_dialog_imported_from_it(tmp_path: Path) -> None:
@@ -235,6 +239,58 @@ def test_several_transcripts_of_an_item_are_repeats(tmp_path: Path) -> None:
     two = told(tmp_path / "two.md", words, [(6, 6, 6, 6), (7, 7, 7, 7)])
     assert replay(one, two, "--out", tmp_path / "run").exit_code == 0
     assert [record.repeat for record in open_run(tmp_path / "run").records()] == [1, 2]
+
+
+def test_repeats_that_nobody_held_are_not_missing(tmp_path: Path) -> None:
+    """An item with two transcripts beside one with a single transcript leaves no score open."""
+    fox = "\nItem: fox\n"
+    one = told(tmp_path / "one.md", fox, [(8, 8, 8, 8), (5, 5, 5, 5)])
+    two = told(tmp_path / "two.md", fox, [(6, 6, 6, 6), (7, 7, 7, 7)])
+    other = told(tmp_path / "other.md", "\nItem: cat\n", [(6, 6, 6, 6), (7, 7, 7, 7)])
+    done = replay(one, two, other, "--out", tmp_path / "run")
+    assert done.exit_code == 0, done.output
+    run = open_run(tmp_path / "run")
+    assert set(run.scores()["outcome"]) == {"scored"}
+    assert (run.manifest.planned, run.manifest.judged) == (3, 3)
+
+
+def test_pictures_are_found_beside_transcripts_of_several_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each transcript's pictures lie in its own folder, also where it is named from here."""
+    monkeypatch.chdir(tmp_path)
+    for folder in ("a", "b"):
+        picture(Path(folder, "m", MADE[0]), (9, 9, 9))
+        told(Path(folder, "t.md"), "", [(8, 8, 8, 8), (5, 5, 5, 5)])
+    assert replay("a/t.md", "b/t.md", "--out", "run").exit_code == 0
+    shown = CliRunner().invoke(command_line, ["show", "run", "b-t"])
+    assert f"b/m/{MADE[0]}" in shown.stdout
+    assert f"not shown/b/m/{MADE[0]}" not in shown.stdout
+
+
+def test_a_reply_in_several_messages_is_one(tmp_path: Path) -> None:
+    """What the judge says on, nobody having asked again, still counts."""
+    path = transcript(tmp_path / "t.md", MADE, "SCORES")
+    said = spoken_in(path.read_text())
+    messages: list[dict[str, str]] = []
+    for role, words in said:
+        name = "user" if role == "user" else "assistant"
+        messages.append({"role": name, "content": words.replace("SCORES", "Let me see.")})
+    messages.append({"role": "assistant", "content": bulleted([(1, 2, 3, 4), (9, 8, 7, 6)])})
+    (tmp_path / "t.json").write_text(json.dumps(messages))
+    edits = read_transcript(tmp_path / "t.json").edits
+    assert [edit.overall for edit in edits] == [2, 8]
+
+
+def test_pictures_inside_a_file_have_no_method(tmp_path: Path) -> None:
+    """An edit saved as data counts, and goes by its number."""
+    path = transcript(
+        tmp_path / "t.md",
+        ["x", "y"],
+        bulleted([(1, 2, 3, 4), (9, 8, 7, 6)]),
+        image="![](data:image/png;base64,AAAA{})",
+    )
+    assert [edit.label for edit in read_transcript(path).edits] == ["image 1", "image 2"]
 
 
 def test_an_unreadable_edit_of_a_transcript_stays_without_a_score(tmp_path: Path) -> None:
