@@ -462,17 +462,17 @@ _STAMP = rf"[\[(]?(?:{_DATE}(?:(?:T|,?[ ])(?:at[ ])?{_TIME})?(?:Z|[ ]?UTC)?|{_TI
 _HEADING = re.compile(
     rf"""
     ^[ \t]*(?P<item>\d{{1,3}}[.)][ \t]+|[-*+][ \t]+)?
-    (?P<sign>{_SIGN})(?P<mark>\#{{1,6}}[ \t]*(?:\*\*|__)?|\*\*|__|\*|)(?P<inner_sign>{_SIGN})
+    (?P<sign>{_SIGN})(?P<mark>(?:\#{{1,6}}[ \t]*)?(?P<bold>\*\*|__|\*)?)(?P<inner_sign>{_SIGN})
     (?P<stamp>{_STAMP}[ \t,–-]*)?
     (?P<bracket>\[)?
     (?:(?:turn|message|round|exchange)[ ]?\#?\d+[ \t]*[-–—:.|·][ \t]*)?
-    (?P<name>[^\W\d_][\w.'-]*(?:[ ]\#?[\w.'-]+){{0,4}})?
+    (?P<name>[^\W\d_](?:[^\W_]|[.'-])*(?:[ ]\#?(?:[^\W_]|[.'-])+){{0,4}})?
     (?P<late_stamp>[ \t]*[·•|,—–-]?[ \t]*{_STAMP})?
     (?:[ \t]*[\[(][^\])\n]{{0,40}}[\])])?
     (?P<bracket_end>\])?
-    [ \t\u00a0\u202f]*(?P<colon>[:：]?)[ \t]*(?:\*\*|__|\*)?[ \t]*(?P<after>[:：]?)
+    [ \t\u00a0\u202f]*(?P<colon>[:：]?)[ \t]*(?:(?P=bold))?[ \t]*(?P<after>[:：]?)
     (?P<last_stamp>[ \t]*[·•|,—–-]?[ \t]*{_STAMP}(?=[ \t]*$))?
-    [ \t]*(?:\#+[ \t]*)?(?P<rest>[^\n]*)$
+    [ \t]*(?:\#+[ \t]*$)?(?P<rest>[^\n]*)$
     """,
     re.MULTILINE | re.VERBOSE | re.IGNORECASE,
 )
@@ -510,19 +510,22 @@ def _from_headings(text: str) -> Speech:
     A heading inside a reply has another style or another name, so it does not cut the reply.
     """
     headings = _headings(text)
+    best: Speech = []
     for user, judge, style in _pairs(headings):
         alike = [each for each in headings if each.style == style]
         turns = _turns_of(alike, user, judge)
-        if _begins(headings, turns, judge):
-            return _words_under(turns, user, text)
+        opening = text[: turns[0].start]
+        if len(turns) > len(best) and _begins(headings, turns, judge, opening):
+            best = _words_under(turns, user, text)
 
-    return []
+    return best
 
 
 def _turns_of(headings: Sequence[_Heading], user: str, judge: str) -> list[_Heading]:
     """Return the headings under which two speakers speak."""
     turns: list[_Heading] = []
-    before = ""
+    # A greeting before the first question answers nothing.
+    before = judge
     for each in headings:
         if each.name not in {user, judge}:
             continue
@@ -543,24 +546,34 @@ def _words_under(turns: Sequence[_Heading], user: str, text: str) -> Speech:
     return said
 
 
-def _begins(headings: Sequence[_Heading], turns: Sequence[_Heading], judge: str) -> bool:
-    """Tell whether a conversation begins here, and is not one that somebody quotes.
+def _begins(
+    headings: Sequence[_Heading], turns: Sequence[_Heading], judge: str, opening: str
+) -> bool:
+    """Tell whether a conversation begins after an opening, and is not one that somebody quotes.
 
     A long prompt has headings of its own ("Question:", "Score anchors:"), and a reply may hold an
     example with a user and an assistant.
     """
-    first = turns[0]
     names = [turn.name for turn in turns]
+    if names.count(judge) < 2:
+        # One exchange alone is weak evidence: only a title may stand before it.
+        return turns[0].style != BARE and _TITLE.fullmatch(opening) is not None
 
-    if names.count(judge) > 1:
-        return _is_judge(judge) or first.start <= LONGEST_OPENING
-
-    # One exchange alone is weak evidence.
-    if first.style == BARE:
+    if not _is_judge(judge) and len(opening) > LONGEST_OPENING:
         return False
 
-    with_colon = [each.start for each in headings if each.colon]
-    return min(with_colon, default=first.start) >= first.start
+    # Somebody who speaks before, and again later, is the one whose words these are.
+    counts = Counter((each.name, each.style) for each in headings)
+    for each in headings:
+        if each.start >= turns[0].start:
+            break
+        is_speaker = each.name in _STRONG_USERS or _FAMILY.fullmatch(each.name)
+        if each.name != judge and (is_speaker or counts[each.name, each.style] > 1):
+            return False
+    return True
+
+
+_TITLE = re.compile(r"(?:\s|^#+[ ][^\n]*$|^-{3,}$)*", re.MULTILINE)
 
 
 def _headings(text: str) -> list[_Heading]:
