@@ -600,6 +600,8 @@ def _heading(match: re.Match[str]) -> _Heading | None:
             return None
 
     item = (match["item"] or "").strip()
+    if any(stamps):
+        mark = f"{mark} stamped"
     style = ("1." if item[:1].isdigit() else item, mark)
     return _Heading(name, style, any(stamps), colon, alone, match.start(), match.start("rest"))
 
@@ -607,7 +609,7 @@ def _heading(match: re.Match[str]) -> _Heading | None:
 def _mark_without_colon(match: re.Match[str], name: str, *, stamped: bool) -> str:
     """Return what makes a name on a line of its own a heading; nothing where it is none."""
     if stamped:
-        return "stamped"
+        return "alone"
     if _signs_in(match):
         return "emoji"
     return BARE[1] if name in _STRONG_USERS or _is_judge(name) else ""
@@ -663,22 +665,25 @@ def _judge_of(headings: Sequence[_Heading], user: str, style: Style) -> str:
     alike = [each for each in headings if each.style == style]
     names = Counter(each.name for each in alike)
     asked = names.pop(user)
+    others = [name for name in names if name not in _STRONG_USERS]
+    answering = [name for name in others if _take_turns(alike, user, name)]
 
     if user in _STRONG_USERS and style != BARE:
-        known = [name for name, _ in names.most_common() if _is_judge(name)]
-        # A name that is seldom there is a word in somebody's reply.
-        if known and 2 * names[known[0]] >= asked:
-            return known[0]
+        known = [name for name in others if _is_judge(name) and 2 * names[name] >= asked]
+        if known:
+            judge = max(known, key=lambda name: names[name])
+            # Who answers more often is the judge, and this name a word in somebody's reply.
+            fuller = [name for name in answering if names[name] > names[judge]]
+            return "" if fuller else judge
 
-    others = [name for name in names if _take_turns(alike, user, name)]
-    if asked > 1 and len(others) > 1:
-        others = _laid_out_alike(alike, user, others)
+    if asked > 1 and len(answering) > 1:
+        answering = _laid_out_alike(alike, user, answering)
 
         # Still two names that take turns with the user: a wrong cut would be worse than none.
-        if len(others) > 1:
+        if len(answering) > 1:
             return ""
 
-    return others[0] if others else ""
+    return answering[0] if answering else ""
 
 
 def _take_turns(headings: Sequence[_Heading], user: str, judge: str) -> bool:

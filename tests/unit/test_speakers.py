@@ -44,6 +44,7 @@ FORMS = {
     "emoji without colon": f"👤 User\n\n{ASKED}\n\n🤖 Assistant\n\n{ANSWERED}",
     "emoji alone": f"🧑🏽: {ASKED}\n\n🤖: {ANSWERED}",
     "emoji as heading": f"### 👤\n\n{ASKED}\n\n### 🤖\n\n{ANSWERED}",
+    "underlined": f"__User__\n{ASKED}\n\n__Assistant__\n{ANSWERED}",
     "brackets": f"[User]\n{ASKED}\n\n[Assistant]\n{ANSWERED}",
     "turns": f"### Turn 1 – User\n\n{ASKED}\n\n### Turn 1 – Assistant\n\n{ANSWERED}",
     "numbered": f"1. User: {ASKED}\n\n2. Assistant: {ANSWERED}",
@@ -146,6 +147,19 @@ def test_speakers_that_a_reply_quotes_do_not_cut_it(names):
     said = spoken_in(exchange * 2 + f"{user}\nMore?\n\n{judge}\n{QUOTED}")
     assert said[-2:] == [("user", "More?"), ("judge", QUOTED)]
     assert len(said) == 6
+
+
+@pytest.mark.parametrize("opening", ["**Overall** it is fine.", "### Answer", "__Scores__"])
+def test_marks_that_begin_a_reply_stay_in_it(opening):
+    """Bold type or a heading right after the judge's name is the reply's own."""
+    assert spoken_in(f"User: {ASKED}\nAssistant: {opening}\n8")[1] == ("judge", f"{opening}\n8")
+
+
+def test_a_chat_quoted_by_an_unrecognised_speaker_is_not_taken_for_the_chat():
+    """Anna and ChatGPT speak, in a style that is not told from text; `User:` is in a reply."""
+    exchange = f"Anna: {ASKED}\nChatGPT: An example:\nUser: hello\nAssistant: hi\n\n"
+    assert spoken_in(exchange) == []
+    assert spoken_in(exchange * 2) == []
 
 
 def test_two_names_that_could_both_be_the_judge_are_not_guessed_between():
