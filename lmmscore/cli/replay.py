@@ -77,5 +77,6 @@ def _make_run(paths: tuple[Path, ...], out: Path, dialog: str | None, as_json: b
         print_board(board)
         click.echo(f"\nrun:  {run.path}", err=True)
     if manifest.unscored:
-        click.echo(f"{manifest.unscored} edits have no score; scores.csv says why", err=True)
+        edits = "1 edit has" if manifest.unscored == 1 else f"{manifest.unscored} edits have"
+        click.echo(f"{edits} no score; scores.csv says why", err=True)
         raise click.exceptions.Exit(3)

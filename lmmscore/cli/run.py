@@ -1,4 +1,4 @@
-"""`lmmscore run`: play a dialog about every item and score the edits."""
+"""`lmmscore run`: run a dialog about every item and score the edits."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 )
 @json_flag
 def command(as_json: bool, log_level: str, watch: bool, **given: Any) -> None:
-    """Play a dialog about every item of BENCHMARK and score the edits.
+    """Run a dialog about every item of BENCHMARK and score the edits.
 
     The same command resumes where it stopped: nothing that was answered is asked again.
     Ctrl-C once stops asking, finishes what is in flight and saves; twice stops at once.
