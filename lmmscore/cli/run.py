@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shlex
 import sys
@@ -41,18 +42,28 @@ def command(as_json: bool, log_level: str, watch: bool, **given: Any) -> None:
     The same command resumes where it stopped: nothing that was answered is asked again.
     Ctrl-C once stops asking, finishes what is in flight and saves; twice stops at once.
     """
-    from lmmscore.cli.watch import watched
-
     request = request_from(given)
-    with watched(watch) as page:
-        unscored = _run(request, log_level, as_json, page)
-        if page is not None:
-            page.until_interrupted()
+    if watch:
+        unscored = _run_watched(request, log_level, as_json)
+    else:
+        unscored = _run(request, log_level, as_json)
     if unscored:
         raise click.exceptions.Exit(3)
 
 
-def _run(request: Request, log_level: str, as_json: bool, page: WatchAlongside | None) -> bool:
+def _run_watched(request: Request, log_level: str, as_json: bool) -> bool:
+    """Play the request with a page beside it that stays when the run is over."""
+    from lmmscore.cli.watch import WatchAlongside
+
+    with contextlib.closing(WatchAlongside()) as page:
+        unscored = _run(request, log_level, as_json, page)
+        page.until_interrupted()
+    return unscored
+
+
+def _run(
+    request: Request, log_level: str, as_json: bool, page: WatchAlongside | None = None
+) -> bool:
     """Play the request and print what came of it; return whether something is unscored."""
     from lmmscore.cli.foreground import play
 
