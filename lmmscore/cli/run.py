@@ -69,7 +69,7 @@ def _run(
 
     run = play(request, log_level, page.begin if page else None)
     if run.manifest.state == "waiting":
-        _say_waiting(run, as_json)
+        _say_waiting(run, as_json, bool(request.engine_options.get("cancel")))
         return False
     unscored = run.manifest.unscored
     moved = _say_drift(run) if request.anchors else None
@@ -87,17 +87,18 @@ def _run(
     return bool(unscored or (moved and moved.unscored))
 
 
-def _say_waiting(run: Run, as_json: bool) -> None:
+def _say_waiting(run: Run, as_json: bool, cancelled: bool) -> None:
     """Say what is on its way; the same command collects it."""
     manifest = run.manifest
     if as_json:
         found = {"run": str(run.path), "state": manifest.state, "waiting": manifest.waiting}
         click.echo(json.dumps(found | {"judged": manifest.judged, "planned": manifest.planned}))
-    click.echo(
-        f"waiting for {manifest.waiting}; {manifest.judged} of {manifest.planned} sessions are "
-        "judged. The same command collects what is answered and sends what follows (--wait stays)",
-        err=True,
-    )
+    follows = "The same command collects what is answered and sends what follows (--wait stays)"
+    if cancelled:
+        follows = "The same command without --cancel sends again what was not answered"
+    waiting = "the batches were told to end" if cancelled else f"waiting for {manifest.waiting}"
+    judged = f"{manifest.judged} of {manifest.planned} sessions are judged"
+    click.echo(f"{waiting}; {judged}. {follows}", err=True)
 
 
 def _say_drift(run: Run) -> Drift:
