@@ -84,6 +84,9 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
         executor = engine.make(job)
         hooks.on_start(executor, plan, bench)
         try:
+            # Ctrl-C while all this was prepared takes effect here, before run.yaml says that the
+            # run is under way.
+            await asyncio.sleep(0)
             folder.begin()
             units: Iterable[Unit] = plan
             if hooks.listeners.skip_known:

@@ -36,8 +36,8 @@ class Content:
     judge: str
     parameters: str
     exchanges: int
-    sessions: int
-    """How many conversations were begun."""
+    openings: int
+    """How many different first questions: conversations that begin alike share theirs."""
     repeats: int
     models: tuple[str, ...]
     prompt_tokens: int
@@ -80,7 +80,7 @@ def contents(path: Path) -> list[Content]:
             judge=row[0],
             parameters=row[1],
             exchanges=row[2],
-            sessions=int(row[3]),
+            openings=int(row[3]),
             repeats=row[4],
             models=tuple(filter(None, (row[5] or "").split(","))),
             prompt_tokens=int(row[6]),

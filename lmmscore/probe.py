@@ -16,6 +16,7 @@ from lmmscore.errors import BenchmarkError
 from lmmscore.images import load_rgb
 from lmmscore.judges.judge import Judge
 from lmmscore.judges.trials import ALTERATIONS
+from lmmscore.leaderboard.board import count
 from lmmscore.records import OVERALL, Item
 from lmmscore.stats.jackknife import mean_limits
 
@@ -73,7 +74,7 @@ def probe(
         "judge_options": judge_options,
         "progress": False,
     }
-    said(f"{len(chosen)} items as they are, twice")
+    said(f"{count(len(chosen), 'item')} as they are, twice")
     folder = _copied(whole, chosen, out / "unaltered", None)
     plain = run(folder, out=out / "unaltered" / "run", repeats=2, **common).scores()
     first = _scores(plain[plain["repeat"] == 1], chosen)

@@ -78,7 +78,7 @@ class Request:
     )
     beside: tuple[str, ...] = option(
         (),
-        "Judge --method among these, already scored in this folder; may be repeated.",
+        "Judge --method among these, already scored in this folder: A,B or one by one.",
         flag="--beside",
         metavar="METHOD",
         group=JUDGED,
@@ -313,7 +313,8 @@ def _plan(request: Request, whole: Benchmark, protocol: Protocol, earlier: Run |
     if request.shard is not None:
         number, count = request.shard
         items = tuple(item for item in chosen.items if shard_of(item.id, count) == number)
-        words = f"shard {number} of {count}, {len(items)} of {len(chosen.items)} items"
+        noun = "item" if len(chosen.items) == 1 else "items"
+        words = f"shard {number} of {count}, {len(items)} of {len(chosen.items)} {noun}"
         chosen = replace(chosen, items=items)
     plan = make_plan(
         whole,
@@ -350,10 +351,19 @@ def _companions(request: Request, whole: Benchmark, protocol: Protocol) -> tuple
         )
     if not request.methods:
         raise LmmscoreError("--beside needs the new methods: name them with --method")
-    both = set(request.beside) & set(request.methods)
+    beside = _one_by_one(request.beside, whole.methods)
+    both = set(beside) & set(request.methods)
     if both:
         raise LmmscoreError(f"{sorted(both)[0]} is both in --method and in --beside; choose one")
-    return whole.select(methods=request.beside).methods
+    return whole.select(methods=beside).methods
+
+
+def _one_by_one(given: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    """Return methods named `A,B` each by itself; a name may hold a comma of its own."""
+    found: list[str] = []
+    for name in given:
+        found += [name] if name in known else [part.strip() for part in name.split(",")]
+    return tuple(dict.fromkeys(found))
 
 
 def _as_recorded(request: Request, run: Run, whole: Benchmark) -> Request:

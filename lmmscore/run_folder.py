@@ -440,6 +440,12 @@ def relative_to_run(path: Path, folder: Path) -> str:
     return path.absolute().name if home and home in parts else Path(relative).as_posix()
 
 
+_REBUILT = (
+    "if the file is damaged, remove it: `lmmscore run` with the same arguments writes it again "
+    "from the ledger"
+)
+
+
 @dataclass(frozen=True)
 class Run:
     """A finished or interrupted run."""
@@ -450,15 +456,21 @@ class Run:
     def manifest(self) -> Manifest:
         """What was asked and how the run ended, as run.yaml has it."""
         path = self.path / "run.yaml"
-        loaded = load_yaml(path)
+        try:
+            loaded = load_yaml(path)
+        except FileProblem as error:
+            raise FileProblem(f"{error}; {_REBUILT}") from error
         if not isinstance(loaded, dict):
-            raise FileProblem(f"{path}: not a run's settings")
+            raise FileProblem(f"{path}: not a run's settings; {_REBUILT}")
         version = loaded.get("format", 1)
         if isinstance(version, int) and version > FORMAT:
             raise FileProblem(
                 f"{path}: written by a newer lmmscore (format {version}); update lmmscore"
             )
-        return validate(Manifest, loaded, str(path))
+        try:
+            return validate(Manifest, loaded, str(path))
+        except FileProblem as error:
+            raise FileProblem(f"{error}; {_REBUILT}") from error
 
     @cached_property
     def protocol(self) -> Protocol:
@@ -486,7 +498,12 @@ class Run:
             path = self.path / "scores.csv.part"
         if not path.is_file():
             raise FileProblem(f"{self.path}: {self.progress()}; the same `lmmscore run` resumes it")
-        table = read_scores(path)
+        try:
+            table = read_scores(path)
+        except FileProblem as error:
+            raise FileProblem(
+                f"{error}; `lmmscore run` with the same arguments writes it again"
+            ) from error
         if not self.finished and not (table["outcome"] != Outcome.UNJUDGED).any():
             raise FileProblem(f"{self.path}: {self.progress()}; the same `lmmscore run` resumes it")
         return table

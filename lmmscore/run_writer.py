@@ -609,26 +609,31 @@ class _Earlier:
         new = items > self.items or plan.repeats > self.manifest.repeats
         a_part = (fewer or fewer_methods) and not new
         if plan.repeats < self.manifest.repeats or a_part:
+            command = self._part_command(plan, fewer_methods)
+            ranked = f"; a part of it is ranked by `{command}`" if command else ""
             raise LmmscoreError(
-                f"{self.run.path} holds more than is asked for here; a part of it is ranked by "
-                f"`{self._part_command(plan, fewer, fewer_methods)}`, and a new run needs another "
-                "--out"
+                f"{self.run.path} holds more than is asked for here{ranked}; a new run needs "
+                f"another --out (with --ledger {self._ledger()} it pays for no answer twice)"
             )
 
-    def _part_command(self, plan: Plan, items: bool, methods: bool) -> str:
+    def _part_command(self, plan: Plan, fewer_methods: bool) -> str:
+        """Return what ranks the part asked for; nothing where only a run of its own does."""
+        tasks = plan.benchmark.tasks
+        chosen = {item.id for item in plan.benchmark.items}
+        # `leaderboard` ranks whole task categories, all methods and all repeats.
+        whole = not fewer_methods and plan.repeats >= self.manifest.repeats
+        if not whole or chosen != self._items_of(tasks):
+            return ""
         words = ["lmmscore", "leaderboard", str(self.run.path)]
-        if methods:
-            for method in plan.benchmark.methods:
-                words += ["--method", method]
-        if items:
-            tasks = plan.benchmark.tasks
-            chosen = {item.id for item in plan.benchmark.items}
-            for task in tasks:
-                words += ["--task", task]
-            if len(chosen) < 9:
-                for item in chosen:
-                    words += ["--item", item]
+        for task in tasks:
+            words += ["--task", task]
         return shlex.join(words)
+
+    def _items_of(self, tasks: Sequence[str]) -> set[str]:
+        """Return the items on record in some task categories."""
+        named = set(tasks)
+        rows = self.run.score_rows()
+        return {restore(row["item"]) for row in rows if restore(row["task"]) in named}
 
     def _refuse_other_companions(self, plan: Plan) -> None:
         """In a comparative dialog an edit is judged among the others: the set may grow,

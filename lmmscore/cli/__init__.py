@@ -18,7 +18,7 @@ COMMANDS = {
     "init": "Recognise the layout of your pictures and write benchmark.yaml.",
     "check": "Find all that is wrong with a benchmark before it costs anything.",
     "plan": "Say what a run would take: calls, images, tokens, price.",
-    "run": "Play a dialog about every item and score the edits.",
+    "run": "Run a dialog about every item and score the edits.",
     "list": "List the runs at hand.",
     "leaderboard": "Rank the methods of a run.",
     "compare": "Set several runs side by side.",

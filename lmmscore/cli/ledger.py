@@ -72,7 +72,7 @@ def _described(content: Content) -> str:
     parts = [
         f"{content.judge} {content.parameters}",
         _count(content.exchanges, "exchange"),
-        _count(content.sessions, "session"),
+        _count(content.openings, "opening question"),
         f"{content.prompt_tokens:,} tokens in, {content.completion_tokens:,} out",
     ]
     if content.cost_usd:

@@ -31,7 +31,18 @@ def command(folder: Path, form: str, as_json: bool, out: Path | None) -> None:
     from lmmscore.report.grids import Grid, plain
     from lmmscore.run_folder import Run
 
-    lines = [_line(Run(path.parent), folder) for path in _manifests(folder)]
+    lines: list[dict[str, Any]] = []
+    damaged: list[FileProblem] = []
+    for path in _manifests(folder):
+        try:
+            lines.append(_line(Run(path.parent), folder))
+        except FileProblem as error:
+            # One damaged run does not hide the others.
+            damaged.append(error)
+    for problem in damaged:
+        click.echo(f"warning: {problem}", err=True)
+    if damaged and not lines:
+        raise damaged[0]
     if not lines:
         raise FileProblem(f"{folder}: no run in this folder; `lmmscore run` makes one")
     heads = ("Run", "Benchmark", "Judge", "Dialog", "Items", "State", "Cost")

@@ -1,7 +1,8 @@
-"""`lmmscore run`: play a dialog about every item and score the edits."""
+"""`lmmscore run`: run a dialog about every item and score the edits."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shlex
 import sys
@@ -36,29 +37,39 @@ if TYPE_CHECKING:
 )
 @json_flag
 def command(as_json: bool, log_level: str, watch: bool, **given: Any) -> None:
-    """Play a dialog about every item of BENCHMARK and score the edits.
+    """Run a dialog about every item of BENCHMARK and score the edits.
 
     The same command resumes where it stopped: nothing that was answered is asked again.
     Ctrl-C once stops asking, finishes what is in flight and saves; twice stops at once.
     """
-    from lmmscore.cli.watch import watched
-
     request = request_from(given)
-    with watched(watch) as page:
-        unscored = _run(request, log_level, as_json, page)
-        if page is not None:
-            page.until_interrupted()
+    if watch:
+        unscored = _run_watched(request, log_level, as_json)
+    else:
+        unscored = _run(request, log_level, as_json)
     if unscored:
         raise click.exceptions.Exit(3)
 
 
-def _run(request: Request, log_level: str, as_json: bool, page: WatchAlongside | None) -> bool:
+def _run_watched(request: Request, log_level: str, as_json: bool) -> bool:
+    """Play the request with a page beside it that stays when the run is over."""
+    from lmmscore.cli.watch import WatchAlongside
+
+    with contextlib.closing(WatchAlongside()) as page:
+        unscored = _run(request, log_level, as_json, page)
+        page.until_interrupted()
+    return unscored
+
+
+def _run(
+    request: Request, log_level: str, as_json: bool, page: WatchAlongside | None = None
+) -> bool:
     """Play the request and print what came of it; return whether something is unscored."""
     from lmmscore.cli.foreground import play
 
     run = play(request, log_level, page.begin if page else None)
     if run.manifest.state == "waiting":
-        _say_waiting(run, as_json)
+        _say_waiting(run, as_json, bool(request.engine_options.get("cancel")))
         return False
     unscored = run.manifest.unscored
     moved = _say_drift(run) if request.anchors else None
@@ -76,17 +87,18 @@ def _run(request: Request, log_level: str, as_json: bool, page: WatchAlongside |
     return bool(unscored or (moved and moved.unscored))
 
 
-def _say_waiting(run: Run, as_json: bool) -> None:
+def _say_waiting(run: Run, as_json: bool, cancelled: bool) -> None:
     """Say what is on its way; the same command collects it."""
     manifest = run.manifest
     if as_json:
         found = {"run": str(run.path), "state": manifest.state, "waiting": manifest.waiting}
         click.echo(json.dumps(found | {"judged": manifest.judged, "planned": manifest.planned}))
-    click.echo(
-        f"waiting for {manifest.waiting}; {manifest.judged} of {manifest.planned} sessions are "
-        "judged. The same command collects what is answered and sends what follows (--wait stays)",
-        err=True,
-    )
+    follows = "The same command collects what is answered and sends what follows (--wait stays)"
+    if cancelled:
+        follows = "The same command without --cancel sends again what was not answered"
+    waiting = "the batches were told to end" if cancelled else f"waiting for {manifest.waiting}"
+    judged = f"{manifest.judged} of {manifest.planned} sessions are judged"
+    click.echo(f"{waiting}; {judged}. {follows}", err=True)
 
 
 def _say_drift(run: Run) -> Drift:

@@ -44,6 +44,7 @@ def command(
     has no number on the scale gets an outcome and a reason.
     """
     from lmmscore.dialog_files import load_dialog
+    from lmmscore.leaderboard.board import count
     from lmmscore.records import OVERALL
     from lmmscore.score_files import Layout, scores_in, write_scores
 
@@ -61,7 +62,10 @@ def command(
     listed = f" ({', '.join(factors)})" if factors else ""
     overall = any(score.factor == OVERALL for score in scores)
     more = " and overall" if overall else ""
-    click.echo(f"{edits} edits, {len(factors)} factors{listed}{more}", err=True)
+    found = f"{count(edits, 'edit')}, {count(len(factors), 'factor')}"
+    click.echo(f"{found}{listed}{more}", err=True)
     if unscored:
-        click.echo(f"{len(unscored)} scores are missing; the first: {unscored[0].reason}", err=True)
+        are = "is" if len(unscored) == 1 else "are"
+        lacking = f"{count(len(unscored), 'score')} {are} missing"
+        click.echo(f"{lacking}; the first: {unscored[0].reason}", err=True)
         sys.exit(3)

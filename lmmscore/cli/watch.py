@@ -13,7 +13,6 @@ import shlex
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,19 +96,6 @@ class WatchAlongside:
         if self._loop is not None and self._thread is not None:
             self._loop.call_soon_threadsafe(self._stopped.set)
             self._thread.join(timeout=5)
-
-
-@contextlib.contextmanager
-def watched(wanted: bool) -> Iterator[WatchAlongside | None]:
-    """Give a page to begin along with a run, where one is wanted."""
-    if not wanted:
-        yield None
-        return
-    page = WatchAlongside()
-    try:
-        yield page
-    finally:
-        page.close()
 
 
 def link_token(run: Path) -> str:

@@ -48,7 +48,10 @@ def _ray() -> Any:
         import ray
         import ray.util.scheduling_strategies
     except ImportError as error:
-        raise LmmscoreError("--engine ray needs `pip install 'lmmscore[ray]'`") from error
+        raise LmmscoreError(
+            "Ray is not installed, and --engine ray needs it: `pip install 'lmmscore[ray]'`, or "
+            "leave out --engine to run in this process"
+        ) from error
     return ray
 
 

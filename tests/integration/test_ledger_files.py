@@ -86,7 +86,7 @@ def test_a_ledger_says_what_is_in_it(tmp_path: Path) -> None:
     assert "1 exchange" in invoke("ledger", "list", tmp_path / "l.sqlite").output
     found = json.loads(invoke("ledger", "list", tmp_path / "l.sqlite", "--json").stdout)
     ((content,),) = found.values()
-    assert (content["judge"], content["exchanges"], content["sessions"]) == ("a", 1, 1)
+    assert (content["judge"], content["exchanges"], content["openings"]) == ("a", 1, 1)
 
 
 def test_an_edited_question_does_not_verify(tmp_path: Path) -> None:

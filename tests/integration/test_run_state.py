@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,13 +17,14 @@ import yaml
 from click.testing import CliRunner
 
 import lmmscore
-from lmmscore.api import Hooks
+from lmmscore.api import Hooks, play_request
 from lmmscore.cli import lmmscore as command
 from lmmscore.conversation import Conversation
 from lmmscore.errors import FileProblem, JudgeError, LmmscoreError
 from lmmscore.execution.base import Executor, Listeners, StopRequested
 from lmmscore.images import Pictures
 from lmmscore.ledger import Ledger
+from lmmscore.request import Request, prepare
 from lmmscore.run_folder import open_run
 from tests.conftest import ScriptedJudge, fair_answer
 
@@ -215,26 +219,50 @@ def test_another_question_does_not_overwrite_a_run(
 
 
 @pytest.mark.parametrize(
-    ("options", "command"),
+    ("options", "choice"),
     [
-        ({"items": ["item1"]}, "--item item1"),
-        ({"methods": ["alpha"]}, "--method alpha"),
-        ({"limit": 1}, "leaderboard"),
+        ({"items": ["i0"]}, None),
+        ({"limit": 1}, None),
+        ({"repeats": 1}, None),
+        ({"tasks": ["shape"]}, "--task shape"),
+        ({"items": ["i1"]}, "--task shape"),
+        ({"methods": ["alpha", "beta"]}, None),
     ],
 )
-def test_a_part_of_a_run_is_refused_with_the_command_that_ranks_it(
-    tmp_path: Path, make_benchmark: Maker, options: dict[str, object], command: str
+def test_a_part_of_a_run_is_refused_with_a_command_that_ranks_it(
+    tmp_path: Path, make_benchmark: Maker, options: dict[str, object], choice: str | None
 ) -> None:
-    """1,396 lines do not become 16."""
-    bench = make_benchmark(items=3)
-    items = [item.id for item in lmmscore.benchmark.load_benchmark(bench).items]
-    if "items" in options:
-        options, command = {"items": items[:1]}, f"--item {items[0]}"
-    run = lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "r")
+    """1,396 lines do not become 16; the command named instead works, or none is named."""
+    bench = make_benchmark(items=3, tasks=("colour", "shape"))
+    judge = ScriptedJudge(fair_answer)
+    run = lmmscore.run(bench, judge=judge, out=tmp_path / "r", repeats=2)
     before = (run.path / "scores.csv").read_bytes()
-    with pytest.raises(LmmscoreError, match=rf"holds more than is asked.*{command}"):
-        lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=run.path, **options)  # type: ignore[arg-type]
+    with pytest.raises(LmmscoreError, match=r"holds more than is asked.*--ledger") as refused:
+        lmmscore.run(bench, judge=judge, out=run.path, **{"repeats": 2, **options})  # type: ignore[arg-type]
     assert (run.path / "scores.csv").read_bytes() == before
+    named = re.findall("`lmmscore (.*?)`", str(refused.value))
+    assert named == ([f"leaderboard {run.path} {choice}"] if choice else [])
+    for words in named:
+        assert CliRunner().invoke(command, shlex.split(words)).exit_code == 0
+
+
+def test_ctrl_c_while_a_run_is_prepared_leaves_no_run_behind(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """A run that never began does not say that it is under way."""
+    bench = make_benchmark()
+    tasks: list[asyncio.Task[object]] = []
+    request = Request.of(bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "r")
+
+    async def main() -> None:
+        # What asyncio does at Ctrl-C.
+        hooks = Hooks(on_start=lambda *_: tasks[0].cancel() and None)
+        tasks.append(asyncio.create_task(play_request(request, hooks)))
+        with pytest.raises(asyncio.CancelledError):
+            await tasks[0]
+
+    asyncio.run(main())
+    assert not (tmp_path / "r" / "run.yaml").exists()
 
 
 def test_more_items_and_repeats_extend_a_run(tmp_path: Path, make_benchmark: Maker) -> None:
@@ -307,6 +335,18 @@ def test_a_new_method_is_judged_beside_others(tmp_path: Path, make_benchmark: Ma
     assert run.manifest.beside == {"gamma": ["beta"]}
     assert "gamma was judged beside beta only" in run.manifest.caution
     assert max(shown(conversation) for conversation in judge.asked) == 3
+
+
+def test_the_methods_a_new_one_is_judged_beside_may_be_given_together(
+    make_benchmark: Maker,
+) -> None:
+    """`--beside A,B` is `--beside A --beside B`; a method whose name holds a comma stays one."""
+    bench = make_benchmark(methods=("alpha", "beta", "gamma"))
+    request = Request.of(bench, methods=["gamma"], beside=["alpha,beta"])
+    assert prepare(request).plan.beside == ("alpha", "beta")
+    text = (bench / "benchmark.yaml").read_text().replace("[alpha, beta,", "['alpha,beta',")
+    (bench / "benchmark.yaml").write_text(text)
+    assert prepare(request).plan.beside == ("alpha,beta",)
 
 
 def shown(conversation: Conversation) -> int:
@@ -431,3 +471,52 @@ def test_a_changed_picture_is_named_and_not_shown(tmp_path: Path, make_benchmark
     assert f"1 picture changed since the judge saw them, and not shown: edits/{edits[0].name}" in (
         out.read_text()
     )
+
+
+@pytest.mark.parametrize("damage", ["cut in half", "not UTF-8", "empty"])
+def test_a_damaged_run_names_its_remedy_and_hides_no_other(
+    tmp_path: Path, make_benchmark: Maker, damage: str
+) -> None:
+    """The remedy works: without run.yaml, the same run is made again of the ledger alone."""
+    bench, judge = make_benchmark(), ScriptedJudge(fair_answer)
+    runs = tmp_path / "runs"
+    for name in ("whole", "damaged"):
+        lmmscore.run(bench, judge=judge, out=runs / name)
+    path = runs / "damaged" / "run.yaml"
+    content = path.read_bytes()
+    broken = {"cut in half": content[: len(content) // 2], "not UTF-8": b"\xff" + content}
+    path.write_bytes(broken.get(damage, b""))
+
+    listed = CliRunner().invoke(command, ["list", str(runs)])
+    assert listed.exit_code == 0, listed.exception
+    assert "whole" in listed.stdout
+    assert f"{path}" in listed.stderr
+    with pytest.raises(FileProblem, match="remove it: `lmmscore run`"):
+        open_run(runs / "damaged").scores()
+
+    asked = len(judge.asked)
+    path.unlink()
+    again = lmmscore.run(bench, judge=judge, out=runs / "damaged")
+    assert len(judge.asked) == asked
+    assert rows(again.path) == rows(runs / "whole")
+
+
+def test_a_conversation_without_its_ledger_says_so_once(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """What is missing is named, not repeated at every turn."""
+    run = lmmscore.run(make_benchmark(), judge=ScriptedJudge(fair_answer), out=tmp_path / "r")
+    (run.path / "ledger.sqlite").unlink()
+    shown = CliRunner().invoke(command, ["show", str(run.path), "i0"])
+    assert shown.exit_code == 0, shown.exception
+    assert "ledger.sqlite is not here" in shown.stderr
+    assert "not in the ledger" not in shown.stdout
+
+
+def test_a_conversation_of_a_run_without_sessions_says_how_far_it_is(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """There is nothing to list as an alternative."""
+    interrupted(make_benchmark(), tmp_path / "r", units=0)
+    shown = CliRunner().invoke(command, ["show", str(tmp_path / "r"), "i0"])
+    assert "no session was finished" in str(shown.exception)
