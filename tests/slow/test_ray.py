@@ -244,7 +244,7 @@ def test_ctrl_c_saves_and_gives_130(make_benchmark: Maker, tmp_path: Path) -> No
         os.killpg(process.pid, signal.SIGINT)
         _, says = process.communicate(timeout=120)
         assert process.returncode == 130, says
-        assert "Run the same command to go on" in says
+        assert "Run the same command to resume" in says
         asked = len(server.served)
         assert open_run(tmp_path / "r").manifest.state.startswith("stopped")
         with Ledger(tmp_path / "r" / "ledger.sqlite", read_only=True) as ledger:
