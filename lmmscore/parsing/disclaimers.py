@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from lmmscore.parsing.text import lowered
+
 _PICTURES = (
     r"(?:images?|pictures?|photos?|photographs?|attachments?|files?|uploads?|visuals?|edits?)"
 )
@@ -195,9 +197,26 @@ _FOREIGN_SCORES = re.compile(
 )
 
 
+# One of these is in whatever `_BLIND` matches. Most sentences hold none, and need no closer look.
+_BLIND_CUES = (
+    *("not", "nt ", "'t ", "’t ", "no ", "never", "without", "lack", "fail", "unable", "un able"),
+    *(" un", "missing", "inaccessible", "blank", "corrupted", "broken", "empty", "please "),
+    *("only ", "-based", "nicht", "ne peux", "无法", "不能", "没有", "画像", "이미지"),
+)
+# The same for `_FOREIGN_PICTURES` in a text of ASCII.
+_PICTURE_CUES = (
+    *("images", "imagenes", "imagens", "immagini", "bilder", "fotos", "afbeeldingen", "obrazow"),
+    "resimler",
+)
+
+
 def _is_blind_abroad(text: str) -> bool:
+    if text.isascii() and not _has_any(text, _PICTURE_CUES):
+        return False
+
     if not _FOREIGN_PICTURES.search(text):
         return False
+
     found = (_FOREIGN_PICTURES, _FOREIGN_SEEING, _FOREIGN_NOT)
     sentences = re.split(r"[.!?。！？]\s*|\n", text)
     return any(all(pattern.search(each) for pattern in found) for each in sentences)
@@ -205,7 +224,15 @@ def _is_blind_abroad(text: str) -> bool:
 
 def sees_nothing(sentence: str) -> bool:
     """Tell whether a sentence says that the judge has no image before it."""
-    return _BLIND.search(sentence) is not None or _is_blind_abroad(sentence)
+    if _has_any(sentence, _BLIND_CUES) and _BLIND.search(sentence):
+        return True
+
+    return _is_blind_abroad(sentence)
+
+
+def _has_any(text: str, cues: tuple[str, ...]) -> bool:
+    lower = lowered(text)
+    return any(cue in lower for cue in cues)
 
 
 def cannot_tell(justification: str) -> bool:

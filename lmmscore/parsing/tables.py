@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 from lmmscore.parsing.disclaimers import makes_up, sees_nothing
 from lmmscore.parsing.kinds import is_no_verdict
@@ -114,6 +115,7 @@ def _numbered_at_random(row: Row) -> bool:
     return len(numbers) > 1 and numbers != list(range(numbers[0], numbers[0] + len(numbers)))
 
 
+@lru_cache(maxsize=4096)
 def _is_an_entry(text: str, names: Names) -> bool:
     """Tell whether a cell holds a factor with its number: `S_acc 8`;
     then bars only part entries."""
@@ -216,18 +218,16 @@ def _spaced(text: str, names: Names, taken: Sequence[Span]) -> Iterator[ReplyTab
 def _is_head(head: Row, names: Names) -> bool:
     """Tell whether cells are the heading of a table: factors or images,
     and no number of anything."""
-    factors = [names.factor_named(cell.text) for cell in head]
-    bare = [_IN_BRACKETS.sub("", cell.text) for cell in head]
-    if any(re.search(r"[0-9:=]", text) for text in bare):
-        factors = [None]
+    if not any(_HAS_A_NUMBER.search(_IN_BRACKETS.sub("", cell.text)) for cell in head):
+        factors = [names.factor_named(cell.text) for cell in head]
+        known = len(factors) - factors.count(None)
+        if known >= max(1, min(2, len(names.factors))):
+            return factors[0] is None or not head[0].text
 
-    known = [factor for factor in factors if factor is not None]
-    enough = max(1, min(2, len(names.factors)))
-    if len(known) >= enough:
-        return factors[0] is None or not head[0].text
+    return len(head) > 2 and all(names.image_named(cell.text) is not None for cell in head[1:])
 
-    images = [names.image_named(cell.text) for cell in head[1:]]
-    return len(images) > 1 and all(image is not None for image in images)
+
+_HAS_A_NUMBER = re.compile(r"[0-9:=]")
 
 
 def _rows(
