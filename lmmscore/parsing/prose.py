@@ -86,6 +86,15 @@ class _Section:
             self.certain = certain
 
 
+@dataclass(slots=True)
+class _SectionContents:
+    """Where the lines of a section begin that name each factor, and those that score one."""
+
+    named: dict[str, set[int]] = field(default_factory=dict)
+    scored: set[int] = field(default_factory=set)
+    """Two at most: it matters only whether there is another."""
+
+
 class Prose:
     """Reads a page's lines."""
 
@@ -113,6 +122,7 @@ class Prose:
         lay_out(page, scored)
         self.entries = scored
         self._sections: dict[int, _Section] = {}
+        self._contents: dict[int, _SectionContents] = {}
 
     def _scale(self, name: FactorName) -> Scale:
         return self.names.factor(name.key).scale
@@ -579,17 +589,32 @@ class Prose:
 
     def _is_the_only_one(self, line: Line, key: str) -> bool:
         """Tell whether no other factor of a section has a number: this one may be the overall."""
-        named: set[str] = set()
+        if line.section not in self._contents:
+            self._contents[line.section] = self._contents_of(line.section)
 
-        for index, each in enumerate(self.page.lines):
-            if each.section != line.section or each.start == line.start:
+        contents = self._contents[line.section]
+        if contents.scored - {line.start}:
+            return False
+
+        return any(
+            other != key and places - {line.start} for other, places in contents.named.items()
+        )
+
+    def _contents_of(self, section: int) -> _SectionContents:
+        contents = _SectionContents()
+
+        for index, line in enumerate(self.page.lines):
+            if line.section != section:
                 continue
 
-            named |= {factor.key for factor in each.factors}
-            if self._pairs[index] or self._says_below(each, index):
-                return False
+            for factor in line.factors:
+                contents.named.setdefault(factor.key, set()).add(line.start)
+            if self._pairs[index] or self._says_below(line, index):
+                contents.scored.add(line.start)
+            if len(contents.scored) > 1:
+                break
 
-        return len(named - {key}) > 0
+        return contents
 
     def _says_below(self, line: Line, index: int) -> bool:
         if not line.factors:

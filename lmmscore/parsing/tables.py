@@ -16,7 +16,7 @@ from lmmscore.parsing.numbers import stated_tops, value_in
 from lmmscore.parsing.text import Span
 from lmmscore.parsing.verdict import FaultKind, Mark
 
-_RULE = re.compile(r"[\s|:+=–—-]*[-–—=][\s|:+=–—-]*")
+_RULE = re.compile(r"(?=[^-–—=]*[-–—=])[\s|:+=–—-]*")
 _LINE = re.compile(r"[^\n]+")
 _GAP = re.compile(r" {2,}|\t+")
 
@@ -383,7 +383,7 @@ class _TableReader:
                 continue
             if len(cell.text) < 40 and is_no_verdict(cell.text):
                 return True
-            if sees_nothing(cell.text) or makes_up(f"scores: {cell.text}"):
+            if _says_it_is_none(cell.text):
                 return True
         return False
 
@@ -488,6 +488,12 @@ class _TableReader:
             made.append(image)
 
         return made
+
+
+@lru_cache(maxsize=1024)
+def _says_it_is_none(remark: str) -> bool:
+    """Tell whether a cell says of its row's scores that they are none."""
+    return sees_nothing(remark) or makes_up(f"scores: {remark}")
 
 
 def _score_column(head: Row, rows: Sequence[Row], first: int) -> int | None:

@@ -234,8 +234,11 @@ def _marks(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
 
     while (found := _MAY_BE_A_MARK.search(text, place, end)) is not None:
         at = found.start()
+        if text[at] in _DOTS:
+            at = _leader_start(text, at, end)
+
         match = None
-        if text[at] in "`~":
+        if text[at : at + 1] in {"`", "~"}:
             line = max(place, text.rfind("\n", place, at) + 1)
             indented = line < at and text[line:at].isspace()
             match = _MARKS.match(text, line, end) if indented else None
@@ -244,6 +247,25 @@ def _marks(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
         place = match.end() if match is not None else at + 1
         if match is not None:
             yield match
+
+
+_DOTS = frozenset(".·…‥")
+_DOTTED = re.compile(r"[.·…‥ ]+")
+_DOTTED_OR_LINED = re.compile(r"[.·…‥_ ]+")
+_LONGEST_LEADER = 820
+
+
+def _leader_start(text: str, place: int, end: int) -> int:
+    """Return where, from a dot on, dots may begin that lead up to a number; else where they end."""
+    run = _DOTTED_OR_LINED.match(text, place, end)
+    assert run is not None
+    if text[run.end() : min(end, run.end() + 1)].isdigit():
+        # Nothing that begins further off reaches the number: a page of dots costs no more.
+        return max(place, run.end() - _LONGEST_LEADER)
+
+    dotted = _DOTTED.match(text, place, end)
+    assert dotted is not None
+    return dotted.end()
 
 
 _WITH_CELLS = re.compile(rf"(?P<cell>[ ]*[&\t][ ]*(?![a-z#0-9]+;))|{_MARKS.pattern}", _MARKS.flags)
