@@ -493,28 +493,45 @@ def closes_well(sentence: str) -> bool:
     if not words or is_harmless(sentence):
         return True
 
-    if _OF_NUMBERS.search(sentence) or (len(words) <= 6 and _VOIDING.search(sentence)):
+    short = len(words) <= 6
+    if _OF_NUMBERS.search(sentence) or (short and _VOIDING.search(sentence)):
         return False
 
     if _POINTS_BACK.match(sentence):
-        return len(words) > 6 and not is_doubtful(sentence)
+        return not short and not is_doubtful(sentence)
 
     if _FIRST_PERSON.search(sentence):
-        return len(words) > 3 and (not is_doubtful(sentence) or bool(_OWN_WAYS.search(sentence)))
+        return len(words) > 3 and _tells_how(sentence)
 
     return len(words) > 2 or words[0].lower() != "it"
+
+
+def _tells_how(sentence: str) -> bool:
+    """Tell whether a judge that speaks of itself says at most how it went about it."""
+    return not is_doubtful(sentence) or _OWN_WAYS.search(sentence) is not None
 
 
 def announces(words: str) -> bool:
     """Tell whether words above scores are known to announce them, and them only."""
     found = [word.lower() for word in _WORD.findall(words)]
-    if set(found) <= _HARMLESS_WORDS | {"output", "answer", "answers", "suggested", "propose"}:
-        bare = len(found) <= 3 and not _HEADS_SCORES.search(words)
-        return not bare and not re.match(r"\W*(?:picture|let)\b(?!['’]s|[ ]me)", words, re.I)
-    known = _ANNOUNCING.match(words) or _FOREIGN_HEADS.search(words) or _AFRESH.search(words)
-    return bool(known) and not is_doubtful(words)
+    if not _ANNOUNCING_WORDS.issuperset(found):
+        return _announces_in_a_form(words) and not is_doubtful(words)
+
+    if _SUPPOSES.match(words):
+        return False
+
+    # A few words must say that scores follow; more can only be of them.
+    return len(found) > 3 or _HEADS_SCORES.search(words) is not None
 
 
+def _announces_in_a_form(words: str) -> bool:
+    found = _ANNOUNCING.match(words) or _FOREIGN_HEADS.search(words) or _AFRESH.search(words)
+    return found is not None
+
+
+_ANNOUNCING_WORDS = _HARMLESS_WORDS | {"output", "answer", "answers", "suggested", "propose"}
+# "Picture this:", "Let S_acc be": harmless words, but not of this verdict.
+_SUPPOSES = re.compile(r"\W*(?:picture|let)\b(?!['’]s|[ ]me)", re.IGNORECASE)
 _HEADS_SCORES = re.compile(
     r"""
     \b(?:scor\w+|ratings?|rated?|evaluat\w+|assess\w*|judge?ments?|judging|verdicts?|results?

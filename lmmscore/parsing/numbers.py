@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from fractions import Fraction
+from functools import lru_cache
 from typing import Generic, TypeVar
 
 from lmmscore.parsing.names import FactorName, ImageName

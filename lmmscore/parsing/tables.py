@@ -101,11 +101,11 @@ def _is_grid(table: ReplyTable, names: Names) -> bool:
         if any(_is_an_entry(cell.text, names) for cell in row[:_WIDEST]):
             return False
 
-    for row in (table.rows[0], *(list(row[:2]) for row in table.rows)):
-        if any(cell.text and names.factor_named(cell.text) for cell in row[:_WIDEST]):
-            return True
+    labels = table.rows[0][:_WIDEST]
+    for row in table.rows:
+        labels += row[:2]
 
-    return False
+    return any(cell.text and names.factor_named(cell.text) for cell in labels)
 
 
 def _numbered_at_random(row: Row) -> bool:
@@ -167,7 +167,10 @@ def _continues(text: str, run: Sequence[re.Match[str]], line: re.Match[str]) -> 
 def _table_of(run: Sequence[re.Match[str]]) -> Iterator[ReplyTable]:
     lines = [row for row in run if not _RULE.fullmatch(row[0])]
     body = lines[1:] or lines
-    framed = sum(_BAR_FIRST.match(row[0]) is not None for row in body) * 2 > len(body)
+
+    barred = [row for row in body if _BAR_FIRST.match(row[0])]
+    framed = len(barred) * 2 > len(body)
+
     rows = [_cells(row, framed=framed) for row in lines]
     if len(rows) >= 2 and max(map(len, rows)) > 1:
         yield ReplyTable(rows, run[0].start(), run[-1].end())
@@ -218,16 +221,25 @@ def _spaced(text: str, names: Names, taken: Sequence[Span]) -> Iterator[ReplyTab
 def _is_head(head: Row, names: Names) -> bool:
     """Tell whether cells are the heading of a table: factors or images,
     and no number of anything."""
-    if not any(_HAS_A_NUMBER.search(_IN_BRACKETS.sub("", cell.text)) for cell in head):
+    if not any(_has_a_number(cell) for cell in head):
         factors = [names.factor_named(cell.text) for cell in head]
         known = len(factors) - factors.count(None)
-        if known >= max(1, min(2, len(names.factors))):
+        enough = max(1, min(2, len(names.factors)))
+        if known >= enough:
             return factors[0] is None or not head[0].text
 
-    return len(head) > 2 and all(names.image_named(cell.text) is not None for cell in head[1:])
+    if len(head) < 3:
+        return False
+
+    return all(names.image_named(cell.text) is not None for cell in head[1:])
 
 
-_HAS_A_NUMBER = re.compile(r"[0-9:=]")
+_OF_A_NUMBER = re.compile(r"[0-9:=]")
+
+
+def _has_a_number(cell: TableCell) -> bool:
+    bare = _IN_BRACKETS.sub("", cell.text)
+    return _OF_A_NUMBER.search(bare) is not None
 
 
 def _rows(
@@ -313,21 +325,26 @@ class _TableReader:
 
         columns = [self._factor_in(cell) for cell in self.head[:_WIDEST]]
         first = [self._factor_in(row[0]) for row in self.rows]
-        images = [None, *(self._image(cell) for cell in self.head[1:_WIDEST])]
-
-        # Of one image the first column may be a factor's own, unless factors head the rows.
-        lone = self.n == 1 and len(columns) > 1 and columns[0] and not any(first[1:])
-        if any(columns[1:]) or lone:
+        if any(columns[1:]) or self._is_one_row_a_factor(columns, first):
             return self._images_as_rows(columns)
 
-        names_images = any(image is not None for image in images)
-        if any(first) and not first[0] and names_images:
+        if not any(first):
+            return self._a_line_a_score()
+
+        images = [None, *(self._image(cell) for cell in self.head[1:_WIDEST])]
+        named = images.count(None) < len(images)
+        if named and not first[0]:
             return self._images_as_columns(images, first[1:])
 
-        if any(first):
-            return self._one_image(first)
+        return self._one_image(first)
 
-        return self._a_line_a_score()
+    def _is_one_row_a_factor(
+        self, columns: Sequence[str | None], first: Sequence[str | None]
+    ) -> bool:
+        """Tell whether the first column is a factor's own: of one image it may be,
+        unless factors head the rows."""
+        lone = self.n == 1 and len(columns) > 1
+        return lone and columns[0] is not None and not any(first[1:])
 
     def _factor_in(self, cell: TableCell) -> str | None:
         if not cell.text:
@@ -381,10 +398,14 @@ class _TableReader:
         for key, cell in zip(columns, row, strict=False):
             if key is not None:
                 continue
-            if len(cell.text) < 40 and is_no_verdict(cell.text):
+
+            short = len(cell.text) < 40
+            if short and is_no_verdict(cell.text):
                 return True
+
             if _says_it_is_none(cell.text):
                 return True
+
         return False
 
     def _images_of_rows(
@@ -500,19 +521,19 @@ def _score_column(head: Row, rows: Sequence[Row], first: int) -> int | None:
     """Return the column, from the first on, that holds the scores; None where it cannot be told."""
     width = min(max(map(len, rows), default=0), _WIDEST)
     numeric = [i for i in range(first, width) if any(_is_number(row, i) for row in rows)]
-    scores = [i for i in numeric if i >= len(head) or not is_no_verdict(head[i].text)]
     if not numeric:
         return _column_called_score(head, first)
 
+    headings = {i: head[i].text if i < len(head) else "" for i in numeric}
+    scores = {i: heading for i, heading in headings.items() if not is_no_verdict(heading)}
     if len(numeric) == 1:
-        return scores[0] if scores else None
+        return next(iter(scores), None)
 
-    for pattern in (_EXACTLY_SCORES.fullmatch, _SCORE_COLUMN.search):
-        clear = [i for i in scores if i < len(head) and pattern(head[i].text)]
-        if clear:
-            return clear[0] if len(clear) == 1 else None
+    clear = [i for i, heading in scores.items() if _EXACTLY_SCORES.fullmatch(heading)]
+    if not clear:
+        clear = [i for i, heading in scores.items() if _SCORE_COLUMN.search(heading)]
 
-    return None
+    return clear[0] if len(clear) == 1 else None
 
 
 def _is_number(row: Row, column: int) -> bool:
