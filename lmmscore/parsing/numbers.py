@@ -432,8 +432,9 @@ def is_upside_down(text: str) -> bool:
 
 def value_in(text: str, scale: Scale, start: int) -> Mark:
     """Return what a JSON value or a table's cell says: a number, and nothing beside it."""
-    begin = start + len(text) - len(text.lstrip())
-    mark = _value_of(text.strip(), scale)
+    stripped = text.strip()
+    begin = start if stripped == text else start + len(text) - len(text.lstrip())
+    mark = _value_of(stripped, scale)
     first, last = mark.span
     return Mark(mark.value, (begin + first, begin + last), mark.kind, mark.says)
 

@@ -206,7 +206,7 @@ def _spaced(text: str, names: Names, taken: Sequence[Span]) -> Iterator[ReplyTab
         index += 1
         if any(start <= line.start() < end for start, end in taken):
             continue
-        for separator in (",", ";", ""):
+        for separator in _separators(line[0]):
             head = _split(line, separator)
             if len(head) < 2 or not _is_head(head, names):
                 continue
@@ -216,6 +216,17 @@ def _spaced(text: str, names: Names, taken: Sequence[Span]) -> Iterator[ReplyTab
                     [head, *rows], line.start(), rows[-1][-1].start + len(rows[-1][-1].text)
                 )
                 break
+
+
+def _separators(line: str) -> Iterator[str]:
+    """Yield what may part the cells of a line: commas, semicolons, or runs of spaces (the empty
+    string)."""
+    if "," in line:
+        yield ","
+    if ";" in line:
+        yield ";"
+    if "  " in line or "\t" in line:
+        yield ""
 
 
 def _is_head(head: Row, names: Names) -> bool:
@@ -386,12 +397,13 @@ class _TableReader:
             if len(row) > len(self.head):
                 # A bar too many: which column a number stands in is anybody's guess.
                 continue
-            fault = _TWO_IMAGES if len(named) > 1 else ""
+            if len(named) > 1:
+                row = [replace(cell, fault=_TWO_IMAGES) for cell in row]
             for key, cell in zip(columns, row, strict=False):
                 if not key:
                     continue
                 for image in named or (None,):
-                    found += self._entry(image, key, replace(cell, fault=fault))
+                    found += self._entry(image, key, cell)
         return found
 
     def _is_labelled_otherwise(self, row: Row, columns: Sequence[str | None]) -> bool:
