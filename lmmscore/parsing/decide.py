@@ -567,7 +567,8 @@ def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
         if page.in_table(line) or not any(map(str.isalpha, words)):
             continue
 
-        if not _may_head(line, words):
+        explains = index > 0 and entries[index - 1] and _goes_on(page, line)
+        if explains or not _may_head(line, words):
             continue
 
         if kind_of(words) not in {None, Kind.VERDICT}:
@@ -582,6 +583,11 @@ def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
             return words
 
     return ""
+
+
+def _goes_on(page: Page, line: Line) -> bool:
+    """Tell whether a line is indented right under another, and part of what that says."""
+    return not line.gap and page.text.startswith("  ", line.start)
 
 
 def _because(sentence: str) -> str:
