@@ -94,6 +94,8 @@ _DOUBTS = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_DENIED = re.compile(r"\b(?:not|than|instead of)\W*$", re.IGNORECASE)
+_FINAL = re.compile(r"\b(?:final\w*|verdict|overall|conclu\w+|therefore|so)\b", re.IGNORECASE)
 _OWN_WORDS = re.compile(
     r"\b(?:I|I['’]m|we|my|me|us)\b|\berror\b|^\W*(?:no|the) (?:images?|pictures?)\b", re.IGNORECASE
 )
@@ -320,8 +322,8 @@ def _refuse_alternatives(text: str, marks: Sequence[_Found]) -> None:
         return
 
     between = text[marks[-2].span[1] : marks[-1].span[0]]
-    final = re.search(r"\b(?:final\w*|verdict|overall|conclu\w+|therefore|so)\b", between, re.I)
-    if "\n" not in between and not final:
+    denied = _DENIED.search(text[: marks[-2].span[0]])
+    if "\n" not in between and not denied and not _FINAL.search(between):
         raise _TwoVerdictsError("two different verdicts side by side")
 
 

@@ -110,7 +110,7 @@ def test_it_opens_without_an_error_or_a_request(tab: Tab) -> None:
     _edits(tab)
     assert tab.page.locator(".item").count() == 4
     tab.page.wait_for_function(
-        "() => [...document.querySelectorAll('.item[data-filled] img')].every((i) => i.naturalWidth > 0)"
+        "() => [...document.querySelector('.item').querySelectorAll('img')].every((i) => i.naturalWidth > 0)"
     )
 
 

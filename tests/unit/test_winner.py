@@ -137,6 +137,7 @@ def test_a_mark_that_is_not_the_judges_verdict_does_not_count(text: str) -> None
         ("Although Edit B is brighter, Edit A is better overall.", "first"),
         ("Edit A comes close, but Edit B is better.", "second"),
         ("The best edit is Image B.", "second"),
+        ("Not [[A>B]] but [[B>A]].", "second"),
         ("I would choose Image A over Image B.", "first"),
         ("Image B is better in every respect.", "second"),
         ("Edit A hides the seam and B does not, so: [[A>B]]", "first"),

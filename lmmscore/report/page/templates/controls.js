@@ -44,7 +44,7 @@
 
   // A table that fits needs no stop for scrolling.
   lmm.scrollStops = () => {
-    for (const part of document.querySelectorAll(".scroll")) {
+    for (const part of document.querySelectorAll(".scroll, .plot.wide")) {
       if (part.scrollWidth > part.clientWidth + 1) part.tabIndex = 0;
       else part.removeAttribute("tabindex");
     }
