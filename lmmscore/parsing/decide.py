@@ -114,8 +114,11 @@ def _is_replaced(earlier: _Pass, verdict: _Pass, text: str) -> bool:
     """Tell whether a whole verdict gives way to a later one: in another form, or as words say."""
     if earlier.layout != verdict.layout:
         return True
+
     end = max(each.mark.span[1] for each in earlier.cells.values())
     start = min(each.mark.span[0] for each in verdict.cells.values())
+
+    # What follows the last number on its line explains that number.
     between = text[end:start].partition("\n")[2] or text[end:start]
     return _REPLACES.search(between) is not None
 
@@ -526,10 +529,17 @@ def _unseen(page: Page, line: Line, start: int, sentence: str) -> int | None:
     named = [
         image.positions for image in page.names.images_in(page.text, start, start + len(sentence))
     ]
-    positions = named[0] if len(named) == 1 else line.positions if not named else None
-    if page.n < 2 or positions is None or len(positions) > 1 or positions[0] == UNKNOWN:
+    if page.n < 2 or len(named) > 1:
         return None
-    return positions[0] if named or _ONE_PICTURE.search(sentence) else None
+
+    if not named and not _ONE_PICTURE.search(sentence):
+        return None
+
+    positions = named[0] if named else line.positions
+    if positions is None or len(positions) > 1 or positions[0] == UNKNOWN:
+        return None
+
+    return positions[0]
 
 
 def _qualifies(page: Page, line: Line, start: int, sentence: str) -> bool:
@@ -557,7 +567,8 @@ def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
         if page.in_table(line) or not any(map(str.isalpha, words)):
             continue
 
-        if not _may_head(line, words):
+        explains = index > 0 and entries[index - 1] and _goes_on(page, line)
+        if explains or not _may_head(line, words):
             continue
 
         if kind_of(words) not in {None, Kind.VERDICT}:
@@ -572,6 +583,11 @@ def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
             return words
 
     return ""
+
+
+def _goes_on(page: Page, line: Line) -> bool:
+    """Tell whether a line is indented right under another, and part of what that says."""
+    return not line.gap and page.text.startswith("  ", line.start)
 
 
 def _because(sentence: str) -> str:
@@ -657,8 +673,11 @@ def _speaks_of_change(page: Page, start: int, end: int) -> bool:
     """Tell whether a sentence may change a score: by its words, or as it gives a factor one."""
     if _CUE.search(page.text, start, end) or _CHANGED.search(page.text, start, end):
         return True
-    if next(page.names.images_in(page.text, start, end), None) is None:
+
+    image = next(page.names.images_in(page.text, start, end), None)
+    if image is None:
         return False
+
     named = page.names.factors_in(page.text, start, end)
     return any(_GIVEN.match(page.text, factor.end, end) for factor in named)
 

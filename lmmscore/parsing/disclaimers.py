@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from lmmscore.parsing.text import lowered
+
 _PICTURES = (
     r"(?:images?|pictures?|photos?|photographs?|attachments?|files?|uploads?|visuals?|edits?)"
 )
@@ -195,9 +197,26 @@ _FOREIGN_SCORES = re.compile(
 )
 
 
+# One of these is in whatever `_BLIND` matches. Most sentences hold none, and need no closer look.
+_BLIND_CUES = (
+    *("not", "nt ", "'t ", "’t ", "no ", "never", "without", "lack", "fail", "unable", "un able"),
+    *(" un", "missing", "inaccessible", "blank", "corrupted", "broken", "empty", "please "),
+    *("only ", "-based", "nicht", "ne peux", "无法", "不能", "没有", "画像", "이미지"),
+)
+# The same for `_FOREIGN_PICTURES` in a text of ASCII.
+_PICTURE_CUES = (
+    *("images", "imagenes", "imagens", "immagini", "bilder", "fotos", "afbeeldingen", "obrazow"),
+    "resimler",
+)
+
+
 def _is_blind_abroad(text: str) -> bool:
+    if text.isascii() and not _has_any(text, _PICTURE_CUES):
+        return False
+
     if not _FOREIGN_PICTURES.search(text):
         return False
+
     found = (_FOREIGN_PICTURES, _FOREIGN_SEEING, _FOREIGN_NOT)
     sentences = re.split(r"[.!?。！？]\s*|\n", text)
     return any(all(pattern.search(each) for pattern in found) for each in sentences)
@@ -205,7 +224,15 @@ def _is_blind_abroad(text: str) -> bool:
 
 def sees_nothing(sentence: str) -> bool:
     """Tell whether a sentence says that the judge has no image before it."""
-    return _BLIND.search(sentence) is not None or _is_blind_abroad(sentence)
+    if _has_any(sentence, _BLIND_CUES) and _BLIND.search(sentence):
+        return True
+
+    return _is_blind_abroad(sentence)
+
+
+def _has_any(text: str, cues: tuple[str, ...]) -> bool:
+    lower = lowered(text)
+    return any(cue in lower for cue in cues)
 
 
 def cannot_tell(justification: str) -> bool:
@@ -466,28 +493,45 @@ def closes_well(sentence: str) -> bool:
     if not words or is_harmless(sentence):
         return True
 
-    if _OF_NUMBERS.search(sentence) or (len(words) <= 6 and _VOIDING.search(sentence)):
+    short = len(words) <= 6
+    if _OF_NUMBERS.search(sentence) or (short and _VOIDING.search(sentence)):
         return False
 
     if _POINTS_BACK.match(sentence):
-        return len(words) > 6 and not is_doubtful(sentence)
+        return not short and not is_doubtful(sentence)
 
     if _FIRST_PERSON.search(sentence):
-        return len(words) > 3 and (not is_doubtful(sentence) or bool(_OWN_WAYS.search(sentence)))
+        return len(words) > 3 and _tells_how(sentence)
 
     return len(words) > 2 or words[0].lower() != "it"
+
+
+def _tells_how(sentence: str) -> bool:
+    """Tell whether a judge that speaks of itself says at most how it went about it."""
+    return not is_doubtful(sentence) or _OWN_WAYS.search(sentence) is not None
 
 
 def announces(words: str) -> bool:
     """Tell whether words above scores are known to announce them, and them only."""
     found = [word.lower() for word in _WORD.findall(words)]
-    if set(found) <= _HARMLESS_WORDS | {"output", "answer", "answers", "suggested", "propose"}:
-        bare = len(found) <= 3 and not _HEADS_SCORES.search(words)
-        return not bare and not re.match(r"\W*(?:picture|let)\b(?!['’]s|[ ]me)", words, re.I)
-    known = _ANNOUNCING.match(words) or _FOREIGN_HEADS.search(words) or _AFRESH.search(words)
-    return bool(known) and not is_doubtful(words)
+    if not _ANNOUNCING_WORDS.issuperset(found):
+        return _announces_in_a_form(words) and not is_doubtful(words)
+
+    if _SUPPOSES.match(words):
+        return False
+
+    # A few words must say that scores follow; more can only be of them.
+    return len(found) > 3 or _HEADS_SCORES.search(words) is not None
 
 
+def _announces_in_a_form(words: str) -> bool:
+    found = _ANNOUNCING.match(words) or _FOREIGN_HEADS.search(words) or _AFRESH.search(words)
+    return found is not None
+
+
+_ANNOUNCING_WORDS = _HARMLESS_WORDS | {"output", "answer", "answers", "suggested", "propose"}
+# "Picture this:", "Let S_acc be": harmless words, but not of this verdict.
+_SUPPOSES = re.compile(r"\W*(?:picture|let)\b(?!['’]s|[ ]me)", re.IGNORECASE)
 _HEADS_SCORES = re.compile(
     r"""
     \b(?:scor\w+|ratings?|rated?|evaluat\w+|assess\w*|judge?ments?|judging|verdicts?|results?

@@ -119,10 +119,14 @@ def can_be_helped(reading: Reading, reply: str) -> bool:
     kinds = {fault.kind for fault in reading.faults}
     if not kinds - _UNDECIDED or kinds & _BEYOND_HELP:
         return False
+
     text = plain_text(reply).text
-    if not any(numbers_in(text, 0, len(text))):
-        return False
-    return not (sees_nothing(text) or makes_up(text) or takes_back(text))
+    has_numbers = any(numbers_in(text, 0, len(text)))
+    return has_numbers and not _is_taken_back(text)
+
+
+def _is_taken_back(text: str) -> bool:
+    return sees_nothing(text) or makes_up(text) or takes_back(text)
 
 
 def with_help(
@@ -230,16 +234,21 @@ def _spoken_of(text: str, at: tuple[int, str], names: Names) -> str:
     factors = {factor.key for factor in names.factors_in(text, 0, len(text))}
     if names.only is None and factors != {at[1]}:
         return "the quotation does not name the factor, and it alone"
-    images = {
-        position for image in names.images_in(text, 0, len(text)) for position in image.positions
-    }
+
+    images: set[int] = set()
+    for image in names.images_in(text, 0, len(text)):
+        images.update(image.positions)
+
     if images - {at[0], UNKNOWN} or len(images) > 1:
         return "the quotation names another image"
-    if sees_nothing(text) or makes_up(text) or takes_back(text):
+
+    if _is_taken_back(text):
         return "the quotation takes the score back"
-    kind = kind_of(text)
-    if kind is not None and kind is not Kind.VERDICT:
+
+    kind = kind_of(text) or Kind.VERDICT
+    if kind is not Kind.VERDICT:
         return f"the quotation is no verdict: {kind}"
+
     return ""
 
 
@@ -247,13 +256,17 @@ def _fault_in_place(
     start: int, end: int, number: Number, reply: str, scale: Scale, names: Names
 ) -> str:
     """Return why a quoted number is not a score where it stands: what is left out counts, too."""
-    if start and (reply[start - 1].isalnum() or reply[start - 1] in ".,/-"):
+    before = reply[start - 1 : start] if start else " "
+    if before.isalnum() or before in ".,/-":
         return "the quotation begins in the middle of something"
+
     sentence = _SENTENCE_END.search(reply, end)
-    text = plain_text(reply[start : sentence.start() if sentence else len(reply)]).text
+    stop = sentence.start() if sentence else len(reply)
+    text = plain_text(reply[start:stop]).text
     again = next((each for each in numbers_in(text, 0, len(text)) if each == number), None)
     if again is None:
         return "the quotation ends in the middle of a number"
+
     named = [name.start for name in names.factors_in(text, number.end, len(text))]
     named += [image.start for image in names.images_in(text, number.end, len(text))]
     return entry_fault(text, again, min(named, default=len(text)), scale)

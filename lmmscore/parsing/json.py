@@ -329,9 +329,13 @@ def _remarks(tree: Tree) -> Iterator[str]:
     for key, node in tree.pairs:
         if isinstance(node, Tree):
             yield from _remarks(node)
-        elif normal(key) in _FAILURE_KEYS and normal(node.text) not in _NO_FAILURE:
+            continue
+
+        name = normal(key)
+        failed = name in _FAILURE_KEYS and normal(node.text) not in _NO_FAILURE
+        if failed:
             yield f"the images are not available: {node.text}"
-        elif normal(key) in _REMARK_KEYS:
+        elif name in _REMARK_KEYS:
             yield node.text
 
 
@@ -519,23 +523,31 @@ def _is_ranked_list(key: str, node: Node) -> bool:
 
 def _of_list(node: Tree, image: int | None, names: Names) -> Iterator[_JsonClaim]:
     by_entry = [list(_claims(entry, image, names)) for entry in node.nodes]
-    several = names.n > 1 and len(by_entry) > 1
-    labelled = [several and _may_name_an_image(entry, names) for entry in node.nodes]
+    if names.n < 2 or len(by_entry) < 2:
+        for claims in by_entry:
+            yield from claims
+        return
+
+    labelled = [_may_name_an_image(entry, names) for entry in node.nodes]
 
     # As many entries as images, none of them named: they are in the order of the images shown.
-    one_each = several and all(by_entry) and len(by_entry) == names.n
+    one_each = all(by_entry) and len(by_entry) == names.n
     if one_each and _are_unplaced(by_entry) and not any(labelled):
-        for position, claims in enumerate(by_entry, 1):
-            yield from (replace(claim, position=position, by_order=True) for claim in claims)
+        yield from _numbered(by_entry)
         return
 
     for claims, has_label in zip(by_entry, labelled, strict=True):
         for claim in claims:
-            if claim.position is None and has_label:
-                # A name that is not understood may be that of any image.
-                yield replace(claim, position=UNKNOWN)
-            else:
-                yield claim
+            # A name that is not understood may be that of any image.
+            unknown = claim.position is None and has_label
+            yield replace(claim, position=UNKNOWN) if unknown else claim
+
+
+def _numbered(by_entry: Sequence[Sequence[_JsonClaim]]) -> Iterator[_JsonClaim]:
+    """Yield the claims of each entry as those of the image in its place."""
+    for position, claims in enumerate(by_entry, 1):
+        for claim in claims:
+            yield replace(claim, position=position, by_order=True)
 
 
 def _may_name_an_image(node: Node, names: Names) -> bool:
@@ -568,17 +580,17 @@ def _of_factor(node: Node, factor: Factor, image: int | None, names: Names) -> I
 def _placed(node: Tree, names: Names) -> list[tuple[int | None, Node]]:
     """Return the values that a factor has, each with its image."""
     if not node.is_list:
-        labels = [re.sub(r"[_-]", " ", key) for key, _ in node.pairs]
-        values = [inner for _, inner in node.pairs]
-        return list(zip(map(names.image_labelled, labels), values, strict=True))
+        return [(names.image_labelled(_spaced(key)), inner) for key, inner in node.pairs]
 
-    placed = [(_image_of(each, names, weak=True), each) for each in node.nodes]
-    labelled = names.n > 1 and any(_may_name_an_image(each, names) for each in node.nodes)
-    unnamed = all(position is None for position, _ in placed)
-    if unnamed and len(placed) == names.n and not labelled:
+    images = [_image_of(each, names, weak=True) for each in node.nodes]
+    unnamed = len(images) == names.n and images.count(None) == len(images)
+    labelled = [_may_name_an_image(each, names) for each in node.nodes]
+
+    # The only image is whatever it is called.
+    if unnamed and (names.n == 1 or not any(labelled)):
         return list(enumerate(node.nodes, 1))
 
-    return placed
+    return list(zip(images, node.nodes, strict=True))
 
 
 def _mark(node: Node, factor: Factor) -> Mark:

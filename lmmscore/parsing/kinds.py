@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 
 LONGEST_CAPTION = 160
 
@@ -196,6 +197,7 @@ _INTRODUCED = re.compile(
 )
 
 
+@lru_cache(maxsize=4096)
 def kind_of(caption: str) -> Kind | None:
     """Return what a heading, a label, or the words that lead up to numbers say these are.
 
@@ -211,7 +213,8 @@ def kind_of(caption: str) -> Kind | None:
     final = _FINAL.search(words) is not None
 
     for kind, pattern in _COMPILED:
-        if not (pattern.search(words) or pattern.search(bare)):
+        named = pattern.search(words) or (bare != words and pattern.search(bare))
+        if not named:
             continue
 
         mixed = scores and _MIXED.search(words) is not None

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from lmmscore.parsing.text import lowered
 from lmmscore.scales import Factor
 from lmmscore.templates import cardinal, ordinal
 
@@ -84,6 +85,16 @@ _TOGETHER = rf"""
 _IMAGE = re.compile(
     rf"(?<![A-Za-z0-9_])(?:{_TOGETHER}|{_NUMBERED}|{_ORDERED}|{_HASHED})",
     re.VERBOSE | re.IGNORECASE,
+)
+# How every name of an image begins, in lower case: to look for names only where one can stand.
+_BEGINS = re.compile(
+    rf"""
+    (?<![A-Za-z0-9_])
+    (?:{NOUN}|{_WHICH}|{_ORDINAL}|\#|the[ ]|die[ ]|das[ ]|la[ ]|el[ ]|le[ ]|last|final|letzte
+      |[uú]ltima|derni[eè]re|for[ ]|all|each|every|alle|todas[ ]|toutes[ ]|所有|both|beide|ambas
+      |[0-9]{{1,3}}[ ]?[a-zª.枚番번]|第|最后一|첫|두|세|네|다섯|여섯|일곱|여덟)
+    """,
+    re.VERBOSE,
 )
 _MORE = re.compile(
     rf"""
@@ -190,15 +201,18 @@ class Names:
             last = found[-1] if found else None
             between = text[last.end : name.start].strip() if last else ""
             if last is not None and last.key == name.key and between in {"(", "[", "/", ""}:
-                found[-1] = replace(last, end=name.end, position=name.position)
+                found[-1] = FactorName(
+                    last.key, last.start, name.end, last.in_words, name.position, last.modified
+                )
             else:
                 found.append(name)
         return found
 
     def _factors_in(self, text: str, start: int, end: int) -> Iterator[FactorName]:
-        for match in self._pattern.finditer(text, start, end):
-            modified = " " not in match[0] and _modified(text, match, start)
-            name = normal(match[0])
+        for match in self._pattern.finditer(lowered(text), start, end):
+            written = text[match.start() : match.end()]
+            modified = " " not in written and _modified(text, written, match.start(), start)
+            name = normal(written)
             key = self._known[name].key
             in_words = name not in self._symbols
             index = _INDEX.match(text, match.end(), end) if self.n > 1 else None
@@ -211,9 +225,15 @@ class Names:
 
     def images_in(self, text: str, start: int, end: int) -> Iterator[ImageName]:
         """Yield every place where images are named by a noun or a number sign."""
+        lower = lowered(text)
         place = start
-        while (match := _IMAGE.search(text, place, end)) is not None:
-            place = max(match.end(), match.start() + 1)
+
+        while (begins := _BEGINS.search(lower, place, end)) is not None:
+            match = _IMAGE.match(text, begins.start(), end)
+            place = match.end() if match is not None else begins.start() + 1
+            if match is None:
+                continue
+
             positions = self._positions(match)
             if not positions:
                 continue
@@ -341,11 +361,11 @@ _BEFORE_A_NAME = frozenset(
 _WORD_BEFORE = re.compile(r"(?P<word>[A-Za-z]+)[ ]{1,2}$")
 
 
-def _modified(text: str, match: re.Match[str], start: int) -> bool:
+def _modified(text: str, name: str, place: int, start: int) -> bool:
     """Tell whether the word before makes a name another's: "texture quality", "overall quality"."""
-    if "_" in match[0] or match[0].isupper():
+    if "_" in name or name.isupper():
         return False
-    before = _WORD_BEFORE.search(text, max(start, match.start() - 30), match.start())
+    before = _WORD_BEFORE.search(text, max(start, place - 30), place)
     return before is not None and before["word"].lower() not in _BEFORE_A_NAME
 
 
@@ -398,18 +418,18 @@ def _factor_pattern(names: tuple[tuple[str, tuple[str, ...]], ...]) -> re.Patter
         alternatives.append((len(key), rf"(?<=\(){_loosely(key)}(?=\))"))
     longest_first = [pattern for _, pattern in sorted(alternatives, key=lambda entry: -entry[0])]
     return re.compile(
-        rf"(?<![A-Za-z0-9_])(?:{'|'.join(longest_first)})(?![A-Za-z0-9]|_[A-Za-z0-9])",
-        re.IGNORECASE,
+        rf"(?<![A-Za-z0-9_])(?:{'|'.join(longest_first)})(?![A-Za-z0-9]|_[A-Za-z0-9])"
     )
 
 
 def _loosely(name: str) -> str:
-    parts = [re.escape(part) for part in re.split(r"[\s_-]+", name) if part]
-    return r"[ _-]{0,3}".join(
-        "(?:and|&|und)" if part.lower() in {"and", "&"} else part for part in parts
-    )
+    """Return a pattern for a name in text in lower case, however its words are joined."""
+    parts = re.split(r"[\s_-]+", lowered(name))
+    known = {"and": "(?:and|&|und)", "&": "(?:and|&|und)"}
+    return r"[ _-]{0,3}".join(known.get(part, re.escape(part)) for part in parts if part)
 
 
+@lru_cache(maxsize=4096)
 def normal(name: str) -> str:
     """Return a key without anything but its letters and digits, in lower case."""
     return _NEITHER_LETTER_NOR_DIGIT.sub("", name.replace("&", "and").casefold())

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import Generic, TypeVar
 
 from lmmscore.parsing.names import FactorName, ImageName
@@ -226,22 +227,23 @@ def _shown(value: Fraction) -> str:
     return str(value.numerator) if value.denominator == 1 else str(float(value))
 
 
+@lru_cache(maxsize=4096)
+def _fraction(digits: str) -> Fraction:
+    return Fraction(digits.replace(",", "."))
+
+
 def _number(match: re.Match[str]) -> Number:
-    top = match["top"]
-    if top is not None:
-        top = str(_IN_WORDS.get(top, top))
-    value = Fraction(match["digits"].replace(",", "."))
-    if match["sign"] == "-":
+    sign, digits, top, unit = match.group("sign", "digits", "top", "unit")
+    value = _fraction(digits)
+    if sign == "-":
         value = -value
-    start = match.start("sign") if match["sign"] else match.start("digits")
-    return Number(
-        value,
-        Fraction(top) if top else None,
-        start,
-        match.end("digits"),
-        match.end(),
-        match["unit"] is not None,
-    )
+
+    out_of = None
+    if top is not None:
+        out_of = _fraction(str(_IN_WORDS.get(top, top)))
+
+    start = match.start("sign" if sign else "digits")
+    return Number(value, out_of, start, match.end("digits"), match.end(), unit is not None)
 
 
 def numbers_in(text: str, start: int, end: int) -> Iterator[Number]:
@@ -431,9 +433,17 @@ def is_upside_down(text: str) -> bool:
 def value_in(text: str, scale: Scale, start: int) -> Mark:
     """Return what a JSON value or a table's cell says: a number, and nothing beside it."""
     stripped = text.strip()
+    begin = start if stripped == text else start + len(text) - len(text.lstrip())
+    mark = _value_of(stripped, scale)
+    first, last = mark.span
+    return Mark(mark.value, (begin + first, begin + last), mark.kind, mark.says)
+
+
+@lru_cache(maxsize=4096)
+def _value_of(stripped: str, scale: Scale) -> Mark:
+    """Return what a value says; the same few numbers fill most tables."""
     shown = stripped if len(stripped) <= 40 else stripped[:39] + "…"
-    begin = start + len(text) - len(text.lstrip())
-    span = (begin, begin + len(stripped))
+    span = (0, len(stripped))
     number = number_at(stripped, 0, len(stripped))
     if number is None or (number.in_words and not _ENDS.match(stripped, number.end)):
         says = f"{shown} is not a number" if shown else "the score is empty"
@@ -442,8 +452,7 @@ def value_in(text: str, scale: Scale, start: int) -> Mark:
     if fault:
         kind = FaultKind.AMBIGUOUS if number.top is None else FaultKind.NOT_A_NUMBER
         return Mark(None, span, kind, f"{shown} is not a number: {fault}")
-    mark = number.mark(scale)
-    return Mark(mark.value, (begin + mark.span[0], begin + mark.span[1]), mark.kind, mark.says)
+    return number.mark(scale)
 
 
 # --- Names and numbers on one line, put together ---

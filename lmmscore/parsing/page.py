@@ -191,10 +191,15 @@ class Page:
         if joint is None:
             return image
 
-        after = [factor for factor in factors if factor.start == joint.end()]
         counted = joint["top"] is not None and int(joint["top"]) != self.n
-        scored = bool(after) and _ENTRY_ENDS.match(self.text, after[0].end, end)
-        return replace(image, positions=(UNKNOWN,)) if counted or scored else image
+        if counted:
+            return replace(image, positions=(UNKNOWN,))
+
+        after = [factor for factor in factors if factor.start == joint.end()]
+        if after and _ENTRY_ENDS.match(self.text, after[0].end, end):
+            return replace(image, positions=(UNKNOWN,))
+
+        return image
 
     def _is_bold(self, start: int, end: int) -> bool:
         if start >= end:
@@ -224,11 +229,15 @@ class Page:
 
 def _one_naming(lines: list[Line]) -> list[Line]:
     """Return the lines; where images go by numbers, letters name nobody knows which."""
-    signed = [line for line in lines if any(image.by_sign for image in line.images)]
-    numbered = any(not image.by_sign for line in lines for image in line.images)
-    if signed and numbered:
-        for line in signed:
-            line.images = [_unknown_if_signed(image) for image in line.images]
+    by_sign = set()
+    for line in lines:
+        by_sign |= {image.by_sign for image in line.images}
+
+    if by_sign != {True, False}:
+        return lines
+
+    for line in lines:
+        line.images = [_unknown_if_signed(image) for image in line.images]
 
     return lines
 
@@ -411,15 +420,23 @@ _OTHERWISE = re.compile(
 )
 
 
+_AGAINST = re.compile(r"\bvs\b|versus|compar|than|against")
+
+
 def _names_others(page: Page, line: Line, image: ImageName) -> bool:
     """Tell whether a heading sets several images against each other: `Image 1 vs. Image 2:`."""
     colon = page.text.find(":", image.end, line.end)
     limit = colon if colon >= 0 else line.end
     between = page.text[image.end : limit]
     others = [other for other in line.images[1:] if other.start < limit]
-    if any(other.positions != image.positions for other in others) and _OTHERWISE.search(between):
+    if not others:
+        return False
+
+    if _AGAINST.search(between):
         return True
-    return bool(others) and bool(re.search(r"\bvs\b|versus|compar|than|against", between))
+
+    differ = any(other.positions != image.positions for other in others)
+    return differ and _OTHERWISE.search(between) is not None
 
 
 def _parts(page: Page, line: Line, start: int, has_scores: bool) -> list[Part]:
@@ -458,11 +475,15 @@ def _is_remark(page: Page, line: Line, image: ImageName) -> bool:
     """Tell whether the rest of a line only says something of an image: `Image 3 does it better`."""
     if any(factor.start > image.end for factor in line.factors):
         return False
+
     rest = page.text[image.end : line.end]
-    for other in line.images:
-        if other.start > image.end:
-            rest = rest.replace(page.text[other.start : other.end], "")
-    return re.search(r"[a-z]{2,}[ ]+[a-z]", rest) is not None and not re.search(r"[0-9:]", rest)
+    behind = [other for other in line.images if other.start > image.end]
+
+    for other in behind:
+        rest = rest.replace(page.text[other.start : other.end], "")
+
+    in_words = re.search(r"[a-z]{2,}[ ]+[a-z]", rest) is not None
+    return in_words and not re.search(r"[0-9:]", rest)
 
 
 _UP_TO_A_SCORE = re.compile(r"[ ]*(?:[(\[][^()\[\]\n]{0,60}[)\]])?[ ,]*(?:an?[ ])?")
@@ -551,14 +572,17 @@ def _interrupts(page: Page, line: Line, words: str, state: _State) -> bool:
     if goes_on:
         return False
 
+    count = len(words.split())
+    short_remark = state.entries and count <= 6
     others = [image for image in line.images if image.positions != state.positions]
-    if others and not _COMPARES.search(words):
-        return len(words.split()) <= 14 or others[0].start <= line.head + 12
+    if not others:
+        return short_remark
 
-    if others and others[0].start <= line.head + 6:
-        return True
+    behind = others[0].start - line.head
+    if _COMPARES.search(words):
+        return behind <= 6 or short_remark
 
-    return state.entries and len(words.split()) <= 6
+    return count <= 14 or behind <= 12
 
 
 def _stands_alone(line: Line) -> bool:

@@ -86,6 +86,15 @@ class _Section:
             self.certain = certain
 
 
+@dataclass(slots=True)
+class _SectionContents:
+    """Where the lines of a section begin that name each factor, and those that score one."""
+
+    named: dict[str, set[int]] = field(default_factory=dict)
+    scored: set[int] = field(default_factory=set)
+    """Two at most: it matters only whether there is another."""
+
+
 class Prose:
     """Reads a page's lines."""
 
@@ -113,6 +122,7 @@ class Prose:
         lay_out(page, scored)
         self.entries = scored
         self._sections: dict[int, _Section] = {}
+        self._contents: dict[int, _SectionContents] = {}
 
     def _scale(self, name: FactorName) -> Scale:
         return self.names.factor(name.key).scale
@@ -199,14 +209,21 @@ class Prose:
         """
         if self.n == 1:
             return False
+
         keys: set[str] = set()
+
         for index, line in enumerate(self.page.lines):
             if line.images or line.positions is not None or self.page.in_table(line):
                 break
+
             found = self._pairs[index]
-            led = found and any(map(str.isalpha, self.text[line.head : found[0].start]))
-            if line.kind is Kind.VERDICT and not led:
+            if not found or line.kind is not Kind.VERDICT:
+                continue
+
+            lead = self.text[line.head : found[0].start]
+            if not any(map(str.isalpha, lead)):
                 keys |= {pair.name.key for pair in found if pair.name.position is None}
+
         return len(keys) == len(self.names.factors) > 1
 
     def said(self) -> Iterator[Said]:
@@ -305,16 +322,21 @@ class Prose:
     def _competes(self, index: int, pair: Pair[FactorName]) -> bool:
         """Tell whether the lines below an entry give it another number: a bare one, "or 8"."""
         scale = self._scale(pair.name)
+
         for below in self.page.lines[index + 1 : index + 4]:
             if below.factors or below.images or below.heads or below.gap:
                 return False
-            given = _GIVEN_BELOW.fullmatch(self.text, below.start, below.end)
-            given = given or _GIVEN_BELOW.fullmatch(self.page.words(below))
+
+            whole = _GIVEN_BELOW.fullmatch(self.text, below.start, below.end)
+            given = whole or _GIVEN_BELOW.fullmatch(self.page.words(below))
             if given is None:
                 continue
+
             value = Fraction(given["value"])
-            if value != pair.mark.value and not scale.fault(value):
+            differs = value != pair.mark.value
+            if differs and not scale.fault(value):
                 return True
+
         return False
 
     def _is_said_outright(self, line: Line, part: Part, found: Sequence[Pair[FactorName]]) -> bool:
@@ -418,29 +440,51 @@ class Prose:
         """Return where another image may take over in the middle of a part, if one does."""
         if self.n == 1:
             return None
+
         for pair, following in pairwise(found):
             sentences = re.split(r"[.;!?][ ]+", self.text[pair.end : following.start])
             if len(sentences) > 1 and not _LEADS.fullmatch(sentences[-1]):
                 return pair.end
-        first = min((f.end for f in line.factors if f.start >= part.start), default=part.end)
-        label = _LABEL_AMID.search(self.text, first, part.end)
-        if label is not None and not any(label.start() < f.start < label.end() for f in line.named):
-            return label.start()
+
+        ends = [factor.end for factor in line.factors if factor.start >= part.start]
+        first = min(ends, default=part.end)
+        label = self._label_amid(line, first, part.end)
+        if label is not None:
+            return label
+
         for image in line.images:
-            if not part.start <= image.start < part.end or image.positions == part.positions:
+            inside = part.start <= image.start < part.end
+            if not inside or image.positions == part.positions:
                 continue
-            if image.start < first and not re.search(
-                r"[.;!?]\s", self.text[part.start : image.start]
-            ):
-                continue
-            before = self.text[max(part.start, image.start - 40) : image.start]
-            behind = any(f.start >= image.end for f in line.factors)
-            opens = _OPENS_SENTENCE.search(before) is not None
-            if behind and (opens or not _COMPARED.search(before)):
+
+            if self._image_takes_over(line, part, image, first):
                 return image.start
-            if followed_by_a_score(self.page, line, image.end) and image.start > first:
-                return image.start
+
         return None
+
+    def _label_amid(self, line: Line, start: int, end: int) -> int | None:
+        """Return where a label begins amid scores, if it is not that of a factor."""
+        label = _LABEL_AMID.search(self.text, start, end)
+        if label is None:
+            return None
+
+        of_factor = any(label.start() < name.start < label.end() for name in line.named)
+        return None if of_factor else label.start()
+
+    def _image_takes_over(self, line: Line, part: Part, image: ImageName, first: int) -> bool:
+        """Tell whether what follows an image's name may be said of it; `first` is where the
+        part's first factor ends."""
+        lead = self.text[part.start : image.start]
+        if image.start < first and not re.search(r"[.;!?]\s", lead):
+            return False
+
+        before = lead[-40:]
+        behind = any(factor.start >= image.end for factor in line.factors)
+        opens = _OPENS_SENTENCE.search(before) is not None
+        if behind and (opens or not _COMPARED.search(before)):
+            return True
+
+        return image.start > first and followed_by_a_score(self.page, line, image.end)
 
     def _speaks_of_another(
         self,
@@ -579,17 +623,32 @@ class Prose:
 
     def _is_the_only_one(self, line: Line, key: str) -> bool:
         """Tell whether no other factor of a section has a number: this one may be the overall."""
-        named: set[str] = set()
+        if line.section not in self._contents:
+            self._contents[line.section] = self._contents_of(line.section)
 
-        for index, each in enumerate(self.page.lines):
-            if each.section != line.section or each.start == line.start:
+        contents = self._contents[line.section]
+        if contents.scored - {line.start}:
+            return False
+
+        return any(
+            other != key and places - {line.start} for other, places in contents.named.items()
+        )
+
+    def _contents_of(self, section: int) -> _SectionContents:
+        contents = _SectionContents()
+
+        for index, line in enumerate(self.page.lines):
+            if line.section != section:
                 continue
 
-            named |= {factor.key for factor in each.factors}
-            if self._pairs[index] or self._says_below(each, index):
-                return False
+            for factor in line.factors:
+                contents.named.setdefault(factor.key, set()).add(line.start)
+            if self._pairs[index] or self._says_below(line, index):
+                contents.scored.add(line.start)
+            if len(contents.scored) > 1:
+                break
 
-        return len(named - {key}) > 0
+        return contents
 
     def _says_below(self, line: Line, index: int) -> bool:
         if not line.factors:
@@ -630,8 +689,13 @@ class Prose:
         """Tell whether names and numbers take turns on lines, a number first: they are shifted."""
         lines = self.page.lines
         top = index
-        while top and (self._is_bare_number(lines[top - 1]) or self._is_bare_name(lines[top - 1])):
+
+        while top:
+            above = lines[top - 1]
+            if not self._is_bare_number(above) and not self._is_bare_name(above):
+                break
             top -= 1
+
         opens = top == 0 or bool(lines[top - 1].images)
         return opens and self._is_bare_number(lines[top])
 
@@ -777,11 +841,20 @@ def _enumerates(found: Sequence[Pair[FactorName]]) -> bool:
     `1 – Accuracy, 2 – Quality`."""
     values = [pair.value for pair in found]
     counted = values == [Fraction(i) for i in range(1, len(values) + 1)]
+    several = len(values) > 2
+
     if all(pair.backward for pair in found):
-        steps = {later - former for former, later in pairwise(values) if former and later}
-        sections = len(values) > 2 and steps == {Fraction(1, 10)}
-        return (counted and len(values) > 1) or sections
-    return counted and len(values) > 2 and all(pair.bracketed for pair in found)
+        if counted:
+            return len(values) > 1
+
+        return several and _steps(values) == {Fraction(1, 10)}
+
+    return counted and several and all(pair.bracketed for pair in found)
+
+
+def _steps(values: Sequence[Fraction | None]) -> set[Fraction]:
+    """Return the differences between numbers in a row: those of `3.1, 3.2, 3.3` number sections."""
+    return {later - former for former, later in pairwise(values) if former and later}
 
 
 def _pairs_inside(found: Sequence[Pair[FactorName]], part: Part) -> list[Pair[FactorName]]:

@@ -173,14 +173,16 @@ class Sequences:
         where all factors have one and their order is certain."""
         keys = [self.page.lines[index].factors[0].key for index in lines]
         whole = len(keys) == len(self.names.factors) == len(set(keys))
-        stated = _ORDER_STATED.search(self.text)
-        if not whole or not (stated or self.n > 2):
+        if not whole:
             return {}
-        first = min(lines)
-        if any(
-            line.images and line.head < line.images[0].start + 3 for line in self.page.lines[:first]
-        ):
+
+        if self.n <= 2 and not _ORDER_STATED.search(self.text):
             return {}
+
+        for line in self.page.lines[: min(lines)]:
+            if line.images and line.head < line.images[0].start + 3:
+                return {}
+
         return {index: self._sequence(self.page.lines[index]) for index in lines}
 
     def of_only_factor(self) -> Iterator[Listed]:

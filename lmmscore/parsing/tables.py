@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 from lmmscore.parsing.disclaimers import makes_up, sees_nothing
 from lmmscore.parsing.kinds import is_no_verdict
@@ -15,7 +16,7 @@ from lmmscore.parsing.numbers import stated_tops, value_in
 from lmmscore.parsing.text import Span
 from lmmscore.parsing.verdict import FaultKind, Mark
 
-_RULE = re.compile(r"[\s|:+=–—-]*[-–—=][\s|:+=–—-]*")
+_RULE = re.compile(r"(?=[^-–—=]*[-–—=])[\s|:+=–—-]*")
 _LINE = re.compile(r"[^\n]+")
 _GAP = re.compile(r" {2,}|\t+")
 
@@ -100,11 +101,11 @@ def _is_grid(table: ReplyTable, names: Names) -> bool:
         if any(_is_an_entry(cell.text, names) for cell in row[:_WIDEST]):
             return False
 
-    for row in (table.rows[0], *(list(row[:2]) for row in table.rows)):
-        if any(cell.text and names.factor_named(cell.text) for cell in row[:_WIDEST]):
-            return True
+    labels = table.rows[0][:_WIDEST]
+    for row in table.rows:
+        labels += row[:2]
 
-    return False
+    return any(cell.text and names.factor_named(cell.text) for cell in labels)
 
 
 def _numbered_at_random(row: Row) -> bool:
@@ -114,6 +115,7 @@ def _numbered_at_random(row: Row) -> bool:
     return len(numbers) > 1 and numbers != list(range(numbers[0], numbers[0] + len(numbers)))
 
 
+@lru_cache(maxsize=4096)
 def _is_an_entry(text: str, names: Names) -> bool:
     """Tell whether a cell holds a factor with its number: `S_acc 8`;
     then bars only part entries."""
@@ -165,7 +167,10 @@ def _continues(text: str, run: Sequence[re.Match[str]], line: re.Match[str]) -> 
 def _table_of(run: Sequence[re.Match[str]]) -> Iterator[ReplyTable]:
     lines = [row for row in run if not _RULE.fullmatch(row[0])]
     body = lines[1:] or lines
-    framed = sum(_BAR_FIRST.match(row[0]) is not None for row in body) * 2 > len(body)
+
+    barred = [row for row in body if _BAR_FIRST.match(row[0])]
+    framed = len(barred) * 2 > len(body)
+
     rows = [_cells(row, framed=framed) for row in lines]
     if len(rows) >= 2 and max(map(len, rows)) > 1:
         yield ReplyTable(rows, run[0].start(), run[-1].end())
@@ -201,7 +206,7 @@ def _spaced(text: str, names: Names, taken: Sequence[Span]) -> Iterator[ReplyTab
         index += 1
         if any(start <= line.start() < end for start, end in taken):
             continue
-        for separator in (",", ";", ""):
+        for separator in _separators(line[0]):
             head = _split(line, separator)
             if len(head) < 2 or not _is_head(head, names):
                 continue
@@ -213,21 +218,39 @@ def _spaced(text: str, names: Names, taken: Sequence[Span]) -> Iterator[ReplyTab
                 break
 
 
+def _separators(line: str) -> Iterator[str]:
+    """Yield what may part the cells of a line: commas, semicolons, or runs of spaces (the empty
+    string)."""
+    if "," in line:
+        yield ","
+    if ";" in line:
+        yield ";"
+    if "  " in line or "\t" in line:
+        yield ""
+
+
 def _is_head(head: Row, names: Names) -> bool:
     """Tell whether cells are the heading of a table: factors or images,
     and no number of anything."""
-    factors = [names.factor_named(cell.text) for cell in head]
-    bare = [_IN_BRACKETS.sub("", cell.text) for cell in head]
-    if any(re.search(r"[0-9:=]", text) for text in bare):
-        factors = [None]
+    if not any(_has_a_number(cell) for cell in head):
+        factors = [names.factor_named(cell.text) for cell in head]
+        known = len(factors) - factors.count(None)
+        enough = max(1, min(2, len(names.factors)))
+        if known >= enough:
+            return factors[0] is None or not head[0].text
 
-    known = [factor for factor in factors if factor is not None]
-    enough = max(1, min(2, len(names.factors)))
-    if len(known) >= enough:
-        return factors[0] is None or not head[0].text
+    if len(head) < 3:
+        return False
 
-    images = [names.image_named(cell.text) for cell in head[1:]]
-    return len(images) > 1 and all(image is not None for image in images)
+    return all(names.image_named(cell.text) is not None for cell in head[1:])
+
+
+_OF_A_NUMBER = re.compile(r"[0-9:=]")
+
+
+def _has_a_number(cell: TableCell) -> bool:
+    bare = _IN_BRACKETS.sub("", cell.text)
+    return _OF_A_NUMBER.search(bare) is not None
 
 
 def _rows(
@@ -313,21 +336,26 @@ class _TableReader:
 
         columns = [self._factor_in(cell) for cell in self.head[:_WIDEST]]
         first = [self._factor_in(row[0]) for row in self.rows]
-        images = [None, *(self._image(cell) for cell in self.head[1:_WIDEST])]
-
-        # Of one image the first column may be a factor's own, unless factors head the rows.
-        lone = self.n == 1 and len(columns) > 1 and columns[0] and not any(first[1:])
-        if any(columns[1:]) or lone:
+        if any(columns[1:]) or self._is_one_row_a_factor(columns, first):
             return self._images_as_rows(columns)
 
-        names_images = any(image is not None for image in images)
-        if any(first) and not first[0] and names_images:
+        if not any(first):
+            return self._a_line_a_score()
+
+        images = [None, *(self._image(cell) for cell in self.head[1:_WIDEST])]
+        named = images.count(None) < len(images)
+        if named and not first[0]:
             return self._images_as_columns(images, first[1:])
 
-        if any(first):
-            return self._one_image(first)
+        return self._one_image(first)
 
-        return self._a_line_a_score()
+    def _is_one_row_a_factor(
+        self, columns: Sequence[str | None], first: Sequence[str | None]
+    ) -> bool:
+        """Tell whether the first column is a factor's own: of one image it may be,
+        unless factors head the rows."""
+        lone = self.n == 1 and len(columns) > 1
+        return lone and columns[0] is not None and not any(first[1:])
 
     def _factor_in(self, cell: TableCell) -> str | None:
         if not cell.text:
@@ -369,22 +397,27 @@ class _TableReader:
             if len(row) > len(self.head):
                 # A bar too many: which column a number stands in is anybody's guess.
                 continue
-            fault = _TWO_IMAGES if len(named) > 1 else ""
+            if len(named) > 1:
+                row = [replace(cell, fault=_TWO_IMAGES) for cell in row]
             for key, cell in zip(columns, row, strict=False):
                 if not key:
                     continue
                 for image in named or (None,):
-                    found += self._entry(image, key, replace(cell, fault=fault))
+                    found += self._entry(image, key, cell)
         return found
 
     def _is_labelled_otherwise(self, row: Row, columns: Sequence[str | None]) -> bool:
         for key, cell in zip(columns, row, strict=False):
             if key is not None:
                 continue
-            if len(cell.text) < 40 and is_no_verdict(cell.text):
+
+            short = len(cell.text) < 40
+            if short and is_no_verdict(cell.text):
                 return True
-            if sees_nothing(cell.text) or makes_up(f"scores: {cell.text}"):
+
+            if _says_it_is_none(cell.text):
                 return True
+
         return False
 
     def _images_of_rows(
@@ -490,23 +523,29 @@ class _TableReader:
         return made
 
 
+@lru_cache(maxsize=1024)
+def _says_it_is_none(remark: str) -> bool:
+    """Tell whether a cell says of its row's scores that they are none."""
+    return sees_nothing(remark) or makes_up(f"scores: {remark}")
+
+
 def _score_column(head: Row, rows: Sequence[Row], first: int) -> int | None:
     """Return the column, from the first on, that holds the scores; None where it cannot be told."""
     width = min(max(map(len, rows), default=0), _WIDEST)
     numeric = [i for i in range(first, width) if any(_is_number(row, i) for row in rows)]
-    scores = [i for i in numeric if i >= len(head) or not is_no_verdict(head[i].text)]
     if not numeric:
         return _column_called_score(head, first)
 
+    headings = {i: head[i].text if i < len(head) else "" for i in numeric}
+    scores = {i: heading for i, heading in headings.items() if not is_no_verdict(heading)}
     if len(numeric) == 1:
-        return scores[0] if scores else None
+        return next(iter(scores), None)
 
-    for pattern in (_EXACTLY_SCORES.fullmatch, _SCORE_COLUMN.search):
-        clear = [i for i in scores if i < len(head) and pattern(head[i].text)]
-        if clear:
-            return clear[0] if len(clear) == 1 else None
+    clear = [i for i, heading in scores.items() if _EXACTLY_SCORES.fullmatch(heading)]
+    if not clear:
+        clear = [i for i, heading in scores.items() if _SCORE_COLUMN.search(heading)]
 
-    return None
+    return clear[0] if len(clear) == 1 else None
 
 
 def _is_number(row: Row, column: int) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lmmscore.parsing import read_text
+from lmmscore.parsing.names import names_of
+from lmmscore.scales import Factor
 from tests.reply_layouts import FOUR
 
 KEYS = ("acc", "pre", "qua", "real")
@@ -200,3 +202,55 @@ def test_a_remark_that_names_images_and_factors_never_moves_a_score(remark: str)
     expected = {(i, key): i + place for i in (1, 2) for place, key in enumerate(keys, 1)}
     assert reading.scores.items() <= expected.items()
     assert len(reading.scores) >= 6
+
+
+def test_a_few_words_under_a_score_explain_it_and_head_nothing() -> None:
+    """A reason without a full stop is no caption of the score below it."""
+    reply = "S_acc: 5\n  clear beach setting\nS_pre: 4\nS_qua: 3\nS_real: 2\n"
+
+    assert read_text(reply, FOUR, 1).complete
+
+
+def test_an_ampersand_in_a_name_may_be_written_out() -> None:
+    """A judge writes "Detail and Fidelity" where the dialog has "Detail & Fidelity"."""
+    scale = FOUR[0].scale
+    factors = (
+        Factor(key="seam", name="Visual Seamlessness", scale=scale),
+        Factor(key="phys", name="Physical & Detail Fidelity", scale=scale),
+    )
+
+    reading = read_text("Visual Seamlessness: 3.\nPhysical and Detail Fidelity: 5.", factors, 1)
+
+    assert reading.scores == {(1, "seam"): 3, (1, "phys"): 5}
+
+
+@pytest.mark.parametrize(
+    ("text", "positions"),
+    [
+        ("IMAGE 2", [(2,)]),
+        ("see İmage 2 and ımage 3", [(2, 3)]),
+        ("the 3rd edit, the last one", [(3,), (8,)]),
+        ("图像2、第三张", [(2,), (3,)]),
+        ("2番目の画像", [(2,)]),
+        ("All images", [tuple(range(1, 9))]),
+        ("#4", [(4,)]),
+        ("imageA", [(1,)]),
+        ("The 2. Bild", [(2,)]),
+        ("the imagery of 2 foxes", []),
+    ],
+)
+def test_images_are_found_by_every_kind_of_name(
+    text: str, positions: list[tuple[int, ...]]
+) -> None:
+    """Wherever a name may begin is looked at, in any case and script."""
+    found = names_of(FOUR, 8).images_in(text, 0, len(text))
+
+    assert [image.positions for image in found] == positions
+
+
+@pytest.mark.parametrize("piece", [".", ". ", "- ", "_ ", "…", "~", "`"])
+def test_a_page_of_nothing_but_signs_is_read_in_one_pass(piece: str) -> None:
+    """What leads up to a number is found at its end, however long it is."""
+    reply = "S_acc " + piece * 5_000 + " 7\nS_pre: 4\nS_qua: 3\nS_real: 2\n"
+
+    assert read_text(reply, FOUR, 1).scores[1, "pre"] == 4
