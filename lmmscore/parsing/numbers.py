@@ -280,6 +280,22 @@ def is_hedged(text: str, start: int, place: int) -> bool:
     return _HEDGED_BEFORE.search(text, max(start, place - 40), place) is not None
 
 
+# In "Accuracy: 1: —" and "S_acc  1  -" the number is the image's, and the dash its missing score.
+_NOTHING_FOLLOWS = re.compile(
+    r"[ \t*_]*(?::[ \t*_]*(?:[-–—]+|n/?a|none|null)?|[-–—]+|n/?a)[ \t*_]*(?=\n|\Z)", re.IGNORECASE
+)
+
+
+def _nothing_follows(text: str, number: Number, place: int) -> bool:
+    """Tell whether a number is followed by a sign for a missing score, and by nothing else."""
+    if _NOTHING_FOLLOWS.match(text, place) is None:
+        return False
+
+    # "naturalness 10 - artifacts 5 -": there the dash only ends each entry.
+    line = text[text.rfind("\n", 0, number.start) + 1 : number.start]
+    return " - " not in line
+
+
 def entry_fault(
     text: str, number: Number, end: int, scale: Scale, others: Container[int] = ()
 ) -> str:
@@ -299,6 +315,8 @@ def entry_fault(
         place = scale_words.end()
     if _DOUBTED.match(text, place, end):
         return "its number is put in doubt"
+    if _nothing_follows(text, number, place):
+        return "a sign for a missing score follows the number"
     if _ENDS.match(text, place, end):
         return ""
     if _RUNS_ON.match(text, place, end):

@@ -446,3 +446,17 @@ def test_a_hostile_reply_does_not_keep_us(piece):
     assert (
         time.process_time() - began < 6
     )  # a slow machine is given room; what is quadratic takes minutes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "S_acc (1-10): **1**: -\nS_pre (1-10): **1**: -",
+        "Editing Accuracy: 1 —\nContextual Preservation: 1: n/a",
+        "Factor  Image  Score\nS_acc   1      -\nS_qua   1      -",
+        "S_acc: **1**:\nS_real: **1**: none",
+    ],
+)
+def test_the_number_of_an_image_is_no_score_where_the_score_is_missing(text: str) -> None:
+    """A dash after the only number on a line stands for the score; the number is the image's."""
+    assert read_text(text, FOUR, 1).scores == {}
