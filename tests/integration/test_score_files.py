@@ -220,7 +220,7 @@ def test_a_seed_is_no_factor(tmp_path: Path) -> None:
     assert result.exit_code == 0 and "1,,,1,,overall,5,scored," in result.stdout
     assert f"note: {path}: column seed is left out; by its name it is no score" in result.stderr
     assert f"note: {path}: column gone is empty and is left out" in result.stderr
-    assert "1 factors (acc)" in result.stderr
+    assert "1 factor (acc)" in result.stderr
     both = CliRunner().invoke(command, [path, "--factor", "acc", "--factor", "seed"])
     assert "1,,,1,,overall,619.5,scored," in both.stdout
     wrong = CliRunner().invoke(command, [path, "--factor", "ac"])
