@@ -618,15 +618,22 @@ class _Earlier:
 
     def _part_command(self, plan: Plan, fewer_methods: bool) -> str:
         """Return what ranks the part asked for; nothing where only a run of its own does."""
-        tasks = plan.benchmark.tasks
-        chosen = {item.id for item in plan.benchmark.items}
-        # `leaderboard` ranks whole task categories, all methods and all repeats.
-        whole = not fewer_methods and plan.repeats >= self.manifest.repeats
-        if not whole or chosen != self._items_of(tasks):
+        # `leaderboard` ranks all repeats.
+        if plan.repeats < self.manifest.repeats:
             return ""
+
+        tasks = plan.benchmark.tasks
+        chosen = [item.id for item in plan.benchmark.items]
         words = ["lmmscore", "leaderboard", str(self.run.path)]
-        for task in tasks:
-            words += ["--task", task]
+        if set(tasks) != set(self.manifest.tasks):
+            for task in tasks:
+                words += ["--task", task]
+        if set(chosen) != self._items_of(tasks):
+            for item in chosen:
+                words += ["--item", item]
+        if fewer_methods:
+            for method in plan.benchmark.methods:
+                words += ["--method", method]
         return shlex.join(words)
 
     def _items_of(self, tasks: Sequence[str]) -> set[str]:

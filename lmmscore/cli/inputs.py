@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmmscore.errors import LmmscoreError
+from lmmscore.errors import LmmscoreError, nearest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,6 +87,13 @@ def open_source(text: str) -> Source:
         run = open_run(path.parent)
         return Source(path.resolve().parent.name, path.parent, scores, run.manifest, run)
     return Source(path.stem, path, scores)
+
+
+def refuse_unknown(kind: str, given: Sequence[str], known: Sequence[str], where: str) -> None:
+    """Raise where a method or item is named that the scores do not have."""
+    for name in given:
+        if name not in known:
+            raise LmmscoreError(f"{where}: no {kind} {name!r}{nearest(name, set(known))}")
 
 
 def open_sources(texts: Sequence[str]) -> list[Source]:

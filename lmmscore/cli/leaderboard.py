@@ -42,7 +42,7 @@ SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivi
     "leaderboard",
     cls=GroupedCommand,
     groups={
-        "What to show": ("task", "factor", "by", "show", "against", "expected"),
+        "What to show": ("task", "method", "item", "factor", "by", "show", "against", "expected"),
         "Several judges as one": PANEL_GROUP,
         "By what people would say": ("human", "corrected"),
         "How to print it": (
@@ -81,6 +81,10 @@ SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivi
 @click.option("--table-star", is_flag=True, help="LaTeX: tables over both columns of a page.")
 @method_names
 @click.option("--task", multiple=True, help="Only this task category; may be repeated.")
+@click.option(
+    "--method", multiple=True, help="Rank only this method and others so named; may be repeated."
+)
+@click.option("--item", multiple=True, help="Count only this item; may be repeated.")
 @click.option(
     "--factor",
     multiple=True,
@@ -174,7 +178,7 @@ def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> 
     if pairs is not None:
         _print_pairs(pairs, form, options)
         return
-    sources = open_sources(runs)
+    sources = [_part_of(source, options) for source in open_sources(runs)]
     if options["expected"]:
         sources = [_by_expected(source) for source in sources]
     options["members"] = _panel(sources, options) if options["panel"] else None
@@ -188,6 +192,9 @@ def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> 
     board = _corrected(source, options) if options["corrected"] else _board(source, options)
     if options["members"] is not None:
         board = replace(board, notes=(*options["members"].notes, *board.notes))
+    chosen = _chosen_words(options)
+    if chosen:
+        board = replace(board, notes=(chosen, *board.notes))
     _write(board, source, form, options)
     if options["plots"] is not None:
         _write_plots(board, source, options)
@@ -195,6 +202,29 @@ def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> 
         # A CSV file has no room for sentences; they must not get lost for that.
         for text in [*(t for table in board.tables for t in table.warnings), *board.notes]:
             click.echo(text, err=True)
+
+
+def _part_of(source: Source, options: dict[str, Any]) -> Source:
+    """Return a run with the scores of the chosen methods and items only."""
+    from lmmscore.cli.inputs import refuse_unknown
+
+    scores = source.scores
+    for name in ("method", "item"):
+        if options[name]:
+            known = [str(each) for each in scores[name].unique()]
+            refuse_unknown(name, options[name], known, source.name)
+            scores = scores[scores[name].isin(options[name])]
+    return replace(source, scores=scores)
+
+
+def _chosen_words(options: dict[str, Any]) -> str:
+    """Say that a table is about a part of a run, and which."""
+    parts = [
+        f"the {name}{'s' if len(options[name]) > 1 else ''} {', '.join(options[name])}"
+        for name in ("method", "item")
+        if options[name]
+    ]
+    return f"Only {' and '.join(parts)}." if parts else ""
 
 
 @dataclass(frozen=True)
@@ -365,6 +395,7 @@ def _pairs_among(runs: tuple[str, ...]) -> Path | None:
 
 def _print_pairs(path: Path, form: str, options: dict[str, Any]) -> None:
     """Print the leaderboard of a run that compares pairs."""
+    from lmmscore.cli.inputs import refuse_unknown
     from lmmscore.comparisons import read_comparisons
     from lmmscore.leaderboard.matches import rank_pairs
     from lmmscore.report.leaderboard import render_pairs
@@ -379,13 +410,25 @@ def _print_pairs(path: Path, form: str, options: dict[str, Any]) -> None:
     if (path.parent / "run.yaml").is_file():
         manifest = Run(path.parent).manifest
         known = {"caution": manifest.caution, "methods": manifest.methods}
+    rows = read_comparisons(path)
+    if options["method"]:
+        known["methods"] = list(options["method"])
+        there = [name for row in rows for name in (row.method_a, row.method_b)]
+        refuse_unknown("method", options["method"], there, str(path))
+        rows = [row for row in rows if {row.method_a, row.method_b} <= {*options["method"]}]
+    if options["item"]:
+        refuse_unknown("item", options["item"], [row.item for row in rows], str(path))
+        rows = [row for row in rows if row.item in options["item"]]
     board = rank_pairs(
-        read_comparisons(path),
+        rows,
         task=options["task"] or None,
         resamples=options["resamples"],
         seed=options["seed"],
         **known,
     )
+    chosen = _chosen_words(options)
+    if chosen:
+        board = replace(board, notes=(chosen, *board.notes))
     layout = screen() if options["out"] is None else Screen(color=False, width=None)
     put(render_pairs(board, form, decimals=options["decimals"], **layout), options["out"])
     if form == "csv":

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--images",
+    "--bench",
     type=FilePath(path_type=Path, exists=True, file_okay=False),
     help="Where the benchmark's pictures are, if not where they were.",
 )

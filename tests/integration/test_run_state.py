@@ -221,12 +221,13 @@ def test_another_question_does_not_overwrite_a_run(
 @pytest.mark.parametrize(
     ("options", "choice"),
     [
-        ({"items": ["i0"]}, None),
-        ({"limit": 1}, None),
+        ({"items": ["i0"]}, "--task colour --item i0"),
+        ({"items": ["i0", "i1"]}, "--item i0 --item i1"),
+        ({"limit": 1}, "--task colour --item i0"),
         ({"repeats": 1}, None),
         ({"tasks": ["shape"]}, "--task shape"),
         ({"items": ["i1"]}, "--task shape"),
-        ({"methods": ["alpha", "beta"]}, None),
+        ({"methods": ["alpha", "beta"]}, "--method alpha --method beta"),
     ],
 )
 def test_a_part_of_a_run_is_refused_with_a_command_that_ranks_it(

@@ -75,9 +75,9 @@ def write_latex(document: TableDocument, layout: TableLayout) -> str:
     """Return each table as a float: a caption of one sentence, the table, the notes below it."""
     body = "\n".join(_float(grid, document, layout) for grid in document.grids)
     packages = "booktabs,graphicx" if r"\resizebox" in body else "booktabs"
-    head = _NEEDS.format(packages)
-    if document.caution:
-        head += f"% Caution: {' '.join(document.caution.split())}\n"
+    # The caution first: it is what must not be overlooked.
+    head = f"% Caution: {' '.join(document.caution.split())}\n" if document.caution else ""
+    head += _NEEDS.format(packages)
     return head + body
 
 
