@@ -23,6 +23,7 @@ _ASKS = re.compile(
 _CONDITION = re.compile(r"(?:^|[.;:!]\s+)(?:if|unless|assuming|suppose|supposing)\b", re.IGNORECASE)
 _LABEL_ENDS = re.compile(r"(?::|[–—]|\s-)\s*$")
 _CLAUSE_ENDS = re.compile(r"[,;:.)]")
+_NUMBER_FOR = re.compile(r"[0-9]\s*(?:for|in|on)\s*\Z")
 _IN_VAIN = re.compile(
     r"[ )]*(?:[:=|→–—0-9]|-[ ]|(?:is|gets|of|as|at|scores?|rated)\b[ ]*"
     r"(?:[-–—?]|n/?a\b|unclear|not\b|tbd|unknown|none|\W*\Z))",
@@ -554,8 +555,9 @@ class Prose:
         """Take down the factors that a line names without a number: their turn is over, too."""
         section = self._sections.setdefault(line.section, _Section())
         for factor in line.factors:
-            at_head = not self.text[line.head : factor.start].strip()
-            if not at_head and not _IN_VAIN.match(self.text, factor.end, line.end):
+            before = self.text[line.head : factor.start]
+            opens = not before.strip() or _NUMBER_FOR.search(before)
+            if not opens and not _IN_VAIN.match(self.text, factor.end, line.end):
                 continue
             for position in line.positions or ():
                 earlier = section.given.setdefault((factor.key, position), index)
