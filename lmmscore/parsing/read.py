@@ -81,6 +81,15 @@ def read_reply(reply: Reply, factors: Sequence[Factor], n: int) -> Reading:
     return _cut_by_limit(reading, reply.text) if reply.finish == "length" else reading
 
 
+def no_answer(reply: Reply) -> Fault | None:
+    """Return why there is nothing to read: withheld, refused or empty. None where there may be."""
+    if reply.finish == "content_filter" or not reply.text.strip() or reply.refusal:
+        return read_reply(reply, (), 1).faults[0]
+    if _REFUSAL.search(reply.text) or sees_nothing(reply.text):
+        return Fault(FaultKind.REFUSED, f"the judge refused: {_short(reply.text)}")
+    return None
+
+
 def _none(kind: FaultKind, says: str) -> Reading:
     return Reading(faults=(Fault(kind, says),))
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from lmmscore.parsing import Fault, FaultKind, json_values, read_reply
+from lmmscore.parsing import Fault, FaultKind, json_values
 from lmmscore.parsing.disclaimers import is_alarming, makes_up, sees_nothing, takes_back
+from lmmscore.parsing.read import no_answer
 from lmmscore.parsing.text import drafts
 from lmmscore.records import Reply
-from lmmscore.scales import Factor, Scale
 
 # What stands for another character, or for nothing, in Markdown, LaTeX and HTML.
 _MARKUP = re.compile(
@@ -171,7 +171,7 @@ def read_winner(
     plain = _Plain(text)
     meanings = {word: _told_apart(word, meaning) for word, meaning in (words or {}).items()}
     own = {_folded(word): meaning for word, meaning in meanings.items()}
-    fault = _no_answer(reply)
+    fault = no_answer(reply)
     if fault is not None and (reply.refusal or fault.kind != FaultKind.REFUSED):
         return WinnerReading(fault=fault)
     if _is_cut_off(text):
@@ -243,15 +243,6 @@ def _doubt(text: str, span: tuple[int, int]) -> Fault | None:
 
 def _sentences(text: str) -> list[str]:
     return re.split(r"(?<=[.!?])\s+|\n+", text)
-
-
-def _no_answer(reply: Reply) -> Fault | None:
-    """Return why there is nothing to read: withheld, refused or empty."""
-    anything = Factor(key="winner", scale=Scale(min=0, max=1))
-    for fault in read_reply(reply, (anything,), 1).faults:
-        if fault.kind in (FaultKind.FILTERED, FaultKind.EMPTY, FaultKind.REFUSED):
-            return fault
-    return None
 
 
 def _reading(found: _Found) -> WinnerReading:
