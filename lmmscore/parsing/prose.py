@@ -290,6 +290,8 @@ class Prose:
             return
         if _enumerates(found) or self._may_subtract(found) or self._is_shifted(line, found, index):
             return
+        if found[0].backward and self._follows_a_name(line, part, found[0].start):
+            return
         others = any(part.start <= image.start < found[0].start for image in line.images)
         if not (others and self.n > 1) and not self._is_said_outright(line, part, found):
             self.drafts.add(Kind.UNKNOWN)
@@ -319,6 +321,15 @@ class Prose:
             if stray and index_of is None:
                 where = (UNKNOWN,)
             yield from self._say(part.section, where, pair.name.key, pair.mark, index, label)
+
+    def _follows_a_name(self, line: Line, part: Part, place: int) -> bool:
+        """Tell whether a number before a name stands right behind another: "accuracy 4 quality"."""
+        for factor in line.factors:
+            if part.start <= factor.start and factor.end <= place:
+                between = self.text[factor.end : place]
+                if not between.strip(" :=–—-"):
+                    return True
+        return False
 
     def _competes(self, index: int, pair: Pair[FactorName]) -> bool:
         """Tell whether the lines below an entry give it another number: a bare one, "or 8"."""

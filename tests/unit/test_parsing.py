@@ -460,3 +460,12 @@ def test_a_hostile_reply_does_not_keep_us(piece):
 def test_the_number_of_an_image_is_no_score_where_the_score_is_missing(text: str) -> None:
     """A dash after the only number on a line stands for the score; the number is the image's."""
     assert read_text(text, FOUR, 1).scores == {}
+
+
+def test_a_number_between_two_names_is_not_given_to_the_wrong_one() -> None:
+    """Where the last factor has no number, the others do not slip by one."""
+    text = "1: accuracy 6 preservation 4 quality 6 realism 9; Image 2: accuracy 4 preservation 7"
+    read = read_text(f"{text} quality 4 realism n/a", FOUR, 2).scores
+    right = {(1, "acc"): 6, (1, "pre"): 4, (1, "qua"): 6, (1, "real"): 9}
+    right |= {(2, "acc"): 4, (2, "pre"): 7, (2, "qua"): 4}
+    assert all(right.get(cell) == score for cell, score in read.items())
