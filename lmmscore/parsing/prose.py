@@ -25,7 +25,8 @@ _LABEL_ENDS = re.compile(r"(?::|[–—]|\s-)\s*$")
 _CLAUSE_ENDS = re.compile(r"[,;:.)]")
 _NUMBER_FOR = re.compile(r"[0-9]\s*(?:for|in|on)\s*\Z")
 _IN_VAIN = re.compile(
-    r"[ )]*(?:[:=|→–—0-9]|-[ ]|(?:is|gets|of|as|at|scores?|rated)\b[ ]*"
+    r"[ ]*\([ ]*(?:[-–—?]|n/?a|none|tbd|unclear)[ ]*\)"
+    r"|[ )]*(?:[:=|→–—0-9]|-[ ]|(?:is|gets|of|as|at|scores?|rated)\b[ ]*"
     r"(?:[-–—?]|n/?a\b|unclear|not\b|tbd|unknown|none|\W*\Z))",
     re.IGNORECASE,
 )
