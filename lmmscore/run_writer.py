@@ -662,10 +662,14 @@ def _all_was_well(result: Result) -> bool:
     """Tell whether nothing went wrong in a unit, not even something that was mended since."""
     if not result.played:
         return False
-    if any(each.done.failure or each.repairs or each.done.helped for each in result.played):
-        return False
+
+    for each in result.played:
+        if each.done.failure or each.repairs or each.done.helped:
+            return False
+
     if result.comparison is not None and result.comparison.outcome != Outcome.SCORED:
         return False
+
     return all(row.outcome in (Outcome.SCORED, Outcome.MISSING) for row in result.scores)
 
 

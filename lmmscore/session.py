@@ -381,8 +381,11 @@ class Session:
         held = self.structured or (self.structured_turns and turn.read == self.structured_turns)
         if held and turn.form is not None:
             return reply_schema(turn.form, self.dialog.factors_read_by(turn), slots)
+
+        # A prose dialog has no form of its own: its scoring turn is held to that of all scores.
         if held and not self.structured:
             return scores_schema(self.dialog.factors_read_by(turn), len(self.order))
+
         return ""
 
     def _system(self, slots: Mapping[str, str]) -> str:

@@ -20,6 +20,21 @@ settings.load_profile("lmmscore")
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
 
+PAIR_DIALOG = """
+dialog: pairwise
+version: 1
+title: Which is better?
+covers: pair
+turns:
+  - name: judge
+    read: winner
+    form: {words: {"[[A>B]]": first, "[[B>A]]": second, "[[A=B]]": tie}}
+    say: "Which? {{show.source}} A: {{show.first}} B: {{show.second}} {{instruction}}"
+overall: bradley-terry
+repair: {say: "Please give a verdict. {{problems}}"}
+"""
+"""A dialog that compares two edits, with ties."""
+
 
 @pytest.fixture
 def shared() -> Path:

@@ -66,7 +66,11 @@ class Source:
         settings = known.model_dump(mode="json") if known.model_fields_set else {}
         if self.run is None or not (self.run.path / "sessions.jsonl").is_file():
             return settings
-        digest = images_digest(self.run) if self.run.ledger_path.is_file() else None
+
+        if not self.run.ledger_path.is_file():
+            return settings
+
+        digest = images_digest(self.run)
         return {**settings, "images_digest": digest} if digest else settings
 
 

@@ -13,25 +13,11 @@ import lmmscore
 from lmmscore.report.page import PageOptions, write_page
 from lmmscore.report.run_data import RunData
 from tests import hostile
-from tests.conftest import ScriptedJudge
+from tests.conftest import PAIR_DIALOG, ScriptedJudge
 
 pytestmark = pytest.mark.browser
 
 DEMO = Path(__file__).parents[2] / "media" / "demo"
-
-PAIRS = """
-dialog: pairwise
-version: 1
-title: Which is better?
-covers: pair
-turns:
-  - name: judge
-    read: winner
-    form: {words: {"[[A>B]]": first, "[[B>A]]": second, "[[A=B]]": tie}}
-    say: "Which? {{show.source}} A: {{show.first}} B: {{show.second}} {{instruction}}"
-overall: bradley-terry
-repair: {say: "Please give a verdict. {{problems}}"}
-"""
 
 
 @pytest.fixture(scope="module")
@@ -635,7 +621,7 @@ def test_pairs_are_shown_with_both_edits_and_the_words_that_decided(
 ) -> None:
     """A win rate leads to the pair, its edit to both side by side, and these to the verdicts."""
     dialog = tmp_path / "pairwise.yaml"
-    dialog.write_text(PAIRS)
+    dialog.write_text(PAIR_DIALOG)
     judge = ScriptedJudge(lambda _: "The *first* keeps the sea.\n\nVerdict: [[A>B]]")
     data = RunData(
         "pairs", lmmscore.run(DEMO, str(dialog), judge, out=tmp_path / "run", items=["boat"])

@@ -26,7 +26,7 @@ from lmmscore.web.rating_results import (
     to_csv,
     to_json,
 )
-from tests.conftest import ScriptedJudge
+from tests.conftest import PAIR_DIALOG, ScriptedJudge
 from tests.rating_studies import (
     DEMO,
     assignment_of,
@@ -301,25 +301,10 @@ def test_reading_ratings_loads_no_web_server() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-PAIRWISE = """
-dialog: pairwise
-version: 1
-title: Which is better?
-covers: pair
-turns:
-  - name: judge
-    read: winner
-    form: {words: {"[[A>B]]": first, "[[B>A]]": second, "[[A=B]]": tie}}
-    say: "Which? {{show.source}} A: {{show.first}} B: {{show.second}} {{instruction}}"
-overall: bradley-terry
-repair: {say: "Please give a verdict. {{problems}}"}
-"""
-
-
 def test_choices_of_raters_are_compared_with_a_judge_of_pairs(tmp_path: Path) -> None:
     """A dialog about pairs is rated as pairs, and `agree` takes the choices as they are."""
     dialog = tmp_path / "pairwise.yaml"
-    dialog.write_text(PAIRWISE)
+    dialog.write_text(PAIR_DIALOG)
     study = tmp_path / "study"
     rating = rating_study(study, str(dialog), items=("boat",), raters_per_edit=1)
     assert rating.study.covers == "pair" and rating.study.shows == ("source",)
