@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from lmmscore.stats import correlation, jackknife
+from lmmscore.stats import correlation, resampling
 
 ROUNDS = 3
 IMPORTS = [sys.executable, "-c", "import numpy, scipy.stats, pandas"]
@@ -94,10 +94,10 @@ def against_scipy() -> None:
     x = rng.normal(size=400)
     y = x + rng.normal(size=400)
     start = time.perf_counter()
-    groups = jackknife.item_groups(400, rng)
-    of = jackknife.spearman_of_counts(x, y, groups, int(groups.max()) + 1)
-    left = of(jackknife.left_out(np.arange(int(groups.max()) + 1)))
-    jackknife.interval(correlation.spearman(x, y), left, "fisher")
+    groups = resampling.item_groups(400, rng)
+    of = resampling.spearman_of_counts(x, y, groups, int(groups.max()) + 1)
+    left = of(resampling.left_out(np.arange(int(groups.max()) + 1)))
+    resampling.interval(correlation.spearman(x, y), left, "fisher")
     ours = time.perf_counter() - start
 
     def spearman(a: np.ndarray, b: np.ndarray) -> float:

@@ -29,16 +29,15 @@ from lmmscore.agreement.powered_means import Powered, corrected_board, powered_m
 from lmmscore.agreement.raters import alternative_test, ceiling, people_rows, two_way_interval
 from lmmscore.agreement.result import BELOW, BELOW_ANY, BETTER, EQUAL, AgreementRow
 from lmmscore.agreement.statistics import ITEM, METHOD, WITHIN_ITEM, WITHIN_METHOD, statistics
-from lmmscore.comparisons import Comparison
 from lmmscore.leaderboard import rank
+from lmmscore.leaderboard.diagnostics import Placed, fit_slope
 from lmmscore.leaderboard.matches import rank_pairs
-from lmmscore.leaderboard.position import Placed, fit_slope
 from lmmscore.leaderboard.power import power_of
 from lmmscore.records import Outcome
+from lmmscore.scores import Comparison
 from lmmscore.stats.arrays import Floats
 from lmmscore.stats.correlation import spearman
-from lmmscore.stats.jackknife import mean_limits
-from lmmscore.stats.permutation import sign_flip_p
+from lmmscore.stats.resampling import mean_limits, sign_flip_p
 
 ITEMS = (5, 10, 20, 75)
 SCALES = (2, 3, 7, 10, 0)

@@ -19,8 +19,7 @@ from lmmscore.execution.base import Executor, Job, Listeners, executors
 from lmmscore.images import Pictures
 from lmmscore.judges import Bench, open_judge
 from lmmscore.judges.budget import Spending
-from lmmscore.judges.judge import Judge
-from lmmscore.judges.recorded import Recorded, spending_of
+from lmmscore.judges.judge import Judge, Recorded, spending_of
 from lmmscore.judges.replay import Silent
 from lmmscore.ledger import Asker, Ledger
 from lmmscore.options import declared, taken

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from lmmscore.errors import BenchmarkError, FileProblem, nearest
-from lmmscore.picture_files import PathMap, PictureFiles, is_inside
+from lmmscore.images import PathMap, PictureFiles, is_inside
 from lmmscore.records import Item
 from lmmscore.tables import read_tables
 from lmmscore.yaml_files import complaints, line_at, load_yaml

@@ -1,17 +1,444 @@
-"""Messages and their digest chain.
-
-A conversation grows at its end only. Each message carries the digest of everything up to it, so
-that the key of a question costs one hash, whatever the length of what was said before.
-"""
+"""From a turn of a dialog to what is said: texts with slots, turns, chained messages."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from functools import lru_cache
+from pathlib import PurePosixPath
+from typing import Any, Literal
 
-from lmmscore.images import Picture
+from pydantic import Field, field_validator, model_validator
+
+from lmmscore.errors import DialogError, nearest
+from lmmscore.images import IMAGE_SUFFIXES, Picture
+from lmmscore.records import Item
+from lmmscore.scales import Factor, Scale
+from lmmscore.yaml_files import StrictModel
+
+# --------------------------------------------------------------------------------------------------
+# Texts with slots: `{{name}}`. Single braces are plain text, since prompts are full of JSON.
+# --------------------------------------------------------------------------------------------------
+
+SLOT = re.compile(r"(\\?)\{\{\s*([A-Za-z][\w.\-]*)\s*\}\}")
+"""A slot, or with a backslash before it the same characters as plain text."""
+
+_ORDINALS = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
+    "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
+).split()
+_CARDINALS = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen twenty"
+).split()
+
+
+def ordinal(number: int) -> str:
+    """Return `first`, `second`, … `twentieth`, `21st`, …"""
+    if 1 <= number <= len(_ORDINALS):
+        return _ORDINALS[number - 1]
+
+    suffix = (
+        "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    )
+    return f"{number}{suffix}"
+
+
+def cardinal(number: int) -> str:
+    """Return `one`, `two`, … `twenty`, `21`, …"""
+    return _CARDINALS[number - 1] if 1 <= number <= len(_CARDINALS) else str(number)
+
+
+# A dialog's few texts are looked through for every session: a quarter of the time of a large plan.
+@lru_cache(maxsize=512)
+def slots_of(text: str) -> tuple[str, ...]:
+    """Return the names of the slots in a text, in order."""
+    return tuple(match[2] for match in SLOT.finditer(text) if not match[1])
+
+
+@lru_cache(maxsize=512)
+def split_at(text: str, prefix: str) -> tuple[tuple[str, str], ...]:
+    """Return the text cut at the slots whose names begin so: pieces, each with its slot."""
+    pieces = []
+    at = 0
+    for match in SLOT.finditer(text):
+        if not match[1] and match[2].startswith(prefix):
+            pieces.append((text[at : match.start()], match[2]))
+            at = match.end()
+
+    return (*pieces, (text[at:], ""))
+
+
+def escape(text: str) -> str:
+    """Return the text so that filling it gives the text itself, whatever braces it holds."""
+    return SLOT.sub(lambda match: "\\" + match[0], text)
+
+
+def fill(text: str, values: Mapping[str, str], where: str) -> str:
+    """Return the text with its slots filled. Raises DialogError for an unknown name.
+
+    A full stop right after a slot is not doubled when the value ends in one already.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        if match[1]:
+            return match[0][1:]
+
+        if match[2] not in values:
+            known = ", ".join(sorted(values))
+            raise DialogError(
+                f"{where}: unknown name {{{{{match[2]}}}}}{nearest(match[2], values)}; "
+                f"known: {known}"
+            )
+
+        filled = values[match[2]]
+        return filled.removesuffix(".") if text[match.end() : match.end() + 1] == "." else filled
+
+    return SLOT.sub(value, text) if "{{" in text else text
+
+
+# --------------------------------------------------------------------------------------------------
+# Turns: one step of a dialog each, and the form its reply is asked to have.
+# --------------------------------------------------------------------------------------------------
+
+IMAGE_KINDS = ("source", "reference", "marked", "edit")
+
+PAIR_KINDS = ("first", "second")
+"""The two edits of a pair, in the order they are shown."""
+
+SHOW = "show."
+"""A slot that begins so stands for a picture: `{{show.source}}`."""
+
+FIELD = "field."
+"""A slot that begins so stands for a column of the items file."""
+
+SLOT_NAMES = {
+    "n": "how many edits this conversation is about",
+    "n_word": "the same in words: eight",
+    "position": "the place of the edit now shown: 3",
+    "ordinal": "the same in words: third",
+    "task": "the task category as a title: Background Change",
+    "task_lower": "the task category in lower case: background change",
+    "task_id": "the task category as the benchmark writes it: background_change",
+    "instruction": "the editing instruction",
+    "item": "the item's id",
+    "problems": "in a repair turn: what could not be read, line by line",
+}
+"""Every slot a text may use, besides `field.COLUMN` of the items file and the names
+of the dialog's settings."""
+
+Winner = Literal["first", "second", "tie", "both-good", "both-bad"]
+"""What a word of a judge says of a pair."""
+
+
+class JsonForm(StrictModel):
+    """The form a reply is asked to have.
+
+    Most replies are read without it: it is needed to hold a judge to structured output, for scores
+    in a list without names, and for the words that name the winner of a pair.
+    """
+
+    under: str = Field("", description="The key the factors stand under, if any. May use slots.")
+    number: str = Field("score", description="The key of the number inside a factor.")
+    text: str = Field("", description="The key of the justification inside a factor.")
+    words: tuple[int, int] | dict[str, Winner] | None = Field(
+        None,
+        description="How long a justification should be, `[15, 30]`; noted only. "
+        "With read: winner, which words mean which: `{A: first, B: second, neither: tie}`.",
+    )
+    list: str = Field(
+        "",
+        description="Format 2: the key of a list with one score for each factor, in their order.",
+    )
+    key: str = Field(
+        "",
+        description="Format 2, with read: winner: the key of the winner, where the reply is JSON.",
+    )
+
+    @field_validator("words", mode="before")
+    @classmethod
+    def _words(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {str(word): meaning for word, meaning in value.items()}
+
+        return value
+
+    @property
+    def lengths(self) -> tuple[int, int] | None:
+        """How long a justification should be."""
+        return self.words if isinstance(self.words, tuple) else None
+
+    @property
+    def winners(self) -> dict[str, Winner]:
+        """What each word says of a pair."""
+        return self.words if isinstance(self.words, dict) else {}
+
+
+class When(StrictModel):
+    """Of which items a turn is asked. Every condition given must hold."""
+
+    task: tuple[str, ...] | None = Field(
+        None, min_length=1, description="Items of these task categories."
+    )
+    field: tuple[str, ...] = Field((), description="Items that have something in these columns.")
+    image: tuple[str, ...] = Field((), description="Items that have these kinds of picture.")
+    without_field: tuple[str, ...] = Field(
+        (), description="Items that have nothing in these columns."
+    )
+    without_image: tuple[str, ...] = Field(
+        (), description="Items that have none of these kinds of picture."
+    )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _one_or_more(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _some(self) -> When:
+        if not any(getattr(self, name) for name in type(self).model_fields):
+            raise ValueError("give task, field or image, or without_field or without_image")
+
+        return self
+
+    def holds(self, item: Item) -> bool:
+        """Tell whether the turn is asked of an item."""
+        if self.task is not None and item.task not in self.task:
+            return False
+
+        filled = {name for name, value in item.fields.items() if value.strip()}
+        if not filled.issuperset(self.field) or filled & set(self.without_field):
+            return False
+
+        shown = set(item.images)
+        return shown.issuperset(self.image) and not shown & set(self.without_image)
+
+    def excludes(self, other: When) -> bool:
+        """Tell whether no item can meet both."""
+        if self.task and other.task and not set(self.task) & set(other.task):
+            return True
+
+        opposites = (
+            (self.field, other.without_field),
+            (self.without_field, other.field),
+            (self.image, other.without_image),
+            (self.without_image, other.image),
+        )
+        return any(set(has) & set(lacks) for has, lacks in opposites)
+
+    def __str__(self) -> str:
+        conditions = []
+        if self.task is not None:
+            conditions.append(f"task is {' or '.join(self.task)}")
+
+        conditions += [f"the item has {name}" for name in self.field]
+        conditions += [f"the item has no {name}" for name in self.without_field]
+        conditions += [f"there is a {kind} image" for kind in self.image]
+        conditions += [f"there is no {kind} image" for kind in self.without_image]
+        return " and ".join(conditions)
+
+
+class Turn(StrictModel):
+    """One step of a dialog: words, pictures to go with them, and what the answer is read for."""
+
+    name: str = Field(
+        pattern=r"^[a-z][a-z0-9_-]*$", description="How messages and links refer to this turn."
+    )
+    each: Literal["edit"] | None = Field(
+        None, description="`edit`: say this once for every edit, in order."
+    )
+    show: tuple[str, ...] = Field(
+        (),
+        description="Images shown before the words, in order: source, reference, marked, edit. "
+        "Format 2: any kind that the benchmark names, first and second for a pair, "
+        "or a file beside the dialog.",
+    )
+    say: str = Field(description="The words, with slots.")
+    say_first: str | None = Field(None, description="With each: the words for the first edit.")
+    say_last: str | None = Field(None, description="With each: the words for the last edit.")
+    say_only: str | None = Field(
+        None, description="With each: the words where there is just one edit."
+    )
+    say_at: dict[int, str] = Field(
+        default_factory=dict,
+        description="With each: the words for edits in certain places, before all other forms.",
+    )
+    say_for: dict[str, str] = Field(
+        default_factory=dict,
+        description="Format 2: by task category, the words in place of all others.",
+    )
+    read: Literal["scores", "overall", "winner"] | None = Field(
+        None,
+        description="What is read from the reply: scores; or the judge's own overall, which is "
+        "compared, not used; or, of a pair, the winner (format 2).",
+    )
+    factors: tuple[str, ...] | None = Field(
+        None, description="With read: scores, which factors; all if absent."
+    )
+    form: JsonForm | None = Field(None, description="The form the reply is asked to have.")
+    fresh: bool = Field(
+        False, description="Format 2: begin a new conversation; nothing said before is sent."
+    )
+    when: When | None = Field(
+        None, description="Format 2: of which items it is asked; of all if absent."
+    )
+    heard: str | None = Field(
+        None,
+        description="Format 2: the answer. Such a turn is not asked: question and answer are put "
+        "into the conversation, as an example.",
+    )
+
+    def words(self, position: int, n: int, task: str = "") -> str:
+        """Return the text that fits the task, and the place of the edit among n."""
+        if task in self.say_for:
+            return self.say_for[task]
+
+        if position in self.say_at:
+            return self.say_at[position]
+
+        if n == 1 and self.say_only is not None:
+            return self.say_only
+
+        if position == 1 and self.say_first is not None:
+            return self.say_first
+
+        if position == n and self.say_last is not None:
+            return self.say_last
+
+        return self.say
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Every text of this turn."""
+        return (*self._common_texts, *self.say_for.values())
+
+    @property
+    def _common_texts(self) -> tuple[str, ...]:
+        forms = (self.say, self.say_first, self.say_last, self.say_only)
+        said = (text for text in forms if text is not None)
+        return (*said, *self.say_at.values())
+
+    def texts_for(self, task: str) -> tuple[str, ...]:
+        """Return every text that may be said about an item of a task category."""
+        return (self.say_for[task],) if task in self.say_for else self._common_texts
+
+    @property
+    def is_shot(self) -> bool:
+        """Whether it is an example put into the conversation rather than asked."""
+        return self.heard is not None
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Every kind of picture it shows, before its words or between them."""
+        return self._shown_with(self.texts)
+
+    def kinds_for(self, task: str) -> tuple[str, ...]:
+        """Return the kinds of picture it shows with an item of a task category."""
+        return self._shown_with(self.texts_for(task))
+
+    def _shown_with(self, texts: Sequence[str]) -> tuple[str, ...]:
+        between = (kind for text in texts for kind in shown_in(text))
+        return tuple(dict.fromkeys((*self.show, *between)))
+
+    def asked_of(self, item: Item) -> bool:
+        """Tell whether it has a place in a conversation about this item."""
+        return self.when is None or self.when.holds(item)
+
+
+def shown_in(text: str) -> list[str]:
+    """Return the kinds of picture that stand between the words of a text, in order."""
+    return [name.removeprefix(SHOW) for name in slots_of(text) if name.startswith(SHOW)]
+
+
+def is_file(kind: str) -> bool:
+    """Tell whether what a turn shows is a file beside the dialog."""
+    return PurePosixPath(kind).suffix.lower() in IMAGE_SUFFIXES
+
+
+class Repair(StrictModel):
+    """What is said when scores could not be read: exactly what is missing."""
+
+    say: str = Field(description="The words; {{problems}} lists what is missing.")
+    at_most: int = Field(2, ge=0, le=2, description="How many times in one conversation.")
+
+
+def task_title(task: str) -> str:
+    """Return a task category as a title: background_change → Background Change."""
+    words = task.replace("_", " ").replace("-", " ").split()
+    return " ".join(word if word.isupper() else word.capitalize() for word in words)
+
+
+def position_slots(position: int) -> dict[str, str]:
+    """Return the slots that speak of the edit now shown."""
+    return {"position": str(position), "ordinal": ordinal(position)}
+
+
+def reply_schema(form: JsonForm, factors: Sequence[Factor], slots: Mapping[str, str]) -> str:
+    """Return the JSON schema of a reply, as text: every factor, its scale and its justification."""
+    if form.winners:
+        parts = _text_schema(form) | {form.key or "winner": {"enum": [*form.winners]}}
+        return json.dumps(_object_schema(parts))
+
+    if form.list:
+        scores = {"type": "array", "items": _score_schema(factors[0].scale)}
+        made = _object_schema(_text_schema(form) | {form.list: scores})
+    else:
+        made = _object_schema({factor.key: _factor_schema(factor, form) for factor in factors})
+
+    under = fill(form.under, slots, "form.under")
+    return json.dumps(_object_schema({under: made}) if under else made)
+
+
+def scores_schema(factors: Sequence[Factor], n: int) -> str:
+    """Return the JSON schema of a reply that scores n images, for a turn that asks for prose."""
+    form = JsonForm(text="justification")
+    image = _object_schema({factor.key: _factor_schema(factor, form) for factor in factors})
+    if n == 1:
+        return json.dumps(image)
+
+    return json.dumps(_object_schema({f"image_{number}": image for number in range(1, n + 1)}))
+
+
+def _text_schema(form: JsonForm) -> dict[str, Any]:
+    # The justification first: a judge that has given its reasons scores after them.
+    return {form.text: {"type": "string"}} if form.text else {}
+
+
+def _factor_schema(factor: Factor, form: JsonForm) -> dict[str, Any]:
+    return _object_schema({**_text_schema(form), form.number: _score_schema(factor.scale)})
+
+
+def _score_schema(scale: Scale) -> dict[str, Any]:
+    if scale.words:
+        return {"type": "string", "enum": [*scale.words]}
+
+    if scale.values:
+        return {"type": "number", "enum": [float(value) for value in scale.values]}
+
+    if scale.integers:
+        return {"type": "integer", "enum": list(range(int(scale.low), int(scale.high) + 1))}
+
+    return {"type": "number", "minimum": float(scale.low), "maximum": float(scale.high)}
+
+
+def _object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+# --------------------------------------------------------------------------------------------------
+# Messages and their digest chain.
+#
+# A conversation grows at its end only. Each message carries the digest of everything up to it, so
+# that the key of a question costs one hash, whatever the length of what was said before.
+# --------------------------------------------------------------------------------------------------
 
 Role = Literal["system", "user", "assistant"]
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from lmmscore.benchmark import Benchmark
-from lmmscore.dialog import Dialog
-from lmmscore.dialog_files import Ensemble, Suite, find_dialog, load_members
+from lmmscore.dialog import Dialog, Ensemble, Suite, find_dialog, load_members
 from lmmscore.errors import BenchmarkError, DialogError, nearest
 from lmmscore.records import OVERALL, Item
 

@@ -18,7 +18,7 @@ from lmmscore.judges.judge import Judge
 from lmmscore.judges.trials import ALTERATIONS
 from lmmscore.leaderboard.board import count
 from lmmscore.records import OVERALL, Item
-from lmmscore.stats.jackknife import mean_limits
+from lmmscore.stats.resampling import mean_limits
 
 if TYPE_CHECKING:
     import pandas as pd

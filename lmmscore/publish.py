@@ -23,14 +23,20 @@ from typing import Any
 
 import yaml
 
-from lmmscore.comparisons import as_cells as comparison_cells
-from lmmscore.comparisons import header
 from lmmscore.errors import FileProblem, LmmscoreError, NoRecordedReply
 from lmmscore.execution.base import LedSession, OpenQuestion
 from lmmscore.images import Picture, Pictures, Recipe
-from lmmscore.judges.recorded import Heard
-from lmmscore.ledger import COLUMNS, Ledger, RecordedExchange, identity_of
-from lmmscore.ledger_files import faults_of, row_digest, rows_of, write_rows
+from lmmscore.judges.judge import Heard
+from lmmscore.ledger import (
+    COLUMNS,
+    Ledger,
+    RecordedExchange,
+    faults_of,
+    identity_of,
+    row_digest,
+    rows_of,
+    write_rows,
+)
 from lmmscore.parsing import Reading
 from lmmscore.plan import Unit
 from lmmscore.records import Item, Outcome, Reply
@@ -42,7 +48,7 @@ from lmmscore.run_folder import (
     SessionRecord,
     open_run,
 )
-from lmmscore.scores import EXPECTED, SCORE_COLUMNS, as_cells, result_of
+from lmmscore.scores import EXPECTED, SCORE_COLUMNS, as_cells, comparison_cells, header, result_of
 from lmmscore.session import Done, Ending, Played, Session, read_answer
 
 _Cells = tuple[tuple[str, str], ...]

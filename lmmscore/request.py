@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from lmmscore.benchmark import Benchmark, load_benchmark
-from lmmscore.dialog_files import is_bundled
+from lmmscore.dialog import is_bundled
 from lmmscore.errors import BenchmarkError, LmmscoreError, nearest
 from lmmscore.images import ImageFormat, Recipe
 from lmmscore.judges.judge import Judge, kind_of

@@ -21,14 +21,14 @@ from lmmscore.errors import LmmscoreError, nearest
 from lmmscore.images import thumbnail
 from lmmscore.leaderboard import Leaderboard
 from lmmscore.leaderboard import rank as rank_scores
-from lmmscore.ratings import Columns
-from lmmscore.ratings import read_ratings as read_rating_files
 from lmmscore.report.agreement_grids import render as render_agreement
 from lmmscore.report.grids import DisplayNames, number
 from lmmscore.report.leaderboard import display_names, render
 from lmmscore.report.run_data import RunData
 from lmmscore.run_folder import Run
 from lmmscore.run_folder import open_run as open_folder
+from lmmscore.score_files import Columns
+from lmmscore.score_files import read_ratings as read_rating_files
 from lmmscore.scores import read_scores
 
 if TYPE_CHECKING:

@@ -21,9 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from lmmscore.benchmark import find_benchmark_file
-from lmmscore.comparisons import Comparison, read_comparisons
-from lmmscore.dialog import Dialog
-from lmmscore.dialog_files import Ensemble, Suite, ensemble_of
+from lmmscore.dialog import Dialog, Ensemble, Suite, ensemble_of
 from lmmscore.errors import FileProblem
 from lmmscore.images import Recipe
 from lmmscore.ledger import Asker, Ledger
@@ -31,7 +29,7 @@ from lmmscore.plan import Order, Plan, Protocol
 from lmmscore.records import OVERALL, Outcome, Reply
 from lmmscore.resources import __version__
 from lmmscore.scales import Factor, show
-from lmmscore.scores import read_scores, slips
+from lmmscore.scores import Comparison, read_comparisons, read_scores, slips
 from lmmscore.tables import restore
 from lmmscore.yaml_files import load_yaml, validate
 

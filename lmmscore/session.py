@@ -19,27 +19,28 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from lmmscore.dialog import Dialog
-from lmmscore.errors import DialogError
-from lmmscore.parsing import Cell, Fault, Reading, merged, read_overall
-from lmmscore.parsing.extract import can_be_helped, extraction_question, with_help
-from lmmscore.parsing.forms import FormReading, read_form
-from lmmscore.parsing.json import length_notes
-from lmmscore.parsing.read import expected_scores
-from lmmscore.parsing.winner import WinnerReading, read_winner
-from lmmscore.records import Item, Outcome, Reply
-from lmmscore.scales import Factor
-from lmmscore.templates import cardinal, fill, split_at
-from lmmscore.turn import (
+from lmmscore.conversation import (
     PAIR_KINDS,
     SHOW,
     Turn,
+    cardinal,
+    fill,
     is_file,
     position_slots,
     reply_schema,
     scores_schema,
+    split_at,
     task_title,
 )
+from lmmscore.dialog import Dialog
+from lmmscore.errors import DialogError
+from lmmscore.parsing import Cell, Fault, Reading, merged, read_overall
+from lmmscore.parsing.extract import can_be_helped, extraction_question, with_help
+from lmmscore.parsing.json import length_notes
+from lmmscore.parsing.read import FormReading, expected_scores, read_form
+from lmmscore.parsing.winner import WinnerReading, read_winner
+from lmmscore.records import Item, Outcome, Reply
+from lmmscore.scales import Factor
 
 
 @dataclass(frozen=True, slots=True)

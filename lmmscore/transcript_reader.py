@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from lmmscore.benchmark import Benchmark
-from lmmscore.conversation import Conversation
-from lmmscore.dialog import Dialog
-from lmmscore.dialog_files import load_dialog
+from lmmscore.conversation import Conversation, Repair, Turn
+from lmmscore.dialog import Dialog, load_dialog
 from lmmscore.errors import FileProblem, ImageProblem, LmmscoreError
 from lmmscore.images import Picture, Pictures, Recipe
 from lmmscore.importers.dialogs.document import factors_in, item_of
@@ -24,14 +23,12 @@ from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.parsing import Reading, read_overall, read_text
 from lmmscore.plan import Plan, Protocol, Unit
 from lmmscore.records import Item, Reply
-from lmmscore.rules import Overall, overall
 from lmmscore.run_folder import TRANSCRIPTS, Manifest, Run
 from lmmscore.run_writer import RunWriter
-from lmmscore.scales import Factor, Scale, weights_of
+from lmmscore.scales import Factor, Overall, Scale, overall, weights_of
 from lmmscore.scores import SLIP_TOLERANCE, result_of
 from lmmscore.session import Done, Exchange, Played, Question, Session, Shown
 from lmmscore.transcripts import Transcript, load_transcript
-from lmmscore.turn import Repair, Turn
 
 _STATED = Factor(
     key="overall",

@@ -9,9 +9,9 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-from lmmscore.dialog_files import load_dialog
+from lmmscore.conversation import ordinal
+from lmmscore.dialog import load_dialog
 from lmmscore.scales import Factor, Scale, show
-from lmmscore.templates import ordinal
 
 FOUR = load_dialog("lmm-score").factors
 TWELVE = tuple(

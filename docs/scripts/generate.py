@@ -18,10 +18,9 @@ from pydantic import BaseModel, JsonValue
 
 from lmmscore.benchmark import BenchmarkFile, InlineItem
 from lmmscore.cli import COMMANDS, EXAMPLES, lmmscore, tasks
-from lmmscore.dialog import Dialog
-from lmmscore.dialog_files import Suite
+from lmmscore.conversation import SLOT_NAMES
+from lmmscore.dialog import Dialog, Suite
 from lmmscore.judges.config import judges_file
-from lmmscore.turn import SLOT_NAMES
 
 DOCS = Path(__file__).parents[1]
 DRAFT = "https://json-schema.org/draft/2020-12/schema"

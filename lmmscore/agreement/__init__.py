@@ -20,7 +20,7 @@ from lmmscore.errors import LmmscoreError, nearest, refuse_unless_whole
 from lmmscore.records import OVERALL
 from lmmscore.scales import refuse_unless_scale
 from lmmscore.stats.arrays import column_means, ranks
-from lmmscore.stats.jackknife import one_thread
+from lmmscore.stats.resampling import one_thread
 
 __all__ = ["Agreement", "Panel", "agree"]
 
@@ -66,7 +66,7 @@ def agree(
     """Set judges against people.
 
     `judges` are tidy scores tables by name; `ratings` a tidy table of ratings (see
-    `lmmscore.ratings`). `renames` maps factor names, `aliases` names of items and methods;
+    `lmmscore.score_files`). `renames` maps factor names, `aliases` names of items and methods;
     `factors` and `methods` pick some (`factors=["all"]`: the first tables are about every factor,
     not only the overall); `levels` are some of item, within-item, within-method and method.
     `scales` gives the limits of each factor's scale for the judge, `scale` those of the ratings,

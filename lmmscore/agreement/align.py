@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.errors import FileProblem, nearest
-from lmmscore.leaderboard.published import key_of
+from lmmscore.leaderboard.compare import key_of
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.score_files import refuse_merging, replaced
 from lmmscore.stats.arrays import Floats, Ints

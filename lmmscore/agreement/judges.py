@@ -13,10 +13,10 @@ import pandas as pd
 from lmmscore.agreement.align import EDIT, Paired
 from lmmscore.agreement.statistics import ITEM, METHOD, WITHIN_ITEM, WITHIN_METHOD
 from lmmscore.records import Outcome
-from lmmscore.stats import correlation, jackknife, permutation
+from lmmscore.stats import correlation, resampling
 from lmmscore.stats.arrays import Floats, Ints, mean_known
 from lmmscore.stats.correlation import Within, spearman_rows
-from lmmscore.stats.jackknife import (
+from lmmscore.stats.resampling import (
     FEWEST_ITEMS,
     CountStatistic,
     Interval,
@@ -94,7 +94,7 @@ def _pooled(first: Paired, second: Paired, draws: int, rng: np.random.Generator)
         "value": rho[0] - rho[1],
         "first": rho[0],
         "second": rho[1],
-        "p_permutation": permutation.swap_p(difference, items, draws=draws, rng=rng),
+        "p_permutation": resampling.swap_p(difference, items, draws=draws, rng=rng),
         "p_williams": williams.p if williams else None,
         "t_williams": williams.t if williams else None,
         "df_williams": williams.df if williams else None,
@@ -121,7 +121,7 @@ def _swapped_spearman(
     ]
     twice = [np.tile(one, 2) for one in people]
     places = [np.concatenate([one, one + items]) for one in item]
-    ranks = jackknife.GroupRanks(twice, [both], places, 2 * items)
+    ranks = resampling.GroupRanks(twice, [both], places, 2 * items)
 
     def difference(keep: Floats) -> Floats:
         swap = 1 - keep
@@ -135,8 +135,8 @@ _Joint = Callable[[Paired, Paired, Any, int], CountStatistic]
 
 
 def _pooled_difference(first: Paired, second: Paired, group: Any, number: int) -> CountStatistic:
-    a = jackknife.spearman_of_counts(first.judge, first.people, group, number)
-    b = jackknife.spearman_of_counts(second.judge, second.people, group, number)
+    a = resampling.spearman_of_counts(first.judge, first.people, group, number)
+    b = resampling.spearman_of_counts(second.judge, second.people, group, number)
     return lambda counted: a(counted) - b(counted)
 
 
@@ -165,16 +165,16 @@ def _within_items(first: Paired, second: Paired, draws: int, rng: np.random.Gene
     if not defined.any():
         return entry | {"value": None, "why": "it is defined in no item for both judges"}
     a, b = values[0][defined], values[1][defined]
-    gap = permutation.flip_difference(a - b)
+    gap = resampling.flip_difference(a - b)
     found = Interval(float("nan"))
     if len(a) >= FEWEST_ITEMS:
-        of = jackknife.mean_of(a - b, np.arange(len(a)), len(a))
+        of = resampling.mean_of(a - b, np.arange(len(a)), len(a))
         found = interval(float((a - b).mean()), of(left_out(np.arange(len(a)))), "none")
     return entry | {
         "value": float((a - b).mean()),
         "first": float(a.mean()),
         "second": float(b.mean()),
-        "p_permutation": permutation.swap_p(gap, len(a), draws=draws, rng=rng),
+        "p_permutation": resampling.swap_p(gap, len(a), draws=draws, rng=rng),
         "low": found.low,
         "high": found.high,
     }
@@ -210,7 +210,7 @@ def _within_methods(first: Paired, second: Paired, draws: int, rng: np.random.Ge
         "value": rho[0] - rho[1],
         "first": rho[0],
         "second": rho[1],
-        "p_permutation": permutation.swap_p(difference, first.items, draws=draws, rng=rng),
+        "p_permutation": resampling.swap_p(difference, first.items, draws=draws, rng=rng),
         **_within_method_limits(parts, first.items, rho[0] - rho[1], rng),
     }
 
@@ -228,7 +228,7 @@ def _within_method_limits(
     number = int(groups.max()) + 1
     people = [part[2] for part in parts]
     sides = [[part[0] for part in parts], [part[1] for part in parts]]
-    ranks = jackknife.GroupRanks(people, sides, [groups[part[3]] for part in parts], number)
+    ranks = resampling.GroupRanks(people, sides, [groups[part[3]] for part in parts], number)
     by_first, by_second = ranks.of(left_out(np.arange(number)))
     found = interval(value, mean_known(by_first) - mean_known(by_second), "none")
     return {"low": found.low, "high": found.high}
@@ -261,7 +261,7 @@ def _methods(first: Paired, second: Paired, draws: int, rng: np.random.Generator
         "value": values[0] - values[1],
         "first": values[0],
         "second": values[1],
-        "p_permutation": permutation.swap_p(difference, len(a), draws=draws, rng=rng),
+        "p_permutation": resampling.swap_p(difference, len(a), draws=draws, rng=rng),
     }
 
 
@@ -291,7 +291,7 @@ def compare_judges(
     names = dict.fromkeys(name for name, _ in paired)
     # A panel without one of its judges shows what that judge adds; it is no contender.
     pairs = list(combinations([name for name in names if not name.startswith(PANEL_WITHOUT)], 2))
-    needed = permutation.draws_needed(max(len(pairs), 1), ALPHA, min(draws, FEWEST_DRAWS))
+    needed = resampling.draws_needed(max(len(pairs), 1), ALPHA, min(draws, FEWEST_DRAWS))
     found = []
     for factor in factors:
         for first, second in pairs:
@@ -311,7 +311,7 @@ def _holm(entries: list[Entry]) -> list[Entry]:
             families.setdefault((entry["factor"], entry["level"]), []).append(entry)
     for family in families.values():
         raw = np.array([entry["p_permutation"] for entry in family])
-        for entry, p in zip(family, permutation.holm(raw), strict=True):
+        for entry, p in zip(family, resampling.holm(raw), strict=True):
             entry["p_holm"] = float(p)
     return entries
 
@@ -324,7 +324,7 @@ def clusters(judges: Sequence[str], entries: Iterable[Entry]) -> dict[str, str]:
         p = entry.get("p_holm")
         if p is not None and p <= ALPHA:
             apart.add((entry["judges"][0], entry["judges"][1]))
-    return permutation.letters(list(judges), apart)
+    return resampling.letters(list(judges), apart)
 
 
 def panel_scores(judges: Mapping[str, pd.DataFrame], how: PanelScores) -> pd.DataFrame:

@@ -19,10 +19,11 @@ from lmmscore.agreement.statistics import (
     Statistic,
     statistics,
 )
-from lmmscore.stats import correlation, jackknife
+from lmmscore.stats import correlation, resampling
 from lmmscore.stats.arrays import Floats, Ints, column_means
 from lmmscore.stats.correlation import Within, fisher_mean
-from lmmscore.stats.jackknife import (
+from lmmscore.stats.reliability import mean_reliability
+from lmmscore.stats.resampling import (
     FEWEST_ITEMS,
     Interval,
     interval,
@@ -31,7 +32,6 @@ from lmmscore.stats.jackknife import (
     one_thread,
     too_few,
 )
-from lmmscore.stats.reliability import mean_reliability
 
 OVER = {
     ITEM: "over all edits pooled",
@@ -207,7 +207,7 @@ def _averaged(
     told = ", ".join(f"{reason} ({count})" for reason, count in left.items())
     found = None
     if defined.sum() >= FEWEST_ITEMS:
-        of = jackknife.mean_of(values, groups, int(groups.max()) + 1)
+        of = resampling.mean_of(values, groups, int(groups.max()) + 1)
         replicates = of(left_out(np.arange(int(groups.max()) + 1)))
         found = interval(value, replicates, statistic.transform)
     elif defined.any():

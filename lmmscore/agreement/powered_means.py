@@ -32,7 +32,7 @@ from lmmscore.leaderboard.board import (
 )
 from lmmscore.leaderboard.ranking import spread
 from lmmscore.stats.arrays import SAME, Floats, ranks
-from lmmscore.stats.jackknife import t_quantile
+from lmmscore.stats.resampling import t_quantile
 
 FEWEST_RATED = 3
 """Rated edits below which a variance is not worth computing."""

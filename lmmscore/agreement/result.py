@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from lmmscore.agreement.align import Paired
 from lmmscore.agreement.statistics import ITEM, METHOD, WITHIN_ITEM
-from lmmscore.interval_chart import Whisker, draw
+from lmmscore.leaderboard.board import Whisker, draw
 from lmmscore.records import OVERALL
-from lmmscore.stats.jackknife import Interval
+from lmmscore.stats.resampling import Interval
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -30,7 +30,7 @@ from lmmscore.cli.terminal import Screen, put, screen
 
 if TYPE_CHECKING:
     from lmmscore.agreement import Agreement, Panel
-    from lmmscore.cli.inputs import Source
+    from lmmscore.cli.terminal import Source
     from lmmscore.dialog import Dialog
 
 
@@ -156,7 +156,7 @@ def command(
     per method with lists in its cells, or one file per rater, in one folder per task if there are
     several: CSV, TSV, Excel, JSON, JSON lines or Parquet.
     """
-    from lmmscore.cli.inputs import cautions
+    from lmmscore.cli.terminal import cautions
     from lmmscore.report.agreement_grids import AT_A_GLANCE, render
     from lmmscore.report.agreement_grids import SECTIONS as ALL_SECTIONS
 
@@ -176,7 +176,7 @@ def command(
     for note in found.notes:
         click.echo(f"note: {note}", err=True)
     if options["plots"]:
-        from lmmscore.cli.inputs import factor_titles
+        from lmmscore.cli.terminal import factor_titles
         from lmmscore.report.figures import agreement_drawings, write_figures
 
         drawings = agreement_drawings(found, factor_titles(judges))
@@ -193,7 +193,7 @@ def _is_of_pairs(text: str) -> bool:
 
 def _print_pair_agreement(runs: tuple[str, ...], form: str, options: dict[str, Any]) -> None:
     """Print how often each run's verdicts on pairs are those of people."""
-    from lmmscore.agreement.votes import agree_on_pairs
+    from lmmscore.agreement.raters import agree_on_pairs
     from lmmscore.report.agreement_grids import votes_as_text
     from lmmscore.run_folder import Run
 
@@ -211,8 +211,8 @@ def _print_pair_agreement(runs: tuple[str, ...], form: str, options: dict[str, A
 
 
 def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str]]:
-    from lmmscore.agreement.votes import votes_of_ratings
-    from lmmscore.ratings import Columns
+    from lmmscore.agreement.raters import votes_of_ratings
+    from lmmscore.score_files import Columns
     from lmmscore.web.rating_results import read_human_ratings
 
     files = options["human"]
@@ -240,7 +240,7 @@ def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str
 
 def _votes_in(path: Path) -> dict[tuple[str, str, str], list[str]] | None:
     """Return the votes of a file or folder, however they were collected; None where it has none."""
-    from lmmscore.agreement.votes import read_votes
+    from lmmscore.agreement.raters import read_votes
     from lmmscore.web.rating_results import read_human_votes
 
     notes: list[str] = []
@@ -253,15 +253,15 @@ def _votes_in(path: Path) -> dict[tuple[str, str, str], list[str]] | None:
 
 
 def _runs(texts: Sequence[str]) -> list[Source]:
-    from lmmscore.cli.inputs import open_sources
+    from lmmscore.cli.terminal import open_sources
 
     return open_sources(texts) if texts else []
 
 
 def _files(specs: Sequence[str], options: dict[str, Any]) -> list[Source]:
     """Read other tools' score files, each under a name of its own."""
-    from lmmscore.cli.inputs import Source
-    from lmmscore.dialog_files import load_dialog
+    from lmmscore.cli.terminal import Source
+    from lmmscore.dialog import load_dialog
     from lmmscore.score_files import Layout, judge_name, read_score_file
 
     dialog = load_dialog(options["dialog"]) if options["dialog"] else None
@@ -310,8 +310,7 @@ def _with_scales(source: Source, dialog: Dialog | None) -> Source:
 
 
 def _bundled_dialogs() -> list[Dialog]:
-    from lmmscore.dialog import Dialog
-    from lmmscore.dialog_files import load
+    from lmmscore.dialog import Dialog, load
     from lmmscore.resources import bundled
 
     loaded = [load(str(path)) for path in sorted(bundled("dialogs").glob("*.yaml"))]
@@ -320,10 +319,10 @@ def _bundled_dialogs() -> list[Dialog]:
 
 def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     from lmmscore.agreement import agree
-    from lmmscore.cli.inputs import parse_scale
+    from lmmscore.cli.terminal import parse_scale
     from lmmscore.errors import LmmscoreError
-    from lmmscore.ratings import Columns
     from lmmscore.report.progress import counting
+    from lmmscore.score_files import Columns
     from lmmscore.web.rating_results import read_human_ratings
 
     panel = _panel(judges, options) if options["panel"] else None

@@ -20,7 +20,7 @@ from lmmscore.cli.options import (
 from lmmscore.cli.terminal import put, screen
 
 if TYPE_CHECKING:
-    from lmmscore.cli.inputs import Source
+    from lmmscore.cli.terminal import Source
     from lmmscore.leaderboard import Leaderboard
     from lmmscore.leaderboard.compare import RunComparison
     from lmmscore.report.formats import TableDocument
@@ -69,7 +69,7 @@ def command(
     dialog and
     images are the same, or with --anyway.
     """
-    from lmmscore.cli.inputs import open_sources
+    from lmmscore.cli.terminal import open_sources
     from lmmscore.leaderboard.compare import compare, factors_of
     from lmmscore.report.formats import TableLayout, write
 
@@ -117,9 +117,8 @@ def _write_plots(found: RunComparison, names: DisplayNames, options: dict[str, A
 def _document(
     found: RunComparison, together: Leaderboard | None, names: DisplayNames, decimals: int | None
 ) -> TableDocument:
-    from lmmscore.report.board_grids import board_grids, comparison_grids
     from lmmscore.report.formats import TableDocument
-    from lmmscore.report.leaderboard import labelled, with_names
+    from lmmscore.report.leaderboard import board_grids, comparison_grids, labelled, with_names
 
     places = 2 if decimals is None else decimals
     grids = comparison_grids(found, places, names)
@@ -156,7 +155,7 @@ def _board(source: Source, tasks: tuple[str, ...], factors: list[str]) -> Leader
 def _together(
     sources: list[Source], tasks: tuple[str, ...], factors: list[str], *, anyway: bool
 ) -> Leaderboard:
-    from lmmscore.cli.inputs import cautions
+    from lmmscore.cli.terminal import cautions
     from lmmscore.leaderboard import rank
     from lmmscore.leaderboard.compare import pool
 

@@ -42,7 +42,7 @@ def command(out: Path, copy: Path | None) -> None:
         return
     from lmmscore.benchmark import load_benchmark
     from lmmscore.check import check_benchmark
-    from lmmscore.cli.foreground import play
+    from lmmscore.cli.run import play
     from lmmscore.cli.terminal import print_board
     from lmmscore.report.leaderboard import write_leaderboards
     from lmmscore.report.page import PageOptions, write_page

@@ -12,8 +12,7 @@ import click
 from lmmscore.cli.options import FilePath, filled, json_flag, pairs
 
 if TYPE_CHECKING:
-    from lmmscore.dialog import Dialog
-    from lmmscore.dialog_files import Ensemble
+    from lmmscore.dialog import Dialog, Ensemble
 
 
 @click.group("dialogs", invoke_without_command=True)
@@ -32,7 +31,7 @@ def command(ctx: click.Context, n: int, as_json: bool) -> None:
     if ctx.invoked_subcommand is not None:
         return
 
-    from lmmscore.dialog_files import dialog_names, load_members
+    from lmmscore.dialog import dialog_names, load_members
 
     rows = [_row(load_members(name), n) for name in dialog_names()]
     if as_json:
@@ -104,8 +103,7 @@ def show(
     as_json: bool,
 ) -> None:
     """Print the whole dialogue as it would be played."""
-    from lmmscore.dialog import Dialog
-    from lmmscore.dialog_files import load_members
+    from lmmscore.dialog import Dialog, load_members
     from lmmscore.report.screen import print_script
     from lmmscore.session import script
 
@@ -132,7 +130,7 @@ def show(
 @click.argument("names", nargs=-1)
 def check(names: tuple[str, ...]) -> None:
     """Check dialogs, given by name or file; all at hand if none is given."""
-    from lmmscore.dialog_files import dialog_names
+    from lmmscore.dialog import dialog_names
     from lmmscore.errors import LmmscoreError
     from lmmscore.plan import load_protocol
 

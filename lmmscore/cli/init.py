@@ -89,8 +89,7 @@ def command(
     Prints the path of the file. Nothing is overwritten without --force, and no picture is touched.
     Instructions that cannot be found are left empty, to be filled in: `lmmscore check` names each.
     """
-    from lmmscore.importers.pictures.instructions import read
-    from lmmscore.importers.pictures.layout import choose, scan
+    from lmmscore.importers.pictures.layout import choose, read, scan
     from lmmscore.importers.pictures.writer import write_benchmark
 
     out = _target(folder if folder.is_dir() else folder.parent, out).absolute()

@@ -28,10 +28,10 @@ from lmmscore.cli.terminal import Screen, put, screen
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lmmscore.cli.inputs import Source
+    from lmmscore.cli.terminal import Source
     from lmmscore.leaderboard import Leaderboard
+    from lmmscore.leaderboard.compare import TaskAgainst
     from lmmscore.leaderboard.diagnostics import Extras
-    from lmmscore.leaderboard.published import TaskAgainst
     from lmmscore.leaderboard.ranking import Scales
     from lmmscore.report.grids import DisplayNames, Grid
 
@@ -171,7 +171,7 @@ def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> 
     RUN is a run's folder, or a scores.csv. Several comparable runs are pooled, their repeats
     counted on. An edit's repeats are averaged first, then items. Nothing is asked of a judge.
     """
-    from lmmscore.cli.inputs import open_sources
+    from lmmscore.cli.terminal import open_sources
 
     form = "json" if as_json else form
     pairs = _pairs_among(runs)
@@ -206,7 +206,7 @@ def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> 
 
 def _part_of(source: Source, options: dict[str, Any]) -> Source:
     """Return a run with the scores of the chosen methods and items only."""
-    from lmmscore.cli.inputs import refuse_unknown
+    from lmmscore.cli.terminal import refuse_unknown
 
     scores = source.scores
     for name in ("method", "item"):
@@ -271,7 +271,7 @@ class PanelBoard:
 def _panel(sources: Sequence[Source], options: dict[str, Any]) -> PanelBoard:
     """Return the mean of several runs' judges as one source."""
     from lmmscore.agreement import judges
-    from lmmscore.cli.inputs import cautions
+    from lmmscore.cli.terminal import cautions
     from lmmscore.leaderboard import rank
     from lmmscore.run_folder import Manifest
 
@@ -304,7 +304,7 @@ def _corrected(source: Source, options: dict[str, Any]) -> Leaderboard:
     """Return the leaderboard by what people would say of all edits."""
     from lmmscore.agreement import align
     from lmmscore.agreement.powered_means import corrected_board
-    from lmmscore.ratings import Columns
+    from lmmscore.score_files import Columns
     from lmmscore.web.rating_results import read_human_ratings
 
     if not options["human"]:
@@ -357,7 +357,7 @@ def _write(board: Leaderboard, source: Source, form: str, options: dict[str, Any
 
 
 def _write_plots(board: Leaderboard, source: Source, options: dict[str, Any]) -> None:
-    from lmmscore.cli.inputs import factor_titles
+    from lmmscore.cli.terminal import factor_titles
     from lmmscore.report.figures import board_drawings, write_figures
     from lmmscore.report.leaderboard import shown_tables, with_names
 
@@ -395,11 +395,11 @@ def _pairs_among(runs: tuple[str, ...]) -> Path | None:
 
 def _print_pairs(path: Path, form: str, options: dict[str, Any]) -> None:
     """Print the leaderboard of a run that compares pairs."""
-    from lmmscore.cli.inputs import refuse_unknown
-    from lmmscore.comparisons import read_comparisons
+    from lmmscore.cli.terminal import refuse_unknown
     from lmmscore.leaderboard.matches import rank_pairs
     from lmmscore.report.leaderboard import render_pairs
     from lmmscore.run_folder import Run
+    from lmmscore.scores import read_comparisons
 
     unfit = ("expected", "factor", "by", "weights", "scale", "show", "against")
     given = [name for name in unfit if options[name]]
@@ -439,7 +439,7 @@ def _print_pairs(path: Path, form: str, options: dict[str, Any]) -> None:
 def _pooled(sources: list[Source], *, anyway: bool) -> Source:
     if len(sources) == 1:
         return sources[0]
-    from lmmscore.cli.inputs import Source, cautions
+    from lmmscore.cli.terminal import Source, cautions
     from lmmscore.leaderboard.compare import pool
 
     names = [source.name for source in sources]
@@ -455,13 +455,13 @@ def _factors(options: dict[str, Any]) -> list[str]:
 
 
 def _weights(options: dict[str, Any]) -> dict[str, float] | None:
-    from lmmscore.leaderboard.cube import parse_weights
+    from lmmscore.leaderboard.board import parse_weights
 
     return None if options["weights"] is None else parse_weights(options["weights"])
 
 
 def _scales(source: Source, options: dict[str, Any]) -> dict[str, tuple[float, float]]:
-    from lmmscore.cli.inputs import parse_scale
+    from lmmscore.cli.terminal import parse_scale
 
     if options["scale"] is None:
         return source.manifest.scales(_weights(options))
@@ -548,7 +548,7 @@ def _rendered(board: Leaderboard, source: Source, form: str, options: dict[str, 
 
 
 def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extras:
-    from lmmscore.leaderboard.cube import reweigh
+    from lmmscore.leaderboard.board import reweigh
     from lmmscore.leaderboard.diagnostics import extras
 
     given = _weights(options)
@@ -566,14 +566,14 @@ def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extr
 
 
 def _sections(board: Leaderboard, source: Source, options: dict[str, Any]) -> list[Grid]:
-    from lmmscore.report import board_grids as grids
+    from lmmscore.report import leaderboard as grids
 
     shown = set(SECTIONS) if "all" in options["show"] else set(options["show"])
     decimals = 2 if options["decimals"] is None else options["decimals"]
     found: list[Grid] = []
     for table in board.tables:
         found += [grids.difference_grid(table, decimals)] if "differences" in shown else []
-        found += [grids.win_grid(table)] if "wins" in shown else []
+        found += [grids.win_rate_grid(table)] if "wins" in shown else []
     if options["corrected"] or not shown & set(SECTIONS[2:]):
         return found
     behind = _extras(board, source, options)
@@ -588,14 +588,14 @@ def _sections(board: Leaderboard, source: Source, options: dict[str, Any]) -> li
 
 
 def _against(board: Leaderboard, name: str) -> list[TaskAgainst]:
-    from lmmscore.leaderboard.published import against, find_published, load_published
+    from lmmscore.leaderboard.compare import against, find_published, load_published
 
     return against(board, load_published(find_published(name)))
 
 
 def _against_grids(matched: list[TaskAgainst], options: dict[str, Any]) -> list[Grid]:
-    from lmmscore.report.board_grids import against_grid
     from lmmscore.report.grids import Grid
+    from lmmscore.report.leaderboard import against_grid
 
     if options["against"] is not None and not matched:
         name = options["against"]
@@ -624,7 +624,7 @@ def _group_means_table(source: Source, form: str, options: dict[str, Any], scale
 
     Raises a usage error for options that do not go with them.
     """
-    from lmmscore.leaderboard.cube import parse_weights, reweigh
+    from lmmscore.leaderboard.board import parse_weights, reweigh
     from lmmscore.leaderboard.ranking import group_means, parse_by
     from lmmscore.report.leaderboard import render_groups
 

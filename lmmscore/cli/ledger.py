@@ -12,7 +12,7 @@ import click
 from lmmscore.cli.options import FilePath, json_flag
 
 if TYPE_CHECKING:
-    from lmmscore.ledger_files import Content
+    from lmmscore.ledger import Content
 
 _PATH = FilePath(path_type=Path)
 
@@ -41,7 +41,7 @@ def _ledger(path: Path) -> Path:
 @json_flag
 def list_(ledgers: tuple[Path, ...], as_json: bool) -> None:
     """Say what is in a ledger: judges, parameters, exchanges, tokens and cost."""
-    from lmmscore.ledger_files import contents
+    from lmmscore.ledger import contents
 
     found = {str(path): contents(_ledger(path)) for path in ledgers}
     if as_json:
@@ -96,7 +96,7 @@ def merge_(out: Path, ledgers: tuple[Path, ...]) -> None:
     The same question is kept once. Where two ledgers have different answers to it, the one recorded
     first stands, and the conflict is named.
     """
-    from lmmscore.ledger_files import merge
+    from lmmscore.ledger import merge
 
     target = out / "ledger.sqlite" if out.suffix != ".sqlite" else out
     done = merge(target, [_ledger(path) for path in ledgers])
@@ -123,7 +123,7 @@ def merge_(out: Path, ledgers: tuple[Path, ...]) -> None:
 @click.option("--judge", default="", help="Only the exchanges of this judge.")
 def extract_(ledger: Path, out: Path, run: Path | None, judge: str) -> None:
     """Copy a part of LEDGER to OUT: one run's exchanges, or one judge's."""
-    from lmmscore.ledger_files import extract
+    from lmmscore.ledger import extract
     from lmmscore.run_folder import open_run
 
     if run is None and not judge:
@@ -140,7 +140,7 @@ def extract_(ledger: Path, out: Path, run: Path | None, judge: str) -> None:
 @click.argument("ledgers", nargs=-1, required=True, type=_PATH)
 def verify_(ledgers: tuple[Path, ...]) -> None:
     """Check that the file is whole and that every key fits what was asked."""
-    from lmmscore.ledger_files import problems
+    from lmmscore.ledger import problems
 
     wrong = 0
     for path in ledgers:
@@ -157,7 +157,7 @@ def verify_(ledgers: tuple[Path, ...]) -> None:
 @click.argument("out", type=_PATH, metavar="OUT.jsonl|OUT.parquet")
 def export_(ledger: Path, out: Path) -> None:
     """Write every exchange as JSON lines or Parquet."""
-    from lmmscore.ledger_files import export
+    from lmmscore.ledger import export
 
     count = export(_ledger(ledger), out)
     click.echo(f"{_count(count, 'exchange')} written", err=True)

@@ -47,7 +47,7 @@ def command(
     RUN is a run's folder or a scores.csv. The test is the leaderboard's: paired sign flips over
     items, corrected over all pairs of methods. A pilot tells a range of items, not a number.
     """
-    from lmmscore.cli.inputs import open_source
+    from lmmscore.cli.terminal import open_source
     from lmmscore.leaderboard.power import power_of
 
     source = open_source(run)

@@ -50,19 +50,19 @@ def check(file: str, as_json: bool, scale: str, out: Path | None) -> None:
     """
     from dataclasses import asdict
 
-    from lmmscore.cli.inputs import parse_scale
-    from lmmscore.leaderboard import published
+    from lmmscore.cli.terminal import parse_scale
+    from lmmscore.leaderboard import compare
 
-    path = published.find_published(file)
-    columns = published.correlation_columns(path)
+    path = compare.find_published(file)
+    columns = compare.correlation_columns(path)
     if columns:
-        correlations = published.load_correlations(path, columns)
-        problems = published.check_correlations(correlations)
+        correlations = compare.load_correlations(path, columns)
+        problems = compare.check_correlations(correlations)
         tasks = {", ".join(one.group) for one in correlations}
         total = len(correlations)
     else:
-        entries = published.load_published(path)
-        problems = published.check(entries, scale=parse_scale(scale))
+        entries = compare.load_published(path)
+        problems = compare.check(entries, scale=parse_scale(scale))
         tasks = {entry.task for entry in entries}
         total = len(entries)
     if as_json:

@@ -310,8 +310,8 @@ def _plan(
 ) -> None:
     from dataclasses import replace
 
+    from lmmscore.web.rating_results import plan_lines, plan_study
     from lmmscore.web.study import subjects_of
-    from lmmscore.web.study_plan import plan_lines, plan_study
 
     subjects = subjects_of(benchmark, study.covers, study.practice)
     seconds, scores, basis = _pilot(folder, study, protocol, options["pilot"])
@@ -335,8 +335,7 @@ def _pilot(
 ) -> tuple[list[float], Any, str]:
     """Return times of screens, scores to judge differences by, and where those come from."""
     from lmmscore.web.database import FILE_NAME, RatingDatabase
-    from lmmscore.web.rating_results import database_rows
-    from lmmscore.web.study_plan import scores_of_raters
+    from lmmscore.web.rating_results import database_rows, scores_of_raters
 
     seconds: list[float] = []
     scores, basis = None, ""
@@ -349,7 +348,7 @@ def _pilot(
             basis = "the ratings so far"
 
     if run:
-        from lmmscore.cli.inputs import open_source
+        from lmmscore.cli.terminal import open_source
 
         scores, basis = open_source(run).scores, run
 

@@ -100,7 +100,7 @@ def _object(text: str, where: str) -> dict[str, Any]:
 
 def _dialog_beside(name: str, file: Path) -> Dialog:
     """Return a dialog given by name, by path, or by its name in `dialogs/` beside the file."""
-    from lmmscore.dialog_files import is_bundled, load_dialog
+    from lmmscore.dialog import is_bundled, load_dialog
 
     beside = file.parent / "dialogs" / f"{name}.yaml"
     if not is_bundled(name) and beside.is_file():
@@ -136,7 +136,7 @@ def _in_a_line(found: dict[str, Any]) -> str:
 
 
 def _read_one(file: Path, dialog: str, edits: int, turn: str, as_json: bool) -> None:
-    from lmmscore.dialog_files import load_dialog
+    from lmmscore.dialog import load_dialog
     from lmmscore.parsing.winner import WinnerReading
     from lmmscore.records import Reply
     from lmmscore.session import read_answer

@@ -142,9 +142,9 @@ def _open(runs: tuple[str, ...], images: Path | None, names: dict[str, str]) -> 
 
 def _agreement(runs: list[RunData], renames: dict[str, str], options: dict[str, Any]) -> Agreement:
     from lmmscore.agreement import agree
-    from lmmscore.cli.inputs import parse_scale
+    from lmmscore.cli.terminal import parse_scale
     from lmmscore.errors import LmmscoreError
-    from lmmscore.ratings import Columns
+    from lmmscore.score_files import Columns
     from lmmscore.web.rating_results import read_human_ratings
 
     for run in runs:

@@ -43,7 +43,7 @@ def command(
     Parquet). It may be a folder of TASK/METHOD/METRIC.json files, as VIEScore publishes them. What
     has no number on the scale gets an outcome and a reason.
     """
-    from lmmscore.dialog_files import load_dialog
+    from lmmscore.dialog import load_dialog
     from lmmscore.leaderboard.board import count
     from lmmscore.records import OVERALL
     from lmmscore.score_files import Layout, scores_in, write_scores

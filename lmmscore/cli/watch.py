@@ -21,7 +21,7 @@ import click
 from lmmscore.cli.options import FilePath, listen_options
 
 if TYPE_CHECKING:
-    from lmmscore.web.live_run import LiveRun
+    from lmmscore.web.live import LiveRun
 
 PORT = 8041
 
@@ -41,7 +41,7 @@ def command(run: Path, host: str, port: int) -> None:
 
 
 async def _watch(run: Path, host: str, port: int) -> None:
-    from lmmscore.web.live_page import LivePage
+    from lmmscore.web.live import LivePage
     from lmmscore.web.pages import hosted, until_interrupted
 
     page = LivePage(run, open_live, report_of, link_token(run))
@@ -70,7 +70,7 @@ class WatchAlongside:
 
     async def _host(self, folder: Path) -> None:
         from lmmscore.errors import LmmscoreError
-        from lmmscore.web.live_page import LivePage
+        from lmmscore.web.live import LivePage
         from lmmscore.web.pages import hosted
 
         self._loop = asyncio.get_running_loop()
@@ -117,7 +117,7 @@ def link_token(run: Path) -> str:
 def open_live(run: Path) -> LiveRun:
     """Open a run to watch, with the limits its command names."""
     from lmmscore.run_folder import open_run
-    from lmmscore.web.live_run import LiveRun, RunLimits
+    from lmmscore.web.live import LiveRun, RunLimits
 
     given = _given(open_run(run).manifest.command)
     limits = RunLimits(

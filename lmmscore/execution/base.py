@@ -20,10 +20,10 @@ from typing import Protocol as Interface
 from lmmscore.conversation import Conversation, Message
 from lmmscore.errors import ContentFiltered, ImageProblem, JudgeError, NoRecordedReply
 from lmmscore.images import Pictures
-from lmmscore.judges.recorded import Heard, Recorded
+from lmmscore.judges.judge import Heard, Recorded
+from lmmscore.options import Registry
 from lmmscore.plan import Protocol, Unit
 from lmmscore.records import Outcome, Reply
-from lmmscore.registry import Registry
 from lmmscore.scores import Result
 from lmmscore.session import Done, Ending, Exchange, Played, Question, Session, spoken
 

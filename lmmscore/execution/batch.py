@@ -25,7 +25,7 @@ from lmmscore.conversation import Conversation
 from lmmscore.errors import BudgetExhausted, JudgeError, LmmscoreError
 from lmmscore.execution.base import Job, LedSession, OpenQuestion, StopRequested, engine
 from lmmscore.judges.batches import GONE, BatchState, FolderMailbox, Mailbox, answer_line
-from lmmscore.judges.recorded import Heard
+from lmmscore.judges.judge import Heard
 from lmmscore.ledger import Envelope, key_of
 from lmmscore.options import MACHINES, option
 from lmmscore.plan import Unit

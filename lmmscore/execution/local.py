@@ -15,7 +15,7 @@ from lmmscore.conversation import Conversation
 from lmmscore.errors import ImageProblem, JudgeError
 from lmmscore.execution.base import FailureWatch, Job, LedSession, OrderedTasks, engine
 from lmmscore.images import Pictures
-from lmmscore.judges.recorded import Heard
+from lmmscore.judges.judge import Heard
 from lmmscore.plan import Unit
 from lmmscore.scores import Result, result_of, settled
 from lmmscore.session import Exchange, Played, Session

@@ -26,9 +26,8 @@ from lmmscore.execution.base import FailureWatch, Job, OrderedTasks, StopRequest
 from lmmscore.execution.local import play
 from lmmscore.images import Picture, Pictures, Recipe
 from lmmscore.judges.budget import Budget, Reservation, Spending
-from lmmscore.judges.judge import open_judge
+from lmmscore.judges.judge import Heard, KnownAnswers, open_judge, spending_of
 from lmmscore.judges.limits import Pace, RealClock
-from lmmscore.judges.recorded import Heard, KnownAnswers, spending_of
 from lmmscore.ledger import Asker, Envelope, Ledger, key_of
 from lmmscore.options import MACHINES, option
 from lmmscore.plan import Protocol, Unit

@@ -2,19 +2,534 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from lmmscore.errors import LmmscoreError, nearest
-from lmmscore.leaderboard.board import BoardRow, Leaderboard
-from lmmscore.leaderboard.published import correlations
+from lmmscore.errors import FileProblem, LmmscoreError, nearest
+from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard
 from lmmscore.records import OVERALL
-from lmmscore.stats.arrays import rounded
+from lmmscore.resources import bundled
+from lmmscore.stats.arrays import ranks, rounded
+from lmmscore.stats.correlation import kendall_b, spearman
+from lmmscore.tables import Table, is_number, number, read_tables, restore, text
+
+# --------------------------------------------------------------------------------------------------
+# Published leaderboards: load them, find figures that contradict each other, set a run beside
+# them.
+# --------------------------------------------------------------------------------------------------
+
+_NEEDED = ("task", "method", "mean", "rank")
+
+_ROUNDING = 0.005
+"""Figures are printed with two decimals."""
+
+ALIASES = {
+    "instructionpix2pix": "instructpix2pix",
+    "ip2p": "instructpix2pix",
+    "leditspp": "leditsplusplus",
+    "nulltext": "nulltextinversion",
+    "plugandplay": "pnp",
+}
+"""Names that differ in more than case, spaces and punctuation; all in the form `key_of` gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedRow:
+    """One printed line."""
+
+    task: str
+    method: str
+    mean: float
+    std: float | None
+    rank: int | None
+    line: int
+    """Where it stands in the file."""
+    n: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A figure that cannot be right, or two that cannot both be."""
+
+    task: str
+    method: str
+    kind: str
+    """rank-contradicts-mean, mean-outside-scale, std-too-large, std-negative, printed-twice,
+    correlation-outside-range or average-contradicts-rows."""
+    says: str
+
+
+def key_of(name: str) -> str:
+    """Return what a name is matched by: its letters and digits, `+` as plus,
+    known aliases resolved."""
+    plain = "".join(c for c in name.casefold().replace("+", "plus") if c.isalnum()) or name
+    return ALIASES.get(plain, plain)
+
+
+def find_published(name: str) -> Path:
+    """Return the file of a published table: a path, or the name of one that comes with lmmscore."""
+    path = Path(name)
+    if path.is_file():
+        return path
+    folder = bundled("published")
+    inside = folder / f"{name}.csv"
+    if inside.is_file() and inside.parent == folder:
+        return inside
+    known = sorted(file.stem for file in folder.glob("*.csv"))
+    raise FileProblem(
+        f"no published table {name!r}{nearest(name, known)}; "
+        f"give a file, or one of: {', '.join(known)}"
+    )
+
+
+def load_published(path: Path) -> list[PublishedRow]:
+    """Read a table with the columns task, method, mean and rank, in any order and any format.
+
+    The columns std and n may be there too.
+    """
+    table = read_tables(path)[0]
+    missing = [name for name in _NEEDED if name not in table.columns]
+    if missing:
+        raise FileProblem(
+            f"{path}: no column {missing[0]!r}; the columns must be {', '.join(_NEEDED)}"
+        )
+    found = []
+    for line, row in zip(table.lines, table.rows, strict=True):
+        found.append(_entry(path, line, {name: text(cell) for name, cell in row.items()}))
+    return found
+
+
+def _entry(path: Path, line: int, row: Mapping[str, str | None]) -> PublishedRow:
+    mean = _number(path, line, "mean", row.get("mean"))
+    if mean is None:
+        raise FileProblem(f"{path}, line {line}: the mean is empty; every line needs one")
+    rank = _number(path, line, "rank", row.get("rank"))
+    n = _number(path, line, "n", row.get("n"))
+    if rank is not None and rank != int(rank):
+        raise FileProblem(f"{path}, line {line}: rank {rank:g} is not a whole number")
+    return PublishedRow(
+        task=restore((row["task"] or "").strip()),
+        method=restore((row["method"] or "").strip()),
+        mean=mean,
+        std=_number(path, line, "std", row.get("std")),
+        rank=None if rank is None else int(rank),
+        line=line,
+        n=None if n is None else int(n),
+    )
+
+
+def _number(path: Path, line: int, name: str, text: str | None) -> float | None:
+    if text is None or not text.strip():
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise FileProblem(f"{path}, line {line}: {name} {text.strip()!r} is not a number")
+    return value
+
+
+def check(entries: Sequence[PublishedRow], *, scale: tuple[float, float]) -> list[Problem]:
+    """Return everything in a printed table that cannot be right, in the order of its lines."""
+    found = []
+    for entry in entries:
+        rivals = [other for other in entries if other.task == entry.task and other is not entry]
+        found += [*_twice(entry, rivals), *_rank(entry, rivals), *_figures(entry, scale)]
+    return found
+
+
+def _twice(entry: PublishedRow, rivals: Sequence[PublishedRow]) -> Iterator[Problem]:
+    if any(
+        key_of(other.method) == key_of(entry.method) and other.line < entry.line for other in rivals
+    ):
+        yield Problem(
+            entry.task,
+            entry.method,
+            "printed-twice",
+            f"{entry.method} stands twice in {entry.task}",
+        )
+
+
+def _rank(entry: PublishedRow, rivals: Sequence[PublishedRow]) -> Iterator[Problem]:
+    """Compare with every other line: whoever has the higher mean must have the better rank.
+
+    Equal printed means may have different ranks: rounding can hide a difference. Gaps in the ranks
+    are no
+    contradiction either: a table may leave lines out.
+    """
+    if entry.rank is None:
+        return
+    wrong = [
+        f"rank {other.rank} {other.method} with {other.mean:g}"
+        for other in rivals
+        if other.rank is not None and (other.mean - entry.mean) * (other.rank - entry.rank) > 0
+    ]
+    wrong += [
+        f"the same rank as {other.method} with {other.mean:g}"
+        for other in rivals
+        if other.rank == entry.rank and other.mean != entry.mean
+    ]
+    if wrong:
+        by_mean = 1 + sum(other.mean > entry.mean for other in rivals)
+        printed = f"printed rank {entry.rank} with mean {entry.mean:g}"
+        says = f"{printed}, but {', '.join(wrong)}; by its mean it is {by_mean}"
+        yield Problem(entry.task, entry.method, "rank-contradicts-mean", says)
+
+
+def _figures(entry: PublishedRow, scale: tuple[float, float]) -> Iterator[Problem]:
+    low, high = scale
+    place = entry.task, entry.method
+    if not low <= entry.mean <= high:
+        yield Problem(
+            *place,
+            "mean-outside-scale",
+            f"mean {entry.mean:g} is outside the scale {low:g}–{high:g}",
+        )
+    if entry.std is None:
+        return
+    if entry.std < 0:
+        yield Problem(*place, "std-negative", f"std {entry.std:g} is below 0")
+    # A printed mean stands for everything that rounds to it, and near the end of a scale that
+    # matters.
+    most = max(
+        largest_std(entry.mean + shift, low, high, entry.n) for shift in (-_ROUNDING, 0, _ROUNDING)
+    )
+    if low <= entry.mean <= high and entry.std > most + _ROUNDING:
+        over = f"{entry.n} scores" if entry.n else "any number of scores"
+        scores = f"{over} from {low:g} to {high:g} with mean {entry.mean:g}"
+        says = f"std {entry.std:g} is impossible: {scores} have at most {most:.2f}"
+        yield Problem(*place, "std-too-large", says)
+
+
+def largest_std(mean: float, low: float, high: float, n: int | None) -> float:
+    """Return the largest sample standard deviation of `n` scores with this mean (None: of any
+    number).
+
+    It is reached by as many scores at both ends as the mean allows and one in between to make it
+    come out.
+    """
+    mean = min(max(mean, low), high)
+    # Beyond a few hundred scores the bound only falls towards the population's, sqrt((high-
+    # mean)(mean-low)).
+    sizes = range(2, 400) if n is None else (max(n, 2),)
+    return max(_largest(mean, low, high, size) for size in sizes)
+
+
+def _largest(mean: float, low: float, high: float, n: int) -> float:
+    total = n * (mean - low)
+    at_top = math.floor(total / (high - low) + 1e-9)
+    rest = max(total - at_top * (high - low), 0.0)
+    squares = at_top * (high - mean) ** 2
+    if at_top < n:
+        squares += (low + rest - mean) ** 2 + (n - at_top - 1) * (mean - low) ** 2
+    return math.sqrt(squares / (n - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedCorrelation:
+    """One printed correlation: of a judge, a task, a method and a factor,
+    as far as they are named."""
+
+    group: tuple[str, ...]
+    """Everything but the method, by which lines belong together."""
+    method: str
+    value: float
+    decimals: int
+    line: int
+
+    @property
+    def average(self) -> bool:
+        """Whether the line is an average of the others of its group."""
+        return bool(_AVERAGE.search(self.method))
+
+
+_AVERAGE = re.compile(r"\b(average|avg|mean)\b", re.IGNORECASE)
+_CORRELATIONS = re.compile(
+    r"(spearman|pearson|kendall|correlation|corr|rho|tau|ρ|τ|r|srcc|plcc|krcc)"
+    r"([ _-]?('s|s|r|rho|tau|ρ|τ|b))*",
+    re.IGNORECASE,
+)
+_METHODS = ("method", "model", "system", "judge", "metric")
+_NO_CORRELATIONS = frozenset(("mean", "rank", "std", "n", "score"))
+
+
+def correlation_columns(path: Path) -> list[str]:
+    """Return the columns of correlations of a table; none where it is one of means and ranks.
+
+    They are called so, or else the table has no other figures and these could be correlations: a
+    column per factor or task, as papers print them.
+    """
+    table = read_tables(path)[0]
+    lowered = {column.strip().casefold() for column in table.columns}
+    if lowered & _NO_CORRELATIONS:
+        return []
+
+    called = [name for name in table.columns if _CORRELATIONS.fullmatch(name.strip())]
+    if called:
+        return called
+
+    figures = [name for name in table.columns if _holds_figures(table, name)]
+    values: list[float] = []
+    for name in figures:
+        values += _values(table, name)
+
+    # A misprint or two may lie outside; most of what is correlated lies within.
+    outside = sum(abs(value) > 1 for value in values)
+    return figures if 2 * outside < len(values) else []
+
+
+def _values(table: Table, column: str) -> list[float]:
+    cells = [table.plain(row[column]) for row in table.rows]
+    numbers = [number(cell) for cell in cells if is_number(cell)]
+    return [value for value in numbers if value is not None]
+
+
+def _holds_figures(table: Table, column: str) -> bool:
+    shown = [cell for row in table.rows if (cell := text(row[column]))]
+    return bool(shown) and len(_values(table, column)) == len(shown)
+
+
+def load_correlations(path: Path, columns: Sequence[str]) -> list[PrintedCorrelation]:
+    """Read a table of printed correlations, one or several columns of them."""
+    table = read_tables(path)[0]
+    method = table.find("", _METHODS)
+    if method is None:
+        raise FileProblem(f"{path}: no column `method`; each correlation must be of one")
+    others = [name for name in table.columns if name not in (*columns, method)]
+    found = []
+    for column in columns:
+        of = (column,) if len(columns) > 1 else ()
+        for line, row in zip(table.lines, table.rows, strict=True):
+            shown = text(row[column])
+            if not shown:
+                continue
+            value = _number(path, line, column, shown)
+            assert value is not None
+            decimals = len(shown.partition(".")[2])
+            group = (*(text(row[name]) for name in others), *of)
+            found.append(PrintedCorrelation(group, text(row[method]), value, decimals, line))
+    return found
+
+
+def check_correlations(entries: Sequence[PrintedCorrelation]) -> list[Problem]:
+    """Return every correlation that cannot be, and every average that its own lines do not give."""
+    found = []
+
+    for entry in entries:
+        task = ", ".join(part for part in entry.group if part)
+        if abs(entry.value) > 1:
+            says = f"a correlation of {entry.value:g} is outside −1 to 1"
+            found.append(Problem(task, entry.method, "correlation-outside-range", says))
+
+        if entry.average:
+            rows = [one for one in entries if one.group == entry.group and not one.average]
+            if len(rows) > 1 and (says := _average_problem(entry, rows)):
+                found.append(Problem(task, entry.method, "average-contradicts-rows", says))
+
+    return found
+
+
+def _average_problem(entry: PrintedCorrelation, rows: Sequence[PrintedCorrelation]) -> str:
+    """Return what is wrong with a printed average, "" where it is the mean or the Fisher average.
+
+    A printed value stands for all that rounds to it, so each line may move an average by as much.
+    """
+    values = [row.value for row in rows]
+    mean = sum(values) / len(values)
+    slack = 0.5 * 10.0 ** -max(entry.decimals, 1) + 0.5 * 10.0 ** -max(rows[0].decimals, 1)
+    ways = {"their mean": mean}
+    if all(abs(value) < 1 for value in values):
+        fisher = math.tanh(sum(math.atanh(value) for value in values) / len(values))
+        ways["their Fisher average"] = fisher
+    if any(abs(entry.value - value) <= slack + 1e-12 for value in ways.values()):
+        return ""
+    shown = ", ".join(f"{name} is {value:.4f}" for name, value in ways.items())
+    says = f"printed {entry.value:g}, but of the {len(rows)} lines above it {shown}"
+    if abs(entry.value - math.tanh(mean)) <= slack:
+        says += (
+            f"; it is tanh of the mean ({math.tanh(mean):.4f}): transformed back without having "
+        )
+        says += "been transformed"
+    return says
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """One method in both tables. Ranks are among those in both, by mean;
+    `printed_rank` is as published."""
+
+    method: str
+    published_method: str
+    mean: float
+    published_mean: float
+    difference: float
+    rank: int
+    published_rank: int
+    printed_rank: int | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskAgainst:
+    """One task category of a run against the published one."""
+
+    task: str
+    rows: tuple[Matched, ...]
+    spearman: float | None
+    kendall: float | None
+    only_run: tuple[str, ...]
+    only_published: tuple[str, ...]
+    statement: str
+    factor: str = OVERALL
+    """What the run's means are of."""
+    ambiguous: tuple[str, ...] = ()
+    """Names left out: they differ from another of their table only in case or punctuation,
+    and match both."""
+
+    def as_dict(self, decimals: int | None = None) -> dict[str, Any]:
+        """Return the comparison for JSON."""
+        found = asdict(self)
+        found["rows"] = [
+            {k: rounded(v, decimals) if isinstance(v, float) else v for k, v in asdict(row).items()}
+            for row in self.rows
+        ]
+        found["spearman"], found["kendall"] = (
+            rounded(self.spearman, decimals),
+            rounded(self.kendall, decimals),
+        )
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in found.items()}
+
+
+def against(board: Leaderboard, entries: Sequence[PublishedRow]) -> list[TaskAgainst]:
+    """Return the methods in both, side by side, for every task category in both;
+    names match by `key_of`."""
+    found = []
+    for table in board.tables:
+        if table.task is not None:
+            theirs = [entry for entry in entries if key_of(entry.task) == key_of(table.task)]
+            if theirs:
+                found.append(_task(table, theirs))
+    return found
+
+
+def _task(table: BoardTable, theirs: Sequence[PublishedRow]) -> TaskAgainst:
+    """Return one task category: what is in both tables, and what is not."""
+    every = product(table.rows, theirs)
+    pairs = [(row, entry) for row, entry in every if _same(row, entry, table.rows, theirs)]
+    rows = _matched([(row, entry) for row, entry in pairs if row.mean is not None])
+    spearman, kendall = correlations([r.mean for r in rows], [r.published_mean for r in rows])
+    ambiguous = _ambiguous(table.rows, theirs, pairs)
+    ranked = {key_of(row.method) for row in table.rows if row.mean is not None}
+    printed = {key_of(entry.method) for entry in theirs}
+    unmatched = [entry.method for entry in theirs if key_of(entry.method) not in ranked]
+    return TaskAgainst(
+        task=str(table.task),
+        rows=rows,
+        spearman=spearman,
+        kendall=kendall,
+        only_run=tuple(row.method for row in table.rows if key_of(row.method) not in printed),
+        only_published=tuple(name for name in unmatched if name not in ambiguous),
+        statement=_statement(len(rows), spearman, kendall),
+        factor=table.factor,
+        ambiguous=tuple(ambiguous),
+    )
+
+
+def _ambiguous(
+    ours: Sequence[BoardRow],
+    theirs: Sequence[PublishedRow],
+    pairs: Sequence[tuple[BoardRow, PublishedRow]],
+) -> list[str]:
+    """Return the names whose key is in both tables, but that stand for nobody in particular."""
+    taken: set[int] = set()
+    for row, entry in pairs:
+        taken |= {id(row), id(entry)}
+
+    keys = {key_of(row.method) for row in ours}
+    shared = keys & {key_of(entry.method) for entry in theirs}
+    found: dict[str, None] = {}
+    lines: list[BoardRow | PublishedRow] = [*ours, *theirs]
+    for line in lines:
+        if key_of(line.method) in shared and id(line) not in taken:
+            found[line.method] = None
+    return list(found)
+
+
+def _same(
+    row: BoardRow, entry: PublishedRow, ours: Sequence[BoardRow], theirs: Sequence[PublishedRow]
+) -> bool:
+    """Tell whether two lines are one method's: by key where that is nobody else's,
+    else by the very name."""
+    if key_of(row.method) != key_of(entry.method):
+        return False
+
+    names = [other.method for other in theirs if key_of(other.method) == key_of(entry.method)]
+    rivals = [other for other in ours if key_of(other.method) == key_of(row.method)]
+    if len(names) == len(rivals) == 1:
+        return True
+
+    return row.method == entry.method and names.count(entry.method) == 1
+
+
+def _matched(pairs: Sequence[tuple[BoardRow, PublishedRow]]) -> tuple[Matched, ...]:
+    if not pairs:
+        return ()
+    means = np.array(
+        [[row.mean for row, _ in pairs], [entry.mean for _, entry in pairs]], dtype=np.float64
+    )
+    place = ranks(means)
+    rows = [
+        Matched(
+            method=row.method,
+            published_method=entry.method,
+            mean=float(means[0, k]),
+            published_mean=entry.mean,
+            difference=float(means[0, k] - means[1, k]),
+            rank=int(place[0, k]),
+            published_rank=int(place[1, k]),
+            printed_rank=entry.rank,
+            n=row.n,
+        )
+        for k, (row, entry) in enumerate(pairs)
+    ]
+    return tuple(sorted(rows, key=lambda row: (row.rank, row.method)))
+
+
+def correlations(
+    first: Sequence[float], second: Sequence[float]
+) -> tuple[float | None, float | None]:
+    """Return Spearman's rho and Kendall's tau-b;
+    None below three pairs or where one side is all ties."""
+    a, b = np.round(first, 9), np.round(second, 9)
+    if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return None, None
+    return spearman(a, b), kendall_b(a, b)
+
+
+def _statement(n: int, spearman: float | None, kendall: float | None) -> str:
+    if not n:
+        return "No method is in both tables."
+    if spearman is None or kendall is None:
+        few = f"{n} method{'' if n == 1 else 's'} in both"
+        return f"{few}: " + (
+            "too few for a rank correlation." if n < 3 else "one side is all ties, no correlation."
+        )
+    values = f"Spearman {spearman:.2f}, Kendall {kendall:.2f}"
+    return f"Rank correlation of the means over {n} methods: {values}."
+
+
+# --------------------------------------------------------------------------------------------------
+# Several runs side by side, pooled, or one beside a published leaderboard.
+# --------------------------------------------------------------------------------------------------
 
 SAME = {
     "judge": "judge",

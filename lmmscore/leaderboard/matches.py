@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lmmscore.comparisons import TIE, Comparison, Match, matches
 from lmmscore.errors import LmmscoreError, nearest
+from lmmscore.scores import TIE, Comparison, Match, matches
 from lmmscore.stats.arrays import SAME, Bools, Floats
 from lmmscore.stats.ranking_models import (
     Davidson,

@@ -17,12 +17,11 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.errors import LmmscoreError, nearest
-from lmmscore.leaderboard.board import count
-from lmmscore.leaderboard.cube import Cube, tabulate
+from lmmscore.leaderboard.board import Cube, count, tabulate
 from lmmscore.records import OVERALL
 from lmmscore.stats.arrays import Floats, Ints, rounded
-from lmmscore.stats.permutation import fewest_items
 from lmmscore.stats.reliability import within_between
+from lmmscore.stats.resampling import fewest_items
 
 MOST_ITEMS = 1_000_000
 MOST_REPEATS = 10

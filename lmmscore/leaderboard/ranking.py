@@ -17,6 +17,7 @@ from lmmscore.errors import LmmscoreError, nearest, refuse_unless_whole
 from lmmscore.leaderboard.board import (
     BoardRow,
     BoardTable,
+    Cube,
     Differences,
     Leaderboard,
     common_note,
@@ -26,19 +27,20 @@ from lmmscore.leaderboard.board import (
     left_out_note,
     missing_rule,
     missing_warning,
+    normalised,
     range_warning,
+    reweigh,
     table_caption,
     table_notes,
     table_rule,
+    tabulate,
     uneven_entries,
 )
-from lmmscore.leaderboard.cube import Cube, normalised, reweigh, tabulate
-from lmmscore.leaderboard.position import PositionEffect, position_effect
+from lmmscore.leaderboard.diagnostics import PositionEffect, position_effect
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.scales import refuse_unless_scale
 from lmmscore.stats.arrays import SAME, Floats, Ints, Limits, column_means, ranks, rounded
-from lmmscore.stats.jackknife import mean_limits
-from lmmscore.stats.permutation import draws_needed
+from lmmscore.stats.resampling import draws_needed, mean_limits
 
 Missing = Literal["exclude", "worst"]
 Average = Literal["items", "tasks"]

@@ -8,23 +8,31 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from lmmscore.parsing.disclaimers import (
+from lmmscore.parsing.names import UNKNOWN
+from lmmscore.parsing.numbers import is_upside_down, numbers_in, stated_tops
+from lmmscore.parsing.page import Line, Page
+from lmmscore.parsing.verdict import (
+    SILENCE,
+    Cell,
+    Fault,
+    FaultKind,
+    Kind,
+    Reading,
+    Said,
     announces,
     closes_well,
     has_second_thoughts,
     is_alarming,
     is_doubtful,
+    is_final,
     is_harmless,
+    is_neutral,
+    kind_of,
     makes_up,
     sees_nothing,
     speaks_of_scores,
     takes_back,
 )
-from lmmscore.parsing.kinds import Kind, is_final, is_neutral, kind_of
-from lmmscore.parsing.names import UNKNOWN
-from lmmscore.parsing.numbers import is_upside_down, numbers_in, stated_tops
-from lmmscore.parsing.page import Line, Page
-from lmmscore.parsing.verdict import SILENCE, Cell, Fault, FaultKind, Reading, Said
 from lmmscore.scales import Factor
 
 # --- The last complete verdict ---

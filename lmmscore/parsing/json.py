@@ -15,14 +15,21 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from lmmscore.parsing.disclaimers import cannot_tell
-from lmmscore.parsing.kinds import Kind, is_final, is_no_verdict, kind_of
+from lmmscore.conversation import JsonForm
 from lmmscore.parsing.names import UNKNOWN, Names, normal
 from lmmscore.parsing.numbers import numbers_in, stated_tops, value_in
 from lmmscore.parsing.text import Span
-from lmmscore.parsing.verdict import FaultKind, Mark, Said
+from lmmscore.parsing.verdict import (
+    FaultKind,
+    Kind,
+    Mark,
+    Said,
+    cannot_tell,
+    is_final,
+    is_no_verdict,
+    kind_of,
+)
 from lmmscore.scales import Factor
-from lmmscore.turn import JsonForm
 
 # --- JSON as judges write it ---
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from lmmscore.conversation import cardinal, ordinal
 from lmmscore.parsing.text import lowered
 from lmmscore.scales import Factor
-from lmmscore.templates import cardinal, ordinal
 
 _LARGEST_IN_WORDS = 20
 _WORDS = {cardinal(i): i for i in range(1, _LARGEST_IN_WORDS + 1)}

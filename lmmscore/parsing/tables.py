@@ -9,12 +9,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from lmmscore.parsing.disclaimers import makes_up, sees_nothing
-from lmmscore.parsing.kinds import is_no_verdict
 from lmmscore.parsing.names import Names
 from lmmscore.parsing.numbers import stated_tops, value_in
 from lmmscore.parsing.text import Span
-from lmmscore.parsing.verdict import FaultKind, Mark
+from lmmscore.parsing.verdict import FaultKind, Mark, is_no_verdict, makes_up, sees_nothing
 
 _RULE = re.compile(r"(?=[^-–—=]*[-–—=])[\s|:+=–—-]*")
 _LINE = re.compile(r"[^\n]+")

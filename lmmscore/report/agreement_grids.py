@@ -10,6 +10,7 @@ from typing import Any
 
 from lmmscore.agreement.judges import PANEL_WITHOUT
 from lmmscore.agreement.levels import OVER
+from lmmscore.agreement.raters import VoteAgreement
 from lmmscore.agreement.result import (
     BETTER,
     EQUAL,
@@ -26,7 +27,6 @@ from lmmscore.agreement.statistics import (
     Statistic,
     statistics,
 )
-from lmmscore.agreement.votes import VoteAgreement
 from lmmscore.report.grids import NONE, Cell, Grid, number, p_value, percent, plain, span
 from lmmscore.report.leaderboard import Format, render_grids
 from lmmscore.tables import defuse

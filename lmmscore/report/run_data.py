@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lmmscore.benchmark import load_benchmark
-from lmmscore.comparisons import TIE, Comparison, Match, matches, read_comparisons
+from lmmscore.conversation import Turn, fill, slots_of
 from lmmscore.dialog import Dialog
 from lmmscore.errors import FileProblem, ImageProblem, LedgerError, LmmscoreError
 from lmmscore.images import Pictures
@@ -30,10 +30,16 @@ from lmmscore.report.grids import DisplayNames
 from lmmscore.report.leaderboard import display_names
 from lmmscore.run_folder import ExchangeRecord, Manifest, Run, SessionRecord
 from lmmscore.scales import show
-from lmmscore.scores import SCORE_COLUMNS, read_scores
+from lmmscore.scores import (
+    SCORE_COLUMNS,
+    TIE,
+    Comparison,
+    Match,
+    matches,
+    read_comparisons,
+    read_scores,
+)
 from lmmscore.session import Session, read_scores_of, read_winner_of, slots_for
-from lmmscore.templates import fill, slots_of
-from lmmscore.turn import Turn
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,13 +16,13 @@ from rich.table import Table
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from lmmscore.comparisons import TIE
 from lmmscore.dialog import Dialog
 from lmmscore.records import OVERALL
 from lmmscore.report.formats.terminal import printable
 from lmmscore.report.grids import NONE
 from lmmscore.report.run_data import PlayedTurn, Talk
 from lmmscore.scales import show
+from lmmscore.scores import TIE
 from lmmscore.transcript_reader import Replayed
 
 if TYPE_CHECKING:

@@ -1,14 +1,375 @@
-"""Correlations of two columns, of many rows at once, and across methods' means."""
+"""Correlations, and pairwise accuracies with ties."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lmmscore.stats import concordance
-from lmmscore.stats.arrays import SAME, Bools, Floats, divide, snap
+from lmmscore.stats.arrays import SAME, Bools, Floats, Ints, divide, snap, sum_table
+from lmmscore.stats.resampling import CountStatistic
+
+# --------------------------------------------------------------------------------------------------
+# Pairs of edits: pairwise accuracy with ties, its tie-calibrated form, and soft accuracy.
+#
+# A pair of edits is judged correctly when the judge orders it as people do, a tie counting as an
+# order of its own. Calibrated, the judge is credited with a tie wherever its two scores differ by
+# no more than a threshold, chosen so that accuracy is greatest (Deutsch, Foster and Freitag,
+# 2023); without it a judge with a fine scale, which hardly ever ties, is punished for that alone.
+# --------------------------------------------------------------------------------------------------
+
+MOST_CELLS = 5_000
+"""Distinct pairs of scores above which comparing every two of them would not fit in memory."""
+
+_SHORT_CELLS, _SHORT_WORK = 4e6, 2e10
+"""Size of a table of scores by scores, and multiplications, up to which such a table is used."""
+
+
+def accuracy(judge: Floats, people: Floats, threshold: float) -> float:
+    """Return the share of pairs ordered alike, with the judge tied up to the threshold;
+    NaN for no pairs."""
+    n = len(judge)
+    if n < 2:
+        return float("nan")
+    right = _right_by_scores if short_scales(judge, people) else _right_by_cells
+    return right(judge, people, threshold) / (n * (n - 1) / 2)
+
+
+def _right_by_scores(judge: Floats, people: Floats, threshold: float) -> float:
+    levels, tied, ordered = _score_tables(judge, people)
+    gaps = levels[:, None] - levels[None, :]
+    # Two edits the judge gave the same are counted from both, and each with itself.
+    same = (float(np.trace(tied)) - len(judge)) / 2
+    higher = gaps > SAME
+    alike = np.where(gaps <= threshold + SAME, tied, ordered)
+    return same + float(alike[higher].sum())
+
+
+def agreeing_less_opposed(judge: Floats, people: Floats) -> float:
+    """Return how many pairs both sides order alike, less those they order the other way;
+    for short scales."""
+    levels, tied, ordered = _score_tables(judge, people)
+    size = np.bincount(np.searchsorted(levels, snap(judge)))
+    opposed = np.outer(size, size) - tied - ordered
+    return float((ordered - opposed)[np.tril_indices(len(levels), -1)].sum())
+
+
+def _score_tables(judge: Floats, people: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the judge's scores and, for every two of them,
+    the pairs people tie and the pairs they order alike."""
+    levels, left = np.unique(snap(judge), return_inverse=True)
+    scores, right = np.unique(snap(people), return_inverse=True)
+    table = np.zeros((len(levels), len(scores)))
+    np.add.at(table, (left, right), 1)
+    return levels, table @ table.T, table @ (np.cumsum(table, axis=1) - table).T
+
+
+def _right_by_cells(judge: Floats, people: Floats, threshold: float) -> float:
+    x, y, size = _cells(judge, people)
+    # Edits with the same two scores are tied for both sides: every pair of them is judged
+    # correctly.
+    right = float((size * (size - 1) / 2).sum())
+    for row in range(len(x) - 1):
+        alike = _alike(x[row + 1 :] - x[row], y[row + 1 :] - y[row], threshold)
+        right += float(size[row] * (size[row + 1 :] @ alike))
+    return right
+
+
+def short_scales(judge: Floats, people: Floats) -> bool:
+    """Return whether a table of the judge's by people's scores is small enough to work with."""
+    left, right = (len(np.unique(snap(side))) for side in (judge, people))
+    return left * right <= _SHORT_CELLS and left**2 * right <= _SHORT_WORK
+
+
+def _cells(judge: Floats, people: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the distinct pairs of scores and how many edits have each."""
+    found, size = np.unique(snap(judge) + 1j * snap(people), return_counts=True)
+    return found.real.copy(), found.imag.copy(), size.astype(float)
+
+
+def calibrate(judge: Floats, people: Floats) -> float | None:
+    """Return the threshold that makes accuracy over all pairs greatest, the smallest of equals.
+
+    None where scores are so many and so fine that not all thresholds can be tried.
+    """
+    if short_scales(judge, people):
+        levels, tied, ordered = _score_tables(judge, people)
+        first, second = np.tril_indices(len(levels), -1)
+        return best_threshold(levels[first] - levels[second], (tied - ordered)[first, second])
+    x, y, size = _cells(judge, people)
+    if len(x) > MOST_CELLS:
+        return None
+    first, second = np.triu_indices(len(x), 1)
+    by_judge, by_people = x[first] - x[second], y[first] - y[second]
+    gain = (by_people == 0).astype(float) - _alike(by_judge, by_people, 0.0)
+    return best_threshold(np.abs(by_judge), gain * size[first] * size[second])
+
+
+def best_threshold(gaps: Floats, gains: Floats) -> float:
+    """Return the gap up to which the gains of calling pairs ties add up to the most;
+    0 where none adds anything."""
+    if not len(gaps):
+        return 0.0
+    order = np.argsort(gaps, kind="stable")
+    gaps, running = gaps[order], np.cumsum(gains[order])
+    # Only after the last of equal gaps is a sum complete: a threshold takes in all of them.
+    last = np.append(np.diff(gaps) > SAME, True)
+    complete = np.where(last, running, -np.inf)
+    best = int(np.argmax(complete >= complete.max() - SAME))
+    return float(gaps[best]) if running[best] > SAME else 0.0
+
+
+def _alike(by_judge: Floats, by_people: Floats, threshold: float) -> Bools:
+    tied = np.abs(by_judge) <= threshold + SAME
+    return np.asarray(np.where(tied, 0, np.sign(by_judge)) == np.sign(by_people))
+
+
+PAIR_STATISTICS = (
+    "kendall_b",
+    "pairwise_accuracy",
+    "pairwise_accuracy_calibrated",
+    "pairwise_accuracy_ordered",
+)
+"""What `pair_statistics` returns, in this order."""
+
+_GRID_CELLS = 1_000_000
+"""Pairs of a judge's and people's scores up to which a table of them is made."""
+
+_MOST_PAIRS = 4e8
+"""Pairs of edits up to which every two of them are compared, where no table of scores is made."""
+
+_GRID_BLOCK = 1 << 18
+
+_Sums = Callable[[Floats], tuple[Floats, Floats, Floats]]
+"""From counts to Σ signs, and the pairs judged right without and with a threshold."""
+
+
+@dataclass(frozen=True)
+class ScoredPairs:
+    """Edits as places among the sorted distinct scores of judge and people.
+
+    `group` says which edits leave together; sums over pairs need no finer division than that.
+    """
+
+    judge: Ints
+    people: Ints
+    group: Ints
+    groups: int
+    levels: Floats
+    """The judge's distinct scores."""
+    threshold: float
+
+    @property
+    def scores(self) -> tuple[int, int]:
+        """How many distinct scores the judge and people gave."""
+        return len(self.levels), int(self.people.max()) + 1
+
+    def below(self, threshold: float) -> Ints:
+        """Return for each of the judge's scores how many are lower by more than the threshold."""
+        return np.searchsorted(self.levels, self.levels - threshold - SAME, side="left")
+
+
+def scored_pairs(
+    judge: Floats, people: Floats, group: Ints, groups: int, threshold: float
+) -> ScoredPairs:
+    """Return the edits by the places of their scores."""
+    levels, left = np.unique(snap(judge), return_inverse=True)
+    right = np.unique(snap(people), return_inverse=True)[1]
+    return ScoredPairs(left, right, group, groups, levels, threshold)
+
+
+def too_many(edits: ScoredPairs) -> bool:
+    """Return whether neither a table of scores nor all pairs of edits can be afforded."""
+    return not _grid_fits(edits) and len(edits.group) ** 2 > _MOST_PAIRS
+
+
+def _grid_fits(edits: ScoredPairs) -> bool:
+    return edits.scores[0] * edits.scores[1] <= _GRID_CELLS
+
+
+def pair_statistics(edits: ScoredPairs) -> CountStatistic:
+    """Return the statistics named above, one row each, of counts of groups."""
+    cells = edits.scores[0] * edits.scores[1]
+    few = len(edits.group) ** 2 * 20 < cells * edits.groups
+    sums = by_groups(edits) if few or not _grid_fits(edits) else by_grid(edits)
+    size = np.bincount(edits.group, minlength=edits.groups).astype(float)
+    judge_ties = _tied(edits.judge, edits)
+    people_ties = _tied(edits.people, edits)
+    both = edits.judge * edits.scores[1] + edits.people
+    shared_ties = _tied(np.unique(both, return_inverse=True)[1], edits)
+
+    def of(counts: Floats) -> Floats:
+        signs, plain, calibrated = sums(counts)
+        n = counts @ size
+        # Each edit makes a pair with itself in these sums, which nobody judged.
+        pairs = n**2 - n
+        alike = plain - shared_ties(counts)
+        untied = (n**2 - judge_ties(counts)) * (n**2 - people_ties(counts))
+        return np.stack(
+            [
+                divide(signs, np.sqrt(untied)),
+                divide(plain - n, pairs),
+                divide(calibrated - n, pairs),
+                divide(alike, 2 * alike - signs),
+            ]
+        )
+
+    return of
+
+
+def _tied(codes: Ints, edits: ScoredPairs) -> CountStatistic:
+    """Return how many ordered pairs, each edit with itself included, one side ties, of counts."""
+    table = sum_table(codes, edits.group, (int(codes.max()) + 1, edits.groups))
+
+    def of(counts: Floats) -> Floats:
+        level = table @ np.ascontiguousarray(counts.T)
+        return np.asarray(np.einsum("ij,ij->j", level, level))
+
+    return of
+
+
+def by_groups(edits: ScoredPairs) -> _Sums:
+    """Return the sums from tables of groups by groups."""
+    tables = _group_tables(edits)
+    wide = np.hstack(tables)
+
+    def of(counts: Floats) -> tuple[Floats, Floats, Floats]:
+        product = (counts @ wide).reshape(len(counts), len(tables), -1)
+        sums = np.einsum("itj,ij->ti", product, counts)
+        return 2 * sums[0], sums[1], sums[-1]
+
+    return of
+
+
+def _group_tables(edits: ScoredPairs) -> list[Floats]:
+    """Return what each group's edits add against each other group's.
+
+    That is half the signs, and the pairs judged right; then the same with the threshold, left away
+    where that is 0. Over both directions a pair is right where the judge's higher is people's
+    higher (counted twice), or where people tie it, unless the judge does not.
+    """
+    x, y = edits.judge, edits.people
+    limits = [edits.below(limit) for limit in dict.fromkeys((0.0, edits.threshold))]
+    tables = [np.zeros((edits.groups, edits.groups)) for _ in range(1 + len(limits))]
+    for group, judge, people in zip(edits.group, x, y, strict=True):
+        tied = (y == people).astype(float)
+        higher = (y < people).astype(float)
+        above = limits[0][judge] > x
+        credit = 2 * (higher - tied)
+        right = [tied + (limit[judge] > x) * credit for limit in limits]
+        adding = [above * (2 * higher + tied - 1), *right]
+        for table, values in zip(tables, adding, strict=True):
+            table[group] += np.bincount(edits.group, weights=values, minlength=edits.groups)
+    return tables
+
+
+def by_grid(edits: ScoredPairs) -> _Sums:
+    """Return the sums from a table of the judge's by people's scores, by cumulated counts."""
+    left, right = edits.scores
+    cell = edits.judge * right + edits.people
+    table = sum_table(cell, edits.group, (left * right, edits.groups))
+    limits = [edits.below(limit) for limit in (0.0, edits.threshold)]
+    width = max(1, _GRID_BLOCK // (left * right))
+
+    def of(counts: Floats) -> tuple[Floats, Floats, Floats]:
+        parts = []
+        for start in range(0, len(counts), width):
+            some = np.ascontiguousarray(counts[start : start + width].T)
+            parts.append(_grid_sums(np.asarray(table @ some).reshape(left, right, -1), limits))
+        signs, plain, calibrated = np.concatenate(parts, axis=1)
+        return signs, plain, calibrated
+
+    return of
+
+
+def _grid_sums(grid: Floats, limits: list[Ints]) -> Floats:
+    """Return the three sums of grids of counts: judge's scores by people's scores by rows."""
+    # Row k: of the judge's k lowest scores, how many edits people put at this score, or below it.
+    same = np.zeros((grid.shape[0] + 1, *grid.shape[1:]))
+    np.cumsum(grid, axis=0, out=same[1:])
+    below = np.cumsum(same, axis=1) - same
+    every = same.sum(axis=1, keepdims=True)
+    tied = (same[-1] ** 2).sum(axis=0)
+    signs = _weigh(grid, (2 * below + same - every)[limits[0]])
+    right = [tied + 2 * _weigh(grid, (below - same)[limit]) for limit in limits]
+    return np.stack([2 * signs, *right])
+
+
+def _weigh(grid: Floats, weights: Floats) -> Floats:
+    return np.asarray(np.einsum("lrb,lrb->b", grid, weights))
+
+
+def tie_shares(judge: Floats, people: Floats) -> tuple[float, float]:
+    """Return the share of pairs of edits that the judge ties, and that people tie."""
+    n = len(judge)
+    if n < 2:
+        return float("nan"), float("nan")
+    found = []
+    for side in (judge, people):
+        size = np.unique(snap(side), return_counts=True)[1].astype(float)
+        found.append(float((size * (size - 1)).sum() / (n * (n - 1))))
+    return found[0], found[1]
+
+
+ENUMERATED_ITEMS = 13
+"""Up to this many items all sign flips are enumerated, and soft accuracy is exact."""
+
+_FLIPS_AT_ONCE = 128
+_MOST_FLIPS = 10_000
+
+Flips = NDArray[np.int8]
+
+
+def sign_flips(items: int, rng: np.random.Generator) -> Flips:
+    """Return rows of ±1, one entry per item: all of them for few items, else a random sample."""
+    if items <= ENUMERATED_ITEMS:
+        return np.array(list(itertools.product([1, -1], repeat=items)), dtype=np.int8)
+    rows = max(1_000, min(_MOST_FLIPS, 4_000_000 // items))
+    packed = np.frombuffer(rng.bytes(rows * ((items + 7) // 8)), dtype=np.uint8)
+    bits = np.unpackbits(packed.reshape(rows, -1), axis=1, count=items)
+    return 1 - 2 * bits.astype(np.int8)
+
+
+def soft_pairwise_accuracy(judge: Floats, people: Floats, flips: Flips) -> float:
+    """Return soft pairwise accuracy (Thompson et al., 2024); rows are items, columns methods.
+
+    For each two methods, both sides give a p-value that the first is better, by sign flips over
+    items; agreement is 1 − |difference of the two|. An item takes part in a pair of methods where
+    both have a score from both sides. A pair with no such item is left out; NaN where none is left.
+    """
+    first, second = np.triu_indices(judge.shape[1], 1)
+    by_judge = judge[:, first] - judge[:, second]
+    by_people = people[:, first] - people[:, second]
+    usable = ~(np.isnan(by_judge) | np.isnan(by_people))
+    shared = usable.any(axis=0)
+    if not shared.any():
+        return float("nan")
+    p_judge = _mid_p(np.where(usable, by_judge, 0.0)[:, shared], flips)
+    p_people = _mid_p(np.where(usable, by_people, 0.0)[:, shared], flips)
+    return float(np.mean(1 - np.abs(p_judge - p_people)))
+
+
+def _mid_p(differences: Floats, flips: Flips) -> Floats:
+    """Return for each pair the share of flips whose sum exceeds the observed one, ties by half.
+
+    With halves, the p-values of a pair and of its reverse add up to 1: which method is called the
+    first cannot matter, however many items are tied.
+    """
+    observed = differences.sum(axis=0)
+    above = np.zeros(differences.shape[1])
+    for start in range(0, len(flips), _FLIPS_AT_ONCE):
+        sums = flips[start : start + _FLIPS_AT_ONCE].astype(float) @ differences
+        gaps = sums - observed
+        above += (gaps > SAME).sum(axis=0) + (np.abs(gaps) <= SAME).sum(axis=0) / 2
+    return above / len(flips)
+
+
+# --------------------------------------------------------------------------------------------------
+# Correlations of two columns, of many rows at once, and across methods' means.
+# --------------------------------------------------------------------------------------------------
 
 _AT_ONCE = 1 << 20
 """Pairs of methods handled at a time, which bounds memory."""
@@ -40,7 +401,7 @@ def kendall_b(judge: Floats, people: Floats) -> float:
     if reason_undefined(judge, people):
         return float("nan")
     judge, people = snap(judge), snap(people)
-    if not concordance.short_scales(judge, people):
+    if not short_scales(judge, people):
         from scipy import stats  # about a second to import, so only where it is needed
 
         return float(stats.kendalltau(judge, people, variant="b").statistic)
@@ -49,7 +410,7 @@ def kendall_b(judge: Floats, people: Floats) -> float:
     for side in (judge, people):
         sizes = np.unique(side, return_counts=True)[1]
         untied.append(float(len(side) ** 2 - (sizes**2).sum()))
-    signs = 2 * concordance.agreeing_less_opposed(judge, people)
+    signs = 2 * agreeing_less_opposed(judge, people)
     return float(signs / np.sqrt(untied[0] * untied[1]))
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lmmscore.stats import jackknife
+from lmmscore.stats import resampling
 from lmmscore.stats.arrays import Floats, Ints, divide, item_sums, snap
 from lmmscore.stats.correlation import spearman
-from lmmscore.stats.jackknife import CountStatistic
+from lmmscore.stats.resampling import CountStatistic
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def alpha(ratings: Ratings, items: int) -> CountStatistic:
 
     def of(counted: Floats) -> Floats:
         size, inside, s, ss = (counted @ sums).T
-        return 1 - divide((size - 1) * inside, jackknife.spread(size, s, ss))
+        return 1 - divide((size - 1) * inside, resampling.spread(size, s, ss))
 
     return of
 
@@ -123,7 +123,7 @@ def rater_spearmans(beside: list[Beside], *, judge: bool) -> Floats:
     return np.array([spearman(one.judge if judge else one.own, one.others) for one in beside])
 
 
-def rater_ranks(beside: list[Beside], items: int, *, judge: bool) -> jackknife.GroupRanks:
+def rater_ranks(beside: list[Beside], items: int, *, judge: bool) -> resampling.GroupRanks:
     """Return Spearman within rater of counts: of their own ratings, and of the judge's scores."""
     each = [one for one in beside if len(one.own) > 1]
     sides = [[one.own for one in each]]
@@ -132,7 +132,7 @@ def rater_ranks(beside: list[Beside], items: int, *, judge: bool) -> jackknife.G
     if judge:
         sides.append([one.judge for one in each])
 
-    return jackknife.GroupRanks(
+    return resampling.GroupRanks(
         [one.others for one in each], sides, [one.item for one in each], items
     )
 

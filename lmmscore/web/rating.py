@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from lmmscore.benchmark import Benchmark
+from lmmscore.conversation import task_title
 from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.images import encode, fit, load_rgb, ruined
 from lmmscore.records import Item
 from lmmscore.scales import show
-from lmmscore.turn import task_title
 from lmmscore.web.database import Assignment, Rater, RaterAnswer, RatingDatabase
 from lmmscore.web.study import (
     CHOICES,

@@ -17,10 +17,10 @@ from typing import Any, Literal
 from pydantic import Field
 
 from lmmscore.benchmark import Benchmark
+from lmmscore.conversation import PAIR_KINDS, is_file
 from lmmscore.errors import BenchmarkError, FileProblem, LmmscoreError, nearest
 from lmmscore.plan import Protocol, make_plan, order_of
 from lmmscore.scales import Factor, Scale, show
-from lmmscore.turn import PAIR_KINDS, is_file
 from lmmscore.yaml_files import StrictModel, load_yaml, read_text, validate
 
 VERSION = 1

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lmmscore.ratings import Columns
+from lmmscore.score_files import Columns
 from lmmscore.web.rating import RatingStudy
 from lmmscore.web.rating_page import write_static
 from lmmscore.web.rating_results import database_rows, read_human_ratings

@@ -24,7 +24,7 @@ DEMO = Path(__file__).parents[2] / "media" / "demo"
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of a real run: four items, two repeats, ratings made up for the test."""
     from lmmscore.agreement import agree
-    from lmmscore.ratings import read_ratings
+    from lmmscore.score_files import read_ratings
 
     folder = tmp_path_factory.mktemp("report")
     items = ["boat", "cottage", "lake", "car"]

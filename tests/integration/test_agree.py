@@ -434,8 +434,7 @@ def test_the_synthetic_check_goes_through_the_command(tmp_path: Path) -> None:
 def test_an_agreement_shows_in_a_notebook_and_as_a_frame(tmp_path: Path) -> None:
     """`agree` returns an object with a frame, an HTML table and JSON that holds the same numbers."""
     from lmmscore.agreement import agree as compare
-    from lmmscore.ratings import read_ratings
-    from lmmscore.score_files import read_score_file
+    from lmmscore.score_files import read_ratings, read_score_file
 
     options = files(tmp_path, rated(MADE_UP))
     found = compare(

@@ -16,7 +16,7 @@ from lmmscore.check import check_benchmark
 from lmmscore.cli import lmmscore as command_line
 from lmmscore.errors import BenchmarkError, LmmscoreError
 from lmmscore.importers.dialogs.document import import_document
-from lmmscore.importers.pictures.instructions import read_table
+from lmmscore.importers.pictures.layout import read_table
 from lmmscore.records import Item
 from tests.conftest import picture
 from tests.painting import paint

@@ -6,8 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from lmmscore.cli import lmmscore as command_line
-from lmmscore.dialog import Dialog
-from lmmscore.dialog_files import load_dialog
+from lmmscore.dialog import Dialog, load_dialog
 from lmmscore.errors import DialogError
 from lmmscore.importers.dialogs.document import import_document
 from lmmscore.session import script

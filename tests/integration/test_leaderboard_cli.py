@@ -435,7 +435,7 @@ def test_figures_are_written_for_a_paper(demo: Path, tmp_path: Path) -> None:
 
 def test_changes_of_rank_cannot_be_misread() -> None:
     """Better is up, worse is down, in words as well."""
-    from lmmscore.report.board_grids import rank_change
+    from lmmscore.report.leaderboard import rank_change
 
     changes = [rank_change(*pair) for pair in ((1, 6), (5, 2), (3, 3), (None, 1))]
     assert changes == ["▼ 5 worse", "▲ 3 better", "same", "–"]

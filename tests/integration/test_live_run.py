@@ -15,7 +15,7 @@ import pytest
 import lmmscore
 from lmmscore.conversation import Conversation
 from lmmscore.records import Reply
-from lmmscore.web.live_run import LiveRun, RunLimits
+from lmmscore.web.live import LiveRun, RunLimits
 from tests.batch_server import BatchServer
 from tests.conftest import ScriptedJudge
 from tests.loopback import serving_app

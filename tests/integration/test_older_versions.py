@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import lmmscore
-from lmmscore.dialog_files import load_dialog
+from lmmscore.dialog import load_dialog
 from lmmscore.judges.config import load_judges
 from lmmscore.ledger import Ledger
 from lmmscore.run_folder import open_run

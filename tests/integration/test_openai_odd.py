@@ -23,8 +23,7 @@ from lmmscore.conversation import Conversation
 from lmmscore.judges import open_judge
 from lmmscore.judges.config import JudgeOptions, mask
 from lmmscore.judges.faults import Answer, Malformed
-from lmmscore.judges.openai import OpenAIJudge, make
-from lmmscore.judges.openai_wire import assemble, chat_reply, responses_reply
+from lmmscore.judges.openai import OpenAIJudge, assemble, chat_reply, make, responses_reply
 from lmmscore.ledger import Asker, Ledger
 from lmmscore.parsing import read_reply
 from lmmscore.records import Reply

@@ -16,13 +16,13 @@ from click.testing import CliRunner
 
 import lmmscore
 from lmmscore.cli import lmmscore as program
-from lmmscore.comparisons import Comparison
 from lmmscore.conversation import Conversation
 from lmmscore.errors import BenchmarkError
 from lmmscore.execution.base import StopRequested
 from lmmscore.leaderboard.matches import rank_pairs
 from lmmscore.plan import chosen_pairs
 from lmmscore.records import Outcome
+from lmmscore.scores import Comparison
 from tests.conftest import ScriptedJudge
 
 Maker = Callable[..., Path]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lmmscore.picture_files import FolderListing
+from lmmscore.images import FolderListing
 from tests.painting import paint
 
 

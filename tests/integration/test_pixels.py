@@ -17,7 +17,7 @@ from PIL import Image
 from scipy import ndimage, stats
 
 from lmmscore.conversation import Conversation
-from lmmscore.dialog_files import load_dialog
+from lmmscore.dialog import load_dialog
 from lmmscore.images import Picture, Pictures, Recipe
 from lmmscore.judges.pixels.baseline import Pixels
 from lmmscore.parsing import read_overall, read_reply

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import lmmscore
 from lmmscore.cli import lmmscore as command
 from lmmscore.errors import LmmscoreError
-from lmmscore.ledger_files import row_digest, rows_of
+from lmmscore.ledger import row_digest, rows_of
 from lmmscore.publish import publish, verify
 from lmmscore.run_folder import open_run
 from tests.conftest import ScriptedJudge, fair_answer

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from lmmscore.cli import lmmscore as main
 from lmmscore.errors import FileProblem
 from lmmscore.leaderboard import rank
-from lmmscore.leaderboard.published import (
+from lmmscore.leaderboard.compare import (
     PublishedRow,
     against,
     check,
@@ -26,7 +26,7 @@ from lmmscore.leaderboard.published import (
     load_correlations,
     load_published,
 )
-from lmmscore.report.board_grids import against_grid
+from lmmscore.report.leaderboard import against_grid
 from tests.tidy_frames import judged, overall
 
 SHARED = Path(__file__).parents[2].parent / "shared"

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import lmmscore
 from lmmscore.cli import lmmscore as command
 from lmmscore.errors import FileProblem
-from lmmscore.ratings import Columns
+from lmmscore.score_files import Columns
 from lmmscore.web.database import FILE_NAME, RatingDatabase
 from lmmscore.web.rating_results import (
     COLUMNS,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import lmmscore
-from lmmscore import readings
+from lmmscore import run_writer
 from lmmscore.api import Hooks
 from lmmscore.execution import local
 from lmmscore.execution.base import Listeners
@@ -121,7 +121,7 @@ def test_another_reader_reads_everything_again(
 ) -> None:
     """A better parser must not be kept from replies that were read before there was one."""
     lmmscore.run(bench, out=tmp_path / "r")
-    monkeypatch.setattr(readings, "reader_version", lambda: "another")
+    monkeypatch.setattr(run_writer, "reader_version", lambda: "another")
     lmmscore.run(bench, out=tmp_path / "r")
     assert reader.count == 2 * ITEMS
 
@@ -131,7 +131,7 @@ def test_the_file_is_not_needed(bench: Path, reader: Reader, tmp_path: Path, dam
     """Lost or damaged, it is made again."""
     first = lmmscore.run(bench, out=tmp_path / "r")
     before = content(first)
-    (tmp_path / "r" / readings.NAME).write_bytes(damage)
+    (tmp_path / "r" / run_writer.NAME).write_bytes(damage)
     again = lmmscore.run(bench, out=tmp_path / "r")
     assert reader.count == 2 * ITEMS
     assert content(again) == before

@@ -8,7 +8,7 @@ import pytest
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeError, JudgeUnavailable
-from lmmscore.judges.recorded import Heard, Recorded
+from lmmscore.judges.judge import Heard, Recorded
 from lmmscore.ledger import Asker, Ledger
 from lmmscore.records import Reply
 

@@ -107,7 +107,7 @@ def test_ratings_with_a_column_per_method_are_read_task_by_task(tmp_path: Path) 
         for rater in (1, 2, 3):
             text = f"uid\tM\tN\nx\t[0.5, 1]\t[0,0]\ny\t[{rater / 4}, 0.25]\t\n"
             (folder / f"{task}_IE_rater{rater}.tsv").write_text(text, encoding="utf-8")
-    from lmmscore.ratings import read_ratings
+    from lmmscore.score_files import read_ratings
 
     found = read_ratings([tmp_path / "human"])
     table = found.table

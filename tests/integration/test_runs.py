@@ -14,9 +14,9 @@ import pytest
 import lmmscore
 from lmmscore.conversation import Conversation
 from lmmscore.errors import FileProblem, LmmscoreError
-from lmmscore.readings import NAME
 from lmmscore.records import Reply
 from lmmscore.run_folder import RunLock
+from lmmscore.run_writer import NAME
 from tests.conftest import ScriptedJudge, fair_answer
 
 Maker = Callable[..., Path]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmmscore.cli.scores import command
-from lmmscore.dialog_files import load_dialog
+from lmmscore.dialog import load_dialog
 from lmmscore.errors import FileProblem
 from lmmscore.score_files import Layout, read_score_file, scores_in
 from lmmscore.scores import SCORE_COLUMNS, read_scores

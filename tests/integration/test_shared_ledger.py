@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lmmscore.conversation import Conversation
-from lmmscore.judges.recorded import Recorded
+from lmmscore.judges.judge import Recorded
 from lmmscore.ledger import Claims, Ledger
 from tests.conftest import ScriptedJudge
 from tests.loopback import Server, playing, serving

@@ -14,13 +14,12 @@ from PIL import Image
 
 from lmmscore.benchmark import load_benchmark
 from lmmscore.check import check_benchmark
-from lmmscore.dialog_files import load_dialog
+from lmmscore.dialog import load_dialog
 from lmmscore.errors import DialogError, ImageProblem, LmmscoreError
 from lmmscore.images import load_rgb, read_header
 from lmmscore.importers.dialogs.document import _scale_typed, import_document
-from lmmscore.importers.pictures.instructions import read
-from lmmscore.importers.pictures.layout import Choices, choose, scan
-from lmmscore.leaderboard.position import position_effect
+from lmmscore.importers.pictures.layout import Choices, choose, read, scan
+from lmmscore.leaderboard.diagnostics import position_effect
 from lmmscore.ledger import Ledger
 
 Maker = Callable[..., Path]
@@ -249,7 +248,7 @@ def test_a_damaged_ledger_is_called_damaged(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["deep.json", "deep.jsonl"])
 def test_json_nested_beyond_reason_is_said(name: str, tmp_path: Path) -> None:
     """Whoever reads a table of people's making says so."""
-    from lmmscore.importers.pictures.instructions import read_table
+    from lmmscore.importers.pictures.layout import read_table
     from lmmscore.tables import read_tables
 
     path = tmp_path / name

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from lmmscore.dialog import Dialog
-from lmmscore.dialog_files import dialog_names, load, load_dialog
+from lmmscore.dialog import Dialog, dialog_names, load, load_dialog
 from lmmscore.errors import DialogError
 from lmmscore.plan import load_protocol
 from lmmscore.resources import bundled

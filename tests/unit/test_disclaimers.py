@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lmmscore.dialog_files import load_dialog
+from lmmscore.dialog import load_dialog
 from lmmscore.parsing import read_text
 
 FOUR = load_dialog("lmm-score").factors

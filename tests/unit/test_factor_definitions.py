@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lmmscore.dialog import Dialog
-from lmmscore.dialog_files import load_dialog
+from lmmscore.dialog import Dialog, load_dialog
 from lmmscore.resources import bundled
 
 PATHS = sorted(bundled("dialogs").glob("*.yaml"))

@@ -13,13 +13,12 @@ from typing import Any
 import pytest
 import yaml
 
-from lmmscore.conversation import Conversation
-from lmmscore.dialog import Dialog
-from lmmscore.dialog_files import load_dialog
+from lmmscore.conversation import Conversation, When
+from lmmscore.dialog import Dialog, load_dialog
 from lmmscore.errors import DialogError, FileProblem
 from lmmscore.execution.local import play
 from lmmscore.images import Picture, Pictures, Recipe
-from lmmscore.judges.recorded import Recorded
+from lmmscore.judges.judge import Recorded
 from lmmscore.ledger import Ledger
 from lmmscore.parsing import Reading
 from lmmscore.parsing.winner import WinnerReading
@@ -28,7 +27,6 @@ from lmmscore.records import OVERALL, Item, Reply, Score
 from lmmscore.scales import Factor
 from lmmscore.scores import scores_of
 from lmmscore.session import Played, Session, read_answer
-from lmmscore.turn import When
 from lmmscore.yaml_files import validate
 from tests.conftest import ScriptedJudge, picture
 

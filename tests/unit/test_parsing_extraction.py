@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lmmscore.dialog_files import load_dialog
+from lmmscore.dialog import load_dialog
 from lmmscore.parsing.extract import extraction_question, read_extraction
 
 FOUR = load_dialog("lmm-score").factors

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import pytest
 
-from lmmscore.dialog_files import load_dialog
+from lmmscore.conversation import cardinal, ordinal
+from lmmscore.dialog import load_dialog
 from lmmscore.parsing import read_text
-from lmmscore.templates import cardinal, ordinal
 
 FOUR = load_dialog("lmm-score").factors
 HEADINGS = (

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from lmmscore.leaderboard import board as d
-from lmmscore.stats import permutation
+from lmmscore.stats import resampling
 
 
 def slow_p(gaps: list[float]) -> float:
@@ -35,7 +35,7 @@ def slow_holm(p: list[float]) -> list[float]:
 def p_of(values: np.ndarray, draws: int = 2_000, strata: np.ndarray | None = None) -> np.ndarray:
     pairs = list(combinations(range(values.shape[1]), 2))
     rng = np.random.default_rng(0)
-    return permutation.sign_flip_p(values, pairs, strata, draws=draws, rng=rng)
+    return resampling.sign_flip_p(values, pairs, strata, draws=draws, rng=rng)
 
 
 def compared(values: np.ndarray, **options: object) -> d.Differences:
@@ -105,7 +105,7 @@ def test_many_items_get_a_sampled_p_near_the_t_test() -> None:
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_matches_the_obvious_version(p: list[float]) -> None:
     """Holm's correction is the step-down maximum, capped at 1."""
-    assert permutation.holm(np.array(p)).tolist() == pytest.approx(slow_holm(p))
+    assert resampling.holm(np.array(p)).tolist() == pytest.approx(slow_holm(p))
 
 
 def test_draws_suffice_for_the_correction() -> None:
@@ -113,7 +113,7 @@ def test_draws_suffice_for_the_correction() -> None:
     rng = np.random.default_rng(0)
     values = rng.normal(0, 0.5, (40, 34)) + 3 * np.arange(34)
     tests = 34 * 33 // 2
-    draws = permutation.draws_needed(tests, 0.05, 1_000)
+    draws = resampling.draws_needed(tests, 0.05, 1_000)
     assert draws >= 10 * tests / 0.05
     assert len(compared(values, draws=draws).significant()) == tests
 
@@ -121,7 +121,7 @@ def test_draws_suffice_for_the_correction() -> None:
 def test_the_fewest_items_are_those_whose_least_p_passes() -> None:
     """One fewer could never be significant; with these, all differences of one sign are."""
     for tests in (1, 3, 45, 561):
-        n = permutation.fewest_items(tests, 0.05)
+        n = resampling.fewest_items(tests, 0.05)
         assert 2.0 ** (1 - n) * tests <= 0.05 < 2.0 ** (2 - n) * tests
 
 
@@ -159,27 +159,27 @@ def test_letters_are_shared_exactly_by_those_not_apart() -> None:
     pairs = list(combinations(names, 2))
     for mask in range(1 << 10):
         apart = {pair for k, pair in enumerate(pairs) if mask >> k & 1}
-        found = permutation.letters(names, apart)
+        found = resampling.letters(names, apart)
         for a, b in pairs:
             assert bool(set(found[a]) & set(found[b])) != ((a, b) in apart)
 
 
 def test_rank_limits_count_those_surely_better_and_surely_worse() -> None:
     """One is surely better than C, and C surely better than D: C is second or third of four."""
-    found = permutation.rank_limits(["A", "B", "C", "D"], {("A", "C"), ("C", "D"), ("A", "D")})
+    found = resampling.rank_limits(["A", "B", "C", "D"], {("A", "C"), ("C", "D"), ("A", "D")})
     assert found == {"A": (1, 2), "B": (1, 4), "C": (2, 3), "D": (3, 4)}
 
 
 def test_many_raters_are_corrected_for() -> None:
     """A single p of 0.03 among ten does not survive the Benjamini–Yekutieli correction."""
-    assert permutation.benjamini_yekutieli(np.array([0.03]), 0.05).sum() == 1
-    assert permutation.benjamini_yekutieli(np.array([0.03, *np.full(9, 0.9)]), 0.05).sum() == 0
+    assert resampling.benjamini_yekutieli(np.array([0.03]), 0.05).sum() == 1
+    assert resampling.benjamini_yekutieli(np.array([0.03, *np.full(9, 0.9)]), 0.05).sum() == 0
 
 
 def test_flipping_item_values_is_a_sign_test_of_their_mean() -> None:
     """All of 12 items in favour of one judge: p is near 2 / 2¹²."""
-    gap = permutation.flip_difference(np.full(12, 0.5))
-    p = permutation.swap_p(gap, 12, draws=9_999, rng=np.random.default_rng(0))
+    gap = resampling.flip_difference(np.full(12, 0.5))
+    p = resampling.swap_p(gap, 12, draws=9_999, rng=np.random.default_rng(0))
     assert p == pytest.approx(2 / 2**12, abs=1e-3)
 
 

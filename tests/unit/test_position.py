@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lmmscore.leaderboard.position import Placed, PositionEffect, fit_slope, position_effect
+from lmmscore.leaderboard.diagnostics import Placed, PositionEffect, fit_slope, position_effect
 from tests.tidy_frames import judged, tidy
 
 

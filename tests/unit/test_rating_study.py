@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lmmscore.benchmark import load_benchmark
-from lmmscore.dialog_files import load_dialog
+from lmmscore.dialog import load_dialog
 from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.scales import Factor, Scale
 from lmmscore.web.rating import AnswerRefused, RatingStudy

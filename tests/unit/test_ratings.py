@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from lmmscore.errors import FileProblem
-from lmmscore.ratings import Columns, read_ratings
+from lmmscore.score_files import Columns, read_ratings
 
 LONG = """item,method,rater,factor,score
 007,SINE,ann,quality,5

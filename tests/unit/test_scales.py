@@ -5,9 +5,8 @@ from itertools import product
 
 import pytest
 
-from lmmscore.dialog_files import load_dialog
-from lmmscore.rules import geometric_mean, overall
-from lmmscore.scales import Scale, show, weights_of
+from lmmscore.dialog import load_dialog
+from lmmscore.scales import Scale, geometric_mean, overall, show, weights_of
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ import json
 import jsonschema
 import pytest
 
-from lmmscore.dialog_files import load_dialog
+from lmmscore.conversation import reply_schema
+from lmmscore.dialog import load_dialog
 from lmmscore.errors import DialogError
 from lmmscore.plan import load_protocol
-from lmmscore.turn import reply_schema
 
 
 def test_the_schema_admits_exactly_the_scale() -> None:

@@ -8,12 +8,11 @@ import pytest
 
 from lmmscore.benchmark import load_benchmark
 from lmmscore.conversation import Conversation
-from lmmscore.dialog import Dialog
-from lmmscore.dialog_files import load_dialog
+from lmmscore.dialog import Dialog, load_dialog
 from lmmscore.errors import ContentFiltered, JudgeError
 from lmmscore.execution.local import play
 from lmmscore.images import Pictures, Recipe
-from lmmscore.judges.recorded import Recorded
+from lmmscore.judges.judge import Recorded
 from lmmscore.ledger import Ledger
 from lmmscore.records import OVERALL, Item, Outcome, Reply, Score
 from lmmscore.scores import scores_of, slips

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from lmmscore.parsing import read_overall
-from lmmscore.speakers import spoken_in
+from lmmscore.transcripts import spoken_in
 
 ASKED, ANSWERED = "Score them.", "Image 1: S_acc: 8"
 TREE = {

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from lmmscore.stats import concordance, correlation, jackknife, reliability
+from lmmscore.stats import correlation, reliability, resampling
 from lmmscore.stats.arrays import Floats, Ints, item_weights, ranks, snap
 from lmmscore.stats.correlation import Within
 from lmmscore.stats.reliability import Ratings
@@ -69,7 +69,7 @@ def test_counts_give_what_the_edits_left_give(
     items = int(item.max()) + 1
     rows = np.random.default_rng(seed).integers(0, 3, (6, items)).astype(float)
     for name, plain in (("spearman", correlation.spearman), ("pearson", correlation.pearson)):
-        found = getattr(jackknife, f"{name}_of_counts")(x, y, item, items)(rows)
+        found = getattr(resampling, f"{name}_of_counts")(x, y, item, items)(rows)
         for row, value in zip(rows, found, strict=True):
             built = np.repeat(np.arange(len(x)), row[item].astype(int))
             assert value == pytest.approx(plain(x[built], y[built]), abs=1e-9, nan_ok=True)
@@ -98,10 +98,10 @@ def test_pairs_of_counts_are_those_of_the_edits_left(
     judge, people, item = made_up(seed)
     items = int(item.max()) + 1
     rows = kept_rows(items, seed)
-    edits = concordance.scored_pairs(judge, people, item, items, threshold)
+    edits = correlation.scored_pairs(judge, people, item, items, threshold)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(concordance, "_GRID_CELLS", 1_000_000 if grid else 0)
-        found = concordance.pair_statistics(edits)(rows)
+        patch.setattr(correlation, "_GRID_CELLS", 1_000_000 if grid else 0)
+        found = correlation.pair_statistics(edits)(rows)
     for row, fast in zip(rows, found.T, strict=True):
         left = row[item] > 0
         slow = slow_pairs(judge[left], people[left], threshold)
@@ -113,16 +113,16 @@ def test_pairs_of_counts_are_those_of_the_edits_left(
 def test_calibration_finds_the_best_threshold(columns: tuple[list[int], list[int]]) -> None:
     """The calibrated accuracy is the greatest over all thresholds."""
     x, y = arrays(columns)
-    threshold = concordance.calibrate(x, y)
+    threshold = correlation.calibrate(x, y)
     assert threshold is not None
     best = max(slow_pairs(x, y, limit)[2] for limit in range(7))
-    assert concordance.accuracy(x, y, threshold) == pytest.approx(best, abs=1e-12)
-    assert concordance.accuracy(x, y, 0.0) == pytest.approx(slow_pairs(x, y, 0)[1], abs=1e-12)
+    assert correlation.accuracy(x, y, threshold) == pytest.approx(best, abs=1e-12)
+    assert correlation.accuracy(x, y, 0.0) == pytest.approx(slow_pairs(x, y, 0)[1], abs=1e-12)
 
 
 def test_tied_pairs_are_counted_for_both_sides() -> None:
     """Of six pairs the judge ties one and people three."""
-    found = concordance.tie_shares(np.array([1.0, 1, 2, 3]), np.array([5.0, 5, 5, 6]))
+    found = correlation.tie_shares(np.array([1.0, 1, 2, 3]), np.array([5.0, 5, 5, 6]))
     assert found == pytest.approx((1 / 6, 3 / 6))
 
 
@@ -147,10 +147,10 @@ def test_all_items_at_once_are_items_one_by_one(seed: int) -> None:
         if both[number]:
             assert right[number] / both[number] == pytest.approx(slow[3])
     tried = {
-        limit: np.nanmean([concordance.accuracy(*one, limit) for one in single] or [0])
+        limit: np.nanmean([correlation.accuracy(*one, limit) for one in single] or [0])
         for limit in (0.0, 0.5, 1.0, 1.5, 2.0)
     }
-    best = concordance.best_threshold(*inside.gains())
+    best = correlation.best_threshold(*inside.gains())
     assert tried[best] == pytest.approx(max(tried.values()), abs=1e-12)
 
 
@@ -159,13 +159,13 @@ def test_groups_ranked_together_are_groups_ranked_alone(
     block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However groups are put into blocks, each one's ρ is that of the group alone."""
-    monkeypatch.setattr(jackknife, "_BLOCK_EDITS", block)
-    monkeypatch.setattr(jackknife, "_AT_ONCE", 400)
+    monkeypatch.setattr(resampling, "_BLOCK_EDITS", block)
+    monkeypatch.setattr(resampling, "_AT_ONCE", 400)
     rng = np.random.default_rng(0)
     item = [np.sort(rng.integers(0, 30, size)) for size in (25, 2, 60, 9)]
     others, own, judge = ([rng.integers(0, 8, len(one)) / 2 for one in item] for _ in range(3))
     rows = kept_rows(30, 1, rows=40)
-    found = jackknife.GroupRanks(others, [own, judge], item, 30).of(rows)
+    found = resampling.GroupRanks(others, [own, judge], item, 30).of(rows)
     for side, columns in enumerate((own, judge)):
         for group, column in enumerate(columns):
             for row, value in zip(rows, found[side, group], strict=True):
@@ -194,20 +194,20 @@ def test_the_fisher_average_is_that_of_transformed_values() -> None:
 def test_the_jackknife_of_a_mean_is_its_t_interval() -> None:
     """Leaving single values out of a mean gives exactly Student's interval."""
     values = np.random.default_rng(0).normal(5, 2, 12)
-    of = jackknife.mean_of(values, np.arange(12), 12)
-    left = of(jackknife.left_out(np.arange(12)))
-    found = jackknife.interval(float(values.mean()), left, "none")
+    of = resampling.mean_of(values, np.arange(12), 12)
+    left = of(resampling.left_out(np.arange(12)))
+    found = resampling.interval(float(values.mean()), left, "none")
     theirs = stats.t.interval(0.95, 11, values.mean(), stats.sem(values))
     assert found.limits == pytest.approx(theirs)
-    assert jackknife.mean_limits(values, None, level=0.95) == pytest.approx(theirs)
+    assert resampling.mean_limits(values, None, level=0.95) == pytest.approx(theirs)
 
 
 def test_leaving_out_is_the_slow_jackknife_on_fishers_scale() -> None:
     """The interval of Spearman equals one made by deleting each item and ranking again."""
     judge, people, item = made_up(5, items=14)
-    of = jackknife.spearman_of_counts(judge, people, item, 14)
-    found = jackknife.interval(
-        correlation.spearman(judge, people), of(jackknife.left_out(np.arange(14))), "fisher"
+    of = resampling.spearman_of_counts(judge, people, item, 14)
+    found = resampling.interval(
+        correlation.spearman(judge, people), of(resampling.left_out(np.arange(14))), "fisher"
     )
     slow = [
         math.atanh(correlation.spearman(judge[item != one], people[item != one]))
@@ -221,7 +221,7 @@ def test_leaving_out_is_the_slow_jackknife_on_fishers_scale() -> None:
 
 def test_many_items_leave_in_groups() -> None:
     """Above 200 items there are 200 groups of nearly equal size, and every item is in one."""
-    groups = jackknife.item_groups(1_003, np.random.default_rng(0))
+    groups = resampling.item_groups(1_003, np.random.default_rng(0))
     sizes = np.bincount(groups)
     assert len(sizes) == 200
     assert set(sizes) == {5, 6}
@@ -229,7 +229,7 @@ def test_many_items_leave_in_groups() -> None:
 
 def test_perfect_agreement_gets_no_interval() -> None:
     """A ρ of 1 on these items is not 1.00 to 1.00 on others."""
-    found = jackknife.interval(1.0, np.ones(8), "fisher")
+    found = resampling.interval(1.0, np.ones(8), "fisher")
     assert found.limits is None
     assert "perfect" in found.why
 
@@ -237,13 +237,13 @@ def test_perfect_agreement_gets_no_interval() -> None:
 def test_the_mean_over_strata_has_welchs_interval() -> None:
     """Two tasks of two items each: the error is that of the mean of two means."""
     values, strata = np.array([1.0, 3.0, 10.0, 14.0]), np.array([0, 0, 1, 1])
-    limits = jackknife.mean_limits(values, strata, level=0.95)
+    limits = resampling.mean_limits(values, strata, level=0.95)
     variances = [1.0, 4.0]
     freedom = sum(variances) ** 2 / (1.0 + 16.0)
     reach = stats.t.ppf(0.975, freedom) * math.sqrt(sum(variances)) / 2
     assert limits == pytest.approx((7 - reach, 7 + reach))
-    assert jackknife.mean_limits(np.array([2.0, 2.0]), None, level=0.95) is None
-    assert jackknife.mean_limits(np.array([2.0, np.nan]), None, level=0.95) is None
+    assert resampling.mean_limits(np.array([2.0, 2.0]), None, level=0.95) is None
+    assert resampling.mean_limits(np.array([2.0, np.nan]), None, level=0.95) is None
 
 
 def test_weights_ranks_and_ties() -> None:
@@ -349,23 +349,23 @@ def test_soft_accuracy_does_not_depend_on_names(seed: int, methods: int) -> None
     """It is the slow version's, also for two methods, and the same in any order of the methods."""
     rng = np.random.default_rng(seed)
     judge, people = rng.integers(1, 4, (2, 6, methods)).astype(float)
-    flips = concordance.sign_flips(6, rng)
-    found = concordance.soft_pairwise_accuracy(judge, people, flips)
+    flips = correlation.sign_flips(6, rng)
+    found = correlation.soft_pairwise_accuracy(judge, people, flips)
     assert found == pytest.approx(slow_soft(judge, people))
     order = rng.permutation(methods)
-    turned = concordance.soft_pairwise_accuracy(judge[:, order], people[:, order], flips)
+    turned = correlation.soft_pairwise_accuracy(judge[:, order], people[:, order], flips)
     assert turned == pytest.approx(found)
-    sampled = concordance.sign_flips(40, rng)
+    sampled = correlation.sign_flips(40, rng)
     many, more = rng.integers(1, 4, (2, 40, methods)).astype(float)
-    assert concordance.soft_pairwise_accuracy(many, more, sampled) == pytest.approx(
-        concordance.soft_pairwise_accuracy(many[:, order], more[:, order], sampled)
+    assert correlation.soft_pairwise_accuracy(many, more, sampled) == pytest.approx(
+        correlation.soft_pairwise_accuracy(many[:, order], more[:, order], sampled)
     )
 
 
 def test_soft_accuracy_leaves_a_pair_without_shared_items_out() -> None:
     """Methods never edited the same item cannot be compared; the rest still can."""
     judge = np.array([[1, 2, np.nan], [2, 4, np.nan], [np.nan, 3, 5.0], [np.nan, 2, 6.0]])
-    flips = concordance.sign_flips(4, np.random.default_rng(0))
-    assert concordance.soft_pairwise_accuracy(judge, judge, flips) == 1
+    flips = correlation.sign_flips(4, np.random.default_rng(0))
+    assert correlation.soft_pairwise_accuracy(judge, judge, flips) == 1
     alone = np.array([[1.0, np.nan], [np.nan, 2.0]])
-    assert math.isnan(concordance.soft_pairwise_accuracy(alone, alone, flips[:, :2]))
+    assert math.isnan(correlation.soft_pairwise_accuracy(alone, alone, flips[:, :2]))

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lmmscore.conversation import cardinal, escape, fill, ordinal, slots_of
 from lmmscore.errors import DialogError
-from lmmscore.templates import cardinal, escape, fill, ordinal, slots_of
 
 
 def test_slots_are_filled_and_single_braces_stay() -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from lmmscore.agreement.votes import agree_on_pairs, compare_votes, read_votes, votes_of_ratings
+from lmmscore.agreement.raters import agree_on_pairs, compare_votes, read_votes, votes_of_ratings
 from lmmscore.cli import lmmscore as program
-from lmmscore.comparisons import Comparison
 from lmmscore.errors import FileProblem
 from lmmscore.parsing.winner import read_winner
 from lmmscore.records import Outcome, Reply
+from lmmscore.scores import Comparison
 
 WORDS = {"[[A>B]]": "first", "[[B>A]]": "second", "[[A=B=Good]]": "tie", "[[A=B=Bad]]": "tie"}
 

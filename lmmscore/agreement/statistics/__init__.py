@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from lmmscore.registry import Registry
+from lmmscore.options import Registry
 from lmmscore.stats.arrays import Floats, Ints
-from lmmscore.stats.jackknife import CountStatistic, Transform
+from lmmscore.stats.resampling import CountStatistic, Transform
 
 ITEM, WITHIN_ITEM, WITHIN_METHOD, METHOD = "item", "within-item", "within-method", "method"
 LEVELS = (ITEM, WITHIN_ITEM, WITHIN_METHOD, METHOD)

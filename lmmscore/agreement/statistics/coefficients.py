@@ -16,11 +16,16 @@ from lmmscore.agreement.statistics import (
     Statistic,
     register,
 )
-from lmmscore.stats import concordance, correlation, jackknife
+from lmmscore.stats import correlation, resampling
 from lmmscore.stats.arrays import SAME, Floats, Ints
-from lmmscore.stats.concordance import PAIR_STATISTICS, pair_statistics, scored_pairs, too_many
-from lmmscore.stats.correlation import Within
-from lmmscore.stats.jackknife import CountStatistic
+from lmmscore.stats.correlation import (
+    PAIR_STATISTICS,
+    Within,
+    pair_statistics,
+    scored_pairs,
+    too_many,
+)
+from lmmscore.stats.resampling import CountStatistic
 
 
 def _spearman_rows(judge: Floats, people: Floats) -> Floats:
@@ -50,7 +55,7 @@ register(
         correlation.spearman,
         order=1,
         correlation=True,
-        of_counts=jackknife.spearman_of_counts,
+        of_counts=resampling.spearman_of_counts,
         of_rows=_spearman_rows,
     )
 )
@@ -61,7 +66,7 @@ register(
         correlation.pearson,
         order=2,
         correlation=True,
-        of_counts=jackknife.pearson_of_counts,
+        of_counts=resampling.pearson_of_counts,
         of_rows=_pearson_rows,
     )
 )
@@ -79,11 +84,11 @@ register(
 
 
 def _mae_counts(judge: Floats, people: Floats, item: Ints, items: int) -> CountStatistic:
-    return jackknife.mean_of(np.abs(judge - people), item, items)
+    return resampling.mean_of(np.abs(judge - people), item, items)
 
 
 def _bias_counts(judge: Floats, people: Floats, item: Ints, items: int) -> CountStatistic:
-    return jackknife.mean_of(judge - people, item, items)
+    return resampling.mean_of(judge - people, item, items)
 
 
 register(
@@ -113,12 +118,12 @@ register(
 
 
 def _accuracy(judge: Floats, people: Floats) -> float:
-    return concordance.accuracy(judge, people, 0.0)
+    return correlation.accuracy(judge, people, 0.0)
 
 
 def _calibrated(judge: Floats, people: Floats) -> float:
-    threshold = concordance.calibrate(judge, people) if len(judge) > 1 else None
-    return float("nan") if threshold is None else concordance.accuracy(judge, people, threshold)
+    threshold = correlation.calibrate(judge, people) if len(judge) > 1 else None
+    return float("nan") if threshold is None else correlation.accuracy(judge, people, threshold)
 
 
 def _ordered(judge: Floats, people: Floats) -> float:
@@ -126,21 +131,21 @@ def _ordered(judge: Floats, people: Floats) -> float:
     if len(judge) < 2:
         return float("nan")
     group = np.zeros(len(judge), dtype=np.int64)
-    edits = concordance.scored_pairs(judge, people, group, 1, 0.0)
-    if concordance.too_many(edits):
+    edits = correlation.scored_pairs(judge, people, group, 1, 0.0)
+    if correlation.too_many(edits):
         return float("nan")
-    return float(concordance.pair_statistics(edits)(np.ones((1, 1)))[-1][0])
+    return float(correlation.pair_statistics(edits)(np.ones((1, 1)))[-1][0])
 
 
 def _of_counts(name: str) -> OfCounts:
     def factory(judge: Floats, people: Floats, item: Ints, items: int) -> CountStatistic:
         threshold = 0.0
         if name == "pairwise_accuracy_calibrated":
-            threshold = concordance.calibrate(judge, people) or 0.0
-        edits = concordance.scored_pairs(judge, people, item, items, threshold)
-        if concordance.too_many(edits):
+            threshold = correlation.calibrate(judge, people) or 0.0
+        edits = correlation.scored_pairs(judge, people, item, items, threshold)
+        if correlation.too_many(edits):
             raise OverflowError("all pairs of so many edits on so fine a scale are too many")
-        joint = concordance.pair_statistics(edits)
+        joint = correlation.pair_statistics(edits)
         place = PAIR_STATISTICS.index(name)
         return lambda counted: np.asarray(joint(counted)[place])
 
@@ -148,7 +153,7 @@ def _of_counts(name: str) -> OfCounts:
 
 
 def _ties(judge: Floats, people: Floats) -> Mapping[str, Any]:
-    by_judge, by_people = concordance.tie_shares(judge, people)
+    by_judge, by_people = correlation.tie_shares(judge, people)
     if np.isnan(by_judge):
         return {}
     return {"ties_judge": by_judge, "ties_people": by_people}
@@ -160,7 +165,7 @@ def _ties_rows(judge: Floats, people: Floats) -> Mapping[str, Any]:
 
 
 def _threshold(judge: Floats, people: Floats) -> Mapping[str, Any]:
-    found = concordance.calibrate(judge, people) if len(judge) > 1 else None
+    found = correlation.calibrate(judge, people) if len(judge) > 1 else None
     return {} if found is None else {"threshold": found}
 
 
@@ -169,7 +174,7 @@ def _rows(judge: Floats, people: Floats) -> Floats:
 
 
 def _rows_threshold(inside: Within) -> float:
-    return concordance.best_threshold(*inside.gains())
+    return correlation.best_threshold(*inside.gains())
 
 
 def _calibrated_rows(judge: Floats, people: Floats) -> Floats:
@@ -188,12 +193,12 @@ def _ordered_rows(judge: Floats, people: Floats) -> Floats:
 
 
 def _exact(judge: Floats, _people: Floats) -> Mapping[str, Any]:
-    return {"exact": len(judge) <= concordance.ENUMERATED_ITEMS}
+    return {"exact": len(judge) <= correlation.ENUMERATED_ITEMS}
 
 
 def _soft(judge: Floats, people: Floats, rng: np.random.Generator) -> float:
-    flips = concordance.sign_flips(len(judge), rng)
-    return concordance.soft_pairwise_accuracy(judge, people, flips)
+    flips = correlation.sign_flips(len(judge), rng)
+    return correlation.soft_pairwise_accuracy(judge, people, flips)
 
 
 register(

@@ -7,15 +7,586 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lmmscore.importers.dialogs.factors import FactorData, dict_of, factors_of_prompt, slug
-from lmmscore.importers.dialogs.placeholders import (
-    SlottedWords,
-    images_of,
-    typed_images,
-    with_slots,
+from lmmscore.conversation import escape
+from lmmscore.importers.dialogs.factors import (
+    FactorData,
+    dict_of,
+    factors_of_prompt,
+    scale_of,
+    slug,
 )
-from lmmscore.importers.dialogs.stated_scales import scale_of
 from lmmscore.scales import OPEN
+
+# --------------------------------------------------------------------------------------------------
+# Placeholders and images: what published words leave to be filled in, and what they show.
+# --------------------------------------------------------------------------------------------------
+
+_INSTRUCTION = re.compile(
+    r"(?:the_)?(?:(?:text|edit|editing|edited|user|image|input|current|modification|ori|raw|"
+    r"instruct|instruction)_)*"
+    r"(?:instruct|instructions?|prompts?|edit_text|edit_action|command|request|action|query)"
+    r"(?:_(?:text|here|str|en|cn))*"
+)
+_TASK = re.compile(
+    r"(?:edit|editing|task)_?(?:type|category|task|name|method)|task|category|task_type"
+)
+_IMAGES = {
+    "reference": r"(?:ground_?truth|reference|ref|target|gt|answer|golden)_(?:image|img|picture)"
+    r"|ground_?truth",
+    "marked": r"(?:marked|annotated|sketch(?:ed)?|visual_instruction)_(?:image|img)",
+    "edit": r"(?:edited|edit|output|generated|result(?:ing)?|pred|predicted|modified|after)"
+    r"_(?:image|img|picture)",
+    "source": r"(?:source|src|original|orig|input|before|raw)_(?:image|img|picture)",
+    "mask": r"mask(?:_(?:image|img))?",
+}
+_ANY_IMAGE = re.compile(
+    r"(?:(?:the|insert|uploaded)_)?(?:image|img|picture|photo)s?(?:_?(?:\d|token|placeholder|here))*"
+)
+"""A place for an image that does not say which: <image>, {image_2}, <image_token>."""
+
+_FIRST = frozenset(["a", "1", "one", "first", "left"])
+_SECOND = frozenset(["b", "2", "two", "second", "right"])
+_OF_A_PAIR = frozenset(
+    "image img picture output edit edited generated result response model candidate answer "
+    "assistant option of the".split()
+)
+"""What stands beside the side in a placeholder for one of two edits: <left_output_image>."""
+
+_MARKUP = frozenset(
+    "think thinking thought thoughts reflection scratchpad br hr p b i u em strong li ul ol div "
+    "span table tr td th code pre sub sup html xml bos eos eot sep pad mask cls unk s".split()
+)
+
+_OUTPUT_WORDS = re.compile(
+    r"(?:your_|the_|final_|overall_|a_|an_|insert_|int|integer|float|number|x+|n|score|scores|"
+    r"rating|value|label|reason|reasoning|rationale|explanation_here|analysis|answer|your|here|"
+    r"yes|no|true|false|text|string|str|json|brief|short|one|detailed|precise|digit|decimal|"
+    r"think|list|of|to|from|or|and|between|on|for|each|_|-|\d|\.)+"
+)
+"""What stands for the judge's own answer: <score>, [your analysis], <int 1-5>."""
+
+_FORMS = re.compile(
+    r"(?P<jinja>\{\{\s*(?P<jinja_name>[A-Za-z_][\w.]*)\s*\}\})"
+    r"|(?P<shell>\$\{(?P<shell_name>\w+)\})"
+    r"|(?P<dollar>\$(?P<dollar_name>[A-Za-z_]\w+))"
+    r"|(?P<brace>\{(?P<brace_name>[A-Za-z_][\w.\[\]'\" -]{0,60}|\d{0,2})"
+    r"(?:![rsa])?(?::[^{}]{0,12})?\})"
+    r"|(?P<angles><{1,3}\|?\s*(?P<angles_name>[A-Za-z_][\w -]{0,60}?)\s*\|?>{1,3})"
+    r"|(?P<square>\[{1,2}\s*(?P<square_name>[A-Za-z_][\w -]{0,60}?)\s*\]{1,2})(?!\()"
+    r"|(?P<dunder>__(?P<dunder_name>[A-Z][A-Z_]*[A-Z])__)"
+    r"|(?P<percent>%(?:\((?P<percent_name>\w+)\))?s\b)"
+)
+_LABEL = re.compile(r"(?:instruct|prompt|edit(?:ing)?\s+text|request|command)", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class SlottedWords:
+    """Words with our slots in the place of the publisher's placeholders."""
+
+    text: str
+
+    images: list[str] = field(default_factory=list)
+    """The kinds of image that placeholders stand for, in order."""
+
+    fields: list[str] = field(default_factory=list)
+    """The columns of the items file that the words need."""
+
+    unknown: dict[str, str] = field(default_factory=dict)
+    """By name: placeholders whose meaning must be asked for, as they stand in the words."""
+
+    has_instruction: bool = False
+
+    pair: bool = False
+    """Whether the words are about two edits."""
+
+    placed: dict[str, str] = field(default_factory=dict)
+    """What a placeholder for an image was found to stand for, by its name."""
+
+    expected: tuple[str, ...] = ()
+    """The images that the words speak of, in the order in which nameless placeholders hold them."""
+
+
+def with_slots(text: str, answers: Mapping[str, str], pair: bool = False) -> SlottedWords:
+    """Return the words with slots. `answers` says what unknown placeholders are, by their name."""
+    python = _is_format_string(text)
+    found = SlottedWords("", pair=pair, expected=_expected_images(text, answers, pair))
+    pieces: list[str] = []
+    end = 0
+    for match in _FORMS.finditer(text):
+        slot = _slot(match, text, python, answers, found)
+        if slot is None:
+            continue
+
+        kind = slot.removeprefix("show.")
+        if kind != slot:
+            found.images.append(kind)
+
+        pieces.append(_plain_words(text[end : match.start()], python))
+        pieces.append("{{" + slot + "}}")
+        end = match.end()
+
+    pieces.append(_plain_words(text[end:], python))
+    found.text = "".join(pieces)
+    return found
+
+
+def _plain_words(text: str, python: bool) -> str:
+    if python:
+        text = text.replace("{{", "{").replace("}}", "}")
+
+    return escape(text)
+
+
+def _is_format_string(text: str) -> bool:
+    """Whether the words went through Python's str.format, where {{ and }} mean single braces."""
+    if "{{" not in text or "}}" not in text:
+        return False
+
+    without_slots = re.sub(r"\{\{\s*[A-Za-z_][\w.]*\s*\}\}", "", text)
+    if "{{" in without_slots:
+        return True
+
+    return re.search(r"(?<!\{)\{\w*\}(?!\})", without_slots) is not None
+
+
+def _slot(
+    match: re.Match[str],
+    text: str,
+    python: bool,
+    answers: Mapping[str, str],
+    found: SlottedWords,
+) -> str | None:
+    """Return the name of our slot for a placeholder; None for what is not one."""
+    form = match.lastgroup or ""
+    form = form.removesuffix("_name")
+    if form == "jinja" and python:
+        return None  # in a format string {{x}} is the text {x}
+
+    if form == "brace" and (_inside_double(match, text) or _is_latex(match, text)):
+        return None
+
+    raw = (match[f"{form}_name"] or "").strip()
+    # {item.prompt} and {item['prompt']} are named by what is taken out of the item.
+    last = re.split(r"[.\[]", raw.strip("]'\" "))[-1]
+    name = re.sub(r"[^a-z0-9]+", "_", last.lower()).strip("_")
+
+    answered = answers.get(f"slot.{name or '0'}")
+    if answered is not None:
+        return _answered(answered, found)
+
+    meant = _meant(match, form, raw, name, text, found)
+    if meant is not None:
+        return meant
+
+    if _ANY_IMAGE.fullmatch(name) and form != "square" and not _is_tag(raw, text):
+        found.unknown["show"] = match[0]
+        return None
+
+    if not name or name.isdigit() or form == "percent":
+        return _positional(match, text, name, found)
+
+    return _column(match, form, raw, name, text, found)
+
+
+def _meant(
+    match: re.Match[str], form: str, raw: str, name: str, text: str, found: SlottedWords
+) -> str | None:
+    """Return the slot that a telling name stands for: an image, the instruction, the task."""
+    if not _may_mean(form, raw, match, text):
+        return None
+
+    rest_of_line = text[match.end() :].partition("\n")[0]
+    start_of_line = text[: match.start()].rpartition("\n")[2]
+    alone = not start_of_line.strip() and not rest_of_line.strip()
+    # [Image 1] in a sentence speaks of the image; on a line of its own it stands for it.
+    if form != "square" or alone:
+        before = text[: match.start()].rstrip(" \t*_`(\"'")
+        line = before.rpartition("\n")[2] or before.rstrip().rpartition("\n")[2]
+        placed = _image_placed(name, raw, line, found)
+        if placed is not None:
+            return placed
+
+    meaning = _meaning(name)
+    if meaning == "instruction":
+        found.has_instruction = True
+
+    return meaning
+
+
+def _column(
+    match: re.Match[str], form: str, raw: str, name: str, text: str, found: SlottedWords
+) -> str | None:
+    """Return the column that any other name stands for; a doubtful one is asked for."""
+    if form in {"angles", "square"} and not _looks_like_input(raw, match, text):
+        if form == "angles" and _may_be_input(name, raw, match, text):
+            found.unknown[f"slot.{name}"] = match[0]
+
+        return None
+
+    if _OUTPUT_WORDS.fullmatch(name) or (form == "dollar" and _is_formula(match, text)):
+        return None
+
+    found.fields.append(name)
+    return f"field.{name}"
+
+
+def _is_tag(raw: str, text: str) -> bool:
+    """Whether a name in angles opens a pair of tags around something."""
+    return f"</{raw}" in text
+
+
+def _image_placed(name: str, raw: str, line: str, found: SlottedWords) -> str | None:
+    """Return the slot of an image whose placeholder says little: by its side, label or order."""
+    if raw in found.placed:
+        return found.placed[raw]
+
+    slot = _side_placed(name, line) if found.pair else None
+    if slot is None and _ANY_IMAGE.fullmatch(name):
+        slot = _next_image(line, found)
+
+    if slot is not None and name not in {"image", "img", "picture"}:
+        found.placed[raw] = slot
+
+    return slot
+
+
+def _side_placed(name: str, line: str) -> str | None:
+    parts = set(name.split("_"))
+    sides = parts - _OF_A_PAIR
+    if len(sides) != 1 or not (len(parts) > 1 or _sides_in(line)):
+        return None
+
+    side = sides.pop()
+    if side in _FIRST:
+        return "show.first"
+
+    return "show.second" if side in _SECOND else None
+
+
+def _next_image(line: str, found: SlottedWords) -> str | None:
+    """Return the image that a label announces, else the next of those the words speak of."""
+    if found.pair and _sides_in(line):
+        return f"show.{_sides_in(line)}"
+
+    kind = _kind_of(line)
+    if found.pair and kind == "edit":
+        kind = None
+
+    if kind is not None and kind not in found.images:
+        return f"show.{kind}"
+
+    left = [each for each in found.expected if each not in found.images]
+    return f"show.{left[0]}" if left else None
+
+
+def _sides_in(label: str) -> str:
+    """Return which edit of a pair a label announces: `Model A Edited Image:` is the first."""
+    named = re.findall(
+        r"\b(?:image|model|response|output|option|candidate|edit)\s+(a|b|1|2)\b"
+        r"|\b(first|second|left|right)\b",
+        label.lower(),
+    )
+    sides = {"first" if (one or other) in _FIRST else "second" for one, other in named}
+    return sides.pop() if len(sides) == 1 else ""
+
+
+def _inside_double(match: re.Match[str], text: str) -> bool:
+    before = text[: match.start()]
+    return before.endswith("{") and not before.endswith("{{") and text[match.end() :][:1] == "}"
+
+
+def _is_latex(match: re.Match[str], text: str) -> bool:
+    """Whether braces belong to a formula: S_{acc}, x^{2}, \\text{all}."""
+    before = text[max(0, match.start() - 20) : match.start()]
+    return re.search(r"(?:[_^]|\\[A-Za-z]+)$", before) is not None
+
+
+def _meaning(name: str) -> str | None:
+    if _INSTRUCTION.fullmatch(name):
+        return "instruction"
+
+    if _TASK.fullmatch(name):
+        return "task_id"
+
+    for kind, pattern in _IMAGES.items():
+        if re.fullmatch(pattern, name):
+            return f"show.{kind}"
+
+    return None
+
+
+def _may_mean(form: str, raw: str, match: re.Match[str], text: str) -> bool:
+    """Whether brackets around a telling name are a placeholder and not, say, a list or a tag."""
+    if form in {"brace", "jinja", "shell", "dunder", "percent", "dollar"}:
+        return True
+
+    if _is_tag(raw, text):
+        return False
+
+    return not (form == "square" and text[match.end() : match.end() + 1] == "[")
+
+
+def _positional(match: re.Match[str], text: str, name: str, found: SlottedWords) -> str | None:
+    """A placeholder without a name: the instruction if its line says so, else a question."""
+    line = text[: match.start()].rpartition("\n")[2]
+    before = line or text[: match.start()].rstrip().rpartition("\n")[2]
+    if _LABEL.search(before) and not found.has_instruction:
+        found.has_instruction = True
+        return "instruction"
+
+    if match["brace"] == "{}" and '"' in text[max(0, match.start() - 3) : match.end() + 3]:
+        return None  # an empty JSON object
+
+    found.unknown[f"slot.{name or '0'}"] = match[0]
+    return None
+
+
+def _looks_like_input(raw: str, match: re.Match[str], text: str) -> bool:
+    """Whether <name> or [name] asks the caller for something rather than the judge."""
+    if _is_tag(raw, text) or " " in raw:
+        return False
+
+    identifier = "_" in raw or raw.isupper()
+    if not identifier or _OUTPUT_WORDS.fullmatch(raw.lower()):
+        return False
+
+    line = text[: match.start()].rpartition("\n")[2]
+    return '"' not in line  # within JSON it stands for the answer
+
+
+def _may_be_input(name: str, raw: str, match: re.Match[str], text: str) -> bool:
+    """Whether <word> may stand for something of the item's, so that it has to be asked."""
+    if _is_tag(raw, text) or name in _MARKUP or _OUTPUT_WORDS.fullmatch(name):
+        return False
+
+    # Beside <score> and <reasoning> it belongs to the form of the answer.
+    start = text.rfind("\n", 0, max(0, text.rfind("\n", 0, match.start()))) + 1
+    end = text.find("\n", text.find("\n", match.end()) + 1)
+    around = text[start : end if end > 0 else len(text)]
+    others = [each for each in re.findall(r"<([\w -]{1,60})>", around) if each != raw]
+    if any(_OUTPUT_WORDS.fullmatch(re.sub(r"\W+", "_", each.lower())) for each in others):
+        return False
+
+    line = text[: match.start()].rpartition("\n")[2]
+    return '"' not in line and " " not in raw
+
+
+def _is_formula(match: re.Match[str], text: str) -> bool:
+    """Whether a dollar sign begins mathematics: another one ends it on the same line."""
+    rest = text[match.end() :].partition("\n")[0]
+    before = text[: match.start()].rpartition("\n")[2]
+    return "$" in rest or "$" in before
+
+
+def _answered(answer: str, found: SlottedWords) -> str | None:
+    """Return the slot a user named: instruction, task, an image, a column; none leaves it be."""
+    name = answer.strip().lower()
+    if name == "none":
+        return None
+
+    if name == "instruction":
+        found.has_instruction = True
+        return "instruction"
+
+    if name == "task":
+        return "task_id"
+
+    if name in {"source", "reference", "marked", "edit", "first", "second", "mask"}:
+        return f"show.{name}"
+
+    column = re.sub(r"\W+", "_", answer.strip()).strip("_")
+    found.fields.append(column)
+    return f"field.{column}"
+
+
+# Images
+
+
+def typed_images(answers: Mapping[str, str]) -> list[str]:
+    """Return the images that a user says are shown, in order."""
+    return [kind.strip() for kind in answers.get("show", "").split(",") if kind.strip()]
+
+
+def _expected_images(text: str, answers: Mapping[str, str], pair: bool) -> tuple[str, ...]:
+    """Return which images placeholders without a name stand for, in order."""
+    kinds = typed_images(answers) or images_of(text)
+    if pair:
+        kinds = [kind for kind in kinds if kind not in {"edit", "first", "second"}]
+        kinds += ["first", "second"]
+
+    return tuple(kinds)
+
+
+def images_of(text: str) -> list[str]:
+    """Return the images that the words say are shown, in order; nothing where that is unclear."""
+    return described_images(text) or listed_images(text) or mentioned_images(text)
+
+
+_DESCRIBED = re.compile(
+    r"^[\W_]*(?:\d+[.)]\s*)?[*_]*(?:(?:the\s+)?(?P<ordinal>first|second|third|fourth)\s+image"
+    r"|image\s*\#?(?P<number>[1-9A-D])\b)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ORDINALS = ["first", "second", "third", "fourth"]
+# The first that fits: an original with drawings on it is the marked image, whatever else is said.
+_KINDS = (
+    ("marked", r"\bdrawn\b|sketch|visual\s+instruction|annotat|\bmark(?:s|ed|ings?)\b"),
+    (
+        "reference",
+        r"ground[\s-]*truth|\breference\b|\bideal\b|correctly\s+edited|golden|correct\s+answer",
+    ),
+    ("edit", r"\boutput\b|\bedited\b|generat|\bresult\b|after\s+edit|predict|\bmodified\b"),
+    ("source", r"\boriginal\b|\bsource\b|\binput\b|before\s+edit"),
+)
+
+
+def described_images(text: str) -> list[str]:
+    """Return the images described one by one, `IMAGE 1 (Input Image): …`, in their order."""
+    found: dict[int, str] = {}
+    matches = list(_DESCRIBED.finditer(text))
+    for place, match in enumerate(matches):
+        number = _number_of(match)
+        end = matches[place + 1].start() if place + 1 < len(matches) else len(text)
+        rest = re.split(r"\n\s*\n", text[match.end() : end])[0]
+        # Its own line says what it is; the lines below it may speak of the other image.
+        kind = _kind_of(rest.partition("\n")[0]) or _kind_of(rest)
+        if kind in {None, "source"} and re.search(_KINDS[0][1], rest, re.IGNORECASE):
+            kind = "marked"
+
+        if kind and number not in found:
+            found[number] = kind
+
+    if found and 1 not in found:
+        # "The second image should …" alone: the first is what was edited, if nothing else is shown.
+        if found != {2: "edit"} or re.search(_KINDS[1][1], text, re.IGNORECASE):
+            return []
+
+        found[1] = "source"
+
+    if len(found) == 1 and not _SEVERAL.search(text):
+        return ["edit"]  # a single image is the one that is judged, whatever it shows
+
+    return list(dict.fromkeys(found[number] for number in sorted(found)))
+
+
+_SEVERAL = re.compile(
+    r"\b(?:second|other|both|two|three|multiple|several|pair\s+of)\b[^.\n]{0,20}\bimages?\b"
+    r"|\bimage\s*[2B]\b",
+    re.IGNORECASE,
+)
+
+
+def _number_of(match: re.Match[str]) -> int:
+    if match["ordinal"]:
+        return _ORDINALS.index(match["ordinal"].lower()) + 1
+
+    letter = match["number"].upper()
+    return int(letter) if letter.isdigit() else ord(letter) - ord("A") + 1
+
+
+_LISTED = re.compile(
+    r"^[ \t]*(?:[-*•]|\d+[.)])[ \t]*(?:(?:an?|the|one)\s+)?[*_`\"“]*"
+    r"(?P<name>(?:[A-Za-z-]+[ _]){1,3}(?:image|img|picture|photo))[*_`\"”]*\s*(?:\([^()\n]*\))?"
+    r"\s*(?::|–|—|-\s|\.\s)(?P<rest>[^\n]*)",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def listed_images(text: str) -> list[str]:
+    """Return the images of a list of what is given, `- pred_image: the candidate`, in order."""
+    kinds: list[str] = []
+    for match in _LISTED.finditer(text):
+        name = re.sub(r"\W+", "_", match["name"].lower())
+        by_name = (_meaning(name) or "").removeprefix("show.")
+        said = _kind_of(match["rest"]) or _kind_of(match["name"])
+        # What is said of it counts more: an output_image may be "the expected reference".
+        kind = said if said in {"reference", "marked"} else by_name or said
+        if kind is None or kind == "instruction":
+            return []
+
+        if kind in kinds:
+            break  # a later list speaks of the same images again
+
+        kinds.append(kind)
+
+    return kinds if len(kinds) > 1 else []
+
+
+_RELATION = re.compile(
+    r"\b(?:based\s+on|from|between|against|with|of|to|than|matching|following)\s+(?:the|an?)\s+"
+    r"(?:[\w-]+\s+)?(?:reference|ground[\s-]*truth|original|source|input)\b",
+    re.IGNORECASE,
+)
+"""What an image is compared with or made of says nothing of what it is."""
+
+
+def _kind_of(text: str) -> str | None:
+    text = _RELATION.sub("", text)
+    first: tuple[int, str] | None = None
+    for kind, words in _KINDS:
+        found = re.search(words, text, re.IGNORECASE)
+        if found is None:
+            continue
+
+        if kind in {"marked", "reference"}:
+            return kind
+
+        # "An edited version of the original" is an edit, "the original that was edited" is not.
+        if first is None or found.start() < first[0]:
+            first = (found.start(), kind)
+
+    return first[1] if first else None
+
+
+_IMAGE = r"(?:\s+(?:[\w-]+\s+){0,2}|\W{0,4})(?:images?|pictures?|photos?|frames?|version)\b"
+_MENTIONED = {
+    "mask": re.compile(rf"\bmask{_IMAGE}", re.IGNORECASE),
+    "reference": re.compile(rf"\b(?:reference|ground[\s-]*truth|golden|target){_IMAGE}", re.I),
+    "source": re.compile(
+        rf"\b(?:original|source|input|unedited){_IMAGE}"
+        r"|\b(?:from|than|to|of|with)\s+the\s+original\b(?!\s+\w)"
+        r"|\bbefore\s+(?:and\s+after\s+)?(?:the\s+)?edit"
+        r"|\bbefore\s+and\s+after\b",
+        re.IGNORECASE,
+    ),
+    "edit": re.compile(
+        rf"\b(?:edited|output|generated|modified|resulting|predicted|composite|synthesi[sz]ed)"
+        rf"{_IMAGE}|\bafter\s+(?:the\s+)?edit|\bbefore\s+and\s+after\b|\bedited\s+version\b",
+        re.IGNORECASE,
+    ),
+}
+_NOT_GIVEN = re.compile(
+    r"\W*(?:is|are)\s+(?:not\s+(?:given|provided|shown)|AI-generated)", re.IGNORECASE
+)
+
+
+def mentioned_images(text: str) -> list[str]:
+    """Return the images a prompt mentions in prose, the edit last; nothing where unclear."""
+    if re.search(r"\b(?:multiple|several)\s+(?:\w+\s+)?(?:images|frames)\b", text, re.IGNORECASE):
+        return []
+
+    found: list[tuple[int, str]] = []
+    for kind, expression in _MENTIONED.items():
+        matches = list(expression.finditer(text))
+        if matches and not any(_NOT_GIVEN.match(text, match.end()) for match in matches):
+            found.append((matches[0].start(), kind))
+
+    kinds = [kind for _, kind in sorted(found)]
+    if "edit" in kinds:
+        return [kind for kind in kinds if kind != "edit"] + ["edit"]
+
+    if _SEVERAL.search(text):
+        return []
+
+    one = re.search(
+        r"\b(?:an|the|this|provided|given)\s+(?:[\w-]+\s+)?image\b", text, re.IGNORECASE
+    )
+    return ["edit"] if one and not kinds else []
+
+
+# --------------------------------------------------------------------------------------------------
+# A single published prompt → a dialog of one turn that says exactly its words.
+# --------------------------------------------------------------------------------------------------
 
 _SHOW_QUESTION = (
     "which images does it show, in order? For example reference,edit or source,marked,edit"

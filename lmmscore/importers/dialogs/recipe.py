@@ -14,10 +14,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from lmmscore.conversation import escape
 from lmmscore.errors import DialogError, FileProblem, nearest
-from lmmscore.importers.dialogs.document import REPAIR, dialog_name, dump_dialog
-from lmmscore.importers.dialogs.words import read_words
-from lmmscore.templates import escape
+from lmmscore.importers.dialogs.document import REPAIR, dialog_name, dump_dialog, read_words
 from lmmscore.yaml_files import load_yaml, validate
 
 _FOLDER = Path(__file__).with_name("recipes")

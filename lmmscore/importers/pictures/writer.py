@@ -14,8 +14,8 @@ import yaml
 
 from lmmscore.benchmark import read_item_rows
 from lmmscore.errors import FileProblem
+from lmmscore.images import SLOT, FolderListing
 from lmmscore.importers.pictures.layout import IMAGE_ROLES, Found, FoundItem
-from lmmscore.picture_files import SLOT, FolderListing
 from lmmscore.tables import defuse
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lmmscore.registry import Registry
+from lmmscore.options import Registry
 from lmmscore.report.grids import Grid
 
 

@@ -18,7 +18,7 @@ from lmmscore.leaderboard import Leaderboard
 from lmmscore.leaderboard.compare import RunComparison, compare
 from lmmscore.leaderboard.matches import PairBoard, rank_pairs
 from lmmscore.records import OVERALL
-from lmmscore.report import board_grids
+from lmmscore.report import leaderboard
 from lmmscore.report.agreement_grids import SECTIONS, agreement_grids
 from lmmscore.report.grids import HEADINGS, NONE, Grid, count, listed, plain
 from lmmscore.report.page.charts import (
@@ -276,7 +276,7 @@ def _compared(
     settings = [run.manifest.model_dump(mode="json") for run in runs]
     result = compare(names, ranked, scores, settings, factor=factor)
     return CompareSection(
-        grids=board_grids.comparison_grids(result, 2, runs[0].names),
+        grids=leaderboard.comparison_grids(result, 2, runs[0].names),
         charts=[_run_scatter(runs, k, factor) for k in range(1, len(runs))],
         bumps=[_bump(runs[0], names, result)],
     )

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from lmmscore.comparisons import TIE, Match
 from lmmscore.errors import FileProblem, ImageProblem
 from lmmscore.images import encode, load_rgb, thumbnail
 from lmmscore.records import OVERALL, Item, Outcome
 from lmmscore.report.page.charts import MeanRatings
 from lmmscore.report.page.markup import is_plain, markup
 from lmmscore.report.run_data import PlayedTurn, RunData, ScoredEdit, Talk
+from lmmscore.scores import TIE, Match
 
 TALKS_IN_BUNDLE = 20
 """So many conversations lie together."""

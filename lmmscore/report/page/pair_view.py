@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from markupsafe import Markup
 
-from lmmscore.comparisons import TIE, Comparison
 from lmmscore.leaderboard.matches import PairBoard, PairRow, PairTable
 from lmmscore.report.formats import write
 from lmmscore.report.grids import (
@@ -52,6 +51,7 @@ from lmmscore.report.page.run_view import (
     rank_words,
 )
 from lmmscore.report.run_data import WIN_RATE, RunData
+from lmmscore.scores import TIE, Comparison
 
 
 def view_pairs(run: RunData, found: PairBoard, prefix: str, number_of_run: int) -> RunView:

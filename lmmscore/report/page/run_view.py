@@ -18,7 +18,7 @@ from markupsafe import Markup
 from lmmscore.leaderboard import BoardRow, BoardTable, Leaderboard, rank
 from lmmscore.leaderboard.diagnostics import Extras, extras, habit_statements
 from lmmscore.records import OVERALL, Outcome
-from lmmscore.report import board_grids
+from lmmscore.report import leaderboard
 from lmmscore.report.formats import write
 from lmmscore.report.grids import (
     HEADINGS,
@@ -33,11 +33,7 @@ from lmmscore.report.grids import (
     plain,
     span,
 )
-from lmmscore.report.leaderboard import (
-    BoardView,
-    board_document,
-    with_names,
-)
+from lmmscore.report.leaderboard import BoardView, board_document, with_names
 from lmmscore.report.page.charts import (
     Axis,
     Chart,
@@ -461,13 +457,13 @@ def _behind(run: RunData) -> str:
 
 
 def _grids(run: RunData, behind: Extras) -> list[Grid]:
-    grids = [board_grids.position_grid(behind.position, 2)]
+    grids = [leaderboard.position_grid(behind.position, 2)]
     if behind.repeats and run.repeats > 1:
-        grids.append(board_grids.repeat_grid(behind.repeats, 2))
+        grids.append(leaderboard.repeat_grid(behind.repeats, 2))
     if behind.sensitivity is not None:
-        grids.append(board_grids.sensitivity_grid(behind.sensitivity))
+        grids.append(leaderboard.sensitivity_grid(behind.sensitivity))
     asks = run.manifest.avoid_ties
-    grids.append(board_grids.habit_grid(behind.habits, asks_to_avoid_ties=asks))
+    grids.append(leaderboard.habit_grid(behind.habits, asks_to_avoid_ties=asks))
     cost = cost_grid(run)
     return [*grids, cost] if cost else grids
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from lmmscore.errors import FileProblem, nearest
-from lmmscore.importers.pictures.instructions import find_column, plain
 from lmmscore.importers.pictures.layout import (
     DEFAULT_TASK,
     IMAGE_ROLES,
@@ -27,7 +26,9 @@ from lmmscore.importers.pictures.layout import (
     counted,
     ending,
     file_inside,
+    find_column,
     listed,
+    plain,
     role_of,
 )
 from lmmscore.tables import (

@@ -15,7 +15,6 @@ from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 
 from lmmscore.errors import FileProblem
-from lmmscore.importers.pictures.instructions import plain
 from lmmscore.importers.pictures.layout import (
     LAYOUTS,
     Choices,
@@ -31,6 +30,7 @@ from lmmscore.importers.pictures.layout import (
     listed,
     name_items,
     natural,
+    plain,
     role_of,
 )
 from lmmscore.tables import read_cells
