@@ -302,8 +302,8 @@ def thumbnail(path: Path, max_side_px: int) -> bytes:
 
     small.thumbnail((max_side_px, max_side_px), Image.Resampling.BILINEAR, reducing_gap=2.0)
     out = io.BytesIO()
-    # Method 1 costs 60% of the time of method 2 for a fifth more bytes; at 75 no loss is seen.
-    Image.frombytes(small.mode, small.size, small.tobytes()).save(out, "WEBP", quality=75, method=1)
+    # Method 0 at 70 takes four fifths of the time of method 1 at 75, for 5% more bytes and 0.2 dB.
+    Image.frombytes(small.mode, small.size, small.tobytes()).save(out, "WEBP", quality=70, method=0)
     return out.getvalue()
 
 
@@ -365,7 +365,7 @@ class Pictures:
         with self._lock:
             known = self._in_use.get(path)
 
-        picture = known or Picture(path, self.recipe, _digest(path, self.recipe))
+        picture = known or Picture(path, self.recipe, picture_digest(path, self.recipe))
         with self._lock:
             picture = self._in_use.setdefault(path, picture)
             self._recent[path] = picture
@@ -376,7 +376,8 @@ class Pictures:
         return picture
 
 
-def _digest(path: Path, recipe: Recipe) -> str:
+def picture_digest(path: Path, recipe: Recipe) -> str:
+    """Return what identifies a picture, prepared by a recipe. Raises ImageProblem."""
     try:
         # Unbuffered, as it is read once from end to end; Path.open takes three times as long.
         with open(path, "rb", buffering=0) as file:  # noqa: PTH123

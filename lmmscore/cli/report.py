@@ -111,7 +111,11 @@ def command(runs: tuple[str, ...], out: Path | None, **options: Any) -> None:
         command=shlex.join(["lmmscore", *sys.argv[1:]]),
         counting=counting,
     )
-    click.echo(write_page(opened, page))
+    written = write_page(opened, page)
+    for run in opened:
+        for text in run.lacking(run.talks):
+            click.echo(f"warning: {run.run.path}: {text}", err=True)
+    click.echo(written)
 
 
 def _default_page(runs: list[RunData]) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -56,27 +55,16 @@ def command(
     opened = RunData("", open_run(run))
     if not opened.sessions:
         raise FileProblem(f"{run}: {opened.run.progress()}; the same `lmmscore run` resumes it")
+    opened.check_ledger()
     talks = find(opened, item, repeat, method, dialog)
-    if not any(turn.entry for talk in talks for turn in talk.turns):
-        talks = [_without_words(talk) for talk in talks]
-        ledger = opened.run.ledger_path
-        what = "is damaged or holds other exchanges" if ledger.is_file() else "is not here"
-        click.echo(
-            f"warning: the ledger {ledger} {what}: nothing of what was said can be shown; "
-            "put it back where it was",
-            err=True,
-        )
+    for text in opened.lacking(talks):
+        click.echo(f"warning: {run}: {text}", err=True)
     if as_json:
         put(talks_json(talks, opened.scores) + "\n", out)
     elif out is not None:
         put(talks_text(talks, opened.scores), out)
     else:
         print_talks(talks, opened.scores)
-
-
-def _without_words(talk: Talk) -> Talk:
-    """Return a conversation of which nothing is on record, without saying so at each turn."""
-    return replace(talk, turns=tuple(replace(turn, marks=()) for turn in talk.turns))
 
 
 def find(run: RunData, item: str, repeat: int, method: str, dialog: str) -> list[Talk]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -21,12 +21,12 @@ from lmmscore.benchmark import load_benchmark
 from lmmscore.conversation import Turn, fill, slots_of
 from lmmscore.dialog import Dialog
 from lmmscore.errors import FileProblem, ImageProblem, LedgerError, LmmscoreError
-from lmmscore.images import Pictures
-from lmmscore.ledger import Ledger, RecordedExchange
+from lmmscore.images import picture_digest
+from lmmscore.ledger import Ledger, RecordedExchange, problems
 from lmmscore.parsing import Reading, merged
 from lmmscore.parsing.extract import READ_WITH_HELP, with_help
 from lmmscore.records import OVERALL, Item, Outcome, Reply
-from lmmscore.report.grids import DisplayNames
+from lmmscore.report.grids import DisplayNames, count, listed
 from lmmscore.report.leaderboard import display_names
 from lmmscore.run_folder import ExchangeRecord, Manifest, Run, SessionRecord
 from lmmscore.scales import show
@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 
 WIN_RATE = "win_rate"
 """What stands in place of a factor where pairs were compared."""
+
+_UNSHOWN = Path("not shown")
+"""Where nothing is: pictures that must not be shown have their place there."""
 
 Place = tuple[int, str]
 """Where a score belongs: the position of the edit, and the factor."""
@@ -153,11 +156,8 @@ def with_scores_marked(
             pieces = _winner_pieces(turn.reply, said)
         else:
             pieces = _pieces(turn.reply.text, reading, counting, n, helped.get(k, set()))
-        yield replace(
-            turn,
-            pieces=tuple(pieces),
-            marks=tuple(_marks(turn, reading)),
-        )
+        marks = (*turn.marks, *_marks(turn, reading))
+        yield replace(turn, pieces=tuple(pieces), marks=marks)
 
 
 def _reading(turn: PlayedTurn, said: Turn | None, dialog: Dialog | None, n: int) -> Reading | None:
@@ -209,7 +209,6 @@ def _winner_pieces(reply: Reply, said: Turn) -> Iterator[Piece]:
 
 def _marks(turn: PlayedTurn, reading: Reading | None) -> Iterator[str]:
     if turn.entry is None:
-        yield "not in the ledger"
         return
     if turn.aside:
         yield "put to the reader"
@@ -397,12 +396,74 @@ class RunData:
 
     def conversations(self, sessions: Iterable[SessionRecord]) -> Iterator[Talk]:
         """Yield the conversations of some sessions, with the replies the ledger has."""
-        with contextlib.ExitStack() as stack:
-            ledger: Ledger | None = None
-            with contextlib.suppress(LedgerError):
-                ledger = stack.enter_context(Ledger(self.run.ledger_path, read_only=True))
+        if not self.run.ledger_path.is_file():
+            yield from (self._talk(record, None) for record in sessions)
+            return
+        with Ledger(self.run.ledger_path, read_only=True) as ledger:
             for record in sessions:
                 yield self._talk(record, ledger)
+
+    def check_ledger(self) -> None:
+        """Raise LedgerError where the ledger is damaged; one that is not there is no damage."""
+        path = self.run.ledger_path
+        damage = next(problems(path), None) if path.is_file() else None
+        if damage is not None:
+            raise LedgerError(
+                f"{damage}; put back a copy, or move it away: the tables can be shown without it, "
+                "and `lmmscore run` with the same arguments asks again what it held"
+            )
+
+    def lacking(self, talks: Sequence[Talk]) -> list[str]:
+        """Return what conversations lack that was there when they were held.
+
+        Each is said once, with what to do, and without a path of this machine: it stands on pages
+        that are sent to others.
+        """
+        return [*self._lacking_words(talks), *self._lacking_pictures(talks)]
+
+    def _lacking_words(self, talks: Sequence[Talk]) -> Iterator[str]:
+        path = self.run.ledger_path
+        turns = [turn for talk in talks for turn in talk.turns]
+        lost = sum(turn.entry is None for turn in turns)
+        if lost and not path.is_file():
+            yield (
+                f"The ledger {path.name} is not here: nothing of what was said can be shown, and "
+                "no picture compared with the one that was judged. Put it back where it was."
+            )
+        elif lost:
+            yield (
+                f"The ledger {path.name} lacks {lost:,} of {count(len(turns), 'exchange')}: "
+                "`lmmscore run` with the same arguments asks them again."
+            )
+
+    def _lacking_pictures(self, talks: Sequence[Talk]) -> Iterator[str]:
+        paths: dict[Path, None] = {}
+        for talk in talks:
+            paths |= dict.fromkeys(talk.images.values())
+            for turn in talk.turns:
+                paths |= dict.fromkeys(path for _, path in turn.images)
+
+        exchanged = set(self.changed_pictures)
+        names = {path: self._name_of(path) for path in paths}
+        changed = [name for name in names.values() if name in exchanged]
+        gone = [name for path, name in names.items() if not path.is_file()]
+        lost = [name for name in gone if name not in exchanged]
+        if changed:
+            yield (
+                f"{count(len(changed), 'picture')} changed since judged, and not shown: "
+                f"{_first_of(changed)}."
+            )
+        if lost:
+            yield (
+                f"{len(lost):,} of {count(len(names), 'picture')} not found: {_first_of(lost)}. "
+                "Put the benchmark beside the run, or give its folder: `lmmscore report RUN "
+                "--bench FOLDER`."
+            )
+
+    def _name_of(self, path: Path) -> str:
+        """Return a picture's name as the run has it."""
+        root = _UNSHOWN if path.is_relative_to(_UNSHOWN) else self._images_root
+        return path.relative_to(root).as_posix()
 
     @cached_property
     def _dialogs(self) -> dict[str, Dialog]:
@@ -418,13 +479,13 @@ class RunData:
         try:
             with Ledger(self.run.ledger_path, read_only=True) as ledger:
                 recorded = self.run.shown_digests(ledger)
-            pictures = Pictures(self.manifest.recipe)
+            recipe = self.manifest.recipe
         except LmmscoreError:
             return {}
 
         def same(name: str) -> bool | None:
             try:
-                return pictures.get(self._images_root / name).digest in recorded[name]
+                return picture_digest(self._images_root / name, recipe) in recorded[name]
             except ImageProblem:
                 return None
 
@@ -446,13 +507,16 @@ class RunData:
         shown = self._as_judged.get(name)
         if shown is None:
             shown = self.images is not None or path.resolve() in self._benchmark_files
-        return path if shown else Path("not shown") / name
+        return path if shown else _UNSHOWN / name
 
     @cached_property
     def _benchmark_files(self) -> set[Path]:
         """The pictures that the benchmark lists, shown to the judge or not."""
-        items = self.benchmark_items.values()
-        return {path.resolve() for item in items for path in item.images.values()}
+        found: set[Path] = set()
+        for item in self.benchmark_items.values():
+            paths = (*item.images.values(), *item.edits.values())
+            found.update(path.resolve() for path in paths)
+        return found
 
     def _talk(self, record: SessionRecord, ledger: Ledger | None) -> Talk:
         dialog = self._dialogs.get(record.dialog)
@@ -483,6 +547,9 @@ class RunData:
         return {(row.item, row.repeat, row.shown): row.winner for row in self.comparisons}
 
     def _turn(self, exchange: ExchangeRecord, ledger: Ledger | None) -> PlayedTurn:
+        entry = ledger.entry(exchange.key) if ledger else None
+        # Where there is no ledger at all, that is said once.
+        lacks = ledger is not None and entry is None
         return PlayedTurn(
             name=exchange.turn,
             position=exchange.position,
@@ -490,7 +557,8 @@ class RunData:
             aside=exchange.aside,
             key=exchange.key,
             images=tuple((kind, self._picture(path)) for kind, path in exchange.images),
-            entry=ledger.entry(exchange.key) if ledger else None,
+            entry=entry,
+            marks=("not in the ledger",) if lacks else (),
         )
 
     def _system(self, dialog: Dialog, record: SessionRecord) -> str:
@@ -557,6 +625,11 @@ def _copied(text: str, name: str) -> Iterator[Path]:
         copy = Path(folder) / name
         copy.write_text(text, encoding="utf-8")
         yield copy
+
+
+def _first_of(names: Sequence[str]) -> str:
+    more = [f"{len(names) - 5:,} more"] if len(names) > 5 else []
+    return listed([*names[:5], *more])
 
 
 def _whole_lines(path: Path) -> str:

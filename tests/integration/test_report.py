@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import shutil
+import sys
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -17,7 +18,8 @@ from hypothesis import strategies as st
 
 import lmmscore
 from lmmscore.cli import lmmscore as program
-from lmmscore.errors import FileProblem
+from lmmscore.errors import FileProblem, LedgerError
+from lmmscore.report import thumbnails
 from lmmscore.report.page import PageOptions, write_page
 from lmmscore.report.page.charts import (
     Axis,
@@ -30,16 +32,14 @@ from lmmscore.report.page.charts import (
 )
 from lmmscore.report.page.edits import (
     APART,
-    CACHE_NAME,
     PictureSet,
-    ThumbnailMaker,
     place_pictures,
-    sensible_px,
     slug,
 )
 from lmmscore.report.page.markup import digest_source, inert_json, markup, policy
 from lmmscore.report.page.run_view import cost_line, coverage
 from lmmscore.report.run_data import Piece, RunData
+from lmmscore.report.thumbnails import CACHE_NAME, ThumbnailMaker, sensible_px
 from lmmscore.run_folder import Run, open_run
 from tests import hostile
 
@@ -381,7 +381,7 @@ def test_thumbnails_are_kept_beside_the_run(run: Run, tmp_path: Path) -> None:
 def test_a_page_without_its_pictures_or_its_ledger_still_says_what_it_can(
     run: Run, tmp_path: Path
 ) -> None:
-    """A run that was mailed without pictures and ledger gives tables, and says what is missing."""
+    """A run that was mailed without pictures and ledger gives tables, and says once what is missing."""
     mailed = tmp_path / "mailed"
     shutil.copytree(run.path, mailed)
     (mailed / "ledger.sqlite").unlink()
@@ -389,7 +389,9 @@ def test_a_page_without_its_pictures_or_its_ledger_still_says_what_it_can(
     page = write_page([judged], PageOptions(out=tmp_path / "page.html")).read_text(encoding="utf-8")
     data = Reader(page).data
     assert "CleanEdit" in Reader(page).text
-    assert data["data-talks-0"][0]["turns"][0]["marks"] == ["not in the ledger"]  # type: ignore[index]
+    assert data["data-talks-0"][0]["turns"][0]["marks"] == []  # type: ignore[index]
+    assert Reader(page).text.count("ledger.sqlite is not here") == 1
+    assert Reader(page).text.count("pictures not found: ") == 1
     assert set(data["data-pictures-0"]) == {""}  # type: ignore[arg-type]
     (mailed / "sessions.jsonl").unlink()
     bare = write_page(
@@ -397,6 +399,35 @@ def test_a_page_without_its_pictures_or_its_ledger_still_says_what_it_can(
     )
     core = Reader(bare.read_text(encoding="utf-8")).data["data-core"]
     assert core["talks"] == [] and len(core["items"][0]) == 3  # type: ignore[index]
+
+
+@pytest.mark.parametrize("start", [0, 2 * 4096])
+def test_a_damaged_ledger_is_no_missing_one(run: Run, tmp_path: Path, start: int) -> None:
+    """Flipped bits, in the head of the file or behind it, end the report with what to do."""
+    copied = tmp_path / "run"
+    shutil.copytree(run.path, copied)
+    ledger = copied / "ledger.sqlite"
+    data = bytearray(ledger.read_bytes())
+    for place in range(start, len(data), 997):
+        data[place] ^= 0x15
+    ledger.write_bytes(data)
+
+    told = CliRunner().invoke(program, ["report", str(copied), "--out", f"{tmp_path}/page"])
+    assert told.exit_code == 1 and isinstance(told.exception, LedgerError)
+    assert "put back a copy, or move it away" in str(told.exception)
+    assert not (tmp_path / "page").exists()
+
+
+def test_edits_are_shown_without_the_ledger(run: Run, tmp_path: Path) -> None:
+    """The benchmark lists them; that they cannot be compared with those judged is said."""
+    copied = tmp_path / "run"
+    shutil.copytree(run.path, copied)
+    (copied / "ledger.sqlite").unlink()
+    data = RunData("run", open_run(copied))
+    shown = [path for talk in data.talks for turn in talk.turns for _, path in turn.images]
+    assert shown and all(path.is_file() for path in shown)
+    (said,) = data.lacking(data.talks)
+    assert "no picture compared" in said
 
 
 def test_pictures_are_found_where_they_are_now(run: Run, tmp_path: Path) -> None:
@@ -526,12 +557,42 @@ def test_thumbnails_shrink_as_pictures_grow_many(tmp_path: Path) -> None:
     pictures = PictureSet()
     boat, gone = DEMO / "source/boat.jpg", tmp_path / "gone.png"
     assert [pictures.add(path) for path in (boat, gone, boat)] == [0, 1, 0]
-    maker = ThumbnailMaker(None)
-    maker.begin(pictures.paths, 32)
-    thumbnails = maker.finish(pictures.paths)
-    placed = place_pictures(pictures, thumbnails, assets=None, full=False)
+    with ThumbnailMaker(None) as maker:
+        maker.begin(pictures.paths, 32)
+        made = maker.finish(pictures.paths)
+    placed = place_pictures(pictures, made, assets=None, full=False)
     (bundle,) = placed.thumbnails
     assert bundle[0].startswith("UklGR") and bundle[1] == ""
+
+
+def test_thumbnails_of_many_pictures_come_from_other_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are the same as those made here, and none is missing where a process has died."""
+    paths = [*sorted((DEMO / "source").iterdir()), tmp_path / "gone.png"]
+    expected = _thumbnails(paths)
+    made_here: list[Path] = []
+    make_here = thumbnails._made
+
+    def noted(path: Path, side_px: int, known: frozenset[str]) -> thumbnails.Made:
+        made_here.append(path)
+        return make_here(path, side_px, known)
+
+    monkeypatch.setattr(thumbnails, "_made", noted)
+    monkeypatch.setattr(thumbnails, "_ENOUGH", 1)
+    monkeypatch.setattr(thumbnails, "_BATCH", 5)
+    assert _thumbnails(paths) == expected
+    assert not made_here
+
+    monkeypatch.setattr(sys, "executable", shutil.which("true"))
+    assert _thumbnails(paths) == expected
+    assert sorted(made_here) == sorted(paths)
+
+
+def _thumbnails(paths: list[Path]) -> list[bytes]:
+    with ThumbnailMaker(None) as maker:
+        maker.begin(paths, 32)
+        return maker.finish(paths)
 
 
 def test_markdown_becomes_elements_and_nothing_else() -> None:

@@ -469,7 +469,7 @@ def test_a_changed_picture_is_named_and_not_shown(tmp_path: Path, make_benchmark
     out = tmp_path / "report.html"
     done = CliRunner().invoke(command, ["report", str(run.path), "--out", str(out)])
     assert done.exit_code == 0, done.output
-    assert f"1 picture changed since the judge saw them, and not shown: edits/{edits[0].name}" in (
+    assert f"1 picture changed since judged, and not shown: edits/{edits[0].name}" in (
         out.read_text()
     )
 

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
-import os
 import re
-import sqlite3
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from lmmscore.errors import FileProblem, ImageProblem
-from lmmscore.images import encode, load_rgb, thumbnail
+from lmmscore.images import encode, load_rgb
 from lmmscore.records import OVERALL, Item, Outcome
 from lmmscore.report.page.charts import MeanRatings
 from lmmscore.report.page.markup import is_plain, markup
@@ -377,22 +373,12 @@ def board_id(run: str, task: str | None, factor: str) -> str:
 BUNDLE = 60
 """So many thumbnails lie together in the page, unpacked when the first of them comes into view."""
 
-SIZES_PX = ((300, 512), (1_500, 320))
-MANY_PX = 192
-
-CACHE_NAME = ".thumbnails.sqlite"
-
 _SHOWN_AS_THEY_ARE = {
     ".jpg": "image/jpeg",
     ".jpeg": "image/jpeg",
     ".png": "image/png",
     ".webp": "image/webp",
 }
-
-
-def sensible_px(pictures: int) -> int:
-    """Return the longest side of a thumbnail: the fewer there are, the more one may see of each."""
-    return next((size for most, size in SIZES_PX if pictures <= most), MANY_PX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,103 +435,6 @@ def place_pictures(
 def bundles(texts: Sequence[str]) -> list[list[str]]:
     """Return texts in bundles."""
     return [list(texts[start : start + BUNDLE]) for start in range(0, len(texts), BUNDLE)]
-
-
-class ThumbnailMaker:
-    """Makes thumbnails in the background, while the rest of the page is put together."""
-
-    def __init__(self, cache: Path | None) -> None:
-        self._cache = cache
-        self._pool = ThreadPoolExecutor(max_workers=os.cpu_count())
-        self._made: dict[Path, Future[tuple[str, bytes]]] = {}
-        self._known: dict[str, bytes] = {}
-        self.side_px = 0
-
-    def begin(self, paths: Sequence[Path], side_px: int) -> None:
-        """Start with these pictures, in this size."""
-        self.side_px = side_px
-        with contextlib.closing(ThumbnailCache(self._cache, side_px)) as kept:
-            self._known = kept.known()
-        self._submit(paths)
-
-    def _submit(self, paths: Sequence[Path]) -> None:
-        for path in paths:
-            if path not in self._made:
-                self._made[path] = self._pool.submit(self._look_up_or_make, path)
-
-    def _look_up_or_make(self, path: Path) -> tuple[str, bytes]:
-        digest = _digest(path)
-        return digest, self._known.get(digest) or _thumbnail(path, self.side_px)
-
-    def finish(
-        self, paths: Sequence[Path], on_done: Callable[[], None] = lambda: None
-    ) -> list[bytes]:
-        """Return the thumbnails in order; empty where a picture cannot be opened any more."""
-        self._submit(paths)
-        found = []
-        with contextlib.closing(ThumbnailCache(self._cache, self.side_px)) as kept, self._pool:
-            for path in paths:
-                digest, data = self._made[path].result()
-                if data and digest not in self._known:
-                    kept.keep(digest, data)
-                on_done()
-                found.append(data)
-        return found
-
-
-def _digest(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return ""
-
-
-def _thumbnail(path: Path, side_px: int) -> bytes:
-    try:
-        return thumbnail(path, side_px)
-    except ImageProblem:
-        return b""
-
-
-class ThumbnailCache:
-    """Thumbnails by the digest of their picture, in a file that may be deleted at any time."""
-
-    def __init__(self, path: Path | None, side_px: int) -> None:
-        self._side_px = side_px
-        self._db: sqlite3.Connection | None = None
-        # A run may lie on a disk that cannot be written; thumbnails are then made each time.
-        with contextlib.suppress(sqlite3.Error):
-            self._db = sqlite3.connect(path or ":memory:")
-            self._db.execute(
-                "CREATE TABLE IF NOT EXISTS thumbnail "
-                "(digest TEXT, side_px INTEGER, webp BLOB, PRIMARY KEY (digest, side_px))"
-            )
-
-    def known(self) -> dict[str, bytes]:
-        """Return the thumbnails of this size."""
-        if self._db is None:
-            return {}
-        with contextlib.suppress(sqlite3.Error):
-            rows = self._db.execute(
-                "SELECT digest, webp FROM thumbnail WHERE side_px = ?", (self._side_px,)
-            )
-            return dict(rows.fetchall())
-        return {}
-
-    def keep(self, digest: str, data: bytes) -> None:
-        """Keep a thumbnail for the next report."""
-        if self._db is not None and digest:
-            with contextlib.suppress(sqlite3.Error):
-                values = (digest, self._side_px, data)
-                self._db.execute("INSERT OR REPLACE INTO thumbnail VALUES (?, ?, ?)", values)
-
-    def close(self) -> None:
-        """Save and let go of the file."""
-        if self._db is not None:
-            with contextlib.suppress(sqlite3.Error):
-                self._db.commit()
-            self._db.close()
 
 
 def _original(path: Path) -> tuple[bytes, str]:

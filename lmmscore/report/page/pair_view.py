@@ -42,7 +42,6 @@ from lmmscore.report.page.run_view import (
     Figure,
     ResultLine,
     RunView,
-    about_pictures,
     cost_grid,
     coverage,
     facts,
@@ -268,7 +267,7 @@ def _position_grid(run: RunData, tables: Sequence[PairTable]) -> Grid:
 
 
 def _cautions(run: RunData, whole: PairTable) -> list[str]:
-    found = [run.manifest.caution, run.unfinished, *whole.warnings, *about_pictures(run)]
+    found = [run.manifest.caution, run.unfinished, *whole.warnings, *run.lacking(run.talks)]
     if len(run.items) < FEW_ITEMS:
         few = count(len(run.items), "item")
         found.append(f"{few}: one odd picture can move every strength. Look at the intervals.")

@@ -7,7 +7,7 @@ import json
 import platform
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -506,22 +506,11 @@ def _cost_cells(row: Sequence[float]) -> list[str]:
 # What to be careful about
 
 
-def about_pictures(run: RunData) -> Iterator[str]:
-    """Name the pictures that are not those that were judged: they are not shown."""
-    changed = run.changed_pictures
-    if changed:
-        listed = ", ".join(changed[:5]) + (" …" if len(changed) > 5 else "")
-        yield (
-            f"{count(len(changed), 'picture')} changed since the judge saw them, and not shown: "
-            f"{listed}."
-        )
-
-
 def cautions(run: RunData, board: Leaderboard, behind: Extras, *, rated: bool) -> list[str]:
     """Return what to be careful about, in plain words, the gravest first."""
     manifest = run.manifest
     whole = next((table for table in board.tables if table.task is None), board.tables[0])
-    found = [manifest.caution, run.unfinished, *whole.warnings, *about_pictures(run)]
+    found = [manifest.caution, run.unfinished, *whole.warnings, *run.lacking(run.talks)]
     if len(run.items) < FEW_ITEMS:
         few = count(len(run.items), "item")
         found.append(f"{few}: one odd picture can move every mean. Look at the intervals.")
