@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
@@ -767,11 +767,15 @@ def write_leaderboards(run: Run) -> Leaderboard:
     """Write leaderboard.md, .csv, .tex and .json beside the scores, and return the leaderboard."""
     board = run.leaderboard()
     names = display_names(run.manifest)
+    _write_files(run, lambda form: render(board, form, names=names))
+    return board
+
+
+def _write_files(run: Run, rendered: Callable[[str], str]) -> None:
     for form in FORMATS:
         if form != "term":
-            text = render(board, form, names=names)
-            (run.path / f"leaderboard.{form}").write_text(text, encoding="utf-8")
-    return board
+            path = run.path / f"leaderboard.{form}"
+            path.write_text(rendered(form), encoding="utf-8")
 
 
 # Comparisons of pairs
@@ -928,8 +932,5 @@ def write_pair_boards(run: Run) -> PairBoard:
     """Write leaderboard.md, .csv, .tex and .json of a run that compares pairs; return the board."""
     board = run.pair_board()
     names = display_names(run.manifest)
-    for form in FORMATS:
-        if form != "term":
-            text = render_pairs(board, form, names=names)
-            (run.path / f"leaderboard.{form}").write_text(text, encoding="utf-8")
+    _write_files(run, lambda form: render_pairs(board, form, names=names))
     return board
