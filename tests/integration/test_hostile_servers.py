@@ -9,7 +9,6 @@ import base64
 import contextlib
 import gzip
 import json
-import os
 import random
 import resource
 import socket
@@ -34,6 +33,7 @@ from lmmscore.judges.config import JudgeOptions
 from lmmscore.judges.limits import connections_allowed
 from lmmscore.judges.openai import OpenAIJudge, make
 from lmmscore.records import Reply
+from tests.command_line import lmm
 from tests.loopback import Server, completion, error, playing, serving
 
 Maker = Callable[..., Path]
@@ -65,17 +65,6 @@ def ask(judge: OpenAIJudge, *talks: Conversation) -> list[Reply]:
             await judge.close()
 
     return asyncio.run(play())
-
-
-def lmm(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "lmmscore", *map(str, words)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "COLUMNS": "200", **environment},
-        check=False,
-        timeout=60,
-    )
 
 
 def closed_port() -> str:
