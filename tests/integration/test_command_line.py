@@ -17,8 +17,7 @@ from lmmscore.cli import COMMANDS
 from lmmscore.report.formats import TableDocument, TableLayout, write
 from lmmscore.report.grids import Cell, Grid
 from tests.command_line import lmm, started
-
-PACKAGE = Path(lmmscore.__file__).parent
+from tests.sources import PACKAGE, trees
 
 
 def test_doctor_prints_what_a_bug_report_needs() -> None:
@@ -160,8 +159,7 @@ def _asks_first(block: ast.AST) -> bool:
 
 def test_no_module_that_only_posix_has() -> None:
     """A module Windows lacks is imported only inside `try`, or where the platform is asked first."""
-    for path in PACKAGE.rglob("*.py"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+    for path, tree in trees().items():
         guarded = {id(n) for block in ast.walk(tree) if _asks_first(block) for n in ast.walk(block)}
         for node in ast.walk(tree):
             names = {alias.name for alias in node.names} if isinstance(node, ast.Import) else set()
@@ -170,8 +168,8 @@ def test_no_module_that_only_posix_has() -> None:
 
 def test_text_files_are_never_read_in_the_encoding_of_the_country() -> None:
     """Every open, read_text and write_text says which encoding it means."""
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
             if not isinstance(node, ast.Call):
                 continue
             name = (
