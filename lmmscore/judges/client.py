@@ -259,6 +259,9 @@ class Gate(Protocol):
     async def admit(self, tokens: float) -> None:
         """Wait for a question's turn."""
 
+    def settle(self, more: float) -> None:
+        """Count what a question took beyond the tokens that it was admitted with."""
+
 
 class ApiClient:
     """Asks the servers of one model."""
@@ -477,6 +480,8 @@ class ApiClient:
             if counted is not None:
                 counted += used.completion_tokens or 0
             pace.answered(answer.headers, sent_s=sent_s, estimated=tokens, tokens=counted)
+            if self._gate is not None and counted is not None:
+                self._gate.settle(counted - tokens)
         finally:
             pace.leave()
             self._count_in_flight()
