@@ -36,22 +36,23 @@ ITEMS = 24
 PROTOCOL = load_protocol("lmm-score", {})
 
 
-@pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Two nodes on this machine."""
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Two nodes on this machine, for all tests: they take longer to start than most tests do."""
     from ray.cluster_utils import Cluster
 
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-never-written-down")
-    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 2})
-    made.add_node(num_cpus=2)
-    made.wait_for_nodes()
-    ray.init(address=made.address, log_to_driver=False)
-    try:
-        yield made
-    finally:
-        ray.shutdown()
-        made.shutdown()
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("OPENAI_API_KEY", "sk-never-written-down")
+        environment.setenv("RAY_AUTH_MODE", "disabled")
+        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 2})
+        made.add_node(num_cpus=2)
+        made.wait_for_nodes()
+        ray.init(address=made.address, log_to_driver=False)
+        try:
+            yield made
+        finally:
+            ray.shutdown()
+            made.shutdown()
 
 
 @pytest.fixture
@@ -99,6 +100,7 @@ def test_what_dies_is_played_again_from_the_ledger(
             time.sleep(0.02)
         if victim == "node":
             cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
+            cluster.add_node(num_cpus=2)
             return
         player = held[0]._players[-1]  # type: ignore[attr-defined]
         os.kill(ray.get(player.pid.remote()), signal.SIGKILL)
@@ -292,17 +294,14 @@ def open_items(bench: Path) -> list[str]:
     return [item.id for item in load_benchmark(bench).items]
 
 
-def test_ctrl_c_saves_and_gives_130(make_benchmark: Maker, tmp_path: Path) -> None:
+def test_ctrl_c_saves_and_gives_130(cluster: Any, make_benchmark: Maker, tmp_path: Path) -> None:
     """As with the local engine; the same command goes on from there."""
     bench = make_benchmark(items=12)
-    environment = {**os.environ, "OPENAI_API_KEY": "sk-never-written-down"}
-    environment["RAY_AUTH_MODE"] = "disabled"
     with serving(Server(reply=playing, delay_s=0.1)) as server:
         words = [sys.executable, "-m", "lmmscore", "run", str(bench), "--engine", "ray"]
         words += ["--judge", f"openai/tiny@{server.url}", "--out", str(tmp_path / "r"), "-c", "2"]
-        process = subprocess.Popen(
-            words, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
-        )
+        words += ["--ray-address", cluster.address]
+        process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, start_new_session=True)
         while len(server.served) < 20 and process.poll() is None:
             time.sleep(0.05)
         # As a terminal does: to every process of the group.
