@@ -199,7 +199,7 @@ class BatchExecutor:
             if not batch.id and not batch.ended:
                 found = await self._mailbox.find(self._metadata(batch))
                 if found:
-                    self._log.write(event="created", digest=batch.digest, id=found)
+                    self._note_sent(batch, found)
                 else:
                     self._log.write(event="ended", digest=batch.digest, status="never sent")
 
@@ -350,7 +350,10 @@ class BatchExecutor:
         )
         metadata = self._metadata(batch)
         made = await self._mailbox.send(writer.path, self._judge.batch_url, metadata)
-        self._log.write(event="created", digest=digest, id=made)
+        self._note_sent(batch, made)
+
+    def _note_sent(self, batch: Batch, made: str) -> None:
+        self._log.write(event="created", digest=batch.digest, id=made)
         self.counts["sent"] += batch.lines
 
     def _questions(self, plan: list[Unit]) -> Iterator[OpenQuestion]:

@@ -183,9 +183,10 @@ class ApiMailbox:
                         f"batches: a line of more than {self._most_bytes / 1e6:g} MB, which no "
                         "reply is; limits.max_response_mb in judges.yaml allows more"
                     )
-                for line in lines:
+                for line in filter(bytes.strip, lines):
                     yield self._safe(line)
-            yield self._safe(begun)
+            if begun.strip():
+                yield self._safe(begun)
 
     def _safe(self, line: bytes) -> str:
         """Return a line without a key that the server repeats, however it is escaped."""
@@ -250,7 +251,7 @@ class FolderMailbox:
             with path.open(encoding="utf-8", errors="replace") as file:
                 for line in file:
                     # A line still being written has no end yet.
-                    if line.endswith("\n"):
+                    if line.endswith("\n") and line.strip():
                         yield line
 
     async def cancel(self, batch: str) -> None:
