@@ -61,7 +61,7 @@ from lmmscore.tables import restore
 NAME = ".readings.sqlite"
 """The file in a run's folder."""
 
-COMMITTED_AT_ONCE = 1000
+COMMITTED_AT_ONCE = 500
 _UNCONCERNED = {"cli", "report", "web", "leaderboard", "agreement", "stats", "importers", "judges"}
 """Packages that have no part in deriving a session's scores from its replies."""
 
@@ -106,9 +106,10 @@ class Readings:
         self._path = folder / NAME
         self._root = f"{root}{os.sep}"
         self._context = _digest([reader_version(), _described(protocol), asker])
-        self._pending = 0
+        self._pending: list[tuple[str, ...]] = []
         # What is no such file is removed, and made anew.
         self._connection = self._open() or self._open()
+        self._is_new = self._one("SELECT unit FROM reading LIMIT 1") is None
 
     def _open(self) -> sqlite3.Connection | None:
         connection = None
@@ -117,7 +118,6 @@ class Readings:
             # It can be made again at any time: nothing is worth waiting for the disk.
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute(_SCHEMA)
-            connection.execute("BEGIN")
         except sqlite3.Error:
             if connection is not None:
                 connection.close()
@@ -128,9 +128,10 @@ class Readings:
 
     def find(self, unit: Unit, ledger: Ledger) -> KeptReading | None:
         """Return what is kept of a unit where it still holds, else None."""
-        row = self._one(
-            "SELECT conditions, keys, replies, derived FROM reading WHERE unit = ?", unit
-        )
+        if self._is_new:
+            return None
+        sql = "SELECT conditions, keys, replies, derived FROM reading WHERE unit = ?"
+        row = self._one(sql, _name(unit))
         if row is None:
             return None
         conditions, listed, replies, derived = row
@@ -141,7 +142,7 @@ class Readings:
 
     def get(self, unit: Unit) -> Derived:
         """Return what is kept of a unit that was found to hold before."""
-        row = self._one("SELECT derived FROM reading WHERE unit = ?", unit)
+        row = self._one("SELECT derived FROM reading WHERE unit = ?", _name(unit))
         assert row is not None, "found before"
         return KeptReading(0, row[0]).derived()
 
@@ -157,27 +158,32 @@ class Readings:
         }
         keys = orjson.dumps(list(replies)).decode()
         row = (_name(unit), conditions, keys, digest_of(replies), orjson.dumps(held).decode())
-        self._pending += 1
-        with self._doing_without():
-            self._connection.execute("INSERT OR REPLACE INTO reading VALUES (?, ?, ?, ?, ?)", row)
-            if self._pending % COMMITTED_AT_ONCE == 0:
-                self._connection.execute("COMMIT")
-                self._connection.execute("BEGIN")
+        self._pending.append(row)
+        if len(self._pending) == COMMITTED_AT_ONCE:
+            self._write()
 
     def close(self) -> None:
         """Write what is pending."""
-        if self._connection is not None:
-            with self._doing_without():
-                self._connection.execute("COMMIT")
+        self._write()
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
-    def _one(self, sql: str, unit: Unit) -> tuple[str, ...] | None:
+    def _write(self) -> None:
+        if self._connection is None:
+            return
+        with self._doing_without():
+            sql = "INSERT OR REPLACE INTO reading VALUES (?, ?, ?, ?, ?)"
+            self._connection.execute("BEGIN")
+            self._connection.executemany(sql, self._pending)
+            self._connection.execute("COMMIT")
+        self._pending.clear()
+
+    def _one(self, sql: str, *values: str) -> tuple[str, ...] | None:
         row: tuple[str, ...] | None = None
         if self._connection is not None:
             with self._doing_without():
-                row = self._connection.execute(sql, (_name(unit),)).fetchone()
+                row = self._connection.execute(sql, values).fetchone()
         return row
 
     @contextlib.contextmanager
