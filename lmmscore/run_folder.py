@@ -438,10 +438,8 @@ def relative_to_run(path: Path, folder: Path) -> str:
     return path.absolute().name if home and home in parts else Path(relative).as_posix()
 
 
-_REBUILT = (
-    "if the file is damaged, remove it: `lmmscore run` with the same arguments writes it again "
-    "from the ledger"
-)
+_WRITTEN_AGAIN = "`lmmscore run` with the same arguments writes it again"
+_REBUILT = f"if the file is damaged, remove it: {_WRITTEN_AGAIN} from the ledger"
 
 
 @dataclass(frozen=True)
@@ -499,9 +497,7 @@ class Run:
         try:
             table = read_scores(path)
         except FileProblem as error:
-            raise FileProblem(
-                f"{error}; `lmmscore run` with the same arguments writes it again"
-            ) from error
+            raise FileProblem(f"{error}; {_WRITTEN_AGAIN}") from error
         if not self.finished and not (table["outcome"] != Outcome.UNJUDGED).any():
             raise FileProblem(f"{self.path}: {self.progress()}; the same `lmmscore run` resumes it")
         return table
@@ -569,15 +565,20 @@ class Run:
             path = self.path / "sessions.jsonl.part"
         if not path.is_file():
             return
+        found = set()
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 try:
-                    yield SessionRecord.model_validate_json(line)
+                    record = SessionRecord.model_validate_json(line)
                 except ValidationError as error:
                     raise FileProblem(
-                        f"{path}, line {number}: not the record of a session; "
-                        "`lmmscore run` with the same arguments writes it again"
+                        f"{path}, line {number}: not the record of a session; {_WRITTEN_AGAIN}"
                     ) from error
+                found.add((record.task, record.item, record.repeat, *record.order))
+                yield record
+        judged = self.manifest.judged
+        if self.finished and len(found) < judged:
+            raise FileProblem(f"{path}: holds {len(found)} of {judged} sessions; {_WRITTEN_AGAIN}")
 
     def intact_records(self) -> Iterator[SessionRecord]:
         """Yield the records that can be read; what a damaged file has lost,
@@ -611,17 +612,18 @@ class Run:
     def score_rows(self) -> Iterator[dict[str, str]]:
         """Yield the rows of scores.csv as they are written; none where there is no file yet.
 
+        Damaged rows are left out: their scores follow from the ledger.
         Of a run that compares pairs: those of pairs.csv.
         """
         path = self.path / self.results_file
         if not path.is_file():
             return
 
-        with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
             rows = csv.reader(file)
             header = next(rows, [])
             for row in rows:
-                if len(row) == len(header):
+                if len(row) == len(header) and _is_text(row):
                     yield dict(zip(header, row, strict=True))
 
     def pair_board(self, **options: Any) -> PairBoard:
@@ -652,6 +654,15 @@ class Run:
     def _repr_html_(self) -> str:
         board = self.pair_board() if self.is_of_pairs else self.leaderboard()
         return board._repr_html_()
+
+
+def _is_text(cells: Iterable[str]) -> bool:
+    """Tell whether all that was read was UTF-8: what was not stands there as half surrogates."""
+    try:
+        "".join(cells).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def open_run(path: str | Path) -> Run:
@@ -741,8 +752,7 @@ class RunLock:
                 os.close(fd)
                 raise FileProblem(
                     f"{folder}: another run is writing it{self._holder()}; wait until that one has "
-                    "ended, "
-                    "or give this one another --out"
+                    "ended, or give this one another --out"
                 ) from None
             # Some network file systems know no locks. A run there is as safe as its user is
             # careful.

@@ -52,6 +52,10 @@ Place = tuple[int, str]
 """Where a score belongs: the position of the edit, and the factor."""
 
 
+NOT_SHOWN = Path("not shown")
+"""Where pictures are put that are not here, or not those that were judged."""
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A stretch of the judge's words; `read` says what it was read as, if anything."""
@@ -446,7 +450,7 @@ class RunData:
         shown = self._as_judged.get(name)
         if shown is None:
             shown = self.images is not None or path.resolve() in self._benchmark_files
-        return path if shown else Path("not shown") / name
+        return path if shown else NOT_SHOWN / name
 
     @cached_property
     def _benchmark_files(self) -> set[Path]:

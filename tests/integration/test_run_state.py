@@ -521,3 +521,54 @@ def test_a_conversation_of_a_run_without_sessions_says_how_far_it_is(
     interrupted(make_benchmark(), tmp_path / "r", units=0)
     shown = CliRunner().invoke(command, ["show", str(tmp_path / "r"), "i0"])
     assert "no session was finished" in str(shown.exception)
+
+
+@pytest.mark.parametrize("damage", ["cut between lines", "sessions not UTF-8", "scores not UTF-8"])
+def test_what_is_damaged_is_named_and_the_same_command_mends_it(
+    tmp_path: Path, make_benchmark: Maker, damage: str
+) -> None:
+    """Half of the sessions are neither shown nor published as if they were all."""
+    bench, judge, out = make_benchmark(items=4), ScriptedJudge(fair_answer), tmp_path / "r"
+    lmmscore.run(bench, judge=judge, out=out)
+    path = out / ("scores.csv" if "scores" in damage else "sessions.jsonl")
+    whole = path.read_bytes()
+    half = b"".join(whole.splitlines(keepends=True)[:2])
+    broken = whole[:170] + b"\xff\xfe" + whole[170:]
+    path.write_bytes(half if "cut" in damage else broken)
+
+    words = [["publish", str(out), str(tmp_path / "r.zip")], ["show", str(out), "i3"]]
+    for each in words:
+        said = str(CliRunner().invoke(command, each).exception)
+        assert str(path) in said
+        assert "`lmmscore run` with the same arguments writes it again" in said
+
+    asked = len(judge.asked)
+    lmmscore.run(bench, judge=judge, out=out)
+    assert len(judge.asked) == asked
+    assert path.read_bytes() == whole
+
+
+def test_a_conversation_says_which_of_its_pictures_changed_or_are_gone(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Of a picture that is not the one that was judged, `show` names no file as if it were."""
+    bench, out = make_benchmark(), tmp_path / "r"
+    lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=out)
+    edits = bench / "edits"
+    shutil.copyfile(edits / "i0_beta.png", edits / "i0_alpha.png")
+    (edits / "i0_gamma.png").unlink()
+    shown = CliRunner().invoke(command, ["show", str(out), "i0"])
+    assert "warning: changed since the judge saw it: edits/i0_alpha.png\n" in shown.stderr
+    assert "warning: not here: edits/i0_gamma.png; --bench" in shown.stderr
+    assert "edit edits/i0_alpha.png (not at hand as it was judged)" in shown.stdout
+    assert f"{bench.name}/edits/i0_beta.png" in shown.stdout
+
+
+def test_a_conversation_of_a_damaged_ledger_is_not_shown(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """The remedy is another than for a ledger that is not here."""
+    run = lmmscore.run(make_benchmark(), judge=ScriptedJudge(fair_answer), out=tmp_path / "r")
+    (run.path / "ledger.sqlite").write_bytes(b"not a database at all" * 100)
+    shown = CliRunner().invoke(command, ["show", str(run.path), "i0"])
+    assert "the file is damaged; put back a copy" in str(shown.exception)
