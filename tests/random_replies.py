@@ -309,8 +309,8 @@ class RandomReply:
         mixed = self._chance(0.35)
         heads = [self._pick(HEADINGS) if mixed else same for _ in self._order]
         made = [self._filled(head, i) for head, i in zip(heads, self._order, strict=True)]
-        if not any(each.isalnum() for each in made[0]):
-            # The first heading must be one, or nobody could say which image comes first.
+        if "{" not in heads[0]:
+            # The first heading must name its image, or nobody could say which comes first.
             made[0] = f"Image {self._order[0]}:"
         return made
 
