@@ -509,6 +509,8 @@ _BACKWARD = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+# A dash in a column of its own is a missing score: "S_pre   —    1".
+_MISSING_CELL = re.compile(r"[ ]{2,}[-–—]+[ ]{2,}")
 _NUMBERS_NEXT = re.compile(r"[.)][ ]+")
 # A name that stands in a sum: "0.2 × S_qua = 1.4".
 _TERM = re.compile(r"(?:[×·*+]|(?<![0-9])0?\.[0-9]+)[ ]*[(]?\Z")
@@ -583,6 +585,8 @@ def pairs(
 
 
 _SIGNED = re.compile(r"[ )\]]*(?:[:=→…]|->|\.\.)")
+_LISTED = re.compile(r"[ ]*[,;/|&][ ]*(?:and[ ])?")
+_BRACKETS_OPEN = frozenset("([")
 _PARTED = re.compile(r"[ ]*[)\]]?[ ]*(?:[,;|/\n]|and\b)")
 _EXPLAINED = re.compile(r"[ ]*[)\]][ ]*:")
 
@@ -669,6 +673,8 @@ def _forward(text: str, end: int, names: Sequence[Name]) -> dict[int, _Claim]:
         number = number_at(text, joint.end(), limit)
         if number is None or (number.start == name.end and not joint["sign"]):
             continue
+        if _MISSING_CELL.search(joint[0]):
+            continue
         sign = (joint["sign"] or "") + (joint["words"] or "")
         if not _STRONG.search(sign) and _NUMBERS_NEXT.fullmatch(text, number.end, limit):
             continue
@@ -693,6 +699,12 @@ def _backward(
         number = before[-1]
         joint = _BACKWARD.fullmatch(text, number.end, name.start)
         if joint is None or is_hedged(text, floor, number.start):
+            continue
+        listed = index + 1 < len(names) and _LISTED.fullmatch(
+            text, name.end, names[index + 1].start
+        )
+        if listed and (joint["sign"] or "") in _BRACKETS_OPEN:
+            # "8, 7, 9 (S_acc, S_pre, S_qua)": a list of numbers before a list of names.
             continue
         enclosed = text.startswith("(", number.start - 1) and text.startswith(")", number.end)
         if enclosed and not (joint["sign"] or "")[:1].isalpha():

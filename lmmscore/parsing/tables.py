@@ -530,6 +530,10 @@ def _says_it_is_none(remark: str) -> bool:
 def _score_column(head: Row, rows: Sequence[Row], first: int) -> int | None:
     """Return the column, from the first on, that holds the scores; None where it cannot be told."""
     width = min(max(map(len, rows), default=0), _WIDEST)
+    called = [i for i in range(first, len(head)) if _EXACTLY_SCORES.fullmatch(head[i].text)]
+    if len(called) == 1 and not is_no_verdict(head[called[0]].text):
+        return called[0]
+
     numeric = [i for i in range(first, width) if any(_is_number(row, i) for row in rows)]
     if not numeric:
         return _column_called_score(head, first)
