@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import orjson
-import yaml
 
 from lmmscore.dialog import Dialog
 from lmmscore.errors import FileProblem, LmmscoreError
@@ -49,6 +48,7 @@ from lmmscore.scores import (
 )
 from lmmscore.session import Played
 from lmmscore.tables import restore
+from lmmscore.yaml_files import yaml_text
 
 # --------------------------------------------------------------------------------------------------
 # What was derived from a unit's replies, kept beside the run so that deriving it again is cheap.
@@ -696,7 +696,7 @@ class RunWriter:
             **changes,
         }
         manifest = self._manifest.model_copy(update=known)
-        text = yaml.safe_dump(manifest.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+        text = yaml_text(manifest.model_dump(mode="json"))
         with _writing(self.path):
             part = _part_of(self.path / "run.yaml")
             part.write_text(text, encoding="utf-8")
