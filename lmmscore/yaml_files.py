@@ -143,11 +143,6 @@ def _refuse_duplicates(root: yaml.Node, where: str) -> None:
             waiting.extend(node.value)
 
 
-def load_model(model: type[Model], path: Path) -> Model:
-    """Return what a YAML file holds as `model`. Raises FileProblem naming file and lines."""
-    return parse_model(model, read_text(path), str(path))
-
-
 def parse_model(model: type[Model], text: str, where: str) -> Model:
     """Return what the text holds as `model`; every complaint has its line."""
     problems = complaints(model, parse_yaml(text, where))
