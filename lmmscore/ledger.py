@@ -32,6 +32,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, partial
+from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
@@ -49,6 +50,9 @@ VERSION = 1
 
 MOST_CELLS = 900
 """What one statement may be given: older builds of SQLite take 999."""
+
+EXPORTED_AT_ONCE = 10_000
+"""So many exchanges are in memory while they are written as Parquet."""
 
 BUSY_S = 60.0
 """How long to wait for another process that writes the same file."""
@@ -928,10 +932,18 @@ def _in_order_of_recording(sources: Sequence[Path]) -> Iterator[tuple[Path, Row]
 
 
 def extract(path: Path, out: Path, *, keys: Iterable[str] | None = None, judge: str = "") -> int:
-    """Copy a part of a ledger: the exchanges of a run, by their keys, or those of one judge."""
+    """Copy a part of a ledger: the exchanges of a run, by their keys, or those of one judge.
+
+    Raises FileProblem where there is nothing to copy, and names the judges there are.
+    """
     if out.exists():
         raise FileProblem(f"{out}: exists already; name a new file")
-    return write_rows(out, rows_of(path, keys=keys, judge=judge))
+    rows = rows_of(path, keys=keys, judge=judge)
+    first = next(rows, None)
+    if first is None:
+        judges = ", ".join(dict.fromkeys(each.judge for each in contents(path)))
+        raise FileProblem(f"{path}: nothing in it fits; its exchanges are of {judges or 'nobody'}")
+    return write_rows(out, chain([first], rows))
 
 
 def rows_of(path: Path, *, keys: Iterable[str] | None = None, judge: str = "") -> Iterator[Row]:
@@ -1026,6 +1038,13 @@ def _write_parquet(rows: Iterator[dict[str, Any]], out: Path) -> int:
         import pyarrow.parquet
     except ImportError as error:
         raise FileProblem(f"{out}: Parquet needs `pip install 'lmmscore[parquet]'`") from error
-    table = pyarrow.Table.from_pylist(list(rows))
-    pyarrow.parquet.write_table(table, out)
-    return int(table.num_rows)
+    # Declared: a column in which nothing is known must have the same type in every export.
+    kinds = {"repeat": pyarrow.int64(), "cost_usd": pyarrow.float64()}
+    kinds |= {name: pyarrow.int64() for name in COLUMNS if name.endswith("_tokens")}
+    schema = pyarrow.schema([(name, kinds.get(name, pyarrow.string())) for name in COLUMNS])
+    count = 0
+    with pyarrow.parquet.ParquetWriter(out, schema) as file:
+        while part := list(islice(rows, EXPORTED_AT_ONCE)):
+            file.write_table(pyarrow.Table.from_pylist(part, schema))
+            count += len(part)
+    return count

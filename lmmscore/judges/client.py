@@ -179,7 +179,7 @@ class Replicas:
         self._pins[session] = chosen
         if pinned is not None and pinned is not chosen:
             self._meter.moves += 1
-            log(logging.INFO, "moved", **{"from": pinned.url, "to": chosen.url})
+            log(logging.INFO, "moved", server=pinned.url, to=chosen.url)
         return chosen
 
     def succeeded(self, replica: Replica, asked_s: float) -> None:

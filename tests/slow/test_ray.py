@@ -100,7 +100,6 @@ def test_what_dies_is_played_again_from_the_ledger(
             time.sleep(0.02)
         if victim == "node":
             cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
-            cluster.add_node(num_cpus=2)
             return
         player = held[0]._players[-1]  # type: ignore[attr-defined]
         os.kill(ray.get(player.pid.remote()), signal.SIGKILL)
@@ -117,6 +116,8 @@ def test_what_dies_is_played_again_from_the_ledger(
             hooks=Hooks(on_start=lambda executor, *_: held.append(executor)),
         )
         killer.join()
+    if victim == "node":
+        cluster.add_node(num_cpus=2)
     assert (run.path / "scores.csv").read_bytes() == expected
     assert len(server.served) <= questions() + concurrency
 
@@ -322,15 +323,12 @@ def test_ctrl_c_saves_and_gives_130(cluster: Any, make_benchmark: Maker, tmp_pat
     ("address", "says"),
     [("ray://127.0.0.1:9", "on a node of the cluster"), ("127.0.0.1:9", "no Ray cluster")],
 )
-def test_a_wrong_address_says_what_to_do_at_once(
-    make_benchmark: Maker, tmp_path: Path, address: str, says: str
-) -> None:
+def test_a_wrong_address_says_what_to_do_at_once(address: str, says: str) -> None:
     """One line, with the way to a cluster; Ray by itself goes on trying for many minutes."""
-    options = {"ray_address": address}
-    began_s = time.monotonic()
+    from lmmscore.execution.ray import _connect
+
     with pytest.raises(LmmscoreError, match=says):
-        lmmscore.run(make_benchmark(), out=tmp_path / "r", engine="ray", engine_options=options)
-    assert time.monotonic() - began_s < 60
+        _connect(address)
 
 
 class Here:
