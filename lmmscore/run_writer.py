@@ -131,11 +131,12 @@ class Readings:
         if self._is_new:
             return None
         sql = "SELECT conditions, keys, replies, derived FROM reading WHERE unit = ?"
-        row = self._one(sql, _name(unit))
+        name = _name(unit)
+        row = self._one(sql, name)
         if row is None:
             return None
         conditions, listed, replies, derived = row
-        if conditions != self._conditions(unit):
+        if conditions != self._conditions(unit, name):
             return None
         keys: list[str] = orjson.loads(listed)
         return KeptReading(len(keys), derived) if ledger.digest(keys) == replies else None
@@ -148,7 +149,8 @@ class Readings:
 
     def keep(self, unit: Unit, replies: Mapping[str, Reply], derived: Derived) -> None:
         """Keep what was derived from replies, which are given by their keys in the ledger."""
-        conditions = self._conditions(unit)
+        name = _name(unit)
+        conditions = self._conditions(unit, name)
         if self._connection is None or conditions is None:
             return
         held = {
@@ -157,7 +159,7 @@ class Readings:
             "models": derived.models,
         }
         keys = orjson.dumps(list(replies)).decode()
-        row = (_name(unit), conditions, keys, digest_of(replies), orjson.dumps(held).decode())
+        row = (name, conditions, keys, digest_of(replies), orjson.dumps(held).decode())
         self._pending.append(row)
         if len(self._pending) == COMMITTED_AT_ONCE:
             self._write()
@@ -195,7 +197,7 @@ class Readings:
             self._connection.close()
             self._connection = None
 
-    def _conditions(self, unit: Unit) -> str | None:
+    def _conditions(self, unit: Unit, name: str) -> str | None:
         """Return a digest of all that a unit's scores depend on, its replies apart.
 
         A picture is taken to be the same while its file was not touched: besides size and time of
@@ -209,7 +211,7 @@ class Readings:
         except OSError:
             return None
         about = [item.task, item.instruction, dict(item.fields)]
-        return _digest([self._context, _name(unit), unit.shown, about, files])
+        return _digest([self._context, name, unit.shown, about, files])
 
     def _file(self, name: str, path: Path) -> tuple[str, str, int, int, int]:
         return name, str(path).removeprefix(self._root), *_stamp(path)
@@ -220,8 +222,8 @@ def _name(unit: Unit) -> str:
 
 
 def _digest(parts: Iterable[object]) -> str:
-    # Not orjson: the name of a picture's file may hold what is no Unicode.
-    return hashlib.sha256(json.dumps(list(parts)).encode()).hexdigest()
+    # Not JSON: the name of a picture's file may hold what is no Unicode, which repr spells out.
+    return hashlib.sha256(repr(list(parts)).encode()).hexdigest()
 
 
 def _described(protocol: Protocol) -> list[object]:

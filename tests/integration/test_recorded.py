@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeError, JudgeUnavailable
 from lmmscore.judges.judge import Heard, Recorded
-from lmmscore.ledger import Asker, Ledger
+from lmmscore.ledger import Asker, Claims, Ledger, key_of
 from lmmscore.records import Reply
 
 OPENING = Conversation().say("Hello, judge.")
@@ -163,3 +164,20 @@ def test_answers_under_a_former_name_are_known_and_counted(tmp_path: Path) -> No
             assert (heard.reply.text, heard.recalled) == ("now", False)
 
     asyncio.run(main())
+
+
+def test_a_session_cancelled_before_it_asks_leaves_its_question_to_others(tmp_path: Path) -> None:
+    """It was about to claim the question: another process may ask it at once."""
+
+    async def scene(judge: Recorded, gate: Gate) -> None:
+        task = asyncio.create_task(judge.ask(OPENING, 1))
+        await asyncio.sleep(0)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+        assert not gate.asked
+        other = Claims(tmp_path / "l.sqlite")
+        assert other.take(key_of(judge.asker, OPENING, 1))
+        other.close()
+
+    play(tmp_path, scene)
