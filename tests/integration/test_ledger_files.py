@@ -170,5 +170,5 @@ def test_a_file_system_without_locks_is_said_in_those_words(
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "lockf", refuse)
-    with pytest.raises(LedgerError, match="this file system has no locks, .* with --ledger"):
+    with pytest.raises(LedgerError, match=r"this file system has no locks, .* with --ledger"):
         Ledger(tmp_path / "a.sqlite")
