@@ -70,16 +70,21 @@ def _manifests(folder: Path) -> list[Path]:
 
 
 def _line(run: Run, folder: Path) -> dict[str, Any]:
+    from lmmscore.run_folder import RunLock
+
     manifest = run.manifest
     where = run.path.relative_to(folder)
     unscored = f", {manifest.unscored} unscored" if manifest.unscored else ""
+    state = manifest.state or "unknown"
+    if state == "running" and not RunLock.held(run.path):
+        state = "cut off"
     return {
         "run": str(where) if where.parts else run.path.resolve().name,
         "benchmark": manifest.benchmark,
         "judge": manifest.judge,
         "dialog": manifest.dialog,
         "items": manifest.items,
-        "state": f"{manifest.state or 'unknown'}{unscored}",
+        "state": f"{state}{unscored}",
         "judged": manifest.judged,
         "planned": manifest.planned,
         "cost_usd": _spent(run),
