@@ -690,8 +690,6 @@ def _from_methods(files: list[Path]) -> FolderScores:
 MEAN_OF = "no overall in the file; the mean of its"
 """How the reason of an overall begins that no file and no dialog gave."""
 
-__all__ = ["MEAN_OF", "Layout", "judge_name", "read_score_file", "scores_in", "write_scores"]
-
 
 def read_score_file(
     spec: str,
