@@ -24,7 +24,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from lmmscore.benchmark import find_benchmark_file, load_benchmark
 from lmmscore.dialog import Dialog, Ensemble, Suite, ensemble_of
-from lmmscore.errors import FileProblem, LmmscoreError
+from lmmscore.errors import FileProblem, LmmscoreError, counted
 from lmmscore.images import Recipe
 from lmmscore.ledger import Asker, Ledger
 from lmmscore.plan import Order, Plan, Protocol
@@ -578,7 +578,8 @@ class Run:
         if manifest.state == "waiting":
             return f"the run waits for {manifest.waiting}"
         if manifest.judged:
-            return f"{manifest.judged} of {manifest.planned} sessions were judged"
+            planned = counted(manifest.planned, "session was", "sessions were")
+            return f"{manifest.judged} of {planned} judged"
         # What the run said when it stopped goes on with what to do, which is said here anyway.
         reason = manifest.state.removeprefix("stopped: ").split("; ")[0]
         return f"no session was finished ({reason})"
@@ -643,7 +644,9 @@ class Run:
                 yield record
         judged = self.manifest.judged
         if self.finished and len(found) < judged:
-            raise FileProblem(f"{path}: holds {len(found)} of {judged} sessions; {_WRITTEN_AGAIN}")
+            raise FileProblem(
+                f"{path}: holds {len(found)} of {counted(judged, 'session')}; {_WRITTEN_AGAIN}"
+            )
 
     def intact_records(self) -> Iterator[SessionRecord]:
         """Yield the records that can be read; what a damaged file has lost,

@@ -30,7 +30,7 @@ import orjson
 import yaml
 
 from lmmscore.dialog import Dialog
-from lmmscore.errors import FileProblem, LmmscoreError
+from lmmscore.errors import FileProblem, LmmscoreError, counted
 from lmmscore.ledger import Ledger, digest_of, identity_of
 from lmmscore.plan import Plan, Protocol, Unit
 from lmmscore.records import Outcome, Reply, Score
@@ -624,7 +624,8 @@ class RunWriter:
     @staticmethod
     def _unfinished(state: str, planned: int, judged: int, chosen: str) -> Iterator[str]:
         if state != "finished":
-            yield f"Unfinished: {judged} of {planned} sessions were judged."
+            sessions = counted(planned, "session was", "sessions were")
+            yield f"Unfinished: {judged} of {sessions} judged."
         elif chosen:
             yield f"A part of the benchmark: {chosen}."
 
@@ -640,7 +641,8 @@ class RunWriter:
         items = {_place(unit)[:2] for unit in missed} & judged_before
         if items:
             yield (
-                f"{_items(len(items))} judged among {', '.join(before.methods)} only, "
+                f"{counted(len(items), 'item was', 'items were')} judged among "
+                f"{', '.join(before.methods)} only, "
                 f"the others among {', '.join(self._manifest.methods)}."
             )
 
@@ -912,10 +914,6 @@ def _place(unit: Unit) -> _Place:
 
 def _place_of_row(row: Mapping[str, str]) -> _Place:
     return restore(row["task"]), restore(row["item"]), int(row["repeat"])
-
-
-def _items(count: int) -> str:
-    return "1 item was" if count == 1 else f"{count} items were"
 
 
 def _part_of(path: Path) -> Path:

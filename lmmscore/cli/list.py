@@ -9,6 +9,7 @@ import click
 
 from lmmscore.cli.options import FilePath, json_flag, table_file, table_format
 from lmmscore.cli.terminal import put, screen
+from lmmscore.errors import counted
 
 if TYPE_CHECKING:
     from lmmscore.run_folder import Run
@@ -105,7 +106,7 @@ def _state(line: dict[str, Any]) -> str:
     word, stopped, _ = str(line["state"]).partition(": ")
     if not stopped:
         return word
-    return f"{word}, {line['judged']} of {line['planned']} sessions"
+    return f"{word}, {line['judged']} of {counted(line['planned'], 'session')}"
 
 
 def _cost(line: dict[str, Any]) -> str:

@@ -609,3 +609,21 @@ def test_a_conversation_of_a_damaged_ledger_is_not_shown(
     (run.path / "ledger.sqlite").write_bytes(b"not a database at all" * 100)
     shown = CliRunner().invoke(command, ["show", str(run.path), "i0"])
     assert "the file is damaged; put back a copy" in str(shown.exception)
+
+
+def test_the_replay_of_a_part_says_that_it_is_one(tmp_path: Path, make_benchmark: Maker) -> None:
+    """Its tables are those of the run, the first line included."""
+    bench = make_benchmark(items=4)
+    part = lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "r", limit=2)
+    again = lmmscore.run(bench, judge=f"replay:{part.path}", out=tmp_path / "again")
+    assert "2 of 4 items" in part.manifest.caution
+    assert again.manifest.caution == part.manifest.caution
+
+
+def test_a_run_of_one_session_is_spoken_of_in_the_singular(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """`0 of 1 sessions were` would be said by a program."""
+    interrupted(make_benchmark(items=1), tmp_path / "r", units=0)
+    assert open_run(tmp_path / "r").manifest.caution == "Unfinished: 0 of 1 session was judged."
+    assert "0 of 1 session " in CliRunner().invoke(command, ["list", str(tmp_path)]).stdout
