@@ -21,7 +21,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from lmmscore.errors import FileProblem, LedgerError, LmmscoreError, NoRecordedReply
+from lmmscore.errors import FileProblem, LedgerError, LmmscoreError, NoRecordedReply, counted
 from lmmscore.execution.base import LedSession, OpenQuestion
 from lmmscore.images import Picture, Pictures, Recipe
 from lmmscore.judges.judge import Heard
@@ -344,8 +344,7 @@ def _wrong_results(run: Run) -> tuple[int, list[str]]:
             problems.append(f"{table}: {says}: the replies do not say so")
     lacking = len(derived - set(published))
     if lacking:
-        noun = "row" if lacking == 1 else "rows"
-        problems.append(f"{table} lacks {lacking} {noun} that the replies give")
+        problems.append(f"{table} lacks {counted(lacking, 'row')} that the replies give")
     return len(published), problems
 
 

@@ -201,5 +201,29 @@ def test_a_file_system_without_locks_is_said_in_those_words(
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "lockf", refuse)
-    with pytest.raises(LedgerError, match="this file system has no locks, .* with --ledger"):
+    with pytest.raises(LedgerError, match=r"this file system has no locks, .* with --ledger"):
         Ledger(tmp_path / "a.sqlite")
+
+
+def test_a_ledger_is_listed_with_the_dialogs_of_the_runs_around_it(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """By judge; of exchanges that no run here knows, it is said that it is not recorded."""
+    shared = tmp_path / "shared.sqlite"
+    _recorded(shared, "hello", judge="somebody")
+    judge = ScriptedJudge(fair_answer)
+    lmmscore.run(make_benchmark(), judge=judge, out=tmp_path / "r", ledger=shared)
+    listed = invoke("ledger", "list", shared).stdout.splitlines()
+    assert listed[1].endswith("dialog: not recorded")
+    assert listed[2].endswith("dialog: lmm-score")
+    told = json.loads(invoke("ledger", "list", "--json", shared).stdout)
+    assert [each["dialogs"] for each in told[str(shared)]] == [[], ["lmm-score"]]
+
+
+def test_a_damaged_ledger_is_not_taken_for_a_transcript(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """A replay names the ledger and its remedy."""
+    (tmp_path / "ledger.sqlite").write_text("not a database")
+    with pytest.raises(LedgerError, match="the file is damaged"):
+        lmmscore.run(make_benchmark(), judge=f"replay:{tmp_path}", out=tmp_path / "r")
