@@ -312,6 +312,12 @@ def _place(
     if positions is not None:
         state.opened(positions)
         line.heads = not has_scores
+        lead = page.text[line.head : line.images[0].start] if line.images else ""
+        captions = not has_scores and words.rstrip().endswith(":")
+        if captions and kind_of(lead) is Kind.DIFFERENCE:
+            # "Difference to Image 1:" heads no scores of that image, nor of any other.
+            state.kind = Kind.DIFFERENCE
+            state.positions = (UNKNOWN,)
     elif not has_scores:
         _caption(page, line, words, state)
     line.parts = _parts(page, line, start, has_scores)

@@ -265,6 +265,17 @@ _GIVEN_BELOW = re.compile(
     r"(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)(?:[ ]*/[ ]*[0-9]{1,3})?[)\].]?[ ]*",
     re.IGNORECASE,
 )
+# "With S_acc = 10 … the overall score would be 10."
+_RESULTS_IN = re.compile(
+    r"[^.\n]{0,60}\b(?:overall|total|sum|score|result|S_all)\b[^.\n]{0,20}\bwould\b", re.IGNORECASE
+)
+# "You said S_acc should be 8", "the source photo has", 'e.g. "': not what this judge gives.
+_SOMEONE_SAID = re.compile(
+    r"\b(?:you|they|he|she|someone)[ ](?:said|say|wrote|claim\w*|suggest\w*|gave|asked)\b"
+    r"|\b(?:source|original|input|unedited)[ ](?:image|photo|picture)[ ](?:has|gets|scores|receives)\b"
+    r"|\be\.g\.[ ]*[\"“(]*\Z",
+    re.IGNORECASE,
+)
 _NUMBERED = re.compile(r"[,;.|][ ]*\(?[0-9]{1,2}[.)][ ]*\Z")
 _BARE_LABEL = re.compile(r"[(\[]?[0-9]{1,2}[)\]]?[ ]*(?:[–—:=*-]+[ ]*)?\Z")
 _BEFORE_A_LABEL = re.compile(r"[0-9](?:[ ]?/[ ]?[0-9]+)?[)\]]?[ ]+(?:for|of|in)[ ]+(?:the[ ]+)?\Z")
@@ -514,6 +525,10 @@ class Prose:
             return
         if _enumerates(found) or self._may_subtract(found) or self._is_shifted(line, found, index):
             return
+        if len(found) > 1 and found[-1].mark.value is None and all(p.bracketed for p in found):
+            # "Accuracy [8], Quality [7] and Realism [6] are defined …": what voids one voids all.
+            self.drafts.add(Kind.UNKNOWN)
+            return
         if found[0].backward and self._follows_a_name(line, part, found[0].start):
             return
         others = any(part.start <= image.start < found[0].start for image in line.images)
@@ -679,6 +694,12 @@ class Prose:
         asked = tail.split(".")[0].rstrip().endswith("?") and _ASKS.match(sentence or words)
         if asked or _CONDITION.search(self.text[line.head : found[0].start]):
             return Kind.HYPOTHESIS, ""
+
+        if _RESULTS_IN.match(tail):
+            return Kind.HYPOTHESIS, ""
+
+        if _SOMEONE_SAID.search(self.text, line.head, found[0].start):
+            return Kind.OTHERS, ""
 
         kind = kind_of(sentence) if any(each.isalpha() for each in sentence) else None
         if kind is Kind.DIFFERENCE and not _LABEL_ENDS.search(lead):

@@ -327,6 +327,9 @@ class _TableReader:
         self.above = corner if corner is not None else above
 
     def entries(self) -> list[Entry]:
+        if not _may_be_a_corner(self.head[0].text):
+            return []
+
         blank = any(not cell.text for cell in self.head[1:])
         if blank and any(len(row) != len(self.head) for row in self.body):
             # Columns without a heading, and rows of another length: nothing lines up.
@@ -519,6 +522,19 @@ class _TableReader:
             made.append(image)
 
         return made
+
+
+_COUNTS = re.compile(
+    r"\W*(?:number[ ]of[ ])?(?:votes?|wins?|losses|counts?|errors?|issues?|flaws?|defects?|seconds"
+    r"|minutes|time|frequency|frequencies|weights?|ranks|percent\w*|changes?|points[ ]lost"
+    r"|mentions?|occurrences?|confidence|certainty|likelihood|probability|hits)\W*",
+    re.IGNORECASE,
+)
+
+
+def _may_be_a_corner(text: str) -> bool:
+    """Tell whether the cell where the headings meet leaves the numbers scores: not "Votes"."""
+    return _COUNTS.fullmatch(text) is None
 
 
 @lru_cache(maxsize=1024)
