@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -31,6 +32,11 @@ if TYPE_CHECKING:
 @click.option(
     "--dialog", callback=filled, default="", help="Only this dialog, where a suite was played."
 )
+@click.option(
+    "--bench",
+    type=FilePath(path_type=Path, exists=True, file_okay=False),
+    help="Where the benchmark's pictures are, if not where they were.",
+)
 @table_file
 @json_flag
 def command(
@@ -39,6 +45,7 @@ def command(
     repeat: int,
     method: str,
     dialog: str,
+    bench: Path | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -52,7 +59,10 @@ def command(
     from lmmscore.report.screen import print_talks, talks_json, talks_text
     from lmmscore.run_folder import open_run
 
-    opened = RunData("", open_run(run))
+    opened = RunData("", open_run(run), bench)
+    if opened.run.finished:
+        # Raises where the file is damaged: a conversation it has lost is not one there never was.
+        deque(opened.run.records(), maxlen=0)
     if not opened.sessions:
         raise FileProblem(f"{run}: {opened.run.progress()}; the same `lmmscore run` resumes it")
     opened.check_ledger()
