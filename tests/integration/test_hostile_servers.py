@@ -564,3 +564,23 @@ def test_a_run_keeps_within_the_open_files_it_is_allowed(
     assert "Too many open files" not in done.stderr + (out / "scores.csv").read_text()
     assert "ulimit -n" in done.stderr
     assert server.most_in_flight < 64
+
+
+@pytest.mark.parametrize("judge", ["openai/tiny", "pixels"])
+def test_too_few_open_files_are_no_fault_of_the_pictures(
+    make_benchmark: Maker, tmp_path: Path, judge: str
+) -> None:
+    """A run for which there is no room says so in one line, and no score is lost to it."""
+    root, out = make_benchmark(items=12), tmp_path / "run"
+    words = ["run", root, "-o", out, "-c", 64, "-j", judge]
+    shown = " ".join(map(str, [sys.executable, "-m", "lmmscore", *words]))
+    done = subprocess.run(
+        ["bash", "-c", f"ulimit -n 22; exec {shown}"],
+        env=os.environ | {"OPENAI_API_KEY": KEY},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert done.returncode == 0 or "ulimit -n 256" in done.stderr.splitlines()[-1]
+    assert "Too many open files" not in done.stderr

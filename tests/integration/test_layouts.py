@@ -446,7 +446,7 @@ def test_a_table_in_utf_16_is_read_and_one_in_another_encoding_is_named(tmp_path
     (tmp_path / "items.csv").write_bytes(table.encode("utf-16"))
     result = run(tmp_path)
     assert result.exit_code == 0, result.output
-    assert "instructions of 1 of 1 items" in result.stderr
+    assert "instructions of 1 of 1 item" in result.stderr
     assert load_benchmark(tmp_path).items[0].instruction == "Mach es größer"
 
     (tmp_path / "benchmark.yaml").unlink()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import sqlite3
+import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -221,3 +222,20 @@ def test_the_command_writes_and_checks(run: Path, tmp_path: Path) -> None:
     assert "as published" in checked.output
     broken = CliRunner().invoke(command, ["publish", "--verify", str(run / "scores.csv")])
     assert broken.exit_code != 0
+
+
+@pytest.mark.parametrize("name", ["run.yaml", "SHA256SUMS", "ledger-rows.sha256", "ledger.sqlite"])
+def test_bytes_that_changed_on_the_way_are_named_by_their_file(
+    run: Path, tmp_path: Path, name: str
+) -> None:
+    """Whatever file they are in, and whether or not it can still be read."""
+    publish(open_run(run), tmp_path / "out.zip")
+
+    def damage(folder: Path) -> None:
+        content = (folder / name).read_bytes()
+        (folder / name).write_bytes(b"\xff\xfe" + content[2:])
+
+    problems = verify(repacked(tmp_path / "out.zip", damage)).problems
+    assert any(f"{name} is" in problem for problem in problems) or name == "SHA256SUMS"
+    assert problems
+    assert not any(str(tempfile.gettempdir()) in problem for problem in problems)

@@ -139,3 +139,16 @@ def test_the_last_one_out_leaves_no_file(tmp_path: Path) -> None:
     assert (tmp_path / "l.sqlite-claims").exists()
     second.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_questions_are_claimed_together_but_for_those_of_others(tmp_path: Path) -> None:
+    """Sessions that come up with their questions at the same time claim them in one go."""
+    one, two = Claims(tmp_path / "l.sqlite"), Claims(tmp_path / "l.sqlite")
+    assert one.take("a", "b") == {"a", "b"}
+    assert two.take("b", "c", "d") == {"c", "d"}
+    one.release("a", "b")
+    assert two.take("a", "b") == {"a", "b"}
+    many = [f"k{number}" for number in range(1000)]
+    assert one.take(*many) == {*many}
+    one.close()
+    two.close()

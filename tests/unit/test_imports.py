@@ -170,3 +170,10 @@ def test_help_imports_nothing_heavy() -> None:
         "asyncio",
     }
     assert loaded & heavy == set()
+
+
+def test_the_options_of_a_run_are_known_without_talking_to_a_server() -> None:
+    """`lmmscore run --help` and a run of `pixels` do without the packages of API judges."""
+    code = "import lmmscore.cli.run, sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"openai", "httpx2", "aiohttp", "ray"} & set(done.stdout.split()) == set()
