@@ -1,9 +1,9 @@
-"""The package's own source, parsed once for every test that looks into it."""
+"""The package's own source, for the tests that look into it."""
 
 from __future__ import annotations
 
 import ast
-from functools import cache
+from collections.abc import Iterator
 from pathlib import Path
 
 import lmmscore
@@ -12,7 +12,10 @@ PACKAGE = Path(lmmscore.__file__).parent
 FILES = [path for path in sorted(PACKAGE.rglob("*.py")) if "_data" not in path.parts]
 
 
-@cache
-def trees() -> dict[Path, ast.Module]:
-    """Return the syntax tree of every file."""
-    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+def trees() -> Iterator[tuple[Path, ast.Module]]:
+    """Yield each file with its syntax tree, one at a time.
+
+    Kept all together, they would be the larger part of a worker's memory, and every collection of garbage would walk them.
+    """
+    for path in FILES:
+        yield path, ast.parse(path.read_text(encoding="utf-8"))

@@ -159,7 +159,7 @@ def _asks_first(block: ast.AST) -> bool:
 
 def test_no_module_that_only_posix_has() -> None:
     """A module Windows lacks is imported only inside `try`, or where the platform is asked first."""
-    for path, tree in trees().items():
+    for path, tree in trees():
         guarded = {id(n) for block in ast.walk(tree) if _asks_first(block) for n in ast.walk(block)}
         for node in ast.walk(tree):
             names = {alias.name for alias in node.names} if isinstance(node, ast.Import) else set()
@@ -168,7 +168,7 @@ def test_no_module_that_only_posix_has() -> None:
 
 def test_text_files_are_never_read_in_the_encoding_of_the_country() -> None:
     """Every open, read_text and write_text says which encoding it means."""
-    for path, tree in trees().items():
+    for path, tree in trees():
         for node in ast.walk(tree):
             if not isinstance(node, ast.Call):
                 continue

@@ -9,6 +9,7 @@ import base64
 import contextlib
 import gzip
 import json
+import os
 import random
 import resource
 import socket

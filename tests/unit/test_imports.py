@@ -71,7 +71,7 @@ def imported(tree: ast.Module) -> Iterator[str]:
 @cache
 def imports() -> dict[Path, set[str]]:
     """What each file of the package imports."""
-    return {path: set(imported(tree)) for path, tree in trees().items()}
+    return {path: set(imported(tree)) for path, tree in trees()}
 
 
 def imported_from(module: str, names: list[str]) -> Iterator[str]:
