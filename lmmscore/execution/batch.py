@@ -84,8 +84,6 @@ class Batch:
     lines: int
     most_usd: float = 0.0
     """What its answers may cost together."""
-    sent: str = ""
-    """When it was meant to be sent, in UTC."""
     id: str = ""
     status: str = ""
     """What the server said of it last."""
@@ -93,12 +91,8 @@ class Batch:
     ended: bool = False
 
     def __str__(self) -> str:
-        state = self.status or "sent"
-        return (
-            f"{self.id or 'never sent'}: wave {self.wave}, {self.answered} of {self.lines} "
-            "answered, "
-            f"{state}"
-        )
+        answered = f"{self.answered} of {self.lines} answered"
+        return f"{self.id}: wave {self.wave}, {answered}, {self.status or 'sent'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,10 +333,8 @@ class BatchExecutor:
         if wave_usd > left_usd - out_usd + 1e-9:
             raise BudgetExhausted(
                 f"budget: {left_usd:.2f} USD left, {out_usd:.2f} of it for batches that are out, "
-                "and "
-                f"the next wave may cost {wave_usd:.2f}; nothing of it was sent, and everything "
-                "paid "
-                "for is saved: resume with a larger --budget"
+                f"and the next wave may cost {wave_usd:.2f}; nothing of it was sent, and "
+                "everything paid for is saved: resume with a larger --budget"
             )
 
     async def _send_file(self, writer: _FileWriter, digest: str) -> None:
@@ -527,7 +519,7 @@ class BatchLog:
             digest = event.get("digest", "")
             if event["event"] == "intent":
                 usd = event.get("most_usd", 0.0)
-                found[digest] = Batch(event["wave"], digest, event["lines"], usd, event["at"])
+                found[digest] = Batch(event["wave"], digest, event["lines"], usd)
             elif event["event"] == "created":
                 found[digest].id = event["id"]
             elif event["event"] == "state":
