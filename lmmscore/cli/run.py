@@ -21,6 +21,7 @@ from lmmscore.api import Hooks, play_request, watching
 from lmmscore.check import names_given_away
 from lmmscore.cli.options import GroupedCommand, json_flag
 from lmmscore.cli.run_options import request_of, run_groups, run_options
+from lmmscore.errors import counted
 from lmmscore.execution.base import Executor, StopRequested
 from lmmscore.judges import Bench
 from lmmscore.judges.budget import NOTICES
@@ -213,7 +214,8 @@ def _say_waiting(run: Run, as_json: bool, cancelled: bool) -> None:
     if cancelled:
         follows = "The same command without --cancel sends again what was not answered"
     waiting = "the batches were told to end" if cancelled else f"waiting for {manifest.waiting}"
-    judged = f"{manifest.judged} of {manifest.planned} sessions are judged"
+    sessions = counted(manifest.planned, "session is", "sessions are")
+    judged = f"{manifest.judged} of {sessions} judged"
     click.echo(f"{waiting}; {judged}. {follows}", err=True)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import sqlite3
 from collections.abc import Callable
@@ -14,7 +16,7 @@ import lmmscore
 from lmmscore import ledger as ledger_module
 from lmmscore.cli import lmmscore as command
 from lmmscore.conversation import Conversation
-from lmmscore.errors import LmmscoreError
+from lmmscore.errors import LedgerError, LmmscoreError
 from lmmscore.ledger import Asker, Ledger, export, extract
 from lmmscore.publish import publish, verify
 from lmmscore.records import Reply, Usage
@@ -153,3 +155,75 @@ def test_what_is_no_ledger_is_said(tmp_path: Path) -> None:
     done = invoke("ledger", "merge", tmp_path / "out.sqlite", tmp_path / "x.sqlite")
     assert done.exit_code == 1
     assert not (tmp_path / "out.sqlite").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("list", "a.sqlite"),
+        ("export", "a.sqlite", "a.jsonl"),
+        ("extract", "a.sqlite", "b.sqlite", "--judge", "a"),
+        ("merge", "b.sqlite", "a.sqlite"),
+    ],
+)
+def test_a_ledger_with_flipped_bits_is_called_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """Whatever is to be done with it: one line with the remedy, and not the text around the bits."""
+    monkeypatch.chdir(tmp_path)
+    damaged = _recorded(tmp_path / "a.sqlite", "a word that is found")
+    content = damaged.read_bytes()
+    damaged.write_bytes(content.replace(b"a word", b"a w\xffrd").replace(b"a{}", b"\xff{}"))
+    done = invoke("ledger", *words)
+    assert isinstance(done.exception, LedgerError), done.exception
+    assert "the file is damaged; put back a copy" in str(done.exception)
+    assert "found" not in str(done.exception)
+
+
+def test_a_ledger_that_a_full_disk_cut_short_holds_nothing(tmp_path: Path) -> None:
+    """Its first page was written, and its tables were not."""
+    with contextlib.closing(sqlite3.connect(tmp_path / "a.sqlite")) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("CREATE TABLE t (x)")
+        connection.execute("DROP TABLE t")
+    done = invoke("ledger", "list", tmp_path / "a.sqlite")
+    assert done.exit_code == 0, done.exception
+    assert "0 exchanges" in done.stdout
+
+
+def test_a_file_system_without_locks_is_said_in_those_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite itself says that the file is locked, after a minute of waiting."""
+    fcntl = pytest.importorskip("fcntl", reason="Windows locks files in another way")
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "lockf", refuse)
+    with pytest.raises(LedgerError, match=r"this file system has no locks, .* with --ledger"):
+        Ledger(tmp_path / "a.sqlite")
+
+
+def test_a_ledger_is_listed_with_the_dialogs_of_the_runs_around_it(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """By judge; of exchanges that no run here knows, it is said that it is not recorded."""
+    shared = tmp_path / "shared.sqlite"
+    _recorded(shared, "hello", judge="somebody")
+    judge = ScriptedJudge(fair_answer)
+    lmmscore.run(make_benchmark(), judge=judge, out=tmp_path / "r", ledger=shared)
+    listed = invoke("ledger", "list", shared).stdout.splitlines()
+    assert listed[1].endswith("dialog: not recorded")
+    assert listed[2].endswith("dialog: lmm-score")
+    told = json.loads(invoke("ledger", "list", "--json", shared).stdout)
+    assert [each["dialogs"] for each in told[str(shared)]] == [[], ["lmm-score"]]
+
+
+def test_a_damaged_ledger_is_not_taken_for_a_transcript(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """A replay names the ledger and its remedy."""
+    (tmp_path / "ledger.sqlite").write_text("not a database")
+    with pytest.raises(LedgerError, match="the file is damaged"):
+        lmmscore.run(make_benchmark(), judge=f"replay:{tmp_path}", out=tmp_path / "r")
