@@ -21,7 +21,7 @@ from pathlib import Path
 from benchmarks.bench_engine import METHODS, make_benchmark
 from benchmarks.loopback import serving
 
-ITEMS, AT_ONCE, DELAY_S, ROUNDS = 200, 32, 0.1, 3
+ITEMS, AT_ONCE, DELAY_S, ROUNDS = 400, 32, 0.1, 3
 ENVIRONMENT = {"OPENAI_API_KEY": "none", "RAY_AUTH_MODE": "disabled", "NO_COLOR": "1"}
 Way = Callable[[str, Path, Path], None]
 

@@ -23,6 +23,7 @@ from lmmscore.judges.tokens import MESSAGE_TOKENS, image_tokens, text_tokens
 from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.plan import Plan
 from lmmscore.records import Usage
+from lmmscore.scores import is_gated
 from lmmscore.session import Question, Session
 
 REPLY_TOKENS = 300
@@ -47,7 +48,8 @@ class Forecast:
     calls_recorded: int = 0
     """Questions whose answer is on record already; no part of `calls`."""
     waves: int = 0
-    """How many batches must follow each other: the questions of the longest session."""
+    """How many batches must follow each other: the questions of the longest session, or of all
+    sessions about an edit where one may spare the next."""
     pictures: int = 0
     pictures_sent: int = 0
     """By Chat Completions, where every turn sends the history again."""
@@ -111,9 +113,11 @@ def forecast(
     sums = _Sums(model, options, recipe)
     for unit in plan:
         sums.begin_item(unit.item.id, unit.item.task)
+        left = [0]
         for session in plan.protocol.sessions(unit):
             answered = record.steps_answered(session) if record else 0
-            sums.add(session, answered)
+            left.append(sums.add(session, answered))
+        sums.add_waves(sum(left) if is_gated(plan.protocol) else max(left))
 
     # Anchors are asked again at every run, whatever is on record.
     for unit in plan.anchor_units(plan.repeats + 1):
@@ -152,14 +156,17 @@ class _Sums:
             self._shown = set()
             self._prefixes.begin(task)
 
-    def add(self, session: Session, answered: int) -> None:
-        """Count a session of which the first turns are on record."""
+    def add_waves(self, waves: int) -> None:
+        """Count the batches that must follow each other for one unit."""
+        self._result.waves = max(self._result.waves, waves)
+
+    def add(self, session: Session, answered: int) -> int:
+        """Count a session of which the first turns are on record; return how many are left."""
         questions = session.outline()
         shared = self._prefixes.shared(session.repeat, questions)
         result = self._result
         result.sessions += 1
         result.sessions_recorded += answered >= len(questions)
-        result.waves = max(result.waves, len(questions) - answered)
         tokens = words = pixels = pictures = 0
         for number, question in enumerate(questions):
             # A system message travels with every turn but is no turn of its own.
@@ -189,6 +196,7 @@ class _Sums:
                 self._pixels_responses += new_pixels
             tokens += self._reply_tokens + MESSAGE_TOKENS
             words += self._reply_tokens * 4 + 60
+        return len(questions) - answered
 
     def _note(self, paths: Sequence[Path]) -> None:
         """Count the pictures of this item, and keep an even sample of all."""

@@ -294,13 +294,19 @@ def settled(protocol: Protocol, played: Played) -> bool:
     """Tell whether a suite's later members need not be asked:
     its overall is 0 whatever they say."""
     suite = protocol.played
-    if not isinstance(suite, Ensemble) or not suite.suite.gate or not protocol.covers_edits:
+    if not isinstance(suite, Ensemble) or not is_gated(protocol):
         return False
 
     if played.session.dialog.name not in [member.name for member in suite.members]:
         return False
 
     return any(row.factor == OVERALL and row.score == 0 for row in scores_of(played))
+
+
+def is_gated(protocol: Protocol) -> bool:
+    """Tell whether what one member of a suite says may spare the later ones."""
+    suite = protocol.played
+    return isinstance(suite, Ensemble) and bool(suite.suite.gate) and protocol.covers_edits
 
 
 def scores_of(played: Played) -> list[Score]:

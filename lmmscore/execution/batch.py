@@ -30,7 +30,7 @@ from lmmscore.ledger import Envelope, key_of
 from lmmscore.options import MACHINES, option
 from lmmscore.plan import Unit
 from lmmscore.records import Outcome, Reply
-from lmmscore.scores import Result, result_of, settled
+from lmmscore.scores import Result, is_gated, result_of, settled
 from lmmscore.session import Ending, Played
 
 if TYPE_CHECKING:
@@ -84,8 +84,6 @@ class Batch:
     lines: int
     most_usd: float = 0.0
     """What its answers may cost together."""
-    sent: str = ""
-    """When it was meant to be sent, in UTC."""
     id: str = ""
     status: str = ""
     """What the server said of it last."""
@@ -93,12 +91,8 @@ class Batch:
     ended: bool = False
 
     def __str__(self) -> str:
-        state = self.status or "sent"
-        return (
-            f"{self.id or 'never sent'}: wave {self.wave}, {self.answered} of {self.lines} "
-            "answered, "
-            f"{state}"
-        )
+        answered = f"{self.answered} of {self.lines} answered"
+        return f"{self.id}: wave {self.wave}, {answered}, {self.status or 'sent'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,10 +333,8 @@ class BatchExecutor:
         if wave_usd > left_usd - out_usd + 1e-9:
             raise BudgetExhausted(
                 f"budget: {left_usd:.2f} USD left, {out_usd:.2f} of it for batches that are out, "
-                "and "
-                f"the next wave may cost {wave_usd:.2f}; nothing of it was sent, and everything "
-                "paid "
-                "for is saved: resume with a larger --budget"
+                f"and the next wave may cost {wave_usd:.2f}; nothing of it was sent, and "
+                "everything paid for is saved: resume with a larger --budget"
             )
 
     async def _send_file(self, writer: _FileWriter, digest: str) -> None:
@@ -366,22 +358,29 @@ class BatchExecutor:
         """Yield the next question of every session that has one."""
         self._failures = self._log.failures()
         for unit in plan:
-            _, question = self._replay(unit)
-            if question is not None:
-                yield question
+            _, questions = self._replay(unit)
+            yield from questions
 
-    def _replay(self, unit: Unit) -> tuple[list[Played], OpenQuestion | None]:
-        """Lead a unit's sessions as far as answers are on record; return the question to ask."""
+    def _replay(self, unit: Unit) -> tuple[list[Played], list[OpenQuestion]]:
+        """Lead a unit's sessions as far as answers are on record; return the questions to ask.
+
+        All of its sessions at once, unless the answers of one may spare the others.
+        """
+        protocol = self._job.protocol
         finished: list[Played] = []
-        for session in self._job.protocol.sessions(unit):
+        questions: list[OpenQuestion] = []
+        for session in protocol.sessions(unit):
             led = LedSession(session, self._job.pictures)
             question = led.recall(self._on_record)
-            if question is not None:
-                return finished, question
-            finished.append(led.played())
-            if settled(self._job.protocol, finished[-1]):
-                break
-        return finished, None
+            if question is None:
+                finished.append(led.played())
+                if settled(protocol, finished[-1]):
+                    break
+            else:
+                questions.append(question)
+                if is_gated(protocol):
+                    break
+        return finished, questions
 
     def _on_record(self, put: OpenQuestion) -> Heard | Ending | None:
         """Return what the ledger has, or why there will be no answer; None: it is to be asked."""
@@ -394,8 +393,8 @@ class BatchExecutor:
 
     def _derive(self, unit: Unit) -> Result | None:
         """Return the unit's result once all of its sessions are over."""
-        played, question = self._replay(unit)
-        return None if question is not None else result_of(unit, self._job.protocol, played)
+        played, questions = self._replay(unit)
+        return None if questions else result_of(unit, self._job.protocol, played)
 
     def _envelopes(self, batch: Batch) -> dict[str, Envelope]:
         return _read_envelopes(self._files / f"{batch.digest[:16]}.keys.jsonl")
@@ -520,7 +519,7 @@ class BatchLog:
             digest = event.get("digest", "")
             if event["event"] == "intent":
                 usd = event.get("most_usd", 0.0)
-                found[digest] = Batch(event["wave"], digest, event["lines"], usd, event["at"])
+                found[digest] = Batch(event["wave"], digest, event["lines"], usd)
             elif event["event"] == "created":
                 found[digest].id = event["id"]
             elif event["event"] == "state":

@@ -708,9 +708,8 @@ def _connect(address: str | None) -> None:
     except (OSError, RuntimeError, ValueError) as error:
         says = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise LmmscoreError(
-            f"--ray-address {address or '(none)'}: no Ray cluster could be joined ({says}); start "
-            "one "
-            "with `ray start --head`, or correct the address; docs/scale.md says more"
+            f"--ray-address {address or '(none)'}: no Ray cluster could be joined ({says}); "
+            "start one with `ray start --head`, or correct the address; docs/scale.md says more"
         ) from error
 
 

@@ -39,8 +39,6 @@ class BatchState:
 
     status: str
     answered: int = 0
-    failed: int = 0
-    total: int = 0
     reason: str = ""
     """Why the whole batch failed, where it did."""
 
@@ -144,15 +142,13 @@ class ApiMailbox:
 
     def _state_of(self, found: Batch) -> BatchState:
         # Whatever a server leaves out, or fills with something else, is missing here.
-        counts = found.request_counts
+        answered = getattr(found.request_counts, "completed", 0)
         errors = found.errors.data if found.errors else None
         reasons = [str(error.message) for error in errors or () if error.message]
 
         return BatchState(
             self._hide(str(found.status)),
-            answered=_count(counts, "completed"),
-            failed=_count(counts, "failed"),
-            total=_count(counts, "total"),
+            answered=answered if isinstance(answered, int) else 0,
             reason=self._hide("; ".join(reasons)),
         )
 
@@ -246,7 +242,7 @@ class FolderMailbox:
         total = _lines(self._folder / f"{batch}.jsonl")
         answered = _lines(self._folder / f"{batch}.out.jsonl")
         done = answered >= total > 0
-        return BatchState("completed" if done else "in_progress", answered, 0, total)
+        return BatchState("completed" if done else "in_progress", answered)
 
     async def answers(self, batch: str) -> AsyncIterator[str]:
         """Read what has come back so far."""
@@ -295,8 +291,3 @@ def _says(error: openai.OpenAIError) -> str:
     if isinstance(body, dict) and isinstance(body.get("message"), str):
         return str(body["message"])[:300]
     return str(error)[:300]
-
-
-def _count(counts: Any, name: str) -> int:
-    value = getattr(counts, name, 0)
-    return value if isinstance(value, int) else 0

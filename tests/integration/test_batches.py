@@ -480,3 +480,35 @@ def test_a_key_is_not_taken_along_to_another_server(
         assert CliRunner().invoke(command, words).exit_code == 0
         refused = CliRunner().invoke(command, words)
         assert refused.exit_code == 1 and not elsewhere.served
+
+
+@pytest.mark.parametrize(("gate", "waves"), [("true", 2), ("false", 1)])
+def test_a_suite_takes_the_waves_that_the_plan_says(
+    tmp_path: Path, make_benchmark: Maker, server: BatchServer, gate: str, waves: int
+) -> None:
+    """Its members go out together, unless the answer to one may spare the other."""
+    bench = make_benchmark(items=1, methods=("a",), kinds=("source", "marked"))
+    suite = (Path(__file__).parents[2] / "dialogs" / "visual.yaml").read_text()
+    (tmp_path / "mine.yaml").write_text(suite.replace("gate: true", f"gate: {gate}"))
+    dialog = ("--dialog", str(tmp_path / "mine.yaml"))
+
+    def reply(messages: list[dict[str, Any]]) -> str:
+        names = ["Contextual_Preservation"]
+        if "THREE metrics" in json.dumps(messages[-1]):
+            names = [
+                "Visual_Instruction_Localization_Correctness",
+                "Visual_Operator_Type_Compliance",
+                "Textual_Action_Semantic_Compliance",
+            ]
+        return json.dumps({name: {"reason": "Seen.", "score": 1} for name in names})
+
+    server.reply = reply
+    planned = CliRunner().invoke(
+        command, ["plan", str(bench), "--judge", "openai/tiny", "--batch", "--json", *dialog]
+    )
+    for _ in range(waves + 1):
+        done = batch(server, bench, tmp_path / "r", *dialog)
+        assert done.exit_code == 0, done.output
+    assert open_run(tmp_path / "r").manifest.state == "finished"
+    assert len(server.batches) == waves
+    assert json.loads(planned.stdout)["waves"] == waves
