@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import os
@@ -22,7 +23,7 @@ from weakref import WeakValueDictionary
 
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from lmmscore.errors import FileProblem, ImageProblem, nearest
+from lmmscore.errors import FileProblem, ImageProblem, LmmscoreError, nearest
 
 # --------------------------------------------------------------------------------------------------
 # Prepare pictures for a judge: upright, stripped to their pixels, no larger than asked.
@@ -156,6 +157,15 @@ def _formats() -> list[str]:
     return [name for name in (*SUFFIXES, "MPO") if name in Image.OPEN]
 
 
+def _refuse_without_files(error: Exception) -> None:
+    """Raise where no more files may be open: nothing is wrong with the picture."""
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        raise LmmscoreError(
+            "the system lets this process open no more files; `ulimit -n 256` allows more, and "
+            "a lower --concurrency needs fewer"
+        ) from error
+
+
 def _opened(path: Path) -> Image.Image:
     try:
         if path.stat().st_size == 0:
@@ -174,6 +184,7 @@ def _opened(path: Path) -> Image.Image:
     except Image.DecompressionBombError as error:
         raise ImageProblem(f"{path}: far too many pixels; scale it down") from error
     except _BROKEN as error:
+        _refuse_without_files(error)
         raise ImageProblem(f"{path}: cannot be opened ({error})") from error
 
     if image.width * image.height > MAX_PIXELS:
@@ -402,6 +413,7 @@ def _read(path: Path) -> bytes:
         with open(path, "rb", buffering=0) as file:  # noqa: PTH123
             return file.readall()
     except OSError as error:
+        _refuse_without_files(error)
         raise ImageProblem(f"{path}: cannot be read ({error.strerror})") from error
 
 

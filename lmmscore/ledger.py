@@ -14,12 +14,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import hashlib
 import json
 import os
 import platform
 import queue
 import sqlite3
+import sys
+import tempfile
 import threading
 import time
 import uuid
@@ -29,6 +32,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, partial
+from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
@@ -46,6 +50,9 @@ VERSION = 1
 
 MOST_CELLS = 900
 """What one statement may be given: older builds of SQLite take 999."""
+
+EXPORTED_AT_ONCE = 10_000
+"""So many exchanges are in memory while they are written as Parquet."""
 
 BUSY_S = 60.0
 """How long to wait for another process that writes the same file."""
@@ -357,7 +364,10 @@ class Ledger:
         """Return the digests of the pictures shown with a question, in order;
         none for an unknown question."""
         row = self._one("SELECT images FROM exchange WHERE key = ?", (key,))
-        return [] if row is None else list(json.loads(row[0]))
+        try:
+            return [] if row is None else list(json.loads(row[0]))
+        except ValueError as error:
+            raise LedgerError(f"{self.path}: exchange {key[:12]}: {_DAMAGED}") from error
 
     def record(
         self, asker: Asker, conversation: Conversation, repeat: int, reply: Reply
@@ -635,6 +645,8 @@ def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
         # A published ledger may lie in a folder that cannot be written, where WAL needs to be told
         # that all is still.
         still = read_only and not path.with_name(path.name + "-wal").exists()
+        if not read_only:
+            _refuse_without_locks(path)
         mode = "ro" if read_only else "rwc"
         location = f"{path.absolute().as_uri()}?mode={mode}"
         if still:
@@ -697,23 +709,44 @@ def _translated(path: Path) -> Iterator[None]:
         raise _in_our_words(error, path) from error
 
 
+_DAMAGED = (
+    "the file is damaged; put back a copy, or move it away: the same command then asks "
+    "again what it held"
+)
+_NO_LOCKS = (
+    "this file system has no locks, which SQLite needs; keep the ledger on a local disk with "
+    "--ledger"
+)
+
+
+def _refuse_without_locks(path: Path) -> None:
+    """Raise where files cannot be locked, which SQLite would take for another process at work."""
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    # A file of its own: to close any other handle of a ledger would let go of SQLite's locks on it.
+    try:
+        with tempfile.TemporaryFile(dir=path.parent) as probe:
+            fcntl.lockf(probe, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP):
+            raise LedgerError(f"{path}: {error.strerror}; {_NO_LOCKS}") from error
+
+
 def _in_our_words(error: sqlite3.Error, path: Path) -> LedgerError:
+    said = str(error)
     if is_damaged(error):
-        remedy = (
-            "the file is damaged; put back a copy, or move it away: the same command then asks "
-            "again what it held"
-        )
+        # Python quotes all of a text that it cannot decode.
+        said = said if _code(error) is not None else "text that is not UTF-8"
+        remedy = _DAMAGED
     elif has_no_locks(error):
-        remedy = (
-            "this file system has no locks, which SQLite needs; keep the ledger on a local "
-            "disk "
-            "with --ledger"
-        )
+        remedy = _NO_LOCKS
     else:
         remedy = (
             "check that the disk has room and the folder may be written, then run the same command"
         )
-    return LedgerError(f"{path}: {error}; {remedy}")
+    return LedgerError(f"{path}: {said}; {remedy}")
 
 
 def switch_to_wal(connection: sqlite3.Connection) -> None:
@@ -816,6 +849,13 @@ class Merged:
     conflicts: tuple[Conflict, ...]
 
 
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a ledger to read. Raises LedgerError where it is none, or damaged."""
+    with _translated(path), closing(_connect(path, read_only=True)) as connection:
+        yield connection
+
+
 def contents(path: Path) -> list[Content]:
     """Return what a ledger holds, judge by judge."""
     sql = """
@@ -824,7 +864,7 @@ def contents(path: Path) -> list[Content]:
                total(cost_usd), min(recorded_at), max(recorded_at)
         FROM exchange GROUP BY judge, parameters ORDER BY min(rowid)
     """
-    with closing(_opened(path)) as connection:
+    with _reading(path) as connection:
         rows = connection.execute(sql, (Conversation().digest,)).fetchall()
     return [
         Content(
@@ -850,13 +890,16 @@ def merge(out: Path, sources: Sequence[Path]) -> Merged:
     Raises before anything is written where a source cannot be read.
     """
     for path in sources:
-        _opened(path).close()
+        _connect(path, read_only=True).close()
     out.parent.mkdir(parents=True, exist_ok=True)
     Ledger(out).close()
     added = known = 0
     conflicts: list[Conflict] = []
     origin: dict[str, Path] = {}
-    with closing(sqlite3.connect(out, isolation_level=None, timeout=60)) as target:
+    with (
+        _translated(out),
+        closing(sqlite3.connect(out, isolation_level=None, timeout=BUSY_S)) as target,
+    ):
         target.execute("BEGIN IMMEDIATE")
         for path, row in _in_order_of_recording(sources):
             values = dict(zip(COLUMNS, row, strict=True))
@@ -879,7 +922,7 @@ def _in_order_of_recording(sources: Sequence[Path]) -> Iterator[tuple[Path, Row]
     import heapq
 
     def rows(number: int, path: Path) -> Iterator[tuple[str, int, Path, Row]]:
-        with closing(_opened(path)) as connection:
+        with _reading(path) as connection:
             for row in connection.execute(f"{_SELECT} ORDER BY recorded_at, key"):
                 yield row[-1], number, path, row
 
@@ -889,16 +932,24 @@ def _in_order_of_recording(sources: Sequence[Path]) -> Iterator[tuple[Path, Row]
 
 
 def extract(path: Path, out: Path, *, keys: Iterable[str] | None = None, judge: str = "") -> int:
-    """Copy a part of a ledger: the exchanges of a run, by their keys, or those of one judge."""
+    """Copy a part of a ledger: the exchanges of a run, by their keys, or those of one judge.
+
+    Raises FileProblem where there is nothing to copy, and names the judges there are.
+    """
     if out.exists():
         raise FileProblem(f"{out}: exists already; name a new file")
-    return write_rows(out, rows_of(path, keys=keys, judge=judge))
+    rows = rows_of(path, keys=keys, judge=judge)
+    first = next(rows, None)
+    if first is None:
+        judges = ", ".join(dict.fromkeys(each.judge for each in contents(path)))
+        raise FileProblem(f"{path}: nothing in it fits; its exchanges are of {judges or 'nobody'}")
+    return write_rows(out, chain([first], rows))
 
 
 def rows_of(path: Path, *, keys: Iterable[str] | None = None, judge: str = "") -> Iterator[Row]:
     """Yield the exchanges of a ledger as they were recorded: all, those wanted, or one judge's."""
     wanted = None if keys is None else set(keys)
-    with closing(_opened(path)) as source:
+    with _reading(path) as source:
         for row in source.execute(f"{_SELECT} ORDER BY rowid"):
             key, name = row[:2]
             is_wanted = wanted is None or key in wanted
@@ -912,7 +963,7 @@ def write_rows(out: Path, rows: Iterable[Row]) -> int:
     count = 0
     out.parent.mkdir(parents=True, exist_ok=True)
     Ledger(out).close()
-    with closing(sqlite3.connect(out, isolation_level=None)) as target:
+    with _translated(out), closing(sqlite3.connect(out, isolation_level=None)) as target:
         # One file, with nothing beside it: it is made to be sent somewhere.
         target.execute("PRAGMA journal_mode = DELETE")
         target.execute("BEGIN")
@@ -933,15 +984,16 @@ def problems(path: Path) -> Iterator[str]:
     """Yield what is wrong with a ledger: its file, keys that do not fit,
     rows that cannot be read."""
     try:
-        with closing(_opened(path)) as connection:
+        with _reading(path) as connection:
             for (line,) in connection.execute("PRAGMA integrity_check"):
                 if line != "ok":
                     yield f"{path}: {line}"
             for row in connection.execute(_SELECT):
-                yield from (f"{path}: exchange {row[0][:12]}: {says}" for says in faults_of(row))
-    except sqlite3.Error as error:
-        damaged = "damaged" if is_damaged(error) else "not readable"
-        yield f"{path}: {damaged} ({error})"
+                yield from (
+                    f"{path}: exchange {str(row[0])[:12]}: {says}" for says in faults_of(row)
+                )
+    except LedgerError as error:
+        yield str(error)
 
 
 def faults_of(row: Row) -> Iterator[str]:
@@ -954,7 +1006,7 @@ def faults_of(row: Row) -> Iterator[str]:
     for name in ("parameters", "images"):
         try:
             json.loads(values[name])
-        except ValueError:
+        except (TypeError, ValueError):
             yield f"{name} is not JSON"
 
 
@@ -963,7 +1015,7 @@ def export(path: Path, out: Path) -> int:
     suffix = out.suffix.lower()
     if suffix not in (".jsonl", ".parquet"):
         raise FileProblem(f"{out}: name a .jsonl or a .parquet file")
-    with closing(_opened(path)) as connection:
+    with _reading(path) as connection:
         rows = (
             dict(zip(COLUMNS, row, strict=True))
             for row in connection.execute(f"{_SELECT} ORDER BY rowid")
@@ -986,21 +1038,13 @@ def _write_parquet(rows: Iterator[dict[str, Any]], out: Path) -> int:
         import pyarrow.parquet
     except ImportError as error:
         raise FileProblem(f"{out}: Parquet needs `pip install 'lmmscore[parquet]'`") from error
-    table = pyarrow.Table.from_pylist(list(rows))
-    pyarrow.parquet.write_table(table, out)
-    return int(table.num_rows)
-
-
-def _opened(path: Path) -> sqlite3.Connection:
-    """Open a ledger, or the ledger of a run's folder, to read.
-
-    Raises LedgerError where it is none.
-    """
-    # The ledger's own checks: is it there, is it one of ours, is it of a version we know.
-    Ledger(path, read_only=True).close()
-    still = not path.with_name(f"{path.name}-wal").exists()
-    location = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if still else ''}"
-    try:
-        return sqlite3.connect(location, uri=True)
-    except sqlite3.Error as error:
-        raise LedgerError(f"{path}: {error}") from error
+    # Declared: a column in which nothing is known must have the same type in every export.
+    kinds = {"repeat": pyarrow.int64(), "cost_usd": pyarrow.float64()}
+    kinds |= {name: pyarrow.int64() for name in COLUMNS if name.endswith("_tokens")}
+    schema = pyarrow.schema([(name, kinds.get(name, pyarrow.string())) for name in COLUMNS])
+    count = 0
+    with pyarrow.parquet.ParquetWriter(out, schema) as file:
+        while part := list(islice(rows, EXPORTED_AT_ONCE)):
+            file.write_table(pyarrow.Table.from_pylist(part, schema))
+            count += len(part)
+    return count

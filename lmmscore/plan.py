@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from lmmscore.benchmark import Benchmark
 from lmmscore.dialog import Dialog, Ensemble, Suite, find_dialog, load_members
-from lmmscore.errors import BenchmarkError, DialogError, nearest
+from lmmscore.errors import BenchmarkError, DialogError, counted, nearest
 from lmmscore.records import OVERALL, Item
 
 if TYPE_CHECKING:
@@ -433,7 +433,8 @@ def _refuse_lacking(
         listed += f" and {len(lacking) - 8} more"
     raise BenchmarkError(
         f"{protocol.name} shows the {kind} image, which {len(lacking)} of "
-        f"{len(showing)} items lack: {listed}; give `{kind}` in {benchmark.path}"
+        f"{counted(len(showing), 'item lacks', 'items lack')}: {listed}; "
+        f"give `{kind}` in {benchmark.path}"
         f"{_setting_without(protocol, kind)}"
     )
 

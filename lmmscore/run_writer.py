@@ -20,17 +20,16 @@ import sqlite3
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TextIO
 
 import orjson
-import yaml
 
 from lmmscore.dialog import Dialog
-from lmmscore.errors import FileProblem, LmmscoreError
+from lmmscore.errors import FileProblem, LmmscoreError, counted
 from lmmscore.ledger import Ledger, digest_of, identity_of
 from lmmscore.plan import Plan, Protocol, Unit
 from lmmscore.records import Outcome, Reply, Score
@@ -44,11 +43,12 @@ from lmmscore.scores import (
     comparison_cells,
     comparison_of,
     header,
-    missing_scores,
     unjudged_pair,
+    unjudged_scores,
 )
 from lmmscore.session import Played
 from lmmscore.tables import restore
+from lmmscore.yaml_files import yaml_text
 
 # --------------------------------------------------------------------------------------------------
 # What was derived from a unit's replies, kept beside the run so that deriving it again is cheap.
@@ -531,14 +531,17 @@ class RunWriter:
         outside = len(older.sessions - {_place(unit) for unit in self._plan})
         planned = self._plan.units + outside
         judged = self._counts["judged"] + len(kept) + outside
+        # With what the folder held before it is more than the part that was asked for now.
+        chosen = "" if outside else self._manifest.chosen
         cautions = [
-            *self._unfinished(state, planned, judged),
+            *self._unfinished(state, planned, judged, chosen),
             *self._mixed_sets(missed, older),
             *self._judged_beside(),
             _cautions(self._fingerprints, self._manifest.caution),
         ]
         self._write_manifest(
             state=state,
+            chosen=chosen,
             waiting=waiting,
             caution=" ".join(filter(None, cautions)),
             models=list(self._fingerprints) or (self._before.models if self._before else []),
@@ -622,27 +625,32 @@ class RunWriter:
             return
         for method in unit.methods:
             if (place, method) not in older.edits:
-                rows = missing_scores(unit.item, method, unit.repeat, self._plan.protocol.dialogs)
-                if method in unit.item.edits:
-                    rows = [_unjudged(row) for row in rows]
+                dialogs = self._plan.protocol.dialogs
+                rows = unjudged_scores(unit.item, method, unit.repeat, dialogs)
                 self._rows.writerows(self._cells(row) for row in rows)
 
-    def _unfinished(self, state: str, planned: int, judged: int) -> Iterator[str]:
+    @staticmethod
+    def _unfinished(state: str, planned: int, judged: int, chosen: str) -> Iterator[str]:
         if state != "finished":
-            yield f"Unfinished: {judged} of {planned} sessions were judged."
-        elif self._manifest.chosen:
-            yield f"A part of the benchmark: {self._manifest.chosen}."
+            sessions = counted(planned, "session was", "sessions were")
+            yield f"Unfinished: {judged} of {sessions} judged."
+        elif chosen:
+            yield f"A part of the benchmark: {chosen}."
 
     def _mixed_sets(self, missed: Sequence[Unit], older: _Kept) -> Iterator[str]:
         """Say how many items still have scores from sessions about fewer methods."""
-        if self._before is None or self._plan.protocol.covers_edits:
+        before = self._before
+        if before is None or self._plan.protocol.covers_edits:
+            return
+        if set(before.methods) >= set(self._manifest.methods):
             return
 
         judged_before = {place[:2] for place in older.sessions}
         items = {_place(unit)[:2] for unit in missed} & judged_before
         if items:
             yield (
-                f"{_items(len(items))} judged among {', '.join(self._before.methods)} only, "
+                f"{counted(len(items), 'item was', 'items were')} judged among "
+                f"{', '.join(before.methods)} only, "
                 f"the others among {', '.join(self._manifest.methods)}."
             )
 
@@ -698,7 +706,7 @@ class RunWriter:
             **changes,
         }
         manifest = self._manifest.model_copy(update=known)
-        text = yaml.safe_dump(manifest.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+        text = yaml_text(manifest.model_dump(mode="json"))
         with _writing(self.path):
             part = _part_of(self.path / "run.yaml")
             part.write_text(text, encoding="utf-8")
@@ -914,15 +922,6 @@ def _place(unit: Unit) -> _Place:
 
 def _place_of_row(row: Mapping[str, str]) -> _Place:
     return restore(row["task"]), restore(row["item"]), int(row["repeat"])
-
-
-def _unjudged(row: Score) -> Score:
-    reason = "the run was stopped before this edit was judged"
-    return replace(row, outcome=Outcome.UNJUDGED, reason=reason)
-
-
-def _items(count: int) -> str:
-    return "1 item was" if count == 1 else f"{count} items were"
 
 
 def _part_of(path: Path) -> Path:
