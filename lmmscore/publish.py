@@ -21,8 +21,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from lmmscore.errors import FileProblem, LedgerError, LmmscoreError, NoRecordedReply, counted
 from lmmscore.execution.base import LedSession, OpenQuestion
 from lmmscore.images import Picture, Pictures, Recipe
@@ -50,6 +48,7 @@ from lmmscore.run_folder import (
 )
 from lmmscore.scores import EXPECTED, SCORE_COLUMNS, as_cells, comparison_cells, header, result_of
 from lmmscore.session import Done, Ending, Played, Session, read_answer
+from lmmscore.yaml_files import yaml_text
 
 _Cells = tuple[tuple[str, str], ...]
 """A row of a table, each cell with its column."""
@@ -116,8 +115,7 @@ def _stage(run: Run, folder: Path) -> None:
         "benchmark_file": Path(manifest.benchmark_file).name,
         "images_root": "pictures",
     }
-    text = yaml.safe_dump(public, sort_keys=False, allow_unicode=True)
-    (folder / "run.yaml").write_text(text, encoding="utf-8")
+    (folder / "run.yaml").write_text(yaml_text(public), encoding="utf-8")
     for name, content in _dialogs(run):
         (folder / "dialogs").mkdir(exist_ok=True)
         (folder / "dialogs" / name).write_text(content, encoding="utf-8")
@@ -130,13 +128,9 @@ def _stage(run: Run, folder: Path) -> None:
 
 def _dialogs(run: Run) -> Iterator[tuple[str, str]]:
     for dialog in run.manifest.dialogs:
-        yield f"{dialog['dialog']}.yaml", _yaml(dialog)
+        yield f"{dialog['dialog']}.yaml", yaml_text(dialog)
     if run.manifest.suite:
-        yield f"{run.manifest.suite['suite']}.yaml", _yaml(run.manifest.suite)
-
-
-def _yaml(data: Mapping[str, Any]) -> str:
-    return yaml.safe_dump(dict(data), sort_keys=False, allow_unicode=True)
+        yield f"{run.manifest.suite['suite']}.yaml", yaml_text(run.manifest.suite)
 
 
 def _stage_ledger(run: Run, keys: set[str], folder: Path) -> None:

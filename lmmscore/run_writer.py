@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import orjson
-import yaml
 
 from lmmscore.dialog import Dialog
 from lmmscore.errors import FileProblem, LmmscoreError, counted
@@ -49,6 +48,7 @@ from lmmscore.scores import (
 )
 from lmmscore.session import Played
 from lmmscore.tables import restore
+from lmmscore.yaml_files import yaml_text
 
 # --------------------------------------------------------------------------------------------------
 # What was derived from a unit's replies, kept beside the run so that deriving it again is cheap.
@@ -61,7 +61,7 @@ from lmmscore.tables import restore
 NAME = ".readings.sqlite"
 """The file in a run's folder."""
 
-COMMITTED_AT_ONCE = 1000
+COMMITTED_AT_ONCE = 500
 _UNCONCERNED = {"cli", "report", "web", "leaderboard", "agreement", "stats", "importers", "judges"}
 """Packages that have no part in deriving a session's scores from its replies."""
 
@@ -106,9 +106,10 @@ class Readings:
         self._path = folder / NAME
         self._root = f"{root}{os.sep}"
         self._context = _digest([reader_version(), _described(protocol), asker])
-        self._pending = 0
+        self._pending: list[tuple[str, ...]] = []
         # What is no such file is removed, and made anew.
         self._connection = self._open() or self._open()
+        self._is_new = self._one("SELECT unit FROM reading LIMIT 1") is None
 
     def _open(self) -> sqlite3.Connection | None:
         connection = None
@@ -117,7 +118,6 @@ class Readings:
             # It can be made again at any time: nothing is worth waiting for the disk.
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute(_SCHEMA)
-            connection.execute("BEGIN")
         except sqlite3.Error:
             if connection is not None:
                 connection.close()
@@ -128,26 +128,29 @@ class Readings:
 
     def find(self, unit: Unit, ledger: Ledger) -> KeptReading | None:
         """Return what is kept of a unit where it still holds, else None."""
-        row = self._one(
-            "SELECT conditions, keys, replies, derived FROM reading WHERE unit = ?", unit
-        )
+        if self._is_new:
+            return None
+        sql = "SELECT conditions, keys, replies, derived FROM reading WHERE unit = ?"
+        name = _name(unit)
+        row = self._one(sql, name)
         if row is None:
             return None
         conditions, listed, replies, derived = row
-        if conditions != self._conditions(unit):
+        if conditions != self._conditions(unit, name):
             return None
         keys: list[str] = orjson.loads(listed)
         return KeptReading(len(keys), derived) if ledger.digest(keys) == replies else None
 
     def get(self, unit: Unit) -> Derived:
         """Return what is kept of a unit that was found to hold before."""
-        row = self._one("SELECT derived FROM reading WHERE unit = ?", unit)
+        row = self._one("SELECT derived FROM reading WHERE unit = ?", _name(unit))
         assert row is not None, "found before"
         return KeptReading(0, row[0]).derived()
 
     def keep(self, unit: Unit, replies: Mapping[str, Reply], derived: Derived) -> None:
         """Keep what was derived from replies, which are given by their keys in the ledger."""
-        conditions = self._conditions(unit)
+        name = _name(unit)
+        conditions = self._conditions(unit, name)
         if self._connection is None or conditions is None:
             return
         held = {
@@ -156,28 +159,33 @@ class Readings:
             "models": derived.models,
         }
         keys = orjson.dumps(list(replies)).decode()
-        row = (_name(unit), conditions, keys, digest_of(replies), orjson.dumps(held).decode())
-        self._pending += 1
-        with self._doing_without():
-            self._connection.execute("INSERT OR REPLACE INTO reading VALUES (?, ?, ?, ?, ?)", row)
-            if self._pending % COMMITTED_AT_ONCE == 0:
-                self._connection.execute("COMMIT")
-                self._connection.execute("BEGIN")
+        row = (name, conditions, keys, digest_of(replies), orjson.dumps(held).decode())
+        self._pending.append(row)
+        if len(self._pending) == COMMITTED_AT_ONCE:
+            self._write()
 
     def close(self) -> None:
         """Write what is pending."""
-        if self._connection is not None:
-            with self._doing_without():
-                self._connection.execute("COMMIT")
+        self._write()
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
-    def _one(self, sql: str, unit: Unit) -> tuple[str, ...] | None:
+    def _write(self) -> None:
+        if self._connection is None:
+            return
+        with self._doing_without():
+            sql = "INSERT OR REPLACE INTO reading VALUES (?, ?, ?, ?, ?)"
+            self._connection.execute("BEGIN")
+            self._connection.executemany(sql, self._pending)
+            self._connection.execute("COMMIT")
+        self._pending.clear()
+
+    def _one(self, sql: str, *values: str) -> tuple[str, ...] | None:
         row: tuple[str, ...] | None = None
         if self._connection is not None:
             with self._doing_without():
-                row = self._connection.execute(sql, (_name(unit),)).fetchone()
+                row = self._connection.execute(sql, values).fetchone()
         return row
 
     @contextlib.contextmanager
@@ -189,7 +197,7 @@ class Readings:
             self._connection.close()
             self._connection = None
 
-    def _conditions(self, unit: Unit) -> str | None:
+    def _conditions(self, unit: Unit, name: str) -> str | None:
         """Return a digest of all that a unit's scores depend on, its replies apart.
 
         A picture is taken to be the same while its file was not touched: besides size and time of
@@ -203,7 +211,7 @@ class Readings:
         except OSError:
             return None
         about = [item.task, item.instruction, dict(item.fields)]
-        return _digest([self._context, _name(unit), unit.shown, about, files])
+        return _digest([self._context, name, unit.shown, about, files])
 
     def _file(self, name: str, path: Path) -> tuple[str, str, int, int, int]:
         return name, str(path).removeprefix(self._root), *_stamp(path)
@@ -214,8 +222,8 @@ def _name(unit: Unit) -> str:
 
 
 def _digest(parts: Iterable[object]) -> str:
-    # Not orjson: the name of a picture's file may hold what is no Unicode.
-    return hashlib.sha256(json.dumps(list(parts)).encode()).hexdigest()
+    # Not JSON: the name of a picture's file may hold what is no Unicode, which repr spells out.
+    return hashlib.sha256(repr(list(parts)).encode()).hexdigest()
 
 
 def _described(protocol: Protocol) -> list[object]:
@@ -698,7 +706,7 @@ class RunWriter:
             **changes,
         }
         manifest = self._manifest.model_copy(update=known)
-        text = yaml.safe_dump(manifest.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+        text = yaml_text(manifest.model_dump(mode="json"))
         with _writing(self.path):
             part = _part_of(self.path / "run.yaml")
             part.write_text(text, encoding="utf-8")

@@ -24,6 +24,7 @@ from lmmscore.cli.run_options import request_of, run_groups, run_options
 from lmmscore.errors import counted
 from lmmscore.execution.base import Executor, StopRequested
 from lmmscore.judges import Bench
+from lmmscore.judges.budget import NOTICES
 from lmmscore.plan import Plan
 from lmmscore.request import Request, default_folder
 from lmmscore.run_folder import Run
@@ -71,6 +72,8 @@ def _log_to_stderr(level: str) -> None:
     # Only our own lines: other libraries log whole requests, pictures and all.
     ours = logging.getLogger("lmmscore")
     handler = _Stderr()
+    # What a judge notices is said by the display, in a line that is meant for people.
+    handler.addFilter(lambda record: record.name != NOTICES)
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s %(message)s"))
     ours.handlers = [handler]
     ours.setLevel(level.upper())

@@ -21,6 +21,7 @@ from lmmscore.parsing.verdict import (
     Said,
     announces,
     closes_well,
+    commands,
     has_second_thoughts,
     is_alarming,
     is_doubtful,
@@ -30,6 +31,7 @@ from lmmscore.parsing.verdict import (
     kind_of,
     makes_up,
     sees_nothing,
+    speaks_of_numbers,
     speaks_of_scores,
     takes_back,
 )
@@ -346,7 +348,7 @@ _CHANGED = re.compile(
 )
 _BRACKETED = re.compile(r"[\[(<].*[\])>]\s*")
 _GIVEN = re.compile(
-    r"(?:[ ](?:of|for)[ ][^.:;0-9]{0,20}[0-9]{1,3})?[ ]*(?:[:=→–—-]|->|is\b|to\b|at\b)?[ ]*[0-9]",
+    r"(?:[ ](?:of|for)[ ][^.:;0-9]{0,20}[0-9]{1,3})?[ ]*(?:[:=→–—-]|->|is\b|to\b|at\b)?[ ]*(?:an?[ ])?[0-9]",
     re.IGNORECASE,
 )
 _OF_SOMETHING_ELSE = re.compile(
@@ -510,16 +512,29 @@ def _closes_badly(page: Page, line: Line, start: int, sentence: str) -> bool:
         return False
 
     end = start + len(sentence)
+    if commands(sentence):
+        return True
+
     if page.names.factors_in(page.text, start, end):
-        # A correction of its own, or a remark.
-        return False
+        # A correction of its own, or a remark, unless it says what the numbers are.
+        return kind_of(sentence) is Kind.RANKS and speaks_of_numbers(sentence)
 
     if next(page.names.images_in(page.text, start, end), None) is not None:
+        if speaks_of_scores(sentence) and _UNFINISHED.search(sentence):
+            return True
         return has_second_thoughts(sentence) and not _CORRECTED.search(sentence)
 
-    return not closes_well(sentence)
+    if not closes_well(sentence):
+        return True
+
+    # "*should be 6": a sentence without a subject may replace any score.
+    return _REPLACED_BY.match(sentence) is not None
 
 
+_UNFINISHED = re.compile(r"\b(?:provisional|tentative|preliminary|draft|estimate[ds]?|guess\w*)\b")
+_REPLACED_BY = re.compile(
+    r"\W*(?:should|must|ought|make|now|actually|rather|better|really)\b[^.\n]{0,20}[0-9]", re.IGNORECASE
+)
 _CORRECTED = re.compile(r"\b(?:to|is|be|a|of)[ ][0-9]{1,3}\b|\bpoints?\b|\btoo[ ](?:high|low)")
 
 
@@ -619,6 +634,9 @@ def _announces(words: str) -> bool:
     return kind_of(words) is Kind.VERDICT and is_harmless(words)
 
 
+_SORRY = re.compile(r"\W*(?:sorry|oops|wait|correction|I[ ]mean)\b", re.IGNORECASE)
+
+
 def _sentences(page: Page, entries: Sequence[bool]) -> Iterator[tuple[Line, int, str]]:
     """Yield the sentences that are not part of an entry, with the line and the place of each."""
     for line, scored in zip(page.lines, entries, strict=True):
@@ -632,7 +650,8 @@ def _sentences(page: Page, entries: Sequence[bool]) -> Iterator[tuple[Line, int,
             sentence = page.text[place:end]
             # The sentence with the score may say of the picture what it likes.
             explains = scored and (number == 0 or not _SCORES.search(sentence))
-            if sentence.strip() and (not explains or sees_nothing(sentence)):
+            undone = number > 0 and _SORRY.match(sentence)
+            if sentence.strip() and (not explains or undone or sees_nothing(sentence)):
                 yield line, place, sentence
             place = end
 

@@ -25,7 +25,9 @@ from lmmscore.parsing.verdict import (
     Mark,
     Said,
     cannot_tell,
+    is_a_guess,
     is_final,
+    is_made_up_by,
     is_no_verdict,
     kind_of,
 )
@@ -278,6 +280,7 @@ _REMARK_KEYS = frozenset(
     """note notes disclaimer warning comment remark caveat status error message info summary
     limitation limitations""".split()
 )
+_RATER_KEYS = frozenset("source origin by rater raters judge author annotator from".split())
 _FAILURE_KEYS = frozenset(("error", "status", "errors", "failure"))
 _NO_FAILURE = frozenset(
     """ ok okay success successful complete completed done none null false no final finished valid
@@ -339,11 +342,17 @@ def _remarks(tree: Tree) -> Iterator[str]:
             continue
 
         name = normal(key)
+        words = _spaced(key)
+        if is_made_up_by(words, given=node.text.strip().lower()):
+            yield f"scores are made up: {words} {node.text}"
+        elif name in _RATER_KEYS and kind_of(node.text) is Kind.OTHERS:
+            yield f"scores are invented, {node.text}"
+
         failed = name in _FAILURE_KEYS and normal(node.text) not in _NO_FAILURE
         if failed:
             yield f"the images are not available: {node.text}"
         elif name in _REMARK_KEYS:
-            yield node.text
+            yield f"scores are made up: {node.text}" if is_a_guess(node.text) else node.text
 
 
 @dataclass(frozen=True, slots=True)

@@ -416,8 +416,10 @@ _STATED_TOP = re.compile(
     | [(\[][ ]*(?P<from>[01])[ ]?(?:-|–|—|to|bis|~|\.\.|至)[ ]?(?P<to>[0-9]{1,3})[ ]*[)\]]
     | (?<![0-9.])[01][ ]?(?:-|–|—|to)[ ]?(?P<top>[0-9]{1,3})[ ]+scale\b
     | (?<![0-9.])(?P<points>[0-9]{1,3})[- ]point\b
-    | [(\[][ ]*(?:out[ ]of|max(?:imum)?\.?(?:[ ]of)?:?|/|of|von)[ ]*(?P<out>[0-9]{1,3})[ ]*[)\]]
-    | \b(?:scores?|ratings?|rated|scale)\b[^.\n0-9]{0,12}\bout[ ]of[ ]*(?P<of>[0-9]{1,3})(?![0-9])
+    | [(\[][ ]*(?:out[ ]of|max(?:imum)?\.?(?:[ ]of)?:?|/|of|von)[ ]*(?P<out>[0-9]{1,3})
+        (?:[ ]points?)?(?:[ ](?:each|per[ ]\w+))?[ ]*[)\]]
+    | \bbetween[ ][01][ ]and[ ](?P<between>[0-9]{1,3})(?![0-9.])
+    | \b(?:scores?|scored|ratings?|rated|marked|graded|scale)\b[^.\n0-9]{0,12}\bout[ ]of[ ]*(?P<of>[0-9]{1,3})(?![0-9])
     | ^[^0-9\n]{0,40}[^0-9\n /]?[ ]?/[ ]?(?P<slash>[0-9]{1,3})$
     | ^[ ]*[01][ ]?(?:-|–|—|to|\.\.)[ ]?(?P<alone>[0-9]{1,3})[ ]*$
     """,
@@ -509,6 +511,8 @@ _BACKWARD = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+# A dash in a column of its own is a missing score: "S_pre   —    1".
+_MISSING_CELL = re.compile(r"[ ]{2,}[-–—]+[ ]{2,}")
 _NUMBERS_NEXT = re.compile(r"[.)][ ]+")
 # A name that stands in a sum: "0.2 × S_qua = 1.4".
 _TERM = re.compile(r"(?:[×·*+]|(?<![0-9])0?\.[0-9]+)[ ]*[(]?\Z")
@@ -583,6 +587,8 @@ def pairs(
 
 
 _SIGNED = re.compile(r"[ )\]]*(?:[:=→…]|->|\.\.)")
+_LISTED = re.compile(r"[ ]*[,;/|&][ ]*(?:and[ ])?")
+_BRACKETS_OPEN = frozenset("([")
 _PARTED = re.compile(r"[ ]*[)\]]?[ ]*(?:[,;|/\n]|and\b)")
 _EXPLAINED = re.compile(r"[ ]*[)\]][ ]*:")
 
@@ -669,6 +675,8 @@ def _forward(text: str, end: int, names: Sequence[Name]) -> dict[int, _Claim]:
         number = number_at(text, joint.end(), limit)
         if number is None or (number.start == name.end and not joint["sign"]):
             continue
+        if _MISSING_CELL.search(joint[0]):
+            continue
         sign = (joint["sign"] or "") + (joint["words"] or "")
         if not _STRONG.search(sign) and _NUMBERS_NEXT.fullmatch(text, number.end, limit):
             continue
@@ -693,6 +701,12 @@ def _backward(
         number = before[-1]
         joint = _BACKWARD.fullmatch(text, number.end, name.start)
         if joint is None or is_hedged(text, floor, number.start):
+            continue
+        listed = index + 1 < len(names) and _LISTED.fullmatch(
+            text, name.end, names[index + 1].start
+        )
+        if listed and (joint["sign"] or "") in _BRACKETS_OPEN:
+            # "8, 7, 9 (S_acc, S_pre, S_qua)": a list of numbers before a list of names.
             continue
         enclosed = text.startswith("(", number.start - 1) and text.startswith(")", number.end)
         if enclosed and not (joint["sign"] or "")[:1].isalpha():

@@ -312,6 +312,12 @@ def _place(
     if positions is not None:
         state.opened(positions)
         line.heads = not has_scores
+        lead = page.text[line.head : line.images[0].start] if line.images else ""
+        captions = not has_scores and words.rstrip().endswith(":")
+        if captions and kind_of(lead) is Kind.DIFFERENCE:
+            # "Difference to Image 1:" heads no scores of that image, nor of any other.
+            state.kind = Kind.DIFFERENCE
+            state.positions = (UNKNOWN,)
     elif not has_scores:
         _caption(page, line, words, state)
     line.parts = _parts(page, line, start, has_scores)
@@ -354,8 +360,10 @@ def _opening(
     """Return where the words of a line go on behind the images that head it, and these images."""
     image = _head_image(page, line)
     if image is not None:
+        inside = _bracket_of_entries(page, line, image)
         stop = _STOP.match(page.text, image.end, line.end)
-        return (stop.end() if stop else image.end), _checked(image.positions, page.n)
+        place = stop.end() if stop else image.end
+        return (inside[0] if inside else place), _checked(image.positions, page.n)
 
     if not bare or page.n < 2:
         return line.head, None
@@ -373,6 +381,29 @@ def _opening(
         return line.head, (line.number,)
 
     return line.head, None
+
+
+_OPENS_BRACKET = re.compile(r"[ ]*[:–—-]?[ ]*[(\[]")
+_BRACKETS = re.compile(r"[()\[\]]")
+
+
+def _bracket_of_entries(page: Page, line: Line, image: ImageName) -> Span | None:
+    """Return what stands in brackets right behind an image, where that names factors."""
+    opening = _OPENS_BRACKET.match(page.text, image.end, line.end)
+    if opening is None:
+        return None
+
+    depth = 1
+    end = line.end
+
+    for bracket in _BRACKETS.finditer(page.text, opening.end(), line.end):
+        depth += 1 if bracket[0] in "([" else -1
+        if depth == 0:
+            end = bracket.start()
+            break
+
+    named = any(opening.end() <= factor.start < end for factor in line.factors)
+    return (opening.end(), end) if named else None
 
 
 def _checked(positions: tuple[int, ...], n: int) -> tuple[int, ...]:
@@ -449,6 +480,11 @@ def _parts(page: Page, line: Line, start: int, has_scores: bool) -> list[Part]:
         if image.start < parts[-1].start:
             continue
         before = page.text[max(start, image.start - 40) : image.start]
+        inside = _bracket_of_entries(page, line, image)
+        if inside is not None and not _MENTIONED.search(before):
+            parts[-1].end = image.start
+            parts.append(Part(*inside, _checked(image.positions, page.n), named=True))
+            continue
         # What a heading on the same line leads into is not a new clause.
         opens = _PARTS.search(before if start == line.head else "·" + before)
         if opens is None:
@@ -457,6 +493,9 @@ def _parts(page: Page, line: Line, start: int, has_scores: bool) -> list[Part]:
         heads = stop is not None and stop["stop"] in {":", "=", "–", "—", "-", "|", "→", "->", ""}
         subject = _SUBJECT.match(page.text, image.end, line.end) is not None
         subject = subject or followed_by_a_score(page, line, image.end)
+        ends = stop is not None and stop["stop"] in {"", ","}
+        if ends and not subject and opens["lead"] and _MENTIONED.search(before):
+            continue
         if _COMPARES.search(opens["lead"]):
             heads = subject = False
         elif opens["lead"] and not heads and not subject:
@@ -501,7 +540,8 @@ def _caption(page: Page, line: Line, words: str, state: _State) -> None:
     short = len(words) <= _LONGEST_HEADING
     if not any(each.isalpha() for each in words):
         below = not state.scored and _is_below_a_factor(page, line)
-        if state.entries and page.n > 1 and not below:
+        numbered = page.names.only is None and any(each.isdigit() for each in words)
+        if (state.entries or numbered) and page.n > 1 and not below:
             state.closed()
         return
 
@@ -605,9 +645,16 @@ def _numbers_name_images(page: Page) -> str:
     if alone >= set(range(1, page.n + 1)):
         return "headings"
 
+    numbers = []
     for line in page.lines:
         several = len({factor.key for factor in line.factors}) > 1
         if line.number is not None and 1 <= line.number <= page.n and several:
-            return "lines"
+            if _NUMBERED_FACTOR.search(page.text, line.head, line.factors[1].start):
+                return ""
+            numbers.append(line.number)
 
-    return ""
+    return "lines" if numbers and len(set(numbers)) == len(numbers) else ""
+
+
+# The second factor of a line with a number of its own: then the first number is a factor's, too.
+_NUMBERED_FACTOR = re.compile(r"(?<![0-9])[0-9]{1,2}[.)][ ]*\Z")

@@ -241,8 +241,8 @@ _LABEL_ENDS = re.compile(r"(?::|[–—]|\s-)\s*$")
 _CLAUSE_ENDS = re.compile(r"[,;:.)]")
 _NUMBER_FOR = re.compile(r"[0-9]\s*(?:for|in|on)\s*\Z")
 _IN_VAIN = re.compile(
-    r"[ ]*\([ ]*(?:[-–—?]|n/?a|none|tbd|unclear)[ ]*\)"
-    r"|[ )]*(?:[:=|→–—0-9]|-[ ]|(?:is|gets|of|as|at|scores?|rated)\b[ ]*"
+    r"[ ]*\([ ]*(?:[-–—?]|n/?a|none|tbd|unclear)?[ ]*\)"
+    r"|[ )]*(?:\([^()\n]{0,30}\)[ ]*)?(?:[:=|→–—0-9]|-[ ]|(?:is|gets|of|as|at|scores?|rated)\b[ ]*"
     r"(?:[-–—?]|n/?a\b|unclear|not\b|tbd|unknown|none|\W*\Z))",
     re.IGNORECASE,
 )
@@ -265,6 +265,20 @@ _GIVEN_BELOW = re.compile(
     r"(?P<value>[0-9]{1,3}(?:\.[0-9]{1,3})?)(?:[ ]*/[ ]*[0-9]{1,3})?[)\].]?[ ]*",
     re.IGNORECASE,
 )
+# "With S_acc = 10 … the overall score would be 10."
+_RESULTS_IN = re.compile(
+    r"[^.\n]{0,60}\b(?:overall|total|sum|score|result|S_all)\b[^.\n]{0,20}\bwould\b", re.IGNORECASE
+)
+# "You said S_acc should be 8", "the source photo has", 'e.g. "': not what this judge gives.
+_SOMEONE_SAID = re.compile(
+    r"\b(?:you|they|he|she|someone)[ ](?:said|say|wrote|claim\w*|suggest\w*|gave|asked)\b"
+    r"|\b(?:source|original|input|unedited)[ ](?:image|photo|picture)[ ](?:has|gets|scores|receives)\b"
+    r"|\be\.g\.[ ]*[\"“(]*\Z",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(r"[,;.|][ ]*\(?[0-9]{1,2}[.)][ ]*\Z")
+_BARE_LABEL = re.compile(r"[(\[]?[0-9]{1,2}[)\]]?[ ]*(?:[–—:=*-]+[ ]*)?\Z")
+_BEFORE_A_LABEL = re.compile(r"[0-9](?:[ ]?/[ ]?[0-9]+)?[)\]]?[ ]+(?:for|of|in)[ ]+(?:the[ ]+)?\Z")
 _OPENS_SENTENCE = re.compile(r"[.;!?][ ]+(?:\w+[ ]+)?$")
 _OTHER_NAME = re.compile(r"[ ]*[^\W\d_][^\d:;.!?()\n]{0,50}[ ]?\(")
 _CLAUSE_BEFORE = re.compile(r"[.;!?]\s+|,\s+(?=[^,]*$)")
@@ -482,6 +496,10 @@ class Prose:
 
     def _factors_say(self, line: Line, index: int) -> Iterator[Said]:
         found = self._pairs[index]
+        if self._is_labelled_behind(line, found) or self._is_a_remark(line, index):
+            self.unplaced = True
+            self._sections.setdefault(line.section, _Section()).close(index - 1)
+            return
 
         for part in line.parts:
             inside = _pairs_inside(found, part)
@@ -507,6 +525,10 @@ class Prose:
             return
         if _enumerates(found) or self._may_subtract(found) or self._is_shifted(line, found, index):
             return
+        if len(found) > 1 and found[-1].mark.value is None and all(p.bracketed for p in found):
+            # "Accuracy [8], Quality [7] and Realism [6] are defined …": what voids one voids all.
+            self.drafts.add(Kind.UNKNOWN)
+            return
         if found[0].backward and self._follows_a_name(line, part, found[0].start):
             return
         others = any(part.start <= image.start < found[0].start for image in line.images)
@@ -523,7 +545,7 @@ class Prose:
             self._sections.setdefault(part.section, _Section()).close(index)
             found = [pair for pair in found if pair.end <= cut]
         positions = part.positions
-        stray = self.n > 1 and not part.named and not self._may_lead(lead, own)
+        stray = self.n > 1 and not part.named and self._strays(line, lead, own, found)
         if stray:
             self._sections.setdefault(part.section, _Section()).close(index - 1)
         for number, pair in enumerate(found):
@@ -538,6 +560,27 @@ class Prose:
             if stray and index_of is None:
                 where = (UNKNOWN,)
             yield from self._say(part.section, where, pair.name.key, pair.mark, index, label)
+
+    def _is_labelled_behind(self, line: Line, found: Sequence[Pair[FactorName]]) -> bool:
+        """Tell whether images stand behind their scores: "S_acc 8 for Image 1, S_acc 5 for …"."""
+        if self.n == 1 or not found or len({image.positions for image in line.images}) < 2:
+            return False
+
+        return any(
+            _BEFORE_A_LABEL.search(self.text, max(line.start, image.start - 24), image.start)
+            for image in line.images
+            if image.start > found[0].end
+        )
+
+    def _is_a_remark(self, line: Line, index: int) -> bool:
+        """Tell whether a line of a list under one factor only mentions another: "Edit 2: 7 –
+        quality suffers"."""
+        head = self._heads[index]
+        if head is None or not line.images or line.images[0].start > line.head + 2:
+            return False
+
+        found = self._pairs[index]
+        return bool(found) and all(pair.backward and pair.name.key != head for pair in found)
 
     def _follows_a_name(self, line: Line, part: Part, place: int) -> bool:
         """Tell whether a number before a name stands right behind another: "accuracy 4 quality"."""
@@ -652,6 +695,12 @@ class Prose:
         if asked or _CONDITION.search(self.text[line.head : found[0].start]):
             return Kind.HYPOTHESIS, ""
 
+        if _RESULTS_IN.match(tail):
+            return Kind.HYPOTHESIS, ""
+
+        if _SOMEONE_SAID.search(self.text, line.head, found[0].start):
+            return Kind.OTHERS, ""
+
         kind = kind_of(sentence) if any(each.isalpha() for each in sentence) else None
         if kind is Kind.DIFFERENCE and not _LABEL_ENDS.search(lead):
             kind = None
@@ -675,8 +724,17 @@ class Prose:
             if len(sentences) > 1 and not _LEADS.fullmatch(sentences[-1]):
                 return pair.end
 
-        ends = [factor.end for factor in line.factors if factor.start >= part.start]
-        first = min(ends, default=part.end)
+        inside = [factor for factor in line.factors if part.start <= factor.start < part.end]
+        numbered = [
+            factor
+            for factor in inside[1:]
+            if _NUMBERED.search(self.text, max(part.start, factor.start - 8), factor.start)
+        ]
+        if numbered and len(numbered) < len(inside) - 1:
+            # "1) accuracy 5, realism 1. 2. accuracy 3": numbers that count images, not factors.
+            return numbered[0].start
+
+        first = inside[0].end if inside else part.end
         label = self._label_amid(line, first, part.end)
         if label is not None:
             return label
@@ -732,11 +790,22 @@ class Prose:
 
         return False
 
-    def _may_lead(self, lead: str, own: str) -> bool:
-        """Tell whether words before a score leave it with the image of its section."""
-        if _LEADS.fullmatch(lead) or _OTHER_NAME.fullmatch(lead):
+    def _strays(
+        self, line: Line, lead: str, own: str, found: Sequence[Pair[FactorName]]
+    ) -> bool:
+        """Tell whether what opens a line may take its scores away from the image of its section."""
+        opens = _BARE_LABEL.match(self.text, line.head, line.factors[0].start)
+        if opens is not None and not all(pair.backward for pair in found):
             return True
-        return bool(own) and is_final(own)
+
+        if bool(own) and is_final(own):
+            return False
+
+        if line.gap and _LABEL_ENDS.search(lead) and re.search(r"\w", lead):
+            # "Then:", behind a blank line.
+            return not is_neutral(lead.strip()) and _OTHER_NAME.fullmatch(lead) is None
+
+        return not _LEADS.fullmatch(lead) and not _OTHER_NAME.fullmatch(lead)
 
     def _say(
         self,

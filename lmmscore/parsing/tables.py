@@ -327,6 +327,9 @@ class _TableReader:
         self.above = corner if corner is not None else above
 
     def entries(self) -> list[Entry]:
+        if not _may_be_a_corner(self.head[0].text):
+            return []
+
         blank = any(not cell.text for cell in self.head[1:])
         if blank and any(len(row) != len(self.head) for row in self.body):
             # Columns without a heading, and rows of another length: nothing lines up.
@@ -521,6 +524,19 @@ class _TableReader:
         return made
 
 
+_COUNTS = re.compile(
+    r"\W*(?:number[ ]of[ ])?(?:votes?|wins?|losses|counts?|errors?|issues?|flaws?|defects?|seconds"
+    r"|minutes|time|frequency|frequencies|weights?|ranks|percent\w*|changes?|points[ ]lost"
+    r"|mentions?|occurrences?|confidence|certainty|likelihood|probability|hits)\W*",
+    re.IGNORECASE,
+)
+
+
+def _may_be_a_corner(text: str) -> bool:
+    """Tell whether the cell where the headings meet leaves the numbers scores: not "Votes"."""
+    return _COUNTS.fullmatch(text) is None
+
+
 @lru_cache(maxsize=1024)
 def _says_it_is_none(remark: str) -> bool:
     """Tell whether a cell says of its row's scores that they are none."""
@@ -530,6 +546,10 @@ def _says_it_is_none(remark: str) -> bool:
 def _score_column(head: Row, rows: Sequence[Row], first: int) -> int | None:
     """Return the column, from the first on, that holds the scores; None where it cannot be told."""
     width = min(max(map(len, rows), default=0), _WIDEST)
+    called = [i for i in range(first, len(head)) if _EXACTLY_SCORES.fullmatch(head[i].text)]
+    if len(called) == 1 and not is_no_verdict(head[called[0]].text):
+        return called[0]
+
     numeric = [i for i in range(first, width) if any(_is_number(row, i) for row in rows)]
     if not numeric:
         return _column_called_score(head, first)

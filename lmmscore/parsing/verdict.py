@@ -434,7 +434,7 @@ _BLIND = re.compile(
         |to[ ](?:evaluate|look|see|judge|score)|included|reached)\b
     | \b(?:(?:no|lack)[ ]access[ ]to|without(?:[ ]access[ ]to|[ ]having
     |[ ]seeing)?)[ ]{_THE}{_PICTURES}\b
-    | \b{_PICTURES}[ ](?:itself[ ]|themselves[ ])?
+    | \b{_PICTURES}[ ](?:itself[ ]|themselves[ ]|\#?[0-9]{{1,2}}[ ])?
       (?:(?:was|were|is|are|has|have|did|does|do|could|can)(?:n['’]?t|[ ]not)|failed[ ]to|never
         |cannot)[ ]
       (?:been[ ]|be[ ]|actually[ ]|yet[ ]|properly[ ]|correctly[ ])*
@@ -443,6 +443,7 @@ _BLIND = re.compile(
         |reach|render|seen|viewed|found)\b
     | \b{_PICTURES}[ ](?:is|are|was|were|seems?[ ]to[ ]be|appears?[ ]to[ ]be)[ ]
       (?:missing|unavailable|inaccessible|blank|corrupted|broken|unreadable|empty)\b
+    | \b(?:corrupt(?:ed)?|unreadable|broken|unavailable)[ ](?:files?|attachments?|uploads?|inputs?)\b
     | [(;,–—-][ ]*(?:could|can|did|does|was|were|is)(?:n['’]?t|[ ]?not)[ ](?:be[ ])?
       (?:load|loaded|opened|shown|decoded|displayed|rendered|received|viewed|seen|accessible
         |available)\b
@@ -518,6 +519,7 @@ _TAKEN_BACK = re.compile(
       (?:really[ ]|actually[ ]|reliably[ ]|properly[ ]|honestly[ ]|fairly[ ])?
       (?:scor|rat|judg|evaluat|assess)e?[ ](?:these|the|any|them|those|this|your|either|both)\b
     | \b(?:in|the)[ ](?:reverse|reversed|wrong|opposite|inverse)[ ](?:order|way[ ](?:a)?round)\b
+    | \b(?:sorry|I[ ]mean|I[ ]meant)\b[^.\n]{0,30}\bother[ ]way[ ]a?round\b
     | \b(?:scratch|strike|forget|undo|cancel)[ ](?:that|this|it|all)\b
     | \bnever[ ]?mind\b|\bmy[ ]bad\b
     | \bI[ ](?:\w+[ ])?made[ ](?:an?|some|several)[ ](?:\w+[ ])?(?:mistakes?|errors?|mix-up|slip)\b
@@ -573,7 +575,7 @@ _FOREIGN_UNREAL = re.compile(
     r"|fict[íi]ci[oa]s|exemplos?|esempio|esempi|inventat[ie]|fittizi[eo]?|ipotetic\w+|puramente"
     r"|Beispiel\w*|erfunden\w*|fiktiv\w*|Platzhalter\w*|hypothetisch\w*|willkürlich\w*|voorbeeld\w*"
     r"|verzonnen|przykład\w*|örnek)\b"
-    r"|пример|вымышлен|гипотетич|случайн|условн|示例|样例|举例|假设|虚构|随机|占位|编造|例です|例として|架空|仮の|サンプル"
+    r"|пример|вымышлен|выдум|придум|гипотетич|случайн|условн|示例|样例|举例|假设|虚构|随机|占位|编造|例です|例として|架空|仮の|サンプル"
     r"|ダミー|仮定|適当|예시|가상|임의|예를",
     re.IGNORECASE,
 )
@@ -816,7 +818,9 @@ _ALARMING = re.compile(
       |blind[ ]to|blind[ ]scor\w+|dummy|fake|random(?:ly)?|arbitrar\w+
       |invented|made[ ](?:\w+[ ])?up[ ](?:the|my|these|numbers|scores)|fallback|placeholder\w*
       |hallucinat\w+|nothing[ ](?:was|to[ ](?:look|see))|captions?[ ](?:only|to[ ]go)
-      |only[ ]have[ ]the
+      |only[ ]have[ ]the|extrapolat\w+|only[ ][^.\n]{0,30}\barrived|(?:attachments?|uploads?|files?)
+        [^.\n]{0,40}\b(?:blank|empty|black|gr[ae]y)
+      |(?:to[ ]show|shows?)[ ](?:only[ ])?(?:the|you[ ]the|my)[ ](?:layout|format|form|structure)
       |upload[ ](?:\w+[ ]){0,4}fail\w*|(?:image|vision|visual)[ ]input)\b
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -840,7 +844,9 @@ _SECOND_THOUGHTS = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _OF_NUMBERS = re.compile(
-    r"\b(?:numbers|values|scores|ratings|points|rows?|columns?|labels?|order)\b", re.IGNORECASE
+    r"\b(?:numbers|values|scores|ratings|points|rows?|columns?|labels?|order)\b"
+    r"|^\W*(?:each|every|any)[ ](?:number|value)\b",
+    re.IGNORECASE,
 )
 _VOIDING = re.compile(
     r"\b(?:samples?|filler|fiction\w*|fictitious|void|invalid|null|moot|worthless|meaningless"
@@ -859,9 +865,60 @@ _OWN_WAYS = re.compile(
 )
 
 
+def speaks_of_numbers(sentence: str) -> bool:
+    """Tell whether a sentence speaks of the numbers, the list or the table."""
+    return _OF_NUMBERS.search(sentence) is not None
+
+
 def is_alarming(sentence: str) -> bool:
     """Tell whether a sentence outside all entries may undo them, whatever it speaks of."""
     return _ALARMING.search(sentence) is not None and _COURTESY.match(sentence) is None
+
+
+_COMMANDS = re.compile(
+    r"""
+    \W*(?:please[ ]|now[ ]|just[ ]|so[ ])*
+    (?:add|take|subtract|deduct|divide|multiply|halve|double|read|swap|exchange|switch|invert|shift
+      |reverse|flip|replace|move|treat|count|lower|raise|reduce|increase|strike
+      |delete|drop|remove|discard|change|correct)[ ]
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def commands(sentence: str) -> bool:
+    """Tell whether a sentence tells the reader to do something to the scores."""
+    return _COMMANDS.match(sentence) is not None
+
+
+def is_made_up_by(words: str, *, given: str) -> bool:
+    """Tell whether a flag beside scores says they are no verdict: `is_placeholder: true`."""
+    denied = given in _DENIED
+    if given not in {"0", "1"} and given.replace(".", "", 1).isdigit():
+        return False
+
+    if _UNREAL.search(words) or _FLAGGED.search(words):
+        return not denied
+    return denied and _RECEIVED.search(words) is not None
+
+
+_DENIED = frozenset(("false", "no", "0", "none", "null", ""))
+_FLAGGED = re.compile(
+    r"\b(?:simulated|synthetic|dry[ ]run|demo|sample|example|draft|preliminary|default|template"
+    r"|test[ ](?:run|data|mode)|not[ ]final|is[ ]test)\b",
+    re.IGNORECASE,
+)
+_RECEIVED = re.compile(
+    r"\b(?:valid|real|genuine|final|success|ok|(?:images?|pictures?|files?)[ ]"
+    r"(?:received|seen|visible|viewed|loaded|available|accessible|present|shown|provided)"
+    r"|(?:saw|can[ ]see|received|viewed)[ ](?:the[ ])?(?:images?|pictures?|files?))\b",
+    re.IGNORECASE,
+)
+
+
+def is_a_guess(remark: str) -> bool:
+    """Tell whether a remark beside an image's scores says that they are none."""
+    return sees_nothing(remark) or _UNREAL.match(remark.lstrip(" ([")) is not None
 
 
 def has_second_thoughts(sentence: str) -> bool:
@@ -919,7 +976,10 @@ def _announces_in_a_form(words: str) -> bool:
 
 _ANNOUNCING_WORDS = _HARMLESS_WORDS | {"output", "answer", "answers", "suggested", "propose"}
 # "Picture this:", "Let S_acc be": harmless words, but not of this verdict.
-_SUPPOSES = re.compile(r"\W*(?:picture|let)\b(?!['’]s|[ ]me)", re.IGNORECASE)
+_SUPPOSES = re.compile(
+    r"\W*(?:picture|let)\b(?!['’]s|[ ]me)|\W*how[ ](?:sure|certain|confident|likely|many|much|long)\b",
+    re.IGNORECASE,
+)
 _HEADS_SCORES = re.compile(
     r"""
     \b(?:scor\w+|ratings?|rated?|evaluat\w+|assess\w*|judge?ments?|judging|verdicts?|results?

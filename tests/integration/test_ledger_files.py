@@ -13,11 +13,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 import lmmscore
+from lmmscore import ledger as ledger_module
 from lmmscore.cli import lmmscore as command
 from lmmscore.conversation import Conversation
-from lmmscore.errors import LedgerError
-from lmmscore.ledger import Asker, Ledger
-from lmmscore.records import Reply
+from lmmscore.errors import LedgerError, LmmscoreError
+from lmmscore.ledger import Asker, Ledger, export, extract
+from lmmscore.publish import publish, verify
+from lmmscore.records import Reply, Usage
+from lmmscore.run_folder import open_run
 from tests.conftest import ScriptedJudge, fair_answer
 
 Maker = Callable[..., Path]
@@ -46,6 +49,8 @@ def test_shards_united_are_the_whole_run(tmp_path: Path, make_benchmark: Maker) 
     again = lmmscore.run(bench, judge=silent, out=out)
     assert silent.asked == []
     assert (again.path / "scores.csv").read_bytes() == (whole.path / "scores.csv").read_bytes()
+    publish(open_run(out), tmp_path / "united.zip")
+    assert not verify(tmp_path / "united.zip").problems
 
 
 def _recorded(path: Path, reply: str, judge: str = "a") -> Path:
@@ -116,6 +121,32 @@ def test_a_ledger_is_exported(tmp_path: Path, suffix: str) -> None:
     frame = pd.read_json(out, lines=True) if suffix == "jsonl" else pd.read_parquet(out)
     assert frame["reply"].tolist() == ["hi"]
     assert "recorded_at" in frame.columns
+
+
+def test_exports_of_several_ledgers_fit_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A column has its type whether or not anybody counted; memory does not grow with a ledger."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(ledger_module, "EXPORTED_AT_ONCE", 2)
+    for name, usage in (("none", Usage()), ("counted", Usage(prompt_tokens=7))):
+        with Ledger(tmp_path / f"{name}.sqlite") as ledger:
+            for number in range(3):
+                talk = Conversation().say(f"{name} {number}")
+                ledger.record(Asker.of("j", {}), talk, 1, Reply("x", usage=usage)).result()
+        assert export(tmp_path / f"{name}.sqlite", tmp_path / f"{name}.parquet") == 3
+    one, other = (parquet.read_table(tmp_path / f"{n}.parquet") for n in ("none", "counted"))
+    assert one.schema == other.schema
+    assert other["prompt_tokens"].to_pylist() == [7, 7, 7]
+
+
+def test_a_judge_who_is_not_there_is_not_taken_out(tmp_path: Path) -> None:
+    """It says whose exchanges there are, and leaves no empty ledger behind."""
+    with Ledger(tmp_path / "l.sqlite") as ledger:
+        ledger.record(Asker.of("here", {}), Conversation().say("?"), 1, Reply("x")).result()
+    with pytest.raises(LmmscoreError, match="are of here"):
+        extract(tmp_path / "l.sqlite", tmp_path / "out.sqlite", judge="nobody")
+    assert not (tmp_path / "out.sqlite").exists()
 
 
 def test_what_is_no_ledger_is_said(tmp_path: Path) -> None:

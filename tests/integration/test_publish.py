@@ -19,7 +19,7 @@ from lmmscore.errors import LmmscoreError
 from lmmscore.ledger import row_digest, rows_of
 from lmmscore.publish import publish, verify
 from lmmscore.run_folder import open_run
-from tests.conftest import ScriptedJudge, fair_answer
+from tests.conftest import PAIR_DIALOG, ScriptedJudge, fair_answer
 
 Maker = Callable[..., Path]
 WEBP = "UklGR"
@@ -128,12 +128,8 @@ def test_a_run_of_pairs_verifies_and_an_edited_winner_is_noticed(
 ) -> None:
     """Of pairs, pairs.csv must follow from the replies."""
     dialog = tmp_path / "pairwise.yaml"
-    dialog.write_text(
-        "{dialog: pairwise, version: 1, title: Which, covers: pair, overall: bradley-terry, "
-        "turns: [{name: judge, read: winner, form: {words: {A: first, B: second}}, "
-        "say: 'Which? {{show.first}} {{show.second}}'}], repair: {say: '{{problems}}'}}"
-    )
-    judge = ScriptedJudge(lambda _: "A")
+    dialog.write_text(PAIR_DIALOG)
+    judge = ScriptedJudge(lambda _: "[[A>B]]")
     made = lmmscore.run(make_benchmark(items=1), str(dialog), judge, out=tmp_path / "r")
     out = tmp_path / "out.zip"
     done = CliRunner().invoke(command, ["publish", str(made.path), str(out)])
