@@ -6,7 +6,7 @@ bug of ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from numbers import Integral
 from typing import Any, Literal
@@ -173,6 +173,16 @@ def nearest(word: str, known: Iterable[str]) -> str:
 def counted(number: int, one: str, many: str | None = None) -> str:
     """Return `1 item`, `2 items`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """Return names as a sentence lists them: `a`, `a and b`, `a, b and c`."""
+    shown = list(names)
+    if len(shown) > most:
+        shown = [*shown[: most - 1], f"{len(names) - most + 1} others"]
+    if len(shown) < 2:
+        return "".join(shown)
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def refuse_unless_whole(least: int, **given: Any) -> None:

@@ -721,17 +721,16 @@ _NO_LOCKS = (
 
 def _refuse_without_locks(path: Path) -> None:
     """Raise where files cannot be locked, which SQLite would take for another process at work."""
-    if sys.platform == "win32":
-        return
-    import fcntl
+    if sys.platform != "win32":
+        import fcntl
 
-    # A file of its own: to close any other handle of a ledger would let go of SQLite's locks on it.
-    try:
-        with tempfile.TemporaryFile(dir=path.parent) as probe:
-            fcntl.lockf(probe, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP):
-            raise LedgerError(f"{path}: {error.strerror}; {_NO_LOCKS}") from error
+        # A file of its own: closing another handle of the ledger would let go of SQLite's locks.
+        try:
+            with tempfile.TemporaryFile(dir=path.parent) as probe:
+                fcntl.lockf(probe, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP):
+                raise LedgerError(f"{path}: {error.strerror}; {_NO_LOCKS}") from error
 
 
 def _in_our_words(error: sqlite3.Error, path: Path) -> LedgerError:

@@ -13,10 +13,10 @@ import numpy as np
 from lmmscore.api import run
 from lmmscore.benchmark import Benchmark, load_benchmark
 from lmmscore.errors import BenchmarkError
+from lmmscore.errors import counted as count
 from lmmscore.images import load_rgb
 from lmmscore.judges.judge import Judge
 from lmmscore.judges.trials import ALTERATIONS
-from lmmscore.leaderboard.board import count
 from lmmscore.records import OVERALL, Item
 from lmmscore.stats.resampling import mean_limits
 

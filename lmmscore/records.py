@@ -11,6 +11,9 @@ from pathlib import Path
 OVERALL = "overall"
 """The factor name under which the overall score of an edit stands in every table."""
 
+SAME = 1e-9
+"""Two scores nearer than this are the same score: scores are short decimals, the rest is noise."""
+
 
 class Outcome(StrEnum):
     """How a score came about, or why there is none. Only `scored` carries a number."""
@@ -95,3 +98,18 @@ class Score:
     reason: str = ""
     expected: Fraction | None = None
     """What the judge would score on average, where its server reports probabilities."""
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, rounded; only all of it is 100%, and only none of it is 0%."""
+    tenths = round(share * 1000)
+    nearly_all = tenths == 1000 and share < 1 - SAME
+    if nearly_all:
+        return ">99.9%"
+
+    nearly_none = tenths == 0 and share > SAME
+    if nearly_none:
+        return "<0.1%"
+
+    whole, rest = divmod(tenths, 10)
+    return f"{whole}.{rest}%" if rest else f"{whole}%"

@@ -21,6 +21,7 @@ import pandas as pd
 
 from lmmscore.agreement.align import Paired, judge_means, pair, rated_edits
 from lmmscore.errors import FileProblem
+from lmmscore.errors import counted as count
 from lmmscore.leaderboard.board import (
     BoardRow,
     BoardTable,
@@ -28,7 +29,6 @@ from lmmscore.leaderboard.board import (
     Differences,
     Leaderboard,
     corrected,
-    count,
 )
 from lmmscore.leaderboard.ranking import spread
 from lmmscore.stats.arrays import SAME, Floats, ranks

@@ -44,7 +44,7 @@ def command(
     has no number on the scale gets an outcome and a reason.
     """
     from lmmscore.dialog import load_dialog
-    from lmmscore.leaderboard.board import count
+    from lmmscore.errors import counted as count
     from lmmscore.records import OVERALL
     from lmmscore.score_files import Layout, scores_in, write_scores
 

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from lmmscore.errors import LmmscoreError, nearest
-from lmmscore.records import OVERALL, Outcome
-from lmmscore.stats.arrays import SAME, Floats, Ints, Limits, item_weights, rounded
+from lmmscore.errors import LmmscoreError, listed, nearest
+from lmmscore.errors import counted as count
+from lmmscore.records import OVERALL, SAME, Outcome, percent
+from lmmscore.stats.arrays import Floats, Ints, Limits, item_weights, rounded
 from lmmscore.stats.resampling import (
     EXACT_UP_TO,
     fewest_items,
@@ -844,31 +845,6 @@ def left_out_note(factor: str, edits: int, of: int) -> str:
     )
 
 
-def percent(share: float) -> str:
-    """Return a share in percent, rounded; only all of it is 100%, and only none of it is 0%."""
-    tenths = round(share * 1000)
-    nearly_all = tenths == 1000 and share < 1 - SAME
-    if nearly_all:
-        return ">99.9%"
-
-    nearly_none = tenths == 0 and share > SAME
-    if nearly_none:
-        return "<0.1%"
-
-    whole, rest = divmod(tenths, 10)
-    return f"{whole}.{rest}%" if rest else f"{whole}%"
-
-
-def listed(names: Sequence[str], most: int = 6) -> str:
-    """Return names as a sentence lists them: `a`, `a and b`, `a, b and c`."""
-    shown = list(names)
-    if len(shown) > most:
-        shown = [*shown[: most - 1], f"{len(names) - most + 1} others"]
-    if len(shown) < 2:
-        return "".join(shown)
-    return f"{', '.join(shown[:-1])} and {shown[-1]}"
-
-
 def range_warning(rows: Sequence[BoardRow], scale: tuple[float, float], *, observed: bool) -> str:
     """Return which ranks the missing scores could change, given what they may have been."""
     ranges = [(row.method, *row.rank_range) for row in rows if row.rank_range is not None]
@@ -982,8 +958,3 @@ def uneven_entries(entered: Mapping[str, int], tasks: int) -> str:
     part = [f"{method} {count} of {tasks}" for method, count in entered.items() if count < tasks]
     said = "Not every method was entered for every task, so these means are over different items"
     return f"{said}: {', '.join(part)}."
-
-
-def count(number: int, noun: str, plural: str = "") -> str:
-    """Return `1 item`, `2 items`."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.errors import LmmscoreError, nearest
-from lmmscore.leaderboard.board import Cube, count, tabulate
+from lmmscore.errors import counted as count
+from lmmscore.leaderboard.board import Cube, tabulate
 from lmmscore.records import OVERALL
 from lmmscore.stats.arrays import Floats, Ints, rounded
 from lmmscore.stats.reliability import within_between

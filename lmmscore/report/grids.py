@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from lmmscore.leaderboard.board import count as count
-from lmmscore.leaderboard.board import listed as listed
-from lmmscore.leaderboard.board import percent as share_in_words
-from lmmscore.stats.arrays import SAME
+from lmmscore.errors import counted
+from lmmscore.errors import listed as listed
+from lmmscore.records import SAME
+from lmmscore.records import percent as share_in_words
+
+count = counted
 
 NONE = "–"
 """What a figure that does not exist is printed as: never 0, never nan."""

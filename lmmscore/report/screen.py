@@ -21,13 +21,14 @@ from lmmscore.dialog import Dialog
 from lmmscore.records import OVERALL
 from lmmscore.report.formats.terminal import printable
 from lmmscore.report.grids import NONE
-from lmmscore.report.run_data import NOT_SHOWN, PlayedTurn, Talk
 from lmmscore.scales import show
 from lmmscore.scores import TIE
-from lmmscore.transcript_reader import Replayed
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from lmmscore.report.run_data import PlayedTurn, Talk
+    from lmmscore.transcript_reader import Replayed
 
 
 WIDEST = 110
@@ -69,6 +70,8 @@ def _print(console: Console, talk: Talk) -> None:
 
 
 def _file(path: Path) -> str:
+    from lmmscore.report.run_data import NOT_SHOWN
+
     if path.is_relative_to(NOT_SHOWN):
         return f"{path.relative_to(NOT_SHOWN).as_posix()} (not at hand as it was judged)"
     return os.path.normpath(path)

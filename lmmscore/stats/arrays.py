@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from lmmscore.records import SAME as SAME
+
 if TYPE_CHECKING:
     from scipy import sparse
 
@@ -16,9 +18,6 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Numbers = NDArray[np.floating]
 Limits = tuple[float, float]
-
-SAME = 1e-9
-"""Two scores nearer than this are the same score: scores are short decimals, the rest is noise."""
 
 TINY = 1e-12
 """A variance below this is none."""
