@@ -481,8 +481,10 @@ class RandomReply:
 
     def _images_as_columns(self) -> str:
         rows = [["Factor", *(self._filled(self._label, i) for i in self._order)]]
-        for factor in self._factors:
-            rows.append([self._names[factor], *(self._cell(i, factor) for i in self._order)])
+        rows += [
+            [self._names[factor], *(self._cell(i, factor) for i in self._order)]
+            for factor in self._factors
+        ]
         return self._drawn(self._with_extras(rows))
 
     def _tables(self) -> str:
