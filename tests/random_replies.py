@@ -53,7 +53,6 @@ HEADINGS = (
     *("The snowy one:", "The one with 2 suns", "Beach, 7 pm", "Better:", "Also:", "***", "---", ""),
     *(
         "Bild {i}:",
-        "Zweites Bild:",
         "图像{i}：",
         "第{i}张图片",
         "图{i}",

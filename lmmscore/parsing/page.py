@@ -304,7 +304,8 @@ def _place(
 ) -> None:
     words = page.words(line)
     if _RULE.fullmatch(page.text, line.start, line.end):
-        if state.entries:
+        # A rule right under a heading only underlines it.
+        if state.entries or (line.gap and page.n > 1):
             state.closed()
         line.heads = True
         return
