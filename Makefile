@@ -3,6 +3,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 WORKERS ?= 2
+# Each worker takes neighbouring tests, which share fixtures, and the first to finish takes over from the last.
+PARALLEL := -n $(WORKERS) --dist worksteal
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 INSTALLED := pyproject.toml constraints.txt
 
@@ -17,14 +19,14 @@ demo: .venv/.base            ## set up, then try everything offline on the drawn
 	$(BIN)/lmmscore demo
 
 test: .venv/.dev             ## set up, then run all tests but the slow ones
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest $(PARALLEL)
 
 test-fast: .venv/.dev        ## only the unit tests: under a minute on two cores
-	$(BIN)/python -m pytest -n $(WORKERS) tests/unit
+	$(BIN)/python -m pytest $(PARALLEL) tests/unit
 
 # pytest exits with 5 when it finds no test; a folder without slow tests is no failure.
 test-slow: .venv/.slow       ## the slow tests: Ray, LaTeX, the built wheel, simulations
-	$(BIN)/python -m pytest -n $(WORKERS) tests/slow || [ $$? -eq 5 ]
+	$(BIN)/python -m pytest $(PARALLEL) tests/slow || [ $$? -eq 5 ]
 
 test-ray: .venv/.slow        ## only the tests against a real Ray of two nodes
 	$(BIN)/python -m pytest tests/slow/test_ray.py

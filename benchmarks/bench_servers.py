@@ -12,7 +12,7 @@ import time
 
 from benchmarks.loopback import serving
 
-TURNS, SESSIONS, AT_ONCE, ROUNDS = 6, 600, 64, 3
+TURNS, SESSIONS, AT_ONCE, ROUNDS = 6, 600, 64, 5
 SERVERS = {"fast": (0.1, 8), "medium": (0.2, 8), "slow": (0.4, 8)}
 """Seconds for an answer, and answers at a time."""
 QUESTION = "Analyse this edit along the four factors, with care. " * 6
@@ -45,18 +45,23 @@ def main() -> None:
     rates = {name: slots / delay_s for name, (delay_s, slots) in SERVERS.items()}
     together = sum(rates.values())
     ideal_s = SESSIONS * TURNS / together
-    best: tuple[float, dict[str, int]] | None = None
+    rounds: list[tuple[float, dict[str, int]]] = []
     for _ in range(ROUNDS):
         with contextlib.ExitStack() as stack:
             urls = [stack.enter_context(serving(*about)) for about in SERVERS.values()]
             wall_s, answers = asyncio.run(play(urls))
-        share = ideal_s / wall_s
-        print(f"{SESSIONS} sessions of {TURNS} turns, {AT_ONCE} at once: {share:.2f} of ideal")
-        if best is None or share > best[0]:
-            best = share, dict(zip(SERVERS, (answers.get(url, 0) for url in urls), strict=True))
-    assert best is not None
-    print(f"\nbest of {ROUNDS} rounds: {best[0]:.2f} of what the servers could deliver (≥ 0.90)")
-    for name, count in best[1].items():
+        counts = dict(zip(SERVERS, (answers.get(url, 0) for url in urls), strict=True))
+        rounds.append((ideal_s / wall_s, counts))
+        print(f"{SESSIONS} sessions of {TURNS} turns, {AT_ONCE} at once: {rounds[-1][0]:.2f}")
+    # The median: one round in which the machine was busy with something else decides nothing.
+    rounds.sort(key=lambda each: each[0])
+    share, counts = rounds[ROUNDS // 2]
+    low, high = rounds[0][0], rounds[-1][0]
+    print(
+        f"\nmedian of {ROUNDS} rounds: {share:.2f} of what the servers could deliver (≥ 0.90), "
+        f"from {low:.2f} to {high:.2f}"
+    )
+    for name, count in counts.items():
         could = SESSIONS * TURNS * rates[name] / together
         print(f"{name:<8} {count:>6} answers, {count / could:.2f} of its share")
 

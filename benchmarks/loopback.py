@@ -2,13 +2,14 @@
 
 Run as `python -m benchmarks.loopback DELAY_S SLOTS EDITS`; it prints its port and serves until its standard
 input closes. It answers no more than SLOTS questions at a time, the others wait in line; its answer scores
-so many EDITS, one on one factor only.
+so many EDITS. One edit is scored on one factor only and in one word, from 1 to 10 in turn.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import socket
 import subprocess
@@ -19,13 +20,13 @@ from collections.abc import Callable, Iterator
 FACTORS = ("acc", "pre", "qua", "real")
 
 
-def answer_of(edits: int) -> bytes:
+def answer_of(edits: int, score: int = 7) -> bytes:
     """Return a whole response with scores for so many edits and some words."""
     blocks = [
         f"Image {number}:\n" + "\n".join(f"- S_{factor}: {number}" for factor in FACTORS)
         for number in range(1, edits + 1)
     ]
-    text = "S_acc: 7" if edits == 1 else "\n".join([*blocks, "A fair edit. " * 20])
+    text = f"S_acc: {score}" if edits == 1 else "\n".join([*blocks, "A fair edit. " * 20])
     message = {"role": "assistant", "content": text}
     body = json.dumps(
         {
@@ -67,8 +68,8 @@ SCRATCH = bytearray(1 << 20)
 class Desk:
     """Answers after a delay, and no more than so many at a time."""
 
-    def __init__(self, delay_s: float, slots: int, answer: bytes) -> None:
-        self.answer = answer
+    def __init__(self, delay_s: float, slots: int, edits: int) -> None:
+        self.answers = itertools.cycle([answer_of(edits, score) for score in range(1, 11)])
         self._delay_s = delay_s
         self._free = slots
         self._line: deque[Callable[[], None]] = deque()
@@ -133,7 +134,7 @@ class Exchange:
 
     def _answer(self) -> None:
         if self._sock.fileno() >= 0:
-            self._sock.send(self._desk.answer)
+            self._sock.send(next(self._desk.answers))
 
 
 async def accept(listening: socket.socket, desk: Desk) -> None:
@@ -148,7 +149,7 @@ async def serve(delay_s: float, slots: int, edits: int) -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listening:
         listening.setblocking(False)
         print(listening.getsockname()[1], flush=True)
-        desk = Desk(delay_s, slots, answer_of(edits))
+        desk = Desk(delay_s, slots, edits)
         accepting = asyncio.create_task(accept(listening, desk))
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
         accepting.cancel()

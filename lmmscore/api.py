@@ -79,6 +79,7 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
             out,
             engine.options(**taken(engine.options, request.engine_options, request.engine)),
             Recorded(reader.judge, ledger, reader.answers) if reader else None,
+            request.reader if isinstance(request.reader, str) else None,
         )
         executor = engine.make(job)
         hooks.on_start(executor, plan, bench)

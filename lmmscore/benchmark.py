@@ -299,10 +299,13 @@ class _BenchmarkReader:
         return self._made(methods, items)
 
     def _made(self, methods: list[str], items: list[Item]) -> Benchmark:
+        root = self.files.root
+        # It knows the name of every file below its folder, and nobody will ask again.
+        del self.files
         return Benchmark(
             self.file.name,
             self.path,
-            self.files.root,
+            root,
             tuple(methods),
             tuple(items),
             tuple(self.problems),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lmmscore.benchmark import Benchmark, BenchmarkProblem
-from lmmscore.errors import ImageProblem
+from lmmscore.errors import ImageProblem, counted
 from lmmscore.images import IMAGE_SUFFIXES, SUFFIXES, Header, load_rgb, read_header
 from lmmscore.records import Item
 
@@ -105,8 +105,7 @@ def unused_pictures(benchmark: Benchmark) -> list[BenchmarkProblem]:
     for folder, names in sorted(left.items()):
         if names:
             examples = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
-            count = "1 picture" if len(names) == 1 else f"{len(names)} pictures"
-            says = f"{count} that nothing uses: {examples}"
+            says = f"{counted(len(names), 'picture')} that nothing uses: {examples}"
             problems.append(BenchmarkProblem(str(folder), "unused-pictures", says, level="warning"))
 
     return problems[:_MOST_FOLDERS]

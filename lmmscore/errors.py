@@ -170,6 +170,11 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {match[0]}?" if match else ""
 
 
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """Return `1 item`, `2 items`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def refuse_unless_whole(least: int, **given: Any) -> None:
     """Raise for the first value that is no whole number, or is below `least`."""
     for name, value in given.items():

@@ -12,25 +12,30 @@ because they are written for every question and need not survive the machine.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import errno
 import hashlib
 import json
 import os
 import platform
 import queue
 import sqlite3
+import sys
+import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
+from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -38,8 +43,16 @@ from lmmscore.conversation import Conversation
 from lmmscore.errors import FileProblem, LedgerError
 from lmmscore.records import Reply, Usage
 
+_Value = TypeVar("_Value")
+
 APPLICATION_ID = 0x6C6D6D73  # "lmms"
 VERSION = 1
+
+MOST_CELLS = 900
+"""What one statement may be given: older builds of SQLite take 999."""
+
+EXPORTED_AT_ONCE = 10_000
+"""So many exchanges are in memory while they are written as Parquet."""
 
 BUSY_S = 60.0
 """How long to wait for another process that writes the same file."""
@@ -137,7 +150,7 @@ CREATE TABLE IF NOT EXISTS claim (key TEXT PRIMARY KEY, owner TEXT NOT NULL, exp
 """
 
 _TAKE = """
-INSERT INTO claim VALUES (?, ?, ?)
+INSERT INTO claim VALUES {rows}
 ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, expires = excluded.expires
 WHERE claim.expires < ? OR claim.owner = excluded.owner
 """
@@ -171,24 +184,34 @@ class Claims:
         connection.execute(_CLAIM_SCHEMA)
         # Not a question, but a sign of life.
         now = time.time()
-        connection.execute(_TAKE, (self._owner, self._owner, now + self._lease_s, now))
+        sign = (self._owner, self._owner, now + self._lease_s, now)
+        connection.execute(_TAKE.format(rows="(?, ?, ?)"), sign)
         owners = connection.execute("SELECT DISTINCT owner FROM claim").fetchall()
         dead = [row for row in owners if _has_died(row[0])]
         connection.executemany("DELETE FROM claim WHERE owner = ?", dead)
         return connection
 
-    def take(self, key: str) -> bool:
-        """Claim a question; False where another process is asking it."""
+    def take(self, *keys: str) -> set[str]:
+        """Claim questions; return them without those that another process is asking."""
+        taken: set[str] = set()
         with self._lock:
-            if not self._take(key) and not (self._forget_the_dead(key) and self._take(key)):
-                return False
-            self._held.add(key)
-        return True
+            for some in _batched(keys):
+                if self._take(*some):
+                    taken.update(some)
+                else:
+                    taken.update(key for key in some if self._take_one(key))
+            self._held |= taken
+        return taken
 
-    def _take(self, key: str) -> bool:
+    def _take_one(self, key: str) -> bool:
+        return self._take(key) or (self._forget_the_dead(key) and self._take(key))
+
+    def _take(self, *keys: str) -> bool:
+        """Claim all of them, in one transaction; False where there is one that cannot be had."""
         now = time.time()
-        done = self._connection.execute(_TAKE, (key, self._owner, now + self._lease_s, now))
-        return done.rowcount == 1
+        rows = [value for key in keys for value in (key, self._owner, now + self._lease_s)]
+        sql = _TAKE.format(rows=", ".join(["(?, ?, ?)"] * len(keys)))
+        return self._connection.execute(sql, (*rows, now)).rowcount == len(keys)
 
     def _forget_the_dead(self, key: str) -> bool:
         """Remove all claims of whoever holds this one; False if it may still live."""
@@ -203,16 +226,13 @@ class Claims:
     def release(self, *keys: str) -> None:
         """Let go of questions: they are answered, or someone else may try."""
         with self._lock:
-            held = [(key, self._owner) for key in keys if key in self._held]
+            held = [key for key in keys if key in self._held]
             self._held.difference_update(keys)
-            if not held:
-                return
             # On a full disk they stay, and expire.
             with contextlib.suppress(sqlite3.OperationalError):
-                self._connection.execute("BEGIN IMMEDIATE")
-                sql = "DELETE FROM claim WHERE key = ? AND owner = ?"
-                self._connection.executemany(sql, held)
-                self._connection.execute("COMMIT")
+                for some in _batched(held):
+                    sql = f"DELETE FROM claim WHERE key IN ({_marks(some)}) AND owner = ?"
+                    self._connection.execute(sql, (*some, self._owner))
 
     def close(self) -> None:
         """Let go of everything. The last one out removes the file."""
@@ -312,12 +332,18 @@ class Ledger:
         row = self._one(f"SELECT {_REPLY_COLUMNS} FROM exchange WHERE key = ?", (key,))
         return None if row is None else _reply(row)
 
+    def find_all(self, keys: Sequence[str]) -> dict[str, Reply]:
+        """Return the replies that are on record, by key."""
+        rows = [row for some in _batched(keys) for row in self._rows(some)]
+        return {key: _reply(cells) for key, *cells in rows}
+
+    def _rows(self, keys: Sequence[str]) -> list[tuple[Any, ...]]:
+        sql = f"SELECT key, {_REPLY_COLUMNS} FROM exchange WHERE key IN ({_marks(keys)})"
+        return self._all(sql, tuple(keys))
+
     def digest(self, keys: Sequence[str]) -> str | None:
         """Return a digest of the replies with these keys; None where one is not on record."""
-        marks = ", ".join("?" * len(keys))
-        rows = self._all(
-            f"SELECT key, {_REPLY_COLUMNS} FROM exchange WHERE key IN ({marks})", tuple(keys)
-        )
+        rows = self._rows(keys)
         if len(rows) != len(set(keys)):
             return None
         return _digest_of_rows(rows)
@@ -338,7 +364,10 @@ class Ledger:
         """Return the digests of the pictures shown with a question, in order;
         none for an unknown question."""
         row = self._one("SELECT images FROM exchange WHERE key = ?", (key,))
-        return [] if row is None else list(json.loads(row[0]))
+        try:
+            return [] if row is None else list(json.loads(row[0]))
+        except ValueError as error:
+            raise LedgerError(f"{self.path}: exchange {key[:12]}: {_DAMAGED}") from error
 
     def record(
         self, asker: Asker, conversation: Conversation, repeat: int, reply: Reply
@@ -351,21 +380,33 @@ class Ledger:
 
     def record_envelope(self, asker: Asker, envelope: Envelope, reply: Reply) -> Future[Reply]:
         """Append an exchange of which only the envelope was kept, as `record` does."""
-        entry = _PendingExchange(asker, envelope, reply)
-        self._pending.put(entry)
-        return entry.done
+        done: Future[Reply] = Future()
+        self._pending.put(_PendingExchange(asker, envelope, reply, done))
+        return done
 
-    def claim(self, key: str) -> bool:
-        """Take on a question; False where another process is asking it at this moment."""
+    def recorded(
+        self, asker: Asker, conversation: Conversation, repeat: int, reply: Reply
+    ) -> asyncio.Future[Reply]:
+        """Append an exchange as `record` does, for who waits in an event loop.
+
+        It is appended even if nobody waits for it any more.
+        """
+        envelope = Envelope.of(asker, conversation, repeat)
+        done: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._pending.put(_PendingExchange(asker, envelope, reply, done))
+        return done
+
+    def claim(self, *keys: str) -> set[str]:
+        """Take on questions; return them without those that another process is asking now."""
         if self._claims is None:
-            return True
+            return set(keys)
         with _translated(self.path):
-            return self._claims.take(key)
+            return self._claims.take(*keys)
 
-    def release(self, key: str) -> None:
-        """Let go of a question that was taken on."""
+    def release(self, *keys: str) -> None:
+        """Let go of questions that were taken on."""
         if self._claims is not None:
-            self._claims.release(key)
+            self._claims.release(*keys)
 
     def askers(self) -> list[Asker]:
         """Return everyone who was asked, in order of first appearance."""
@@ -415,26 +456,23 @@ class Ledger:
     def _write(self, connection: sqlite3.Connection, batch: list[_PendingExchange]) -> None:
         try:
             with _translated(self.path), connection:
-                standing = [entry.insert(connection) for entry in batch]
+                standing = _insert(connection, batch)
         except Exception as error:
             # Whatever it is, those who wait for the batch must hear of it, and the next batch must
             # be written.
             known = (
                 error if isinstance(error, LedgerError) else LedgerError(f"{self.path}: {error!r}")
             )
-            for entry in batch:
-                entry.done.set_exception(known)
+            _tell(batch, known)
             return
         if self._claims is not None:
             # Once for all of them: each release by itself would be a transaction of its own.
             self._claims.release(*(entry.key for entry in batch))
-        for entry, reply in zip(batch, standing, strict=True):
-            entry.done.set_result(reply)
+        _tell(batch, standing)
 
     def _fail_everything(self, error: LedgerError) -> None:
         while (batch := _gather(self._pending)) is not None:
-            for entry in batch:
-                entry.done.set_exception(error)
+            _tell(batch, error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -466,13 +504,19 @@ class Envelope:
 
 
 class _PendingExchange:
-    """An exchange on its way into the file."""
+    """An exchange on its way into the file, and who waits for it to be there."""
 
-    def __init__(self, asker: Asker, envelope: Envelope, reply: Reply) -> None:
+    def __init__(
+        self,
+        asker: Asker,
+        envelope: Envelope,
+        reply: Reply,
+        done: Future[Reply] | asyncio.Future[Reply],
+    ) -> None:
         self.key = envelope.key
-        self.done: Future[Reply] = Future()
-        self._reply = reply
-        self._row = (
+        self.reply = reply
+        self.done = done
+        self.row = (
             *(self.key, asker.judge, asker.parameters, envelope.repeat),
             *(envelope.before, envelope.conversation),
             *(envelope.question, json.dumps(envelope.images)),
@@ -480,19 +524,68 @@ class _PendingExchange:
             datetime.now(UTC).isoformat(timespec="seconds"),
         )
 
-    def insert(self, connection: sqlite3.Connection) -> Reply:
-        """Insert the row unless the question has its answer already;
-        return the answer that stands."""
-        marks = ", ".join("?" * len(self._row))
+
+def _insert(connection: sqlite3.Connection, batch: list[_PendingExchange]) -> list[Reply]:
+    """Insert exchanges whose question has no answer yet; return the answers that stand."""
+    standing: list[Reply] = []
+    for some in _batched(batch, len(COLUMNS)):
+        # One statement for many rows: between any two, the writer would wait for its turn in
+        # Python again.
+        rows = ", ".join([f"({_marks(COLUMNS)})"] * len(some))
+        cells = [cell for entry in some for cell in entry.row]
         done = connection.execute(
-            f"INSERT INTO exchange VALUES ({marks}) ON CONFLICT DO NOTHING", self._row
+            f"INSERT INTO exchange VALUES {rows} ON CONFLICT DO NOTHING", cells
         )
-        if done.rowcount == 1:
-            return self._reply
-        row = connection.execute(
-            f"SELECT {_REPLY_COLUMNS} FROM exchange WHERE key = ?", (self.key,)
-        ).fetchone()
-        return _reply(row)
+        if done.rowcount == len(some):
+            standing += [entry.reply for entry in some]
+            continue
+        sql = f"SELECT {_REPLY_COLUMNS} FROM exchange WHERE key = ?"
+        standing += [_reply(connection.execute(sql, (each.key,)).fetchone()) for each in some]
+    return standing
+
+
+def _tell(batch: Sequence[_PendingExchange], outcome: Sequence[Reply] | LedgerError) -> None:
+    """Tell everyone who waits for an exchange what became of it.
+
+    Those of one event loop are told together, as each call into it from outside wakes it up.
+    """
+    by_loop: dict[asyncio.AbstractEventLoop, list[Callable[[], None]]] = {}
+    for number, entry in enumerate(batch):
+        found = outcome if isinstance(outcome, LedgerError) else outcome[number]
+        settle = partial(_settle, entry.done, found)
+        if isinstance(entry.done, Future):
+            settle()
+        else:
+            by_loop.setdefault(entry.done.get_loop(), []).append(settle)
+    for loop, calls in by_loop.items():
+        # A loop that is closed has nobody left who waits.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(_call_all, calls)
+
+
+def _call_all(calls: Sequence[Callable[[], None]]) -> None:
+    for call in calls:
+        call()
+
+
+def _settle(done: Future[Reply] | asyncio.Future[Reply], found: Reply | LedgerError) -> None:
+    if done.cancelled():
+        return
+    if isinstance(found, LedgerError):
+        done.set_exception(found)
+    else:
+        done.set_result(found)
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def _batched(values: Sequence[_Value], each: int = 3) -> Iterator[Sequence[_Value]]:
+    """Yield as many values at a time as one statement takes, each of so many cells."""
+    size = MOST_CELLS // each
+    for start in range(0, len(values), size):
+        yield values[start : start + size]
 
 
 def digest_of(replies: Mapping[str, Reply]) -> str:
@@ -552,6 +645,8 @@ def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
         # A published ledger may lie in a folder that cannot be written, where WAL needs to be told
         # that all is still.
         still = read_only and not path.with_name(path.name + "-wal").exists()
+        if not read_only:
+            _refuse_without_locks(path)
         mode = "ro" if read_only else "rwc"
         location = f"{path.absolute().as_uri()}?mode={mode}"
         if still:
@@ -614,23 +709,44 @@ def _translated(path: Path) -> Iterator[None]:
         raise _in_our_words(error, path) from error
 
 
+_DAMAGED = (
+    "the file is damaged; put back a copy, or move it away: the same command then asks "
+    "again what it held"
+)
+_NO_LOCKS = (
+    "this file system has no locks, which SQLite needs; keep the ledger on a local disk with "
+    "--ledger"
+)
+
+
+def _refuse_without_locks(path: Path) -> None:
+    """Raise where files cannot be locked, which SQLite would take for another process at work."""
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    # A file of its own: to close any other handle of a ledger would let go of SQLite's locks on it.
+    try:
+        with tempfile.TemporaryFile(dir=path.parent) as probe:
+            fcntl.lockf(probe, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP):
+            raise LedgerError(f"{path}: {error.strerror}; {_NO_LOCKS}") from error
+
+
 def _in_our_words(error: sqlite3.Error, path: Path) -> LedgerError:
+    said = str(error)
     if is_damaged(error):
-        remedy = (
-            "the file is damaged; put back a copy, or move it away: the same command then asks "
-            "again what it held"
-        )
+        # Python quotes all of a text that it cannot decode.
+        said = said if _code(error) is not None else "text that is not UTF-8"
+        remedy = _DAMAGED
     elif has_no_locks(error):
-        remedy = (
-            "this file system has no locks, which SQLite needs; keep the ledger on a local "
-            "disk "
-            "with --ledger"
-        )
+        remedy = _NO_LOCKS
     else:
         remedy = (
             "check that the disk has room and the folder may be written, then run the same command"
         )
-    return LedgerError(f"{path}: {error}; {remedy}")
+    return LedgerError(f"{path}: {said}; {remedy}")
 
 
 def switch_to_wal(connection: sqlite3.Connection) -> None:
@@ -733,6 +849,13 @@ class Merged:
     conflicts: tuple[Conflict, ...]
 
 
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a ledger to read. Raises LedgerError where it is none, or damaged."""
+    with _translated(path), closing(_connect(path, read_only=True)) as connection:
+        yield connection
+
+
 def contents(path: Path) -> list[Content]:
     """Return what a ledger holds, judge by judge."""
     sql = """
@@ -741,7 +864,7 @@ def contents(path: Path) -> list[Content]:
                total(cost_usd), min(recorded_at), max(recorded_at)
         FROM exchange GROUP BY judge, parameters ORDER BY min(rowid)
     """
-    with closing(_opened(path)) as connection:
+    with _reading(path) as connection:
         rows = connection.execute(sql, (Conversation().digest,)).fetchall()
     return [
         Content(
@@ -767,13 +890,16 @@ def merge(out: Path, sources: Sequence[Path]) -> Merged:
     Raises before anything is written where a source cannot be read.
     """
     for path in sources:
-        _opened(path).close()
+        _connect(path, read_only=True).close()
     out.parent.mkdir(parents=True, exist_ok=True)
     Ledger(out).close()
     added = known = 0
     conflicts: list[Conflict] = []
     origin: dict[str, Path] = {}
-    with closing(sqlite3.connect(out, isolation_level=None, timeout=60)) as target:
+    with (
+        _translated(out),
+        closing(sqlite3.connect(out, isolation_level=None, timeout=BUSY_S)) as target,
+    ):
         target.execute("BEGIN IMMEDIATE")
         for path, row in _in_order_of_recording(sources):
             values = dict(zip(COLUMNS, row, strict=True))
@@ -796,7 +922,7 @@ def _in_order_of_recording(sources: Sequence[Path]) -> Iterator[tuple[Path, Row]
     import heapq
 
     def rows(number: int, path: Path) -> Iterator[tuple[str, int, Path, Row]]:
-        with closing(_opened(path)) as connection:
+        with _reading(path) as connection:
             for row in connection.execute(f"{_SELECT} ORDER BY recorded_at, key"):
                 yield row[-1], number, path, row
 
@@ -806,16 +932,24 @@ def _in_order_of_recording(sources: Sequence[Path]) -> Iterator[tuple[Path, Row]
 
 
 def extract(path: Path, out: Path, *, keys: Iterable[str] | None = None, judge: str = "") -> int:
-    """Copy a part of a ledger: the exchanges of a run, by their keys, or those of one judge."""
+    """Copy a part of a ledger: the exchanges of a run, by their keys, or those of one judge.
+
+    Raises FileProblem where there is nothing to copy, and names the judges there are.
+    """
     if out.exists():
         raise FileProblem(f"{out}: exists already; name a new file")
-    return write_rows(out, rows_of(path, keys=keys, judge=judge))
+    rows = rows_of(path, keys=keys, judge=judge)
+    first = next(rows, None)
+    if first is None:
+        judges = ", ".join(dict.fromkeys(each.judge for each in contents(path)))
+        raise FileProblem(f"{path}: nothing in it fits; its exchanges are of {judges or 'nobody'}")
+    return write_rows(out, chain([first], rows))
 
 
 def rows_of(path: Path, *, keys: Iterable[str] | None = None, judge: str = "") -> Iterator[Row]:
     """Yield the exchanges of a ledger as they were recorded: all, those wanted, or one judge's."""
     wanted = None if keys is None else set(keys)
-    with closing(_opened(path)) as source:
+    with _reading(path) as source:
         for row in source.execute(f"{_SELECT} ORDER BY rowid"):
             key, name = row[:2]
             is_wanted = wanted is None or key in wanted
@@ -829,7 +963,7 @@ def write_rows(out: Path, rows: Iterable[Row]) -> int:
     count = 0
     out.parent.mkdir(parents=True, exist_ok=True)
     Ledger(out).close()
-    with closing(sqlite3.connect(out, isolation_level=None)) as target:
+    with _translated(out), closing(sqlite3.connect(out, isolation_level=None)) as target:
         # One file, with nothing beside it: it is made to be sent somewhere.
         target.execute("PRAGMA journal_mode = DELETE")
         target.execute("BEGIN")
@@ -850,15 +984,16 @@ def problems(path: Path) -> Iterator[str]:
     """Yield what is wrong with a ledger: its file, keys that do not fit,
     rows that cannot be read."""
     try:
-        with closing(_opened(path)) as connection:
+        with _reading(path) as connection:
             for (line,) in connection.execute("PRAGMA integrity_check"):
                 if line != "ok":
                     yield f"{path}: {line}"
             for row in connection.execute(_SELECT):
-                yield from (f"{path}: exchange {row[0][:12]}: {says}" for says in faults_of(row))
-    except sqlite3.Error as error:
-        damaged = "damaged" if is_damaged(error) else "not readable"
-        yield f"{path}: {damaged} ({error})"
+                yield from (
+                    f"{path}: exchange {str(row[0])[:12]}: {says}" for says in faults_of(row)
+                )
+    except LedgerError as error:
+        yield str(error)
 
 
 def faults_of(row: Row) -> Iterator[str]:
@@ -871,7 +1006,7 @@ def faults_of(row: Row) -> Iterator[str]:
     for name in ("parameters", "images"):
         try:
             json.loads(values[name])
-        except ValueError:
+        except (TypeError, ValueError):
             yield f"{name} is not JSON"
 
 
@@ -880,7 +1015,7 @@ def export(path: Path, out: Path) -> int:
     suffix = out.suffix.lower()
     if suffix not in (".jsonl", ".parquet"):
         raise FileProblem(f"{out}: name a .jsonl or a .parquet file")
-    with closing(_opened(path)) as connection:
+    with _reading(path) as connection:
         rows = (
             dict(zip(COLUMNS, row, strict=True))
             for row in connection.execute(f"{_SELECT} ORDER BY rowid")
@@ -903,21 +1038,13 @@ def _write_parquet(rows: Iterator[dict[str, Any]], out: Path) -> int:
         import pyarrow.parquet
     except ImportError as error:
         raise FileProblem(f"{out}: Parquet needs `pip install 'lmmscore[parquet]'`") from error
-    table = pyarrow.Table.from_pylist(list(rows))
-    pyarrow.parquet.write_table(table, out)
-    return int(table.num_rows)
-
-
-def _opened(path: Path) -> sqlite3.Connection:
-    """Open a ledger, or the ledger of a run's folder, to read.
-
-    Raises LedgerError where it is none.
-    """
-    # The ledger's own checks: is it there, is it one of ours, is it of a version we know.
-    Ledger(path, read_only=True).close()
-    still = not path.with_name(f"{path.name}-wal").exists()
-    location = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if still else ''}"
-    try:
-        return sqlite3.connect(location, uri=True)
-    except sqlite3.Error as error:
-        raise LedgerError(f"{path}: {error}") from error
+    # Declared: a column in which nothing is known must have the same type in every export.
+    kinds = {"repeat": pyarrow.int64(), "cost_usd": pyarrow.float64()}
+    kinds |= {name: pyarrow.int64() for name in COLUMNS if name.endswith("_tokens")}
+    schema = pyarrow.schema([(name, kinds.get(name, pyarrow.string())) for name in COLUMNS])
+    count = 0
+    with pyarrow.parquet.ParquetWriter(out, schema) as file:
+        while part := list(islice(rows, EXPORTED_AT_ONCE)):
+            file.write_table(pyarrow.Table.from_pylist(part, schema))
+            count += len(part)
+    return count

@@ -5,6 +5,7 @@ Nothing is asked here, and everything that would stop a run is found here.
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from lmmscore.benchmark import Benchmark
 from lmmscore.dialog import Dialog, Ensemble, Suite, find_dialog, load_members
-from lmmscore.errors import BenchmarkError, DialogError, nearest
+from lmmscore.errors import BenchmarkError, DialogError, counted, nearest
 from lmmscore.records import OVERALL, Item
 
 if TYPE_CHECKING:
@@ -359,10 +360,13 @@ def make_plan(
 
     Raises BenchmarkError naming the items that lack a picture the protocol shows.
     """
-    needed = {item.id: protocol.images_needed(item) for item in chosen.items}
-    for kind in sorted(set().union(*needed.values())):
-        showing = [item for item in chosen.items if kind in needed[item.id]]
-        _refuse_lacking(showing, chosen, protocol, kind)
+    # By what they show, as nearly all items show the same.
+    showing: dict[str, list[Item]] = {}
+    for item in chosen.items:
+        for kind in protocol.images_needed(item):
+            showing.setdefault(kind, []).append(item)
+    for kind in sorted(showing):
+        _refuse_lacking(showing[kind], chosen, protocol, kind)
     for item in chosen.items:
         _refuse_silence(protocol, item)
         _refuse_unknown_columns(protocol, item, chosen)
@@ -429,7 +433,8 @@ def _refuse_lacking(
         listed += f" and {len(lacking) - 8} more"
     raise BenchmarkError(
         f"{protocol.name} shows the {kind} image, which {len(lacking)} of "
-        f"{len(showing)} items lack: {listed}; give `{kind}` in {benchmark.path}"
+        f"{counted(len(showing), 'item lacks', 'items lack')}: {listed}; "
+        f"give `{kind}` in {benchmark.path}"
         f"{_setting_without(protocol, kind)}"
     )
 
@@ -450,7 +455,8 @@ def _refuse_unknown_columns(protocol: Protocol, item: Item, benchmark: Benchmark
 
 
 def _has(item: Item, kind: str) -> bool:
-    return kind in item.images and item.images[kind].is_file()
+    # Of every item: Path.is_file takes twice as long.
+    return kind in item.images and os.path.isfile(item.images[kind])  # noqa: PTH113
 
 
 def _setting_without(protocol: Protocol, kind: str) -> str:

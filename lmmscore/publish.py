@@ -11,9 +11,9 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import sqlite3
 import tempfile
 import zipfile
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,9 +21,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from lmmscore.errors import FileProblem, LmmscoreError, NoRecordedReply
+from lmmscore.errors import FileProblem, LedgerError, LmmscoreError, NoRecordedReply, counted
 from lmmscore.execution.base import LedSession, OpenQuestion
 from lmmscore.images import Picture, Pictures, Recipe
 from lmmscore.judges.judge import Heard
@@ -50,6 +48,7 @@ from lmmscore.run_folder import (
 )
 from lmmscore.scores import EXPECTED, SCORE_COLUMNS, as_cells, comparison_cells, header, result_of
 from lmmscore.session import Done, Ending, Played, Session, read_answer
+from lmmscore.yaml_files import yaml_text
 
 _Cells = tuple[tuple[str, str], ...]
 """A row of a table, each cell with its column."""
@@ -89,6 +88,9 @@ def publish(
     """
     if not run.finished:
         raise LmmscoreError(f"{run.path}: {run.progress()}; only a finished run is published")
+    # Before it is copied: what is wrong with the run is said of its own files.
+    if not run.is_of_pairs:
+        run.scores()
     with tempfile.TemporaryDirectory() as folder:
         staged = Path(folder) / "run"
         staged.mkdir()
@@ -113,8 +115,7 @@ def _stage(run: Run, folder: Path) -> None:
         "benchmark_file": Path(manifest.benchmark_file).name,
         "images_root": "pictures",
     }
-    text = yaml.safe_dump(public, sort_keys=False, allow_unicode=True)
-    (folder / "run.yaml").write_text(text, encoding="utf-8")
+    (folder / "run.yaml").write_text(yaml_text(public), encoding="utf-8")
     for name, content in _dialogs(run):
         (folder / "dialogs").mkdir(exist_ok=True)
         (folder / "dialogs" / name).write_text(content, encoding="utf-8")
@@ -127,13 +128,9 @@ def _stage(run: Run, folder: Path) -> None:
 
 def _dialogs(run: Run) -> Iterator[tuple[str, str]]:
     for dialog in run.manifest.dialogs:
-        yield f"{dialog['dialog']}.yaml", _yaml(dialog)
+        yield f"{dialog['dialog']}.yaml", yaml_text(dialog)
     if run.manifest.suite:
-        yield f"{run.manifest.suite['suite']}.yaml", _yaml(run.manifest.suite)
-
-
-def _yaml(data: Mapping[str, Any]) -> str:
-    return yaml.safe_dump(dict(data), sort_keys=False, allow_unicode=True)
+        yield f"{run.manifest.suite['suite']}.yaml", yaml_text(run.manifest.suite)
 
 
 def _stage_ledger(run: Run, keys: set[str], folder: Path) -> None:
@@ -248,11 +245,17 @@ def verify(archive: Path) -> Verification:
         folder = Path(name)
         _unpack(archive, folder)
         problems = [*_wrong_files(folder)]
-        run = open_run(folder)
         rows, wrong_rows = _wrong_rows(folder)
         problems += wrong_rows
-        count, wrong_results = _wrong_results(run)
-        return Verification(rows, count, run.results_file, (*problems, *wrong_results))
+        try:
+            run = open_run(folder)
+            count, wrong_results = _wrong_results(run)
+            return Verification(rows, count, run.results_file, (*problems, *wrong_results))
+        except LmmscoreError as error:
+            # What was changed since is named already; anything else was published like this.
+            if not problems:
+                raise FileProblem(f"{archive}: cannot be checked ({error})") from error
+            return Verification(rows, 0, "", tuple(problems))
 
 
 def _unpack(archive: Path, folder: Path) -> None:
@@ -263,13 +266,13 @@ def _unpack(archive: Path, folder: Path) -> None:
                 if not target.is_relative_to(folder.resolve()):
                     raise FileProblem(f"{archive}: {info.filename} leads out of the archive")
                 packed.extract(info, folder)
-    except (OSError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         raise FileProblem(f"{archive}: not an archive that can be read ({error})") from error
 
 
 def _wrong_files(folder: Path) -> Iterator[str]:
     try:
-        text = (folder / CHECKSUMS).read_text(encoding="utf-8")
+        text = (folder / CHECKSUMS).read_text(encoding="utf-8", errors="replace")
     except OSError:
         yield f"{CHECKSUMS} is missing"
         return
@@ -298,8 +301,8 @@ def _listed(text: str) -> dict[str, str]:
 
 def _wrong_rows(folder: Path) -> tuple[int, list[str]]:
     """Return how many exchanges there are, and which of them were edited, added or taken away."""
-    text = (folder / ROWS).read_text(encoding="utf-8") if (folder / ROWS).is_file() else ""
-    listed = _listed(text)
+    path = folder / ROWS
+    listed = _listed(path.read_text(encoding="utf-8", errors="replace") if path.is_file() else "")
     problems: list[str] = []
     found = set()
     try:
@@ -309,8 +312,9 @@ def _wrong_rows(folder: Path) -> tuple[int, list[str]]:
             if listed.get(key) != row_digest(row):
                 problems.append(f"exchange {key[:12]} of the ledger is not what was published")
             problems += [f"exchange {key[:12]}: {says}" for says in faults_of(row)]
-    except (sqlite3.Error, LmmscoreError) as error:
-        problems.append(f"ledger.sqlite: {error}")
+    except LmmscoreError:
+        # Its rows are no more to be had one by one.
+        return len(found), [*problems, "ledger.sqlite is damaged"]
     problems += [f"exchange {key[:12]} is missing" for key in listed if key not in found]
     return len(found), problems
 
@@ -327,6 +331,8 @@ def _wrong_results(run: Run) -> tuple[int, list[str]]:
         for records in _by_unit(run):
             try:
                 derived.update(_derive(run, records, ledger, pairs))
+            except LedgerError:
+                raise
             except LmmscoreError as error:
                 problems.append(f"item {records[0].item}: {error}")
 
@@ -338,7 +344,7 @@ def _wrong_results(run: Run) -> tuple[int, list[str]]:
             problems.append(f"{table}: {says}: the replies do not say so")
     lacking = len(derived - set(published))
     if lacking:
-        problems.append(f"{table} lacks {lacking} rows that the replies give")
+        problems.append(f"{table} lacks {counted(lacking, 'row')} that the replies give")
     return len(published), problems
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 
 from lmmscore.benchmark import Benchmark, load_benchmark
 from lmmscore.dialog import is_bundled
-from lmmscore.errors import BenchmarkError, LmmscoreError, nearest
+from lmmscore.errors import BenchmarkError, LmmscoreError, counted, nearest
 from lmmscore.images import ImageFormat, Recipe
 from lmmscore.judges.judge import Judge, kind_of
 from lmmscore.options import ANSWERS, COST, JUDGED, MACHINES, PICTURES, option, taken
@@ -249,13 +249,17 @@ def prepare(request: Request, judge: str = "") -> Prepared:
         number, count = request.shard
         folder = folder / f"shard-{number}-of-{count}"
     resumed = Run(folder) if (folder / "run.yaml").is_file() and judge else None
+    chosen = ""
     if replayed is not None:
+        if not (request.tasks or request.items or request.limit or request.shard):
+            chosen = replayed.manifest.chosen
         request = _as_recorded(request, replayed, whole)
     elif resumed is not None:
         if request.reader is None:
             protocol = replace(protocol, reader=resumed.protocol.reader)
         protocol = _resumed_protocol(protocol, request, resumed)
     plan = _plan(request, whole, protocol, replayed or resumed)
+    plan = replace(plan, chosen=plan.chosen or chosen)
     return Prepared(_with_anchors(plan, request, whole), folder, resumed)
 
 
@@ -313,8 +317,8 @@ def _plan(request: Request, whole: Benchmark, protocol: Protocol, earlier: Run |
     if request.shard is not None:
         number, count = request.shard
         items = tuple(item for item in chosen.items if shard_of(item.id, count) == number)
-        noun = "item" if len(chosen.items) == 1 else "items"
-        words = f"shard {number} of {count}, {len(items)} of {len(chosen.items)} {noun}"
+        whole_part = counted(len(chosen.items), "item")
+        words = f"shard {number} of {count}, {len(items)} of {whole_part}"
         chosen = replace(chosen, items=items)
     plan = make_plan(
         whole,

@@ -12,24 +12,32 @@ import errno
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
-from lmmscore.benchmark import find_benchmark_file
+from lmmscore.benchmark import find_benchmark_file, load_benchmark
 from lmmscore.dialog import Dialog, Ensemble, Suite, ensemble_of
-from lmmscore.errors import FileProblem
+from lmmscore.errors import FileProblem, LmmscoreError, counted
 from lmmscore.images import Recipe
 from lmmscore.ledger import Asker, Ledger
 from lmmscore.plan import Order, Plan, Protocol
-from lmmscore.records import OVERALL, Outcome, Reply
+from lmmscore.records import OVERALL, Outcome, Reply, Score
 from lmmscore.resources import __version__
 from lmmscore.scales import Factor, show
-from lmmscore.scores import Comparison, read_comparisons, read_scores, slips
+from lmmscore.scores import (
+    Comparison,
+    read_comparisons,
+    read_scores,
+    slips,
+    unjudged_scores,
+)
 from lmmscore.tables import restore
 from lmmscore.yaml_files import load_yaml, validate
 
@@ -438,10 +446,19 @@ def relative_to_run(path: Path, folder: Path) -> str:
     return path.absolute().name if home and home in parts else Path(relative).as_posix()
 
 
-_REBUILT = (
-    "if the file is damaged, remove it: `lmmscore run` with the same arguments writes it again "
-    "from the ledger"
-)
+_WRITTEN_AGAIN = "`lmmscore run` with the same arguments writes it again"
+_REBUILT = f"if the file is damaged, remove it: {_WRITTEN_AGAIN} from the ledger"
+
+
+class _NothingJudged(FileProblem):
+    """A run of which there is nothing to rank yet."""
+
+    def __init__(self, run: Run) -> None:
+        nothing = "no session was finished; " if run.manifest.state == "running" else ""
+        says = f"{nothing}{run.progress()}; the same `lmmscore run` resumes it"
+        if run.finished:
+            says = f"{run.results_file} is missing; {_WRITTEN_AGAIN}"
+        super().__init__(f"{run.path}: {says}")
 
 
 @dataclass(frozen=True)
@@ -491,20 +508,63 @@ class Run:
                 f"{self.path}: it compares pairs, which have no scores; `lmmscore leaderboard "
                 f"{self.path}` ranks its methods, and `lmmscore show` prints its conversations"
             )
-        path = self.path / "scores.csv"
-        if not path.is_file() and not self.finished:
-            path = self.path / "scores.csv.part"
-        if not path.is_file():
-            raise FileProblem(f"{self.path}: {self.progress()}; the same `lmmscore run` resumes it")
         try:
-            table = read_scores(path)
+            with self._whole_lines("scores.csv") as path:
+                table = read_scores(path)
+        except _NothingJudged:
+            raise
         except FileProblem as error:
-            raise FileProblem(
-                f"{error}; `lmmscore run` with the same arguments writes it again"
-            ) from error
+            raise FileProblem(f"{error}; {_WRITTEN_AGAIN}") from error
         if not self.finished and not (table["outcome"] != Outcome.UNJUDGED).any():
-            raise FileProblem(f"{self.path}: {self.progress()}; the same `lmmscore run` resumes it")
-        return table
+            raise _NothingJudged(self)
+        return self._with_unjudged(table) if self.manifest.state == "running" else table
+
+    @contextlib.contextmanager
+    def _whole_lines(self, name: str) -> Iterator[Path]:
+        """Yield a table; of one that is being written, or was, a copy up to its last whole line."""
+        path = self.path / name
+        if path.is_file():
+            yield path
+            return
+        part = self.path / f"{name}.part"
+        content = part.read_bytes() if part.is_file() else b""
+        if content.count(b"\n") < 2:
+            raise _NothingJudged(self)
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / name
+            copy.write_bytes(content[: content.rfind(b"\n") + 1])
+            yield copy
+
+    def _with_unjudged(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Add what was planned and is not reached, as a run that was stopped in time does itself.
+
+        Where the benchmark is not here any more, nobody knows what that is.
+        """
+        import pandas as pd
+
+        manifest = self.manifest
+        path = self.find_benchmark()
+        try:
+            items = load_benchmark(path, self.find_pictures()).items if path else ()
+        except LmmscoreError:
+            return table
+        wanted = set(manifest.item_ids)
+        columns = [table[name] for name in ("task", "item", "method", "repeat")]
+        judged = set(zip(*columns, strict=True))
+        rows: list[Score] = []
+        for item in items:
+            if wanted and item.id not in wanted:
+                continue
+            for method, repeat in product(manifest.methods, range(1, manifest.repeats + 1)):
+                if (item.task, item.id, method, repeat) not in judged:
+                    rows += unjudged_scores(item, method, repeat, manifest.protocol.dialogs)
+        if not rows:
+            return table
+        added = pd.DataFrame([asdict(row) for row in rows]).reindex(columns=table.columns)
+        added["outcome"] = added["outcome"].map(str)
+        for name in ("score", "repeat", "position"):
+            added[name] = added[name].astype(table[name].dtype)
+        return pd.concat([table, added], ignore_index=True)
 
     def progress(self) -> str:
         """Return how far the run is, in words."""
@@ -518,7 +578,8 @@ class Run:
         if manifest.state == "waiting":
             return f"the run waits for {manifest.waiting}"
         if manifest.judged:
-            return f"{manifest.judged} of {manifest.planned} sessions were judged"
+            planned = counted(manifest.planned, "session was", "sessions were")
+            return f"{manifest.judged} of {planned} judged"
         # What the run said when it stopped goes on with what to do, which is said here anyway.
         reason = manifest.state.removeprefix("stopped: ").split("; ")[0]
         return f"no session was finished ({reason})"
@@ -560,7 +621,8 @@ class Run:
 
     def comparisons(self) -> list[Comparison]:
         """Return every pair compared, in the order of the plan."""
-        return read_comparisons(self.path / "pairs.csv")
+        with self._whole_lines("pairs.csv") as path:
+            return read_comparisons(path)
 
     def records(self) -> Iterator[SessionRecord]:
         """Yield what is known of each session, in the order of the plan."""
@@ -569,15 +631,22 @@ class Run:
             path = self.path / "sessions.jsonl.part"
         if not path.is_file():
             return
+        found = set()
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 try:
-                    yield SessionRecord.model_validate_json(line)
+                    record = SessionRecord.model_validate_json(line)
                 except ValidationError as error:
                     raise FileProblem(
-                        f"{path}, line {number}: not the record of a session; "
-                        "`lmmscore run` with the same arguments writes it again"
+                        f"{path}, line {number}: not the record of a session; {_WRITTEN_AGAIN}"
                     ) from error
+                found.add((record.task, record.item, record.repeat, *record.order))
+                yield record
+        judged = self.manifest.judged
+        if self.finished and len(found) < judged:
+            raise FileProblem(
+                f"{path}: holds {len(found)} of {counted(judged, 'session')}; {_WRITTEN_AGAIN}"
+            )
 
     def intact_records(self) -> Iterator[SessionRecord]:
         """Yield the records that can be read; what a damaged file has lost,
@@ -611,17 +680,18 @@ class Run:
     def score_rows(self) -> Iterator[dict[str, str]]:
         """Yield the rows of scores.csv as they are written; none where there is no file yet.
 
+        Damaged rows are left out: their scores follow from the ledger.
         Of a run that compares pairs: those of pairs.csv.
         """
         path = self.path / self.results_file
         if not path.is_file():
             return
 
-        with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
             rows = csv.reader(file)
             header = next(rows, [])
             for row in rows:
-                if len(row) == len(header):
+                if len(row) == len(header) and _is_text(row):
                     yield dict(zip(header, row, strict=True))
 
     def pair_board(self, **options: Any) -> PairBoard:
@@ -652,6 +722,15 @@ class Run:
     def _repr_html_(self) -> str:
         board = self.pair_board() if self.is_of_pairs else self.leaderboard()
         return board._repr_html_()
+
+
+def _is_text(cells: Iterable[str]) -> bool:
+    """Tell whether all that was read was UTF-8: what was not stands there as half surrogates."""
+    try:
+        "".join(cells).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def open_run(path: str | Path) -> Run:
@@ -741,8 +820,7 @@ class RunLock:
                 os.close(fd)
                 raise FileProblem(
                     f"{folder}: another run is writing it{self._holder()}; wait until that one has "
-                    "ended, "
-                    "or give this one another --out"
+                    "ended, or give this one another --out"
                 ) from None
             # Some network file systems know no locks. A run there is as safe as its user is
             # careful.

@@ -20,17 +20,16 @@ import sqlite3
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TextIO
 
 import orjson
-import yaml
 
 from lmmscore.dialog import Dialog
-from lmmscore.errors import FileProblem, LmmscoreError
+from lmmscore.errors import FileProblem, LmmscoreError, counted
 from lmmscore.ledger import Ledger, digest_of, identity_of
 from lmmscore.plan import Plan, Protocol, Unit
 from lmmscore.records import Outcome, Reply, Score
@@ -44,11 +43,12 @@ from lmmscore.scores import (
     comparison_cells,
     comparison_of,
     header,
-    missing_scores,
     unjudged_pair,
+    unjudged_scores,
 )
 from lmmscore.session import Played
 from lmmscore.tables import restore
+from lmmscore.yaml_files import yaml_text
 
 # --------------------------------------------------------------------------------------------------
 # What was derived from a unit's replies, kept beside the run so that deriving it again is cheap.
@@ -61,7 +61,7 @@ from lmmscore.tables import restore
 NAME = ".readings.sqlite"
 """The file in a run's folder."""
 
-COMMITTED_AT_ONCE = 1000
+COMMITTED_AT_ONCE = 500
 _UNCONCERNED = {"cli", "report", "web", "leaderboard", "agreement", "stats", "importers", "judges"}
 """Packages that have no part in deriving a session's scores from its replies."""
 
@@ -106,9 +106,10 @@ class Readings:
         self._path = folder / NAME
         self._root = f"{root}{os.sep}"
         self._context = _digest([reader_version(), _described(protocol), asker])
-        self._pending = 0
+        self._pending: list[tuple[str, ...]] = []
         # What is no such file is removed, and made anew.
         self._connection = self._open() or self._open()
+        self._is_new = self._one("SELECT unit FROM reading LIMIT 1") is None
 
     def _open(self) -> sqlite3.Connection | None:
         connection = None
@@ -117,7 +118,6 @@ class Readings:
             # It can be made again at any time: nothing is worth waiting for the disk.
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute(_SCHEMA)
-            connection.execute("BEGIN")
         except sqlite3.Error:
             if connection is not None:
                 connection.close()
@@ -128,26 +128,29 @@ class Readings:
 
     def find(self, unit: Unit, ledger: Ledger) -> KeptReading | None:
         """Return what is kept of a unit where it still holds, else None."""
-        row = self._one(
-            "SELECT conditions, keys, replies, derived FROM reading WHERE unit = ?", unit
-        )
+        if self._is_new:
+            return None
+        sql = "SELECT conditions, keys, replies, derived FROM reading WHERE unit = ?"
+        name = _name(unit)
+        row = self._one(sql, name)
         if row is None:
             return None
         conditions, listed, replies, derived = row
-        if conditions != self._conditions(unit):
+        if conditions != self._conditions(unit, name):
             return None
         keys: list[str] = orjson.loads(listed)
         return KeptReading(len(keys), derived) if ledger.digest(keys) == replies else None
 
     def get(self, unit: Unit) -> Derived:
         """Return what is kept of a unit that was found to hold before."""
-        row = self._one("SELECT derived FROM reading WHERE unit = ?", unit)
+        row = self._one("SELECT derived FROM reading WHERE unit = ?", _name(unit))
         assert row is not None, "found before"
         return KeptReading(0, row[0]).derived()
 
     def keep(self, unit: Unit, replies: Mapping[str, Reply], derived: Derived) -> None:
         """Keep what was derived from replies, which are given by their keys in the ledger."""
-        conditions = self._conditions(unit)
+        name = _name(unit)
+        conditions = self._conditions(unit, name)
         if self._connection is None or conditions is None:
             return
         held = {
@@ -156,28 +159,33 @@ class Readings:
             "models": derived.models,
         }
         keys = orjson.dumps(list(replies)).decode()
-        row = (_name(unit), conditions, keys, digest_of(replies), orjson.dumps(held).decode())
-        self._pending += 1
-        with self._doing_without():
-            self._connection.execute("INSERT OR REPLACE INTO reading VALUES (?, ?, ?, ?, ?)", row)
-            if self._pending % COMMITTED_AT_ONCE == 0:
-                self._connection.execute("COMMIT")
-                self._connection.execute("BEGIN")
+        row = (name, conditions, keys, digest_of(replies), orjson.dumps(held).decode())
+        self._pending.append(row)
+        if len(self._pending) == COMMITTED_AT_ONCE:
+            self._write()
 
     def close(self) -> None:
         """Write what is pending."""
-        if self._connection is not None:
-            with self._doing_without():
-                self._connection.execute("COMMIT")
+        self._write()
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
-    def _one(self, sql: str, unit: Unit) -> tuple[str, ...] | None:
+    def _write(self) -> None:
+        if self._connection is None:
+            return
+        with self._doing_without():
+            sql = "INSERT OR REPLACE INTO reading VALUES (?, ?, ?, ?, ?)"
+            self._connection.execute("BEGIN")
+            self._connection.executemany(sql, self._pending)
+            self._connection.execute("COMMIT")
+        self._pending.clear()
+
+    def _one(self, sql: str, *values: str) -> tuple[str, ...] | None:
         row: tuple[str, ...] | None = None
         if self._connection is not None:
             with self._doing_without():
-                row = self._connection.execute(sql, (_name(unit),)).fetchone()
+                row = self._connection.execute(sql, values).fetchone()
         return row
 
     @contextlib.contextmanager
@@ -189,7 +197,7 @@ class Readings:
             self._connection.close()
             self._connection = None
 
-    def _conditions(self, unit: Unit) -> str | None:
+    def _conditions(self, unit: Unit, name: str) -> str | None:
         """Return a digest of all that a unit's scores depend on, its replies apart.
 
         A picture is taken to be the same while its file was not touched: besides size and time of
@@ -203,7 +211,7 @@ class Readings:
         except OSError:
             return None
         about = [item.task, item.instruction, dict(item.fields)]
-        return _digest([self._context, _name(unit), unit.shown, about, files])
+        return _digest([self._context, name, unit.shown, about, files])
 
     def _file(self, name: str, path: Path) -> tuple[str, str, int, int, int]:
         return name, str(path).removeprefix(self._root), *_stamp(path)
@@ -214,8 +222,8 @@ def _name(unit: Unit) -> str:
 
 
 def _digest(parts: Iterable[object]) -> str:
-    # Not orjson: the name of a picture's file may hold what is no Unicode.
-    return hashlib.sha256(json.dumps(list(parts)).encode()).hexdigest()
+    # Not JSON: the name of a picture's file may hold what is no Unicode, which repr spells out.
+    return hashlib.sha256(repr(list(parts)).encode()).hexdigest()
 
 
 def _described(protocol: Protocol) -> list[object]:
@@ -523,14 +531,17 @@ class RunWriter:
         outside = len(older.sessions - {_place(unit) for unit in self._plan})
         planned = self._plan.units + outside
         judged = self._counts["judged"] + len(kept) + outside
+        # With what the folder held before it is more than the part that was asked for now.
+        chosen = "" if outside else self._manifest.chosen
         cautions = [
-            *self._unfinished(state, planned, judged),
+            *self._unfinished(state, planned, judged, chosen),
             *self._mixed_sets(missed, older),
             *self._judged_beside(),
             _cautions(self._fingerprints, self._manifest.caution),
         ]
         self._write_manifest(
             state=state,
+            chosen=chosen,
             waiting=waiting,
             caution=" ".join(filter(None, cautions)),
             models=list(self._fingerprints) or (self._before.models if self._before else []),
@@ -614,27 +625,32 @@ class RunWriter:
             return
         for method in unit.methods:
             if (place, method) not in older.edits:
-                rows = missing_scores(unit.item, method, unit.repeat, self._plan.protocol.dialogs)
-                if method in unit.item.edits:
-                    rows = [_unjudged(row) for row in rows]
+                dialogs = self._plan.protocol.dialogs
+                rows = unjudged_scores(unit.item, method, unit.repeat, dialogs)
                 self._rows.writerows(self._cells(row) for row in rows)
 
-    def _unfinished(self, state: str, planned: int, judged: int) -> Iterator[str]:
+    @staticmethod
+    def _unfinished(state: str, planned: int, judged: int, chosen: str) -> Iterator[str]:
         if state != "finished":
-            yield f"Unfinished: {judged} of {planned} sessions were judged."
-        elif self._manifest.chosen:
-            yield f"A part of the benchmark: {self._manifest.chosen}."
+            sessions = counted(planned, "session was", "sessions were")
+            yield f"Unfinished: {judged} of {sessions} judged."
+        elif chosen:
+            yield f"A part of the benchmark: {chosen}."
 
     def _mixed_sets(self, missed: Sequence[Unit], older: _Kept) -> Iterator[str]:
         """Say how many items still have scores from sessions about fewer methods."""
-        if self._before is None or self._plan.protocol.covers_edits:
+        before = self._before
+        if before is None or self._plan.protocol.covers_edits:
+            return
+        if set(before.methods) >= set(self._manifest.methods):
             return
 
         judged_before = {place[:2] for place in older.sessions}
         items = {_place(unit)[:2] for unit in missed} & judged_before
         if items:
             yield (
-                f"{_items(len(items))} judged among {', '.join(self._before.methods)} only, "
+                f"{counted(len(items), 'item was', 'items were')} judged among "
+                f"{', '.join(before.methods)} only, "
                 f"the others among {', '.join(self._manifest.methods)}."
             )
 
@@ -690,7 +706,7 @@ class RunWriter:
             **changes,
         }
         manifest = self._manifest.model_copy(update=known)
-        text = yaml.safe_dump(manifest.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+        text = yaml_text(manifest.model_dump(mode="json"))
         with _writing(self.path):
             part = _part_of(self.path / "run.yaml")
             part.write_text(text, encoding="utf-8")
@@ -906,15 +922,6 @@ def _place(unit: Unit) -> _Place:
 
 def _place_of_row(row: Mapping[str, str]) -> _Place:
     return restore(row["task"]), restore(row["item"]), int(row["repeat"])
-
-
-def _unjudged(row: Score) -> Score:
-    reason = "the run was stopped before this edit was judged"
-    return replace(row, outcome=Outcome.UNJUDGED, reason=reason)
-
-
-def _items(count: int) -> str:
-    return "1 item was" if count == 1 else f"{count} items were"
 
 
 def _part_of(path: Path) -> Path:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from lmmscore.errors import FileProblem, nearest
+from lmmscore.errors import FileProblem, counted, nearest
 from lmmscore.records import OVERALL, Outcome, Score
 from lmmscore.scales import geometric_mean, overall, weights_of
 from lmmscore.scores import SCORE_COLUMNS, as_cells, frame_of, read_scores
@@ -631,7 +631,7 @@ def _from_metrics(files: list[Path], place: Callable[[Path], tuple[str, str]]) -
             edits.append(Edit(item, task, method, 1, cells, where, whole=True))
     if left:
         notes.append(
-            f"{left} edits have a score in some of their method's files only, and are left out: "
+            f"left out: {counted(left, 'edit')} with a score in some of their method's files: "
             "only items that all files have count"
         )
     alone = [f"{task}/{method}" for (task, method), found in metrics.items() if len(found) < 2]
@@ -689,8 +689,6 @@ def _from_methods(files: list[Path]) -> FolderScores:
 
 MEAN_OF = "no overall in the file; the mean of its"
 """How the reason of an overall begins that no file and no dialog gave."""
-
-__all__ = ["MEAN_OF", "Layout", "judge_name", "read_score_file", "scores_in", "write_scores"]
 
 
 def read_score_file(

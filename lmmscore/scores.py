@@ -384,6 +384,15 @@ def missing_scores(item: Item, method: str, repeat: int, dialogs: Sequence[Dialo
     return [Score(*place, key, None, Outcome.MISSING, reason) for key in [*keys, OVERALL]]
 
 
+def unjudged_scores(item: Item, method: str, repeat: int, dialogs: Sequence[Dialog]) -> list[Score]:
+    """Return the rows of an edit that was planned and not reached, or that was never made."""
+    rows = missing_scores(item, method, repeat, dialogs)
+    if method not in item.edits:
+        return rows
+    reason = "the run was stopped before this edit was judged"
+    return [replace(row, outcome=Outcome.UNJUDGED, reason=reason) for row in rows]
+
+
 def combined(suite: Ensemble, by_dialog: Mapping[str, Sequence[Score]]) -> list[Score]:
     """Return the rows of one edit under a suite: factors, each member's overall,
     the combination."""

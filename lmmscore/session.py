@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,9 @@ from lmmscore.parsing.read import FormReading, expected_scores, read_form
 from lmmscore.parsing.winner import WinnerReading, read_winner
 from lmmscore.records import Item, Outcome, Reply
 from lmmscore.scales import Factor
+
+SHORT_REPLY = 80
+"""Characters up to which a reply is likely to come again to the letter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,11 +275,10 @@ class Session:
             reading = without(merged(now.turn_reading, reading, factors, n), absent)
 
         helped = now.helped - set(found.reading.scores)
-        heard = self._with(replace(now, expected=expected, absent=absent, helped=helped))
+        heard: dict[str, Any] = {"expected": expected, "absent": absent, "helped": helped}
         if self.reader and can_be_helped(reading, reply.text):
-            aside = replace(heard._progress, unread=reply.text, turn_reading=reading)
-            return self._with(aside)
-        return heard._after_reading(step, reply.text, reading)
+            return self._with(replace(now, unread=reply.text, turn_reading=reading, **heard))
+        return self._after_reading(step, reply.text, reading, **heard)
 
     def _hear_reader(self, step: Step, answer: Reply) -> Session:
         """Take over what the reader rightly quotes from the reply that was put to it."""
@@ -284,21 +287,22 @@ class Session:
         factors = self.dialog.factors_read_by(step.turn)
         reading = with_help(now.turn_reading, answer.text, now.unread, factors, len(self.order))
         helped = now.helped | (set(reading.scores) - set(now.turn_reading.scores))
-        return self._with(replace(now, helped=helped))._after_reading(step, now.unread, reading)
+        return self._after_reading(step, now.unread, reading, helped=helped)
 
-    def _after_reading(self, step: Step, text: str, reading: Reading) -> Session:
+    def _after_reading(self, step: Step, text: str, reading: Reading, **changes: Any) -> Session:
         """Return the session once a reply was read: a repair is asked for, or the step is over."""
         now = self._progress
         if not reading.complete and now.repair < self.dialog.repair.at_most:
             repair = now.repair + 1
-            return self._with(replace(now, repair=repair, turn_reading=reading, unread=""))
+            asks = {"repair": repair, "turn_reading": reading, "unread": "", **changes}
+            return self._with(replace(now, **asks))
 
         factors = self.dialog.factors_read_by(step.turn)
         notes = now.notes + length_notes(text, step.turn.form, factors)
         if step.turn.factors is not None:
             # Other turns read the other factors: what they gave stays.
             reading = _joined(now.reading, reading, factors)
-        return self._after(step, reading=reading, notes=notes)
+        return self._after(step, reading=reading, notes=notes, **changes)
 
     def _hear_winner(self, step: Step, reply: Reply) -> Session:
         """Read who wins; where that cannot be told and a repair is left, ask again."""
@@ -437,7 +441,19 @@ def steps_of(dialog: Dialog, n: int, item: Item) -> list[Step]:
 
 def read_scores_of(reply: Reply, turn: Turn, factors: Sequence[Factor], n: int) -> FormReading:
     """Return the scores that a reply to a turn gives n images, in the form the turn asks for."""
-    return read_form(reply, factors, n, turn.form.list if turn.form else "")
+    layout = turn.form.list if turn.form else ""
+    if len(reply.text) > SHORT_REPLY:
+        return read_form(reply, factors, n, layout)
+    return _read_short(reply.text, reply.finish, reply.refusal, tuple(factors), n, layout)
+
+
+@lru_cache(maxsize=1024)
+def _read_short(
+    text: str, finish: str, refusal: str, factors: tuple[Factor, ...], n: int, layout: str
+) -> FormReading:
+    """Return what a short reply gives. Where a number is all that is asked for, the same few come
+    again and again, and reading one takes as long as sending its question."""
+    return read_form(Reply(text, finish, refusal), factors, n, layout)
 
 
 def read_winner_of(reply: Reply, turn: Turn) -> WinnerReading:

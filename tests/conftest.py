@@ -28,7 +28,7 @@ covers: pair
 turns:
   - name: judge
     read: winner
-    form: {words: {"[[A>B]]": first, "[[B>A]]": second, "[[A=B]]": tie}}
+    form: {words: {"[[A>B]]": first, "[[B>A]]": second, "[[A=B=Good]]": tie, "[[A=B=Bad]]": tie}}
     say: "Which? {{show.source}} A: {{show.first}} B: {{show.second}} {{instruction}}"
 overall: bradley-terry
 repair: {say: "Please give a verdict. {{problems}}"}

@@ -12,10 +12,12 @@ import hashlib
 import itertools
 import json
 import random
+import socket
 import ssl
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -135,31 +137,56 @@ def serving(server: Server, tls: ssl.SSLContext | None = None) -> Iterator[Serve
 @contextlib.contextmanager
 def serving_app(app: web.Application, tls: ssl.SSLContext | None = None) -> Iterator[str]:
     """Serve an application on a free port of loopback; yield its address."""
-    started = threading.Event()
-    stop: list[Callable[[], None]] = []
-    urls: list[str] = []
 
-    async def main() -> None:
+    @contextlib.asynccontextmanager
+    async def host() -> AsyncIterator[str]:
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0, backlog=1024, ssl_context=tls)
         await site.start()
-        port = site._server.sockets[0].getsockname()[1]  # type: ignore[union-attr]
-        urls.append(f"{'https' if tls else 'http'}://127.0.0.1:{port}")
-        loop, over = asyncio.get_running_loop(), asyncio.Event()
-        stop.append(lambda: loop.call_soon_threadsafe(over.set))
-        started.set()
-        await over.wait()
+        _, port = runner.addresses[0]
+        yield f"{'https' if tls else 'http'}://127.0.0.1:{port}"
         await runner.cleanup()
 
-    thread = threading.Thread(target=lambda: asyncio.run(main()), daemon=True)
+    with beside(host) as url:
+        yield url
+
+
+@contextlib.contextmanager
+def beside(host: Callable[[], contextlib.AbstractAsyncContextManager[str]]) -> Iterator[str]:
+    """Keep a server up in a thread of its own while the block runs; yield the address it gives."""
+    begun: Future[tuple[str, Callable[[], None]]] = Future()
+
+    async def main() -> None:
+        loop, over = asyncio.get_running_loop(), asyncio.Event()
+        async with host() as address:
+            begun.set_result((address, lambda: loop.call_soon_threadsafe(over.set)))
+            await over.wait()
+
+    def serve() -> None:
+        try:
+            asyncio.run(main())
+        except BaseException as error:
+            if begun.done():
+                raise
+            begun.set_exception(error)
+
+    thread = threading.Thread(target=serve, daemon=True)
     thread.start()
-    assert started.wait(10)
+    address, stop = begun.result(60)
     try:
-        yield urls[0]
+        yield address
     finally:
-        stop[0]()
-        thread.join(10)
+        stop()
+        thread.join(60)
+
+
+@contextlib.contextmanager
+def closed_port() -> Iterator[str]:
+    """An address at which nothing listens, held so that nobody else comes to listen there."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
 
 
 async def until_hung_up(request: web.Request) -> None:

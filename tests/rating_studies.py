@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +14,7 @@ from lmmscore.web.pages import hosted
 from lmmscore.web.rating import PictureFolder, RatingStudy
 from lmmscore.web.rating_page import Doors, RatingPage
 from lmmscore.web.study import StudyOptions, make_study
+from tests.loopback import beside
 
 DEMO = Path(__file__).parents[1] / "media" / "demo"
 METHODS = ("CleanEdit", "FaintTouch", "GrainFill", "SeamPatch", "SoftBrush", "TintLeak")
@@ -80,23 +79,7 @@ def served(
     rating: RatingStudy, folder: Path, doors: Doors | None = None, port: int = 0
 ) -> Iterator[str]:
     """The page of a study on loopback, in a thread; gives its address."""
-    ready = threading.Event()
-    told: dict[str, Any] = {}
-
-    async def host() -> None:
-        pictures = PictureFolder(folder / "pictures", rating.study.max_side_px)
-        page = RatingPage(rating, pictures, doors or Doors())
-        stop = asyncio.Event()
-        async with hosted(page.app(), "127.0.0.1", port) as address:
-            told.update(address=address, stop=stop, loop=asyncio.get_running_loop())
-            ready.set()
-            await stop.wait()
-
-    thread = threading.Thread(target=lambda: asyncio.run(host()), daemon=True)
-    thread.start()
-    assert ready.wait(20)
-    try:
-        yield told["address"]
-    finally:
-        told["loop"].call_soon_threadsafe(told["stop"].set)
-        thread.join(10)
+    pictures = PictureFolder(folder / "pictures", rating.study.max_side_px)
+    page = RatingPage(rating, pictures, doors or Doors())
+    with beside(lambda: hosted(page.app(), "127.0.0.1", port)) as address:
+        yield address

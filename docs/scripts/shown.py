@@ -118,6 +118,15 @@ class Shell:
 
     def run(self, command: str) -> tuple[list[str], int]:
         """Return the lines a command prints, progress left out, and its exit code."""
+        text, code = self.printed(command)
+        lines = text.replace(str(self.folder) + "/", "").replace(str(ROOT), "…").splitlines()
+        kept = [line.rstrip() for line in lines if not _PROGRESS.search(line)]
+        while kept and not kept[-1]:
+            kept.pop()
+        return kept, code
+
+    def printed(self, command: str) -> tuple[str, int]:
+        """Return all that a command prints, and its exit code."""
         done = subprocess.run(
             ["/bin/sh", "-c", command],
             cwd=self.folder,
@@ -128,11 +137,7 @@ class Shell:
             encoding="utf-8",
             check=False,
         )
-        lines = done.stdout.replace(str(self.folder) + "/", "").replace(str(ROOT), "…").splitlines()
-        kept = [line.rstrip() for line in lines if not _PROGRESS.search(line)]
-        while kept and not kept[-1]:
-            kept.pop()
-        return kept, done.returncode
+        return done.stdout, done.returncode
 
 
 def matches(shown: tuple[str, ...] | list[str], real: list[str]) -> bool:

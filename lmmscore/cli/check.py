@@ -52,7 +52,7 @@ def command(benchmark: Path, root: Path | None, as_json: bool) -> None:
 
 
 def _summary(benchmark: Benchmark, found: Sequence[BenchmarkProblem]) -> str:
-    from lmmscore.importers.pictures.layout import counted
+    from lmmscore.errors import counted
 
     lacking = 0
     for item in benchmark.items:

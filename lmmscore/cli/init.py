@@ -185,7 +185,8 @@ def _advice(found: Found) -> list[str]:
 
 
 def _say_next(found: Found, written: Written) -> None:
-    from lmmscore.importers.pictures.layout import IMAGE_ROLES, counted
+    from lmmscore.errors import counted
+    from lmmscore.importers.pictures.layout import IMAGE_ROLES
 
     items = counted(len(found.items), "item")
     tasks = counted(len({item.task for item in found.items}), "task category", "task categories")

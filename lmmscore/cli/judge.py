@@ -42,6 +42,8 @@ def check(judge: str, as_json: bool, **given: Any) -> None:
         for endpoint in named.address.endpoints:
             where = endpoint.masked_url
             click.echo(f"{name} at {where}, each question at most {_patience(named)}", err=True)
+            if len(named.address.endpoints) > 1 and not as_json:
+                click.echo(f"{where}:")
             told.server = where
             _look(f"{named.address.model}@{endpoint.url.geturl()}", named.options, told)
     finally:

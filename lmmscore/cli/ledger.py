@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lmmscore.cli.options import FilePath, json_flag
+from lmmscore.errors import counted
 
 if TYPE_CHECKING:
     from lmmscore.ledger import Content
@@ -40,20 +41,60 @@ def _ledger(path: Path) -> Path:
 @click.argument("ledgers", nargs=-1, required=True, type=_PATH)
 @json_flag
 def list_(ledgers: tuple[Path, ...], as_json: bool) -> None:
-    """Say what is in a ledger: judges, parameters, exchanges, tokens and cost."""
+    """Say what is in a ledger: judges, parameters, exchanges, tokens, cost and dialogs.
+
+    A ledger holds questions, not dialogs: those are known of runs that are in its folder, or in the
+    folders beside it.
+    """
     from lmmscore.ledger import contents
 
     found = {str(path): contents(_ledger(path)) for path in ledgers}
+    dialogs = {str(path): _dialogs(_ledger(path)) for path in ledgers}
     if as_json:
-        listed = {name: [asdict(each) for each in held] for name, held in found.items()}
+        listed = {}
+        for name, held in found.items():
+            listed[name] = [
+                asdict(each) | {"dialogs": dialogs[name].get(_asker(each), [])} for each in held
+            ]
         click.echo(json.dumps(listed, indent=2, ensure_ascii=False))
         return
     for name, held in found.items():
-        click.echo(f"{name}: {_count(sum(each.exchanges for each in held), 'exchange')}")
+        click.echo(f"{name}: {counted(sum(each.exchanges for each in held), 'exchange')}")
         for number, each in enumerate(held, 1):
-            click.echo(f"  #{number} {_described(each)}")
+            known = ", ".join(dialogs[name].get(_asker(each), [])) or "not recorded"
+            click.echo(f"  #{number} {_described(each)}; dialog: {known}")
         for line in _batches(Path(name)):
             click.echo(f"  {line}")
+
+
+def _asker(content: Content) -> tuple[str, str]:
+    from lmmscore.ledger import identity_of
+
+    return identity_of(content.judge), content.parameters
+
+
+def _dialogs(ledger: Path) -> dict[tuple[str, str], list[str]]:
+    """Return the dialogs that were played from a ledger, by judge, as the runs around it say."""
+    from lmmscore.errors import FileProblem
+    from lmmscore.ledger import Asker, identity_of
+    from lmmscore.run_folder import Run
+
+    found: dict[tuple[str, str], list[str]] = {}
+    folder = ledger.parent
+    for path in [folder / "run.yaml", *sorted(folder.glob("*/run.yaml"))]:
+        run = Run(path.parent)
+        try:
+            manifest = run.manifest
+        except FileProblem:
+            # It is not this run that was asked about.
+            continue
+        if run.ledger_path.resolve() != ledger.resolve():
+            continue
+        asked = Asker.of(identity_of(manifest.judge), manifest.parameters)
+        dialogs = found.setdefault((asked.judge, asked.parameters), [])
+        if manifest.dialog not in dialogs:
+            dialogs.append(manifest.dialog)
+    return found
 
 
 def _batches(path: Path) -> list[str]:
@@ -71,8 +112,8 @@ def _batches(path: Path) -> list[str]:
 def _described(content: Content) -> str:
     parts = [
         f"{content.judge} {content.parameters}",
-        _count(content.exchanges, "exchange"),
-        _count(content.openings, "opening question"),
+        counted(content.exchanges, "exchange"),
+        counted(content.openings, "opening question"),
         f"{content.prompt_tokens:,} tokens in, {content.completion_tokens:,} out",
     ]
     if content.cost_usd:
@@ -81,10 +122,6 @@ def _described(content: Content) -> str:
         parts.append(f"answered by {', '.join(content.models)}")
     parts.append(f"{content.first[:10]} to {content.last[:10]}")
     return "; ".join(parts)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 @command.command("merge")
@@ -109,8 +146,8 @@ def merge_(out: Path, ledgers: tuple[Path, ...]) -> None:
     if len(done.conflicts) > 20:
         click.echo(f"… and {len(done.conflicts) - 20} more conflicts", err=True)
     click.echo(
-        f"{_count(done.added, 'exchange')} added, {done.known:,} there already, "
-        f"{_count(len(done.conflicts), 'conflict')}",
+        f"{counted(done.added, 'exchange')} added, {done.known:,} there already, "
+        f"{counted(len(done.conflicts), 'conflict')}",
         err=True,
     )
     click.echo(target)
@@ -132,7 +169,7 @@ def extract_(ledger: Path, out: Path, run: Path | None, judge: str) -> None:
     if run is not None:
         keys = [exchange.key for record in open_run(run).records() for exchange in record.exchanges]
     count = extract(_ledger(ledger), out, keys=keys, judge=judge)
-    click.echo(f"{_count(count, 'exchange')} copied", err=True)
+    click.echo(f"{counted(count, 'exchange')} copied", err=True)
     click.echo(out)
 
 
@@ -160,5 +197,5 @@ def export_(ledger: Path, out: Path) -> None:
     from lmmscore.ledger import export
 
     count = export(_ledger(ledger), out)
-    click.echo(f"{_count(count, 'exchange')} written", err=True)
+    click.echo(f"{counted(count, 'exchange')} written", err=True)
     click.echo(out)

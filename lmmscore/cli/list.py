@@ -9,6 +9,7 @@ import click
 
 from lmmscore.cli.options import FilePath, json_flag, table_file, table_format
 from lmmscore.cli.terminal import put, screen
+from lmmscore.errors import counted
 
 if TYPE_CHECKING:
     from lmmscore.run_folder import Run
@@ -70,16 +71,21 @@ def _manifests(folder: Path) -> list[Path]:
 
 
 def _line(run: Run, folder: Path) -> dict[str, Any]:
+    from lmmscore.run_folder import RunLock
+
     manifest = run.manifest
     where = run.path.relative_to(folder)
     unscored = f", {manifest.unscored} unscored" if manifest.unscored else ""
+    state = manifest.state or "unknown"
+    if state == "running" and not RunLock.held(run.path):
+        state = "cut off"
     return {
         "run": str(where) if where.parts else run.path.resolve().name,
         "benchmark": manifest.benchmark,
         "judge": manifest.judge,
         "dialog": manifest.dialog,
         "items": manifest.items,
-        "state": f"{manifest.state or 'unknown'}{unscored}",
+        "state": f"{state}{unscored}",
         "judged": manifest.judged,
         "planned": manifest.planned,
         "cost_usd": _spent(run),
@@ -100,7 +106,7 @@ def _state(line: dict[str, Any]) -> str:
     word, stopped, _ = str(line["state"]).partition(": ")
     if not stopped:
         return word
-    return f"{word}, {line['judged']} of {line['planned']} sessions"
+    return f"{word}, {line['judged']} of {counted(line['planned'], 'session')}"
 
 
 def _cost(line: dict[str, Any]) -> str:

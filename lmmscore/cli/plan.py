@@ -189,10 +189,10 @@ def _batch_lines(made: Forecast, prices: Prices | None) -> list[str]:
     lines = [f"{'batches':<14} {made.waves} waves, each within 24 hours: at worst {days} days"]
     if figures["price_usd_batch"] is not None:
         cached = made.price_usd(prices, cached=True) or 0.0
-        cheaper = "batches" if figures["price_usd_batch"] < cached else "asking directly"
+        than = "less" if figures["price_usd_batch"] < cached else "no less"
         lines.append(
-            f"{'':<14} {figures['price_usd_batch']:.2f} USD at half price; with the prefix cache "
-            f"{cheaper} costs less"
+            f"{'':<14} {figures['price_usd_batch']:.2f} USD at half price, {than} than asking "
+            f"directly with the prefix cache ({cached:.2f} USD)"
         )
     return lines
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lmmscore.cli.options import FilePath
+from lmmscore.errors import counted
 
 if TYPE_CHECKING:
     from lmmscore.run_folder import Run
@@ -47,7 +48,7 @@ def command(
         if root is None:
             raise click.UsageError("the pictures are not found; say where with --bench")
     names = publish(run, out, root, _complete)
-    click.echo(f"{len(names)} files in {out}", err=True)
+    click.echo(f"{counted(len(names), 'file')} in {out}", err=True)
     click.echo(f"check it: lmmscore publish --verify {out}", err=True)
     click.echo(out)
 

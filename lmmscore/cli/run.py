@@ -21,8 +21,10 @@ from lmmscore.api import Hooks, play_request, watching
 from lmmscore.check import names_given_away
 from lmmscore.cli.options import GroupedCommand, json_flag
 from lmmscore.cli.run_options import request_of, run_groups, run_options
+from lmmscore.errors import counted
 from lmmscore.execution.base import Executor, StopRequested
 from lmmscore.judges import Bench
+from lmmscore.judges.budget import NOTICES
 from lmmscore.plan import Plan
 from lmmscore.request import Request, default_folder
 from lmmscore.run_folder import Run
@@ -70,6 +72,8 @@ def _log_to_stderr(level: str) -> None:
     # Only our own lines: other libraries log whole requests, pictures and all.
     ours = logging.getLogger("lmmscore")
     handler = _Stderr()
+    # What a judge notices is said by the display, in a line that is meant for people.
+    handler.addFilter(lambda record: record.name != NOTICES)
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s %(message)s"))
     ours.handlers = [handler]
     ours.setLevel(level.upper())
@@ -210,7 +214,8 @@ def _say_waiting(run: Run, as_json: bool, cancelled: bool) -> None:
     if cancelled:
         follows = "The same command without --cancel sends again what was not answered"
     waiting = "the batches were told to end" if cancelled else f"waiting for {manifest.waiting}"
-    judged = f"{manifest.judged} of {manifest.planned} sessions are judged"
+    sessions = counted(manifest.planned, "session is", "sessions are")
+    judged = f"{manifest.judged} of {sessions} judged"
     click.echo(f"{waiting}; {judged}. {follows}", err=True)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
 @click.option(
     "--dialog", callback=filled, default="", help="Only this dialog, where a suite was played."
 )
+@click.option(
+    "--bench",
+    type=FilePath(path_type=Path, exists=True, file_okay=False),
+    help="Where the benchmark's pictures are, if not where they were.",
+)
 @table_file
 @json_flag
 def command(
@@ -40,6 +46,7 @@ def command(
     repeat: int,
     method: str,
     dialog: str,
+    bench: Path | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -49,29 +56,52 @@ def command(
     below.
     """
     from lmmscore.errors import FileProblem
+    from lmmscore.ledger import Ledger
     from lmmscore.report.run_data import RunData
     from lmmscore.report.screen import print_talks, talks_json, talks_text
     from lmmscore.run_folder import open_run
 
-    opened = RunData("", open_run(run))
+    opened = RunData("", open_run(run), bench)
+    if opened.run.finished:
+        # Raises where the file is damaged: a conversation it has lost is not one there never was.
+        deque(opened.run.records(), maxlen=0)
     if not opened.sessions:
         raise FileProblem(f"{run}: {opened.run.progress()}; the same `lmmscore run` resumes it")
     talks = find(opened, item, repeat, method, dialog)
     if not any(turn.entry for talk in talks for turn in talk.turns):
         talks = [_without_words(talk) for talk in talks]
         ledger = opened.run.ledger_path
-        what = "is damaged or holds other exchanges" if ledger.is_file() else "is not here"
+        if ledger.is_file():
+            # Raises where it is damaged.
+            Ledger(ledger, read_only=True).close()
+        what = "holds other exchanges" if ledger.is_file() else "is not here"
         click.echo(
             f"warning: the ledger {ledger} {what}: nothing of what was said can be shown; "
             "put it back where it was",
             err=True,
         )
+    for line in _about_pictures(opened, talks):
+        click.echo(f"warning: {line}", err=True)
     if as_json:
         put(talks_json(talks, opened.scores) + "\n", out)
     elif out is not None:
         put(talks_text(talks, opened.scores), out)
     else:
         print_talks(talks, opened.scores)
+
+
+def _about_pictures(run: RunData, talks: Sequence[Talk]) -> Iterator[str]:
+    """Say which pictures of the conversations are not those that were judged, and why."""
+    from lmmscore.report.run_data import NOT_SHOWN
+
+    shown = {path for talk in talks for turn in talk.turns for _, path in turn.images}
+    lacking = [path for path in shown if path.is_relative_to(NOT_SHOWN)]
+    names = {path.relative_to(NOT_SHOWN).as_posix() for path in lacking}
+    changed = names & set(run.changed_pictures)
+    if changed:
+        yield f"changed since the judge saw it: {', '.join(sorted(changed))}"
+    if names - changed:
+        yield f"not here: {', '.join(sorted(names - changed))}; --bench FOLDER says where it is"
 
 
 def _without_words(talk: Talk) -> Talk:

@@ -71,6 +71,8 @@ class Job:
     """What only this kind of executor knows: an instance of the class of options it declares."""
     reader: Recorded | None = None
     """Who is asked to quote the scores from a reply that cannot be read; None for the judge."""
+    reader_spec: str | None = None
+    """The reader's name, where it has one."""
 
 
 class Executor(Interface):

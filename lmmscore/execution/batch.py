@@ -19,12 +19,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import BudgetExhausted, JudgeError, LmmscoreError
 from lmmscore.execution.base import Job, LedSession, OpenQuestion, StopRequested, engine
-from lmmscore.judges.batches import GONE, BatchState, FolderMailbox, Mailbox, answer_line
+from lmmscore.judges.faults import tolerant_json
 from lmmscore.judges.judge import Heard
 from lmmscore.ledger import Envelope, key_of
 from lmmscore.options import MACHINES, option
@@ -32,6 +32,9 @@ from lmmscore.plan import Unit
 from lmmscore.records import Outcome, Reply
 from lmmscore.scores import Result, result_of, settled
 from lmmscore.session import Ending, Played
+
+if TYPE_CHECKING:
+    from lmmscore.judges.batches import BatchState, Mailbox
 
 MOST_LINES = 50_000
 MOST_BYTES = 190_000_000
@@ -131,6 +134,9 @@ class BatchExecutor:
             )
         self._judge: BatchJudge = judge  # type: ignore[assignment]
         self._options: BatchOptions = job.engine_options
+        # Its package is slow to import, and this module is there for every `run --help`.
+        from lmmscore.judges.batches import FolderMailbox
+
         folder = self._options.batch_dir
         self._mailbox: Mailbox = FolderMailbox(folder) if folder else self._judge.batch_mailbox()
         self._files = job.folder / "batches"
@@ -199,7 +205,7 @@ class BatchExecutor:
             if not batch.id and not batch.ended:
                 found = await self._mailbox.find(self._metadata(batch))
                 if found:
-                    self._log.write(event="created", digest=batch.digest, id=found)
+                    self._note_sent(batch, found)
                 else:
                     self._log.write(event="ended", digest=batch.digest, status="never sent")
 
@@ -212,7 +218,7 @@ class BatchExecutor:
         changed = False
         for batch in self._log.open():
             state = await self._mailbox.state(batch.id)
-            if state.status == GONE and not self._options.cancel:
+            if state.gone and not self._options.cancel:
                 raise _BatchFailed(
                     f"the server does not know batch {batch.id}; is it the one that it was sent "
                     "to? If the batch is gone, run the same command with --cancel, then without"
@@ -221,7 +227,7 @@ class BatchExecutor:
             async for line in self._mailbox.answers(batch.id):
                 self._take(line, envelopes, batch)
             self._note(batch, state)
-            if state.ended or state.status == GONE:
+            if state.ended or state.gone:
                 self._log.write(event="ended", digest=batch.digest, status=state.status)
                 changed = True
         return changed
@@ -350,7 +356,10 @@ class BatchExecutor:
         )
         metadata = self._metadata(batch)
         made = await self._mailbox.send(writer.path, self._judge.batch_url, metadata)
-        self._log.write(event="created", digest=digest, id=made)
+        self._note_sent(batch, made)
+
+    def _note_sent(self, batch: Batch, made: str) -> None:
+        self._log.write(event="created", digest=batch.digest, id=made)
         self.counts["sent"] += batch.lines
 
     def _questions(self, plan: list[Unit]) -> Iterator[OpenQuestion]:
@@ -390,6 +399,34 @@ class BatchExecutor:
 
     def _envelopes(self, batch: Batch) -> dict[str, Envelope]:
         return _read_envelopes(self._files / f"{batch.digest[:16]}.keys.jsonl")
+
+
+def answer_line(line: str) -> tuple[str, Mapping[str, Any]] | None:
+    """Return a line's id, with its response and error; None for a line that is none.
+
+    Whatever should be an object is one, be it empty, and `status_code` is a number.
+    """
+    try:
+        data = tolerant_json(line.encode("utf-8", "replace"))
+    except ValueError:
+        return None
+    if not isinstance(data, dict) or not isinstance(data.get("custom_id"), str):
+        return None
+    response = _object(data.get("response"))
+    body = _object(response.get("body"))
+    if body.get("error"):
+        body["error"] = _complaint(body["error"])
+    status = str(response.get("status_code"))
+    response = {"body": body, "status_code": int(status) if status.isdecimal() else 0}
+    return data["custom_id"], {"response": response, "error": _complaint(data.get("error"))}
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _complaint(value: Any) -> dict[str, Any]:
+    return {"message": value} if isinstance(value, str) and value else _object(value)
 
 
 class _BatchFailed(JudgeError):

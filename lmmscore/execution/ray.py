@@ -14,7 +14,9 @@ import asyncio
 import itertools
 import os
 import shutil
+import socket
 import tempfile
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,10 +28,20 @@ from lmmscore.execution.base import FailureWatch, Job, OrderedTasks, StopRequest
 from lmmscore.execution.local import play
 from lmmscore.images import Picture, Pictures, Recipe
 from lmmscore.judges.budget import Budget, Reservation, Spending
-from lmmscore.judges.judge import Heard, KnownAnswers, open_judge, spending_of
+from lmmscore.judges.config import JudgeOptions
+from lmmscore.judges.judge import (
+    Heard,
+    Judge,
+    KnownAnswers,
+    Recorded,
+    kind_of,
+    open_judge,
+    spending_of,
+)
 from lmmscore.judges.limits import Pace, RealClock
+from lmmscore.judges.replay import Silent
 from lmmscore.ledger import Asker, Envelope, Ledger, key_of
-from lmmscore.options import MACHINES, option
+from lmmscore.options import MACHINES, declared, option
 from lmmscore.plan import Protocol, Unit
 from lmmscore.records import Reply
 from lmmscore.scores import Result, result_of, settled
@@ -37,8 +49,10 @@ from lmmscore.session import Played
 
 T = TypeVar("T")
 
-_OWNED = ("budget_usd", "spent_usd", "rpm", "tpm")
+_OWNED = ("rpm", "tpm", "budget_usd")
 """What holds for all players together, and is therefore the keeper's."""
+CONNECT_S = 5.0
+"""How long a cluster may take to be found at its address."""
 
 
 def _ray() -> Any:
@@ -67,12 +81,51 @@ class Limits:
     rpm: float | None = None
     tpm: float | None = None
     budget_usd: float | None = None
-    spent_usd: float = 0.0
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Limits:
         """Return the limits among a judge's options."""
-        return cls(**{name: options[name] for name in _OWNED if options.get(name) is not None})
+        return cls(**{name: options.get(name) for name in _OWNED})
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """Who is asked, as a player opens it, and under which name the answers are on record.
+
+    A name stands with all its options: a judges.yaml is only where the run was started.
+    """
+
+    judge: str | Judge
+    options: Mapping[str, Any]
+    asker: Asker
+
+    @classmethod
+    def of(cls, recorded: Recorded, spec: str | None, options: Mapping[str, Any]) -> Seat:
+        """Return the seat of a judge, or of a reader. Raises where players could not open it."""
+        if isinstance(recorded.judge, Silent):
+            return cls(recorded.judge, {}, recorded.asker)
+        if spec is None:
+            raise LmmscoreError("--engine ray needs judge and reader by name, not as objects")
+        configure = kind_of(spec).configure
+        if configure is None:
+            return cls(spec, options, recorded.asker)
+        named = configure(spec, options)
+        known = {each.name: getattr(named.options, each.name) for each in declared(JudgeOptions)}
+        del known["judge_name"]
+        return cls(f"openai/{named.spec}", known, recorded.asker)
+
+    def without(self, *owned: str) -> Seat:
+        """Return the seat without options that are the keeper's."""
+        left = {name: value for name, value in self.options.items() if name not in owned}
+        return replace(self, options=left)
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedUnit:
+    """What a player did, and what it has to say besides."""
+
+    played: list[Played]
+    notices: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +142,16 @@ class Keeper:
     """Owns what there is only one of. Its methods are called from every node."""
 
     def __init__(
-        self, ledger: Path, elsewhere: Path | None, asker: Asker, limits: Limits, folder: Path
+        self,
+        ledger: Path,
+        elsewhere: Iterable[Path],
+        protocol: Protocol,
+        limits: Limits,
+        folder: Path,
     ) -> None:
         self._ledger = Ledger(ledger)
-        self._elsewhere = Ledger(elsewhere, read_only=True) if elsewhere else None
-        self._asker = asker
+        self._elsewhere = [Ledger(path, read_only=True) for path in elsewhere]
+        self._protocol = protocol
         self._under_way: dict[str, tuple[asyncio.Event, int]] = {}
         """What is being asked, and by which player."""
         self._limits = limits
@@ -105,9 +163,13 @@ class Keeper:
         """Money in flight: by ticket, whose it is and how much."""
         self._stopping: JudgeError | None = None
 
-    def askers(self) -> tuple[Asker, ...]:
-        """Return the judge by every name under which its answers may be on record."""
-        return KnownAnswers(self._ledger, self._asker).askers
+    def protocol(self) -> Protocol:
+        """Return what is played; a player that begins again needs it once more."""
+        return self._protocol
+
+    def askers(self, asker: Asker) -> tuple[Asker, ...]:
+        """Return a judge by every name under which its answers may be on record."""
+        return KnownAnswers(self._ledger, asker).askers
 
     def begin(self, player: int) -> None:
         """Let others ask what a player was asking that died and now begins again.
@@ -139,11 +201,7 @@ class Keeper:
             await under_way[0].wait()
 
     def _recorded(self, keys: list[str]) -> ReplyOnRecord | None:
-        ledgers = [self._ledger]
-        if self._elsewhere is not None:
-            ledgers.append(self._elsewhere)
-
-        for ledger in ledgers:
+        for ledger in (self._ledger, *self._elsewhere):
             for key in keys:
                 reply = ledger.find(key)
                 if reply is not None:
@@ -151,9 +209,9 @@ class Keeper:
 
         return None
 
-    async def record(self, envelope: Envelope, reply: Reply) -> Reply | JudgeError:
+    async def record(self, asker: Asker, envelope: Envelope, reply: Reply) -> Reply | JudgeError:
         """Write an answer down and return the one that stands."""
-        done = self._ledger.record_envelope(self._asker, envelope, reply)
+        done = self._ledger.record_envelope(asker, envelope, reply)
         try:
             return await asyncio.wrap_future(done)
         except LmmscoreError as error:
@@ -180,6 +238,11 @@ class Keeper:
         # How many are in flight is each player's own affair.
         self._pace.leave()
 
+    def count_tokens(self, more: float) -> None:
+        """Count what a question took beyond the tokens that it was admitted with."""
+        if self._pace is not None:
+            self._pace.answered({}, sent_s=0.0, estimated=-more, tokens=0)
+
     async def reserve(self, player: int, usd: float) -> int | JudgeError:
         """Set money aside for a question and return a ticket for it."""
         if self._stopping is not None:
@@ -200,7 +263,7 @@ class Keeper:
     def _purse(self) -> Budget:
         # Made here, on the event loop that its waits belong to.
         if self._budget is None:
-            self._budget = Budget(self._limits.budget_usd, self._limits.spent_usd)
+            self._budget = Budget(self._limits.budget_usd)
             self._budget.keep(self._spending)
         return self._budget
 
@@ -221,8 +284,8 @@ class Keeper:
         """Write what is pending and close the files."""
         self._ledger.close()
         self._spending.close()
-        if self._elsewhere is not None:
-            self._elsewhere.close()
+        for ledger in self._elsewhere:
+            ledger.close()
 
 
 class SharedPurse:
@@ -269,6 +332,11 @@ class SharedGate:
         """Wait for a question's turn among those of all players."""
         if self._counts:
             await self._keeper.admit.remote(tokens)
+
+    def settle(self, more: float) -> None:
+        """Tell the keeper what a question took beyond the tokens it was admitted with."""
+        if self.counts_tokens:
+            self._keeper.count_tokens.remote(more)
 
 
 class NodePictures(Pictures):
@@ -335,7 +403,7 @@ class RemoteRecord:
         self, conversation: Conversation, repeat: int, reply: Reply, *, recalled: bool
     ) -> Heard:
         envelope = Envelope.of(self._askers[0], conversation, repeat)
-        standing = await _value(self._keeper.record.remote(envelope, reply))
+        standing = await _value(self._keeper.record.remote(self._askers[0], envelope, reply))
         return Heard(standing, recalled=recalled, key=envelope.key)
 
 
@@ -366,56 +434,75 @@ class Player:
 
     def __init__(
         self,
-        spec: str,
-        options: Mapping[str, Any],
-        protocol: Protocol,
+        judge: Seat,
+        reader: Seat | None,
+        limits: Limits,
         recipe: Recipe,
         keeper: Any,
         number: int,
     ) -> None:
-        self._spec = spec
-        self._options = {name: value for name, value in options.items() if name not in _OWNED}
-        self._limits = Limits.of(options)
-        self._protocol = protocol
+        self._seats = (judge, reader) if reader is not None else (judge,)
+        self._limits = limits
         self._pictures = NodePictures(recipe)
         self._keeper = keeper
         self._number = number
         self._opening = asyncio.Lock()
-        self._judge: RemoteRecord | None = None
+        self._protocol: Protocol | None = None
+        self._asked: list[RemoteRecord] = []
+        """The judge and, where another reads what cannot be read, the reader."""
+        self._heard: Counter[int] = Counter()
+        """How many notices of each were passed on."""
         self._stopping: JudgeError | None = None
 
-    async def play(self, unit: Unit) -> list[Played] | JudgeError:
+    async def play(self, unit: Unit) -> PlayedUnit | JudgeError:
         """Play a unit; return an error that must stop the whole run instead of raising it."""
         played: list[Played] = []
         try:
-            judge = await self._opened()
+            protocol = await self._opened()
+            judge, reader = self._asked[0], self._asked[-1]
             paths = [*unit.item.images.values(), *unit.item.edits.values()]
             await self._pictures.fetch(paths, self._keeper)
-            for session in self._protocol.sessions(unit):
-                played.append(await play(session, judge, self._pictures))
-                if settled(self._protocol, played[-1]):
+            for session in protocol.sessions(unit):
+                played.append(await play(session, judge, self._pictures, reader=reader))
+                if settled(protocol, played[-1]):
                     break
         except JudgeError as error:
             return error
         except (LmmscoreError, OSError) as error:
             return NodeFailed(f"node {_node()}: {error}")
-        return played
+        return PlayedUnit(played, self._news())
 
-    async def _opened(self) -> RemoteRecord:
-        """Return the judge, opened at the first question of this player's life."""
+    def _news(self) -> list[str]:
+        """Return what judge and reader noticed since this was last asked."""
+        found: list[str] = []
+        for number, asked in enumerate(self._asked):
+            notices = asked.judge.meter.notices if asked.judge.meter is not None else []
+            found += [f"node {_node()}: {text}" for text in notices[self._heard[number] :]]
+            self._heard[number] = len(notices)
+        return found
+
+    async def _opened(self) -> Protocol:
+        """Return what is played; judge and reader are opened at this player's first unit."""
         async with self._opening:
-            if self._judge is None:
+            if self._protocol is None:
                 # After a death this is a new life: what the old one was asking is nobody's any
                 # more.
                 await self._keeper.begin.remote(self._number)
-                judge = open_judge(self._spec, self._options).judge
-                if hasattr(judge, "share"):
-                    purse = SharedPurse(self._keeper, self._number, self._limits)
-                    judge.share(purse, SharedGate(self._keeper, self._limits))
-                askers = await self._keeper.askers.remote()
-                self._judge = RemoteRecord(judge, askers, self._keeper, self._number)
-                self._judge.stopping = self._stopping
-            return self._judge
+                self._asked = [await self._open(seat) for seat in self._seats]
+                self._protocol = await self._keeper.protocol.remote()
+            return self._protocol
+
+    async def _open(self, seat: Seat) -> RemoteRecord:
+        judge = open_judge(seat.judge, seat.options).judge
+        if hasattr(judge, "share"):
+            # The pace is that of the judge; the money is everybody's.
+            limits = self._limits if seat is self._seats[0] else Limits()
+            purse = SharedPurse(self._keeper, self._number, self._limits)
+            judge.share(purse, SharedGate(self._keeper, limits))
+        askers = await self._keeper.askers.remote(seat.asker)
+        record = RemoteRecord(judge, askers, self._keeper, self._number)
+        record.stopping = self._stopping
+        return record
 
     async def pid(self) -> int:
         """Return this player's process."""
@@ -424,15 +511,15 @@ class Player:
     async def stop(self, says: str) -> None:
         """Ask nothing new from now on; what merely waits is told so."""
         self._stopping = StopRequested(says)
-        if self._judge is not None:
-            self._judge.stopping = self._stopping
-            self._judge.judge.stop(self._stopping)
+        for asked in self._asked:
+            asked.stopping = self._stopping
+            asked.judge.stop(self._stopping)
 
     async def close(self) -> None:
         """Let go of connections and copies."""
         self._pictures.close()
-        if self._judge is not None:
-            await self._judge.judge.close()
+        for asked in self._asked:
+            await asked.judge.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -456,13 +543,12 @@ class RayExecutor:
     """Plays units on the nodes of a Ray cluster."""
 
     def __init__(self, job: Job) -> None:
-        if not isinstance(job.judge_spec, str):
-            raise LmmscoreError("--engine ray needs a judge by name, not an object")
+        judge = Seat.of(job.judge, job.judge_spec, job.judge_options)
+        self._limits = Limits.of(judge.options)
+        self._judge = judge.without(*_OWNED)
+        self._reader = None
         if job.reader is not None:
-            raise LmmscoreError(
-                "with --engine ray replies are read by the judge itself; leave out --reader, or "
-                "give --reader none"
-            )
+            self._reader = Seat.of(job.reader, job.reader_spec, {})
         self._job = job
         self._failures = FailureWatch()
         self.error: JudgeError | None = None
@@ -471,7 +557,6 @@ class RayExecutor:
         self._players: list[Any] = []
         self._load: dict[int, int] = {}
         """How many units each player has."""
-        self._protocol: Any = None
         options: RayOptions = job.engine_options
         self._ray = _ray()
         self._own = not self._ray.is_initialized()
@@ -517,21 +602,20 @@ class RayExecutor:
     def _start_keeper(self) -> Any:
         here = self._ray.get_runtime_context().get_node_id()
         where = _on_node(here, soft=False)
-        judge, elsewhere = self._job.judge, self._job.judge.elsewhere
+        asked = [each for each in (self._job.judge, self._job.reader) if each is not None]
+        elsewhere = {each.elsewhere.path.absolute() for each in asked if each.elsewhere is not None}
         remote = self._ray.remote(num_cpus=0, max_concurrency=10_000, scheduling_strategy=where)
         actor = remote(Keeper)
         return actor.remote(
-            judge.ledger.path.absolute(),
-            elsewhere.path.absolute() if elsewhere is not None else None,
-            judge.asker,
-            Limits.of(self._job.judge_options),
+            self._job.judge.ledger.path.absolute(),
+            sorted(elsewhere),
+            self._job.protocol,
+            self._limits,
             self._job.folder.absolute(),
         )
 
     def _start_players(self, keeper: Any) -> list[Any]:
-        job = self._job
-        # Kept: a player that begins again on another node needs it once more.
-        self._protocol = protocol = self._ray.put(job.protocol)
+        recipe = self._job.pictures.recipe
         players = []
         for number in range(self._count):
             node = self._nodes[number % len(self._nodes)]["NodeID"]
@@ -546,14 +630,7 @@ class RayExecutor:
                 scheduling_strategy=where,
             )(Player)
             players.append(
-                actor.remote(
-                    job.judge_spec,
-                    dict(job.judge_options),
-                    protocol,
-                    job.pictures.recipe,
-                    keeper,
-                    number,
-                )
+                actor.remote(self._judge, self._reader, self._limits, recipe, keeper, number)
             )
         return players
 
@@ -575,9 +652,12 @@ class RayExecutor:
             self.stop(played)
             return None
         # The unit as it is here: the paths of another node are no part of the result.
-        finished = [replace(each, session=replace(each.session, item=unit.item)) for each in played]
+        finished = [
+            replace(each, session=replace(each.session, item=unit.item)) for each in played.played
+        ]
         for each in finished:
             self._count_exchanges(each)
+        self._pass_on(played.notices)
         result = result_of(unit, job.protocol, finished)
         alike = self._failures.see(finished)
         if alike is not None:
@@ -594,6 +674,13 @@ class RayExecutor:
                 meter.cost_usd += exchange.reply.cost_usd or 0.0
                 meter.models.update(filter(None, [exchange.reply.model]))
             self._job.listeners.on_exchange(exchange)
+
+    def _pass_on(self, notices: list[str]) -> None:
+        meter = self._job.judge.judge.meter
+        if meter is not None:
+            meter.in_flight = sum(self._load.values())
+            for text in notices:
+                meter.notice(text)
 
 
 CLOSE_S = 10.0
@@ -616,11 +703,19 @@ def _connect(address: str | None) -> None:
             "a node of the cluster, with --ray-address auto"
         )
     try:
+        _knock_at(address or os.environ.get("RAY_ADDRESS", ""))
         _ray().init(address=address, log_to_driver=False, configure_logging=False)
-    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         says = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise LmmscoreError(
             f"--ray-address {address or '(none)'}: no Ray cluster could be joined ({says}); start "
             "one "
             "with `ray start --head`, or correct the address; docs/scale.md says more"
         ) from error
+
+
+def _knock_at(address: str) -> None:
+    """Raise OSError where nobody is at HOST:PORT: Ray itself would try for many minutes."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S).close()

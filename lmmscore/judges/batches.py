@@ -31,7 +31,6 @@ Metadata = Mapping[str, str]
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 """The states in which a batch gives nothing more than it has."""
 GONE = "gone"
-"""The server does not know the batch: it may also be another server than the one it was sent to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +48,11 @@ class BatchState:
     def ended(self) -> bool:
         """Whether there is nothing more to come."""
         return self.status in ENDED
+
+    @property
+    def gone(self) -> bool:
+        """Whether the server does not know the batch; it may also be another server."""
+        return self.status == GONE
 
 
 class Mailbox(Protocol):
@@ -183,9 +187,10 @@ class ApiMailbox:
                         f"batches: a line of more than {self._most_bytes / 1e6:g} MB, which no "
                         "reply is; limits.max_response_mb in judges.yaml allows more"
                     )
-                for line in lines:
+                for line in filter(bytes.strip, lines):
                     yield self._safe(line)
-            yield self._safe(begun)
+            if begun.strip():
+                yield self._safe(begun)
 
     def _safe(self, line: bytes) -> str:
         """Return a line without a key that the server repeats, however it is escaped."""
@@ -250,7 +255,7 @@ class FolderMailbox:
             with path.open(encoding="utf-8", errors="replace") as file:
                 for line in file:
                     # A line still being written has no end yet.
-                    if line.endswith("\n"):
+                    if line.endswith("\n") and line.strip():
                         yield line
 
     async def cancel(self, batch: str) -> None:
@@ -290,34 +295,6 @@ def _says(error: openai.OpenAIError) -> str:
     if isinstance(body, dict) and isinstance(body.get("message"), str):
         return str(body["message"])[:300]
     return str(error)[:300]
-
-
-def answer_line(line: str) -> tuple[str, Mapping[str, Any]] | None:
-    """Return a line's id, with its response and error; None for a line that is none.
-
-    Whatever should be an object is one, be it empty, and `status_code` is a number.
-    """
-    try:
-        data = tolerant_json(line.encode("utf-8", "replace"))
-    except ValueError:
-        return None
-    if not isinstance(data, dict) or not isinstance(data.get("custom_id"), str):
-        return None
-    response = _object(data.get("response"))
-    body = _object(response.get("body"))
-    if body.get("error"):
-        body["error"] = _complaint(body["error"])
-    status = str(response.get("status_code"))
-    response = {"body": body, "status_code": int(status) if status.isdecimal() else 0}
-    return data["custom_id"], {"response": response, "error": _complaint(data.get("error"))}
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _complaint(value: Any) -> dict[str, Any]:
-    return {"message": value} if isinstance(value, str) and value else _object(value)
 
 
 def _count(counts: Any, name: str) -> int:

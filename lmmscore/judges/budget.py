@@ -28,6 +28,8 @@ from lmmscore.records import Reply, Usage
 
 ServerSign = Literal["no responses", "lost state", "no files"]
 SpendingKind = Literal["set aside", "given back", "counted", "assumed"]
+NOTICES = "lmmscore.judges.notices"
+"""The logger of what the user should hear of, apart for those who show it in another way."""
 
 
 @dataclass(slots=True)
@@ -57,7 +59,7 @@ class Meter:
     moves: int = 0
     """How often a session went to another server because its own failed."""
     notices: list[str] = field(default_factory=list)
-    """What the user should hear of, once: a fallback, several choices where one was asked for."""
+    """What the user should hear of: a fallback, a server that fails or is back."""
     signs: dict[ServerSign, str] = field(default_factory=dict)
     """What a server turned out to be like, with the remark that says so."""
 
@@ -76,11 +78,11 @@ class Meter:
             "cached_tokens": self.cached_tokens,
         }
 
-    def notice(self, text: str, sign: ServerSign | None = None) -> bool:
-        """Keep a remark, and return whether it is new."""
+    def notice(self, text: str, sign: ServerSign | None = None, *, again: bool = False) -> bool:
+        """Keep a remark, once unless `again`, and return whether it was kept."""
         if sign is not None:
             self.signs.setdefault(sign, text)
-        if text in self.notices:
+        if text in self.notices and not again:
             return False
         self.notices.append(text)
         return True

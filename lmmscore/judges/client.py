@@ -30,7 +30,7 @@ from lmmscore.errors import (
     ServerAway,
     ServerUnreachable,
 )
-from lmmscore.judges.budget import Budget, Meter, Purse, Sending, ServerSign, Till
+from lmmscore.judges.budget import NOTICES, Budget, Meter, Purse, Sending, ServerSign, Till
 from lmmscore.judges.config import Address, Endpoint, JudgeOptions
 from lmmscore.judges.faults import (
     RETRIED,
@@ -62,15 +62,15 @@ REFUSALS = 2
 """So many vain attempts to connect, before any answer, mean that there is no server."""
 
 
-def log(level: int, event: str, **about: object) -> None:
+def log(level: int, event: str, *, logger: logging.Logger = LOGGER, **about: object) -> None:
     """Write one line `event=retry attempt=2 wait_s=1.5`; what is None or empty is left out.
 
     Never a key, never the bytes of a picture.
     """
-    if LOGGER.isEnabledFor(level):
+    if logger.isEnabledFor(level):
         said = {name: value for name, value in about.items() if value not in (None, "")}
         pairs = [f"{name}={_shown(value)}" for name, value in said.items()]
-        LOGGER.log(level, "%s", " ".join([f"event={event}", *pairs]))
+        logger.log(level, "%s", " ".join([f"event={event}", *pairs]))
 
 
 def _shown(value: object) -> str:
@@ -166,9 +166,12 @@ class Replicas:
             candidates = [pinned or min(self._replicas, key=lambda each: each.rests_until_s)]
         # A server that has not answered yet is no faster and no slower than the others.
         known = all(each.answer_s for each in candidates)
+        # A server that was down is tried by a session that begins: it has nothing to leave behind.
+        # One that has moved once already goes where it is safe.
+        begins = pinned is None
         chosen = min(
             candidates,
-            key=lambda each: (each.down, each.load if known else each.asking, each.begun),
+            key=lambda each: (each.down != begins, each.load if known else each.asking, each.begun),
         )
         if chosen.down:
             chosen.trial = ref(session)
@@ -176,7 +179,7 @@ class Replicas:
         self._pins[session] = chosen
         if pinned is not None and pinned is not chosen:
             self._meter.moves += 1
-            log(logging.INFO, "moved", **{"from": pinned.url, "to": chosen.url})
+            log(logging.INFO, "moved", server=pinned.url, to=chosen.url)
         return chosen
 
     def succeeded(self, replica: Replica, asked_s: float) -> None:
@@ -256,6 +259,9 @@ class Gate(Protocol):
     async def admit(self, tokens: float) -> None:
         """Wait for a question's turn."""
 
+    def settle(self, more: float) -> None:
+        """Count what a question took beyond the tokens that it was admitted with."""
+
 
 class ApiClient:
     """Asks the servers of one model."""
@@ -280,7 +286,7 @@ class ApiClient:
         self.meter = Meter()
         self._room = connections_allowed()
         replicas = [self._replica(endpoint, options) for endpoint in address.endpoints]
-        self.replicas = Replicas(replicas, clock, self.meter, self.notice)
+        self.replicas = Replicas(replicas, clock, self.meter, self._announce)
         self.hide = hider(replica.key for replica in replicas)
         self._estimator = Estimator(
             address.model,
@@ -359,11 +365,21 @@ class ApiClient:
         for replica in self.replicas:
             replica.pace.open()
 
-    def notice(self, text: str, sign: ServerSign | None = None) -> None:
-        """Tell the user something once; a sign says it for programs."""
+    def notice(self, text: str, sign: ServerSign | None = None, *, again: bool = False) -> None:
+        """Tell the user something, once unless `again`; a sign says it for programs."""
         text = self.hide(text)
-        if self.meter.notice(text, sign):
-            log(logging.WARNING, "notice", judge=self._address.name, text=text)
+        if self.meter.notice(text, sign, again=again):
+            log(
+                logging.WARNING,
+                "notice",
+                logger=logging.getLogger(NOTICES),
+                judge=self._address.name,
+                text=text,
+            )
+
+    def _announce(self, event: str) -> None:
+        """Tell the user that a server failed or is back, each time that it happens."""
+        self.notice(event, again=True)
 
     async def _persist(self, replica: Replica, attempt: Callable[[], Awaitable[T]], path: str) -> T:
         async def once(number: int) -> T:
@@ -464,6 +480,8 @@ class ApiClient:
             if counted is not None:
                 counted += used.completion_tokens or 0
             pace.answered(answer.headers, sent_s=sent_s, estimated=tokens, tokens=counted)
+            if self._gate is not None and counted is not None:
+                self._gate.settle(counted - tokens)
         finally:
             pace.leave()
             self._count_in_flight()

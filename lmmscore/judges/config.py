@@ -418,6 +418,8 @@ def overridden(options: JudgeOptions, given: Mapping[str, Any]) -> JudgeOptions:
     if isinstance(checked, list):
         raise JudgeFileError("judge option " + "\n  ".join(checked))
     made |= {name: getattr(checked, name) for name in plain}
+    if "prices" in plain:
+        made["prices"] = Prices(**made["prices"].model_dump())
     return replace(options, **made)
 
 

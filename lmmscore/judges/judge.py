@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -341,6 +341,7 @@ class Recorded:
         """Once set, nothing new is asked: whoever wants to gets this error instead."""
         self._ledger = KnownAnswers(ledger, self.asker)
         self._also = KnownAnswers(also, self.asker) if also is not None else None
+        self._intake = Intake(ledger)
         self._under_way: dict[str, _UnderWay] = {}
 
     def stop(self, error: JudgeError) -> None:
@@ -354,14 +355,13 @@ class Recorded:
         # Every session opens with the same words: sessions that ask the same thing at the same time
         # wait for one answer, or for the reason why there is none. If whoever asks is cancelled,
         # the next one asks.
-        while (recorded := self._ledger.find(key, conversation, repeat)) is None:
-            under_way = self._under_way.get(key)
-            if under_way is None:
-                return await self._ask_for_all(key, conversation, repeat)
+        while (under_way := self._under_way.get(key)) is not None:
             await under_way.over.wait()
             if under_way.failure is not None:
                 raise under_way.failure
-        return recorded
+            if under_way.heard is not None:
+                return replace(under_way.heard, recalled=True)
+        return await self._ask_for_all(key, conversation, repeat)
 
     @property
     def ledger(self) -> Ledger:
@@ -388,7 +388,8 @@ class Recorded:
     async def _ask_for_all(self, key: str, conversation: Conversation, repeat: int) -> Heard:
         mine = self._under_way[key] = _UnderWay()
         try:
-            return await self._ask_once(key, conversation, repeat)
+            mine.heard = await self._ask_once(key, conversation, repeat)
+            return mine.heard
         except JudgeError as error:
             # Whatever may pass was waited for already, attempt after attempt, and the question is
             # the same to the letter: the others would only learn it later, one after the other.
@@ -400,42 +401,86 @@ class Recorded:
 
     async def _ask_once(self, key: str, conversation: Conversation, repeat: int) -> Heard:
         # Another process with the same ledger may be asking this very question: its answer will do.
-        while not self._claim(key):
-            await asyncio.sleep(CLAIM_POLL_S)
-            recorded = self._ledger.find(key, conversation, repeat)
-            if recorded is not None:
-                return recorded
+        while not (found := await self._intake.take(key)):
             if self.stopping is not None:
                 raise self.stopping
+            await asyncio.sleep(CLAIM_POLL_S)
+        if isinstance(found, Reply):
+            return Heard(found, recalled=True, key=key)
         try:
             return await self._ask_claimed(key, conversation, repeat)
         finally:
-            self._ledger.ledger.release(key)
-
-    def _claim(self, key: str) -> bool:
-        try:
-            return self._ledger.ledger.claim(key)
-        except LedgerError as error:
-            raise NotRecorded(str(error)) from error
+            self.ledger.release(key)
 
     async def _ask_claimed(self, key: str, conversation: Conversation, repeat: int) -> Heard:
-        # Recorded between the look-up and the claim: whoever had the claim has let go of it since.
-        recorded = self._ledger.find(key, conversation, repeat)
-        if recorded is not None:
-            return recorded
+        former = self._ledger.find_former(conversation, repeat)
+        if former is not None:
+            return former
         elsewhere = None
         if self._also is not None:
             elsewhere = self._also.find(key, conversation, repeat)
         if elsewhere is None and self.stopping is not None:
             raise self.stopping
         reply = await self.judge.ask(conversation) if elsewhere is None else elsewhere.reply
-        # Shielded: a reply that is paid for gets recorded even while its session is being
-        # cancelled.
-        standing = asyncio.wrap_future(
-            self._ledger.ledger.record(self.asker, conversation, repeat, reply)
-        )
         try:
-            return Heard(await asyncio.shield(standing), recalled=elsewhere is not None, key=key)
+            # A reply that is paid for gets recorded even while its session is being cancelled.
+            standing = await self.ledger.recorded(self.asker, conversation, repeat, reply)
+        except LedgerError as error:
+            raise NotRecorded(str(error)) from error
+        return Heard(standing, recalled=elsewhere is not None, key=key)
+
+
+class Intake:
+    """Looks up and claims questions: all that come up in one turn of the event loop together.
+
+    One by one, each would cost three transactions, and three times the wait for other threads.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._waiting: dict[str, asyncio.Future[Reply | bool]] = {}
+
+    def take(self, key: str) -> asyncio.Future[Reply | bool]:
+        """Return the reply on record, or else whether the question is now this process's to ask.
+
+        Raises JudgeError where the ledger cannot be read or written.
+        """
+        loop = asyncio.get_running_loop()
+        if not self._waiting:
+            loop.call_soon(self._serve)
+        coming: asyncio.Future[Reply | bool] = loop.create_future()
+        self._waiting[key] = coming
+        return coming
+
+    def _serve(self) -> None:
+        waiting, self._waiting = self._waiting, {}
+        try:
+            known = self._find_all([*waiting])
+            claimed = self._claim([key for key in waiting if key not in known])
+            # Recorded between look-up and claim: whoever had the claim has let go of it since.
+            late = self._find_all([*claimed])
+        except JudgeError as error:
+            for coming in waiting.values():
+                if not coming.done():
+                    coming.set_exception(error)
+            return
+
+        # Whoever was cancelled meanwhile asks nothing.
+        given_up = [key for key, coming in waiting.items() if coming.done()]
+        self._ledger.release(*late, *given_up)
+        for key, coming in waiting.items():
+            if not coming.done():
+                coming.set_result(known.get(key) or late.get(key) or key in claimed)
+
+    def _find_all(self, keys: list[str]) -> dict[str, Reply]:
+        try:
+            return self._ledger.find_all(keys)
+        except LedgerError as error:
+            raise LedgerUnreadable(str(error)) from error
+
+    def _claim(self, keys: list[str]) -> set[str]:
+        try:
+            return self._ledger.claim(*keys)
         except LedgerError as error:
             raise NotRecorded(str(error)) from error
 
@@ -463,6 +508,10 @@ class KnownAnswers:
         reply = _find(self.ledger, key)
         if reply is not None:
             return Heard(reply, recalled=True, key=key)
+        return self.find_former(conversation, repeat)
+
+    def find_former(self, conversation: Conversation, repeat: int) -> Heard | None:
+        """Return the reply recorded under a name that the judge had before, or None."""
         for former in self._former:
             former_key = key_of(former, conversation, repeat)
             reply = _find(self.ledger, former_key)
@@ -491,6 +540,7 @@ class _UnderWay:
 
     def __init__(self) -> None:
         self.over = asyncio.Event()
+        self.heard: Heard | None = None
         self.failure: JudgeError | None = None
 
 

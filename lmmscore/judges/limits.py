@@ -21,6 +21,7 @@ from typing import Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from lmmscore.conversation import Conversation
+from lmmscore.errors import LmmscoreError
 from lmmscore.judges.faults import Trouble
 
 T = TypeVar("T")
@@ -28,7 +29,9 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _LONGEST_RESET_S = 31 * 86_400.0
 _MOST_FILES = 65_536
-_OTHER_FILES = 96
+_MOST_OTHERS = 96
+_LEAST_OTHERS = 40
+"""Files besides connections: a run that asks one question at a time has about 20 open."""
 
 
 class Clock(Protocol):
@@ -405,4 +408,10 @@ def connections_allowed() -> int | None:
     if soft == resource.RLIM_INFINITY:
         return None
     # The rest is for the ledger, pictures being read, the event loop and the terminal.
-    return max(1, soft - min(_OTHER_FILES, soft // 2))
+    others = min(_MOST_OTHERS, max(_LEAST_OTHERS, soft // 2))
+    if soft <= others:
+        raise LmmscoreError(
+            f"the system lets this process open {soft} files, which are too few for a run; "
+            "`ulimit -n 256` allows more"
+        )
+    return soft - others

@@ -38,7 +38,7 @@ def open_replay(spec: str, options: Mapping[str, Any]) -> Bench:
         )
     with path.open("rb") as file:
         is_ledger = file.read(16) == b"SQLite format 3\0"
-    if not is_ledger:
+    if not is_ledger and path.suffix != ".sqlite":
         return Bench(FromTranscript(load_transcript(path)))
     ledger = Ledger(path, read_only=True)
     name = str(options.get("judge_name") or "")

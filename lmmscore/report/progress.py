@@ -282,7 +282,7 @@ def in_place(console: Console) -> bool:
 
 def headline(tally: Tally, *, ended: bool = False) -> str:
     """Return how many sessions are done, how many turns are under way and how long it will take."""
-    parts = [f"{tally.done}/{tally.total} sessions"]
+    parts = [f"{tally.done}/{tally.total} {'session' if tally.total == 1 else 'sessions'}"]
     if ended:
         return " · ".join([*parts, f"took {duration(tally.elapsed_s())}"])
     if tally.in_flight is not None:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import math
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +18,7 @@ from typing import TYPE_CHECKING
 from lmmscore.benchmark import load_benchmark
 from lmmscore.conversation import Turn, fill, slots_of
 from lmmscore.dialog import Dialog
-from lmmscore.errors import FileProblem, ImageProblem, LedgerError, LmmscoreError
+from lmmscore.errors import ImageProblem, LedgerError, LmmscoreError
 from lmmscore.images import Pictures
 from lmmscore.ledger import Ledger, RecordedExchange
 from lmmscore.parsing import Reading, merged
@@ -36,8 +34,6 @@ from lmmscore.scores import (
     Comparison,
     Match,
     matches,
-    read_comparisons,
-    read_scores,
 )
 from lmmscore.session import Session, read_scores_of, read_winner_of, slots_for
 
@@ -50,6 +46,10 @@ WIN_RATE = "win_rate"
 
 Place = tuple[int, str]
 """Where a score belongs: the position of the edit, and the factor."""
+
+
+NOT_SHOWN = Path("not shown")
+"""Where pictures are put that are not here, or not those that were judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,37 +293,17 @@ class RunData:
         """The tidy table; of a run that is still going, the part that is written."""
         if self.run.is_of_pairs:
             return points_of(self.matches)
-        part = self._part("scores.csv")
-        if part is None:
-            return self.run.scores()
-        with part as copy:
-            return read_scores(copy)
+        return self.run.scores()
 
     @cached_property
     def comparisons(self) -> list[Comparison]:
         """Every pair shown to the judge; of a run that is still going, as far as it is written."""
-        part = self._part("pairs.csv")
-        if part is None:
-            return self.run.comparisons()
-        with part as copy:
-            return read_comparisons(copy)
+        return self.run.comparisons()
 
     @cached_property
     def matches(self) -> list[Match]:
         """The pairs, both orders put together."""
         return matches(self.comparisons)
-
-    def _part(self, name: str) -> AbstractContextManager[Path] | None:
-        """Return a table that is being written, up to its last whole line; None if it is done."""
-        path, part = self.run.path / name, self.run.path / f"{name}.part"
-        if path.is_file() or not part.is_file():
-            return None
-        text = _whole_lines(part)
-        if text.count("\n") < 2:
-            raise FileProblem(
-                f"{self.run.path}: nothing is judged yet; make the report again in a while"
-            )
-        return _copied(text, name)
 
     @cached_property
     def sessions(self) -> list[SessionRecord]:
@@ -446,7 +426,7 @@ class RunData:
         shown = self._as_judged.get(name)
         if shown is None:
             shown = self.images is not None or path.resolve() in self._benchmark_files
-        return path if shown else Path("not shown") / name
+        return path if shown else NOT_SHOWN / name
 
     @cached_property
     def _benchmark_files(self) -> set[Path]:
@@ -549,17 +529,3 @@ def points_of(found: Iterable[Match]) -> pd.DataFrame:
             lines.append((*place, None, WIN_RATE, points, str(outcome), reason))
 
     return pd.DataFrame(lines, columns=list(SCORE_COLUMNS))
-
-
-@contextlib.contextmanager
-def _copied(text: str, name: str) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / name
-        copy.write_text(text, encoding="utf-8")
-        yield copy
-
-
-def _whole_lines(path: Path) -> str:
-    """Return a file that is being written, up to the last line that is complete."""
-    text = path.read_text(encoding="utf-8", errors="replace")
-    return text[: text.rfind("\n") + 1]

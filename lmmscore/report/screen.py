@@ -6,6 +6,7 @@ import io
 import json
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -20,7 +21,7 @@ from lmmscore.dialog import Dialog
 from lmmscore.records import OVERALL
 from lmmscore.report.formats.terminal import printable
 from lmmscore.report.grids import NONE
-from lmmscore.report.run_data import PlayedTurn, Talk
+from lmmscore.report.run_data import NOT_SHOWN, PlayedTurn, Talk
 from lmmscore.scales import show
 from lmmscore.scores import TIE
 from lmmscore.transcript_reader import Replayed
@@ -67,6 +68,12 @@ def _print(console: Console, talk: Talk) -> None:
         _print_turn(console, talk, turn, number)
 
 
+def _file(path: Path) -> str:
+    if path.is_relative_to(NOT_SHOWN):
+        return f"{path.relative_to(NOT_SHOWN).as_posix()} (not at hand as it was judged)"
+    return os.path.normpath(path)
+
+
 def _print_turn(console: Console, talk: Talk, turn: PlayedTurn, number: int) -> None:
     console.print()
     heading = Text.assemble((f"{number} {turn.name}", "bold cyan"))
@@ -79,7 +86,7 @@ def _print_turn(console: Console, talk: Talk, turn: PlayedTurn, number: int) -> 
     console.print(heading)
     for kind, path in turn.images:
         console.print(
-            Text(printable(f"  shown: {kind} {os.path.normpath(path)}"), style="dim"),
+            Text(printable(f"  shown: {kind} {_file(path)}"), style="dim"),
             soft_wrap=True,
         )
     if turn.entry is None:

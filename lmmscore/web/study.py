@@ -18,7 +18,7 @@ from pydantic import Field
 
 from lmmscore.benchmark import Benchmark
 from lmmscore.conversation import PAIR_KINDS, is_file
-from lmmscore.errors import BenchmarkError, FileProblem, LmmscoreError, nearest
+from lmmscore.errors import BenchmarkError, FileProblem, LmmscoreError, counted, nearest
 from lmmscore.plan import Protocol, make_plan, order_of
 from lmmscore.scales import Factor, Scale, show
 from lmmscore.yaml_files import StrictModel, load_yaml, read_text, validate
@@ -204,7 +204,8 @@ def check_study(benchmark: Benchmark, protocol: Protocol, covers: Covers) -> Non
     sourceless = [item.id for item in benchmark.items if "source" not in item.images]
     if sourceless:
         raise BenchmarkError(
-            f"{benchmark.path}: raters always see the source, which {len(sourceless)} items lack: "
+            f"{benchmark.path}: raters always see the source, which "
+            f"{counted(len(sourceless), 'item lacks', 'items lack')}: "
             f"{', '.join(sourceless[:8])}; give `source` for them"
         )
 

@@ -23,6 +23,7 @@ from lmmscore.judges.pixels.baseline import Pixels
 from lmmscore.records import Reply
 from lmmscore.web.live import LivePage
 from lmmscore.web.pages import hosted
+from tests.loopback import beside
 from tests.rating_studies import DEMO
 
 pytestmark = pytest.mark.browser
@@ -51,25 +52,9 @@ class GatedPixels(Pixels):
 @contextmanager
 def watched(folder: Path, port: int = 0) -> Iterator[str]:
     """The live page of a run on loopback, in a thread; gives its link."""
-    ready = threading.Event()
-    told: dict[str, Any] = {}
-
-    async def host() -> None:
-        page = LivePage(folder, open_live, report_of, TOKEN)
-        stop = asyncio.Event()
-        async with hosted(page.app(), "127.0.0.1", port) as address:
-            told.update(address=address, stop=stop, loop=asyncio.get_running_loop())
-            ready.set()
-            await stop.wait()
-
-    thread = threading.Thread(target=lambda: asyncio.run(host()), daemon=True)
-    thread.start()
-    assert ready.wait(20)
-    try:
-        yield f"{told['address']}/w/{TOKEN}/"
-    finally:
-        told["loop"].call_soon_threadsafe(told["stop"].set)
-        thread.join(10)
+    page = LivePage(folder, open_live, report_of, TOKEN)
+    with beside(lambda: hosted(page.app(), "127.0.0.1", port)) as address:
+        yield f"{address}/w/{TOKEN}/"
 
 
 def says(page: Any, selector: str, words: str) -> None:

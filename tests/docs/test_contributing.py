@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.docs_scripts import shown
+
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "docs/scripts"))
-import shown  # noqa: E402
-
-sys.path.pop(0)
-
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 SECTIONS = re.split(r"^### (.+)\n", GUIDE.partition("\n## Adding things\n")[2], flags=re.MULTILINE)
 DRILLS = dict(zip(SECTIONS[1::2], SECTIONS[2::2], strict=True))

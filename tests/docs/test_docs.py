@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import re
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import jsonschema
@@ -19,28 +16,15 @@ import yaml
 import lmmscore
 from lmmscore.cli import COMMANDS
 from lmmscore.importers.pictures.layout import all_layouts
+from tests.docs_scripts import PAGES, WITH_COMMANDS, QuickShell, play, script, shown
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 SITE = DOCS / "scripts" / "site.py"
 
 
-def script(name: str) -> ModuleType:
-    """Import a script of docs/scripts."""
-    sys.path.insert(0, str(DOCS / "scripts"))
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.pop(0)
-
-
-shown = script("shown")
-PAGES = shown.pages()
-WITH_COMMANDS = [
-    page
-    for page in PAGES
-    if any(not b.not_run for b in shown.blocks(page.read_text(encoding="utf-8")))
-]
+STARTED = {"index.md", "formats.md", "terminal.md"}
+"""Short pages, whose commands a shell starts; the slow tests do so with every page."""
 
 
 def name_of(page: Path) -> str:
@@ -51,21 +35,8 @@ def name_of(page: Path) -> str:
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=name_of)
 def test_every_command_runs_and_prints_what_is_shown(page: Path, tmp_path: Path) -> None:
     """The commands of a page run one after the other in an empty folder; `make docs-output` mends what they print."""
-    shell = shown.Shell(tmp_path)
-    for block in shown.blocks(page.read_text(encoding="utf-8")):
-        if block.not_run:
-            continue
-        for command in block.before:
-            lines, code = shell.run(command)
-            assert code == 0, f"{command}\n" + "\n".join(lines)
-        for command in block.commands:
-            lines, code = shell.run(command.text)
-            wanted = block.exit if command is block.commands[-1] else 0
-            assert code == wanted, f"{command.text} ended with {code}\n" + "\n".join(lines)
-            if block.kind == "console":
-                assert shown.matches(command.shown, lines), "\n".join(
-                    [f"{page.name}: {command.text}", *lines]
-                )
+    shell = shown.Shell if page.name in STARTED else QuickShell
+    play(page, shell(tmp_path))
 
 
 def test_commands_that_cannot_run_say_why() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from lmmscore.cli.agree import command
+from tests.command_line import lmm
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "mllm-judge"
 needs_data = pytest.mark.skipif(
@@ -242,10 +241,7 @@ def test_what_does_not_fit_is_one_clear_line(tmp_path: Path, human: str, said: s
 
 def test_the_command_line_exits_with_1_and_one_line(tmp_path: Path) -> None:
     """A problem the user can mend prints one line to standard error and nothing to standard output."""
-    found = subprocess.run(
-        [sys.executable, "-m", "lmmscore", "agree", *files(tmp_path, rated({"p": 1}))],
-        capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2],
-    )  # fmt: skip
+    found = lmm("agree", *files(tmp_path, rated({"p": 1})))
     assert found.returncode == 1
     assert found.stdout == ""
     assert len(found.stderr.strip().splitlines()) == 1

@@ -133,7 +133,7 @@ def test_an_anchor_that_lacks_what_the_dialog_shows_is_refused(
     with pytest.raises(BenchmarkError, match="anchor i1: no method made an edit"):
         lmmscore.run(root, judge=judge, out=tmp_path / "r", items=["i0"], anchors=["i1"])
     (root / "source" / "i2.png").unlink()
-    with pytest.raises(BenchmarkError, match="source image, which 1 of 1 items lack: i2"):
+    with pytest.raises(BenchmarkError, match="source image, which 1 of 1 item lacks: i2"):
         lmmscore.run(root, judge=judge, out=tmp_path / "r", items=["i0"], anchors=["i2"])
     assert judge.asked == []
 

@@ -242,7 +242,7 @@ from tests.conftest import ScriptedJudge, fair_answer
 import lmmscore
 class Slow(ScriptedJudge):
     async def ask(self, conversation):
-        await asyncio.sleep(0.004)
+        await asyncio.sleep(0.03)
         with open({log!r}, "a") as file:
             file.write(conversation.digest + "\\n")
         return await super().ask(conversation)

@@ -106,7 +106,9 @@ def test_a_crash_between_sending_and_noting_sends_nothing_twice(
     until_finished(server, tmp_path / "bench", tmp_path / "r")
     assert (tmp_path / "r" / "scores.csv").read_bytes() == direct
     assert sent == 1
-    assert len(server.asked) == len(set(server.asked))
+    assert len(server.asked) == len(set(server.asked)) == 23
+    counted = executor.BatchLog(tmp_path / "r" / "batches.jsonl").totals()
+    assert counted == {"sent": 23, "answered": 23}, "the end of a file is no unknown answer"
 
 
 def test_unknown_doubled_and_broken_lines_do_no_harm(

@@ -3,7 +3,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -17,23 +16,10 @@ from click.testing import CliRunner
 from lmmscore.cli import COMMANDS
 from lmmscore.cli import lmmscore as command_line
 from lmmscore.resources import bundled
+from tests.command_line import lmm, started
 from tests.conftest import picture
 
 Maker = Callable[..., Path]
-
-
-def lmm(
-    *words: object, cwd: Path | None = None, env: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    """Type a command as a user would."""
-    return subprocess.run(
-        [sys.executable, "-m", "lmmscore", *map(str, words)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, "COLUMNS": "200", **(env or {})},
-        check=False,
-    )
 
 
 def test_every_command_has_help_and_stands_in_the_list() -> None:
@@ -48,7 +34,7 @@ def test_every_command_has_help_and_stands_in_the_list() -> None:
 
 def test_a_mistyped_command_suggests_the_right_one() -> None:
     """`lmmscore leaderbord` is answered with leaderboard, and exits with 2."""
-    done = lmm("leaderbord")
+    done = started("leaderbord")
     assert done.returncode == 2
     assert "Did you mean leaderboard?" in done.stderr
 
@@ -77,11 +63,11 @@ def test_check_lists_every_problem_and_exits_with_1(make_benchmark: Maker) -> No
 def test_run_leaderboard_and_the_files_of_a_run(make_benchmark: Maker, tmp_path: Path) -> None:
     """The whole way from a folder to a table, with data on stdout and the rest on stderr."""
     root = make_benchmark(items=2, absent=((0, "beta"),))
-    done = lmm("run", root, "--judge", "pixels", "--out", tmp_path / "r", "--json")
+    done = started("run", root, "--judge", "pixels", "--out", tmp_path / "r", "--json")
     assert done.returncode == 3, done.stderr
     assert json.loads(done.stdout)["unscored"] == 1
     assert "1 edit has no score" in done.stderr
-    board = lmm("leaderboard", tmp_path / "r", "--format", "json")
+    board = started("leaderboard", tmp_path / "r", "--format", "json")
     tables = json.loads(board.stdout)["tables"]
     assert [table["task"] for table in tables] == ["colour", None]
     row = tables[0]["rows"][0]
@@ -116,6 +102,7 @@ def test_cells_that_a_spreadsheet_would_run_are_defused(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
+        (["init", "nowhere"], "no such folder"),
         (["run", "nowhere"], "no such file or folder"),
         (["run", "{bench}", "--judge", "gpt"], "no judge 'gpt'"),
         (["run", "{bench}", "--dialog", "lmscore"], "did you mean lmm-score"),
@@ -155,17 +142,8 @@ def test_the_demo_runs_offline_and_says_how_well_it_matches(tmp_path: Path) -> N
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
     """One interrupt: nothing new is asked, what is in flight is kept, exit code 130; the next run finishes."""
     out = tmp_path / "r"
-    words = [
-        sys.executable,
-        "-m",
-        "lmmscore",
-        "run",
-        str(bundled("media") / "demo"),
-        "--out",
-        str(out),
-        "-c",
-        "1",
-    ]
+    words = [sys.executable, "-m", "lmmscore", "run", str(bundled("media") / "demo")]
+    words += ["--out", str(out), "-c", "1"]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     ledger = out / "ledger.sqlite"
     while process.poll() is None and not (ledger.exists() and _exchanges(ledger) >= 5):

@@ -16,21 +16,13 @@ import lmmscore
 from lmmscore.cli import COMMANDS
 from lmmscore.report.formats import TableDocument, TableLayout, write
 from lmmscore.report.grids import Cell, Grid
-
-PACKAGE = Path(lmmscore.__file__).parent
-
-
-def call(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    """Run the command line as a user would."""
-    env = {**os.environ, **environment}
-    return subprocess.run(
-        [sys.executable, "-m", "lmmscore", *arguments], capture_output=True, env=env, check=False
-    )
+from tests.command_line import lmm, started
+from tests.sources import PACKAGE, trees
 
 
 def test_doctor_prints_what_a_bug_report_needs() -> None:
     """Versions of lmmscore, Python and every dependency, and how to get what is not there."""
-    found = json.loads(call("doctor", "--json").stdout)
+    found = json.loads(lmm("doctor", "--json").stdout)
     assert found["lmmscore"] == lmmscore.__version__
     assert found["python"].startswith(f"{sys.version_info.major}.{sys.version_info.minor}")
     assert {"aiohttp", "pillow", "numpy", "pandas", "click"} <= set(found["dependencies"])
@@ -42,10 +34,10 @@ def test_doctor_prints_what_a_bug_report_needs() -> None:
 def test_doctor_never_prints_a_key() -> None:
     """Of the key only its presence is told."""
     secret = "sk-secret-that-must-not-appear"
-    done = call("doctor", OPENAI_API_KEY=secret)
-    assert b"OPENAI_API_KEY  set" in done.stdout
-    assert secret.encode() not in done.stdout + done.stderr
-    assert b"OPENAI_API_KEY  not set" in call("doctor", OPENAI_API_KEY="").stdout
+    done = lmm("doctor", OPENAI_API_KEY=secret)
+    assert "OPENAI_API_KEY  set" in done.stdout
+    assert secret not in done.stdout + done.stderr
+    assert "OPENAI_API_KEY  not set" in lmm("doctor", OPENAI_API_KEY="").stdout
 
 
 def test_doctor_names_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,29 +50,6 @@ def test_doctor_names_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch)
     found = doctor.examine()
     assert found["extras"]["excel"] == "not installed: pip install 'lmmscore[excel]'"
     assert found["dependencies"]["nosuchpackage"].startswith("missing")
-
-
-def test_a_mistyped_option_suggests_the_right_one() -> None:
-    """Wrong usage exits with 2 and says what was probably meant."""
-    done = call("init", "folder", "--layuot", "vibe")
-    assert done.returncode == 2
-    assert b"--layout" in done.stderr
-
-
-def test_a_mistyped_command_suggests_the_right_one() -> None:
-    """`chek` means `check`."""
-    done = call("chek")
-    assert done.returncode == 2
-    assert b"Did you mean check?" in done.stderr
-
-
-def test_a_mendable_error_is_one_line() -> None:
-    """A folder that is not there: exit code 1, one line, no traceback."""
-    done = call("init", "no-such-folder")
-    assert done.returncode == 1
-    assert done.stdout == b""
-    assert done.stderr.decode().strip().endswith("no-such-folder: no such folder")
-    assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -123,9 +92,9 @@ def test_completion_offers_the_commands() -> None:
 def test_a_poor_console_never_ends_the_program(encoding: str, tmp_path: Path) -> None:
     """What an encoding cannot show is replaced; nothing fails for it."""
     folder = tmp_path / "ünïcode – ×"
-    done = call("init", str(folder), PYTHONIOENCODING=encoding, PYTHONUTF8="0")
+    done = started("init", folder, PYTHONIOENCODING=encoding, PYTHONUTF8="0")
     assert done.returncode == 1
-    assert b"no such folder" in done.stderr and b"Traceback" not in done.stderr
+    assert "no such folder" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_redirected_output_is_utf8(tmp_path: Path) -> None:
@@ -168,7 +137,7 @@ def test_colours_are_off_with_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_help_fits_a_narrow_terminal() -> None:
     """In 40 columns every line of the help does too, but for click's own margins."""
-    lines = call("--help", COLUMNS="40").stdout.decode().splitlines()
+    lines = lmm("--help", COLUMNS="40").stdout.splitlines()
     assert max(map(len, lines)) <= 50
 
 
@@ -190,8 +159,7 @@ def _asks_first(block: ast.AST) -> bool:
 
 def test_no_module_that_only_posix_has() -> None:
     """A module Windows lacks is imported only inside `try`, or where the platform is asked first."""
-    for path in PACKAGE.rglob("*.py"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+    for path, tree in trees().items():
         guarded = {id(n) for block in ast.walk(tree) if _asks_first(block) for n in ast.walk(block)}
         for node in ast.walk(tree):
             names = {alias.name for alias in node.names} if isinstance(node, ast.Import) else set()
@@ -200,8 +168,8 @@ def test_no_module_that_only_posix_has() -> None:
 
 def test_text_files_are_never_read_in_the_encoding_of_the_country() -> None:
     """Every open, read_text and write_text says which encoding it means."""
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
             if not isinstance(node, ast.Call):
                 continue
             name = (

@@ -218,6 +218,16 @@ def test_force_takes_a_new_task_and_a_new_instruction(tmp_path: Path) -> None:
     assert {(item.task, item.instruction) for item in items} == {("second", "New words")}
 
 
+def test_a_new_task_is_for_all_items_and_says_what_it_replaces(tmp_path: Path) -> None:
+    """Whatever tasks the items file has: an explicit flag wins, and nothing is lost unsaid."""
+    paint(tmp_path, "source/1.png", "source/2.png", "A/1.png", "A/2.png")
+    lmmscore("init", tmp_path, "--instruction", "Paint it")
+    (tmp_path / "items.csv").write_text("id,task,instruction\n1,sky,Paint it\n2,sea,Cut it\n")
+    again = lmmscore("init", tmp_path, "--force", "--task", "style")
+    assert load_benchmark(tmp_path).tasks == ("style",)
+    assert "--task style replaces sea, sky" in again.stderr
+
+
 def test_force_keeps_what_was_filled_in_by_hand(tmp_path: Path) -> None:
     """Instructions that differ from row to row are the user's work and stay."""
     paint(tmp_path, "source/1.png", "source/2.png", "A/1.png", "A/2.png")

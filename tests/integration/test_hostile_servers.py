@@ -9,7 +9,6 @@ import base64
 import contextlib
 import gzip
 import json
-import os
 import random
 import resource
 import socket
@@ -34,7 +33,8 @@ from lmmscore.judges.config import JudgeOptions
 from lmmscore.judges.limits import connections_allowed
 from lmmscore.judges.openai import OpenAIJudge, make
 from lmmscore.records import Reply
-from tests.loopback import Server, completion, error, playing, serving
+from tests.command_line import lmm
+from tests.loopback import Server, closed_port, completion, error, playing, serving
 
 Maker = Callable[..., Path]
 KEY = "sk-secret/0123456789"
@@ -65,24 +65,6 @@ def ask(judge: OpenAIJudge, *talks: Conversation) -> list[Reply]:
             await judge.close()
 
     return asyncio.run(play())
-
-
-def lmm(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "lmmscore", *map(str, words)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "COLUMNS": "200", **environment},
-        check=False,
-        timeout=60,
-    )
-
-
-def closed_port() -> str:
-    """An address at which nothing listens."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
 
 
 # State that a server does not show to have.
@@ -360,8 +342,9 @@ def test_models_that_take_turns_are_mentioned_once(server: Server) -> None:
 
 def test_a_run_stops_at_once_where_nothing_listens(make_benchmark: Maker, tmp_path: Path) -> None:
     """Two attempts say it all; nothing is said of megabytes, and the remedy is named."""
-    url = closed_port()
-    done = lmm("run", make_benchmark(items=4), "-j", f"openai/tiny@{url}", "-o", tmp_path / "run")
+    words = ("run", make_benchmark(items=4), "-o", tmp_path / "run")
+    with closed_port() as url:
+        done = lmm(*words, "-j", f"openai/tiny@{url}")
     assert done.returncode == 1
     last = done.stderr.strip().splitlines()[-1]
     assert f"no server at {url}" in last and "start it, or correct its address" in last
@@ -543,8 +526,8 @@ def test_a_server_that_moved_is_paid_nothing_again(make_benchmark: Maker, tmp_pa
 def test_a_wrong_port_does_not_block_the_folder(make_benchmark: Maker, tmp_path: Path) -> None:
     """The run that asked nothing at a mistyped address is simply gone on with at the right one."""
     root, out = make_benchmark(items=1), tmp_path / "run"
-    with pytest.raises(errors.ServerUnreachable):
-        lmmscore.run(root, judge=f"openai/tiny@{closed_port()}", out=out)
+    with closed_port() as url, pytest.raises(errors.ServerUnreachable):
+        lmmscore.run(root, judge=f"openai/tiny@{url}", out=out)
     with serving(Server(reply=playing)) as server:
         run = lmmscore.run(root, judge=f"openai/tiny@{server.url}", out=out)
     assert run.manifest.state == "finished"
@@ -581,3 +564,23 @@ def test_a_run_keeps_within_the_open_files_it_is_allowed(
     assert "Too many open files" not in done.stderr + (out / "scores.csv").read_text()
     assert "ulimit -n" in done.stderr
     assert server.most_in_flight < 64
+
+
+@pytest.mark.parametrize("judge", ["openai/tiny", "pixels"])
+def test_too_few_open_files_are_no_fault_of_the_pictures(
+    make_benchmark: Maker, tmp_path: Path, judge: str
+) -> None:
+    """A run for which there is no room says so in one line, and no score is lost to it."""
+    root, out = make_benchmark(items=12), tmp_path / "run"
+    words = ["run", root, "-o", out, "-c", 64, "-j", judge]
+    shown = " ".join(map(str, [sys.executable, "-m", "lmmscore", *words]))
+    done = subprocess.run(
+        ["bash", "-c", f"ulimit -n 22; exec {shown}"],
+        env=os.environ | {"OPENAI_API_KEY": KEY},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert done.returncode == 0 or "ulimit -n 256" in done.stderr.splitlines()[-1]
+    assert "Too many open files" not in done.stderr

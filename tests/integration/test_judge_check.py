@@ -331,6 +331,7 @@ def test_every_server_is_asked_and_differences_are_said() -> None:
         result.stderr
     )
     assert "servers differ" not in alike.stderr
+    assert [f"{each.url}:" in result.stdout for each in (one, two)] == [True, True]
 
 
 def test_one_server_that_cannot_see_among_several_fails_the_check() -> None:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +23,7 @@ from lmmscore.judges.pixels.baseline import Pixels
 from lmmscore.ledger import Ledger
 from lmmscore.options import declared
 from lmmscore.records import Reply
+from tests.command_line import lmm, started
 from tests.conftest import ScriptedJudge, fair_answer
 from tests.loopback import Server, playing, serving
 
@@ -84,17 +82,6 @@ def installed(tmp_path: Path) -> Path:
     return folder
 
 
-def lmm(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "lmmscore", *map(str, words)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "COLUMNS": "200", **environment},
-        check=False,
-        timeout=60,
-    )
-
-
 @pytest.mark.parametrize(
     ("judge", "options", "named"),
     [
@@ -124,7 +111,7 @@ def test_another_package_brings_a_judge_by_an_entry_point(
     """It is named, asked, recorded and given its options like any other."""
     root, out = make_benchmark(items=1), tmp_path / "run"
     words = ("run", root, "-o", out, "-j", "constant/no-score", "--temperature", "0.5")
-    done = lmm(*words, PYTHONPATH=str(installed))
+    done = started(*words, PYTHONPATH=str(installed))
     assert done.returncode == 3, done.stderr
     with Ledger(out / "ledger.sqlite", read_only=True) as ledger:
         (asker,) = ledger.askers()
@@ -136,10 +123,10 @@ def test_another_package_brings_a_judge_by_an_entry_point(
 
 def test_a_judge_of_another_package_is_planned_for(installed: Path, make_benchmark: Maker) -> None:
     """Its calls are counted; its price is unknown, not nothing."""
-    done = lmm("plan", make_benchmark(items=1), "-j", "constant/x", PYTHONPATH=str(installed))
+    done = started("plan", make_benchmark(items=1), "-j", "constant/x", PYTHONPATH=str(installed))
     assert done.returncode == 0, done.stderr
     assert "unknown" in done.stdout and "nothing: this judge runs here" not in done.stdout
-    checked = lmm("judge", "check", "constant/x", PYTHONPATH=str(installed))
+    checked = started("judge", "check", "constant/x", PYTHONPATH=str(installed))
     assert checked.returncode == 1 and "OpenAI-compatible" in checked.stderr
 
 
@@ -147,7 +134,7 @@ def test_a_judge_of_another_package_that_does_not_load_is_named(
     installed: Path, make_benchmark: Maker
 ) -> None:
     """One line, no traceback."""
-    done = lmm("run", make_benchmark(items=1), "-j", "broken/x", PYTHONPATH=str(installed))
+    done = started("run", make_benchmark(items=1), "-j", "broken/x", PYTHONPATH=str(installed))
     assert done.returncode == 1
     assert "the judge broken of no_such_module:KIND cannot be loaded" in done.stderr
     assert "Traceback" not in done.stderr
@@ -155,7 +142,7 @@ def test_a_judge_of_another_package_that_does_not_load_is_named(
 
 def test_an_unknown_judge_is_answered_with_every_form_there_is(installed: Path) -> None:
     """Those of other packages too."""
-    done = lmm("judge", "check", "pixles", PYTHONPATH=f"{installed}")
+    done = started("judge", "check", "pixles", PYTHONPATH=f"{installed}")
     assert done.returncode == 1
     assert "did you mean pixels" in done.stderr
     for form in ("pixels", "openai/MODEL[@URL[,URL…]]", "replay:PATH[#NUMBER]", "constant/WORDS"):

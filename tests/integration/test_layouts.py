@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,7 @@ from lmmscore.benchmark import Benchmark, load_benchmark, read_benchmark
 from lmmscore.cli.init import command as init
 from lmmscore.errors import BenchmarkError
 from lmmscore.importers.pictures.layout import all_layouts, layout_names
+from tests.command_line import lmm
 from tests.painting import paint
 
 SHARED = Path(__file__).parents[2].parent / "shared"
@@ -403,8 +402,7 @@ def test_the_demo_is_recognised_from_the_command_line(tmp_path: Path) -> None:
     demo = Path(__file__).parents[2] / "media/demo"
     folder = tmp_path / "demo"
     shutil.copytree(demo, folder, ignore=shutil.ignore_patterns("*.yaml"))
-    command = [sys.executable, "-m", "lmmscore", "init", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = lmm("init", folder)
     again, original = load_benchmark(Path(done.stdout.strip())), load_benchmark(demo)
     assert [(i.id, i.task, i.instruction) for i in again.items] == [
         (i.id, i.task, i.instruction) for i in original.items
@@ -448,7 +446,7 @@ def test_a_table_in_utf_16_is_read_and_one_in_another_encoding_is_named(tmp_path
     (tmp_path / "items.csv").write_bytes(table.encode("utf-16"))
     result = run(tmp_path)
     assert result.exit_code == 0, result.output
-    assert "instructions of 1 of 1 items" in result.stderr
+    assert "instructions of 1 of 1 item" in result.stderr
     assert load_benchmark(tmp_path).items[0].instruction == "Mach es größer"
 
     (tmp_path / "benchmark.yaml").unlink()

@@ -17,25 +17,11 @@ from lmmscore.conversation import Conversation
 from lmmscore.records import Reply
 from lmmscore.web.live import LiveRun, RunLimits
 from tests.batch_server import BatchServer
-from tests.conftest import ScriptedJudge
+from tests.conftest import PAIR_DIALOG, ScriptedJudge
 from tests.loopback import serving_app
 
 Maker = Callable[..., Path]
 METHODS = ("alpha", "beta", "gamma")
-
-PAIRS = """
-dialog: pairwise
-version: 1
-title: Which is better?
-covers: pair
-turns:
-  - name: judge
-    read: winner
-    form: {words: {"[[A>B]]": first, "[[B>A]]": second}}
-    say: "Which? Source: {{show.source}} A: {{show.first}} B: {{show.second}} {{instruction}}"
-overall: bradley-terry
-repair: {say: "Please give a verdict. {{problems}}"}
-"""
 
 
 class Gated(ScriptedJudge):
@@ -83,7 +69,7 @@ def first_is_best(conversation: Conversation) -> str:
 def test_pairs_are_ranked_while_the_run_goes_on(tmp_path: Path, make_benchmark: Maker) -> None:
     """After the first item: strengths, ranks, and how many items they rest on."""
     dialog = tmp_path / "pairwise.yaml"
-    dialog.write_text(PAIRS)
+    dialog.write_text(PAIR_DIALOG)
     out = tmp_path / "run"
     bench = make_benchmark(items=3)
     # Three pairs in two orders to an item; one more order, which alone must not count.
@@ -104,7 +90,7 @@ def test_pairs_are_ranked_while_the_run_goes_on(tmp_path: Path, make_benchmark: 
 def test_a_part_of_the_pairs_is_counted_as_such(tmp_path: Path, make_benchmark: Maker) -> None:
     """With --pairs, what was not asked for is neither waited for nor counted as left."""
     dialog = tmp_path / "pairwise.yaml"
-    dialog.write_text(PAIRS)
+    dialog.write_text(PAIR_DIALOG)
     judge = ScriptedJudge(first_is_best)
     bench = make_benchmark(items=3)
     run = lmmscore.run(bench, str(dialog), judge, out=tmp_path / "run", pairs=1)

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import lmmscore
 from lmmscore import errors
+from lmmscore.cli import lmmscore as command
 from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeUnavailable
 from lmmscore.images import Pictures, Recipe
@@ -189,16 +191,42 @@ def test_a_server_that_failed_is_left_alone_then_tried_by_one_then_back(
     clock.time_s += FIRST_REST_S
     for each in others:
         each.asking = 5
+    moving = new()
+    assert replicas.of(moving) is first, "one tries it"
     tried = [new() for _ in range(6)]
     places = [replicas.of(talk) for talk in tried]
-    assert places.count(first) == 0, "those that are well come first"
-    for each in others:
-        replicas.failed(each, trouble())
-    trier = new()
-    assert replicas.of(trier) is first
-    assert replicas.of(trier) is first, "the one that tries it stays"
+    assert first not in places, "and only one"
+    assert replicas.of(moving) is first, "the one that tries it stays"
     replicas.succeeded(first, clock.now() + 1)
-    assert {replicas.of(new()) for _ in range(5)} == {first}
+    assert first in {replicas.of(new()) for _ in range(5)}
+
+
+def test_a_session_that_moves_goes_where_it_is_safe(replicas: Replicas, clock: Clock) -> None:
+    """Not to a server that is only about to be tried again: it would move twice."""
+    first, second, third = replicas
+    talk = new()
+    second.asking = third.asking = 1
+    replicas.failed(second, trouble())
+    clock.time_s += FIRST_REST_S
+    pinned = replicas.of(talk)
+    assert pinned is second, "a session that begins tries it"
+    replicas.failed(second, trouble())
+    clock.time_s += 0.5
+    replicas.failed(third, trouble())
+    clock.time_s += FIRST_REST_S
+    assert replicas.of(talk) is first
+
+
+def test_a_server_that_fails_twice_is_named_twice(replicas: Replicas, clock: Clock) -> None:
+    """Each time that it fails and each time that it is back, in whatever words."""
+    first = next(iter(replicas))
+    for _ in range(2):
+        replicas.failed(first, trouble())
+        clock.time_s += FIRST_REST_S
+        replicas.of(new())
+        replicas.succeeded(first, clock.now() + 1)
+    said = [notice.split(" ")[1] for notice in replicas._meter.notices]
+    assert said == ["fails", "answers", "fails", "answers"]
 
 
 def test_a_server_that_fails_again_is_left_alone_for_longer(
@@ -346,3 +374,22 @@ def test_a_run_over_several_servers_gives_the_same_scores(
         asked = Counter(server.url for server in servers for _ in server.served)
     assert (one.path / "scores.csv").read_bytes() == (all_.path / "scores.csv").read_bytes()
     assert len(asked) == 3
+
+
+def test_a_server_that_is_gone_is_named_once_on_the_terminal(
+    make_benchmark: Maker, tmp_path: Path
+) -> None:
+    """By the display, for people; the log does not say it once more."""
+    with several(1, reply=playing) as servers:
+        judge = f"openai/tiny@{servers[0].url},http://127.0.0.1:9/v1"
+        words = [
+            "run",
+            str(make_benchmark(items=3)),
+            "--judge",
+            judge,
+            "--out",
+            str(tmp_path / "r"),
+        ]
+        done = CliRunner().invoke(command, words)
+    assert done.exit_code == 0, done.output
+    assert done.stderr.count("http://127.0.0.1:9/v1 fails") == 1

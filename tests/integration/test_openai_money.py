@@ -97,7 +97,13 @@ def test_an_answer_without_a_count_does_not_hold_up_the_others(tmp_path: Path) -
         await judge.close()
         return judge.meter, replies
 
-    with serving(Server(delay_s=0.2, extra={"usage": None})) as server:
+    async def held(_: Any) -> dict[str, Any]:
+        while server.most_in_flight < 15:
+            await asyncio.sleep(0.01)
+        return {**completion("Fine."), "usage": None}
+
+    with serving(Server(extra={"usage": None})) as server:
+        server.script = [{**completion("Fine."), "usage": None}, *[held] * 15]
         meter, replies = asyncio.run(play(server.url))
     assert server.most_in_flight == 15
     assert {reply.cost_usd for reply in replies} == {None}

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import random
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,6 +25,7 @@ from lmmscore.ledger import Asker, Ledger
 from lmmscore.parsing import read_reply
 from lmmscore.records import Reply
 from lmmscore.scales import Factor
+from tests.command_line import lmm
 from tests.loopback import Server, completion, error, playing, serving
 
 Maker = Callable[..., Path]
@@ -69,17 +67,6 @@ def ask(judge: OpenAIJudge, conversation: Conversation = HELLO) -> Reply:
             await judge.close()
 
     return asyncio.run(play())
-
-
-def lmm(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "lmmscore", *map(str, words)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "COLUMNS": "200", **environment},
-        check=False,
-        timeout=60,
-    )
 
 
 # What is set is sent.

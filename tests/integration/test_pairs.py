@@ -23,29 +23,15 @@ from lmmscore.leaderboard.matches import rank_pairs
 from lmmscore.plan import chosen_pairs
 from lmmscore.records import Outcome
 from lmmscore.scores import Comparison
-from tests.conftest import ScriptedJudge
+from tests.conftest import PAIR_DIALOG, ScriptedJudge
 
 Maker = Callable[..., Path]
 METHODS = ("alpha", "beta", "gamma")
 
-PAIRS = """
-dialog: pairwise
-version: 1
-title: Which is better?
-covers: pair
-turns:
-  - name: judge
-    read: winner
-    form: {words: {"[[A>B]]": first, "[[B>A]]": second, "[[A=B=Good]]": tie, "[[A=B=Bad]]": tie}}
-    say: "Which? Source: {{show.source}} A: {{show.first}} B: {{show.second}} {{instruction}}"
-overall: bradley-terry
-repair: {say: "Please give a verdict. {{problems}}"}
-"""
-
 
 def written(tmp_path: Path, **changes: Any) -> str:
     path = tmp_path / "pairwise.yaml"
-    path.write_text(yaml.safe_dump({**yaml.safe_load(PAIRS), **changes}))
+    path.write_text(yaml.safe_dump({**yaml.safe_load(PAIR_DIALOG), **changes}))
     return str(path)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import sqlite3
+import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +19,7 @@ from lmmscore.errors import LmmscoreError
 from lmmscore.ledger import row_digest, rows_of
 from lmmscore.publish import publish, verify
 from lmmscore.run_folder import open_run
-from tests.conftest import ScriptedJudge, fair_answer
+from tests.conftest import PAIR_DIALOG, ScriptedJudge, fair_answer
 
 Maker = Callable[..., Path]
 WEBP = "UklGR"
@@ -127,12 +128,8 @@ def test_a_run_of_pairs_verifies_and_an_edited_winner_is_noticed(
 ) -> None:
     """Of pairs, pairs.csv must follow from the replies."""
     dialog = tmp_path / "pairwise.yaml"
-    dialog.write_text(
-        "{dialog: pairwise, version: 1, title: Which, covers: pair, overall: bradley-terry, "
-        "turns: [{name: judge, read: winner, form: {words: {A: first, B: second}}, "
-        "say: 'Which? {{show.first}} {{show.second}}'}], repair: {say: '{{problems}}'}}"
-    )
-    judge = ScriptedJudge(lambda _: "A")
+    dialog.write_text(PAIR_DIALOG)
+    judge = ScriptedJudge(lambda _: "[[A>B]]")
     made = lmmscore.run(make_benchmark(items=1), str(dialog), judge, out=tmp_path / "r")
     out = tmp_path / "out.zip"
     done = CliRunner().invoke(command, ["publish", str(made.path), str(out)])
@@ -225,3 +222,20 @@ def test_the_command_writes_and_checks(run: Path, tmp_path: Path) -> None:
     assert "as published" in checked.output
     broken = CliRunner().invoke(command, ["publish", "--verify", str(run / "scores.csv")])
     assert broken.exit_code != 0
+
+
+@pytest.mark.parametrize("name", ["run.yaml", "SHA256SUMS", "ledger-rows.sha256", "ledger.sqlite"])
+def test_bytes_that_changed_on_the_way_are_named_by_their_file(
+    run: Path, tmp_path: Path, name: str
+) -> None:
+    """Whatever file they are in, and whether or not it can still be read."""
+    publish(open_run(run), tmp_path / "out.zip")
+
+    def damage(folder: Path) -> None:
+        content = (folder / name).read_bytes()
+        (folder / name).write_bytes(b"\xff\xfe" + content[2:])
+
+    problems = verify(repacked(tmp_path / "out.zip", damage)).problems
+    assert any(f"{name} is" in problem for problem in problems) or name == "SHA256SUMS"
+    assert problems
+    assert not any(str(tempfile.gettempdir()) in problem for problem in problems)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeError, JudgeUnavailable
 from lmmscore.judges.judge import Heard, Recorded
-from lmmscore.ledger import Asker, Ledger
+from lmmscore.ledger import Asker, Claims, Ledger, key_of
 from lmmscore.records import Reply
 
 OPENING = Conversation().say("Hello, judge.")
@@ -48,10 +49,11 @@ def play(tmp_path: Path, scene: Callable[[Recorded, Gate], Awaitable[None]]) -> 
     asyncio.run(main())
 
 
-async def waiting(judge: Recorded, number: int) -> list[asyncio.Task[Heard]]:
+async def waiting(judge: Recorded, gate: Gate, number: int) -> list[asyncio.Task[Heard]]:
     """So many sessions that ask the same thing at the same time."""
     tasks = [asyncio.create_task(judge.ask(OPENING, 1)) for _ in range(number)]
-    await asyncio.sleep(0)  # each runs as far as it can: the first asks, the others wait
+    while not gate.asked:
+        await asyncio.sleep(0)  # each runs as far as it can: the first asks, the others wait
     return tasks
 
 
@@ -59,7 +61,7 @@ def test_those_who_wait_for_one_answer_share_it(tmp_path: Path) -> None:
     """Ten sessions ask the same thing at once: one question, and the answer was new to one of them."""
 
     async def scene(judge: Recorded, gate: Gate) -> None:
-        tasks = await waiting(judge, 10)
+        tasks = await waiting(judge, gate, 10)
         gate.answers.put_nowait("Hello.")
         heard = await asyncio.gather(*tasks)
         assert {one.reply.text for one in heard} == {"Hello."}
@@ -73,7 +75,7 @@ def test_those_who_wait_for_one_answer_share_its_failure(tmp_path: Path) -> None
     """A server found dead by one session is not looked for by the others that wait for the same answer."""
 
     async def scene(judge: Recorded, gate: Gate) -> None:
-        tasks = await waiting(judge, 10)
+        tasks = await waiting(judge, gate, 10)
         gate.answers.put_nowait(JudgeUnavailable("nobody there"))
         errors = await asyncio.gather(*tasks, return_exceptions=True)
         assert [str(error) for error in errors] == ["nobody there"] * 10
@@ -86,7 +88,7 @@ def test_whoever_comes_after_a_failure_asks_anew(tmp_path: Path) -> None:
     """A failure is shared with those who waited for it, and with no one else."""
 
     async def scene(judge: Recorded, gate: Gate) -> None:
-        (first,) = await waiting(judge, 1)
+        (first,) = await waiting(judge, gate, 1)
         gate.answers.put_nowait(JudgeUnavailable("nobody there"))
         with pytest.raises(JudgeUnavailable):
             await first
@@ -101,7 +103,7 @@ def test_when_the_one_who_asks_is_cancelled_the_next_one_asks(tmp_path: Path) ->
     """A cancelled session says nothing about the server."""
 
     async def scene(judge: Recorded, gate: Gate) -> None:
-        first, *others = await waiting(judge, 4)
+        first, *others = await waiting(judge, gate, 4)
         first.cancel()
         while gate.asked < 2:
             await asyncio.sleep(0)
@@ -116,7 +118,7 @@ def test_when_a_judge_breaks_the_next_one_asks(tmp_path: Path) -> None:
     """A bug is the bug of the one it happened to."""
 
     async def scene(judge: Recorded, gate: Gate) -> None:
-        first, second = await waiting(judge, 2)
+        first, second = await waiting(judge, gate, 2)
         gate.answers.put_nowait(ZeroDivisionError("a bug"))
         gate.answers.put_nowait("Hello.")
         with pytest.raises(ZeroDivisionError):
@@ -130,7 +132,7 @@ def test_once_stopped_those_who_wait_are_told_and_nothing_is_asked(tmp_path: Pat
     """Ctrl-C while ten wait for one answer: the answer is recorded and all have it; the next question is not asked."""
 
     async def scene(judge: Recorded, gate: Gate) -> None:
-        tasks = await waiting(judge, 3)
+        tasks = await waiting(judge, gate, 3)
         judge.stop(JudgeError("stopped"))
         gate.answers.put_nowait("Hello.")
         assert {heard.reply.text for heard in await asyncio.gather(*tasks)} == {"Hello."}
@@ -162,3 +164,20 @@ def test_answers_under_a_former_name_are_known_and_counted(tmp_path: Path) -> No
             assert (heard.reply.text, heard.recalled) == ("now", False)
 
     asyncio.run(main())
+
+
+def test_a_session_cancelled_before_it_asks_leaves_its_question_to_others(tmp_path: Path) -> None:
+    """It was about to claim the question: another process may ask it at once."""
+
+    async def scene(judge: Recorded, gate: Gate) -> None:
+        task = asyncio.create_task(judge.ask(OPENING, 1))
+        await asyncio.sleep(0)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+        assert not gate.asked
+        other = Claims(tmp_path / "l.sqlite")
+        assert other.take(key_of(judge.asker, OPENING, 1))
+        other.close()
+
+    play(tmp_path, scene)

@@ -107,11 +107,12 @@ def test_a_run_stopped_before_its_first_session_says_so(
 
 
 def test_a_killed_run_shows_what_it_has(tmp_path: Path, make_benchmark: Maker) -> None:
-    """Where a run was cut off before it saved its tables, the rows written so far are there, with a caution."""
+    """Where a run was cut off before it saved its tables, the rows written so far are there, and the
+    rest of the plan counts as unjudged: coverage is over all that was asked for."""
     bench = make_benchmark(items=4)
     run = lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "r")
     lines = (run.path / "scores.csv").read_text().splitlines(keepends=True)
-    (run.path / "scores.csv.part").write_text("".join(lines[:31]))
+    (run.path / "scores.csv.part").write_text("".join(lines[:31]) + lines[31][:7])
     (run.path / "scores.csv").unlink()
     text = (run.path / "run.yaml").read_text()
     text = text.replace("state: finished", "state: running").replace(
@@ -120,7 +121,43 @@ def test_a_killed_run_shows_what_it_has(tmp_path: Path, make_benchmark: Maker) -
     (run.path / "run.yaml").write_text(text)
     found = open_run(run.path)
     assert "cut off" in found.progress()
-    assert len(found.scores()) == 30
+    counts = found.scores()["outcome"].value_counts().to_dict()
+    assert counts == {"scored": 30, "unjudged": 30}
+    assert {row.coverage for row in found.leaderboard().tables[0].rows} == {0.5}
+    listed = CliRunner().invoke(command, ["list", str(tmp_path)])
+    assert "cut off" in listed.stdout
+
+
+def test_a_run_killed_before_its_first_session_says_so(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Nothing of it was written yet, which is no damage."""
+    bench = make_benchmark()
+    run = lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "r")
+    for name in ("scores.csv", "sessions.jsonl"):
+        (run.path / name).unlink()
+    (run.path / "scores.csv.part").touch()
+    text = (run.path / "run.yaml").read_text()
+    (run.path / "run.yaml").write_text(text.replace("state: finished", "state: running"))
+    for name in ("leaderboard", "report"):
+        said = CliRunner().invoke(command, [name, str(run.path)]).exception
+        assert "no session was finished" in str(said)
+        assert "the same `lmmscore run` resumes it" in str(said)
+
+
+def test_more_repeats_of_the_same_methods_mix_no_sets(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Stopped halfway, or asked for of some items only, they are no reason for a word about sets
+    or about a part of the benchmark."""
+    bench, out = make_benchmark(items=4), tmp_path / "r"
+    lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=out)
+    interrupted(bench, out, units=5, repeats=2)
+    caution = open_run(out).manifest.caution
+    assert re.fullmatch(r"Unfinished: \d of 8 sessions were judged\.", caution)
+    lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=out, repeats=2)
+    more = lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=out, repeats=3, limit=2)
+    assert (more.manifest.caution, more.manifest.chosen) == ("", "")
 
 
 def test_an_interrupted_rerun_loses_nothing_that_was_judged(
@@ -521,3 +558,72 @@ def test_a_conversation_of_a_run_without_sessions_says_how_far_it_is(
     interrupted(make_benchmark(), tmp_path / "r", units=0)
     shown = CliRunner().invoke(command, ["show", str(tmp_path / "r"), "i0"])
     assert "no session was finished" in str(shown.exception)
+
+
+@pytest.mark.parametrize("damage", ["cut between lines", "sessions not UTF-8", "scores not UTF-8"])
+def test_what_is_damaged_is_named_and_the_same_command_mends_it(
+    tmp_path: Path, make_benchmark: Maker, damage: str
+) -> None:
+    """Half of the sessions are neither shown nor published as if they were all."""
+    bench, judge, out = make_benchmark(items=4), ScriptedJudge(fair_answer), tmp_path / "r"
+    lmmscore.run(bench, judge=judge, out=out)
+    path = out / ("scores.csv" if "scores" in damage else "sessions.jsonl")
+    whole = path.read_bytes()
+    half = b"".join(whole.splitlines(keepends=True)[:2])
+    broken = whole[:170] + b"\xff\xfe" + whole[170:]
+    path.write_bytes(half if "cut" in damage else broken)
+
+    words = [["publish", str(out), str(tmp_path / "r.zip")], ["show", str(out), "i3"]]
+    for each in words:
+        said = str(CliRunner().invoke(command, each).exception)
+        assert str(path) in said
+        assert "`lmmscore run` with the same arguments writes it again" in said
+
+    asked = len(judge.asked)
+    lmmscore.run(bench, judge=judge, out=out)
+    assert len(judge.asked) == asked
+    assert path.read_bytes() == whole
+
+
+def test_a_conversation_says_which_of_its_pictures_changed_or_are_gone(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """Of a picture that is not the one that was judged, `show` names no file as if it were."""
+    bench, out = make_benchmark(), tmp_path / "r"
+    lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=out)
+    edits = bench / "edits"
+    shutil.copyfile(edits / "i0_beta.png", edits / "i0_alpha.png")
+    (edits / "i0_gamma.png").unlink()
+    shown = CliRunner().invoke(command, ["show", str(out), "i0"])
+    assert "warning: changed since the judge saw it: edits/i0_alpha.png\n" in shown.stderr
+    assert "warning: not here: edits/i0_gamma.png; --bench" in shown.stderr
+    assert "edit edits/i0_alpha.png (not at hand as it was judged)" in shown.stdout
+    assert f"{bench.name}/edits/i0_beta.png" in shown.stdout
+
+
+def test_a_conversation_of_a_damaged_ledger_is_not_shown(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """The remedy is another than for a ledger that is not here."""
+    run = lmmscore.run(make_benchmark(), judge=ScriptedJudge(fair_answer), out=tmp_path / "r")
+    (run.path / "ledger.sqlite").write_bytes(b"not a database at all" * 100)
+    shown = CliRunner().invoke(command, ["show", str(run.path), "i0"])
+    assert "the file is damaged; put back a copy" in str(shown.exception)
+
+
+def test_the_replay_of_a_part_says_that_it_is_one(tmp_path: Path, make_benchmark: Maker) -> None:
+    """Its tables are those of the run, the first line included."""
+    bench = make_benchmark(items=4)
+    part = lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "r", limit=2)
+    again = lmmscore.run(bench, judge=f"replay:{part.path}", out=tmp_path / "again")
+    assert "2 of 4 items" in part.manifest.caution
+    assert again.manifest.caution == part.manifest.caution
+
+
+def test_a_run_of_one_session_is_spoken_of_in_the_singular(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """`0 of 1 sessions were` would be said by a program."""
+    interrupted(make_benchmark(items=1), tmp_path / "r", units=0)
+    assert open_run(tmp_path / "r").manifest.caution == "Unfinished: 0 of 1 session was judged."
+    assert "0 of 1 session " in CliRunner().invoke(command, ["list", str(tmp_path)]).stdout

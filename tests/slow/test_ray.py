@@ -24,6 +24,8 @@ from lmmscore.errors import BudgetExhausted, ImageProblem, LmmscoreError
 from lmmscore.execution.base import Executor, Listeners, StopRequested
 from lmmscore.images import Recipe
 from lmmscore.ledger import Ledger
+from lmmscore.plan import load_protocol
+from lmmscore.publish import publish, verify
 from lmmscore.run_folder import open_run
 from tests.loopback import Server, playing, serving
 
@@ -31,24 +33,26 @@ ray = pytest.importorskip("ray", reason="Ray is an extra: pip install 'lmmscore[
 
 Maker = Callable[..., Path]
 ITEMS = 24
+PROTOCOL = load_protocol("lmm-score", {})
 
 
-@pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Two nodes on this machine."""
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Two nodes on this machine, for all tests: they take longer to start than most tests do."""
     from ray.cluster_utils import Cluster
 
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-never-written-down")
-    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 2})
-    made.add_node(num_cpus=2)
-    made.wait_for_nodes()
-    ray.init(address=made.address, log_to_driver=False)
-    try:
-        yield made
-    finally:
-        ray.shutdown()
-        made.shutdown()
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("OPENAI_API_KEY", "sk-never-written-down")
+        environment.setenv("RAY_AUTH_MODE", "disabled")
+        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 2})
+        made.add_node(num_cpus=2)
+        made.wait_for_nodes()
+        ray.init(address=made.address, log_to_driver=False)
+        try:
+            yield made
+        finally:
+            ray.shutdown()
+            made.shutdown()
 
 
 @pytest.fixture
@@ -112,6 +116,8 @@ def test_what_dies_is_played_again_from_the_ledger(
             hooks=Hooks(on_start=lambda executor, *_: held.append(executor)),
         )
         killer.join()
+    if victim == "node":
+        cluster.add_node(num_cpus=2)
     assert (run.path / "scores.csv").read_bytes() == expected
     assert len(server.served) <= questions() + concurrency
 
@@ -191,6 +197,68 @@ def test_a_pace_holds_for_all_players_together(
     assert last - first >= (len(server.served) - 2) * 0.1
 
 
+def test_tokens_are_counted_as_the_server_counts_them(tmp_path: Path) -> None:
+    """A question that took more than was reckoned with holds up the next one, whoever asks it."""
+    from lmmscore.execution.ray import Keeper, Limits, SharedGate
+
+    limits = Limits(tpm=60_000)
+
+    async def ask() -> float:
+        keeper = KeeperHere(Keeper(tmp_path / "l.sqlite", [], PROTOCOL, limits, tmp_path))
+        one, other = SharedGate(keeper, limits), SharedGate(keeper, limits)
+        await one.admit(100)
+        one.settle(1_200)
+        began_s = time.monotonic()
+        await other.admit(100)
+        await keeper.close.remote()
+        return time.monotonic() - began_s
+
+    assert asyncio.run(ask()) >= 0.3
+
+
+def test_another_judge_reads_what_cannot_be_read(
+    cluster: Any, make_benchmark: Maker, tmp_path: Path
+) -> None:
+    """Its answers are on record under its own name, and what was read is the same as locally.
+
+    A server that is gone is named, with the node that lost it.
+    """
+    bench, factors = make_benchmark(items=3, methods=("one",)), ("acc", "pre", "qua", "real")
+
+    def quote(_: list[dict[str, Any]]) -> str:
+        cells = [
+            {"image": 1, "factor": key, "score": 7, "quotation": f"The S_{key} lands on 7"}
+            for key in factors
+        ]
+        return json.dumps({"cells": cells})
+
+    def judge(messages: list[dict[str, Any]]) -> str:
+        if "Now give your scores" not in json.dumps(messages[-1]):
+            return "I take note."
+        return "\n".join(f"The S_{key} lands on 7, which is fair." for key in factors)
+
+    meters: list[Any] = []
+    hooks = Hooks(on_start=lambda _, __, bench: meters.append(bench.judge.meter))
+    with serving(Server(reply=judge)) as judging, serving(Server(reply=quote)) as reading:
+        options: dict[str, Any] = {
+            "judge": f"openai/tiny@{judging.url},http://127.0.0.1:9/v1",
+            "reader": f"openai/small@{reading.url}",
+        }
+        local = lmmscore.run(bench, out=tmp_path / "local", **options)
+        run = lmmscore.run(bench, out=tmp_path / "r", engine="ray", hooks=hooks, **options)
+    assert run.manifest.helped == local.manifest.helped == 12
+    assert (run.path / "scores.csv").read_bytes() == (local.path / "scores.csv").read_bytes()
+    with Ledger(run.path / "ledger.sqlite", read_only=True) as ledger:
+        assert {asker.judge for asker in ledger.askers()} == {"openai/tiny", "openai/small"}
+    assert any("127.0.0.1:9/v1 fails" in text for text in meters[0].notices)
+
+    again = lmmscore.run(bench, judge=f"replay:{run.path}", out=tmp_path / "a", engine="ray")
+    assert (again.path / "scores.csv").read_bytes() == (local.path / "scores.csv").read_bytes()
+    for name in ("r", "a"):
+        publish(open_run(tmp_path / name), tmp_path / f"{name}.zip")
+        assert not verify(tmp_path / f"{name}.zip").problems
+
+
 def test_answers_of_another_ledger_are_taken_over(
     cluster: Any, make_benchmark: Maker, tmp_path: Path
 ) -> None:
@@ -227,17 +295,14 @@ def open_items(bench: Path) -> list[str]:
     return [item.id for item in load_benchmark(bench).items]
 
 
-def test_ctrl_c_saves_and_gives_130(make_benchmark: Maker, tmp_path: Path) -> None:
+def test_ctrl_c_saves_and_gives_130(cluster: Any, make_benchmark: Maker, tmp_path: Path) -> None:
     """As with the local engine; the same command goes on from there."""
     bench = make_benchmark(items=12)
-    environment = {**os.environ, "OPENAI_API_KEY": "sk-never-written-down"}
-    environment["RAY_AUTH_MODE"] = "disabled"
     with serving(Server(reply=playing, delay_s=0.1)) as server:
         words = [sys.executable, "-m", "lmmscore", "run", str(bench), "--engine", "ray"]
         words += ["--judge", f"openai/tiny@{server.url}", "--out", str(tmp_path / "r"), "-c", "2"]
-        process = subprocess.Popen(
-            words, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
-        )
+        words += ["--ray-address", cluster.address]
+        process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, start_new_session=True)
         while len(server.served) < 20 and process.poll() is None:
             time.sleep(0.05)
         # As a terminal does: to every process of the group.
@@ -254,11 +319,16 @@ def test_ctrl_c_saves_and_gives_130(make_benchmark: Maker, tmp_path: Path) -> No
     assert len(server.served) == 2 + 12 * 7
 
 
-def test_a_wrong_address_says_what_to_do(make_benchmark: Maker, tmp_path: Path) -> None:
-    """One line, with the way to a cluster."""
-    options = {"ray_address": "ray://127.0.0.1:9"}
-    with pytest.raises(LmmscoreError, match="on a node of the cluster"):
-        lmmscore.run(make_benchmark(), out=tmp_path / "r", engine="ray", engine_options=options)
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [("ray://127.0.0.1:9", "on a node of the cluster"), ("127.0.0.1:9", "no Ray cluster")],
+)
+def test_a_wrong_address_says_what_to_do_at_once(address: str, says: str) -> None:
+    """One line, with the way to a cluster; Ray by itself goes on trying for many minutes."""
+    from lmmscore.execution.ray import _connect
+
+    with pytest.raises(LmmscoreError, match=says):
+        _connect(address)
 
 
 class Here:
@@ -329,7 +399,7 @@ def test_localhost_is_the_node_of_the_player(
 
     Two players stand for two nodes; what is at their localhost differs, as it does between machines.
     """
-    from lmmscore.execution.ray import Keeper, Limits, Player
+    from lmmscore.execution.ray import Keeper, Limits, PlayedUnit, Player, Seat
     from lmmscore.ledger import Asker
     from lmmscore.request import Request, prepare
 
@@ -341,14 +411,15 @@ def test_localhost_is_the_node_of_the_player(
 
     async def play(urls: list[str]) -> None:
         limits = Limits()
-        keeper = KeeperHere(Keeper(tmp_path / "l.sqlite", None, asker, limits, tmp_path))
+        keeper = KeeperHere(Keeper(tmp_path / "l.sqlite", [], plan.protocol, limits, tmp_path))
         for number, (unit, url) in enumerate(zip(units, urls, strict=True)):
-            player = Player(f"openai/tiny@{url}", {}, plan.protocol, Recipe(), keeper, number)
+            seat = Seat(f"openai/tiny@{url}", {}, asker)
+            player = Player(seat, None, limits, Recipe(), keeper, number)
             played = await player.play(unit)
-            assert isinstance(played, list), played
+            assert isinstance(played, PlayedUnit), played
             servers = {
                 json.loads(exchange.reply.also)["server"]
-                for each in played
+                for each in played.played
                 for exchange in each.exchanges
                 if not exchange.recalled
             }
@@ -377,8 +448,8 @@ def test_answers_under_older_keys_are_known(
         ledger.record(older, conversation, 1, Reply("as before")).result()
 
     async def ask() -> str:
-        keeper = KeeperHere(Keeper(tmp_path / "l.sqlite", None, asker, Limits(), tmp_path))
-        askers = await keeper.askers.remote()
+        keeper = KeeperHere(Keeper(tmp_path / "l.sqlite", [], PROTOCOL, Limits(), tmp_path))
+        askers = await keeper.askers.remote(asker)
         heard = await RemoteRecord(None, askers, keeper, 0).ask(conversation, 1)
         await keeper.close.remote()
         assert heard.recalled
@@ -390,11 +461,10 @@ def test_answers_under_older_keys_are_known(
 def test_what_a_dead_player_had_set_aside_counts_as_spent(tmp_path: Path) -> None:
     """The server may have charged for what was in flight."""
     from lmmscore.execution.ray import Keeper, Limits
-    from lmmscore.ledger import Asker
 
     async def die() -> None:
-        asker = Asker.of("openai/tiny", {})
-        keeper = Keeper(tmp_path / "l.sqlite", None, asker, Limits(budget_usd=1.0), tmp_path)
+        limits = Limits(budget_usd=1.0)
+        keeper = Keeper(tmp_path / "l.sqlite", [], PROTOCOL, limits, tmp_path)
         assert await keeper.find(["k"], 3) is None
         assert isinstance(await keeper.reserve(3, 0.75), int)
         keeper.begin(3)

@@ -144,6 +144,11 @@ def test_a_png_that_is_not_plain_is_packed_again(tmp_path: Path) -> None:
     png(tmp_path / "turned.png", exif=turned)
     assert shown(tmp_path / "turned.png").size == (40, 60)
 
+    noted = PngImagePlugin.PngInfo()
+    noted.add_itxt("XML:com.adobe.xmp", '<x tiff:Orientation="6"/>')
+    png(tmp_path / "noted.png", pnginfo=noted)
+    assert shown(tmp_path / "noted.png").size == (40, 60)
+
     Image.new("RGB", (4, 4), "red").save(tmp_path / "keyed.png", transparency=(255, 0, 0))
     assert shown(tmp_path / "keyed.png").getpixel((0, 0)) == (255, 255, 255)
 
@@ -153,9 +158,12 @@ def test_a_png_that_is_not_plain_is_packed_again(tmp_path: Path) -> None:
 
 
 def test_a_broken_png_is_not_sent(tmp_path: Path) -> None:
-    """A file cut in half is named, whatever its head promises."""
+    """A file cut in half, or with a few bytes of another, is named, whatever its head promises."""
     path = tmp_path / "cut.png"
     png(path)
-    path.write_bytes(path.read_bytes()[:-2000])
-    with pytest.raises(ImageProblem, match="broken"):
-        Pictures(Recipe()).get(path).data()
+    whole = path.read_bytes()
+    middle = len(whole) // 2
+    for broken in (whole[:-2000], whole[:middle] + bytes(64) + whole[middle + 64 :]):
+        path.write_bytes(broken)
+        with pytest.raises(ImageProblem, match="broken"):
+            Pictures(Recipe()).get(path).data()

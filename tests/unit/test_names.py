@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from pathlib import Path
 
-import lmmscore
-
-PACKAGE = Path(lmmscore.__file__).parent
-FILES = [path for path in sorted(PACKAGE.rglob("*.py")) if "_data" not in path.parts]
+from tests.sources import FILES, PACKAGE, trees
 
 RIDDLES = set(
     """affording counted building powered within said deciding harmless inert making gathering album
@@ -20,14 +16,13 @@ RIDDLES = set(
 """What no module is called: not nouns, or nouns that do not say what is inside."""
 
 
-def class_names(path: Path) -> list[str]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+def class_names(tree: ast.Module) -> list[str]:
     return [node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
 
 
 def test_a_class_name_occurs_once() -> None:
     """Whoever searches for a class finds one, private ones included."""
-    counts = Counter(name for path in FILES for name in class_names(path))
+    counts = Counter(name for tree in trees().values() for name in class_names(tree))
     assert [name for name, count in counts.items() if count > 1] == []
 
 

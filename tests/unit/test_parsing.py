@@ -439,12 +439,12 @@ def test_the_judges_own_overall_of_a_single_image_is_read():
     ],
 )
 def test_a_hostile_reply_does_not_keep_us(piece):
-    """200 KB of nothing but brackets, bars or labels are dealt with in about a second of processor time."""
-    text = piece * (200_000 // len(piece))
+    """50 KB of nothing but brackets, bars or labels are dealt with in well under a second of processor time."""
+    text = piece * (50_000 // len(piece))
     began = time.process_time()
     read_reply(Reply(text), FOUR, 8)
     assert (
-        time.process_time() - began < 6
+        time.process_time() - began < 3
     )  # a slow machine is given room; what is quadratic takes minutes
 
 

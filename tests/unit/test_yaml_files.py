@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from lmmscore.errors import FileProblem
-from lmmscore.yaml_files import load_yaml, parse_yaml, validate
+from lmmscore.yaml_files import load_yaml, parse_yaml, validate, yaml_text
 
 
 class Inner(BaseModel):
@@ -75,3 +75,11 @@ def test_tags_that_would_run_code_are_refused() -> None:
     """YAML is data: a tag that would construct a Python object is an error."""
     with pytest.raises(FileProblem, match="not valid YAML"):
         parse_yaml("!!python/object/apply:os.system ['true']", "evil.yaml")
+
+
+@pytest.mark.parametrize("text", ["", "no", "1.0", "Größe 画 😀", "a: b # c\n  d\t", "x" * 500])
+def test_what_is_written_is_read_back(text: str) -> None:
+    """Whatever a run's texts are, its run.yaml gives them back, the keys in their order."""
+    data = {"z": text, "a": [text, {"k": None}]}
+    again = parse_yaml(yaml_text(data), "run.yaml")
+    assert again == data and list(again) == ["z", "a"]

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from lmmscore.benchmark import read_item_rows
-from lmmscore.errors import FileProblem, LmmscoreError, nearest
+from lmmscore.errors import FileProblem, LmmscoreError, counted, nearest
 from lmmscore.images import IMAGE_SUFFIXES
 from lmmscore.options import Registry
 from lmmscore.tables import text_rows
@@ -90,7 +90,7 @@ class FolderTree:
 
     def summary(self) -> str:
         """Return in a few words what there is, for an error message."""
-        parts = [f"{len(self.images)} pictures" if self.images else "no pictures"]
+        parts = [counted(len(self.images), "picture") if self.images else "no pictures"]
         if self.tops:
             more = " …" if len(self.tops) > 8 else ""
             parts.append(f"in the folders {', '.join(self.tops[:8])}{more}")
@@ -380,11 +380,6 @@ def listed(names: Iterable[object], most: int = 6) -> str:
     return f"{', '.join(words[:most])} … ({len(words)} in all)"
 
 
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """Return `1 item`, `2 items`."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
-
-
 def file_inside(folder: Path, name: object) -> Path | None:
     """Return the file a data set names in a folder; None where it is absent or leads outside.
 
@@ -497,7 +492,9 @@ def _from_given(found: Found, without: list[FoundItem], choices: Choices) -> Non
         )
 
     found.read.append(path)
-    found.notes.append(f"instructions of {filled} of {len(found.items)} items from {path}")
+    found.notes.append(
+        f"instructions of {filled} of {counted(len(found.items), 'item')} from {path}"
+    )
 
 
 def _from_tables_beside(
@@ -507,7 +504,9 @@ def _from_tables_beside(
     best: tuple[int, Path | None, list[Row]] = (0, None, [])
     for path in likely_tables(tree):
         try:
-            rows = _still_valid(read_table(path), path, choices)
+            rows = read_table(path)
+            if path == choices.earlier_items:
+                rows = _still_valid(rows, choices, found.notes)
             trial = [replace(item, fields=dict(item.fields)) for item in without]
             known = fill_in(trial, rows, choices, str(path))
         except FileProblem as error:
@@ -524,23 +523,28 @@ def _from_tables_beside(
     if chosen is not None:
         fill_in(without, rows, choices, str(chosen))
         found.read.append(chosen)
-        found.notes.append(f"instructions of {known} of {len(found.items)} items from {chosen}")
+        found.notes.append(
+            f"instructions of {known} of {counted(len(found.items), 'item')} from {chosen}"
+        )
 
 
-def _still_valid(rows: list[Row], path: Path, choices: Choices) -> list[Row]:
-    """Return the rows without what the command line now replaces.
+def _still_valid(rows: list[Row], choices: Choices, notes: list[str]) -> list[Row]:
+    """Return the rows of an earlier `init` without what the command line now replaces.
 
-    The items file of an earlier `init` repeats what was then given for all items. Where all its
-    rows share an instruction or a task, a new --instruction or --task takes its place; what was
-    filled in by hand differs from row to row and stays.
+    A new --task is for all items, and what it replaces is noted. An --instruction is for those that
+    have none: only where all rows share theirs, as `init` writes it, does it take its place; what
+    was filled in by hand differs from row to row and stays.
     """
-    if path != choices.earlier_items:
-        return rows
-
     replaced = set()
-    for column, given in (("instruction", choices.instruction), ("task", choices.task)):
-        if given is not None and len({row.get(column) for row in rows}) == 1:
-            replaced.add(column)
+    instructions = {row.get("instruction") for row in rows}
+    if choices.instruction is not None and len(instructions) == 1:
+        replaced.add("instruction")
+
+    if choices.task is not None:
+        replaced.add("task")
+        others = {str(row["task"]) for row in rows if row.get("task")} - {choices.task}
+        if others:
+            notes.append(f"--task {choices.task} replaces {listed(sorted(others))}")
 
     return [_without(row, replaced) for row in rows]
 

@@ -56,7 +56,6 @@ class Pixels(JudgeBase):
     """Compares pixels; reads nothing. The same conversation always gets the same answer."""
 
     def __init__(self) -> None:
-        self._facts = _Memory(keep=4096)
         # Frames are large; a few suffice, since a source is compared with one edit after another.
         self._frames = _Memory(keep=4)
 
@@ -168,11 +167,11 @@ class Pixels(JudgeBase):
     def _described(self, picture: Picture) -> PictureFacts:
         from lmmscore.judges.pixels.measures import describe
 
-        return self._facts.get(picture.digest, lambda: describe(self._frame(picture)))
+        return _FACTS.get(picture.digest, lambda: describe(self._frame(picture)))
 
     def _seen(self, pictures: PicturesShown, position: int) -> Seen:
         first, edit = cast(Picture, pictures.first), pictures.edits[position]
-        facts = self._facts.get((first.digest, edit.digest), lambda: self._compared(first, edit))
+        facts = _FACTS.get((first.digest, edit.digest), lambda: self._compared(first, edit))
         marks = self._marks(first, pictures.marked, edit) if pictures.marked else None
         return Seen(facts, pictures.beside_truth, marks)
 
@@ -191,7 +190,7 @@ class Pixels(JudgeBase):
                 frame, _measurable(marked, frame.size), _measurable(edit, frame.size)
             )
 
-        return self._facts.get((first.digest, marked.digest, edit.digest), measure)
+        return _FACTS.get((first.digest, marked.digest, edit.digest), measure)
 
     def _frame(self, picture: Picture) -> Frame:
         return self._frames.get(picture.digest, lambda: _measurable(picture))
@@ -243,6 +242,9 @@ class _Memory:
                 self._results.pop(key, None)
         return cast(T, pending.result())
 
+
+_FACTS = _Memory(keep=4096)
+"""What was measured, under the digests of the pictures: no run of a process measures it again."""
 
 TurnKind = Literal[
     "greeting", "waiting", "source", "factors", "analysis", "verdict", "scores", "sums", "thanks"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lmmscore.errors import FileProblem, nearest
+from lmmscore.errors import FileProblem, counted, nearest
 from lmmscore.importers.pictures.layout import (
     DEFAULT_TASK,
     IMAGE_ROLES,
@@ -23,7 +23,6 @@ from lmmscore.importers.pictures.layout import (
     Guess,
     LayoutError,
     PictureLayout,
-    counted,
     ending,
     file_inside,
     find_column,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 
-from lmmscore.errors import FileProblem
+from lmmscore.errors import FileProblem, counted
 from lmmscore.importers.pictures.layout import (
     LAYOUTS,
     Choices,
@@ -24,7 +24,6 @@ from lmmscore.importers.pictures.layout import (
     Guess,
     LayoutError,
     PictureLayout,
-    counted,
     ending,
     is_container,
     listed,

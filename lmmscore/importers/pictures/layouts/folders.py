@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from lmmscore.errors import nearest
+from lmmscore.errors import counted, nearest
 from lmmscore.importers.pictures.layout import (
     DEFAULT_TASK,
     LAYOUTS,
@@ -18,7 +18,6 @@ from lmmscore.importers.pictures.layout import (
     Guess,
     LayoutError,
     PictureLayout,
-    counted,
     ending,
     is_container,
     listed,

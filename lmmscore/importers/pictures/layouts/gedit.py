@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from lmmscore.errors import counted
 from lmmscore.importers.pictures.layout import (
     LAYOUTS,
     Choices,
@@ -19,7 +20,6 @@ from lmmscore.importers.pictures.layout import (
     Guess,
     LayoutError,
     PictureLayout,
-    counted,
     ending,
     listed,
     name_items,

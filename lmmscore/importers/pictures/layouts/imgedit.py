@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from lmmscore.errors import counted
 from lmmscore.importers.pictures.layout import (
     LAYOUTS,
     Choices,
@@ -19,7 +20,6 @@ from lmmscore.importers.pictures.layout import (
     Guess,
     LayoutError,
     PictureLayout,
-    counted,
     ending,
     file_inside,
     is_container,

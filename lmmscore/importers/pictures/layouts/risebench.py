@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from lmmscore.errors import counted
 from lmmscore.importers.pictures.layout import (
     LAYOUTS,
     Choices,
@@ -18,7 +19,6 @@ from lmmscore.importers.pictures.layout import (
     Guess,
     LayoutError,
     PictureLayout,
-    counted,
     file_inside,
     largest_listing,
     listed,

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from lmmscore.errors import counted
 from lmmscore.importers.pictures.layout import (
     DEFAULT_TASK,
     IMAGE_ROLES,
@@ -17,7 +18,6 @@ from lmmscore.importers.pictures.layout import (
     Guess,
     LayoutError,
     PictureLayout,
-    counted,
     ending,
     listed,
     name_items,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from lmmscore.errors import FileProblem, ImageProblem
+from lmmscore.errors import FileProblem, ImageProblem, counted
 from lmmscore.images import draw_over
 from lmmscore.importers.pictures.layout import (
     LAYOUTS,
@@ -23,7 +23,6 @@ from lmmscore.importers.pictures.layout import (
     Guess,
     LayoutError,
     PictureLayout,
-    counted,
     file_inside,
     json_in,
     listed,
