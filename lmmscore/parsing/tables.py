@@ -404,7 +404,10 @@ class _TableReader:
         body = [row for row in self.body if not self._is_labelled_otherwise(row, columns)]
         images = self._images_of_rows(body, columns)
         # Without a column that names images, a single row belongs to the image named above.
-        alone = {self.above} if self.above is not None and len(body) == 1 else set()
+        # One under "Rank" may number its image all the same.
+        ranked = _RANK_COLUMN.search(self.head[0].text) is not None
+        headed = len(body) == 1 and not ranked
+        alone = {self.above} if self.above is not None and headed else set()
         found: list[Entry] = []
         for row, named in zip(body, images or [alone] * len(body), strict=True):
             if len(row) > len(self.head):
