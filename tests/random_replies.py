@@ -53,7 +53,6 @@ HEADINGS = (
     *("The snowy one:", "The one with 2 suns", "Beach, 7 pm", "Better:", "Also:", "***", "---", ""),
     *(
         "Bild {i}:",
-        "Zweites Bild:",
         "图像{i}：",
         "第{i}张图片",
         "图{i}",
@@ -481,8 +480,10 @@ class RandomReply:
 
     def _images_as_columns(self) -> str:
         rows = [["Factor", *(self._filled(self._label, i) for i in self._order)]]
-        for factor in self._factors:
-            rows.append([self._names[factor], *(self._cell(i, factor) for i in self._order)])
+        rows += [
+            [self._names[factor], *(self._cell(i, factor) for i in self._order)]
+            for factor in self._factors
+        ]
         return self._drawn(self._with_extras(rows))
 
     def _tables(self) -> str:

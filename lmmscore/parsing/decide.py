@@ -122,7 +122,7 @@ _REPLACES = re.compile(
 
 def _is_replaced(earlier: _Pass, verdict: _Pass, text: str) -> bool:
     """Tell whether a whole verdict gives way to a later one: in another form, or as words say."""
-    if earlier.layout != verdict.layout:
+    if earlier.layout != verdict.layout and earlier.layout != "json":
         return True
 
     end = max(each.mark.span[1] for each in earlier.cells.values())
@@ -348,7 +348,8 @@ _CHANGED = re.compile(
 )
 _BRACKETED = re.compile(r"[\[(<].*[\])>]\s*")
 _GIVEN = re.compile(
-    r"(?:[ ](?:of|for)[ ][^.:;0-9]{0,20}[0-9]{1,3})?[ ]*(?:[:=→–—-]|->|is\b|to\b|at\b)?[ ]*(?:an?[ ])?[0-9]",
+    r"(?:[ ](?:of|for)[ ][^.:;0-9]{0,20}[0-9]{1,3})?[ ]*(?:[:=→–—-]|->|is\b|to\b|at\b)?"
+    r"[ ]*(?:an?[ ])?[0-9]",
     re.IGNORECASE,
 )
 _OF_SOMETHING_ELSE = re.compile(
@@ -533,7 +534,8 @@ def _closes_badly(page: Page, line: Line, start: int, sentence: str) -> bool:
 
 _UNFINISHED = re.compile(r"\b(?:provisional|tentative|preliminary|draft|estimate[ds]?|guess\w*)\b")
 _REPLACED_BY = re.compile(
-    r"\W*(?:should|must|ought|make|now|actually|rather|better|really)\b[^.\n]{0,20}[0-9]", re.IGNORECASE
+    r"\W*(?:should|must|ought|make|now|actually|rather|better|really)\b[^.\n]{0,20}[0-9]",
+    re.IGNORECASE,
 )
 _CORRECTED = re.compile(r"\b(?:to|is|be|a|of)[ ][0-9]{1,3}\b|\bpoints?\b|\btoo[ ](?:high|low)")
 
@@ -666,12 +668,23 @@ def with_corrections(reading: Reading, page: Page) -> Reading:
     for sentence_start, sentence_end in _corrections(page, page.plain.place(end)):
         for cell in _changed(page, sentence_start, sentence_end, reading):
             places[cell] = None
-    if not places:
+    return _without(reading, places, "is corrected later, in words")
+
+
+def without_contradicted(reading: Reading, mentioned: Sequence[tuple[Cell, Fraction]]) -> Reading:
+    """Return a reading without the scores that a sentence elsewhere gives another number."""
+    differing = {
+        cell: None for cell, value in mentioned if reading.scores.get(cell, value) != value
+    }
+    return _without(reading, differing, "is given another number in a sentence")
+
+
+def _without(reading: Reading, cells: dict[Cell, None], says: str) -> Reading:
+    """Return a reading in which these cells are contradictions."""
+    faults = tuple(Fault(FaultKind.CONTRADICTION, says, *cell) for cell in cells)
+    if not faults:
         return reading
-    faults = tuple(
-        Fault(FaultKind.CONTRADICTION, "is corrected later, in words", *cell) for cell in places
-    )
-    scores = {cell: score for cell, score in reading.scores.items() if cell not in places}
+    scores = {cell: score for cell, score in reading.scores.items() if cell not in cells}
     spans = {cell: reading.spans[cell] for cell in scores}
     return replace(reading, scores=scores, spans=spans, faults=reading.faults + faults)
 

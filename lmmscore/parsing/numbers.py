@@ -282,7 +282,9 @@ def is_hedged(text: str, start: int, place: int) -> bool:
 
 # In "Accuracy: 1: —" and "S_acc  1  -" the number is the image's, and the dash its missing score.
 _NOTHING_FOLLOWS = re.compile(
-    r"[ \t*_]*(?::[ \t*_]*(?:[-–—]+|n/?a|none|null)?|[-–—]+|n/?a)[ \t*_]*(?=\n|\Z)", re.IGNORECASE
+    r"[ \t*_]*(?::[ \t*_]*(?:[-–—]+|n/?a|none|null)?|[-–—]+|n/?a|\([ ]*(?:n/?a|[-–—?]|none)[ ]*\))"
+    r"[ \t*_]*(?=\n|\Z)",
+    re.IGNORECASE,
 )
 
 
@@ -326,6 +328,8 @@ def entry_fault(
     explains = _EXPLAINS.match(text, place, end)
     if explains is not None and explains["word"]:
         explains = explains if explains["word"] in _BEGINS_AN_EXPLANATION else None
+    if number.value == scale.high and _DEDUCTED.search(text, place, end):
+        return "points are taken off it"
     if explains is None:
         words = " ".join(text[place : min(end, place + 30)].split())
         return f"the number is followed by “{words}”"
@@ -334,6 +338,13 @@ def entry_fault(
         shown = text[competing.start : competing.end].strip()
         return f"it is given two numbers, {_shown(number.value)} and {shown}"
     return ""
+
+
+_DEDUCTED = re.compile(
+    r"\b(?:[0-9]|one|two|three|a)[ ]points?[ ](?:(?:is|are|was|were)[ ])?"
+    r"(?:deducted|off\b|lost|taken|docked|subtracted|removed)|\bminus[ ][0-9]",
+    re.IGNORECASE,
+)
 
 
 def competitors(
@@ -416,10 +427,12 @@ _STATED_TOP = re.compile(
     | [(\[][ ]*(?P<from>[01])[ ]?(?:-|–|—|to|bis|~|\.\.|至)[ ]?(?P<to>[0-9]{1,3})[ ]*[)\]]
     | (?<![0-9.])[01][ ]?(?:-|–|—|to)[ ]?(?P<top>[0-9]{1,3})[ ]+scale\b
     | (?<![0-9.])(?P<points>[0-9]{1,3})[- ]point\b
+    | (?<![0-9.])(?P<each>[0-9]{1,3})[ ]points?[ ](?:each|per[ ]factor)\b
     | [(\[][ ]*(?:out[ ]of|max(?:imum)?\.?(?:[ ]of)?:?|/|of|von)[ ]*(?P<out>[0-9]{1,3})
         (?:[ ]points?)?(?:[ ](?:each|per[ ]\w+))?[ ]*[)\]]
     | \bbetween[ ][01][ ]and[ ](?P<between>[0-9]{1,3})(?![0-9.])
-    | \b(?:scores?|scored|ratings?|rated|marked|graded|scale)\b[^.\n0-9]{0,12}\bout[ ]of[ ]*(?P<of>[0-9]{1,3})(?![0-9])
+    | \b(?:scores?|scored|ratings?|rated|marked|graded|scale)\b[^.\n0-9]{0,12}
+        \bout[ ]of[ ](?:a[ ]maximum[ ]of[ ])?(?P<of>[0-9]{1,3})(?![0-9])
     | ^[^0-9\n]{0,40}[^0-9\n /]?[ ]?/[ ]?(?P<slash>[0-9]{1,3})$
     | ^[ ]*[01][ ]?(?:-|–|—|to|\.\.)[ ]?(?P<alone>[0-9]{1,3})[ ]*$
     """,
@@ -427,7 +440,7 @@ _STATED_TOP = re.compile(
 )
 _UPSIDE_DOWN = re.compile(
     r"""
-      (?<![0-9.])[01][ ]*(?:=|is|being|means|:|\()[ ]*(?:the[ ])?
+      (?<![0-9.])(?:[01]|\bone)[ ]*(?:=|is|being|means|:|\()[ ]*(?:the[ ])?
         (?:best|highest|excellent|perfect|flawless|outstanding)\b
     | \b(?:lower|smaller|low)[ ](?:scores?[ ]|numbers?[ ]|values?[ ]|is[ ]|are[ ]|=[ ])*better\b
     | (?<![0-9.])(?:5|7|10|100)[ ]*(?:=|is|being|means|:|\()[ ]*(?:the[ ])?
@@ -573,7 +586,7 @@ def pairs(
         for number in numbers_in(text, start, end)
         if not any(first <= number.start < last for first, last in inside)
     ]
-    forward = _forward(text, end, names)
+    forward = _forward(text, start, end, names)
     for place in [place for place in forward if _inside(place, taken)]:
         del forward[place]
     backward = _backward(text, start, names, numbers)
@@ -653,11 +666,11 @@ def _ends_with_a_number(
     return False
 
 
-def _forward(text: str, end: int, names: Sequence[Name]) -> dict[int, _Claim]:
+def _forward(text: str, start: int, end: int, names: Sequence[Name]) -> dict[int, _Claim]:
     """Return, by where it begins, each number that stands right behind a name."""
     claims: dict[int, _Claim] = {}
     for index, name in enumerate(names):
-        if _TERM.search(text, max(0, name.start - 12), name.start) or _is_barred(name):
+        if _TERM.search(text, max(start, name.start - 12), name.start) or _is_barred(name):
             continue
         limit = names[index + 1].start if index + 1 < len(names) else end
         bracket = _IN_BRACKETS.match(text, name.end, limit)
@@ -713,6 +726,9 @@ def _backward(
             continue
         if _SIGNED.match(text, name.end):
             # What is followed by a colon gets its number there.
+            continue
+        if not joint["sign"] and text.startswith("  ", number.end):
+            # A column of its own, of images or of anything.
             continue
         if not joint["sign"] and _counts_a_name(text, floor, number, name):
             continue

@@ -14,7 +14,7 @@ from lmmscore.parsing.verdict import LASTING, Kind, heads_plainly, is_neutral, k
 _START = re.compile(
     r"""
     [ \t]*(?:>[ ]?){0,5}[ \t]*(?P<hashes>\#{1,6}[ ]+(?![0-9]{1,2}[ ]*:))?
-    (?P<bullet>(?:[-•●▪◦+*–—·○■‣⁃][ ]{1,6}|[-•·](?=[A-Za-z]))*)
+    (?P<bullet>(?:[-•●▪◦+*–—·○■‣⁃][ ]{1,6}|[-+•·](?=[A-Za-z]))*)
     (?P<numbering>\(?(?P<number>[0-9]{1,3})[.)]
       (?![0-9]|[ ]*(?:[:=–—-]|(?:for|on|in|to|points?|pts)\b))[ ]*)?
     (?:[-•*–—][ ]+)?
@@ -304,7 +304,8 @@ def _place(
 ) -> None:
     words = page.words(line)
     if _RULE.fullmatch(page.text, line.start, line.end):
-        if state.entries:
+        # A rule right under a heading only underlines it.
+        if state.entries or (line.gap and page.n > 1):
             state.closed()
         line.heads = True
         return
@@ -327,7 +328,7 @@ def _place(
     first.section = state.section
     if has_scores or line.factors:
         state.entries = True
-    if has_scores and len(line.factors) > 1 and page.n > 1 and _leads_on(page, line):
+    if len(line.factors) > 1 and page.n > 1 and _leads_on(page, line):
         state.closed()
     for part in line.parts[1:]:
         state.opened(part.positions)
@@ -632,7 +633,11 @@ def _is_unknown_heading(line: Line, words: str) -> bool:
     """Tell whether a short line that is no sentence may head what follows."""
     if not line.gap or len(words) > 60 or len(words.split()) > 9:
         return False
-    return not re.search(r"[.!?,;。]$", words.rstrip()) and not re.search(r"[0-9]", words)
+    if re.search(r"[.!?,;。]$", words.rstrip()):
+        return False
+
+    # "Image: 1" heads something; a longer line with a number may say something.
+    return len(words.split()) <= 2 or not re.search(r"[0-9]", words)
 
 
 def _numbers_name_images(page: Page) -> str:

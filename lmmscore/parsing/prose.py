@@ -12,6 +12,7 @@ from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName
 from lmmscore.parsing.numbers import Number, Pair, entry_fault, number_at, numbers_in, pairs
 from lmmscore.parsing.page import Line, Page, Part, followed_by_a_score, lay_out
 from lmmscore.parsing.verdict import (
+    Cell,
     FaultKind,
     Kind,
     Mark,
@@ -272,7 +273,8 @@ _RESULTS_IN = re.compile(
 # "You said S_acc should be 8", "the source photo has", 'e.g. "': not what this judge gives.
 _SOMEONE_SAID = re.compile(
     r"\b(?:you|they|he|she|someone)[ ](?:said|say|wrote|claim\w*|suggest\w*|gave|asked)\b"
-    r"|\b(?:source|original|input|unedited)[ ](?:image|photo|picture)[ ](?:has|gets|scores|receives)\b"
+    r"|\b(?:source|original|input|unedited)[ ](?:image|photo|picture)[ ]"
+    r"(?:has|gets|scores|receives)\b"
     r"|\be\.g\.[ ]*[\"“(]*\Z",
     re.IGNORECASE,
 )
@@ -338,6 +340,8 @@ class Prose:
         self.only = page.names.only
         self.unplaced = False
         """Whether scores were found that are said of no image in particular."""
+        self.mentioned: list[tuple[Cell, Fraction]] = []
+        """Numbers that are said of an image, but not as a verdict."""
         self.drafts: set[Kind] = set()
         """The kinds of what was found and is no verdict."""
         self._pairs = [self._factor_pairs(line) for line in page.lines]
@@ -535,6 +539,7 @@ class Prose:
         if not (others and self.n > 1) and not self._is_said_outright(line, part, found):
             self.drafts.add(Kind.UNKNOWN)
             self._sections.setdefault(part.section, _Section()).close(index - 1)
+            self._mention(line, found)
             return
         if self._comes_twice(line, part, found):
             self.unplaced = True
@@ -548,6 +553,8 @@ class Prose:
         stray = self.n > 1 and not part.named and self._strays(line, lead, own, found)
         if stray:
             self._sections.setdefault(part.section, _Section()).close(index - 1)
+        if positions == (UNKNOWN,):
+            self._mention(line, found)
         for number, pair in enumerate(found):
             since = found[number - 1].end if number else part.start
             if self._speaks_of_another(line, since, pair, positions):
@@ -581,6 +588,14 @@ class Prose:
 
         found = self._pairs[index]
         return bool(found) and all(pair.backward and pair.name.key != head for pair in found)
+
+    def _mention(self, line: Line, found: Sequence[Pair[FactorName]]) -> None:
+        """Take down the numbers of a sentence that is no verdict, but names one image."""
+        named = line.images[0].positions if len(line.images) == 1 else ()
+        for position in named:
+            for pair in found:
+                if pair.mark.value is not None:
+                    self.mentioned.append(((position, pair.name.key), pair.mark.value))
 
     def _follows_a_name(self, line: Line, part: Part, place: int) -> bool:
         """Tell whether a number before a name stands right behind another: "accuracy 4 quality"."""
@@ -740,8 +755,8 @@ class Prose:
             return label
 
         for image in line.images:
-            inside = part.start <= image.start < part.end
-            if not inside or image.positions == part.positions:
+            within = part.start <= image.start < part.end
+            if not within or image.positions == part.positions:
                 continue
 
             if self._image_takes_over(line, part, image, first):
@@ -790,9 +805,7 @@ class Prose:
 
         return False
 
-    def _strays(
-        self, line: Line, lead: str, own: str, found: Sequence[Pair[FactorName]]
-    ) -> bool:
+    def _strays(self, line: Line, lead: str, own: str, found: Sequence[Pair[FactorName]]) -> bool:
         """Tell whether what opens a line may take its scores away from the image of its section."""
         opens = _BARE_LABEL.match(self.text, line.head, line.factors[0].start)
         if opens is not None and not all(pair.backward for pair in found):

@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import Any
 
-from lmmscore.parsing.decide import decide, voids, with_corrections
+from lmmscore.parsing.decide import decide, voids, with_corrections, without_contradicted
 from lmmscore.parsing.json import Above, FoundJson, find_json, json_says
 from lmmscore.parsing.names import UNKNOWN, Names, names_of
 from lmmscore.parsing.numbers import number_at
@@ -130,7 +130,8 @@ def read_text(text: str, factors: Sequence[Factor], n: int) -> Reading:
     if contents.void:
         return _none(FaultKind.DISCLAIMED, f"the judge takes its scores back: “{contents.void}”")
     if contents.said:
-        return with_corrections(decide(contents.said, factors, n, text), contents.page)
+        reading = with_corrections(decide(contents.said, factors, n, text), contents.page)
+        return without_contradicted(reading, contents.mentioned)
     if _REFUSAL.search(contents.page.text) or sees_nothing(contents.page.text):
         return _none(FaultKind.REFUSED, f"the judge refused: {_short(text)}")
     return _none(FaultKind.NO_VERDICT, contents.why_nothing())
@@ -154,6 +155,7 @@ class Contents:
         self._unplaced = prose.unplaced
         said = [*self._json_says(), *self._tables_say(tables), *prose.said()]
         self._other_kinds = prose.drafts
+        self.mentioned = prose.mentioned
         self._unplaced = prose.unplaced
         found = voids(self.page, prose.entries, said, self._json.remarks())
         self.void = found.all if said else ""

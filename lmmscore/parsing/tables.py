@@ -240,7 +240,9 @@ def _is_head(head: Row, names: Names) -> bool:
     if len(head) < 3:
         return False
 
-    return all(names.image_named(cell.text) is not None for cell in head[1:])
+    named = [names.image_named(cell.text) for cell in head[1:]]
+    others = [cell for cell, image in zip(head[1:], named, strict=True) if image is None]
+    return len(others) + 1 < len(named) and not any(_has_a_number(cell) for cell in others)
 
 
 _OF_A_NUMBER = re.compile(r"[0-9:=]")
@@ -255,19 +257,29 @@ def _rows(
     lines: Sequence[re.Match[str]], index: int, separator: str, width: int, text: str
 ) -> tuple[list[Row], int]:
     rows: list[Row] = []
+    first = index
     while index < len(lines):
         line = lines[index]
         if _RULE.fullmatch(line[0]):
             index += 1
             continue
         row = _split(line, separator)
-        if len(row) != width or "\n\n" in text[lines[index - 1].end() : line.start()]:
+        if "\n\n" in text[lines[index - 1].end() : line.start()]:
             break
-        if not any(_NUMERIC.match(cell.text) for cell in row[1:]):
+        short = not separator and 1 < len(row) < width
+        if len(row) != width and not short:
             break
-        rows.append(row)
+        if not any(_NUMERIC.match(cell.text) or _is_short(cell) for cell in row[1:]):
+            break
+        # Columns that are only aligned say nothing of which cell is missing.
+        rows.append(row[:1] if short else row)
         index += 1
-    return rows, index
+    numeric = any(_NUMERIC.match(cell.text) for row in rows for cell in row[1:])
+    return (rows, index) if numeric else ([], first)
+
+
+def _is_short(cell: TableCell) -> bool:
+    return len(cell.text) < 16
 
 
 def _split(line: re.Match[str], separator: str) -> Row:
@@ -392,7 +404,10 @@ class _TableReader:
         body = [row for row in self.body if not self._is_labelled_otherwise(row, columns)]
         images = self._images_of_rows(body, columns)
         # Without a column that names images, a single row belongs to the image named above.
-        alone = {self.above} if self.above is not None and len(body) == 1 else set()
+        # One under "Rank" may number its image all the same.
+        ranked = _RANK_COLUMN.search(self.head[0].text) is not None
+        headed = len(body) == 1 and not ranked
+        alone = {self.above} if self.above is not None and headed else set()
         found: list[Entry] = []
         for row, named in zip(body, images or [alone] * len(body), strict=True):
             if len(row) > len(self.head):

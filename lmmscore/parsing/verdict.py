@@ -68,8 +68,8 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
           |critics?|graders?|people)[ ]
           (?:has[ ]|have[ ]|had[ ]|might[ ]|may[ ]|would[ ]|could[ ])?
           (?:gave|given|give|rated?|scored?|assigned?|said|put|awarded?|judged?)
-      | ^(?:published|reported|official|reference|ground[- ]truth|gold|paper[’']?s?)[ ](?:\w+[ ])?
-          (?:scores?|ratings?|values|numbers)
+      | ^(?:published|reported|official|baseline|reference|ground[- ]truth|gold|paper[’']?s?)[ ]
+          (?:\w+[ ])?(?:scores?|ratings?|values|numbers)
         """,
     ),
     (
@@ -443,7 +443,8 @@ _BLIND = re.compile(
         |reach|render|seen|viewed|found)\b
     | \b{_PICTURES}[ ](?:is|are|was|were|seems?[ ]to[ ]be|appears?[ ]to[ ]be)[ ]
       (?:missing|unavailable|inaccessible|blank|corrupted|broken|unreadable|empty)\b
-    | \b(?:corrupt(?:ed)?|unreadable|broken|unavailable)[ ](?:files?|attachments?|uploads?|inputs?)\b
+    | \b(?:corrupt(?:ed)?|unreadable|broken|unavailable)[ ]
+      (?:files?|attachments?|uploads?|inputs?)\b
     | [(;,–—-][ ]*(?:could|can|did|does|was|were|is)(?:n['’]?t|[ ]?not)[ ](?:be[ ])?
       (?:load|loaded|opened|shown|decoded|displayed|rendered|received|viewed|seen|accessible
         |available)\b
@@ -818,7 +819,8 @@ _ALARMING = re.compile(
       |blind[ ]to|blind[ ]scor\w+|dummy|fake|random(?:ly)?|arbitrar\w+
       |invented|made[ ](?:\w+[ ])?up[ ](?:the|my|these|numbers|scores)|fallback|placeholder\w*
       |hallucinat\w+|nothing[ ](?:was|to[ ](?:look|see))|captions?[ ](?:only|to[ ]go)
-      |only[ ]have[ ]the|extrapolat\w+|only[ ][^.\n]{0,30}\barrived|(?:attachments?|uploads?|files?)
+      |only[ ](?:have|received|got|see|saw)[ ](?:the|text|a|broken)|see[ ]only[ ]|thumbnails?
+      |filled[ ]in|extrapolat\w+|only[ ][^.\n]{0,30}\barrived|(?:attachments?|uploads?|files?)
         [^.\n]{0,40}\b(?:blank|empty|black|gr[ae]y)
       |(?:to[ ]show|shows?)[ ](?:only[ ])?(?:the|you[ ]the|my)[ ](?:layout|format|form|structure)
       |upload[ ](?:\w+[ ]){0,4}fail\w*|(?:image|vision|visual)[ ]input)\b
@@ -845,7 +847,7 @@ _SECOND_THOUGHTS = re.compile(
 )
 _OF_NUMBERS = re.compile(
     r"\b(?:numbers|values|scores|ratings|points|rows?|columns?|labels?|order)\b"
-    r"|^\W*(?:each|every|any)[ ](?:number|value)\b",
+    r"|^\W*(?:each|every|any)[ ](?:number|value)\b|\bthe[ ](?:list|table)[ ](?:above|below)\b",
     re.IGNORECASE,
 )
 _VOIDING = re.compile(
@@ -977,7 +979,8 @@ def _announces_in_a_form(words: str) -> bool:
 _ANNOUNCING_WORDS = _HARMLESS_WORDS | {"output", "answer", "answers", "suggested", "propose"}
 # "Picture this:", "Let S_acc be": harmless words, but not of this verdict.
 _SUPPOSES = re.compile(
-    r"\W*(?:picture|let)\b(?!['’]s|[ ]me)|\W*how[ ](?:sure|certain|confident|likely|many|much|long)\b",
+    r"\W*(?:picture|let)\b(?!['’]s|[ ]me)"
+    r"|\W*how[ ](?:sure|certain|confident|likely|many|much|long)\b",
     re.IGNORECASE,
 )
 _HEADS_SCORES = re.compile(

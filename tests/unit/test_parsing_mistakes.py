@@ -113,3 +113,69 @@ def test_a_repair_that_answers_only_what_was_missing_loses_nothing():
     both = merged(first, read_text("Image 2: S_acc: 7", FOUR, 2), FOUR, 2)
     assert both.complete
     assert [both.scores[2, key] for key in ("acc", "pre", "qua", "real")] == [7, 4, 3, 2]
+
+
+FOUR_OF_ONE = "S_acc: 8, S_pre: 7, S_qua: 9, S_real: 6"
+TWO = f"Image 1: {FOUR_OF_ONE}\nImage 2: S_acc: 5, S_pre: 10, S_qua: 4, S_real: 3"
+JSON_OF_ONE = '"image_1": {"S_acc": 8, "S_pre": 7, "S_qua": 9, "S_real": 6}'
+
+
+@pytest.mark.parametrize(
+    ("reply", "n"),
+    [
+        (f"{TWO}\n\nRead the list from bottom to top.", 2),
+        (f"{TWO}\n\nEach number is twice what I meant.", 2),
+        (f"{TWO}\n\nThe list above are differences.", 2),
+        (f"Only the source image arrived. I extrapolated the rest:\n\n{TWO}", 2),
+        (f"Scores between 0 and 1:\n{TWO}", 2),
+        (f"(max. 5 points each)\n\n{TWO}", 2),
+        ('{"is_placeholder": true, ' + JSON_OF_ONE + "}", 1),
+        ('{"images_received": 0, ' + JSON_OF_ONE + "}", 1),
+        ('{"source": "human annotators", ' + JSON_OF_ONE + "}", 1),
+        ("| Votes | S_acc | S_pre |\n|---|---|---|\n| Image 1 | 2 | 1 |\n| Image 2 | 4 | 2 |", 2),
+        ("Difference to Image 1:\n\n| Image | S_acc |\n|---|---|\n| 2 | 3 |\n| 3 | 1 |", 3),
+        ("With S_acc = 10, S_pre = 10 and S_qua = 10 the overall score would be 10.", 1),
+        ("You said S_acc should be 8, S_pre 7, S_qua 9 and S_real 6.", 1),
+        (f"For reference, the source photo has {FOUR_OF_ONE}.", 1),
+        ("Editing Accuracy [8], Visual Quality [7] and Logical Realism [6] are defined here.", 1),
+    ],
+)
+def test_numbers_that_words_make_something_else_are_no_scores(reply, n):
+    """A closing sentence, a flag, a caption or a corner cell may say what the numbers are."""
+    assert not read_text(reply, FOUR, n).scores
+
+
+@pytest.mark.parametrize(
+    ("reply", "n", "never"),
+    [
+        ("- S_acc: 6\n+ S_acc: 8\n- S_pre: 5\n+ S_pre: 7", 1, {(1, "acc"): 6, (1, "pre"): 5}),
+        (f"Image 1 is strong, with S_acc 3.\n\n{TWO}", 2, {(1, "acc"): 8}),
+        ("S_acc: 10, 3 points deducted for the halo\nS_pre: 7", 1, {(1, "acc"): 10}),
+        (f"{TWO}\n\nLooking once more, Image 1's realism is a 5, not a 6.", 2, {(1, "real"): 6}),
+        ("Candidate 1 –\n\n— 2 —\nS_acc: 2\nS_qua: 2", 2, {(1, "acc"): 2}),
+        ("Factor    1/4   Overall\nS_acc     4/10  3\nS_pre     —     1", 1, {(1, "pre"): 1}),
+        ("Image 2\n- S_pre: 8; see Image 1\n- S_real: 5", 2, {(1, "real"): 5}),
+        ("Image 1: 8, 7, 9, 6 (S_acc, S_pre, S_qua, S_real)", 1, {(1, "acc"): 6}),
+        ("S_acc\n- Edit 1: 8\n- Edit 2 4 - S_qua suffers", 2, {(2, "qua"): 4}),
+    ],
+)
+def test_a_number_of_something_else_is_not_taken(reply, n, never):
+    """An old value, a mention, a summary, a missing cell's neighbour: none of them is a score."""
+    scores = read_text(reply, FOUR, n).scores
+    assert not {cell for cell, value in never.items() if scores.get(cell) == value}
+
+
+def test_brackets_behind_images_hold_their_scores():
+    """Several images on one line, each with its scores in brackets, keep them apart."""
+    reply = "Image 1 (S_acc: 8, S_pre: 7), Image 2 (S_acc: 5, S_pre: 10), Image 3 (S_pre: 2)"
+    found = read_text(reply, FOUR, 3).scores
+    wanted = {(1, "acc"): 8, (1, "pre"): 7, (2, "acc"): 5, (2, "pre"): 10, (3, "pre"): 2}
+    assert found == wanted
+
+
+def test_the_column_called_score_holds_the_scores():
+    """Whatever form its numbers have: a bare number beside them is a remark."""
+    reply = (
+        "Image 1\n\n| Factor | Score | Why |\n|---|---|---|\n| S_acc | [6] | 7 |\n| S_pre | ? | 7 |"
+    )
+    assert read_text(reply, FOUR, 2).scores == {(1, "acc"): 6}
