@@ -22,6 +22,7 @@ from lmmscore.parsing.verdict import (
     announces,
     closes_well,
     commands,
+    doubts_one,
     has_second_thoughts,
     is_alarming,
     is_doubtful,
@@ -402,6 +403,8 @@ def voids(page: Page, entries: Sequence[bool], said: Sequence[Said], notes: Iter
     blind: set[int] = set()
     by_order = any(each.by_order for each in said)
     before = 0
+    remarks = False
+    """Whether a heading behind all scores has named an image: what follows is said of it."""
     first = min((each.mark.span[0] for each in said), default=0)
     apart = _paragraphs_behind(page, max((each.mark.span[1] for each in said), default=0))
 
@@ -419,7 +422,8 @@ def voids(page: Page, entries: Sequence[bool], said: Sequence[Said], notes: Iter
         if _REORDERED.search(sentence) and (by_order or _ALIAS.search(sentence)):
             return Voids(all=_because(sentence))
 
-        behind = apart <= line.start and _closes_badly(page, line, start, sentence)
+        remarks = remarks or (apart <= line.start and line.heading and bool(line.images))
+        behind = apart <= line.start and not remarks and _closes_badly(page, line, start, sentence)
         if behind or _states_another_scale(page, line, start, sentence):
             return Voids(all=_because(sentence))
 
@@ -434,6 +438,8 @@ def voids(page: Page, entries: Sequence[bool], said: Sequence[Said], notes: Iter
             if not _real_ones_follow(page, line, start + len(sentence)):
                 return Voids(all=_because(sentence))
             before = place
+        elif not ahead:
+            blind |= _doubted(page, line, start, sentence, apart=apart <= line.start)
 
     lead = _doubtful_lead(page, entries)
     return Voids(all=_because(lead)) if lead else Voids(images=frozenset(blind), before=before)
@@ -509,7 +515,7 @@ _REORDERED = re.compile(
 
 def _closes_badly(page: Page, line: Line, start: int, sentence: str) -> bool:
     """Tell whether a sentence in a paragraph behind all scores may undo them."""
-    if line.kind is not Kind.VERDICT or sentence.rstrip().endswith(":"):
+    if line.kind is not Kind.VERDICT or line.heading or sentence.rstrip().endswith(":"):
         return False
 
     end = start + len(sentence)
@@ -565,6 +571,30 @@ def _unseen(page: Page, line: Line, start: int, sentence: str) -> int | None:
         return None
 
     return positions[0]
+
+
+def _doubted(page: Page, line: Line, start: int, sentence: str, *, apart: bool) -> set[int]:
+    """Return the images whose scores a remark may undo: of those that it names or stands under.
+
+    What stands apart behind all scores must name one.
+    """
+    end = start + len(sentence)
+    if page.n < 2 or line.kind is not Kind.VERDICT or line.heads or not doubts_one(sentence):
+        return set()
+
+    if page.names.factors_in(page.text, start, end):
+        return set()
+
+    found = {
+        position
+        for image in page.names.images_in(page.text, start, end)
+        for position in image.positions
+    }
+    if not apart and line.positions is not None:
+        above = page.line_at(line.start - 1)
+        found.update(line.positions, (above.positions if above else None) or ())
+
+    return found
 
 
 def _qualifies(page: Page, line: Line, start: int, sentence: str) -> bool:

@@ -940,6 +940,9 @@ def closes_well(sentence: str) -> bool:
     if not words or is_harmless(sentence):
         return True
 
+    if is_foreign(sentence):
+        return _FOREIGN_COURTESY.search(sentence) is not None
+
     short = len(words) <= 6
     if _OF_NUMBERS.search(sentence) or (short and _VOIDING.search(sentence)):
         return False
@@ -950,7 +953,73 @@ def closes_well(sentence: str) -> bool:
     if _FIRST_PERSON.search(sentence):
         return len(words) > 3 and _tells_how(sentence)
 
-    return len(words) > 2 or words[0].lower() != "it"
+    if is_doubtful(sentence):
+        return shows_something(sentence)
+
+    return len(words) > 4 or _NAMES_SOMETHING.match(sentence) is not None
+
+
+def is_foreign(sentence: str) -> bool:
+    """Tell whether a sentence may be in another language than English."""
+    words = {word.lower() for word in _WORD.findall(sentence)}
+    return not words & _ENGLISH or any(not word.isascii() for word in words)
+
+
+def doubts_one(sentence: str) -> bool:
+    """Tell whether a remark on one image may say that its numbers are none: "Skipped." """
+    if shows_something(sentence) or is_harmless(sentence):
+        return False
+
+    if _FIRST_PERSON.search(sentence) and is_doubtful(sentence):
+        return True
+
+    return _OF_NUMBERS.search(sentence) is not None or _OF_FILES.search(sentence) is not None
+
+
+_OF_FILES = re.compile(
+    r"\b(?:files?|upload\w*|attach\w+|load(?:ed|s)?(?![ ]with)|display(?:ed)?|damaged|corrupt\w*"
+    r"|thumbnails?|duplicates?|skipped|void|strike|ignore[ds]?|guess\w*|placeholders?|assum\w+"
+    r"|provisional\w*|tentative\w*|unseen|same[ ]as|cop(?:y|ied))\b",
+    re.IGNORECASE,
+)
+
+
+def shows_something(sentence: str) -> bool:
+    """Tell whether a sentence names what can be seen in a picture: "halo", "sky"."""
+    return _SEEN.search(sentence) is not None
+
+
+# Words that hardly any sentence in English does without, and that no other language has.
+_ENGLISH = frozenset(
+    """the of and is are has have with to but by its it this that these those at from there an be
+    been were which their they you your thank thanks done best both one two some other than as
+    i'm my looks look""".split()
+)
+_FOREIGN_COURTESY = re.compile(
+    r"""
+    \b(?:hoffe\w*|danke|Bescheid|gern[e]?|Fragen|espero|gracias|pregunt\w+|ayuda\w*|espère|merci
+      |questions|hésitez|spero|grazie|domande|obrigad[oa]|ajud\w+|perguntas|hoop|bedankt|vragen
+      |nadziej\w*|dziękuj\w*|pytania|umarım|teşekkür\w*)\b
+    | надеюсь|спасибо|вопрос|希望|谢谢|如需|如有|如果您|请告诉|有帮助|ありがとう|ご不明|お知らせ|幸いです
+    | 감사|도움이|궁금|질문|以上(?:是|为|が|就是)?(?:我|私|わたし)?(?:的|の)?(?:评价|评分|打分|評価|採点)(?:です|结果)?[。.]?$
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_SEEN = re.compile(
+    r"""
+    \b(?:(?:back|fore)?grounds?|halos?|colou?r\w*|light\w*|shad\w+|edges?|textur\w+|details?|sharp\w*
+      |blur\w*|nois[ey]\w*|artifacts?|artefacts?|sk(?:y|ies)|objects?|subjects?|faces?|hands?
+      |fingers?|paws?|eyes?|ears?|hair|fur|person|scenes?|regions?|areas?|corners?|pixel\w*|contours?
+      |blend\w*|seams?|seamless\w*|styl\w+|composition|poses?|reflect\w+|proportions?|perspective
+      |instructions?|clouds?|trees?|water|snow|sand|animals?|dogs?|cats?|fox\w*|birds?|hills?|walls?
+      |borders?|patch\w*|shapes?|glow|bright\w*|dark\w*|saturat\w+|contrast|realis\w+|natural\w*|view(?:er)?s?
+      |answers?|steps?|facts?)\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_NAMES_SOMETHING = re.compile(
+    r"\W*(?:the|an?|its|one|two|three|four|some|no|both|several|few|there)[ ]", re.IGNORECASE
+)
 
 
 def _tells_how(sentence: str) -> bool:
