@@ -22,6 +22,9 @@ from lmmscore.parsing.verdict import (
     is_final,
     is_neutral,
     kind_of,
+    opens_plainly,
+    sees_nothing,
+    takes_back,
 )
 from lmmscore.scales import Scale
 
@@ -278,6 +281,15 @@ _SOMEONE_SAID = re.compile(
     r"|\be\.g\.[ ]*[\"“(]*\Z",
     re.IGNORECASE,
 )
+_NO_IMAGE = re.compile(r"\W*(?:no|without)[ ](?:\w+[ ])?(?:image|picture|photo)s?\b", re.IGNORECASE)
+_NONE_FOR = re.compile(
+    r"(?:^|[ ,;:(])(?:an?[ ])?(?:[-–—?]|n/?a|none)[ ]+(?:for|in|on)[ ]+(?:the[ ])?\Z", re.IGNORECASE
+)
+# "S_acc took 8 seconds, S_pre …": a verb of its own, and a number.
+_OTHER_VERB = re.compile(
+    r"[ ]+[^\W\d_][^.;!?\n]{0,40}?[0-9][0-9.]*[^.;!?\n]{0,30},[ ]*(?:and[ ])?\Z"
+)
+_UNIT = re.compile(r"[ ]+[^\W\d_]")
 _NUMBERED = re.compile(r"[,;.|][ ]*\(?[0-9]{1,2}[.)][ ]*\Z")
 _BARE_LABEL = re.compile(r"[(\[]?[0-9]{1,2}[)\]]?[ ]*(?:[–—:=*-]+[ ]*)?\Z")
 _BEFORE_A_LABEL = re.compile(r"[0-9](?:[ ]?/[ ]?[0-9]+)?[)\]]?[ ]+(?:for|of|in)[ ]+(?:the[ ]+)?\Z")
@@ -371,7 +383,44 @@ class Prose:
         found = pairs(
             self.text, line.head, line.end, line.named or line.factors, self._scale, taken
         )
-        return [pair for pair in found if not pair.name.modified]
+        if any(self._is_denied_before(line, factor) for factor in line.factors):
+            return []
+
+        return self._leaning_on_none(line, [pair for pair in found if not pair.name.modified])
+
+    def _is_denied_before(self, line: Line, factor: FactorName) -> bool:
+        """Tell whether a name has no number where its number stands: "— for S_acc, 5 for S_pre"."""
+        before = max(line.head, factor.start - 16)
+        return _NONE_FOR.search(self.text, before, factor.start) is not None
+
+    def _leaning_on_none(self, line: Line, found: list[Pair[FactorName]]) -> list[Pair[FactorName]]:
+        """Return the pairs without those that lean on the verb or unit of what is no score.
+
+        In "S_acc takes 4 parts, S_pre 3", and in "S_acc 8, S_pre 7 seconds", no number is a score.
+        """
+        bare = [pair for pair in found if self._is_bare(pair)]
+        if not found:
+            return found
+
+        last = found[-1]
+        unit = last.mark.kind is FaultKind.AMBIGUOUS and _UNIT.match(self.text, last.end, line.end)
+        paired = {pair.name.start for pair in found}
+        names = [*line.factors, None]
+        for factor, following in pairwise(names):
+            if factor is None or following is None or factor.start in paired:
+                continue
+
+            between = self.text[factor.end : following.start]
+            if _OTHER_VERB.match(between):
+                return [pair for pair in found if pair not in bare or pair.start < factor.start]
+
+        return [] if unit and len(found) > 2 else found
+
+    def _is_bare(self, pair: Pair[FactorName]) -> bool:
+        """Tell whether nothing but a space joins a name to the number behind it."""
+        if pair.backward or pair.bracketed:
+            return False
+        return self.text[pair.name.end : pair.mark.span[0]].isspace()
 
     def _image_pairs(self, line: Line, index: int) -> list[Pair[ImageName]]:
         """Return the images that are given a number, where that can be of one factor only."""
@@ -635,6 +684,10 @@ class Prose:
                 place = factor.end
         lead += self.text[place : found[0].start]
         clause = _CLAUSE_BEFORE.split(lead)[-1]
+        opening = re.split(r"[.;!?]\s+", lead)[-1].removesuffix(clause)
+        if opening.strip() and not opens_plainly(opening):
+            return False
+
         if _LEADS.fullmatch(clause) or self._names_it_otherwise(clause, found[0].name):
             return True
         if _LABEL_ENDS.search(lead):
@@ -712,6 +765,9 @@ class Prose:
 
         if _RESULTS_IN.match(tail):
             return Kind.HYPOTHESIS, ""
+
+        if len(found) > 1 and (sees_nothing(tail) or _NO_IMAGE.match(tail) or takes_back(tail)):
+            return Kind.UNKNOWN, ""
 
         if _SOMEONE_SAID.search(self.text, line.head, found[0].start):
             return Kind.OTHERS, ""

@@ -157,7 +157,7 @@ class Contents:
         self._other_kinds = prose.drafts
         self.mentioned = prose.mentioned
         self._unplaced = prose.unplaced
-        found = voids(self.page, prose.entries, said, self._json.remarks())
+        found = voids(self.page, prose.entries, said, self._json.remarks(names))
         self.void = found.all if said else ""
         self.said = found.keep(said)
         self._taken_back = len(self.said) < len(said)

@@ -901,9 +901,23 @@ def is_made_up_by(words: str, *, given: str) -> bool:
 
     if _UNREAL.search(words) or _FLAGGED.search(words):
         return not denied
-    return denied and _RECEIVED.search(words) is not None
+
+    if _RECEIVED.search(words):
+        return denied
+
+    if given in _FLAGS:
+        # Whatever else a flag beside scores says, it may say that they are none.
+        return _HARMLESS_FLAG.search(words) is None
+
+    return len(given.split()) <= 3 and _FLAGGED.search(given) is not None
 
 
+_FLAGS = frozenset(("true", "false", "yes", "no"))
+_HARMLESS_FLAG = re.compile(
+    r"\b(?:ties?|tied|winner|best|same|identical|normali[sz]ed|weighted|json|success|done|complete"
+    r"|errors?|pass(?:ed)?|changed|edited|followed|compliant|correct|match(?:es)?)\b",
+    re.IGNORECASE,
+)
 _DENIED = frozenset(("false", "no", "0", "none", "null", ""))
 _FLAGGED = re.compile(
     r"\b(?:simulated|synthetic|dry[ ]run|demo|sample|example|draft|preliminary|default|template"
@@ -1000,8 +1014,9 @@ _FOREIGN_COURTESY = re.compile(
     \b(?:hoffe\w*|danke|Bescheid|gern[e]?|Fragen|espero|gracias|pregunt\w+|ayuda\w*|espère|merci
       |questions|hésitez|spero|grazie|domande|obrigad[oa]|ajud\w+|perguntas|hoop|bedankt|vragen
       |nadziej\w*|dziękuj\w*|pytania|umarım|teşekkür\w*)\b
-    | надеюсь|спасибо|вопрос|希望|谢谢|如需|如有|如果您|请告诉|有帮助|ありがとう|ご不明|お知らせ|幸いです
-    | 감사|도움이|궁금|질문|以上(?:是|为|が|就是)?(?:我|私|わたし)?(?:的|の)?(?:评价|评分|打分|評価|採点)(?:です|结果)?[。.]?$
+    | надеюсь|спасибо|вопрос|希望|谢谢|如需|如有|如果您|请告诉|有帮助
+    | ありがとう|ご不明|お知らせ|幸いです|감사|도움이|궁금|질문
+    | 以上(?:是|为|が|就是)?(?:我|私)?(?:的|の)?(?:评价|评分|打分|評価|採点)(?:です|结果)?[。.]?$
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -1108,6 +1123,20 @@ def gives(words: str) -> bool:
     return all(word.lower() in _GIVING_WORDS for word in _WORD.findall(words)) or (
         not is_doubtful(words) and _GIVING.search(words) is not None
     )
+
+
+def opens_plainly(words: str) -> bool:
+    """Tell whether the words before a comma leave what follows a verdict: not "In the tutorial"."""
+    found = {word.lower() for word in _WORD.findall(words)}
+    if found <= _HARMLESS_WORDS or shows_something(words):
+        return True
+
+    return _ELSEWHERE.match(words) is None and not is_doubtful(words)
+
+
+_ELSEWHERE = re.compile(
+    r"\W*(?:in|on|at|from|per|according|under|to|like|as|by|among|of|within|for)[ ]", re.IGNORECASE
+)
 
 
 def speaks_of_scores(sentence: str) -> bool:
