@@ -9,7 +9,12 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from lmmscore.parsing.names import UNKNOWN
-from lmmscore.parsing.numbers import is_upside_down, numbers_in, stated_tops
+from lmmscore.parsing.numbers import (
+    is_upside_down,
+    numbers_in,
+    speaks_of_scale_without,
+    stated_tops,
+)
 from lmmscore.parsing.page import Line, Page
 from lmmscore.parsing.verdict import (
     SILENCE,
@@ -31,6 +36,7 @@ from lmmscore.parsing.verdict import (
     is_neutral,
     kind_of,
     makes_up,
+    opens_well,
     sees_nothing,
     speaks_of_numbers,
     speaks_of_scores,
@@ -434,11 +440,16 @@ def voids(page: Page, entries: Sequence[bool], said: Sequence[Said], notes: Iter
         unreal = makes_up(sentence) and line.kind in _MAY_BE_UNREAL
         if unreal and place > first and _BACKWARD.search(sentence):
             before = place
-        elif unreal or (ahead and is_alarming(sentence)) or _qualifies(page, line, start, sentence):
+        elif (
+            unreal
+            or (ahead and is_alarming(sentence))
+            or _qualifies(page, line, start, sentence)
+            or (place < first and _opens_badly(page, line, start, sentence))
+        ):
             if not _real_ones_follow(page, line, start + len(sentence)):
                 return Voids(all=_because(sentence))
             before = place
-        elif not ahead:
+        elif not ahead or line.positions is not None:
             blind |= _doubted(page, line, start, sentence, apart=apart <= line.start)
 
     lead = _doubtful_lead(page, entries)
@@ -470,8 +481,13 @@ def _states_another_scale(page: Page, line: Line, start: int, sentence: str) -> 
     if tops and not tops & asked:
         return True
     # "Image 1 is the best" speaks of an image.
-    named = next(page.names.images_in(page.text, start, start + len(sentence)), None)
-    return named is None and is_upside_down(sentence)
+    end = start + len(sentence)
+    if next(page.names.images_in(page.text, start, end), None) is not None:
+        return False
+    if is_upside_down(sentence):
+        return True
+    apart = not page.names.factors_in(page.text, start, end) and line.positions is None
+    return apart and speaks_of_scale_without(sentence, asked)
 
 
 _SWAP = re.compile(
@@ -524,7 +540,7 @@ def _closes_badly(page: Page, line: Line, start: int, sentence: str) -> bool:
 
     if page.names.factors_in(page.text, start, end):
         # A correction of its own, or a remark, unless it says what the numbers are.
-        return kind_of(sentence) is Kind.RANKS and speaks_of_numbers(sentence)
+        return speaks_of_numbers(sentence) and not is_harmless(sentence)
 
     if next(page.names.images_in(page.text, start, end), None) is not None:
         if speaks_of_scores(sentence) and _UNFINISHED.search(sentence):
@@ -536,6 +552,20 @@ def _closes_badly(page: Page, line: Line, start: int, sentence: str) -> bool:
 
     # "*should be 6": a sentence without a subject may replace any score.
     return _REPLACED_BY.match(sentence) is not None
+
+
+def _opens_badly(page: Page, line: Line, start: int, sentence: str) -> bool:
+    """Tell whether a sentence ahead of all scores may make them none."""
+    if line.kind is not Kind.VERDICT or line.heading or opens_well(sentence):
+        return False
+
+    end = start + len(sentence)
+    on_one = page.n > 1 and line.positions is not None and len(line.positions) == 1
+    if on_one or page.names.factors_in(page.text, start, end):
+        return False
+
+    named = next(page.names.images_in(page.text, start, end), None)
+    return named is None or page.n == 1 or len(named.positions) == page.n
 
 
 _UNFINISHED = re.compile(r"\b(?:provisional|tentative|preliminary|draft|estimate[ds]?|guess\w*)\b")

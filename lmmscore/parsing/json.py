@@ -290,7 +290,10 @@ _NO_FAILURE = frozenset(
     """ ok okay success successful complete completed done none null false no final finished valid
     noerror noerrors 200 0""".split()
 ) | {""}
-_TOP_KEYS = frozenset(("max", "maximum", "maxscore", "outof", "maxpoints", "top", "maximumscore"))
+_TOP_KEYS = frozenset(
+    """max maximum maxscore outof maxpoints top maximumscore scalemax maxvalue maxrating
+    upperbound""".split()
+)
 _SCALE_KEYS = frozenset(
     ("scale", "range", "scoringscale", "ratingscale", "scorerange", "scoringrange")
 )

@@ -22,6 +22,7 @@ from lmmscore.parsing.verdict import (
     is_final,
     is_neutral,
     kind_of,
+    makes_up,
     opens_plainly,
     sees_nothing,
     takes_back,
@@ -289,7 +290,8 @@ _NONE_FOR = re.compile(
 _OTHER_VERB = re.compile(
     r"[ ]+[^\W\d_][^.;!?\n]{0,40}?[0-9][0-9.]*[^.;!?\n]{0,30},[ ]*(?:and[ ])?\Z"
 )
-_UNIT = re.compile(r"[ ]+[^\W\d_]")
+_GOES_ON = re.compile(r"[\"'”’]?[ ]*(?:[–—-][ ]*)?[^\W\d_]")
+_COUNTED_FOR = re.compile(r"[0-9][ ]+[^\W\d_]+[ ]+(?:for|in|on|of)[ ]+(?:the[ ])?\Z")
 _NUMBERED = re.compile(r"[,;.|][ ]*\(?[0-9]{1,2}[.)][ ]*\Z")
 _BARE_LABEL = re.compile(r"[(\[]?[0-9]{1,2}[)\]]?[ ]*(?:[–—:=*-]+[ ]*)?\Z")
 _BEFORE_A_LABEL = re.compile(r"[0-9](?:[ ]?/[ ]?[0-9]+)?[)\]]?[ ]+(?:for|of|in)[ ]+(?:the[ ]+)?\Z")
@@ -394,27 +396,39 @@ class Prose:
         return _NONE_FOR.search(self.text, before, factor.start) is not None
 
     def _leaning_on_none(self, line: Line, found: list[Pair[FactorName]]) -> list[Pair[FactorName]]:
-        """Return the pairs without those that lean on the verb or unit of what is no score.
+        """Return the pairs without those that lean on the verb or the unit of what is no score.
 
-        In "S_acc takes 4 parts, S_pre 3", and in "S_acc 8, S_pre 7 seconds", no number is a score.
+        No number is one in "S_acc takes 4 parts, S_pre 3", in "8 minutes for S_acc, 7 for S_pre",
+        and in "S_acc 8, S_pre 7, S_qua 9 are the weights".
         """
-        bare = [pair for pair in found if self._is_bare(pair)]
-        if not found:
-            return found
+        if len(found) > 2 and self._goes_on_otherwise(line, found[-1]):
+            return []
 
-        last = found[-1]
-        unit = last.mark.kind is FaultKind.AMBIGUOUS and _UNIT.match(self.text, last.end, line.end)
         paired = {pair.name.start for pair in found}
-        names = [*line.factors, None]
-        for factor, following in pairwise(names):
-            if factor is None or following is None or factor.start in paired:
-                continue
-
+        for factor, following in pairwise(line.factors):
             between = self.text[factor.end : following.start]
-            if _OTHER_VERB.match(between):
-                return [pair for pair in found if pair not in bare or pair.start < factor.start]
+            if factor.start not in paired and _OTHER_VERB.match(between):
+                return self._not_bare_from(factor.start, found)
 
-        return [] if unit and len(found) > 2 else found
+        if found and self._goes_on_otherwise(line, found[0]):
+            return self._not_bare_from(found[0].end, found)
+
+        if found and found[0].backward and line.factors[0].start < found[0].start:
+            before = max(line.head, line.factors[0].start - 40)
+            if _COUNTED_FOR.search(self.text, before, line.factors[0].start):
+                return []
+
+        return found
+
+    def _goes_on_otherwise(self, line: Line, pair: Pair[FactorName]) -> bool:
+        """Tell whether words that make its number no score follow a pair."""
+        refused = pair.mark.kind is FaultKind.AMBIGUOUS
+        return refused and _GOES_ON.match(self.text, pair.end, line.end) is not None
+
+    def _not_bare_from(
+        self, place: int, found: Sequence[Pair[FactorName]]
+    ) -> list[Pair[FactorName]]:
+        return [pair for pair in found if pair.start < place or not self._is_bare(pair)]
 
     def _is_bare(self, pair: Pair[FactorName]) -> bool:
         """Tell whether nothing but a space joins a name to the number behind it."""
@@ -766,7 +780,7 @@ class Prose:
         if _RESULTS_IN.match(tail):
             return Kind.HYPOTHESIS, ""
 
-        if len(found) > 1 and (sees_nothing(tail) or _NO_IMAGE.match(tail) or takes_back(tail)):
+        if len(found) > 1 and _takes_all_back(tail):
             return Kind.UNKNOWN, ""
 
         if _SOMEONE_SAID.search(self.text, line.head, found[0].start):
@@ -1202,6 +1216,13 @@ class Prose:
             for position in positions or (None,):
                 by_order = not line.images and image is not None
                 yield Said(position, key, placed, "prose", -1, line.caption, by_order=by_order)
+
+
+def _takes_all_back(tail: str) -> bool:
+    """Tell whether what follows a list of scores on its line makes them none."""
+    if sees_nothing(tail) or _NO_IMAGE.match(tail) or takes_back(tail):
+        return True
+    return len(tail) < 60 and makes_up(f"scores: {tail}")
 
 
 def _enumerates(found: Sequence[Pair[FactorName]]) -> bool:
