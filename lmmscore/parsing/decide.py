@@ -540,7 +540,8 @@ def _closes_badly(page: Page, line: Line, start: int, sentence: str) -> bool:
 
     if page.names.factors_in(page.text, start, end):
         # A correction of its own, or a remark, unless it says what the numbers are.
-        return speaks_of_numbers(sentence) and not is_harmless(sentence)
+        moved = _OF_LAYOUT.search(sentence) is not None
+        return moved or (speaks_of_numbers(sentence) and not is_harmless(sentence))
 
     if next(page.names.images_in(page.text, start, end), None) is not None:
         if speaks_of_scores(sentence) and _UNFINISHED.search(sentence):
@@ -569,6 +570,7 @@ def _opens_badly(page: Page, line: Line, start: int, sentence: str) -> bool:
 
 
 _UNFINISHED = re.compile(r"\b(?:provisional|tentative|preliminary|draft|estimate[ds]?|guess\w*)\b")
+_OF_LAYOUT = re.compile(r"\b(?:columns?|rows?|labels?|order)\b", re.IGNORECASE)
 _REPLACED_BY = re.compile(
     r"\W*(?:should|must|ought|make|now|actually|rather|better|really)\b[^.\n]{0,20}[0-9]",
     re.IGNORECASE,

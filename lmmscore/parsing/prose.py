@@ -1219,7 +1219,11 @@ class Prose:
 
 
 def _takes_all_back(tail: str) -> bool:
-    """Tell whether what follows a list of scores on its line makes them none."""
+    """Tell whether what follows a list of scores in its sentence makes them none."""
+    tail = tail.partition(". ")[0]
+    if not any(map(str.isalpha, tail)):
+        return False
+
     if sees_nothing(tail) or _NO_IMAGE.match(tail) or takes_back(tail):
         return True
     return len(tail) < 60 and makes_up(f"scores: {tail}")
