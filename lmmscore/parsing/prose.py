@@ -456,7 +456,16 @@ class Prose:
         scale = self.names.factor(factor).scale
         start = line.factors[0].end if line.factors else line.start
         images = [image for image in line.images if image.start >= start]
-        return pairs(self.text, start, line.end, images, lambda _: scale)
+        found = pairs(self.text, start, line.end, images, lambda _: scale)
+        return [pair for pair in found if not self._is_of_another(line, pair, factor)]
+
+    def _is_of_another(self, line: Line, pair: Pair[ImageName], key: str) -> bool:
+        """Tell whether a number before an image is another factor's: "realism 10 for Image 2"."""
+        if not pair.backward:
+            return False
+
+        before = [name.key for name in line.named if name.end <= pair.start]
+        return bool(before) and before[-1] != key
 
     def _factor_of_images(self, line: Line, index: int) -> str | None:
         """Return the factor a list of images is about: named before it on its line, or above it."""
