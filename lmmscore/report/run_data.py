@@ -431,9 +431,11 @@ class RunData:
                 f"{_first_of(changed)}."
             )
         if lost:
+            which = f"{len(lost):,} of {count(len(names), 'picture')} not here: {_first_of(lost)}. "
+            if len(lost) == len(names):
+                which = f"None of the {count(len(names), 'picture')} is here. "
             yield (
-                f"{len(lost):,} of {count(len(names), 'picture')} not found: {_first_of(lost)}. "
-                "Put the benchmark beside the run, or say where it is with --bench FOLDER."
+                f"{which}Put the benchmark beside the run, or say where it is with --bench FOLDER."
             )
 
     def _name_of(self, path: Path) -> str:
