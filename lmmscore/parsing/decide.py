@@ -9,7 +9,12 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from lmmscore.parsing.names import UNKNOWN
-from lmmscore.parsing.numbers import is_upside_down, numbers_in, stated_tops
+from lmmscore.parsing.numbers import (
+    is_upside_down,
+    numbers_in,
+    speaks_of_scale_without,
+    stated_tops,
+)
 from lmmscore.parsing.page import Line, Page
 from lmmscore.parsing.verdict import (
     SILENCE,
@@ -22,6 +27,7 @@ from lmmscore.parsing.verdict import (
     announces,
     closes_well,
     commands,
+    doubts_one,
     has_second_thoughts,
     is_alarming,
     is_doubtful,
@@ -30,6 +36,7 @@ from lmmscore.parsing.verdict import (
     is_neutral,
     kind_of,
     makes_up,
+    opens_well,
     sees_nothing,
     speaks_of_numbers,
     speaks_of_scores,
@@ -402,6 +409,8 @@ def voids(page: Page, entries: Sequence[bool], said: Sequence[Said], notes: Iter
     blind: set[int] = set()
     by_order = any(each.by_order for each in said)
     before = 0
+    remarks = False
+    """Whether a heading behind all scores has named an image: what follows is said of it."""
     first = min((each.mark.span[0] for each in said), default=0)
     apart = _paragraphs_behind(page, max((each.mark.span[1] for each in said), default=0))
 
@@ -419,7 +428,8 @@ def voids(page: Page, entries: Sequence[bool], said: Sequence[Said], notes: Iter
         if _REORDERED.search(sentence) and (by_order or _ALIAS.search(sentence)):
             return Voids(all=_because(sentence))
 
-        behind = apart <= line.start and _closes_badly(page, line, start, sentence)
+        remarks = remarks or (apart <= line.start and line.heading and bool(line.images))
+        behind = apart <= line.start and not remarks and _closes_badly(page, line, start, sentence)
         if behind or _states_another_scale(page, line, start, sentence):
             return Voids(all=_because(sentence))
 
@@ -430,10 +440,17 @@ def voids(page: Page, entries: Sequence[bool], said: Sequence[Said], notes: Iter
         unreal = makes_up(sentence) and line.kind in _MAY_BE_UNREAL
         if unreal and place > first and _BACKWARD.search(sentence):
             before = place
-        elif unreal or (ahead and is_alarming(sentence)) or _qualifies(page, line, start, sentence):
+        elif (
+            unreal
+            or (ahead and is_alarming(sentence))
+            or _qualifies(page, line, start, sentence)
+            or (place < first and _opens_badly(page, line, start, sentence))
+        ):
             if not _real_ones_follow(page, line, start + len(sentence)):
                 return Voids(all=_because(sentence))
             before = place
+        elif not ahead or line.positions is not None:
+            blind |= _doubted(page, line, start, sentence, apart=apart <= line.start)
 
     lead = _doubtful_lead(page, entries)
     return Voids(all=_because(lead)) if lead else Voids(images=frozenset(blind), before=before)
@@ -464,8 +481,13 @@ def _states_another_scale(page: Page, line: Line, start: int, sentence: str) -> 
     if tops and not tops & asked:
         return True
     # "Image 1 is the best" speaks of an image.
-    named = next(page.names.images_in(page.text, start, start + len(sentence)), None)
-    return named is None and is_upside_down(sentence)
+    end = start + len(sentence)
+    if next(page.names.images_in(page.text, start, end), None) is not None:
+        return False
+    if is_upside_down(sentence):
+        return True
+    apart = not page.names.factors_in(page.text, start, end) and line.positions is None
+    return apart and speaks_of_scale_without(sentence, asked)
 
 
 _SWAP = re.compile(
@@ -509,7 +531,7 @@ _REORDERED = re.compile(
 
 def _closes_badly(page: Page, line: Line, start: int, sentence: str) -> bool:
     """Tell whether a sentence in a paragraph behind all scores may undo them."""
-    if line.kind is not Kind.VERDICT or sentence.rstrip().endswith(":"):
+    if line.kind is not Kind.VERDICT or line.heading or sentence.rstrip().endswith(":"):
         return False
 
     end = start + len(sentence)
@@ -518,7 +540,8 @@ def _closes_badly(page: Page, line: Line, start: int, sentence: str) -> bool:
 
     if page.names.factors_in(page.text, start, end):
         # A correction of its own, or a remark, unless it says what the numbers are.
-        return kind_of(sentence) is Kind.RANKS and speaks_of_numbers(sentence)
+        moved = _OF_LAYOUT.search(sentence) is not None
+        return moved or (speaks_of_numbers(sentence) and not is_harmless(sentence))
 
     if next(page.names.images_in(page.text, start, end), None) is not None:
         if speaks_of_scores(sentence) and _UNFINISHED.search(sentence):
@@ -532,7 +555,22 @@ def _closes_badly(page: Page, line: Line, start: int, sentence: str) -> bool:
     return _REPLACED_BY.match(sentence) is not None
 
 
+def _opens_badly(page: Page, line: Line, start: int, sentence: str) -> bool:
+    """Tell whether a sentence ahead of all scores may make them none."""
+    if line.kind is not Kind.VERDICT or line.heading or opens_well(sentence):
+        return False
+
+    end = start + len(sentence)
+    on_one = page.n > 1 and line.positions is not None and len(line.positions) == 1
+    if on_one or page.names.factors_in(page.text, start, end):
+        return False
+
+    named = next(page.names.images_in(page.text, start, end), None)
+    return named is None or page.n == 1 or len(named.positions) == page.n
+
+
 _UNFINISHED = re.compile(r"\b(?:provisional|tentative|preliminary|draft|estimate[ds]?|guess\w*)\b")
+_OF_LAYOUT = re.compile(r"\b(?:columns?|rows?|labels?|order)\b", re.IGNORECASE)
 _REPLACED_BY = re.compile(
     r"\W*(?:should|must|ought|make|now|actually|rather|better|really)\b[^.\n]{0,20}[0-9]",
     re.IGNORECASE,
@@ -565,6 +603,30 @@ def _unseen(page: Page, line: Line, start: int, sentence: str) -> int | None:
         return None
 
     return positions[0]
+
+
+def _doubted(page: Page, line: Line, start: int, sentence: str, *, apart: bool) -> set[int]:
+    """Return the images whose scores a remark may undo: of those that it names or stands under.
+
+    What stands apart behind all scores must name one.
+    """
+    end = start + len(sentence)
+    if page.n < 2 or line.kind is not Kind.VERDICT or line.heads or not doubts_one(sentence):
+        return set()
+
+    if page.names.factors_in(page.text, start, end):
+        return set()
+
+    found = {
+        position
+        for image in page.names.images_in(page.text, start, end)
+        for position in image.positions
+    }
+    if not apart and line.positions is not None:
+        above = page.line_at(line.start - 1)
+        found.update(line.positions, (above.positions if above else None) or ())
+
+    return found
 
 
 def _qualifies(page: Page, line: Line, start: int, sentence: str) -> bool:

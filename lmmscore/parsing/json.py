@@ -280,13 +280,20 @@ _REMARK_KEYS = frozenset(
     """note notes disclaimer warning comment remark caveat status error message info summary
     limitation limitations""".split()
 )
+_REASON_KEYS = frozenset(
+    """reason reasons reasoning justification explanation rationale feedback analysis description
+    comment comments observation observations evidence details strengths weaknesses""".split()
+)
 _RATER_KEYS = frozenset("source origin by rater raters judge author annotator from".split())
 _FAILURE_KEYS = frozenset(("error", "status", "errors", "failure"))
 _NO_FAILURE = frozenset(
     """ ok okay success successful complete completed done none null false no final finished valid
     noerror noerrors 200 0""".split()
 ) | {""}
-_TOP_KEYS = frozenset(("max", "maximum", "maxscore", "outof", "maxpoints", "top", "maximumscore"))
+_TOP_KEYS = frozenset(
+    """max maximum maxscore outof maxpoints top maximumscore scalemax maxvalue maxrating
+    upperbound""".split()
+)
 _SCALE_KEYS = frozenset(
     ("scale", "range", "scoringscale", "ratingscale", "scorerange", "scoringrange")
 )
@@ -316,10 +323,10 @@ class FoundJson:
         """Return the places of everything that is JSON, not a list of plain numbers."""
         return [(each.start, each.end) for each in self.texts if _has_keys(each.tree)]
 
-    def remarks(self) -> Iterator[str]:
+    def remarks(self, names: Names) -> Iterator[str]:
         """Yield what is said about the whole: `"note": …`."""
         for each in self.texts:
-            yield from _remarks(each.tree)
+            yield from _remarks(each.tree, names)
 
 
 def find_json(text: str, names: Names) -> FoundJson:
@@ -335,15 +342,16 @@ def _has_keys(tree: Tree) -> bool:
     return any(key or (isinstance(node, Tree) and _has_keys(node)) for key, node in tree.pairs)
 
 
-def _remarks(tree: Tree) -> Iterator[str]:
+def _remarks(tree: Tree, names: Names) -> Iterator[str]:
     for key, node in tree.pairs:
         if isinstance(node, Tree):
-            yield from _remarks(node)
+            yield from _remarks(node, names)
             continue
 
         name = normal(key)
         words = _spaced(key)
-        if is_made_up_by(words, given=node.text.strip().lower()):
+        plain = not _matters(key, names) and name not in _REASON_KEYS
+        if plain and is_made_up_by(words, given=node.text.strip().lower()):
             yield f"scores are made up: {words} {node.text}"
         elif name in _RATER_KEYS and kind_of(node.text) is Kind.OTHERS:
             yield f"scores are invented, {node.text}"
@@ -443,7 +451,9 @@ def _stated_tops(node: Tree) -> set[Fraction]:
     """Return the highest scores of the scales that an object states: `"scale": "1-5"`."""
     found: set[Fraction] = set()
     for key, value in node.pairs:
-        if not isinstance(value, Leaf):
+        if isinstance(value, Tree):
+            # `"scale": {"min": 0, "max": 100}`
+            found |= _stated_tops(value) if normal(key) in _SCALE_KEYS else set()
             continue
         if normal(key) in _TOP_KEYS:
             found |= {number.value for number in numbers_in(value.text, 0, len(value.text))}

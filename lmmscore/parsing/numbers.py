@@ -8,7 +8,7 @@ and numbers each name gets its own, behind it or before it: `S_acc: 8`, but also
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -445,6 +445,9 @@ _UPSIDE_DOWN = re.compile(
     | \b(?:lower|smaller|low)[ ](?:scores?[ ]|numbers?[ ]|values?[ ]|is[ ]|are[ ]|=[ ])*better\b
     | (?<![0-9.])(?:5|7|10|100)[ ]*(?:=|is|being|means|:|\()[ ]*(?:the[ ])?
         (?:worst|poorest|lowest|terrible|unusable)\b
+    | \b(?:lower|smaller|fewer|less)\b[^.\n]{0,20}\b(?:numbers?|scores?|values?|points?)\b
+        [^.\n]{0,20}\b(?:better|best|wins?|good)\b
+    | \b(?:10|ten)[ ](?:\w+[ ]){0,3}(?:worst|bad|poor|useless)\b
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -456,6 +459,33 @@ def stated_tops(text: str) -> set[Fraction]:
     for match in _STATED_TOP.finditer(text):
         found.add(Fraction(next(filter(None, reversed(match.groups())))))
     return found
+
+
+# Words about the scale itself; the numbers beside them are its ends.
+_OF_A_SCALE = re.compile(
+    r"\b(?:scale|range|max(?:imum|imal(?:ly)?)?|at[ ]most|up[ ]to|out[ ]of|points?|percent\w*"
+    r"|stars?|grades?|marks?|likert|normali[sz]ed)\b|%",
+    re.IGNORECASE,
+)
+_TOPS_IN_WORDS = re.compile(
+    r"\b(?:one|three|four|five|six|seven|eight|nine|twelve|fifteen|twenty|fifty|hundred)\b",
+    re.IGNORECASE,
+)
+
+
+def speaks_of_scale_without(text: str, tops: Set[Fraction]) -> bool:
+    """Tell whether words about a scale name numbers, and none of them is a top that was asked for.
+
+    "Five is the maximum" does, where scores go up to 10.
+    """
+    if not _OF_A_SCALE.search(text):
+        return False
+
+    found = {number.value for number in numbers_in(text, 0, len(text))}
+    if found & tops or re.search(r"\bten\b", text, re.IGNORECASE):
+        return False
+
+    return bool(found) or _TOPS_IN_WORDS.search(text) is not None
 
 
 def is_upside_down(text: str) -> bool:

@@ -22,6 +22,10 @@ from lmmscore.parsing.verdict import (
     is_final,
     is_neutral,
     kind_of,
+    makes_up,
+    opens_plainly,
+    sees_nothing,
+    takes_back,
 )
 from lmmscore.scales import Scale
 
@@ -278,6 +282,16 @@ _SOMEONE_SAID = re.compile(
     r"|\be\.g\.[ ]*[\"“(]*\Z",
     re.IGNORECASE,
 )
+_NO_IMAGE = re.compile(r"\W*(?:no|without)[ ](?:\w+[ ])?(?:image|picture|photo)s?\b", re.IGNORECASE)
+_NONE_FOR = re.compile(
+    r"(?:^|[ ,;:(])(?:an?[ ])?(?:[-–—?]|n/?a|none)[ ]+(?:for|in|on)[ ]+(?:the[ ])?\Z", re.IGNORECASE
+)
+# "S_acc took 8 seconds, S_pre …": a verb of its own, and a number.
+_OTHER_VERB = re.compile(
+    r"[ ]+[^\W\d_][^.;!?\n]{0,40}?[0-9][0-9.]*[^.;!?\n]{0,30},[ ]*(?:and[ ])?\Z"
+)
+_GOES_ON = re.compile(r"[\"'”’]?[ ]*(?:[–—-][ ]*)?[^\W\d_]")
+_COUNTED_FOR = re.compile(r"[0-9][ ]+[^\W\d_]+[ ]+(?:for|in|on|of)[ ]+(?:the[ ])?\Z")
 _NUMBERED = re.compile(r"[,;.|][ ]*\(?[0-9]{1,2}[.)][ ]*\Z")
 _BARE_LABEL = re.compile(r"[(\[]?[0-9]{1,2}[)\]]?[ ]*(?:[–—:=*-]+[ ]*)?\Z")
 _BEFORE_A_LABEL = re.compile(r"[0-9](?:[ ]?/[ ]?[0-9]+)?[)\]]?[ ]+(?:for|of|in)[ ]+(?:the[ ]+)?\Z")
@@ -371,7 +385,56 @@ class Prose:
         found = pairs(
             self.text, line.head, line.end, line.named or line.factors, self._scale, taken
         )
-        return [pair for pair in found if not pair.name.modified]
+        if any(self._is_denied_before(line, factor) for factor in line.factors):
+            return []
+
+        return self._leaning_on_none(line, [pair for pair in found if not pair.name.modified])
+
+    def _is_denied_before(self, line: Line, factor: FactorName) -> bool:
+        """Tell whether a name has no number where its number stands: "— for S_acc, 5 for S_pre"."""
+        before = max(line.head, factor.start - 16)
+        return _NONE_FOR.search(self.text, before, factor.start) is not None
+
+    def _leaning_on_none(self, line: Line, found: list[Pair[FactorName]]) -> list[Pair[FactorName]]:
+        """Return the pairs without those that lean on the verb or the unit of what is no score.
+
+        No number is one in "S_acc takes 4 parts, S_pre 3", in "8 minutes for S_acc, 7 for S_pre",
+        and in "S_acc 8, S_pre 7, S_qua 9 are the weights".
+        """
+        if len(found) > 2 and self._goes_on_otherwise(line, found[-1]):
+            return []
+
+        paired = {pair.name.start for pair in found}
+        for factor, following in pairwise(line.factors):
+            between = self.text[factor.end : following.start]
+            if factor.start not in paired and _OTHER_VERB.match(between):
+                return self._not_bare_from(factor.start, found)
+
+        if found and self._goes_on_otherwise(line, found[0]):
+            return self._not_bare_from(found[0].end, found)
+
+        if found and found[0].backward and line.factors[0].start < found[0].start:
+            before = max(line.head, line.factors[0].start - 40)
+            if _COUNTED_FOR.search(self.text, before, line.factors[0].start):
+                return []
+
+        return found
+
+    def _goes_on_otherwise(self, line: Line, pair: Pair[FactorName]) -> bool:
+        """Tell whether words that make its number no score follow a pair."""
+        refused = pair.mark.kind is FaultKind.AMBIGUOUS
+        return refused and _GOES_ON.match(self.text, pair.end, line.end) is not None
+
+    def _not_bare_from(
+        self, place: int, found: Sequence[Pair[FactorName]]
+    ) -> list[Pair[FactorName]]:
+        return [pair for pair in found if pair.start < place or not self._is_bare(pair)]
+
+    def _is_bare(self, pair: Pair[FactorName]) -> bool:
+        """Tell whether nothing but a space joins a name to the number behind it."""
+        if pair.backward or pair.bracketed:
+            return False
+        return self.text[pair.name.end : pair.mark.span[0]].isspace()
 
     def _image_pairs(self, line: Line, index: int) -> list[Pair[ImageName]]:
         """Return the images that are given a number, where that can be of one factor only."""
@@ -635,6 +698,10 @@ class Prose:
                 place = factor.end
         lead += self.text[place : found[0].start]
         clause = _CLAUSE_BEFORE.split(lead)[-1]
+        opening = re.split(r"[.;!?]\s+", lead)[-1].removesuffix(clause)
+        if opening.strip() and not opens_plainly(opening):
+            return False
+
         if _LEADS.fullmatch(clause) or self._names_it_otherwise(clause, found[0].name):
             return True
         if _LABEL_ENDS.search(lead):
@@ -712,6 +779,9 @@ class Prose:
 
         if _RESULTS_IN.match(tail):
             return Kind.HYPOTHESIS, ""
+
+        if len(found) > 1 and _takes_all_back(tail):
+            return Kind.UNKNOWN, ""
 
         if _SOMEONE_SAID.search(self.text, line.head, found[0].start):
             return Kind.OTHERS, ""
@@ -1146,6 +1216,17 @@ class Prose:
             for position in positions or (None,):
                 by_order = not line.images and image is not None
                 yield Said(position, key, placed, "prose", -1, line.caption, by_order=by_order)
+
+
+def _takes_all_back(tail: str) -> bool:
+    """Tell whether what follows a list of scores in its sentence makes them none."""
+    tail = tail.partition(". ")[0]
+    if not any(map(str.isalpha, tail)):
+        return False
+
+    if sees_nothing(tail) or _NO_IMAGE.match(tail) or takes_back(tail):
+        return True
+    return len(tail) < 60 and makes_up(f"scores: {tail}")
 
 
 def _enumerates(found: Sequence[Pair[FactorName]]) -> bool:

@@ -159,7 +159,7 @@ class Contents:
         self._unplaced = prose.unplaced
         found = Voids()
         if doubted:
-            found = voids(self.page, prose.entries, said, self._json.remarks())
+            found = voids(self.page, prose.entries, said, self._json.remarks(names))
         self.void = found.all if said else ""
         self.said = found.keep(said)
         self._taken_back = len(self.said) < len(said)

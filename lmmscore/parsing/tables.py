@@ -338,8 +338,17 @@ class _TableReader:
         corner = names.image_named(self.head[0].text)
         self.above = corner if corner is not None else above
 
+    def _is_labelled_within(self) -> bool:
+        """Tell whether images are named in a later column: then the first may hold anything."""
+        within = self.body[0][1:] if self.body else []
+        return any(self.names.image_named(cell.text) is not None for cell in within)
+
     def entries(self) -> list[Entry]:
-        if not _may_be_a_corner(self.head[0].text):
+        if not self._is_labelled_within() and not _may_be_a_corner(self.head[0].text, self.names):
+            return []
+
+        if any(_DOWNWARD in cell.text for cell in self.head):
+            # "S_acc ↓": the lower, the better.
             return []
 
         blank = any(not cell.text for cell in self.head[1:])
@@ -539,17 +548,30 @@ class _TableReader:
         return made
 
 
-_COUNTS = re.compile(
-    r"\W*(?:number[ ]of[ ])?(?:votes?|wins?|losses|counts?|errors?|issues?|flaws?|defects?|seconds"
-    r"|minutes|time|frequency|frequencies|weights?|ranks|percent\w*|changes?|points[ ]lost"
-    r"|mentions?|occurrences?|confidence|certainty|likelihood|probability|hits)\W*",
-    re.IGNORECASE,
+_CORNER_WORDS = frozenset(
+    """image images img edit edits edited editing picture pictures photo photos photograph method
+    methods model models candidate candidates id ids no nr num number index idx file files filename
+    name names result results output outputs version versions variant variants sample samples item
+    items entry entries submission submissions option options system systems approach case example
+    assistant response answer answers score scores scoring rating ratings evaluation evaluations
+    assessment factor factors criterion criteria metric metrics aspect aspects dimension dimensions
+    category categories attribute attributes measure measures key label labels row column and per
+    by vs of the s all sub question questions position test what which who
+    bild bilder nummer faktor kriterium methode imagen imagenes imagem imagens immagine immagini
+    critère critere criterio fattore afbeelding resim obraz kryterium изображение картинка фактор
+    критерий 图像 图片 图 编号 序号 指标 因素 评分项 评分 维度 方法
+    画像 番号 項目 指標 評価項目 이미지 번호 항목 지표""".split()
 )
+_CORNER_WORD = re.compile(r"[^\W\d_]+")
+_DOWNWARD = "↓"
 
 
-def _may_be_a_corner(text: str) -> bool:
+def _may_be_a_corner(text: str, names: Names) -> bool:
     """Tell whether the cell where the headings meet leaves the numbers scores: not "Votes"."""
-    return _COUNTS.fullmatch(text) is None
+    words = {word.lower() for word in _CORNER_WORD.findall(text)}
+    if words <= _CORNER_WORDS or names.image_named(text) is not None:
+        return True
+    return names.factor_named(text) is not None
 
 
 @lru_cache(maxsize=1024)

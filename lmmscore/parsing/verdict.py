@@ -761,14 +761,14 @@ _DOUBTFUL = re.compile(
       |ground[ -]truth|gold|human|raters?|annotators?|reviewers?|graders?|experts?|participants?
       |colleagues?|crowd\w*|people|users?|persons?|gpt[\w.-]*|gemini|claude|llava|qwen\S*|chatgpt
       |llama|previous|earlier|yesterday|ago|week|month|prior|old|initial(?:ly)?|draft|tentative\w*
-      |preliminar\w+|provisional\w*|temporar\w+|you[ ](?:sent|gave|provided|said|wrote|asked[ ]for
+      |preliminar\w+|provisional\w*|temporar\w+|you[ ](?:sent|gave|provided|said|wrote
       |quoted|listed)|swap\w*|switch\w*|revers\w+|interchang\w+|exchang\w+|mix(?:ed)?[ -]up
       |wrong\w*|mistak\w+|errors?|incorrect\w*|invalid|void|ignor\w+|disregard\w*|discard\w*
       |retract\w*|withdr\w+|back|redo|not|no|never|none|without|cannot|unable|fail\w*|blank|missing
       |another|different|else\w*|other[ ](?:judges?|models?|images?|pictures?|set)|someone|somebody
       |for[ ]reference|reference[ ](?:scores?|ratings?|values)|baseline|paper|published|reported
       |quoted?|cited?|copied|test|filler|default
-      |reminder|fill|example's|typical(?:ly)?|instead|rather|untrust\w*|unreliab\w*|meaningless
+      |reminder|fill|captions?|vision|example's|typical(?:ly)?|instead|rather|untrust\w*|unreliab\w*|meaningless
       |inverted?|backwards?|opposite|worst|lost|guarantee\w*|verif\w+|confirm\w*|uncertain\w*
       |doubt\w*|unsure|unknown)\b
     | n['’]t\b
@@ -857,12 +857,15 @@ _VOIDING = re.compile(
     r"|nothing)\b",
     re.IGNORECASE,
 )
-_POINTS_BACK = re.compile(r"\W*(?:this|that|these|those|they)\b", re.IGNORECASE)
+_POINTS_BACK = re.compile(
+    r"\W*(?:(?:all|none|most|nothing|much)[ ]of[ ])?(?:this|that|these|those|they|them|it[ ]all"
+    r"|everything)\b",
+    re.IGNORECASE,
+)
 _FIRST_PERSON = re.compile(r"\b(?:I|me|my|mine|we|our)\b|\bI['’]", re.IGNORECASE)
 _OWN_WAYS = re.compile(
-    r"\b(?:penali[sz]|ignor|prefer|round|tried|focus|strict|avoid|weigh|notic|see|saw|found"
-    r"|consider"
-    r"|examin|look|compar|view|check|inspect)\w*",
+    r"\b(?:penali[sz]|ignor|prefer|round|tried|focus|strict|avoid|weigh|consider|review|evaluat"
+    r"|assess|judg|compar|examin|inspect)\w*",
     re.IGNORECASE,
 )
 
@@ -901,9 +904,34 @@ def is_made_up_by(words: str, *, given: str) -> bool:
 
     if _UNREAL.search(words) or _FLAGGED.search(words):
         return not denied
-    return denied and _RECEIVED.search(words) is not None
+
+    if _RECEIVED.search(words):
+        return denied
+
+    if given in _FLAGS:
+        # Whatever else a flag beside scores says, it may say that they are none.
+        return _HARMLESS_FLAG.search(words) is None
+
+    if len(given.split()) > 4:
+        return False
+
+    return _FLAGGED.search(given) is not None or (
+        _PLAIN_KEY.search(words) is None and is_doubtful(given)
+    )
 
 
+_PLAIN_KEY = re.compile(
+    r"\b(?:model|judge|task|category|instruction|prompt|best|worst|winner|rank(?:ing)?|title|name"
+    r"|label|id|image|edit|file|path|notes?|status|errors?|message|warning|summary|verdict|method"
+    r"|source|answer|response)\b",
+    re.IGNORECASE,
+)
+_FLAGS = frozenset(("true", "false", "yes", "no"))
+_HARMLESS_FLAG = re.compile(
+    r"\b(?:ties?|tied|winner|best|same|identical|normali[sz]ed|weighted|json|success|done|complete"
+    r"|errors?|pass(?:ed)?|changed|edited|followed|compliant|correct|match(?:es)?)\b",
+    re.IGNORECASE,
+)
 _DENIED = frozenset(("false", "no", "0", "none", "null", ""))
 _FLAGGED = re.compile(
     r"\b(?:simulated|synthetic|dry[ ]run|demo|sample|example|draft|preliminary|default|template"
@@ -937,25 +965,130 @@ def closes_well(sentence: str) -> bool:
         return False
 
     words = _WORD.findall(sentence)
-    if not words or is_harmless(sentence):
+    if _POINTS_BACK.match(sentence) and kind_of(sentence) not in {None, Kind.VERDICT}:
+        return False
+
+    if max(map(len, words), default=0) < 2 or is_harmless(sentence):
         return True
+
+    if _EXPLAINS.match(sentence):
+        return not _OF_NUMBERS.search(sentence)
+
+    if is_foreign(sentence):
+        return _FOREIGN_COURTESY.search(sentence) is not None
 
     short = len(words) <= 6
     if _OF_NUMBERS.search(sentence) or (short and _VOIDING.search(sentence)):
         return False
 
     if _POINTS_BACK.match(sentence):
-        return not short and not is_doubtful(sentence)
+        return not short and not is_doubtful(sentence) and shows_something(sentence)
 
     if _FIRST_PERSON.search(sentence):
         return len(words) > 3 and _tells_how(sentence)
 
-    return len(words) > 2 or words[0].lower() != "it"
+    if is_doubtful(sentence):
+        return shows_something(sentence)
+
+    return shows_something(sentence) or _NAMES_SOMETHING.match(sentence) is not None
+
+
+_EXPLAINS = re.compile(
+    r"\W*(?:explanation|reason(?:ing)?|rationale|justification|comments?)\W*:", re.IGNORECASE
+)
+
+
+def opens_well(sentence: str) -> bool:
+    """Tell whether a sentence ahead of all scores leaves them a verdict on the images shown.
+
+    It announces them, is about what can be seen, or at least neither about the judge nor about
+    what it was sent.
+    """
+    if is_harmless(sentence) or announces(sentence) or shows_something(sentence):
+        return True
+
+    if _FIRST_PERSON.search(sentence):
+        return _OWN_WAYS.search(sentence) is not None and not is_doubtful(sentence)
+
+    return _OF_INPUT.search(sentence) is None
+
+
+_OF_INPUT = re.compile(
+    r"\b(?:images|pictures|photos|attachments?|files?|messages?|uploads?|links?|pixels|thumbnails?"
+    r"|numbers|values|scores|ratings|captions?|vision|arrived|follows|below)\b",
+    re.IGNORECASE,
+)
+
+
+def is_foreign(sentence: str) -> bool:
+    """Tell whether a sentence may be in another language than English."""
+    words = {word.lower() for word in _WORD.findall(sentence)}
+    return not words & _ENGLISH or any(not word.isascii() for word in words)
+
+
+def doubts_one(sentence: str) -> bool:
+    """Tell whether a remark on one image may say that its numbers are none: "Skipped." """
+    if shows_something(sentence) or is_harmless(sentence):
+        return False
+
+    if _FIRST_PERSON.search(sentence) and is_doubtful(sentence):
+        return True
+
+    return _OF_NUMBERS.search(sentence) is not None or _OF_FILES.search(sentence) is not None
+
+
+_OF_FILES = re.compile(
+    r"\b(?:files?|upload\w*|attach\w+|load(?:ed|s)?(?![ ]with)|display(?:ed)?|damaged|corrupt\w*"
+    r"|thumbnails?|duplicates?|skipped|void|strike|ignore[ds]?|guess\w*|placeholders?|assum\w+"
+    r"|provisional\w*|tentative\w*|unseen|cop(?:y|ied))\b",
+    re.IGNORECASE,
+)
+
+
+def shows_something(sentence: str) -> bool:
+    """Tell whether a sentence names what can be seen in a picture: "halo", "sky"."""
+    return _SEEN.search(sentence) is not None
+
+
+# Words that hardly any sentence in English does without, and that no other language has.
+_ENGLISH = frozenset(
+    """the of and is are has have with to but by its it this that these those at from there an be
+    been were which their they you your thank thanks done best both one two some other than as
+    i'm my looks look""".split()
+)
+_FOREIGN_COURTESY = re.compile(
+    r"""
+    \b(?:hoffe\w*|danke|Bescheid|gern[e]?|Fragen|espero|gracias|pregunt\w+|ayuda\w*|espère|merci
+      |questions|hésitez|spero|grazie|domande|obrigad[oa]|ajud\w+|perguntas|hoop|bedankt|vragen
+      |nadziej\w*|dziękuj\w*|pytania|umarım|teşekkür\w*)\b
+    | надеюсь|спасибо|вопрос|希望|谢谢|如需|如有|如果您|请告诉|有帮助
+    | ありがとう|ご不明|お知らせ|幸いです|감사|도움이|궁금|질문
+    | 以上(?:是|为|が|就是)?(?:我|私)?(?:的|の)?(?:评价|评分|打分|評価|採点)(?:です|结果)?[。.]?$
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_SEEN = re.compile(
+    r"""
+    \b(?:(?:back|fore)?grounds?|halos?|colou?r\w*|light\w*|shad\w+|edges?|textur\w+|details?|sharp\w*
+      |blur\w*|nois[ey]\w*|artifacts?|artefacts?|sk(?:y|ies)|objects?|the[ ]subjects?|faces?|hands?
+      |fingers?|paws?|eyes?|ears?|hair|fur|person|scenes?|regions?|areas?|corners?|pixel\w*|contours?
+      |blend\w*|seams?|seamless\w*|styl\w+|composition|poses?|reflect\w+|proportions?|perspective
+      |instructions?|clouds?|trees?|water|snow|sand|animals?|dogs?|cats?|fox\w*|birds?|hills?|walls?
+      |borders?|patch\w*|shapes?|glow|bright\w*|dark\w*|saturat\w+|contrast|realis\w+|natural\w*|view(?:er)?s?
+      |answers?|steps?|facts?)\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_NAMES_SOMETHING = re.compile(
+    r"\W*(?:the|its|one|two|three|four|some|no|both|several|few|there)[ ]", re.IGNORECASE
+)
 
 
 def _tells_how(sentence: str) -> bool:
     """Tell whether a judge that speaks of itself says at most how it went about it."""
-    return not is_doubtful(sentence) or _OWN_WAYS.search(sentence) is not None
+    if not is_doubtful(sentence) or shows_something(sentence):
+        return True
+    return _OWN_WAYS.search(sentence) is not None
 
 
 def announces(words: str) -> bool:
@@ -1039,6 +1172,20 @@ def gives(words: str) -> bool:
     return all(word.lower() in _GIVING_WORDS for word in _WORD.findall(words)) or (
         not is_doubtful(words) and _GIVING.search(words) is not None
     )
+
+
+def opens_plainly(words: str) -> bool:
+    """Tell whether the words before a comma leave what follows a verdict: not "In the tutorial"."""
+    found = {word.lower() for word in _WORD.findall(words)}
+    if found <= _HARMLESS_WORDS or shows_something(words):
+        return True
+
+    return _ELSEWHERE.match(words) is None and not is_doubtful(words)
+
+
+_ELSEWHERE = re.compile(
+    r"\W*(?:in|on|at|from|per|according|under|to|like|as|by|among|of|within|for)[ ]", re.IGNORECASE
+)
 
 
 def speaks_of_scores(sentence: str) -> bool:

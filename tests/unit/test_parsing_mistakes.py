@@ -138,11 +138,56 @@ JSON_OF_ONE = '"image_1": {"S_acc": 8, "S_pre": 7, "S_qua": 9, "S_real": 6}'
         ("You said S_acc should be 8, S_pre 7, S_qua 9 and S_real 6.", 1),
         (f"For reference, the source photo has {FOUR_OF_ONE}.", 1),
         ("Editing Accuracy [8], Visual Quality [7] and Logical Realism [6] are defined here.", 1),
+        (f"{TWO}\n\nBitte nicht ernst nehmen.", 2),
+        (f"{TWO}\n\nC'était une blague.", 2),
+        (f"{TWO}\n\nA first stab, to be refined.", 2),
+        (f"{TWO}\n\nI have not looked at anything yet.", 2),
+        (f"{TWO}\n\nThe last two columns have traded their labels, S_qua and S_real.", 2),
+        (f"All I got was the text of your request.\n\n{TWO}", 2),
+        (f"Scores (five is the maximum):\n\n{TWO}", 2),
+        (f"Golf rules: fewer points win.\n\n{TWO}", 2),
+        ('{"mode": "demo", ' + JSON_OF_ONE + "}", 1),
+        ('{"blind": true, ' + JSON_OF_ONE + "}", 1),
+        ('{"scale": {"min": 0, "max": 50}, ' + JSON_OF_ONE + "}", 1),
+        ("| Likes | S_acc | S_pre |\n|---|---|---|\n| Image 1 | 2 | 1 |\n| Image 2 | 4 | 2 |", 2),
+        ("| Image | S_acc ↓ | S_pre ↓ |\n|---|---|---|\n| 1 | 2 | 1 |\n| 2 | 4 | 2 |", 2),
+        ("S_acc weighs 4 pounds, S_pre 3, S_qua 2, S_real 1.", 1),
+        ("S_acc 8, S_pre 7, S_qua 9 and S_real 6 are the minimum values.", 1),
+        ("I need 8 minutes for S_acc, 7 for S_pre, 9 for S_qua, 6 for S_real.", 1),
+        ("a — for S_acc – a 5 for S_pre – a 6 for S_qua", 1),
+        (f"In the handbook, {FOUR_OF_ONE}.", 1),
+        (f"{FOUR_OF_ONE} (blind guess)", 1),
     ],
 )
 def test_numbers_that_words_make_something_else_are_no_scores(reply, n):
     """A closing sentence, a flag, a caption or a corner cell may say what the numbers are."""
     assert not read_text(reply, FOUR, n).scores
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"{TWO}\n\nNeither edit is flawless, but the first one is closer to the request.",
+        f"{TWO}\n\nBei Fragen gern melden!",
+        f"{TWO}\n\nThe second edit could do without its halo.",
+        f"Below is the list you asked for.\n\n{TWO}",
+        f"Both edits keep the fox; only one has sand.\n\n{TWO}",
+        f"Scores on a scale of 1 to 10 (10 = best):\n\n{TWO}",
+        "| Edited image | S_acc | S_pre | S_qua | S_real |\n|---|---|---|---|---|\n"
+        "| 1 | 8 | 7 | 9 | 6 |\n| 2 | 5 | 10 | 4 | 3 |",
+    ],
+)
+def test_what_leaves_scores_as_they_are_costs_none(reply):
+    """Announcements, remarks about the pictures and courtesies void nothing, in any language."""
+    assert read_text(reply, FOUR, 2).complete
+
+
+@pytest.mark.parametrize("remark", ["Skipped; same numbers as above.", "The upload was damaged."])
+def test_a_remark_on_one_image_voids_its_scores_only(remark):
+    """What is said under an image's heading is said of that image."""
+    entries = "\n".join(f"- {entry}" for entry in FOUR_OF_ONE.split(", "))
+    reply = f"Image 1:\n{entries}\n\nImage 2:\n{remark}\n{entries}\n\nImage 3:\n{entries}"
+    assert {position for position, _ in read_text(reply, FOUR, 3).scores} == {1, 3}
 
 
 @pytest.mark.parametrize(
