@@ -46,9 +46,11 @@ def append_round(
             writer.writerow(_COLUMNS)
             for row in before:
                 writer.writerow([row.get(column, "") for column in _COLUMNS])
+
             for result in results:
                 question = question_of(protocol.sessions(result.unit), asker, pictures)
                 writer.writerows([*about, question, *as_cells(score)] for score in result.scores)
+
         part.replace(path)
     except OSError as error:
         raise FileProblem(f"{path}: cannot be written ({error.strerror or error})") from error
@@ -135,9 +137,11 @@ class Drift:
             return f"{latest} {self.apart}"
         if self.mean is None:
             return f"{latest} is recorded; the next run will show any drift against it"
+
         earlier = f"round {self.against}"
         if self.models[0] != self.models[1]:
             latest, earlier = f"{latest} ({self.models[1]})", f"{earlier} ({self.models[0]})"
+
         interval = f" ± {self.half_width:.2f}" if self.half_width is not None else ""
         whom = "the overall" if self.factor == OVERALL else self.factor
         return (
@@ -155,8 +159,10 @@ def drift(path: Path) -> Drift:
     for row in rows:
         if row["factor"] == factor:
             rounds.setdefault(int(row["round"]), []).append(row)
+
     if not rounds:
         return Drift(0, apart="is still to be asked")
+
     number = max(rounds)
     latest = rounds.pop(number)
     unscored = tuple(_unscored(latest))
@@ -167,6 +173,7 @@ def drift(path: Path) -> Drift:
             models = (restore(rounds[earlier][0]["model"]), restore(latest[0]["model"]))
             mean, half = statistics.fmean(moved), _half_width(moved)
             return Drift(number, earlier, factor, len(moved), mean, half, models, unscored)
+
     before = [row for each in rounds.values() for row in each]
     return Drift(number, factor=factor, unscored=unscored, apart=_apart(before, latest))
 
@@ -199,6 +206,7 @@ def _apart(before: Sequence[Row], latest: Sequence[Row]) -> str:
     scored = {_edit(row) for row in latest if row["score"]}
     if not scored:
         return "has no score, so nothing can be said of drift"
+
     known = {_edit(row) for row in before if row["score"]}
     then = "the next run like this one will show any drift against it"
     if scored & known:
@@ -207,6 +215,7 @@ def _apart(before: Sequence[Row], latest: Sequence[Row]) -> str:
             "dialog, the pictures "
             f"or their order), so they are not compared; {then}"
         )
+
     return (
         f"has no scored edit in common with the rounds before, so they are not compared; {then}"
         if known
@@ -222,6 +231,7 @@ def _unscored(latest: Sequence[Row]) -> list[str]:
         if not row["score"] and row["outcome"] != Outcome.MISSING:
             why = (restore(row["item"]), row["outcome"], restore(row["reason"]))
             reasons.setdefault(why, []).append(restore(row["method"]))
+
     return [
         f"{item} ({', '.join(methods) if len(methods) <= 3 else f'{len(methods)} edits'}): "
         f"{outcome}: {reason}"

@@ -67,6 +67,7 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
         judge = Recorded(bench.judge, ledger, bench.answers)
         if reader is not None:
             reader.judge.keep(spending)
+
         engine = executors.get(request.engine)
         job = Job(
             plan.protocol,
@@ -92,23 +93,28 @@ async def play_request(request: Request, hooks: Hooks) -> Run:
             if hooks.listeners.skip_known:
                 on_known = hooks.listeners.on_known or _unheard
                 units = folder.unknown(plan, ledger, on_known)
+
             await executor.run(units, folder.take)
             anchored = await _play_anchors(plan, executor, judge)
             if anchored:
                 append_round(out / "anchors.csv", anchored, plan.protocol, asker, pictures)
+
             state = "finished"
             if executor.error is not None:
                 state = f"stopped: {executor.error}"
             elif executor.waiting:
                 state = "waiting"
+
             run = _finished(folder, executor, state)
         finally:
             await executor.close()
             await bench.judge.close()
             if reader is not None:
                 await reader.judge.close()
+
             if bench.answers is not None:
                 bench.answers.close()
+
     if executor.error is not None:
         raise executor.error
     return run
@@ -122,14 +128,17 @@ def _other_reader(request: Request, prepared: Prepared, bench: Bench) -> Bench |
     """Return who reads what cannot be read; None where nobody does, or the judge itself."""
     if not prepared.plan.protocol.reader:
         return None
+
     if request.reader is not None:
         same = request.reader == request.judge
         # The judge's own options may not suit another model; the money is the same.
         shared = {key: value for key, value in request.judge_options.items() if key == "budget_usd"}
         return None if same else open_judge(request.reader, shared)
+
     recorded = request.recorded or prepared.resumed
     if recorded is None or recorded.manifest.reader in (NO_READER, recorded.manifest.judge):
         return None
+
     manifest = recorded.manifest
     if request.recorded is None:
         raise LmmscoreError(
@@ -169,6 +178,7 @@ async def _play_anchors(plan: Plan, executor: Executor, judge: Recorded) -> list
     for a round is whole or none."""
     if not plan.anchors or executor.error is not None:
         return []
+
     # Counted by the ledger, which may be shared: a round that another run has asked is no measure
     # of today.
     repeat = max(FIRST_REPEAT, 1 + judge.last_repeat())
@@ -199,6 +209,7 @@ def run(
         return _result(_run_anywhere(request, hooks))
     if not (_in_notebook() if progress is None else progress):
         return _result(_run_anywhere(request, Hooks()))
+
     with contextlib.ExitStack() as stack:
         return _result(_run_anywhere(request, watching(stack)))
 
@@ -258,6 +269,7 @@ def _run_anywhere(request: Request, hooks: Hooks) -> Run:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(play_request(request, hooks))
+
     outcome: list[Run | BaseException] = []
 
     def work() -> None:

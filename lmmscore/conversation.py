@@ -462,8 +462,10 @@ class Message:
             # Some servers refuse a stretch of text that is nothing but blanks.
             if self.text[at:place].strip():
                 yield self.text[at:place]
+
             yield picture
             at = place
+
         if self.text[at:].strip() or not self.images or not self.places:
             yield self.text[at:]
 
@@ -529,4 +531,5 @@ def _chain(before: str, message: Message) -> str:
     ):
         encoded = part.encode()
         digest.update(len(encoded).to_bytes(8, "big") + encoded)
+
     return digest.hexdigest()

@@ -89,6 +89,7 @@ class Record:
         key = key_of(self._asker, put.conversation, put.repeat)
         if not put.question.aside:
             return self._answers.find(key, put.conversation, put.repeat)
+
         # Whoever read it: which reader was asked is no part of the plan.
         ledger = self._answers.ledger
         for asker in ledger.askers():
@@ -96,6 +97,7 @@ class Record:
             reply = ledger.find(key)
             if reply is not None:
                 return Heard(reply, recalled=True, key=key)
+
         raise NoRecordedReply("no reader was asked")
 
 
@@ -117,6 +119,7 @@ def forecast(
         for session in plan.protocol.sessions(unit):
             answered = record.steps_answered(session) if record else 0
             left.append(sums.add(session, answered))
+
         sums.add_waves(sum(left) if is_gated(plan.protocol) else max(left))
 
     # Anchors are asked again at every run, whatever is on record.
@@ -124,6 +127,7 @@ def forecast(
         sums.begin_item(unit.item.id, unit.item.task)
         for session in plan.protocol.sessions(unit):
             sums.add(session, 0)
+
     return sums.total()
 
 
@@ -194,8 +198,10 @@ class _Sums:
                 # By Responses only what is new travels, and a picture as the file it is.
                 result.bytes_responses += new_words + 520 * len(paths)
                 self._pixels_responses += new_pixels
+
             tokens += self._reply_tokens + MESSAGE_TOKENS
             words += self._reply_tokens * 4 + 60
+
         return len(questions) - answered
 
     def _note(self, paths: Sequence[Path]) -> None:
@@ -203,6 +209,7 @@ class _Sums:
         for path in paths:
             if path in self._shown:
                 continue
+
             self._shown.add(path)
             self._result.pictures += 1
             if len(self._sample) < SAMPLE:
@@ -211,6 +218,7 @@ class _Sums:
                 place = self._rng.randrange(self._result.pictures)
                 if place < SAMPLE:
                     self._sample[place] = path
+
             kind = self._tokens(path)
             self._result.image_tokens_guessed |= kind.guess
             self._result.image_formula = self._result.image_formula or kind.formula

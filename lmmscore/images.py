@@ -274,6 +274,7 @@ def _bare_png(data: bytes, max_side_px: int) -> bytes:
     """
     if not data.startswith(_PNG_HEAD) or len(data) < _SHORTEST_PNG:
         return b""
+
     width, height, *kind = struct.unpack_from(">IIBB", data, len(_PNG_HEAD))
     if kind != _EIGHT_BIT_RGB or max(width, height) > max_side_px or width * height > MAX_PIXELS:
         return b""
@@ -283,6 +284,7 @@ def _bare_png(data: bytes, max_side_px: int) -> bytes:
     for name, chunk in _png_chunks(data):
         if zlib.crc32(chunk[4:-4]) != int.from_bytes(chunk[-4:], "big") or _alters(name, chunk):
             return b""
+
         if name in _PIXEL_CHUNKS:
             kept.append(chunk)
 
@@ -310,6 +312,7 @@ def _png_chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
         end = at + 12 + int.from_bytes(data[at : at + 4], "big")
         if end > len(data):
             return
+
         yield name, data[at:end]
         if name == b"IEND":
             return

@@ -172,6 +172,7 @@ class Claims:
         while not self._path.exists():
             self._connection.close()
             self._connection = self._open()
+
         self._renewer = threading.Thread(target=self._renew_forever, name="claims", daemon=True)
         self._renewer.start()
 
@@ -200,7 +201,9 @@ class Claims:
                     taken.update(some)
                 else:
                     taken.update(key for key in some if self._take_one(key))
+
             self._held |= taken
+
         return taken
 
     def _take_one(self, key: str) -> bool:
@@ -219,8 +222,10 @@ class Claims:
         row = self._connection.execute(sql, (key,)).fetchone()
         if row is not None and not _has_died(row[0]):
             return False
+
         if row is not None:
             self._connection.execute("DELETE FROM claim WHERE owner = ?", row)
+
         return True
 
     def release(self, *keys: str) -> None:
@@ -252,6 +257,7 @@ class Claims:
                 for suffix in ("-wal", "-shm", ""):
                     with contextlib.suppress(OSError):
                         self._path.with_name(self._path.name + suffix).unlink()
+
             connection.execute("COMMIT")
 
     def _renew_forever(self) -> None:
@@ -282,6 +288,7 @@ def _has_died(owner: str) -> bool:
     number = rest.partition(":")[0]
     if not machine or machine != _machine() or not number.isdecimal():
         return False
+
     try:
         # Signal 0 does nothing; it only asks whether there is such a process.
         os.kill(int(number), 0)
@@ -289,6 +296,7 @@ def _has_died(owner: str) -> bool:
         return True
     except OSError:
         return False
+
     return False
 
 
@@ -306,6 +314,7 @@ class Ledger:
         if not read_only:
             with _translated(path):
                 self._claims = Claims(path)
+
             self._writer = threading.Thread(target=self._write_forever, name="ledger", daemon=True)
             self._writer.start()
 
@@ -319,12 +328,15 @@ class Ledger:
         """Write what is pending and close the file."""
         if self._closed:
             return
+
         self._closed = True
         if self._writer is not None:
             self._pending.put(None)
             self._writer.join()
+
         if self._claims is not None:
             self._claims.close()
+
         self._read.close()
 
     def find(self, key: str) -> Reply | None:
@@ -357,6 +369,7 @@ class Ledger:
         )
         if row is None:
             return None
+
         question, recorded_at, judge, conversation, *reply = row
         return RecordedExchange(question, _reply(reply), recorded_at, judge, conversation)
 
@@ -449,6 +462,7 @@ class Ledger:
         except LedgerError as error:
             self._fail_everything(error)
             return
+
         with contextlib.closing(connection):
             while (batch := _gather(self._pending)) is not None:
                 self._write(connection, batch)
@@ -465,9 +479,11 @@ class Ledger:
             )
             _tell(batch, known)
             return
+
         if self._claims is not None:
             # Once for all of them: each release by itself would be a transaction of its own.
             self._claims.release(*(entry.key for entry in batch))
+
         _tell(batch, standing)
 
     def _fail_everything(self, error: LedgerError) -> None:
@@ -493,6 +509,7 @@ class Envelope:
         message, parent = conversation.message, conversation.parent
         if message is None or parent is None:
             raise ValueError("an empty conversation asks nothing")
+
         return cls(
             key_of(asker, conversation, repeat),
             repeat,
@@ -539,8 +556,10 @@ def _insert(connection: sqlite3.Connection, batch: list[_PendingExchange]) -> li
         if done.rowcount == len(some):
             standing += [entry.reply for entry in some]
             continue
+
         sql = f"SELECT {_REPLY_COLUMNS} FROM exchange WHERE key = ?"
         standing += [_reply(connection.execute(sql, (each.key,)).fetchone()) for each in some]
+
     return standing
 
 
@@ -557,6 +576,7 @@ def _tell(batch: Sequence[_PendingExchange], outcome: Sequence[Reply] | LedgerEr
             settle()
         else:
             by_loop.setdefault(entry.done.get_loop(), []).append(settle)
+
     for loop, calls in by_loop.items():
         # A loop that is closed has nobody left who waits.
         with contextlib.suppress(RuntimeError):
@@ -616,13 +636,16 @@ def _gather(pending: queue.SimpleQueue[_PendingExchange | None]) -> list[_Pendin
     first = pending.get()
     if first is None:
         return None
+
     batch = [first]
     while not pending.empty():
         entry = pending.get()
         if entry is None:
             pending.put(None)
             break
+
         batch.append(entry)
+
     return batch
 
 
@@ -642,15 +665,18 @@ def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
             and not path.with_name(path.name + "-wal").exists()
         ):
             return _nothing()
+
         # A published ledger may lie in a folder that cannot be written, where WAL needs to be told
         # that all is still.
         still = read_only and not path.with_name(path.name + "-wal").exists()
         if not read_only:
             _refuse_without_locks(path)
+
         mode = "ro" if read_only else "rwc"
         location = f"{path.absolute().as_uri()}?mode={mode}"
         if still:
             location += "&immutable=1"
+
         connection = sqlite3.connect(location, uri=True, check_same_thread=False, timeout=BUSY_S)
         try:
             _prepare(connection, path, read_only)
@@ -661,6 +687,7 @@ def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
         except BaseException:
             connection.close()
             raise
+
         return connection
 
 
@@ -690,6 +717,7 @@ def _prepare(connection: sqlite3.Connection, path: Path, read_only: bool) -> Non
         )
     if read_only:
         return
+
     # FULL makes a commit survive the machine, not only the process.
     switch_to_wal(connection)
     connection.execute("PRAGMA synchronous = FULL")
@@ -745,6 +773,7 @@ def _in_our_words(error: sqlite3.Error, path: Path) -> LedgerError:
         remedy = (
             "check that the disk has room and the folder may be written, then run the same command"
         )
+
     return LedgerError(f"{path}: {said}; {remedy}")
 
 
@@ -760,6 +789,7 @@ def switch_to_wal(connection: sqlite3.Connection) -> None:
         except sqlite3.OperationalError as error:
             if not is_busy(error) or time.monotonic() > deadline:
                 raise
+
         time.sleep(0.01)
 
 
@@ -865,6 +895,7 @@ def contents(path: Path) -> list[Content]:
     """
     with _reading(path) as connection:
         rows = connection.execute(sql, (Conversation().digest,)).fetchall()
+
     return [
         Content(
             judge=row[0],
@@ -890,6 +921,7 @@ def merge(out: Path, sources: Sequence[Path]) -> Merged:
     """
     for path in sources:
         _connect(path, read_only=True).close()
+
     out.parent.mkdir(parents=True, exist_ok=True)
     Ledger(out).close()
     added = known = 0
@@ -907,12 +939,15 @@ def merge(out: Path, sources: Sequence[Path]) -> Merged:
                 added += 1
                 origin[values["key"]] = path
                 continue
+
             known += 1
             standing = target.execute(f"{_SELECT} WHERE key = ?", (values["key"],)).fetchone()
             stands = dict(zip(COLUMNS, standing, strict=True))
             if any(stands[name] != values[name] for name in _REPLY):
                 conflicts.append(Conflict(values["key"], origin.get(values["key"], out), path))
+
         target.execute("COMMIT")
+
     return Merged(added, known, tuple(conflicts))
 
 
@@ -937,11 +972,13 @@ def extract(path: Path, out: Path, *, keys: Iterable[str] | None = None, judge: 
     """
     if out.exists():
         raise FileProblem(f"{out}: exists already; name a new file")
+
     rows = rows_of(path, keys=keys, judge=judge)
     first = next(rows, None)
     if first is None:
         judges = ", ".join(dict.fromkeys(each.judge for each in contents(path)))
         raise FileProblem(f"{path}: nothing in it fits; its exchanges are of {judges or 'nobody'}")
+
     return write_rows(out, chain([first], rows))
 
 
@@ -969,8 +1006,10 @@ def write_rows(out: Path, rows: Iterable[Row]) -> int:
         for row in rows:
             target.execute(_INSERT, row)
             count += 1
+
         target.execute("COMMIT")
         target.execute("VACUUM")
+
     return count
 
 
@@ -987,6 +1026,7 @@ def problems(path: Path) -> Iterator[str]:
             for (line,) in connection.execute("PRAGMA integrity_check"):
                 if line != "ok":
                     yield f"{path}: {line}"
+
             for row in connection.execute(_SELECT):
                 yield from (
                     f"{path}: exchange {str(row[0])[:12]}: {says}" for says in faults_of(row)
@@ -1002,6 +1042,7 @@ def faults_of(row: Row) -> Iterator[str]:
     digest = hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
     if digest != values["key"]:
         yield "its key does not fit what was asked"
+
     for name in ("parameters", "images"):
         try:
             json.loads(values[name])
@@ -1014,6 +1055,7 @@ def export(path: Path, out: Path) -> int:
     suffix = out.suffix.lower()
     if suffix not in (".jsonl", ".parquet"):
         raise FileProblem(f"{out}: name a .jsonl or a .parquet file")
+
     with _reading(path) as connection:
         rows = (
             dict(zip(COLUMNS, row, strict=True))
@@ -1037,6 +1079,7 @@ def _write_parquet(rows: Iterator[dict[str, Any]], out: Path) -> int:
         import pyarrow.parquet
     except ImportError as error:
         raise FileProblem(f"{out}: Parquet needs `pip install 'lmmscore[parquet]'`") from error
+
     # Declared: a column in which nothing is known must have the same type in every export.
     kinds = {"repeat": pyarrow.int64(), "cost_usd": pyarrow.float64()}
     kinds |= {name: pyarrow.int64() for name in COLUMNS if name.endswith("_tokens")}
@@ -1046,4 +1089,5 @@ def _write_parquet(rows: Iterator[dict[str, Any]], out: Path) -> int:
         while part := list(islice(rows, EXPORTED_AT_ONCE)):
             file.write_table(pyarrow.Table.from_pylist(part, schema))
             count += len(part)
+
     return count

@@ -58,6 +58,7 @@ class Registry(Generic[Member]):
             raise LmmscoreError(
                 f"no {self.kind} {name!r}{nearest(name, self.names())}; known: {known}"
             )
+
         return member
 
     def names(self) -> list[str]:
@@ -71,6 +72,7 @@ class Registry(Generic[Member]):
         if module in self._modules():
             importlib.import_module(f"{self._package}.{module}")
             return
+
         for point in self._points():
             if point.name == name:
                 self._members[name] = self._load(point)
@@ -83,6 +85,7 @@ class Registry(Generic[Member]):
                 f"the {self.kind} {point.name} of {point.value} cannot be loaded ({error!r}); "
                 "update or uninstall the package that brings it"
             ) from error
+
         return member
 
     def _modules(self) -> set[str]:
@@ -176,6 +179,7 @@ def declared(options: type) -> tuple[Declared, ...]:
         if about is not None:
             default = each.default_factory() if callable(each.default_factory) else each.default
             found.append(Declared(each.name, types[each.name], default, about))
+
     return tuple(found)
 
 

@@ -95,6 +95,7 @@ class Protocol:
 
         if not unit.shown:
             return ()
+
         return tuple(
             Session(
                 dialog,
@@ -152,19 +153,24 @@ def make_protocol(
     dialogs = protocol.dialogs
     if isinstance(played, Ensemble):
         _refuse_unlike_members(played)
+
     keys = [factor.key for dialog in dialogs for factor in dialog.factors]
     taken = sorted({key for key in keys if keys.count(key) > 1 or key == OVERALL})
     if taken:
         raise DialogError(f"{played.name}: the factor name {taken[0]} is taken; rename it")
+
     known = {setting for dialog in dialogs for setting in dialog.settings}
     for chosen in set(settings) - known:
         # Raises, with the settings there are.
         dialogs[0].setting_values({chosen: settings[chosen]})
+
     for dialog in dialogs:
         _refuse_open_questions(dialog)
         if structured:
             _refuse_prose(dialog)
+
         dialog.images_shown(protocol.settings_for(dialog))
+
     return protocol
 
 
@@ -178,11 +184,13 @@ def _refuse_unlike_members(played: Ensemble) -> None:
             f"suite {played.name}: its members compare pairs, which give no scores to combine; "
             "run each by itself"
         )
+
     names = [member.name for member in _members(played)]
     keys = [factor.key for dialog in played.dialogs for factor in dialog.factors]
     for name in names:
         if names.count(name) > 1 or name in keys or name == OVERALL:
             raise DialogError(f"suite {played.name}: the name {name} is taken; rename that member")
+
     # Raises where a rule does not fit the members.
     for member in (played, *_members(played)):
         if isinstance(member, Ensemble):
@@ -283,13 +291,16 @@ class Plan:
         if self.protocol.covers_pairs:
             yield from self._pair_units(item, repeat)
             return
+
         if not self.protocol.covers_edits:
             companions = tuple(method for method in self.beside if method in item.edits)
             shown = self._order_of(item, repeat, present + companions) if present else ()
             yield Unit(item, repeat, methods, shown, self.repeats)
             return
+
         for method in present:
             yield Unit(item, repeat, (method,), (method,), self.repeats)
+
         if len(present) < len(methods):
             absent = tuple(method for method in methods if method not in item.edits)
             yield Unit(item, repeat, absent, (), self.repeats)
@@ -308,9 +319,11 @@ class Plan:
         for number, pair in enumerate(self.pairs_of(item)):
             if not all(method in item.edits for method in pair):
                 continue
+
             if both:
                 shown += [pair, pair[::-1]]
                 continue
+
             order = order_of(
                 self.order,
                 pair,
@@ -321,6 +334,7 @@ class Plan:
                 seed=self.seed,
             )
             shown.append(order)
+
         return shown
 
     def pairs_of(self, item: Item) -> list[tuple[str, str]]:
@@ -332,9 +346,11 @@ class Plan:
         recorded = self.recorded_orders.get((item.task, item.id, repeat))
         if recorded is not None and set(recorded) == set(present):
             return recorded
+
         if self.order_rule >= 2 and self.order != "given":
             # From the names: a benchmark that lists its methods in another order asks the same.
             present = sorted(present)
+
         return order_of(
             self.order,
             present,
@@ -365,20 +381,25 @@ def make_plan(
     for item in chosen.items:
         for kind in protocol.images_needed(item):
             showing.setdefault(kind, []).append(item)
+
     for kind in sorted(showing):
         _refuse_lacking(showing[kind], chosen, protocol, kind)
+
     for item in chosen.items:
         _refuse_silence(protocol, item)
         _refuse_unknown_columns(protocol, item, chosen)
+
     ids = [item.id for item in whole.items]
     if order_rule >= 2:
         ids.sort()
+
     numbers = {item: number for number, item in enumerate(ids)}
     plan = Plan(chosen, protocol, order, repeats, seed, numbers, order_rule, pairs=pairs)
     if protocol.covers_pairs:
         _refuse_unconnected(plan)
     elif pairs is not None:
         raise BenchmarkError(f"--pairs is for dialogs of pairs; {protocol.name} is none")
+
     return plan
 
 
@@ -387,10 +408,12 @@ def _refuse_unconnected(plan: Plan) -> None:
     methods = plan.benchmark.methods
     if len(methods) < 2:
         raise BenchmarkError(f"{plan.protocol.name} compares pairs; that takes two methods or more")
+
     group = {methods[0]}
     links = {pair for item in plan.benchmark.items for pair in plan._shown_pairs(item, 1)}
     for _ in methods:
         group |= {method for pair in links if group & set(pair) for method in pair}
+
     left = [method for method in methods if method not in group]
     if left:
         remedy = "; compare more: raise --pairs, or leave it out" if plan.pairs else ""
@@ -409,6 +432,7 @@ def _refuse_silence(protocol: Protocol, item: Item) -> None:
                 read += [factor.key for factor in dialog.factors_read_by(turn)]
             elif turn.read == "winner":
                 read.append("the winner")
+
     twice = sorted({key for key in read if read.count(key) > 1})
     if twice:
         raise BenchmarkError(
@@ -428,9 +452,11 @@ def _refuse_lacking(
     lacking = [item.id for item in showing if not _has(item, kind)]
     if not lacking:
         return
+
     listed = ", ".join(lacking[:8])
     if len(lacking) > 8:
         listed += f" and {len(lacking) - 8} more"
+
     raise BenchmarkError(
         f"{protocol.name} shows the {kind} image, which {len(lacking)} of "
         f"{counted(len(showing), 'item lacks', 'items lack')}: {listed}; "
@@ -467,6 +493,7 @@ def _setting_without(protocol: Protocol, kind: str) -> str:
                 chosen = {**protocol.settings_for(dialog), name: choice}
                 if kind not in dialog.images_shown(chosen):
                     return f", or play it with --setting {name}={choice}"
+
     return ""
 
 
@@ -487,10 +514,12 @@ def order_of(
     """
     if kind == "given":
         return tuple(methods)
+
     if kind == "shuffled":
         shuffled = list(methods)
         random.Random(f"{seed} {item} {repeat}").shuffle(shuffled)
         return tuple(shuffled)
+
     start = list(methods)
     random.Random(f"{seed}").shuffle(start)
     return _row_of_square(start, item_number * repeats + repeat - 1)
@@ -538,5 +567,7 @@ def _tournament(methods: Sequence[str]) -> list[tuple[str, str]]:
         for one, other in zip(seats[:half], reversed(seats[half:]), strict=True):
             if one is not None and other is not None:
                 found.append((one, other))
+
         seats = [seats[0], seats[-1], *seats[1:-1]]
+
     return found

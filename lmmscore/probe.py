@@ -85,6 +85,7 @@ def probe(
         folder = _copied(whole, chosen, out / name, name)
         altered = run(folder, out=out / name / "run", repeats=1, **common).scores()
         found += _compared(name, done, first, _scores(altered, chosen))
+
     return found
 
 
@@ -93,6 +94,7 @@ def _chosen(whole: Benchmark, items: int, seed: int) -> dict[str, str]:
     usable = [item for item in whole.items if item.edits]
     if not usable:
         raise BenchmarkError(f"{whole.path}: no item has an edit to alter")
+
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(usable))[:items]
     found = {}
@@ -101,6 +103,7 @@ def _chosen(whole: Benchmark, items: int, seed: int) -> dict[str, str]:
         # Methods take turns: no change is tried on one method alone.
         methods = [method for method in whole.methods if method in item.edits]
         found[item.id] = methods[turn % len(methods)]
+
     return found
 
 
@@ -111,10 +114,12 @@ def _copied(whole: Benchmark, chosen: Mapping[str, str], folder: Path, name: str
     for item in whole.items:
         if item.id not in chosen:
             continue
+
         row = {**item.fields, "id": item.id, "task": item.task, "instruction": item.instruction}
         rows.append(row)
         kinds |= set(item.images)
         _copy_pictures(item, folder, chosen[item.id], name)
+
     (folder / "items.jsonl").write_text(
         "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8"
     )
@@ -132,12 +137,14 @@ def _copy_pictures(item: Item, folder: Path, method: str, name: str | None) -> N
     named = {f"{kind}/{item.id}.png": (path, False) for kind, path in item.images.items()}
     for other, path in item.edits.items():
         named[f"edit/{other}/{item.id}.png"] = (path, other == method and name is not None)
+
     for place, (path, altered) in named.items():
         target = folder / place
         target.parent.mkdir(parents=True, exist_ok=True)
         picture = load_rgb(path)
         if altered and name is not None:
             picture = ALTERATIONS[name][1](picture)
+
         picture.save(target)
 
 

@@ -88,15 +88,18 @@ def publish(
     """
     if not run.finished:
         raise LmmscoreError(f"{run.path}: {run.progress()}; only a finished run is published")
+
     # Before it is copied: what is wrong with the run is said of its own files.
     if not run.is_of_pairs:
         run.scores()
+
     with tempfile.TemporaryDirectory() as folder:
         staged = Path(folder) / "run"
         staged.mkdir()
         _stage(run, staged)
         if pictures is not None:
             _stage_pictures(run, pictures, staged / "pictures")
+
         complete(open_run(staged))
         (staged / "README.md").write_text(_readme(run, staged), encoding="utf-8")
         sums = _checksums(staged)
@@ -119,8 +122,10 @@ def _stage(run: Run, folder: Path) -> None:
     for name, content in _dialogs(run):
         (folder / "dialogs").mkdir(exist_ok=True)
         (folder / "dialogs" / name).write_text(content, encoding="utf-8")
+
     if (run.path / OWN_PICTURES).is_dir():
         shutil.copytree(run.path / OWN_PICTURES, folder / OWN_PICTURES, dirs_exist_ok=True)
+
     for name in _COPIED:
         if (run.path / name).is_file():
             shutil.copyfile(run.path / name, folder / name)
@@ -141,6 +146,7 @@ def _stage_ledger(run: Run, keys: set[str], folder: Path) -> None:
             f"{run.ledger_path}: lacks {len(keys) - len(found)} of the {len(keys)} exchanges of "
             f"the run; nothing is written. Put back the ledger that belongs to {run.path}"
         )
+
     found.sort()
     write_rows(folder / "ledger.sqlite", found)
     lines = [f"{row_digest(row)}  {row[0]}\n" for row in found]
@@ -155,6 +161,7 @@ def _public(row: tuple[Any, ...]) -> tuple[Any, ...]:
     if isinstance(also, dict) and "server" in also:
         del also["server"]
         values["also"] = json.dumps(also, ensure_ascii=False) if also else ""
+
     return tuple(values.values())
 
 
@@ -166,6 +173,7 @@ def _stage_pictures(run: Run, root: Path, folder: Path) -> None:
             raise FileProblem(
                 f"{source}: a picture of the run is not there; --bench says where it is"
             )
+
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(source.read_bytes())
@@ -199,9 +207,11 @@ def _pack(folder: Path, out: Path) -> list[str]:
                 info.compress_type = zipfile.ZIP_DEFLATED
                 info.external_attr = 0o644 << 16
                 archive.writestr(info, (folder / name).read_bytes())
+
         part.replace(out)
     except OSError as error:
         raise FileProblem(f"{out}: cannot be written ({error.strerror or error})") from error
+
     return names
 
 
@@ -276,12 +286,14 @@ def _wrong_files(folder: Path) -> Iterator[str]:
     except OSError:
         yield f"{CHECKSUMS} is missing"
         return
+
     listed = _listed(text)
     present = {
         path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
     } - {CHECKSUMS}
     for name in sorted(present - set(listed)):
         yield f"{name} is in the archive but has no checksum"
+
     for name, digest in listed.items():
         path = folder / name
         if not path.is_file():
@@ -311,10 +323,12 @@ def _wrong_rows(folder: Path) -> tuple[int, list[str]]:
             found.add(key)
             if listed.get(key) != row_digest(row):
                 problems.append(f"exchange {key[:12]} of the ledger is not what was published")
+
             problems += [f"exchange {key[:12]}: {says}" for says in faults_of(row)]
     except LmmscoreError:
         # Its rows are no more to be had one by one.
         return len(found), [*problems, "ledger.sqlite is damaged"]
+
     problems += [f"exchange {key[:12]} is missing" for key in listed if key not in found]
     return len(found), problems
 
@@ -342,9 +356,11 @@ def _wrong_results(run: Run) -> tuple[int, list[str]]:
         if row not in derived and outcome not in (Outcome.MISSING, Outcome.UNJUDGED):
             says = ", ".join(cell for _, cell in row if cell)
             problems.append(f"{table}: {says}: the replies do not say so")
+
     lacking = len(derived - set(published))
     if lacking:
         problems.append(f"{table} lacks {counted(lacking, 'row')} that the replies give")
+
     return len(published), problems
 
 
@@ -439,6 +455,7 @@ def _reply(put: OpenQuestion, exchange: ExchangeRecord, run: Run, ledger: Ledger
         raise LmmscoreError(
             f"turn {exchange.turn} was asked after another conversation, or with other pictures"
         )
+
     asked = run.manifest.reader if exchange.aside else run.manifest.judge
     if identity_of(entry.judge) != identity_of(asked):
         raise LmmscoreError(f"turn {exchange.turn} was answered by {entry.judge}, not by {asked}")
@@ -458,6 +475,7 @@ def _read_transcript(run: Run, record: SessionRecord, ledger: Ledger) -> Played:
     scoring = [exchange for exchange in record.exchanges if exchange.turn == "scores"]
     if len(scoring) != 1:
         raise LmmscoreError("its record does not name the one reply that scores")
+
     reply = _entry(scoring[0], ledger).reply
     reading = read_answer(session.dialog, reply, len(session.order), "scores")
     assert isinstance(reading, Reading), "transcripts score, they do not compare"

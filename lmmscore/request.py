@@ -236,28 +236,34 @@ def prepare(request: Request, judge: str = "") -> Prepared:
         raise LmmscoreError(
             "repeats, concurrency and the longest side of a picture must be at least 1"
         )
+
     _refuse_unknown("order", request.order, get_args(Order))
     _refuse_unknown("image_format", request.image_format, get_args(ImageFormat))
     # The dialog first: a mistyped name should not wait for a large benchmark.
     replayed = request.recorded
     if replayed is not None and request.dialog not in (None, replayed.manifest.dialog):
         replayed = None
+
     protocol = _protocol(request, replayed)
     whole = load_benchmark(request.benchmark, request.root)
     folder = request.out or default_folder(whole.name, protocol.name, judge)
     if request.shard is not None:
         number, count = request.shard
         folder = folder / f"shard-{number}-of-{count}"
+
     resumed = Run(folder) if (folder / "run.yaml").is_file() and judge else None
     chosen = ""
     if replayed is not None:
         if not (request.tasks or request.items or request.limit or request.shard):
             chosen = replayed.manifest.chosen
+
         request = _as_recorded(request, replayed, whole)
     elif resumed is not None:
         if request.reader is None:
             protocol = replace(protocol, reader=resumed.protocol.reader)
+
         protocol = _resumed_protocol(protocol, request, resumed)
+
     plan = _plan(request, whole, protocol, replayed or resumed)
     plan = replace(plan, chosen=plan.chosen or chosen)
     return Prepared(_with_anchors(plan, request, whole), folder, resumed)
@@ -275,15 +281,18 @@ def _protocol(request: Request, replayed: Run | None) -> Protocol:
         reader = recorded.reader if request.reader is None else request.reader != NO_READER
         settings = {**recorded.settings, **request.settings}
         return replace(recorded, settings=settings, reader=reader)
+
     structured = bool(request.judge_options.get("structured"))
     if structured and request.structured_turns:
         raise LmmscoreError(
             "--structured holds every turn to its form, and --structured-turns only some; "
             "leave out one of the two"
         )
+
     protocol = load_protocol(request.dialog or "lmm-score", request.settings, structured)
     if request.structured_turns:
         _refuse_silent_turns(request, protocol)
+
     return replace(
         protocol, reader=_asks_a_reader(request), structured_turns=request.structured_turns
     )
@@ -314,12 +323,14 @@ def _plan(request: Request, whole: Benchmark, protocol: Protocol, earlier: Run |
         items = spread(chosen.items, request.limit)
         words = f"{len(items)} of {len(chosen.items)} items (--limit {request.limit})"
         chosen = replace(chosen, items=items)
+
     if request.shard is not None:
         number, count = request.shard
         items = tuple(item for item in chosen.items if shard_of(item.id, count) == number)
         whole_part = counted(len(chosen.items), "item")
         words = f"shard {number} of {count}, {len(items)} of {whole_part}"
         chosen = replace(chosen, items=items)
+
     plan = make_plan(
         whole,
         chosen,
@@ -334,6 +345,7 @@ def _plan(request: Request, whole: Benchmark, protocol: Protocol, earlier: Run |
     if earlier is not None and same_orders and not protocol.covers_pairs:
         # How orders come about may change; how the edits were shown then does not.
         plan = replace(plan, recorded_orders=earlier.orders())
+
     return replace(plan, chosen=words, beside=_companions(request, whole, protocol))
 
 
@@ -355,6 +367,7 @@ def _companions(request: Request, whole: Benchmark, protocol: Protocol) -> tuple
         )
     if not request.methods:
         raise LmmscoreError("--beside needs the new methods: name them with --method")
+
     beside = _one_by_one(request.beside, whole.methods)
     both = set(beside) & set(request.methods)
     if both:
@@ -376,6 +389,7 @@ def _as_recorded(request: Request, run: Run, whole: Benchmark) -> Request:
     items = request.items
     if not (request.tasks or request.items or request.limit):
         items = run.item_ids() if manifest.items != len(whole.items) else ()
+
     return replace(
         request,
         items=items,
@@ -427,12 +441,14 @@ def _with_anchors(plan: Plan, request: Request, whole: Benchmark) -> Plan:
         return plan
     if plan.protocol.covers_pairs:
         raise LmmscoreError("anchors are scored, and pairs are not; leave out --anchors")
+
     chosen = whole.select(items=request.anchors, methods=request.methods)
     for item in chosen.items:
         if not any(method in item.edits for method in chosen.methods):
             raise BenchmarkError(
                 f"anchor {item.id}: no method made an edit of this item; choose another"
             )
+
     checked = make_plan(whole, chosen, plan.protocol)
     return replace(plan, anchors=checked.benchmark.items)
 

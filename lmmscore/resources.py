@@ -20,8 +20,10 @@ def bundled(kind: str) -> Path:
         raise FileProblem(
             f"nothing bundled is called {kind!r}{nearest(kind, _IN_CHECKOUT)}; known: {known}"
         )
+
     # The wheel's copy first: a folder called `media` next to site-packages is not ours.
     for folder in (_PACKAGE / "_data" / kind, _PACKAGE.parent / _IN_CHECKOUT[kind]):
         if folder.is_dir():
             return folder
+
     raise FileProblem(f"the bundled {kind} are missing from {_PACKAGE}; install lmmscore again")

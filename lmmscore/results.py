@@ -89,6 +89,7 @@ class JudgeAgreement(Agreement):
         if wanted not in drawings:
             hint = nearest(wanted, drawings)
             raise LmmscoreError(f"no figure {wanted!r}{hint}; known: {', '.join(drawings)}")
+
         return PlotImage(drawn(drawings[wanted], width_in))
 
 
@@ -139,6 +140,7 @@ class ItemView:
             edit = self.data.edits.get((self.name, method))
             mean = edit.mean(self.data.main_factor) if edit else None
             found.append((self.data.names.method(method), number(mean, 2), paths.get(method)))
+
         return found
 
     def _paths(self) -> dict[str, Path]:
@@ -148,10 +150,12 @@ class ItemView:
         for talk in talks:
             if "source" in talk.images:
                 paths["source"] = talk.images["source"]
+
             for turn in talk.turns:
                 shown = dict(turn.images)
                 if "edit" in shown:
                     paths[talk.method_at(turn.position or 1)] = shown["edit"]
+
         return paths
 
     def _repr_html_(self) -> str:
@@ -228,6 +232,7 @@ def _named_judges(
 ) -> dict[str, JudgeScores]:
     if isinstance(judges, Mapping):
         return dict(judges)
+
     several = [judges] if isinstance(judges, JudgeScores) else list(judges)
     named: dict[str, JudgeScores] = {}
     for k, judge in enumerate(several, 1):
@@ -235,6 +240,7 @@ def _named_judges(
         if name in named:
             raise LmmscoreError(f"two judges are called {name!r}; give them by name, in a dict")
         named[name] = judge
+
     return named
 
 
@@ -264,7 +270,9 @@ def _recorded_settings(judges: Any) -> dict[str, Any]:
     runs = [run for run in map(_run_of, judges) if run is not None]
     if not runs:
         return {}
+
     scales: dict[str, tuple[float, float]] = {}
     for run in runs:
         scales |= run.manifest.scales()
+
     return {"scales": scales, "weights": runs[0].manifest.weights}

@@ -237,6 +237,7 @@ class Manifest(_Record):
         dialogs = [validate(Dialog, dialog, where) for dialog in self.dialogs]
         if self.suite is None:
             return Protocol(dialogs[0], *self._manner)
+
         suite = validate(Suite, self.suite, where)
         inner = [validate(Suite, each, where) for each in self.suites]
         return Protocol(ensemble_of(suite, inner, dialogs), *self._manner)
@@ -279,6 +280,7 @@ def _with_overall(
             continue
         if key not in ends:
             return ends
+
         low += share * ends[key][0]
         high += share * ends[key][1]
         total += share
@@ -425,6 +427,7 @@ def _usage(replies: Iterable[Reply]) -> dict[str, float | None]:
         for name, number in zip(totals, counted, strict=True):
             if number is not None:
                 totals[name] = (totals[name] or 0) + number
+
     return totals
 
 
@@ -441,6 +444,7 @@ def relative_to_run(path: Path, folder: Path) -> str:
     except ValueError:
         # Another drive of Windows.
         return path.name
+
     parts = Path(relative).parts
     home = Path.home().name
     return path.absolute().name if home and home in parts else Path(relative).as_posix()
@@ -475,13 +479,16 @@ class Run:
             loaded = load_yaml(path)
         except FileProblem as error:
             raise FileProblem(f"{error}; {_REBUILT}") from error
+
         if not isinstance(loaded, dict):
             raise FileProblem(f"{path}: not a run's settings; {_REBUILT}")
+
         version = loaded.get("format", 1)
         if isinstance(version, int) and version > FORMAT:
             raise FileProblem(
                 f"{path}: written by a newer lmmscore (format {version}); update lmmscore"
             )
+
         try:
             return validate(Manifest, loaded, str(path))
         except FileProblem as error:
@@ -508,6 +515,7 @@ class Run:
                 f"{self.path}: it compares pairs, which have no scores; `lmmscore leaderboard "
                 f"{self.path}` ranks its methods, and `lmmscore show` prints its conversations"
             )
+
         try:
             with self._whole_lines("scores.csv") as path:
                 table = read_scores(path)
@@ -515,6 +523,7 @@ class Run:
             raise
         except FileProblem as error:
             raise FileProblem(f"{error}; {_WRITTEN_AGAIN}") from error
+
         if not self.finished and not (table["outcome"] != Outcome.UNJUDGED).any():
             raise _NothingJudged(self)
         return self._with_unjudged(table) if self.manifest.state == "running" else table
@@ -526,10 +535,12 @@ class Run:
         if path.is_file():
             yield path
             return
+
         part = self.path / f"{name}.part"
         content = part.read_bytes() if part.is_file() else b""
         if content.count(b"\n") < 2:
             raise _NothingJudged(self)
+
         with tempfile.TemporaryDirectory() as folder:
             copy = Path(folder) / name
             copy.write_bytes(content[: content.rfind(b"\n") + 1])
@@ -548,6 +559,7 @@ class Run:
             items = load_benchmark(path, self.find_pictures()).items if path else ()
         except LmmscoreError:
             return table
+
         wanted = set(manifest.item_ids)
         columns = [table[name] for name in ("task", "item", "method", "repeat")]
         judged = set(zip(*columns, strict=True))
@@ -555,15 +567,19 @@ class Run:
         for item in items:
             if wanted and item.id not in wanted:
                 continue
+
             for method, repeat in product(manifest.methods, range(1, manifest.repeats + 1)):
                 if (item.task, item.id, method, repeat) not in judged:
                     rows += unjudged_scores(item, method, repeat, manifest.protocol.dialogs)
+
         if not rows:
             return table
+
         added = pd.DataFrame([asdict(row) for row in rows]).reindex(columns=table.columns)
         added["outcome"] = added["outcome"].map(str)
         for name in ("score", "repeat", "position"):
             added[name] = added[name].astype(table[name].dtype)
+
         return pd.concat([table, added], ignore_index=True)
 
     def progress(self) -> str:
@@ -571,15 +587,19 @@ class Run:
         manifest = self.manifest
         if self.finished:
             return "the run is finished"
+
         if manifest.state == "running":
             if RunLock.held(self.path):
                 return "the run is still going on"
             return "the run was cut off before it could save its tables"
+
         if manifest.state == "waiting":
             return f"the run waits for {manifest.waiting}"
+
         if manifest.judged:
             planned = counted(manifest.planned, "session was", "sessions were")
             return f"{manifest.judged} of {planned} judged"
+
         # What the run said when it stopped goes on with what to do, which is said here anyway.
         reason = manifest.state.removeprefix("stopped: ").split("; ")[0]
         return f"no session was finished ({reason})"
@@ -590,6 +610,7 @@ class Run:
         folder = recorded.parent.name
         if given is not None:
             return find_benchmark_file(given)
+
         tried = [
             self.path / recorded,
             self.path.parent / folder / recorded.name,
@@ -605,6 +626,7 @@ class Run:
         benchmark = self.find_benchmark(given)
         if benchmark is None:
             return recorded if recorded.is_dir() else None
+
         was = Path(os.path.relpath(recorded, (self.path / self.manifest.benchmark_file).parent))
         moved = benchmark.parent / was
         return moved if moved.is_dir() else benchmark.parent
@@ -629,8 +651,10 @@ class Run:
         path = self.path / "sessions.jsonl"
         if not path.is_file() and not self.finished:
             path = self.path / "sessions.jsonl.part"
+
         if not path.is_file():
             return
+
         found = set()
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
@@ -640,8 +664,10 @@ class Run:
                     raise FileProblem(
                         f"{path}, line {number}: not the record of a session; {_WRITTEN_AGAIN}"
                     ) from error
+
                 found.add((record.task, record.item, record.repeat, *record.order))
                 yield record
+
         judged = self.manifest.judged
         if self.finished and len(found) < judged:
             raise FileProblem(
@@ -663,6 +689,7 @@ class Run:
                 digests = ledger.pictures(exchange.key) if exchange.images else []
                 for (_, name), digest in zip(exchange.images, digests, strict=False):
                     found.setdefault(name, set()).add(digest)
+
         return found
 
     def orders(self) -> dict[tuple[str, str, int], tuple[str, ...]]:
@@ -746,6 +773,7 @@ def recorded_run(judge: str) -> Run | None:
     where PATH is a run's folder."""
     if not judge.startswith("replay:"):
         return None
+
     path = Path(judge.removeprefix("replay:").split("#")[0])
     folder = path if path.is_dir() else path.parent
     if path.name not in (folder.name, "ledger.sqlite") or not (folder / "run.yaml").is_file():
@@ -786,6 +814,7 @@ class RunLock:
         self._fd = -1
         while self._fd < 0:
             self._fd = self._take(folder)
+
         # For the message to whoever comes next; the lock holds without it.
         with contextlib.suppress(OSError):
             os.truncate(self._fd, 0)
@@ -798,12 +827,14 @@ class RunLock:
             fd = os.open(folder / _LOCK_NAME, os.O_RDWR)
         except OSError:
             return False
+
         try:
             _lock(fd)
         except OSError as error:
             return error.errno in _HELD
         finally:
             os.close(fd)
+
         return False
 
     def _take(self, folder: Path) -> int:
@@ -822,11 +853,14 @@ class RunLock:
                     f"{folder}: another run is writing it{self._holder()}; wait until that one has "
                     "ended, or give this one another --out"
                 ) from None
+
             # Some network file systems know no locks. A run there is as safe as its user is
             # careful.
             current = True
+
         if current:
             return fd
+
         os.close(fd)
         return -1
 
@@ -839,6 +873,7 @@ class RunLock:
         """Let others write the folder. Leaves no file behind."""
         if self._fd < 0:
             return
+
         # Removed while it is still held: whoever opened it meanwhile finds that it is gone and
         # takes a new one. Windows removes no open file; there it is removed after, unless someone
         # else has it open by then.

@@ -121,23 +121,29 @@ class Readings:
         except sqlite3.Error:
             if connection is not None:
                 connection.close()
+
             with contextlib.suppress(OSError):
                 self._path.unlink()
+
             return None
+
         return connection
 
     def find(self, unit: Unit, ledger: Ledger) -> KeptReading | None:
         """Return what is kept of a unit where it still holds, else None."""
         if self._is_new:
             return None
+
         sql = "SELECT conditions, keys, replies, derived FROM reading WHERE unit = ?"
         name = _name(unit)
         row = self._one(sql, name)
         if row is None:
             return None
+
         conditions, listed, replies, derived = row
         if conditions != self._conditions(unit, name):
             return None
+
         keys: list[str] = orjson.loads(listed)
         return KeptReading(len(keys), derived) if ledger.digest(keys) == replies else None
 
@@ -153,6 +159,7 @@ class Readings:
         conditions = self._conditions(unit, name)
         if self._connection is None or conditions is None:
             return
+
         held = {
             "tables": derived.tables,
             "counts": derived.counts,
@@ -174,11 +181,13 @@ class Readings:
     def _write(self) -> None:
         if self._connection is None:
             return
+
         with self._doing_without():
             sql = "INSERT OR REPLACE INTO reading VALUES (?, ?, ?, ?, ?)"
             self._connection.execute("BEGIN")
             self._connection.executemany(sql, self._pending)
             self._connection.execute("COMMIT")
+
         self._pending.clear()
 
     def _one(self, sql: str, *values: str) -> tuple[str, ...] | None:
@@ -210,6 +219,7 @@ class Readings:
             files += [self._file(method, item.edits[method]) for method in unit.shown]
         except OSError:
             return None
+
         about = [item.task, item.instruction, dict(item.fields)]
         return _digest([self._context, name, unit.shown, about, files])
 
@@ -248,6 +258,7 @@ def reader_version() -> str:
         if path.relative_to(package).parts[0] not in _UNCONCERNED:
             digest.update(path.name.encode())
             digest.update(path.read_bytes())
+
     return digest.hexdigest()
 
 
@@ -309,10 +320,12 @@ class RunWriter:
         with _writing(path):
             path.mkdir(parents=True, exist_ok=True)
             self._lock = RunLock(path)
+
         try:
             self._earlier = _Earlier.of(path)
             if self._earlier is not None:
                 self._earlier.refuse_another_question(manifest, plan)
+
             self._open()
         except BaseException:
             self._lock.close()
@@ -371,9 +384,11 @@ class RunWriter:
         """Say that what the folder holds is about to change, before it does."""
         if self._says_running:
             return
+
         self._says_running = True
         with _writing(self.path):
             self._remove_tables()
+
         caution = f"Unfinished: the run is still going on, or was cut off. {self._manifest.caution}"
         before = self._before
         self._write_manifest(
@@ -407,6 +422,7 @@ class RunWriter:
                 self._queue.append((unit, False))
                 yield unit
                 continue
+
             known(unit, reading.exchanges)
             if self._queue:
                 # Asked for again when its turn comes: a long plan is not held in memory.
@@ -438,6 +454,7 @@ class RunWriter:
         with _writing(self.path):
             for file, name in self._derived():
                 file.copy(derived.tables.get(name, ""))
+
         self._taken.add(_work(unit))
         self._counts.update(derived.counts)
         self.unscored += derived.counts["unscored"]
@@ -466,15 +483,20 @@ class RunWriter:
         slips = self._counts["slips"]
         if any(not exchange.recalled for each in result.played for exchange in each.exchanges):
             self._say_running()
+
         for file, _ in self._derived():
             file.said = ""
+
         with _writing(self.path):
             self._rows.writerows(self._cells(row) for row in result.scores)
             if result.comparison is not None:
                 self._write_pair(result.comparison)
+
             for played in result.played:
                 self._take_session(played)
+
             self._flush_if_due()
+
         self._taken.add(_work(result.unit))
         self._counts["judged"] += bool(result.unit.shown)
         self._counts["repairs"] += sum(played.repairs for played in result.played)
@@ -514,20 +536,25 @@ class RunWriter:
         """Put the derived files in place and say how the run ended, or what it waits for."""
         while self._queue:
             self._take_next()
+
         with _writing(self.path):
             missed = [unit for unit in self._plan if _work(unit) not in self._taken]
             older = self._add_older_results() if self._pairs is None else self._add_older_pairs()
             for unit in missed:
                 self._add_unjudged(unit, older)
+
         kept = [unit for unit in missed if unit.shown and older.holds(unit)]
         lacking = sum(bool(unit.shown) for unit in missed) - len(kept)
         if not lacking and self._before and self._before.state == "finished":
             # Stopped while it derived again what was judged before: all of it is still here.
             state = "finished"
+
         if self._is_changed() or state != "finished":
             self._say_running()
+
         with _writing(self.path):
             self._put_in_place()
+
         outside = len(older.sessions - {_place(unit) for unit in self._plan})
         planned = self._plan.units + outside
         judged = self._counts["judged"] + len(kept) + outside
@@ -570,14 +597,17 @@ class RunWriter:
         kept = _Kept(set(), set(), set())
         if self._earlier is None or self._is_unchanged():
             return kept
+
         judged_again = {(place, method) for place, methods in self._taken for method in methods}
         for row in self._earlier.run.score_rows():
             place = _place_of_row(row)
             method = restore(row["method"])
             if (place, method) in judged_again or row["outcome"] == Outcome.UNJUDGED:
                 continue
+
             kept.edits.add((place, method))
             self._rows.writerow([row.get(column, "") for column in self._columns])
+
         for record in self._earlier.run.intact_records():
             place = (record.task, record.item, record.repeat)
             if any((place, method) in kept.edits for method in record.order):
@@ -586,6 +616,7 @@ class RunWriter:
                 self._counts["helped"] += record.helped
                 self._counts["slips"] += len(record.slips)
                 self._write_line(record)
+
         return kept
 
     def _add_older_pairs(self) -> _Kept:
@@ -594,17 +625,20 @@ class RunWriter:
         kept = _Kept(set(), set(), set())
         if self._earlier is None or not (self.path / "pairs.csv").is_file():
             return kept
+
         for row in self._earlier.run.comparisons():
             work = ((row.task, row.item, row.repeat), row.shown)
             if work not in self._taken and row.outcome != Outcome.UNJUDGED:
                 kept.pairs.add(work)
                 self._write_pair(row)
+
         for record in self._earlier.run.intact_records():
             place = (record.task, record.item, record.repeat)
             if (place, tuple(record.order)) in kept.pairs:
                 kept.sessions.add(place)
                 self._counts["repairs"] += record.repairs
                 self._write_line(record)
+
         return kept
 
     def _is_unchanged(self) -> bool:
@@ -622,7 +656,9 @@ class RunWriter:
             if _work(unit) not in older.pairs:
                 row = comparison_of(unit, ())
                 self._write_pair(unjudged_pair(row) if unit.shown else row)
+
             return
+
         for method in unit.methods:
             if (place, method) not in older.edits:
                 dialogs = self._plan.protocol.dialogs
@@ -688,14 +724,18 @@ class RunWriter:
         """Let go of the folder; what was not finished leaves no half-written table behind."""
         if self._readings is not None:
             self._readings.close()
+
         for file, name in self._derived():
             if file.closed:
                 continue
+
             # A full disk complains once more when the last rows are flushed.
             with contextlib.suppress(OSError):
                 file.close()
+
             with contextlib.suppress(OSError):
                 _part_of(self.path / name).unlink()
+
         self._lock.close()
 
     def _write_manifest(self, **changes: Any) -> None:
@@ -716,6 +756,7 @@ class RunWriter:
         """Return what the folder was ever asked for, where that is more than this plan."""
         if self._earlier is None or self._before is None:
             return {}
+
         before, now = self._before, self._manifest
         items = self._earlier.items | {item.id for item in self._plan.benchmark.items}
         whole = self._plan.numbers
@@ -806,12 +847,14 @@ class _Earlier:
             if key == "judge":
                 # Version 0.1 wrote down the server too, which is no part of who judges.
                 before, now = identity_of(before), identity_of(now)
+
             if before != now:
                 raise LmmscoreError(
                     f"{self.run.path} holds a run with {name} {_shown(before)}, not {_shown(now)}; "
                     f"give this one another --out (with --ledger {self._ledger()} it pays for no "
                     "answer twice)"
                 )
+
         self._refuse_other_words(manifest)
         self._refuse_subset(plan)
         self._refuse_other_companions(plan)
@@ -853,12 +896,15 @@ class _Earlier:
         if set(tasks) != set(self.manifest.tasks):
             for task in tasks:
                 words += ["--task", task]
+
         if set(chosen) != self._items_of(tasks):
             for item in chosen:
                 words += ["--item", item]
+
         if fewer_methods:
             for method in plan.benchmark.methods:
                 words += ["--method", method]
+
         return shlex.join(words)
 
     def _items_of(self, tasks: Sequence[str]) -> set[str]:
@@ -872,6 +918,7 @@ class _Earlier:
         not change."""
         if plan.protocol.covers_edits or plan.newcomers:
             return
+
         lacking = [name for name in self.manifest.methods if name not in plan.benchmark.methods]
         if lacking:
             raise LmmscoreError(
@@ -937,18 +984,22 @@ def _cautions(answered: Mapping[str, Mapping[str, None]], own: str) -> str:
     found = []
     if len(answered) > 1:
         found.append(f"The judge's model changed during this run: {', '.join(answered)}.")
+
     if own:
         found.append(own)
+
     several = []
     for model, fingerprints in answered.items():
         names = [name for name in fingerprints if name]
         if len(names) > 1:
             several.append(f"{model} ({_first_few(names)})")
+
     if several:
         found.append(
             f"Same model name, several system fingerprints: {', '.join(several)}; "
             "the provider may have changed its servers."
         )
+
     return " ".join(found)
 
 

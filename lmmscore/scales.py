@@ -366,10 +366,12 @@ class Rule(_RuleModel):
         if len(given) != 1:
             known = ", ".join((*_LISTED, "weighted", "rule"))
             raise ValueError(f"give exactly one of {known}; given: {', '.join(given) or 'none'}")
+
         if self.rule in ("none", "bradley-terry"):
             raise ValueError(f"`rule: {self.rule}` gives no number; name another rule")
         if self.scaled_to is not None and self.scaled_to[0] >= self.scaled_to[1]:
             raise ValueError("scaled_to: the lower end comes first")
+
         self._check_weights()
         return self
 
@@ -410,6 +412,7 @@ class Rule(_RuleModel):
                 yield from operand.names()
             elif self.rule is None:
                 yield operand
+
         for adjustment in self.then:
             yield from adjustment.where
 
@@ -541,11 +544,13 @@ def _spelt_out(overall: Overall, parts: Sequence[RulePart]) -> Rule:
         if overall.rule is None:
             return overall
         return overall.model_copy(update={"rule": _spelt_out(overall.rule, parts)})
+
     if overall == "weighted":
         # Not validated again: weights read from a transcript may add up to anything.
         given: dict[str, Any] = {"weighted": {part.name: part.weight or 0 for part in parts}}
     else:
         given = {overall: tuple(part.name for part in parts)}
+
     return Rule.model_construct(None, **given)
 
 
@@ -562,13 +567,17 @@ def _value(
         found = _weighted(rule, scores)
     else:
         found = _combined(rule, scores, parts)
+
     if found is None:
         return None
+
     if rule.scaled_to is not None:
         found = _scaled(found, _plain_ends(rule, parts), rule.scaled_to)
+
     for adjustment in rule.then:
         if adjustment.applies(scores):
             found = adjustment.effect(found)
+
     return found
 
 
@@ -581,8 +590,10 @@ def _combined(
             value = _value(operand, scores, parts)
         else:
             value = scores.get(operand)
+
         if value is not None:
             values.append(value)
+
     return _applied(rule.operation, values) if values else None
 
 
@@ -628,9 +639,11 @@ def _ends(rule: Rule, parts: Mapping[str, RulePart]) -> Ends:
     low, high = _plain_ends(rule, parts)
     if rule.scaled_to is not None:
         low, high = (Fraction(end) for end in rule.scaled_to)
+
     for adjustment in rule.then:
         possible = (low, high, adjustment.effect(low), adjustment.effect(high))
         low, high = min(possible), max(possible)
+
     return low, high
 
 
@@ -645,9 +658,11 @@ def _plain_ends(rule: Rule, parts: Mapping[str, RulePart]) -> Ends:
         low = sum((share * end[0] for share, end in zip(shares, ends, strict=True)), Fraction(0))
         high = sum((share * end[1] for share, end in zip(shares, ends, strict=True)), Fraction(0))
         return low, high
+
     if rule.operation == "product":
         corners = [math.prod(corner, start=Fraction(1)) for corner in itertools.product(*ends)]
         return min(corners), max(corners)
+
     return (
         _applied(rule.operation, [end[0] for end in ends]),
         _applied(rule.operation, [end[1] for end in ends]),

@@ -117,13 +117,16 @@ def read_ratings(paths: Sequence[str | Path], columns: Columns = USUAL_COLUMNS) 
         found = _rows(source.table, columns, notes, rater=rater, task_name=source.task)
         if not found:
             notes.append(f"{source.table.where}: no ratings in it")
+
         rows += found
+
     ratings = pd.DataFrame(rows, columns=list(RATING_COLUMNS))
     if ratings.empty:
         named = ", ".join(source.table.where for source in sources)
         raise FileProblem(
             f"{named}: no ratings in it; a rating is a number in a column of its factor"
         )
+
     _refuse_duplicate_ratings(ratings)
     return HumanRatings(ratings, list(dict.fromkeys(notes)))
 
@@ -142,13 +145,16 @@ def _sources(spec: str, columns: Columns, notes: list[str]) -> list[RatingSource
     if not path.is_dir():
         tables = with_items(read_tables(path, sheet), columns.item, notes)
         return [RatingSource(table, _rater_name(table.where)) for table in tables]
+
     files = _files(path)
     if files:
         return _folder_ratings(files, columns, notes, task="")
+
     found = []
     for folder in sorted(one for one in path.iterdir() if one.is_dir()):
         # A folder per task, named as the scores name it.
         found += _folder_ratings(_files(folder), columns, notes, task=folder.name)
+
     if not found:
         raise FileProblem(f"{path}: no ratings in this folder; known are {', '.join(SUFFIXES)}")
     return found
@@ -168,6 +174,7 @@ def _folder_ratings(
         for table in with_items(read_tables(file), columns.item, notes):
             rater = _rater_name(table.where).removeprefix(shared)
             found.append(RatingSource(table, rater, task))
+
     return found
 
 
@@ -176,10 +183,12 @@ def _shared_start(names: Sequence[str]) -> str:
     if only the task in their files' names differs."""
     if len(names) < 2:
         return ""
+
     first, last = min(names), max(names)
     same = 0
     while same < len(first) and first[same] == last[same]:
         same += 1
+
     cut = max(first.rfind(mark, 0, same) for mark in "_- ")
     return first[: cut + 1]
 
@@ -209,6 +218,7 @@ def _rows(
         raise FileProblem(
             f"{table.where}: which column is the item? Say --item-column NAME (it has: {listed})"
         )
+
     method = table.find(columns.method, METHOD_NAMES)
     own_rater = table.find(columns.rater, RATER_NAMES)
     task = table.find(columns.task if columns.task in table.columns else "", TASK_NAMES)
@@ -228,7 +238,9 @@ def _rows(
             for place in kept:
                 for factor, value in _list_scores(table, place, name, notes):
                     add(place, name, factor, value)
+
         return found
+
     for factor, place, cell in _cells(table, columns, names, kept, notes):
         try:
             rating = number(table.plain(cell))
@@ -237,8 +249,10 @@ def _rows(
                 f"{table.where}:{table.lines[place]}: {factor}: {str(table.plain(cell))!r} is not "
                 "a number; write a rating, or leave the cell empty"
             ) from error
+
         if rating is not None:
             add(place, text(table.rows[place][method]) if method else "", factor, rating)
+
     return found
 
 
@@ -268,12 +282,15 @@ def _list_scores(
             raise ValueError(f"{cell!r} is not a list")
     except ValueError as error:
         raise FileProblem(f"{where}: {error}; write a list such as [0.5, 1]") from error
+
     if values is None:
         return []
     if len(values) != 2:
         return [(str(number), value) for number, value in enumerate(values, 1)]
+
     if LIST_NOTE not in notes:
         notes.append(LIST_NOTE)
+
     semantic, quality = values
     if semantic < 0 or quality < 0:
         raise FileProblem(f"{where}: {cell!r} has a negative score; ratings start at 0")
@@ -308,6 +325,7 @@ def _cells(
         lone = name == score and len(wide) == 1
         called = OVERALL if lone else name
         found += [(called, place, rows[place][name]) for place in kept]
+
     return found
 
 
@@ -317,6 +335,7 @@ def _refuse_duplicate_ratings(ratings: pd.DataFrame) -> None:
     twice = ratings[ratings.duplicated(key, keep=False)]
     if twice.empty:
         return
+
     first = twice.iloc[0]
     same = twice[(twice[key] == first[key]).all(axis=1)]
     edit = f"{first['item']!r}" + (f" by {first['method']}" if first["method"] else "")
@@ -328,6 +347,7 @@ def _refuse_duplicate_ratings(ratings: pd.DataFrame) -> None:
             f"{places}: {edit} is rated twice and no column names the rater; "
             f"say --rater-column NAME{more}"
         )
+
     raise FileProblem(
         f"{places}: rater {first['rater']} rated {edit} twice ({first['factor']}); "
         f"keep one of the rows{more}"
@@ -402,6 +422,7 @@ class Reader:
                 f"{table.where}: which column is the item? "
                 f"Say --item-column NAME (it has: {listed})"
             )
+
         task, repeat = table.find(self.layout.task, TASK_NAMES), table.find("", REPEAT_NAMES)
         find_task = _task_finder(self.layout.task_pattern, task)
         for place, cells in self._cells(table, {item, method, task, repeat}):
@@ -453,6 +474,7 @@ class Reader:
             column, *deeper = _choose(table, self.under, nested).split(".")
             for place, row in enumerate(table.rows):
                 yield place, _dig(row[column], deeper)
+
             return
 
         wide = self._wide(table, names)
@@ -465,6 +487,7 @@ class Reader:
             return [
                 name for name in table.columns if name in self.layout.factors or name not in names
             ]
+
         wide = factor_columns(table, names, range(len(table.rows)), self.notes)
         for name in wide:
             cells = [table.plain(row[name]) for row in table.rows]
@@ -477,6 +500,7 @@ class Reader:
                     f"{table.where}: column {name} has {far}, and no scale goes so far; "
                     "name the factors with --factor NAME"
                 )
+
         return wide
 
 
@@ -492,12 +516,14 @@ def _task_finder(pattern: str, column: str | None) -> Any:
     """Return a function from a row and its item column to its task."""
     if not pattern:
         return lambda row, _: text(row[column]) if column else ""
+
     try:
         compiled = re.compile(pattern)
     except re.error as error:
         raise FileProblem(
             f"--task-pattern {pattern!r} is not a regular expression: {error}"
         ) from error
+
     if compiled.groups < 1:
         raise FileProblem(
             f"--task-pattern {pattern!r} needs a group in parentheses: "
@@ -523,6 +549,7 @@ def _long_cells(table: Table, factor: str, score: str, names: set[str | None]) -
                 f"{table.where}:{table.lines[place]}: a second {name} for the same edit; keep one"
             )
         cells[name] = row[score]
+
     yield from gathered.values()
 
 
@@ -533,6 +560,7 @@ def _choose(table: Table, field: str, nested: list[str]) -> str:
         raise FileProblem(
             f"{table.where}: scores stand under {listed}; choose one: {table.where}:{nested[0]}"
         )
+
     chosen = field or nested[0]
     if chosen.split(".")[0] not in table.columns:
         raise FileProblem(
@@ -585,14 +613,17 @@ def read_score_folder(root: Path) -> FolderScores:
     files = sorted(root.glob("*/*/*.json"))
     if files:
         return _from_metrics(files, lambda file: (file.parts[-3], file.parts[-2]))
+
     files = sorted(root.glob("*/*.json"))
     if not files:
         raise FileProblem(
             f"{root}: no scores in this folder; known is TASK/METHOD/METRIC.json, as VIEScore's"
         )
+
     if _scored_items(_load(files[0])):
         task = root.resolve().name
         return _from_metrics(files, lambda file: (task, file.parts[-2]))
+
     return _from_methods(files)
 
 
@@ -601,6 +632,7 @@ def _load(file: Path) -> dict[str, Any]:
         data = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise FileProblem(f"{file}: cannot be read as JSON ({error})") from error
+
     if not isinstance(data, dict):
         raise FileProblem(f"{file}: an object of items is expected, not a {type(data).__name__}")
     return data
@@ -614,6 +646,7 @@ def _from_metrics(files: list[Path], place: Callable[[Path], tuple[str, str]]) -
     metrics: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
     for file in files:
         metrics.setdefault(place(file), {})[file.stem] = _load(file)
+
     names = sorted({name for found in metrics.values() for name in found})
     viescore = set(names) <= set(VIESCORE)
     notes = [VIESCORE_NOTE] if viescore else []
@@ -629,17 +662,20 @@ def _from_metrics(files: list[Path], place: Callable[[Path], tuple[str, str]]) -
             raw = {name: _score_of(found[name][item]) for name in names if name in found}
             cells = _viescore_cells(raw) if viescore else raw
             edits.append(Edit(item, task, method, 1, cells, where, whole=True))
+
     if left:
         notes.append(
             f"left out: {counted(left, 'edit')} with a score in some of their method's files: "
             "only items that all files have count"
         )
+
     alone = [f"{task}/{method}" for (task, method), found in metrics.items() if len(found) < 2]
     factors = list(names)
     if viescore and len(names) == len(VIESCORE):
         factors = [*VIESCORE, "O"]
         if alone:
             notes.append(f"one of SC and PQ alone, so no O: {', '.join(alone)}")
+
     return FolderScores(edits, factors, notes)
 
 
@@ -657,11 +693,13 @@ def _viescore_cells(raw: Mapping[str, Any]) -> dict[str, Any]:
             cells[name] = f"unreadable score {score!r}"
         else:
             cells[name] = min(max(least / 10, Fraction(0)), Fraction(1))
+
     values = [value for value in cells.values() if isinstance(value, Fraction)]
     if len(values) == len(VIESCORE):
         cells["O"] = geometric_mean(values)
     elif len(cells) == len(VIESCORE):
         cells["O"] = "SC or PQ is unreadable"
+
     return cells
 
 
@@ -684,6 +722,7 @@ def _from_methods(files: list[Path]) -> FolderScores:
             edits.append(
                 Edit(item, file.parts[-2], file.stem, 1, cells, f"{file}: {item}", whole=True)
             )
+
     return FolderScores(edits, list(factors), [])
 
 
@@ -740,6 +779,7 @@ def scores_in(
     sheet = ""
     if suffix == ".xlsx":
         sheet, field = field, ""
+
     reader = Reader(field, layout, notes)
     tables = with_items(read_tables(path, sheet), layout.item, reader.notes)
     edits = [edit for table in tables for edit in reader.edits(table)]
@@ -768,6 +808,7 @@ def _folder(
             f"{path}: a folder says itself what is what; "
             "only --factor, --rename and --out can be used"
         )
+
     found = read_score_folder(path)
     notes += found.notes
     factors = [name for name in found.factors if not layout.factors or name in layout.factors]
@@ -775,12 +816,14 @@ def _folder(
         if name not in found.factors:
             hint = f"{nearest(name, found.factors)} (it has: {', '.join(found.factors)})"
             raise FileProblem(f"{path}: no factor {name!r}{hint}")
+
     refuse_merging(factors, renames)
     scores = []
     for edit in found.edits:
         own = [name for name in factors if name in edit.cells]
         renamed = _renamed(edit, renames)
         scores += list(_scores_of(renamed, [renames.get(name, name) for name in own], None))
+
     return scores
 
 
@@ -792,12 +835,14 @@ def refuse_merging(factors: Sequence[str], renames: Mapping[str, str]) -> None:
         if new == OVERALL and new in renames.values():
             # What the user calls the overall takes the place of the one there was.
             continue
+
         if new in taken:
             old, other = (factor, taken[new]) if factor in renames else (taken[new], factor)
             raise FileProblem(
                 f"--rename {old}={new}: the same file has another factor that would be called "
                 f"{new}; rename that one too, as --rename {other}=other_{other}"
             )
+
         taken[new] = factor
 
 
@@ -807,6 +852,7 @@ def _own(path: Path, renames: Mapping[str, str], *, plain: bool) -> list[Score]:
         raise FileProblem(
             f"{path}: already a scores.csv; only --rename and --out can be used on it"
         )
+
     table = read_scores(path)
     refuse_merging([str(name) for name in table["factor"].unique()], renames)
     return [
@@ -832,7 +878,9 @@ def write_scores(scores: list[Score], out: Path | TextIO) -> None:
             raise FileProblem(
                 f"{out}: cannot be written ({error.strerror or error}); give another --out"
             ) from error
+
         return
+
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(SCORE_COLUMNS)
     writer.writerows(as_cells(score) for score in scores)
@@ -883,6 +931,7 @@ def _scores_of(edit: Edit, factors: list[str], dialog: Dialog | None) -> Iterato
     read = {factor: _read(edit, factor, dialog) for factor in factors}
     if OVERALL not in read and not edit.whole:
         read[OVERALL] = _overall(read, dialog)
+
     for factor, (score, reason) in read.items():
         outcome = Outcome.SCORED if score is not None else Outcome.UNREADABLE
         yield Score(
@@ -895,14 +944,18 @@ def _read(edit: Edit, factor: str, dialog: Dialog | None) -> tuple[Fraction | No
     cell = edit.cells.get(factor)
     if isinstance(cell, Fraction):
         return cell, ""
+
     if isinstance(cell, dict):
         cell = cell.get("score")
+
     try:
         value = number(cell)
     except ValueError as error:
         return None, f"{edit.where}: {factor}: {error}"
+
     if value is None:
         return None, f"{edit.where}: no score for {factor}"
+
     # The decimal as written: 0.1 in the file is a tenth, not the float nearest to it.
     score = Fraction(repr(value))
     fault = (

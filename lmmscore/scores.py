@@ -83,6 +83,7 @@ def comparison_of(unit: Unit, played: Sequence[Played]) -> Comparison:
         lacking = ", ".join(method for method in unit.methods if method not in item.edits)
         reason = f"{lacking} made no edit of this item"
         return Comparison(*place, order, unit.repeat, "", Outcome.MISSING, reason)
+
     found = played[0]
     outcome, reason, winner, both = _verdict(found)
     named = {"first": unit.shown[0], "second": unit.shown[1], TIE: TIE}.get(winner, "")
@@ -101,6 +102,7 @@ def _verdict(played: Played) -> tuple[Outcome, str, str, str]:
     failure = played.done.failure
     if failure is not None:
         return failure.outcome, failure.reason, "", ""
+
     said = played.done.winner
     if said is None:
         return _by_scores(played)
@@ -119,12 +121,14 @@ def _by_scores(played: Played) -> tuple[Outcome, str, str, str]:
         numbers = {key: score for (at, key), score in scores.items() if at == position}
         absent = {key for at, key in played.done.absent if at == position}
         totals.append(formula.value(numbers, absent))
+
     first, second = totals
     if first is None or second is None:
         fault = next(iter(played.reading.faults), None)
         if fault is None:
             return Outcome.UNREADABLE, "no score was found", "", ""
         return fault.outcome, str(fault), "", ""
+
     if first == second:
         return Outcome.SCORED, "", TIE, ""
     return Outcome.SCORED, "", "first" if first > second else "second", ""
@@ -153,6 +157,7 @@ def comparison_cells(row: Comparison, factors: Sequence[Factor]) -> list[object]
     for factor in factors:
         given = row.scores.get(factor.key, (None, None))
         cells += ["" if score is None else show(score) for score in given]
+
     return cells
 
 
@@ -191,6 +196,7 @@ def _row(cells: Mapping[str, str], where: str) -> Comparison:
         raise FileProblem(f"{where}: order {cells['order']!r} is neither ab nor ba")
     if not cells["repeat"].isdecimal():
         raise FileProblem(f"{where}: repeat {cells['repeat']!r} is not a whole number from 1")
+
     return Comparison(
         *(cells["item"], cells["task"], *methods, cells["order"], int(cells["repeat"])),
         *(winner, Outcome(outcome), cells["reason"], cells.get("both", "")),
@@ -219,6 +225,7 @@ def matches(rows: Iterable[Comparison]) -> list[Match]:
     for row in rows:
         key = (row.task, row.item, row.method_a, row.method_b, row.repeat)
         groups.setdefault(key, []).append(row)
+
     found = []
     for (task, item, a, b, repeat), shown in groups.items():
         winners = {row.winner for row in shown}
@@ -227,7 +234,9 @@ def matches(rows: Iterable[Comparison]) -> list[Match]:
         if "" in winners:
             # Half a comparison would bring back the preference for a place that both orders cancel.
             winner, consistent = "", True
+
         found.append(Match(item, task, a, b, repeat, winner, consistent, tuple(shown)))
+
     return found
 
 
@@ -271,6 +280,7 @@ def result_of(unit: Unit, protocol: Protocol, played: Sequence[Played]) -> Resul
     """Return the unit's scores, in the order of the benchmark's methods; or its comparison."""
     if protocol.covers_pairs:
         return Result(unit, tuple(played), (), comparison_of(unit, played))
+
     by_dialog = [scores_of(each) for each in played]
     rows: list[Score] = []
     if not isinstance(protocol.played, Ensemble):
@@ -281,8 +291,10 @@ def result_of(unit: Unit, protocol: Protocol, played: Sequence[Played]) -> Resul
         for method in unit.shown:
             members = [[row for row in scores if row.method == method] for scores in by_dialog]
             rows += combined(protocol.played, dict(zip(names, members, strict=True)))
+
     for method in unit.absent:
         rows += missing_scores(unit.item, method, unit.repeat, protocol.dialogs)
+
     place = {method: number for number, method in enumerate(unit.methods)}
     # Methods that only stood beside the others are scored in sessions of their own.
     rows = [row for row in rows if row.method in place]
@@ -354,6 +366,7 @@ def _overall_row(
         first, expected = rows[0], _expected_overall(rows, formula, absent)
         place = (first.item, first.task, first.method, first.repeat, first.position)
         return Score(*place, OVERALL, total, Outcome.SCORED, expected=expected)
+
     # Never a mean over the factors that happened to be readable.
     open_rows = [row for row in rows if row.score is None and row.factor in formula.needs]
     worst = next((row for row in open_rows if row.outcome != Outcome.ABSENT), None)
@@ -361,6 +374,7 @@ def _overall_row(
         reason = "nothing that counts was asked of this edit"
         none = replace(rows[0], score=None, outcome=Outcome.ABSENT, reason=reason)
         return replace(none, factor=OVERALL, expected=None)
+
     return replace(worst, factor=OVERALL, reason=f"{worst.factor}: {worst.reason}")
 
 
@@ -374,9 +388,11 @@ def _why(played: Played, position: int, key: str) -> tuple[Outcome, str]:
     failure = played.done.failure
     if failure is not None:
         return failure.outcome, failure.reason
+
     faults = [fault for fault in played.reading.faults_of(position) if fault.factor in (None, key)]
     if not faults:
         return Outcome.UNREADABLE, "no score was found"
+
     # What is known of this very factor says more than what is wrong with the whole reply.
     fault = min(faults, key=lambda fault: fault.factor is None)
     return fault.outcome, fault.says
@@ -419,9 +435,11 @@ def _combined_row(
         else:
             scores = by_dialog.get(member.name, ())
             row = next((row for row in scores if row.factor == OVERALL), None)
+
         if row is not None:
             own.append(replace(row, factor=member.name))
             named.append(own[-1])
+
     if not own:
         return None
 
@@ -433,6 +451,7 @@ def _combined_row(
     unasked = names[names.index(closed) + 1 :] if closed else []
     if closed:
         numbers |= dict.fromkeys(unasked, Fraction(0))
+
     found = _overall_row(own, suite.formula, numbers, absent)
     if closed and any(name not in {row.factor for row in own} for name in unasked):
         return replace(found, reason=f"{closed} is 0, so the rest was not asked")
@@ -450,6 +469,7 @@ def slips(played: Played) -> list[tuple[int, Fraction, Fraction]]:
         exact = dialog.formula.value(numbers) if dialog.formula else None
         if exact is not None and abs(exact - stated) > SLIP_TOLERANCE:
             found.append((position, exact, stated))
+
     return found
 
 
@@ -463,6 +483,7 @@ def as_cells(row: Score, *, expected: bool = False) -> list[object]:
     ]
     if expected:
         cells.append("" if row.expected is None else f"{float(row.expected):.4f}")
+
     return cells
 
 
@@ -476,14 +497,17 @@ def read_scores(path: Path) -> pd.DataFrame:
     frame = _read_cells(path, delimiter)
     if delimiter == ";":
         frame["score"] = frame["score"].str.replace(",", ".")
+
     faults = _faults(frame)
     if faults:
         place, says = min(faults, key=itemgetter(0))
         raise FileProblem(f"{path}:{_line_at(path, delimiter, place)}: {says}")
+
     for name in _TEXT_COLUMNS:
         texts = {text: restore(text) for text in frame[name].unique()}
         if any(text != plain for text, plain in texts.items()):
             frame[name] = frame[name].map(texts)
+
     numbers = {name: _mapped(frame[name], _number) for name in ("score", "repeat", "position")}
     return frame.assign(
         score=numbers["score"].astype(float),
@@ -498,6 +522,7 @@ def with_expected(scores: pd.DataFrame, where: str) -> pd.DataFrame:
 
     if EXPECTED not in scores.columns:
         raise FileProblem(f"{where}: no expected scores; `lmmscore run --logprobs` asks for them")
+
     numbers = pd.to_numeric(scores[EXPECTED], errors="coerce")
     lacking = numbers.isna() & (scores["outcome"] == Outcome.SCORED.value)
     outcome = scores["outcome"].where(~lacking, Outcome.UNREADABLE.value)
@@ -513,6 +538,7 @@ def _delimiter(path: Path) -> str:
         raise FileProblem(f"{path}: no such file") from error
     except (OSError, ValueError) as error:
         raise FileProblem(f"{path}: not a scores.csv ({error})") from error
+
     return ";" if header.count(";") > header.count(",") else ","
 
 
@@ -526,6 +552,7 @@ def _read_cells(path: Path, delimiter: str) -> pd.DataFrame:
         )
     except (OSError, ValueError, pd.errors.ParserError) as error:
         raise FileProblem(f"{path}: not a scores.csv ({str(error).strip()})") from error
+
     lacking = [name for name in SCORE_COLUMNS if name not in frame.columns]
     if lacking:
         raise FileProblem(

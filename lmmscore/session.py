@@ -172,6 +172,7 @@ class Session:
             notes = now.reading.notes + now.notes
             more = (now.absent, now.winner, now.expected, now.helped)
             return Done(now.reading, now.stated, notes, now.failure, *more)
+
         if now.unread:
             return self._aside(step)
         if now.repair:
@@ -183,13 +184,16 @@ class Session:
         step = self._step()
         if step is None:
             raise ValueError("nothing was asked: the session is over")
+
         turn = step.turn
 
         if self._progress.unread:
             return self._hear_reader(step, reply)
+
         if reply.finish == "content_filter":
             reason = f"turn {turn.name}: the provider's content filter withheld the answer"
             return self.end(Outcome.FILTERED, reason)
+
         if turn.read == "scores":
             return self._hear_scores(step, reply)
         if turn.read == "winner":
@@ -197,9 +201,11 @@ class Session:
         if not spoken(reply).strip():
             # An empty message cannot be sent back as something the judge said.
             return self.end(Outcome.UNREADABLE, f"turn {turn.name}: the answer is empty")
+
         if turn.read == "overall":
             stated = read_overall(reply.text, len(self.order))
             return self._after(step, stated=stated)
+
         return self._after(step)
 
     def end(self, outcome: Outcome, reason: str, cause: str = "") -> Session:
@@ -234,10 +240,12 @@ class Session:
         now = self._progress
         if now.failure is not None:
             return None
+
         for step in self._steps()[now.step :]:
             # The judge's own sums are of no use when there is nothing to compare them with.
             if step.turn.read != "overall" or now.reading.complete:
                 return step
+
         return None
 
     def _after(self, step: Step, **changes: Any) -> Session:
@@ -302,6 +310,7 @@ class Session:
         if step.turn.factors is not None:
             # Other turns read the other factors: what they gave stays.
             reading = _joined(now.reading, reading, factors)
+
         return self._after(step, reading=reading, notes=notes, **changes)
 
     def _hear_winner(self, step: Step, reply: Reply) -> Session:
@@ -343,6 +352,7 @@ class Session:
             if slot:
                 kinds.append(slot.removeprefix(SHOW))
                 places.append(len(text))
+
         images = tuple(Shown(kind, self.file_of(kind, place)) for kind in kinds)
         heard = fill(turn.heard or "", filled, where)
         return Shot(text, images, tuple(places) if any(places) else (), heard)
@@ -370,8 +380,10 @@ class Session:
         if fault.factor:
             factor = self.dialog.factor(fault.factor)
             words = f"{factor.symbol or factor.key}: {words}"
+
         if fault.position and len(self.order) > 1:
             words = f"Image {fault.position}, {words}"
+
         return words
 
     def file_of(self, kind: str, position: int) -> Path:
@@ -431,11 +443,14 @@ def steps_of(dialog: Dialog, n: int, item: Item) -> list[Step]:
     for turn, position in placed:
         if turn.fresh:
             shots, opens = [], True
+
         if turn.is_shot:
             shots.append(turn)
             continue
+
         steps.append(Step(len(steps), turn, position, opens, tuple(shots)))
         shots, opens = [], False
+
     return steps
 
 
@@ -466,9 +481,11 @@ def read_answer(dialog: Dialog, reply: Reply, n: int, name: str = "") -> Reading
     """Return what a reply says by itself: scores of n images, or the winner of a pair."""
     if dialog.format == 1 and not name:
         return read_form(reply, dialog.factors, n).reading
+
     turn = turn_read(dialog, name)
     if turn.read == "winner":
         return read_winner_of(reply, turn)
+
     images = {"edit": 1, "pair": 2}.get(dialog.covers, n)
     return read_scores_of(reply, turn, dialog.factors_read_by(turn), images).reading
 
@@ -479,6 +496,7 @@ def turn_read(dialog: Dialog, name: str = "") -> Turn:
     chosen = [turn for turn in reading if name in ("", turn.name)]
     if len(chosen) == 1:
         return chosen[0]
+
     names = ", ".join(turn.name for turn in reading)
     if name:
         raise DialogError(f"dialog {dialog.name}: no turn {name!r} is read; there are: {names}")
@@ -499,6 +517,7 @@ def _joined(earlier: Reading, later: Reading, factors: Sequence[Factor]) -> Read
     for fault in later.faults:
         keys = [fault.factor] if fault.factor else [factor.key for factor in factors]
         faults += [replace(fault, factor=key) for key in keys]
+
     return Reading(
         earlier.scores | later.scores,
         later.spans,
@@ -556,6 +575,7 @@ def script(
                     "reads": "",
                 }
             )
+
         lines.append(
             {
                 "turn": question.turn,
@@ -566,6 +586,7 @@ def script(
         )
         if question.fresh:
             lines[-1]["fresh"] = "yes"
+
     return lines
 
 

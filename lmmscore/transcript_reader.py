@@ -142,6 +142,7 @@ def read_transcript(path: Path, dialog: str | None = None) -> Replayed:
             f"{path}: no edited images are shown in it (`<img src=…>` or `![](…)` after the source "
             "image)"
         )
+
     factors, rule = _protocol(transcript, dialog)
     where, reading = _scoring(transcript, factors, n)
     stated = _stated(transcript, where, n)
@@ -156,6 +157,7 @@ def read_transcript(path: Path, dialog: str | None = None) -> Replayed:
         faults = [str(fault) for fault in reading.faults_of(position)]
         reason = "" if total is not None else "; ".join(faults) or "no score was found"
         edits.append(ReplayedEdit(position, method, scores, total, stated.get(position), reason))
+
     return Replayed(path, tuple(factors), tuple(edits), rule, transcript, where, reading)
 
 
@@ -163,6 +165,7 @@ def _protocol(transcript: Transcript, dialog: str | None) -> tuple[Sequence[Fact
     if dialog is not None:
         loaded = load_dialog(dialog)
         return loaded.factors, loaded.overall
+
     factors = factors_in(transcript)
     if any(factor.weight is None for factor in factors):
         # A transcript that states no weights but scores the four factors of lmm-score is weighed as
@@ -171,6 +174,7 @@ def _protocol(transcript: Transcript, dialog: str | None) -> tuple[Sequence[Fact
         if {factor.key for factor in factors} == {factor.key for factor in usual}:
             return usual, "weighted"
         return factors, "mean"
+
     return factors, "weighted"
 
 
@@ -187,6 +191,7 @@ def _scoring(transcript: Transcript, factors: Sequence[Factor], n: int) -> tuple
         raise FileProblem(
             f"{transcript.path}: no reply after the last edited image, so nothing is scored"
         )
+
     complete = [found for found in readings if found[1].complete]
     return complete[-1] if complete else max(readings, key=lambda found: len(found[1].scores))
 
@@ -249,6 +254,7 @@ def make_run(paths: Sequence[Path], out: Path, dialog: str | None = None, comman
             for replayed, session, unit in zip(all_read, sessions, units, strict=True):
                 played = _played(replayed, session, ledger, Pictures(recipe))
                 writer.take(result_of(unit, protocol, [played]))
+
         return writer.finish("finished")
 
 
@@ -262,6 +268,7 @@ def _units(sessions: Sequence[Session], benchmark: Benchmark, repeats: int) -> t
         elsewhere = set(edits) - set(session.order)
         methods = tuple(method for method in benchmark.methods if method not in elsewhere)
         units.append(Unit(session.item, session.repeat, methods, session.order, repeats))
+
     return tuple(units)
 
 
@@ -272,6 +279,7 @@ def _refuse_unlike(all_read: Sequence[Replayed]) -> None:
     for replayed in all_read:
         if replayed.path.resolve() in seen:
             raise LmmscoreError(f"{replayed.path} is given twice; name each transcript once")
+
         seen.add(replayed.path.resolve())
         if (replayed.factors, replayed.rule) != (first.factors, first.rule):
             raise LmmscoreError(
@@ -279,6 +287,7 @@ def _refuse_unlike(all_read: Sequence[Replayed]) -> None:
                 f"{_named(first)}; "
                 "make a run of each kind, or say with --dialog what all of them score"
             )
+
         labels = [edit.label for edit in replayed.edits]
         twice = sorted({label for label in labels if labels.count(label) > 1})
         if twice:
@@ -320,6 +329,7 @@ def _sessions(all_read: Sequence[Replayed], protocol: Protocol) -> list[Session]
         order = tuple(edit.label for edit in replayed.edits)
         repeat = judged[item.task, item.id]
         found.append(Session(protocol.dialogs[0], item, repeat, order))
+
     return found
 
 
@@ -335,6 +345,7 @@ def _item_of(replayed: Replayed, *, unique: bool) -> Item:
     for edit, number in zip(replayed.edits, transcript.edit_turns, strict=True):
         pictures = transcript.turns[number].images
         edits[edit.label] = folder / (pictures[0] if pictures else edit.label)
+
     return Item(name or stem, task or "all", instruction, images, edits)
 
 
@@ -350,6 +361,7 @@ def _items_of(sessions: Sequence[Session]) -> tuple[Item, ...]:
                 "in another; rename one of the items"
             )
         found[item.id] = replace(known, edits={**known.edits, **item.edits})
+
     return tuple(found.values())
 
 
@@ -374,7 +386,9 @@ def _played(replayed: Replayed, session: Session, ledger: Ledger, pictures: Pict
             key = key_of(asker, conversation, session.repeat)
             ledger.record(asker, conversation, session.repeat, reply).result()
             exchanges.append(Exchange(question, reply, True, key))
+
         conversation = conversation.hear(turn.reply or "(no answer)")
+
     stated = {edit.position: edit.stated for edit in replayed.edits if edit.stated is not None}
     done = Done(replayed.reading, stated, replayed.reading.notes)
     return Played(session, tuple(exchanges), done)
@@ -386,10 +400,13 @@ def _question(replayed: Replayed, number: int) -> Question:
     kind, name, position = "image", f"turn-{number + 1}", None
     if number == transcript.source_turn:
         kind, name = "source", "source"
+
     if number in transcript.edit_turns:
         kind, name, position = "edit", "edit", transcript.edit_turns.index(number) + 1
+
     if number == replayed.scoring:
         name = "scores"
+
     shown = tuple(Shown(kind, replayed.folder / image) for image in turn.images)
     return Question(name, position, turn.prompt, shown)
 

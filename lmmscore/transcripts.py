@@ -132,6 +132,7 @@ def _from_tokens(text: str) -> Speech:
         words = _CLOSING_TOKEN.split(text[token.end() : end], maxsplit=1)[0]
         if role is not None:
             said.append((role, words.strip()))
+
     return said if _both_speak(said) else []
 
 
@@ -145,8 +146,10 @@ def _from_inst(text: str) -> Speech:
         asked, mark, answer = exchange.partition("[/INST]")
         if not mark:
             return []
+
         said.append(("user", _SYSTEM.sub("", asked).strip()))
         said.append(("judge", re.split(r"</?s>", answer, maxsplit=1)[0].strip()))
+
     return said
 
 
@@ -160,8 +163,10 @@ def _from_vicuna(text: str) -> Speech:
         match = _VICUNA.search(exchange)
         if not match or exchange.count("USER:") > 1 or exchange.count("ASSISTANT:") > 1:
             return []
+
         said.append(("user", match["asked"].strip()))
         said.append(("judge", match["answer"].strip()))
+
     return said
 
 
@@ -173,9 +178,11 @@ def _from_tags(text: str) -> Speech:
         match = _TAGGED.match(text, at)
         if match is None:
             return []
+
         role = _role(match["role"])
         if role is not None:
             said.append((role, match["text"].strip()))
+
         at = match.end()
 
     return said if _both_speak(said) else []
@@ -197,6 +204,7 @@ def _from_json(text: str) -> Speech:
                 values.append(json.loads(line))
             except ValueError:
                 continue
+
     if len(values) == 1:
         return _messages(values[0])
     return _messages(values) or next((said for v in values if (said := _messages(v))), [])
@@ -225,6 +233,7 @@ def _from_table(text: str) -> Speech:
     for row in table:
         told = {str(key).strip().lower(): value for key, value in row.items()}
         said += _message(told)
+
     return said if _both_speak(said) else []
 
 
@@ -253,6 +262,7 @@ def _messages(value: Any) -> Speech:
     for message in value:
         if isinstance(message, dict):
             said += _message(message)
+
     if said:
         return said
 
@@ -277,6 +287,7 @@ def _message(message: dict[str, Any]) -> Speech:
         role = _role(str(name or ""))
         if role is not None:
             return [(role, _content(message))]
+
     return []
 
 
@@ -325,6 +336,7 @@ def _words(content: Any) -> str:
     for key in _IMAGE_KEYS:
         if content.get(key):
             return f"![]({_image_address(content[key])})"
+
     return _words(content.get("text"))
 
 
@@ -346,12 +358,15 @@ def _from_tree(value: dict[str, Any]) -> Speech:
     if at not in nodes:
         ends = [key for key, node in nodes.items() if not node.get("children")]
         at = ends[-1] if ends else None
+
     branch = []
     while at in nodes:
         message = nodes[at].get("message")
         if isinstance(message, dict):
             branch.append(message)
+
         at = nodes[at].get("parent")
+
     said = _messages(branch[::-1])
     return [(role, words) for role, words in said if words]
 
@@ -540,7 +555,9 @@ def _turns_of(headings: Sequence[_Heading], user: str, judge: str) -> list[_Head
         # Nobody answers himself: a second heading of the judge's belongs to the reply it is in.
         if (before, each.name) != (judge, judge):
             turns.append(each)
+
         before = each.name
+
     return turns
 
 
@@ -574,9 +591,11 @@ def _begins(
     for each in headings:
         if each.start >= turns[0].start:
             break
+
         is_speaker = each.name in _STRONG_USERS or _FAMILY.fullmatch(each.name)
         if each.name != judge and (is_speaker or counts[each.name, each.style] > 1):
             return False
+
     return True
 
 
@@ -609,6 +628,7 @@ def _heading(match: re.Match[str]) -> _Heading | None:
     item = (match["item"] or "").strip()
     if any(stamps):
         mark = f"{mark} stamped"
+
     style = ("1." if item[:1].isdigit() else item, mark)
     return _Heading(name, style, any(stamps), colon, alone, match.start(), match.start("rest"))
 
@@ -808,6 +828,7 @@ def load_transcript(path: Path) -> Transcript:
         if role == "user":
             if prompt is not None:
                 turns.append(_turn(prompt, ""))
+
             prompt = words
         elif prompt is not None:
             turns.append(_turn(prompt, words))
@@ -816,8 +837,10 @@ def load_transcript(path: Path) -> Transcript:
             # A reply in several messages is one reply.
             whole = f"{turns[-1].reply}\n\n{words}".strip()
             turns[-1] = replace(turns[-1], reply=whole)
+
     if prompt is not None:
         turns.append(_turn(prompt, ""))
+
     if not turns:
         raise FileProblem(
             f"{path}: not a chat transcript that is known here. {what_is_found(text)}"
@@ -853,6 +876,7 @@ def method_names(
             names.append(image.parent.name or image.stem)
         else:
             names.append(image.stem.removeprefix(prefix) or image.stem)
+
     return tuple(names)
 
 

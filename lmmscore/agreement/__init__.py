@@ -103,12 +103,14 @@ def agree(
         ratings, matches, mapped = align.rescale(ratings, matches)
     else:
         notes += align.scale_notes(matches)
+
     known_factors = {factor for table in tables for factor in table["factor"].unique()}
     both = [str(name) for name in ratings["factor"].unique() if name in known_factors]
     judged_overall = OVERALL in known_factors
     plain_mean = False
     if judged_overall:
         ratings, plain_mean = align.add_overall(ratings, both, weights, notes)
+
     if OVERALL not in matches and OVERALL in set(ratings["factor"]):
         matches[OVERALL] = next(iter(matches.values()))
 
@@ -116,6 +118,7 @@ def agree(
     parts = dict(by_name)
     if panel is not None:
         by_name |= _panel(parts, panel, notes)
+
     shared = {
         name: align.shared_factors(name, table, ratings, wanted, notes)
         for name, table in by_name.items()
@@ -141,10 +144,12 @@ def agree(
         work = Work(rules, notes, step)
         for name, some in shared.items():
             work.judge(name, by_name[name], ratings, some)
+
         work.compare(list(by_name))
         if panel is not None:
             for factor in headline:
                 work.disagreements += several.disagreements(parts, factor)
+
     return work.result()
 
 
@@ -158,10 +163,13 @@ def _refuse(
         raise LmmscoreError(
             "there is no judge to compare with people; give at least one table of scores"
         )
+
     if scale is not None:
         refuse_unless_scale("scale", scale)
+
     if not 0 <= epsilon <= 1:
         raise LmmscoreError(f"epsilon={epsilon!r}: it must lie between 0 and 1")
+
     for level in levels:
         if level not in LEVELS:
             hint = f"{nearest(level, LEVELS)}; known: {', '.join(LEVELS)}"
@@ -187,10 +195,12 @@ def _panel(
     """Return the panel as a judge, and the panel without each of its members."""
     if len(tables) < 2:
         raise LmmscoreError("a panel needs at least two judges; name more runs or score files")
+
     notes += several.panel_notes(tables, panel.scores, panel.models, panel.families)
     found = {several.PANEL: several.panel_scores(tables, panel.scores)}
     for name, rest in several.without_each(tables, panel.scores).items():
         found[f"{several.PANEL_WITHOUT}{name}"] = rest
+
     return found
 
 
@@ -256,7 +266,9 @@ class Work:
             if factor not in self.rated:
                 rows = ratings[ratings["factor"] == factor]
                 self.rated[factor] = align.rated_edits(rows)
+
             heads.append(self._factor(name, factor, scores[factor]))
+
         plain = [row for row in heads if row is not None and row.factor != OVERALL]
         if ITEM in self.rules.levels:
             self.factor_means.append(_factor_mean(name, plain))
@@ -276,6 +288,7 @@ class Work:
                 # Inside tasks, this level is what its averages are of.
                 where = self.rows if level == WITHIN_METHOD else self.task_rows
                 where += level_rows(part, level)
+
         self.methods += standings(name, factor, paired)
         self.step()
 
@@ -284,11 +297,13 @@ class Work:
             self.people[factor] = raters.people_rows(factor, rated, rules.rng())
             if found := raters.rater_components(rated):
                 self.variance[factor] = found
+
         head = _pooled_spearman(subject, own)
         ceiling = raters.ceiling(head, rated, by_edit, rules.rng())
         self.verdicts.append(ceiling.verdict)
         if ITEM in rules.levels:
             self._add_rater_rows(head, ceiling.row, paired, rated)
+
         self.step()
 
         self.alternative.append(
@@ -310,6 +325,7 @@ class Work:
                 f"{name}, {factor}: the correlation is surely negative (ρ = {head.value:.2f}); is "
                 "one side reversed, such as ranks whose 1 is the best?"
             )
+
         self.step()
         return head if ITEM in rules.levels else None
 
@@ -341,6 +357,7 @@ class Work:
         names = list(dict.fromkeys(name for name, _ in self.paired))
         if len(names) < 2:
             return []
+
         found = []
         for factor in self.rules.headline:
             letters = {}
@@ -352,15 +369,18 @@ class Work:
                 ]
                 compared = list(dict.fromkeys(name for one in tests for name in one["judges"]))
                 letters[level] = several.clusters(compared, tests)
+
             for name in names:
                 line: dict[str, Any] = {"judge": name, "factor": factor}
                 for level in self.rules.levels:
                     row = self._find(name, factor, level, "spearman")
                     line[level] = row.value if row else None
                     line[f"{level} cluster"] = letters[level].get(name)
+
                 soft = self._find(name, factor, METHOD, "soft_pairwise_accuracy")
                 line["soft_pairwise_accuracy"] = soft.value if soft else None
                 found.append(line)
+
         return found
 
     def _find(self, judge: str, factor: str, level: str, statistic: str) -> AgreementRow | None:
@@ -372,6 +392,7 @@ class Work:
                 statistic,
             ) and (row.method, row.task) == (None, None):
                 return row
+
         return None
 
     def result(self) -> Agreement:
@@ -442,6 +463,7 @@ def standings(judge: str, factor: str, paired: Paired) -> list[MethodStanding]:
     for task, part in [*parts, (None, paired)]:
         if not len(part.edits):
             continue
+
         by_judge, by_people = part.grid("judge"), part.grid("people")
         means = np.stack([column_means(by_judge, None), column_means(by_people, None)])
         place = ranks(means)
@@ -459,4 +481,5 @@ def standings(judge: str, factor: str, paired: Paired) -> list[MethodStanding]:
                 int(items[column]),
             )
             found.append(standing)
+
     return found

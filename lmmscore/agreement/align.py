@@ -47,6 +47,7 @@ def rename_factors(
             close = get_close_matches(old, known, n=1)
             hint = f"; did you mean {close[0]}?" if close else f" (there are: {', '.join(known)})"
             raise FileProblem(f"--rename {old}={new}: no factor is called {old}{hint}")
+
     found = []
     for table in tables:
         factors = [str(factor) for factor in table["factor"].unique()]
@@ -54,7 +55,9 @@ def rename_factors(
         gone = [name for name in factors if replaced(name, renames)]
         if gone and set(factors) & set(renames):
             table = table[~table["factor"].isin(gone)]
+
         found.append(table.assign(factor=table["factor"].replace(dict(renames))))
+
     return found
 
 
@@ -82,6 +85,7 @@ def shared_factors(
     both = [factor for factor in ours if factor in theirs]
     if wanted:
         return _chosen(wanted, both)
+
     only_ours = [factor for factor in ours if factor not in theirs]
     only_theirs = [factor for factor in theirs if factor not in ours]
     near = {name: _near(name, only_ours) for name in only_theirs}
@@ -92,16 +96,19 @@ def shared_factors(
         raise FileProblem(
             f"{judge}: factors do not match ({told}); if they are the same, add {typed}"
         )
+
     if not set(both) - {OVERALL} and only_theirs and only_ours:
         raise FileProblem(
             f"{judge}: no factor matches; the judge has {', '.join(only_ours)}, people "
             f"{', '.join(only_theirs)}; for example --rename {only_theirs[0]}={only_ours[0]}"
         )
+
     left = ((only_ours, "people did not rate"), (only_theirs, f"{judge} has no scores for"))
     for names, where in left:
         if names:
             it = "it" if len(names) == 1 else "them"
             notes.append(f"left out, because {where} {it}: {', '.join(names)}")
+
     return sorted(both, key=lambda factor: factor == OVERALL)
 
 
@@ -112,6 +119,7 @@ def _chosen(wanted: Sequence[str], shared: list[str]) -> list[str]:
             raise FileProblem(
                 f"--factor {factor}: not both scored and rated{nearest(factor, shared)} {listed}"
             )
+
     chosen = [factor for factor in shared if factor in wanted]
     return sorted(chosen, key=lambda factor: factor == OVERALL)
 
@@ -143,6 +151,7 @@ def separate_tasks(
     found = None
     for name, side in sides.items():
         found = found or _in_several_tasks(name, side)
+
     if found is None:
         return tables, ratings.drop(columns="task", errors="ignore")
 
@@ -154,6 +163,7 @@ def separate_tasks(
                 f"{who}: item {item!r} occurs in several tasks ({tasks}), but {name} {verb} no "
                 "task; add a column `task`, or give every item its own id"
             )
+
     apart = [side.assign(item=side["task"] + "/" + side["item"]) for side in sides.values()]
     return apart[:-1], apart[-1].drop(columns="task")
 
@@ -173,9 +183,11 @@ def apply_aliases(tables: Sequence[pd.DataFrame], aliases: Mapping[str, str]) ->
     known: set[str] = set()
     for table in tables:
         known |= set(table["item"]) | set(table["method"])
+
     for old in aliases:
         if old not in known:
             raise FileProblem(f"--alias {old}={aliases[old]}: nothing is called {old}")
+
     names = dict(aliases)
     return [
         table.assign(item=table["item"].replace(names), method=table["method"].replace(names))
@@ -202,24 +214,29 @@ def match_methods(
     ours, theirs = set(scores["method"]), set(ratings["method"])
     if ours & theirs:
         return _same_keys(judge, scores, "method", theirs, notes)
+
     if ours == {""} and len(theirs) == 1:
         method = next(iter(theirs))
         notes.append(f"{judge} names no method; taken as {method}, the only one people rated")
         return scores.assign(method=method)
+
     if theirs == {""} and len(ours) == 1:
         method = next(iter(ours))
         notes.append(
             f"people's ratings name no method; taken as {method}, the only one {judge} has"
         )
         return scores.assign(method="")
+
     if theirs == {""}:
         raise FileProblem(
             f"{judge}: scores are of {len(ours)} methods ({_some(ours)}), but the ratings name "
             "none; say which column does: --method-column NAME"
         )
+
     matched = _same_keys(judge, scores, "method", theirs, notes)
     if set(matched["method"]) & theirs:
         return matched
+
     raise FileProblem(
         f"{judge}: no method matches; the judge has {_some(ours)}, people rated {_some(theirs)}; "
         "give the pairs with --alias OLD=NEW, or a file of them with --aliases FILE"
@@ -240,8 +257,10 @@ def _same_keys(
     for key, names in mine.items():
         if len(names) == 1 and len(people.get(key, ())) == 1:
             renames[names[0]] = people[key][0]
+
     if not renames:
         return scores
+
     told = ", ".join(f"{old} as {new}" for old, new in list(renames.items())[:EXAMPLES])
     more = ", …" if len(renames) > EXAMPLES else ""
     notes.append(f"{judge}: {column}s matched though written differently: {told}{more}")
@@ -263,6 +282,7 @@ def check_items(judge: str, scores: pd.DataFrame, ratings: pd.DataFrame, notes: 
             f"{judge}: no item was both judged and rated; the judge has for example "
             f"{_some(ours)}, people {_some(theirs)}{_hint(ours, theirs)}"
         )
+
     left = (
         (theirs - ours, "people rated but the judge did not score"),
         (ours - theirs, "nobody rated"),
@@ -314,6 +334,7 @@ def add_overall(
     wanted = [factor for factor in (weights or factors) if factor != OVERALL]
     if OVERALL in set(ratings["factor"]) or not wanted or not set(wanted) <= set(factors):
         return ratings, False
+
     given = weights or dict.fromkeys(wanted, 1.0)
     shares = pd.Series({factor: given[factor] for factor in wanted}, dtype=float)
     rows = ratings[ratings["factor"].isin(wanted)]
@@ -342,6 +363,7 @@ def note_ranks(ratings: pd.DataFrame, notes: list[str]) -> list[str]:
         rows = rows[size > 2]
         if rows.empty or rows["score"].min() < 1 or rows["score"].max() > size.max():
             continue
+
         groups = rows.groupby(["item", "rater"])["score"]
         ways = [groups.rank(method=method) for method in ("min", "max", "average")]
         if any((ranked == rows["score"]).all() for ranked in ways):
@@ -351,6 +373,7 @@ def note_ranks(ratings: pd.DataFrame, notes: list[str]) -> list[str]:
                 "1 is the best, agreement shows as a negative correlation; give scores, or ranks "
                 "counted from the worst"
             )
+
     return found
 
 
@@ -369,9 +392,11 @@ class ScaleMatch:
         """Why differences of scores mean nothing; "" where they do."""
         if self.same:
             return ""
+
         judge, people = _span(self.judge), _span(self.people)
         if self.stated:
             return f"people rate on {people} and the judge on {judge}; add --rescale"
+
         return (
             f"people used {people} and the judge's scale is {judge}, as far as is known; state "
             "people's with --scale LOW,HIGH, and add --rescale if they differ"
@@ -404,6 +429,7 @@ def match_scales(
         known = factor in scales and stated is not None
         same = people == ends[factor] if known else _alike(ends[factor], people)
         found[factor] = ScaleMatch(ends[factor], people, same, known)
+
     return found
 
 
@@ -460,10 +486,12 @@ def check_scale(
         off = rows[(rows["score"] < low) | (rows["score"] > high)]
         if off.empty:
             continue
+
         few = len(off) <= _FEW_OFF * len(rows) or len(off) == 1
         if stated is not None or (known is not None and few):
             told = _told(off, "is off the scale of", (low, high))
             raise FileProblem(f"{told}; mend them, or state --scale LOW,HIGH")
+
         if known is None and few:
             told = _told(off, "is beyond the judge, which gave", (low, high))
             notes.append(f"{told}; to refuse such ratings state --scale LOW,HIGH")
@@ -488,15 +516,18 @@ def rescale(
     for factor, match in matches.items():
         if match.same:
             continue
+
         (low, high), (to_low, to_high) = match.people, match.judge
         if not high > low:
             continue
+
         rows = ratings["factor"] == factor
         scores[rows] = to_low + (scores[rows] - low) / (high - low) * (to_high - to_low)
         after[factor] = ScaleMatch(match.judge, match.judge, True, match.stated)
         seen = "" if match.stated else ", as far as is known"
         how = f"people's {_span(match.people)} mapped onto {_span(match.judge)}{seen}"
         done.setdefault(how, []).append(factor)
+
     told = [f"{how} ({', '.join(factors)})" for how, factors in done.items()]
     return ratings.assign(score=scores), after, told
 
@@ -572,6 +603,7 @@ def judge_means(judge: str, scores: pd.DataFrame) -> pd.DataFrame:
     if not rows.duplicated(EDIT).any():
         # One repeat: nothing to average, and a score keeps its last digit.
         return rows[[*EDIT, "score", "task"]].rename(columns={"score": "judge"})
+
     twice = rows[rows.duplicated([*EDIT, "repeat"])]
     if not twice.empty:
         first = twice.iloc[0]
@@ -579,6 +611,7 @@ def judge_means(judge: str, scores: pd.DataFrame) -> pd.DataFrame:
             f"{judge}: {first['factor']} of {first['item']!r}, {first['method']} stands twice for "
             f"repeat {first['repeat']}; keep one"
         )
+
     grouped = rows.groupby(EDIT, sort=True).agg(judge=("score", "mean"), task=("task", "first"))
     return grouped.reset_index()
 
@@ -597,12 +630,14 @@ def _why_unscored(scores: pd.DataFrame, unscored: pd.DataFrame) -> dict[str, int
     """Return how many rated edits the judge has no score for, by outcome."""
     if unscored.empty:
         return {}
+
     outcomes = scores.drop_duplicates(EDIT)[[*EDIT, "outcome"]]
     merged = unscored[EDIT].merge(outcomes, on=EDIT, how="left")
     found = {}
     for outcome, count in merged["outcome"].fillna("").value_counts().items():
         told = f"rated edits the judge left {outcome}"
         found[told if outcome else "rated edits the judge never saw"] = int(count)
+
     return found
 
 

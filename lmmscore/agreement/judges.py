@@ -76,6 +76,7 @@ def compare_pairs(
         }
         entry |= _TESTS[level](shared, other, draws, rng)
         entries.append(entry)
+
     return entries
 
 
@@ -85,6 +86,7 @@ def _pooled(first: Paired, second: Paired, draws: int, rng: np.random.Generator)
     why = correlation.reason_undefined(a, people) or correlation.reason_undefined(b, people)
     if why:
         return entry | {"value": None, "why": why}
+
     rho = [correlation.spearman(a, people), correlation.spearman(b, people)]
     between = correlation.spearman(a, b)
     williams = correlation.williams(rho[0], rho[1], between, len(a))
@@ -146,6 +148,7 @@ def _difference_limits(
     """Return the interval of a difference of two judges, leaving items out of both."""
     if first.items < FEWEST_ITEMS:
         return {"low": None, "high": None}
+
     groups = item_groups(first.items, rng)
     number = int(groups.max()) + 1
     of = joint(first, second, groups[first.item], number)
@@ -158,18 +161,21 @@ def _within_items(first: Paired, second: Paired, draws: int, rng: np.random.Gene
     for paired in (first, second):
         inside = Within(paired.grid("judge"), paired.grid("people"))
         values.append(inside.correlations()["spearman"])
+
     defined = ~(np.isnan(values[0]) | np.isnan(values[1]))
     entry: Entry = {"n": int(defined.sum()), "of": "items"}
     left = int((~defined).sum())
     entry["left_out"] = {"items where it is undefined for one of them": left} if left else {}
     if not defined.any():
         return entry | {"value": None, "why": "it is defined in no item for both judges"}
+
     a, b = values[0][defined], values[1][defined]
     gap = resampling.flip_difference(a - b)
     found = Interval(float("nan"))
     if len(a) >= FEWEST_ITEMS:
         of = resampling.mean_of(a - b, np.arange(len(a)), len(a))
         found = interval(float((a - b).mean()), of(left_out(np.arange(len(a)))), "none")
+
     return entry | {
         "value": float((a - b).mean()),
         "first": float(a.mean()),
@@ -192,9 +198,11 @@ def _within_methods(first: Paired, second: Paired, draws: int, rng: np.random.Ge
         )
         if not undefined:
             parts.append((a, b, people, item[chosen]))
+
     entry: Entry = {"n": len(parts), "of": "methods", "averaging": "mean"}
     if not parts:
         return entry | {"value": None, "why": "it is defined for no method with both judges"}
+
     rho = [
         float(np.mean([correlation.spearman(part[side], part[2]) for part in parts]))
         for side in (0, 1)
@@ -224,6 +232,7 @@ def _within_method_limits(
     """Return the interval of a difference of averages over methods, leaving items out of all."""
     if items < FEWEST_ITEMS:
         return {"low": None, "high": None}
+
     groups = item_groups(items, rng)
     number = int(groups.max()) + 1
     people = [part[2] for part in parts]
@@ -240,6 +249,7 @@ def _methods(first: Paired, second: Paired, draws: int, rng: np.random.Generator
     entry: Entry = {"n": a.shape[1], "of": "methods"}
     if a.shape[1] < 3:
         return entry | {"value": None, "why": "a comparison of rankings needs three methods"}
+
     a, b = _z_scores(a), _z_scores(b)
     target = np.nanmean(people, axis=0)[None, :]
     there = (~np.isnan(a)).astype(float)
@@ -257,6 +267,7 @@ def _methods(first: Paired, second: Paired, draws: int, rng: np.random.Generator
     values = [float(rho(whole)[0]), float(rho(1 - whole)[0])]
     if np.isnan(values).any():
         return entry | {"value": None, "why": "a judge gave all methods the same mean"}
+
     return entry | {
         "value": values[0] - values[1],
         "first": values[0],
@@ -297,10 +308,12 @@ def compare_judges(
         for first, second in pairs:
             if (first, factor) not in paired or (second, factor) not in paired:
                 continue
+
             sides = paired[first, factor], paired[second, factor]
             several = len(sides[0].edits) > sides[0].items
             used = levels if several else [level for level in levels if level == ITEM]
             found += compare_pairs((first, second), factor, *sides, used, draws=needed, seed=seed)
+
     return _holm(found)
 
 
@@ -309,10 +322,12 @@ def _holm(entries: list[Entry]) -> list[Entry]:
     for entry in entries:
         if entry.get("p_permutation") is not None:
             families.setdefault((entry["factor"], entry["level"]), []).append(entry)
+
     for family in families.values():
         raw = np.array([entry["p_permutation"] for entry in family])
         for entry, p in zip(family, resampling.holm(raw), strict=True):
             entry["p_holm"] = float(p)
+
     return entries
 
 
@@ -341,7 +356,9 @@ def panel_scores(judges: Mapping[str, pd.DataFrame], how: PanelScores) -> pd.Dat
             by_factor = means.groupby(level="factor")
             spread = by_factor.transform("std").replace(0.0, np.nan)
             means = (means - by_factor.transform("mean")) / spread
+
         frames.append(means.rename(name))
+
     together = pd.concat(frames, axis=1, join="inner").dropna()
     rows = together.mean(axis=1).rename("score").reset_index()
     return rows.assign(repeat=1, position=None, outcome=Outcome.SCORED.value, reason="")
@@ -368,10 +385,12 @@ def without_each(judges: Mapping[str, pd.DataFrame], how: PanelScores) -> dict[s
     """Return the panel without each of its judges; nothing where one judge would be left."""
     if len(judges) < 3:
         return {}
+
     found = {}
     for name in judges:
         rest = {other: table for other, table in judges.items() if other != name}
         found[name] = panel_scores(rest, how)
+
     return found
 
 
@@ -382,9 +401,11 @@ def disagreements(judges: Mapping[str, pd.DataFrame], factor: str, most: int = 2
         scored = table[(table["outcome"] == Outcome.SCORED) & (table["factor"] == factor)]
         means = scored.groupby(["task", "item", "method"], sort=False)["score"].mean()
         frames.append(means.rename(name))
+
     raw = pd.concat(frames, axis=1, join="inner").dropna()
     if raw.empty:
         return []
+
     spread = raw.std(ddof=0).replace(0.0, 1.0)
     apart = ((raw - raw.mean()) / spread).std(axis=1, ddof=0)
     found = []
@@ -401,6 +422,7 @@ def disagreements(judges: Mapping[str, pd.DataFrame], factor: str, most: int = 2
                 "scores": scores,
             }
         )
+
     return found
 
 
@@ -413,9 +435,11 @@ def family_of(name: str, own: Mapping[str, str] | None = None) -> str:
     for part, family in (own or {}).items():
         if part.lower() in plain:
             return family
+
     for family, pattern in FAMILIES.items():
         if re.search(pattern, plain.replace("_", " ")):
             return family
+
     return ""
 
 
@@ -431,10 +455,12 @@ def family_warnings(
         family = family_of(model, own) or family_of(judge, own)
         if not family:
             continue
+
         related = [method for method in methods if family_of(method, own) == family]
         if related:
             found.append(
                 f"{judge} and {', '.join(related)} come from one family of models ({family}): "
                 "a judge may favour its own kind"
             )
+
     return found

@@ -116,14 +116,17 @@ def column_interval(
     """Return the interval of a statistic of two columns, leaving groups of items out."""
     if math.isnan(value):
         return None
+
     items = len(groups)
     if items < FEWEST_ITEMS:
         return Interval(value, why=too_few(items))
+
     number = int(groups.max()) + 1
     try:
         replicates = _replicates(statistic, judge, people, groups[item], number)
     except OverflowError as error:
         return Interval(value, why=f"no interval, because {error}")
+
     return interval(value, replicates, statistic.transform)
 
 
@@ -135,11 +138,13 @@ def _replicates(
         of = statistic.of_counts(judge, people, group, number)
         with one_thread():
             return of(left_out(np.arange(number)))
+
     assert statistic.of is not None
     found = np.full(number, np.nan)
     for one in range(number):
         kept = group != one
         found[one] = statistic.of(judge[kept], people[kept])
+
     return found
 
 
@@ -161,6 +166,7 @@ def within_item_rows(subject: AgreementSubject) -> Iterator[AgreementRow]:
                 left_out=lone,
                 why=why,
             )
+
         return
 
     judge, people = paired.grid("judge"), paired.grid("people")
@@ -183,12 +189,14 @@ def within_item_rows(subject: AgreementSubject) -> Iterator[AgreementRow]:
 def _row_values(statistic: Statistic, judge: Floats, people: Floats) -> Floats:
     if statistic.of_rows is not None:
         return statistic.of_rows(judge, people)
+
     assert statistic.of is not None
     found = np.full(len(judge), np.nan)
     for place in range(len(judge)):
         both = ~(np.isnan(judge[place]) | np.isnan(people[place]))
         if both.sum() > 1:
             found[place] = statistic.of(judge[place][both], people[place][both])
+
     return found
 
 
@@ -212,6 +220,7 @@ def _averaged(
         found = interval(value, replicates, statistic.transform)
     elif defined.any():
         found = Interval(value, why=too_few(int(defined.sum())))
+
     return subject.row(
         WITHIN_ITEM,
         statistic,
@@ -261,8 +270,10 @@ def within_method_rows(subject: AgreementSubject) -> Iterator[AgreementRow]:
             if not why and statistic.of is not None:
                 values[place] = statistic.of(cell.judge, cell.people)
                 table[place] = _replicates(statistic, cell.judge, cell.people, cell.group, number)
+
             if cell.task == subject.task:
                 yield _method_row(subject, statistic, cell, values[place], table[place], why)
+
         yield from _method_averages(subject, statistic, values, table)
 
 
@@ -277,6 +288,7 @@ def _method_cells(subject: AgreementSubject, groups: Ints) -> list[MethodCell]:
             chosen = (task == one) & (paired.method == code)
             if not chosen.any():
                 continue
+
             item = paired.item[chosen]
             found.append(
                 MethodCell(
@@ -288,6 +300,7 @@ def _method_cells(subject: AgreementSubject, groups: Ints) -> list[MethodCell]:
                     len(np.unique(item)),
                 )
             )
+
     return found
 
 
@@ -305,6 +318,7 @@ def _method_row(
         if cell.items >= FEWEST_ITEMS:
             # A group without an edit of this method leaves nothing out.
             found = interval(value, replicates[np.unique(cell.group)], statistic.transform)
+
     row = subject.row(
         WITHIN_METHOD,
         statistic,
@@ -332,12 +346,14 @@ def _method_averages(
         if defined.any():
             value = _average(values[defined], averaging)
             why = "a correlation of ±1 has no Fisher transform"
+
         if not math.isnan(value):
             found = Interval(value, why="there are too few items for an interval")
             if subject.paired.items >= FEWEST_ITEMS:
                 columns = table[defined].T
                 averages = np.array([_average(one[~np.isnan(one)], averaging) for one in columns])
                 found = interval(value, averages, statistic.transform)
+
         yield subject.row(
             WITHIN_METHOD,
             statistic,
@@ -367,6 +383,7 @@ def method_rows(subject: AgreementSubject) -> Iterator[AgreementRow]:
         unnamed = methods == 1 and paired.edits["method"].eq("").all()
         lone = NO_METHODS if unnamed else "a ranking needs two methods"
         lone += "" if unnamed or methods else ", and there is none"
+
     x, y = column_means(judge, None), column_means(people, None)
     constant = "" if lone else correlation.reason_undefined(x, y, of="method")
     noise = {} if lone else attenuation(judge, people)
@@ -374,8 +391,10 @@ def method_rows(subject: AgreementSubject) -> Iterator[AgreementRow]:
         why = lone
         if not why and statistic.correlation:
             why = constant
+
         if not why and statistic.needs_scale:
             why = subject.scale_problem
+
         value = float("nan")
         extra: Mapping[str, Any] = noise if statistic.correlation and not why else {}
         if not why and statistic.of_grid is not None:
@@ -383,6 +402,7 @@ def method_rows(subject: AgreementSubject) -> Iterator[AgreementRow]:
             extra = statistic.extra_rows(judge, people)
         elif not why and statistic.of is not None:
             value = statistic.of(x, y)
+
         yield subject.row(
             METHOD,
             statistic,

@@ -86,6 +86,7 @@ def powered_mean(people: Floats, judge: Floats, judge_unrated: Floats) -> Powere
     n, more = len(people), len(judge_unrated)
     if n < FEWEST_RATED:
         return f"{n} rated edits, and at least {FEWEST_RATED} are needed"
+
     mean = float(people.mean())
     plain = math.sqrt(float(people.var(ddof=1)) / n)
     alone = Powered(mean, plain, n - 1, 0.0, mean, plain, n - 1, n, more)
@@ -96,6 +97,7 @@ def powered_mean(people: Floats, judge: Floats, judge_unrated: Floats) -> Powere
     shared = float(np.cov(people, judge)[0, 1])
     if spread <= 0 or shared <= 0:
         return alone
+
     trust = min(1.0, shared / ((1 + n / more) * spread))
     value = mean + trust * float(judge_unrated.mean() - judge.mean())
     rated_part = float((people - trust * judge).var(ddof=1)) * (n - 1) / (n - 2) / n
@@ -146,7 +148,9 @@ def powered_entries(judge: str, factor: str, paired: Paired) -> Iterator[Entry]:
         if len(parts) > 1:
             for task, part in parts.items():
                 yield name | {"stratum": task} | _json(part)
+
             yield name | {"stratum": "all, by task"} | _json(_over(parts))
+
         yield name | {"stratum": "all"} | _json(estimate(rows))
 
 
@@ -166,6 +170,7 @@ def _over(parts: Mapping[str, Powered | str]) -> Powered | str:
             lacking.append(f"{task or 'no task'}: {part}")
         else:
             found.append(part)
+
     if lacking:
         return "a task has too few ratings (" + "; ".join(lacking) + ")"
     return stratified(found)
@@ -174,11 +179,13 @@ def _over(parts: Mapping[str, Powered | str]) -> Powered | str:
 def _json(found: Powered | str) -> Entry:
     if isinstance(found, str):
         return {"value": None, "low": None, "high": None, "why": found}
+
     low, high = found.interval()
     people_low, people_high = found.people_interval()
     caution = {}
     if found.few:
         caution = {"caution": f"{found.rated} rated edits are few: take the interval with care"}
+
     return {
         "value": found.value,
         "low": low,
@@ -206,6 +213,7 @@ def corrected_board(
     theirs = ratings[ratings["factor"] == factor]
     if ours.empty or theirs.empty:
         raise FileProblem(f"{factor}: not both scored and rated; name a factor with --factor")
+
     paired = pair(ours, judge_means("the run", ours), rated_edits(theirs))
     every = pd.concat([paired.edits, paired.unrated], ignore_index=True)
     every["task"] = every["task"].fillna("")
@@ -229,6 +237,7 @@ def _table(task: str | None, factor: str, rows: pd.DataFrame) -> BoardTable:
             lacking.append(f"{method}: {one}.")
         else:
             found[str(method)] = one
+
     order = sorted(found, key=lambda method: (-found[method].value, method))
     place = ranks(np.array([[found[method].value for method in order]]))[0] if order else []
     tests = _tests(rows, order)
@@ -254,12 +263,14 @@ def _table(task: str | None, factor: str, rows: pd.DataFrame) -> BoardTable:
                 items=len(part),
             )
         )
+
     few = [method for method in order if found[method].few]
     warnings = [f"Without an estimate: {' '.join(lacking)}"] if lacking else []
     if few:
         warnings.append(
             f"Fewer than {FEW_RATED} rated edits, so take the interval with care: {', '.join(few)}."
         )
+
     rated = int(rows["people"].notna().sum())
     caption = (
         f"Mean {factor} by people, corrected by the judge: {rated} of {len(rows)} edits rated; n "
@@ -290,6 +301,7 @@ def _tests(rows: pd.DataFrame, methods: list[str]) -> Differences | None:
     """Return the prediction-powered differences of every two methods on the items both have."""
     if len(methods) < 2:
         return None
+
     judge = rows.pivot(index="item", columns="method", values="judge")
     people = rows.pivot(index="item", columns="method", values="people")
     pairs = []
@@ -314,6 +326,7 @@ def _tests(rows: pd.DataFrame, methods: list[str]) -> Differences | None:
                 losses=int((own < -SAME).sum()),
             )
         )
+
     return corrected([Differences(tuple(methods), tuple(pairs), exact=False, flips=False)])[0]
 
 

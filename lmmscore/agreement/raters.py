@@ -86,6 +86,7 @@ def people_rows(factor: str, rated: RatedEdits, rng: np.random.Generator) -> lis
                 extra={"ratings": len(ratings.value), "raters": ratings.raters},
             )
         )
+
     beside = reliability.beside_others(ratings, None)
     own = reliability.rater_spearmans(beside, judge=False)
     rows.append(_rater_row("", factor, beside, own, rated.items, rng, judge=False))
@@ -146,6 +147,7 @@ def _human_means(factor: str, rated: RatedEdits, groups: Ints) -> list[Agreement
                 interval=_leave_out(mean, of, groups, "none"),
             )
         )
+
     return found
 
 
@@ -167,6 +169,7 @@ def _rater_row(
     same = "raters who, or whose fellows, gave every edit the same"
     if judge:
         same = "raters on whose edits the judge or the others gave always the same"
+
     left = {"raters with fewer than two edits that others rated": lone, same: constant}
     left = {reason: count for reason, count in left.items() if count}
     told = ", ".join(f"{reason} ({count})" for reason, count in left.items())
@@ -182,6 +185,7 @@ def _rater_row(
             return mean_known(ranks.of(counted)[side])
 
         found = _leave_out(value, of, groups, "fisher")
+
     return AgreementRow(
         judge_name,
         factor,
@@ -242,6 +246,7 @@ def _verdict(
     if raters < 2:
         why = "a comparison with raters needs two of them with varying ratings of the same edits"
         return Verdict(*names, NO_CEILING, row.value_or_nan, people, None, 0, why)
+
     if items < FEWEST_ITEMS:
         verb = "is" if items == 1 else "are"
         why = f"a verdict takes at least {FEWEST_ITEMS} items, and there {verb} {items}"
@@ -282,6 +287,7 @@ def _below_each(ranks: resampling.GroupRanks, groups: Ints) -> bool:
         gap = _leave_out(float(value), difference, groups, "none")
         if gap is None or gap.high is None or gap.high >= 0:
             return False
+
     return True
 
 
@@ -296,6 +302,7 @@ def corrected_row(headline: AgreementRow, people: list[AgreementRow]) -> Agreeme
     why = headline.why if headline.value is None else "the raters' reliability is not above 0"
     if icc.value is None:
         why = f"the raters' reliability is unknown: {icc.why}"
+
     return AgreementRow(
         headline.judge,
         headline.factor,
@@ -344,6 +351,7 @@ def two_way_interval(
     total = items_variance + raters_variance
     if not total > 0:
         return Interval(value, why="leaving items or raters out changes nothing")
+
     shares = items_variance**2 / (len(by_item) - 1) + raters_variance**2 / (raters - 1)
     reach = t_quantile(total**2 / shares, 0.95) * math.sqrt(total)
     z = math.atanh(value)
@@ -388,6 +396,7 @@ def alternative_test(
             f"no rater shares {minimum} edits with the judge and another rater; the most is {most}"
         )
         return AltTest(None, None, (), 0, few, why=why)
+
     p_values = [_p_value(duel, epsilon) for duel in enough]
     wins = int(benjamini_yekutieli(np.array(p_values), FALSE_DISCOVERY_RATE).sum())
     advantage = float(np.mean([np.mean(duel <= 0) for duel in enough]))
@@ -428,6 +437,7 @@ def _power(duel: Ints, epsilon: float, tests: int) -> float:
 
     if duel.min() == duel.max():
         return 1.0
+
     spread = float(duel.std(ddof=1))
     # The strictest step of Benjamini and Yekutieli's correction.
     harmonic = sum(1 / place for place in range(1, tests + 1))
@@ -451,6 +461,7 @@ def alternative_entry(
     test = AltTest(None, None, (), 0, 0, why=scale_problem)
     if not scale_problem:
         test = alternative_test(rated.ratings, by_edit, epsilon=epsilon, minimum=minimum)
+
     left = {f"raters with fewer than {minimum} edits": test.left_out} if test.left_out else {}
     words = {None: "undefined", True: "shown", False: "not shown"}[test.passed]
     return {
@@ -483,9 +494,11 @@ def rater_components(rated: RatedEdits) -> dict[str, Any] | None:
     if levels is not None:
         # All rated everything: a rater's own level moves all methods alike.
         residual = levels[1]
+
     found = reliability.components(grid, residual, raters)
     if found is None:
         return None
+
     return {
         "item": found.item,
         "method": found.method,
@@ -544,11 +557,13 @@ class VoteAgreement:
         """The accuracy of a judge who gives its verdicts as often as it does, but at random."""
         if not self.n:
             return None
+
         human: Counter[str] = Counter()
         judge: Counter[str] = Counter()
         for (said, heard), count in self.counts.items():
             human[said] += count
             judge[heard] += count
+
         return sum(human[verdict] * judge[verdict] for verdict in human) / self.n**2
 
     @property
@@ -574,6 +589,7 @@ class VoteAgreement:
         table: dict[str, dict[str, int]] = defaultdict(dict)
         for (human, judge), count in sorted(self.counts.items()):
             table[human][judge] = count
+
         one, decided = self.with_one_tie(), self.without_ties()
         return {
             "n": self.n,
@@ -607,6 +623,7 @@ def compare_votes(pairs: Iterable[tuple[str, str]]) -> VoteAgreement:
             counts[human, judge] += 1
         else:
             unread += 1
+
     return VoteAgreement(counts, unread)
 
 
@@ -623,6 +640,7 @@ def agree_on_pairs(
         judged = _placed(_said(match), match)
         votes = human.get((match.item, first, second), ())
         told += [(_placed(vote, match), judged) for vote in votes]
+
     return compare_votes(told)
 
 
@@ -649,11 +667,13 @@ def read_votes(path: Path) -> dict[Pair, list[str]] | None:
         columns = {name.casefold(): name for name in table.columns}
         if not {"item", "method_a", "method_b", "winner"} <= set(columns):
             return None
+
         for number, row in enumerate(table.rows, 1):
             cells = {key: str(row.get(name) or "").strip() for key, name in columns.items()}
             vote = _vote(cells, f"{path}, row {number}")
             first, second = sorted((cells["method_a"], cells["method_b"]))
             found.setdefault((cells["item"], first, second), []).append(vote)
+
     return found
 
 
@@ -663,6 +683,7 @@ def _vote(cells: Mapping[str, str], where: str) -> str:
     sides |= {"leftvote": cells["method_a"], "rightvote": cells["method_b"]}
     if said in sides.values():
         return said
+
     folded = said.casefold()
     if folded in sides:
         return sides[folded]
@@ -672,6 +693,7 @@ def _vote(cells: Mapping[str, str], where: str) -> str:
         return "bad"
     if folded in _TIES:
         return TIE
+
     raise FileProblem(
         f"{where}: winner {said!r} is neither {cells['method_a']} nor {cells['method_b']}, nor a "
         "tie"
@@ -685,9 +707,11 @@ def votes_of_ratings(ratings: pd.DataFrame, factor: str) -> dict[Pair, list[str]
     by_item: dict[str, list[tuple[str, float]]] = {}
     for item, method, score in zip(means["item"], means["method"], means["score"], strict=True):
         by_item.setdefault(str(item), []).append((str(method), float(score)))
+
     found: dict[Pair, list[str]] = {}
     for item, rated in by_item.items():
         for (first, one), (second, other) in combinations(sorted(rated), 2):
             winner = TIE if abs(one - other) < SAME else first if one > other else second
             found[item, first, second] = [winner]
+
     return found

@@ -73,6 +73,7 @@ class AgreementRow:
             data["why"] = self.why or "it is not defined on these scores"
         elif self.interval is not None and low is None:
             data["why"] = self.interval.why
+
         return data | dict(self.extra)
 
 
@@ -185,14 +186,17 @@ class Agreement:
         """Return the verdict on a judge in one plain sentence."""
         if OVERALL not in self.headline_factors[:1] and len(self.headline_factors) > 1:
             return self._sentence_over_factors(judge)
+
         factor = self.headline_factors[0] if self.headline_factors else OVERALL
         said = f"{judge} on {self._said(judge, factor)}"
         across = self.row(judge, factor, METHOD, "spearman")
         if across is not None and across.value is not None:
             said += f"; its ranking of {across.n} methods and people's: ρ = {across.value:.2f}"
+
         verdict = self.verdict(judge, factor)
         if verdict and verdict.why:
             said += f"; {verdict.why}"
+
         return said + "."
 
     def beside_raters(self, judge: str) -> list[str]:
@@ -201,17 +205,20 @@ class Agreement:
         factor = OVERALL if OVERALL in self.factors else self.headline_factors[0]
         if factor == OVERALL and OVERALL not in self.headline_factors[:1]:
             found.append(f"The mean of its factors as {self._said(judge, OVERALL)}.")
+
         verdict = self.verdict(judge, factor)
         if verdict is not None and verdict.difference is not None:
             gap = verdict.difference
             within = ""
             if gap.low is not None and gap.high is not None:
                 within = f"95% {gap.low:.3f} to {gap.high:.3f}, "
+
             found.append(
                 f"On {factor}, it reaches {verdict.judge_value:.3f} in a rater's place, where a "
                 f"rater reaches {verdict.people_value:.3f}; the difference is {gap.value:.3f} "
                 f"({within}{verdict.raters} raters)."
             )
+
         return found
 
     def _said(self, judge: str, factor: str) -> str:
@@ -220,11 +227,13 @@ class Agreement:
         row = self.row(judge, factor, ITEM, "spearman")
         if row is None:
             row = self.row(judge, factor, WITHIN_ITEM, "spearman")
+
         said = f"{factor}: {verdict.words if verdict else 'no verdict'}"
         if row is None:
             return said
         if row.value is None:
             return f"{said} (ρ is undefined, because {row.why})"
+
         low, high = row.limits
         within = "" if low is None or high is None else f", 95% {low:.2f} to {high:.2f}"
         return f"{said} (ρ = {row.value:.3f}{within}, {row.n} {row.of}, level {row.level})"
@@ -239,12 +248,15 @@ class Agreement:
             row = self.row(judge, factor, ITEM, "spearman")
             if verdict is not None:
                 words.setdefault(verdict.words, []).append(factor)
+
             if row is not None and row.value is not None:
                 values.append(row.value)
+
         said = "; ".join(f"{one} on {_listed(names)}" for one, names in words.items())
         mean = ""
         if values:
             mean = f" (mean ρ = {sum(values) / len(values):.3f} over {len(values)} factors)"
+
         return f"{judge}, which has no overall of its own: {said or 'no verdict'}{mean}."
 
     def with_notes(self, notes: Sequence[str]) -> Agreement:
@@ -291,8 +303,10 @@ class Agreement:
                 row = self.row(judge, factor, ITEM, "spearman")
                 if row is None:
                     continue
+
                 marks.append(Whisker(f"{judge}: {factor}", row.value, *row.limits))
                 lines.append(_line(self, row))
+
         import pandas as pd
 
         table = str(pd.DataFrame(lines).to_html(index=False, na_rep="undefined", border=0))
@@ -325,6 +339,7 @@ def frame(rows: Sequence[AgreementRow]) -> pd.DataFrame:
     for row in rows:
         told = [f"{reason} ({count})" for reason, count in row.left_out.items()]
         records.append(row.to_json() | {"left_out": "; ".join(told)})
+
     return pd.DataFrame(records)
 
 

@@ -170,4 +170,5 @@ def main() -> None:
         # exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+
     sys.exit(code if isinstance(code, int) else 0)

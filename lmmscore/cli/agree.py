@@ -162,9 +162,11 @@ def command(
 
     if not runs and not score_files:
         raise click.UsageError("Name a RUN, or a score file with --scores.")
+
     if any(_is_of_pairs(run) for run in runs):
         _print_pair_agreement(runs, "json" if as_json else form, options)
         return
+
     judges = [*_runs(runs), *_files(score_files, options)]
     found = _agree(judges, options)
     form = "json" if as_json else form
@@ -175,6 +177,7 @@ def command(
     put(text, options["out"])
     for note in found.notes:
         click.echo(f"note: {note}", err=True)
+
     if options["plots"]:
         from lmmscore.cli.terminal import factor_titles
         from lmmscore.report.figures import agreement_drawings, write_figures
@@ -202,11 +205,13 @@ def _print_pair_agreement(runs: tuple[str, ...], form: str, options: dict[str, A
         raise click.UsageError(f"{scored[0]} has scores, and other runs here pairs; compare apart")
     if form not in ("term", "json", "md"):
         raise click.UsageError(f"--format {form} has no place with pairs; use term, md or json")
+
     votes = _human_votes(options)
     found = {}
     for name in runs:
         run = Run(Path(name))
         found[run.path.name] = agree_on_pairs(run.comparisons(), votes)
+
     click.echo(votes_as_text(found, form), nl=False)
 
 
@@ -222,7 +227,9 @@ def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str
         for each in given:
             for pair, said in (each or {}).items():
                 votes.setdefault(pair, []).extend(said)
+
         return votes
+
     columns = Columns(
         item=options["item_column"],
         method=options["method_column"],
@@ -247,6 +254,7 @@ def _votes_in(path: Path) -> dict[tuple[str, str, str], list[str]] | None:
     collected = read_human_votes(path, notes)
     for note in notes:
         click.echo(f"note: {note}", err=True)
+
     if collected is not None:
         return collected
     return None if path.is_dir() else read_votes(path)
@@ -280,6 +288,7 @@ def _files(specs: Sequence[str], options: dict[str, Any]) -> list[Source]:
     tables = [read_score_file(spec, layout, dialog, notes) for spec in specs]
     for note in notes:
         click.echo(f"note: {note}", err=True)
+
     return [
         _with_scales(Source(name, Path(spec), table), dialog)
         for name, spec, table in zip(named, specs, tables, strict=True)
@@ -297,6 +306,7 @@ def _with_scales(source: Source, dialog: Dialog | None) -> Source:
     if dialog is not None:
         own = [FactorRecord.of(factor) for factor in dialog.factors]
         return replace(source, manifest=Manifest(factors=own))
+
     factors = set(source.scores["factor"]) - {OVERALL}
     for known in _bundled_dialogs():
         if {factor.key for factor in known.factors} == factors:
@@ -306,6 +316,7 @@ def _with_scales(source: Source, dialog: Dialog | None) -> Source:
                 for factor in known.factors
             ]
             return replace(source, manifest=Manifest(factors=scales))
+
     return source
 
 
@@ -330,6 +341,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
         raise LmmscoreError(f"{twice} is given twice; name each judge once")
+
     columns = Columns(
         **{
             name: options[f"{name}_column"]
@@ -340,6 +352,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     scales: dict[str, tuple[float, float]] = {}
     for judge in judges:
         scales |= judge.manifest.scales()
+
     found = agree(
         {judge.name: judge.scores for judge in judges},
         ratings.table,

@@ -75,6 +75,7 @@ def command(
 
     if len(runs) < 2:
         raise click.UsageError("compare needs at least two runs")
+
     sources = open_sources(runs)
     names = [source.name for source in sources]
     factors = factors_of(names, [source.scores for source in sources], options["factor"])
@@ -88,10 +89,12 @@ def command(
     names_shown = _names(sources, options["names"])
     if options["plots"]:
         _write_plots(found, names_shown, options)
+
     document = _document(found, together, names_shown, decimals)
     if options["factor"] == "overall" != factors[0]:
         without = "Not every run has an overall score, so each factor is compared."
         document = replace(document, notes=[without, *document.notes])
+
     form = "json" if as_json else form
     layout = TableLayout(**screen()) if options["out"] is None else TableLayout()
     put(write(document, form, layout), options["out"])
@@ -126,6 +129,7 @@ def _document(
     if together:
         grids += board_grids(with_names(together, names), decimals=places, wide=False)
         data["pooled"] = together.as_dict(decimals)
+
     return TableDocument(
         grids=[labelled(grid) for grid in grids],
         caution=" ".join(found.cautions),

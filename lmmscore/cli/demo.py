@@ -40,6 +40,7 @@ def command(out: Path, copy: Path | None) -> None:
     if copy is not None:
         _copy(copy)
         return
+
     from lmmscore.benchmark import load_benchmark
     from lmmscore.check import check_benchmark
     from lmmscore.cli.run import play
@@ -55,6 +56,7 @@ def command(out: Path, copy: Path | None) -> None:
     problems = check_benchmark(benchmark)
     for problem in problems:
         click.echo(f"problem: {problem}", err=True)
+
     items, tasks, methods = len(benchmark.items), len(benchmark.tasks), len(benchmark.methods)
     click.echo(
         f"{benchmark.name}: {items} drawn items in {tasks} task categories, {methods} methods",
@@ -85,6 +87,7 @@ def _copy(to: Path) -> None:
         raise FileProblem(f"{to}: exists; name a folder that does not") from error
     except OSError as error:
         raise FileProblem(f"{to}: {error.strerror or error}") from error
+
     click.echo(str(to))
     click.echo(f"next: lmmscore init {to}", err=True)
 

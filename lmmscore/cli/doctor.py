@@ -32,6 +32,7 @@ def command(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False, indent=2))
         return
+
     for section, entries in found.items():
         click.echo(f"{section}:" if isinstance(entries, dict) else f"{section}: {entries}")
         if isinstance(entries, dict):
@@ -72,6 +73,7 @@ def _distribution() -> tuple[list[str], dict[str, list[str]]]:
         lines = requires("lmmscore") or []
     except PackageNotFoundError:  # run from a checkout that was never installed
         lines = []
+
     required: list[str] = []
     extras: dict[str, list[str]] = {}
     for line in lines:
@@ -79,10 +81,12 @@ def _distribution() -> tuple[list[str], dict[str, list[str]]]:
         extra = re.search(r"extra\s*==\s*['\"]([\w-]+)['\"]", line)
         if name is None or name[0] == "lmmscore":
             continue
+
         if extra is None:
             required.append(name[0])
         elif extra[1] != "dev":
             extras.setdefault(extra[1], []).append(name[0])
+
     return required, extras
 
 
@@ -117,6 +121,7 @@ def _console() -> dict[str, str]:
     for name in _SETTINGS:
         if name in os.environ:
             described[name] = os.environ[name]
+
     return described
 
 

@@ -44,14 +44,17 @@ def check(judge: str, as_json: bool, **given: Any) -> None:
             click.echo(f"{name} at {where}, each question at most {_patience(named)}", err=True)
             if len(named.address.endpoints) > 1 and not as_json:
                 click.echo(f"{where}:")
+
             told.server = where
             _look(f"{named.address.model}@{endpoint.url.geturl()}", named.options, told)
     finally:
         if as_json and told.findings:
             found = {"judge": name, "findings": told.rows()}
             click.echo(json.dumps(found, ensure_ascii=False, indent=2))
+
     for line in told.differences():
         click.echo(f"warning: {line}", err=True)
+
     lacking = told.lacking(several=len(named.address.endpoints) > 1)
     if lacking:
         click.echo(f"{name}: not fit to judge images: {', '.join(lacking)} failed", err=True)
@@ -93,12 +96,15 @@ class _Told:
             shown = {True: "yes", False: "no", None: "unknown"}[finding.works]
             if finding.what in {"model", "fingerprint"}:
                 shown = finding.detail
+
             by_finding.setdefault(finding.what, {}).setdefault(shown, []).append(server)
+
         lines = []
         for what, answers in by_finding.items():
             if len(answers) > 1:
                 listed = [f"{shown} ({', '.join(where)})" for shown, where in answers.items()]
                 lines.append(f"servers differ in {what}: {'; '.join(listed)}")
+
         return lines
 
     def rows(self) -> list[dict[str, Any]]:
@@ -127,6 +133,7 @@ def _find(judge: str, given: dict[str, Any]) -> NamedJudge:
         raise JudgeFileError(f"{judge} answers from this machine; there is nothing to check")
     if kind.configure is None:
         raise JudgeFileError(f"{judge}: only a judge behind an OpenAI-compatible API is checked")
+
     named = kind.configure(judge, given)
     return replace(named, options=hurried(named.options, given.get("timeout_s")))
 
@@ -204,10 +211,12 @@ def probe(
             judge_options=options,
             said=said,
         )
+
     if as_json:
         rows = [one.as_dict() for one in found]
         click.echo(json.dumps({"judge": judge, "changes": rows}, ensure_ascii=False, indent=2))
         return
+
     from lmmscore.cli.terminal import screen
     from lmmscore.report.grids import Grid, number, plain, span
     from lmmscore.report.leaderboard import render_grids
@@ -217,8 +226,10 @@ def probe(
     for one in found:
         if one.factor != factor:
             continue
+
         limits = None if one.low is None or one.high is None else (one.low, one.high)
         shown.append(plain(one.done, number(one.change, 2), span(limits, 2), str(one.items)))
+
     grid = Grid(
         f"{judge}: what moves its scores",
         ("change of the edit", f"change of {factor}", "95%", "items"),

@@ -178,26 +178,33 @@ def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> 
     if pairs is not None:
         _print_pairs(pairs, form, options)
         return
+
     sources = [_part_of(source, options) for source in open_sources(runs)]
     if options["expected"]:
         sources = [_by_expected(source) for source in sources]
+
     options["members"] = _panel(sources, options) if options["panel"] else None
     if options["members"] is not None:
         source = options["members"].source
     else:
         source = _pooled(sources, anyway=options["anyway"])
+
     if options["by"] is not None and _asks_for_means(options["by"]):
         put(_group_means_table(source, form, options, _scales(source, options)), options["out"])
         return
+
     board = _corrected(source, options) if options["corrected"] else _board(source, options)
     if options["members"] is not None:
         board = replace(board, notes=(*options["members"].notes, *board.notes))
+
     chosen = _chosen_words(options)
     if chosen:
         board = replace(board, notes=(chosen, *board.notes))
+
     _write(board, source, form, options)
     if options["plots"] is not None:
         _write_plots(board, source, options)
+
     if form == "csv":
         # A CSV file has no room for sentences; they must not get lost for that.
         for text in [*(t for table in board.tables for t in table.warnings), *board.notes]:
@@ -214,6 +221,7 @@ def _part_of(source: Source, options: dict[str, Any]) -> Source:
             known = [str(each) for each in scores[name].unique()]
             refuse_unknown(name, options[name], known, source.name)
             scores = scores[scores[name].isin(options[name])]
+
     return replace(source, scores=scores)
 
 
@@ -258,6 +266,7 @@ class PanelBoard:
         for row in board.tables[-1].rows:
             ranks = [ranked.get(row.method) for ranked in self.without.values()]
             rows.append(plain(row.method, *(NONE if rank is None else str(rank) for rank in ranks)))
+
         left_out = Grid(
             "Leave one judge out",
             ("Method", *(f"without {name}" for name in self.without)),
@@ -277,6 +286,7 @@ def _panel(sources: Sequence[Source], options: dict[str, Any]) -> PanelBoard:
 
     if len(sources) < 2:
         raise click.UsageError("--panel needs at least two runs")
+
     how = options["panel_scores"]
     tables = {source.name: source.scores for source in sources}
     together = judges.panel_scores(tables, how)
@@ -309,6 +319,7 @@ def _corrected(source: Source, options: dict[str, Any]) -> Leaderboard:
 
     if not options["human"]:
         raise click.UsageError("--corrected needs people's ratings: --human FILE")
+
     unfit = {
         "--by": options["by"],
         "--against": options["against"],
@@ -332,8 +343,10 @@ def _corrected(source: Source, options: dict[str, Any]) -> Leaderboard:
         both = [name for name in ratings["factor"].unique() if name in set(scores["factor"])]
         weights = source.manifest.weights
         ratings, _ = align.add_overall(ratings, list(map(str, both)), weights, notes)
+
     for note in notes:
         click.echo(f"note: {note}", err=True)
+
     return corrected_board(scores, ratings, factor, caution=source.caution)
 
 
@@ -349,6 +362,7 @@ def _write(board: Leaderboard, source: Source, form: str, options: dict[str, Any
     if out is None or "{task}" not in out.name:
         put(_rendered(board, source, form, options), out)
         return
+
     for task in dict.fromkeys(table.task for table in board.tables):
         name = "all" if task is None else re.sub(r"[^\w.-]+", "-", task).strip("-")
         tables = tuple(table for table in board.tables if table.task == task)
@@ -386,10 +400,12 @@ def _pairs_among(runs: tuple[str, ...]) -> Path | None:
         path = Path(text)
         if (path / "run.yaml").is_file() and open_run(path).is_of_pairs:
             path /= "pairs.csv"
+
         if path.name == "pairs.csv":
             if len(runs) > 1:
                 raise click.UsageError(f"{text} compares pairs; rank it by itself")
             return path
+
     return None
 
 
@@ -406,19 +422,23 @@ def _print_pairs(path: Path, form: str, options: dict[str, Any]) -> None:
     if given or options["missing"] != "exclude" or options["average"] != "items":
         name = given[0] if given else "missing" if options["missing"] != "exclude" else "average"
         raise click.UsageError(f"--{name} is for scores; {path.parent} compares pairs")
+
     known: dict[str, Any] = {}
     if (path.parent / "run.yaml").is_file():
         manifest = Run(path.parent).manifest
         known = {"caution": manifest.caution, "methods": manifest.methods}
+
     rows = read_comparisons(path)
     if options["method"]:
         known["methods"] = list(options["method"])
         there = [name for row in rows for name in (row.method_a, row.method_b)]
         refuse_unknown("method", options["method"], there, str(path))
         rows = [row for row in rows if {row.method_a, row.method_b} <= {*options["method"]}]
+
     if options["item"]:
         refuse_unknown("item", options["item"], [row.item for row in rows], str(path))
         rows = [row for row in rows if row.item in options["item"]]
+
     board = rank_pairs(
         rows,
         task=options["task"] or None,
@@ -429,6 +449,7 @@ def _print_pairs(path: Path, form: str, options: dict[str, Any]) -> None:
     chosen = _chosen_words(options)
     if chosen:
         board = replace(board, notes=(chosen, *board.notes))
+
     layout = screen() if options["out"] is None else Screen(color=False, width=None)
     put(render_pairs(board, form, decimals=options["decimals"], **layout), options["out"])
     if form == "csv":
@@ -439,6 +460,7 @@ def _print_pairs(path: Path, form: str, options: dict[str, Any]) -> None:
 def _pooled(sources: list[Source], *, anyway: bool) -> Source:
     if len(sources) == 1:
         return sources[0]
+
     from lmmscore.cli.terminal import Source, cautions
     from lmmscore.leaderboard.compare import pool
 
@@ -465,6 +487,7 @@ def _scales(source: Source, options: dict[str, Any]) -> dict[str, tuple[float, f
 
     if options["scale"] is None:
         return source.manifest.scales(_weights(options))
+
     return dict.fromkeys(
         [*source.scores["factor"].unique(), "overall"], parse_scale(options["scale"])
     )
@@ -481,6 +504,7 @@ def _board(source: Source, options: dict[str, Any]) -> Leaderboard:
         raise click.UsageError(
             "--average tasks goes with a table over all categories; this asks for none"
         )
+
     board = rank(
         _of_tasks(source, options).scores if over_all else source.scores,
         task=None if over_all else tasks,
@@ -518,18 +542,23 @@ def _rendered(board: Leaderboard, source: Source, form: str, options: dict[str, 
         more: dict[str, Any] = {}
         if not options["corrected"]:
             more = _extras(board, source, options).as_dict(decimals)
+
         if options["members"] is not None:
             more["panel"] = options["members"].as_dict()
+
         if options["against"] is not None:
             more["against"] = {
                 "table": options["against"],
                 "tasks": [t.as_dict(decimals) for t in matched],
             }
+
         return render(board, "json", decimals=decimals, extra={"run": source.name, **more})
+
     further = _sections(board, source, options)
     further += _against_grids(matched, options)
     if options["members"] is not None:
         further += options["members"].grids(board)
+
     wide = (options["by"] or "").replace(" ", "") == "task,method"
     columns = [name.strip() for name in (options["columns"] or "").split(",") if name.strip()]
     to_screen = screen() if options["out"] is None else Screen(color=False, width=None)
@@ -574,14 +603,17 @@ def _sections(board: Leaderboard, source: Source, options: dict[str, Any]) -> li
     for table in board.tables:
         found += [grids.difference_grid(table, decimals)] if "differences" in shown else []
         found += [grids.win_rate_grid(table)] if "wins" in shown else []
+
     if options["corrected"] or not shown & set(SECTIONS[2:]):
         return found
+
     behind = _extras(board, source, options)
     found += [grids.position_grid(behind.position, decimals)] if "position" in shown else []
     found += [grids.repeat_grid(behind.repeats, decimals)] if "repeats" in shown else []
     found += grids.variance_grid(behind.components, decimals) if "variance" in shown else []
     if "sensitivity" in shown and behind.sensitivity:
         found.append(grids.sensitivity_grid(behind.sensitivity))
+
     asks = source.manifest.avoid_ties
     found += [grids.habit_grid(behind.habits, asks_to_avoid_ties=asks)] if "habits" in shown else []
     return found
@@ -602,6 +634,7 @@ def _against_grids(matched: list[TaskAgainst], options: dict[str, Any]) -> list[
         return [
             Grid(f"Against {name}", ("Task",), (), f"No task category of this run is in {name}.")
         ]
+
     decimals = 2 if options["decimals"] is None else options["decimals"]
     return [against_grid(task, Path(options["against"]).stem, decimals) for task in matched]
 
@@ -659,5 +692,6 @@ def _refuse_ranking_options(options: dict[str, Any]) -> None:
                 f"{name} goes with ranked methods; --by {options['by']} gives plain means over "
                 "edits"
             )
+
     if options["scale"] is not None and options["missing"] != "worst":
         raise click.UsageError(f"with --by {options['by']}, --scale goes with --missing worst only")

@@ -56,13 +56,16 @@ def list_(ledgers: tuple[Path, ...], as_json: bool) -> None:
             listed[name] = [
                 asdict(each) | {"dialogs": dialogs[name].get(_asker(each), [])} for each in held
             ]
+
         click.echo(json.dumps(listed, indent=2, ensure_ascii=False))
         return
+
     for name, held in found.items():
         click.echo(f"{name}: {counted(sum(each.exchanges for each in held), 'exchange')}")
         for number, each in enumerate(held, 1):
             known = ", ".join(dialogs[name].get(_asker(each), [])) or "not recorded"
             click.echo(f"  #{number} {_described(each)}; dialog: {known}")
+
         for line in _batches(Path(name)):
             click.echo(f"  {line}")
 
@@ -88,12 +91,15 @@ def _dialogs(ledger: Path) -> dict[tuple[str, str], list[str]]:
         except FileProblem:
             # It is not this run that was asked about.
             continue
+
         if run.ledger_path.resolve() != ledger.resolve():
             continue
+
         asked = Asker.of(identity_of(manifest.judge), manifest.parameters)
         dialogs = found.setdefault((asked.judge, asked.parameters), [])
         if manifest.dialog not in dialogs:
             dialogs.append(manifest.dialog)
+
     return found
 
 
@@ -103,6 +109,7 @@ def _batches(path: Path) -> list[str]:
 
     if not (path / "batches.jsonl").is_file():
         return []
+
     log = BatchLog(path / "batches.jsonl")
     totals = ", ".join(f"{count:,} {what}" for what, count in sorted(log.totals().items()))
     lines = [f"batches: {totals or 'nothing has come back yet'}"]
@@ -118,8 +125,10 @@ def _described(content: Content) -> str:
     ]
     if content.cost_usd:
         parts.append(f"${content.cost_usd:,.4f}")
+
     if content.models:
         parts.append(f"answered by {', '.join(content.models)}")
+
     parts.append(f"{content.first[:10]} to {content.last[:10]}")
     return "; ".join(parts)
 
@@ -143,8 +152,10 @@ def merge_(out: Path, ledgers: tuple[Path, ...]) -> None:
             f"from {conflict.kept} stands",
             err=True,
         )
+
     if len(done.conflicts) > 20:
         click.echo(f"… and {len(done.conflicts) - 20} more conflicts", err=True)
+
     click.echo(
         f"{counted(done.added, 'exchange')} added, {done.known:,} there already, "
         f"{counted(len(done.conflicts), 'conflict')}",
@@ -165,9 +176,11 @@ def extract_(ledger: Path, out: Path, run: Path | None, judge: str) -> None:
 
     if run is None and not judge:
         raise click.UsageError("say what to take out: --run FOLDER or --judge NAME")
+
     keys = None
     if run is not None:
         keys = [exchange.key for record in open_run(run).records() for exchange in record.exchanges]
+
     count = extract(_ledger(ledger), out, keys=keys, judge=judge)
     click.echo(f"{counted(count, 'exchange')} copied", err=True)
     click.echo(out)
@@ -184,6 +197,7 @@ def verify_(ledgers: tuple[Path, ...]) -> None:
         for problem in problems(_ledger(path)):
             click.echo(f"problem: {problem}")
             wrong += 1
+
     if wrong:
         raise click.exceptions.Exit(1)
     click.echo("no problems", err=True)

@@ -40,12 +40,15 @@ def command(folder: Path, form: str, as_json: bool, out: Path | None) -> None:
         except FileProblem as error:
             # One damaged run does not hide the others.
             damaged.append(error)
+
     for problem in damaged:
         click.echo(f"warning: {problem}", err=True)
+
     if damaged and not lines:
         raise damaged[0]
     if not lines:
         raise FileProblem(f"{folder}: no run in this folder; `lmmscore run` makes one")
+
     heads = ("Run", "Benchmark", "Judge", "Dialog", "Items", "State", "Cost")
     rows = [
         plain(*(str(line[head.lower()]) for head in heads[:-2]), _state(line), _cost(line))
@@ -79,6 +82,7 @@ def _line(run: Run, folder: Path) -> dict[str, Any]:
     state = manifest.state or "unknown"
     if state == "running" and not RunLock.held(run.path):
         state = "cut off"
+
     return {
         "run": str(where) if where.parts else run.path.resolve().name,
         "benchmark": manifest.benchmark,

@@ -132,6 +132,7 @@ def options_of(
         for each in reversed(declared(declaration)):
             if each.about.flag and (only is None or each.name in only):
                 command = _flag(each, prefix)(command)
+
         return command
 
     return add
@@ -159,6 +160,7 @@ def _flag(option: Declared, prefix: str) -> Callable[[Command], Command]:
     # With a prefix, what was not given is left to others: a judge has its options from judges.yaml.
     if option.default and not prefix:
         shown |= {"default": option.default, "show_default": True}
+
     return click.option(*names, type=_type_of(option), callback=filled, **shown)
 
 
@@ -372,6 +374,7 @@ def parse_renames(texts: Sequence[str], option: str = "--rename") -> dict[str, s
         if not (old.strip() and equals and new.strip()):
             raise click.UsageError(f"{option} takes OLD=NEW, not {given!r}.")
         found[old.strip()] = new.strip()
+
     return found
 
 
@@ -391,5 +394,6 @@ def name_table(path: Path | None) -> dict[str, str]:
     table = read_tables(path)[0]
     if len(table.columns) < 2:
         raise FileProblem(f"{path}: two columns are needed, the old name and the new")
+
     old, new = table.columns[:2]
     return {text(row[old]): text(row[new]) for row in table.rows}

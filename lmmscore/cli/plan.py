@@ -47,23 +47,29 @@ def command(as_json: bool, batch: bool, **given: Any) -> None:
         asker = Asker.of(named.address.name, parameters_of(options))
     else:
         asker = _local_identity(judge, request.judge_options)
+
     prepared = prepare(request, asker.judge)
     with contextlib.ExitStack() as stack:
         record = _record(stack, prepared, request, asker)
         made = forecast(prepared.plan, model, options, request.recipe, record)
+
     figures = _figures(made, None if local else options.prices)
     why = list(_what_is_new(prepared, made))
     if as_json:
         by_batch = _batch_figures(made, options.prices) if batch else {}
         click.echo(json.dumps({"judge": model, **figures, **by_batch, "new": why}, indent=2))
         return
+
     for line in _lines(made, options.prices, local=local):
         click.echo(line)
+
     if batch:
         for line in _batch_lines(made, None if local else options.prices):
             click.echo(line)
+
     for line in why:
         click.echo(f"{'new':<14} {line}")
+
     _warn_of_budget(figures, options.budget_usd)
 
 
@@ -75,6 +81,7 @@ def _local_identity(judge: str, options: Mapping[str, Any]) -> Asker:
     bench = open_judge(judge, options)
     if bench.answers is not None:
         bench.answers.close()
+
     return Asker.of(bench.judge.name, bench.judge.parameters)
 
 
@@ -89,8 +96,10 @@ def _record(
     path = request.ledger or prepared.folder / "ledger.sqlite"
     if prepared.resumed is not None and request.ledger is None:
         path = prepared.resumed.ledger_path
+
     if not path.is_file():
         return None
+
     ledger = stack.enter_context(Ledger(path, read_only=True))
     return Record(ledger, asker, request.recipe)
 
@@ -99,6 +108,7 @@ def _what_is_new(prepared: Prepared, made: Forecast) -> Iterator[str]:
     """Say what the folder's run does not have yet, and what follows from it."""
     if prepared.resumed is None or not made.calls:
         return
+
     before, plan = prepared.resumed.manifest, prepared.plan
     methods = [name for name in plan.benchmark.methods if name not in before.methods]
     if methods and not plan.protocol.covers_edits and not plan.beside:
@@ -110,11 +120,14 @@ def _what_is_new(prepared: Prepared, made: Forecast) -> Iterator[str]:
         )
     elif methods:
         yield f"methods: {', '.join(methods)}"
+
     items = {item.id for item in plan.benchmark.items} - set(prepared.resumed.item_ids())
     if items:
         yield f"{len(items)} item{'s' if len(items) > 1 else ''}"
+
     if plan.repeats > before.repeats:
         yield f"{plan.repeats - before.repeats} more of {plan.repeats} repeats"
+
     if before.state != "finished":
         yield f"what an interrupted run left ({prepared.resumed.progress()})"
 
@@ -147,6 +160,7 @@ def _lines(made: Forecast, prices: Prices | None, *, local: bool) -> list[str]:
     ]
     if local:
         return [*lines, f"{'price':<14} nothing: this judge runs here"]
+
     source = (
         "a guess: no public formula for this model"
         if made.image_tokens_guessed
@@ -163,6 +177,7 @@ def _lines(made: Forecast, prices: Prices | None, *, local: bool) -> list[str]:
     ]
     if prices is None:
         return [*lines, f"{'price':<14} unknown: add prices for this model to judges.yaml"]
+
     return [
         *lines,
         f"{'price':<14} {made.price_usd(prices, cached=False):.2f} USD, or "
@@ -194,6 +209,7 @@ def _batch_lines(made: Forecast, prices: Prices | None) -> list[str]:
             f"{'':<14} {figures['price_usd_batch']:.2f} USD at half price, {than} than asking "
             f"directly with the prefix cache ({cached:.2f} USD)"
         )
+
     return lines
 
 

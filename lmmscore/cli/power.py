@@ -58,5 +58,6 @@ def command(
         data = {**found.as_dict(), "caution": source.caution}
         put(json.dumps(data, ensure_ascii=False, indent=2) + "\n", out)
         return
+
     lines = [f"Caution: {source.caution}"] if source.caution else []
     put("\n".join([*lines, *found.statements]) + "\n", out)

@@ -36,8 +36,10 @@ def command(
     if verify:
         _verify(source)
         return
+
     if out is None:
         raise click.UsageError("name the archive to write: lmmscore publish RUN OUT.zip")
+
     from lmmscore.publish import publish
     from lmmscore.run_folder import open_run
 
@@ -47,6 +49,7 @@ def command(
         root = run.find_pictures(bench)
         if root is None:
             raise click.UsageError("the pictures are not found; say where with --bench")
+
     names = publish(run, out, root, _complete)
     click.echo(f"{counted(len(names), 'file')} in {out}", err=True)
     click.echo(f"check it: lmmscore publish --verify {out}", err=True)
@@ -62,6 +65,7 @@ def _complete(staged: Run) -> None:
     if staged.is_of_pairs:
         write_pair_boards(staged)
         return
+
     write_leaderboards(staged)
     page = PageOptions(out=staged.path / "report.html", keep_thumbnails=False)
     write_page([RunData(staged.manifest.benchmark, staged)], page)
@@ -73,8 +77,10 @@ def _verify(archive: Path) -> None:
     found = verify(archive)
     for problem in found.problems:
         click.echo(f"problem: {problem}")
+
     if found.problems:
         raise click.exceptions.Exit(1)
+
     click.echo(
         f"{archive}: as published; {found.scores:,} rows of {found.table} follow from "
         f"{found.exchanges:,} recorded exchanges"

@@ -65,14 +65,17 @@ def check(file: str, as_json: bool, scale: str, out: Path | None) -> None:
         problems = compare.check(entries, scale=parse_scale(scale))
         tasks = {entry.task for entry in entries}
         total = len(entries)
+
     if as_json:
         found = {"problems": [asdict(problem) for problem in problems]}
         put(json.dumps(found, ensure_ascii=False, indent=2) + "\n", out)
         return
+
     lines = []
     for problem in problems:
         place = f"{problem.task}, {problem.method}" if problem.task else problem.method
         lines.append(f"{place}: {problem.kind}: {problem.says}\n")
+
     put("".join(lines), out)
     where = len({problem.task for problem in problems})
     wrong = len({(problem.task, problem.method) for problem in problems})

@@ -260,10 +260,13 @@ async def _serve(
         if options["open_registration"]:
             click.echo(f"{where}/")
             click.echo(f"on Prolific: {where}/?PROLIFIC_PID={{{{%PROLIFIC_PID%}}}}", err=True)
+
         for rater in raters:
             click.echo(f"{where}/r/{rater.token}/")
+
         if not public and options["host"] in ("0.0.0.0", "::"):
             click.echo("note: give the address that raters see with --public URL", err=True)
+
         click.echo(f"answers are in {folder}; Ctrl-C ends the page, not the study", err=True)
         await until_interrupted()
 
@@ -372,16 +375,19 @@ def _export(folder: Path, options: dict[str, Any]) -> None:
         rows = database_rows(database)
         if options["downloads"]:
             rows += download_rows(database, downloads_of(options["downloads"]), notes)
+
         study = database.study
 
     for path in options["exports"]:
         if path.suffix.lower() not in (".csv", ".json"):
             raise FileProblem(f"{path}: ratings are exported as .csv or .json; name such a file")
+
         text = to_csv(rows) if path.suffix.lower() == ".csv" else to_json(study, rows)
         try:
             path.write_text(text, encoding="utf-8", newline="")
         except OSError as error:
             raise FileProblem(f"{path}: {error.strerror or error}; name another file") from error
+
         click.echo(str(path))
 
     for note in [*notes, *quality_notes(rows)]:
@@ -401,5 +407,6 @@ def _withdraw(folder: Path, names: tuple[str, ...]) -> None:
             rater = database.find_rater(name.rstrip("/").rpartition("/")[2])
             if rater is None:
                 raise LmmscoreError(f"{path}: no rater {name!r}; the export lists their ids")
+
             count = database.withdraw(rater)
             click.echo(f"{rater.id}: deleted, with {count} answers", err=True)

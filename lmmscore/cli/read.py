@@ -71,16 +71,20 @@ def _many(file: Path, dialog: str, edits: int, turn: str) -> Iterator[dict[str, 
     for number, text in enumerate(read_text(file).splitlines(), 1):
         if not text.strip():
             continue
+
         where = f"{file}, line {number}"
         line = _object(text, where)
         if not isinstance(line.get("reply"), str):
             raise FileProblem(f"{where}: there is no `reply`; give the reply's text under that key")
+
         name = str(line.get("dialog") or dialog)
         if name not in dialogs:
             dialogs[name] = _dialog_beside(name, file)
+
         n = line.get("n", edits)
         if not isinstance(n, int) or n < 1:
             raise FileProblem(f"{where}: `n` is {n!r}; give the number of edits, 1 or more")
+
         reply = Reply(line["reply"], finish=str(line.get("finish") or "stop"))
         found = read_answer(dialogs[name], reply, n, str(line.get("turn") or turn))
         yield {"name": str(line.get("name") or number), **_as_json(found)}
@@ -93,6 +97,7 @@ def _object(text: str, where: str) -> dict[str, Any]:
         line = json.loads(text)
     except ValueError as error:
         raise FileProblem(f"{where}: not JSON ({error}); one object per line is expected") from None
+
     if not isinstance(line, dict):
         raise FileProblem(f"{where}: not an object; one object per line is expected")
     return line
@@ -105,6 +110,7 @@ def _dialog_beside(name: str, file: Path) -> Dialog:
     beside = file.parent / "dialogs" / f"{name}.yaml"
     if not is_bundled(name) and beside.is_file():
         return load_dialog(str(beside))
+
     near = file.parent / name
     if name.endswith((".yaml", ".yml")) and not Path(name).is_file() and near.is_file():
         return load_dialog(str(near))
@@ -117,6 +123,7 @@ def _as_json(reading: Reading | WinnerReading) -> dict[str, Any]:
     if isinstance(reading, WinnerReading):
         faults = [str(reading.fault)] if reading.fault else []
         return {**reading.as_dict(), "faults": faults}
+
     return {
         "scores": {f"{at[0]}.{at[1]}": _number(score) for at, score in reading.scores.items()},
         "faults": [str(fault) for fault in reading.faults],
@@ -148,12 +155,14 @@ def _read_one(file: Path, dialog: str, edits: int, turn: str, as_json: bool) -> 
     if isinstance(reading, WinnerReading):
         _show_winner(file.stem, reading, text, as_json)
         return
+
     if as_json:
         places = {f"{at[0]}.{at[1]}": list(span) for at, span in reading.spans.items()}
         found = {"name": file.stem, **_as_json(reading), "places": places}
         click.echo(json.dumps(found, ensure_ascii=False))
     else:
         _print(reading, text)
+
     if not reading.complete:
         raise click.exceptions.Exit(3)
 
@@ -171,6 +180,7 @@ def _show_winner(name: str, reading: WinnerReading, text: str, as_json: bool) ->
         click.echo(f"winner: {reading.winner}{both}  [{said}]")
     else:
         click.echo(f"not read: {printable(str(reading.fault))}")
+
     if reading.fault is not None:
         raise click.exceptions.Exit(3)
 
@@ -190,7 +200,9 @@ def _print(reading: Reading, text: str) -> None:
         place = f"{line}:{start - begin + 1}"
         words = printable(f"{before}[{text[start:end]}]{after}")
         click.echo(f"image {position}  {key:<12} {show(score):>5}  {place:>8}  {words}")
+
     for note in reading.notes:
         click.echo(f"note: {printable(note)}")
+
     for fault in reading.faults:
         click.echo(f"not read: {printable(str(fault))}")

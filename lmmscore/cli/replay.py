@@ -42,8 +42,10 @@ def command(
     if out is not None:
         _make_run(transcripts, out, dialog, as_json)
         return
+
     if len(transcripts) > 1:
         raise click.UsageError("several transcripts make a run; say where with --out RUN")
+
     replayed = read_transcript(transcripts[0], dialog)
     if as_json:
         click.echo(json.dumps(replayed.as_dict(), ensure_ascii=False, indent=2))
@@ -51,6 +53,7 @@ def command(
         from lmmscore.report.screen import print_replayed
 
         print_replayed(replayed)
+
     if not replayed.complete:
         raise click.exceptions.Exit(3)
 
@@ -76,6 +79,7 @@ def _make_run(paths: tuple[Path, ...], out: Path, dialog: str | None, as_json: b
     else:
         print_board(board)
         click.echo(f"\nrun:  {run.path}", err=True)
+
     if manifest.unscored:
         edits = "1 edit has" if manifest.unscored == 1 else f"{manifest.unscored} edits have"
         click.echo(f"{edits} no score; scores.csv says why", err=True)

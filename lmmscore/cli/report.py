@@ -115,6 +115,7 @@ def command(runs: tuple[str, ...], out: Path | None, **options: Any) -> None:
     for run in opened:
         for text in run.lacking(run.talks):
             click.echo(f"warning: {run.run.path}: {text}", err=True)
+
     click.echo(written)
 
 
@@ -139,8 +140,10 @@ def _open(runs: tuple[str, ...], images: Path | None, names: dict[str, str]) -> 
         run = open_run(Path(text))
         if any(run.path.resolve() == other.run.path.resolve() for other in found):
             raise LmmscoreError(f"{text} is given twice; name each run once")
+
         name = folder if folders.count(folder) == 1 else text.rstrip("/")
         found.append(RunData(name, run, where, names))
+
     return found
 
 
@@ -157,6 +160,7 @@ def _agreement(runs: list[RunData], renames: dict[str, str], options: dict[str, 
                 f"{run.run.path} compares pairs, whose verdicts `lmmscore agree {run.run.path} "
                 "--human FILE` holds against people's; leave --human out of the report"
             )
+
     columns = Columns(**{name: options[f"{name}_column"] for name in ("item", "method", "rater")})
     ratings = read_human_ratings(options["human"], columns)
     found = agree(

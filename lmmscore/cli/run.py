@@ -86,6 +86,7 @@ async def _play(request: Request, on_folder: Callable[[Path], None] | None) -> R
         def begin(runner: Executor, plan: Plan) -> None:
             for problem in (*plan.benchmark.problems, *names_given_away(plan.benchmark)):
                 click.echo(f"warning: {problem}", err=True)
+
             _on_signals(runner, stack.close)
 
         shown = watching(stack, begin)
@@ -112,6 +113,7 @@ def _on_signals(runner: Executor, close_display: Callable[[], None]) -> None:
                 close_display()
             finally:
                 os._exit(130)
+
         asked.append(True)
         click.echo("stopping: finishing what is in flight (Ctrl-C again to stop at once)", err=True)
         runner.stop(
@@ -165,6 +167,7 @@ def command(as_json: bool, log_level: str, watch: bool, **given: Any) -> None:
         unscored = _run_watched(request, log_level, as_json)
     else:
         unscored = _run(request, log_level, as_json)
+
     if unscored:
         raise click.exceptions.Exit(3)
 
@@ -188,6 +191,7 @@ def _run(
     if run.manifest.state == "waiting":
         _say_waiting(run, as_json, bool(request.engine_options.get("cancel")))
         return False
+
     unscored = run.manifest.unscored
     moved = _say_drift(run) if request.anchors else None
     if as_json:
@@ -196,11 +200,13 @@ def _run(
         click.echo(json.dumps(found | ({"anchors": asdict(moved)} if moved else {}), indent=2))
     else:
         _print_result(run)
+
     if unscored:
         noun, lacks = ("comparison", "winner") if run.is_of_pairs else ("edit", "score")
         subject = f"{noun} has" if unscored == 1 else f"{noun}s have"
         said = f"{unscored} {subject} no {lacks}; {run.path / run.results_file} says why"
         click.echo(said, err=True)
+
     return bool(unscored or (moved and moved.unscored))
 
 
@@ -210,9 +216,11 @@ def _say_waiting(run: Run, as_json: bool, cancelled: bool) -> None:
     if as_json:
         found = {"run": str(run.path), "state": manifest.state, "waiting": manifest.waiting}
         click.echo(json.dumps(found | {"judged": manifest.judged, "planned": manifest.planned}))
+
     follows = "The same command collects what is answered and sends what follows (--wait stays)"
     if cancelled:
         follows = "The same command without --cancel sends again what was not answered"
+
     waiting = "the batches were told to end" if cancelled else f"waiting for {manifest.waiting}"
     sessions = counted(manifest.planned, "session is", "sessions are")
     judged = f"{manifest.judged} of {sessions} judged"
@@ -256,6 +264,7 @@ def _print_result(run: Run) -> None:
     if not run.manifest.planned:
         click.echo(f"nothing to judge: {run.manifest.chosen or 'no edits'}", err=True)
         return
+
     print_board(write_pair_boards(run) if run.is_of_pairs else write_leaderboards(run))
     click.echo(f"\nrun:  {run.path}", err=True)
     shown = shlex.quote(str(run.path))

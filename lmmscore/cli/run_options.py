@@ -36,6 +36,7 @@ def run_groups() -> dict[str, list[str]]:
         for each in declared(declaration):
             if each.about.flag and each.about.group:
                 found[each.about.group].append(each.about.flag.removeprefix("--"))
+
     found[MACHINES].append("batch")
     return found
 
@@ -52,14 +53,17 @@ def _engine_options(given: dict[str, Any]) -> dict[str, Any]:
     """Remove what only one engine understands from a command's arguments, and return it."""
     if given.pop("batch", False):
         given["engine"] = "batch"
+
     chosen: dict[str, Any] = {}
     for name in executors.names():
         for each in declared(executors.get(name).options):
             value = given.pop(_ENGINE + each.name)
             if value and given["engine"] != name:
                 raise click.UsageError(f"{each.about.flag} goes with --engine {name}")
+
             if value:
                 chosen[each.name] = value
+
     return chosen
 
 

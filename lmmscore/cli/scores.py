@@ -56,6 +56,7 @@ def command(
     write_scores(scores, sys.stdout if out is None else out)
     for note in notes:
         click.echo(f"note: {note}", err=True)
+
     unscored = [score for score in scores if score.score is None and score.factor != OVERALL]
     edits = len({(score.item, score.task, score.method, score.repeat) for score in scores})
     factors = list(dict.fromkeys(score.factor for score in scores if score.factor != OVERALL))

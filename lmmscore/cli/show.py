@@ -63,12 +63,15 @@ def command(
     if opened.run.finished:
         # Raises where the file is damaged: a conversation it has lost is not one there never was.
         deque(opened.run.records(), maxlen=0)
+
     if not opened.sessions:
         raise FileProblem(f"{run}: {opened.run.progress()}; the same `lmmscore run` resumes it")
+
     opened.check_ledger()
     talks = find(opened, item, repeat, method, dialog)
     for text in opened.lacking(talks):
         click.echo(f"warning: {run}: {text}", err=True)
+
     if as_json:
         put(talks_json(talks, opened.scores) + "\n", out)
     elif out is not None:
@@ -83,17 +86,22 @@ def find(run: RunData, item: str, repeat: int, method: str, dialog: str) -> list
     records = _narrow(records, "repeat", repeat)
     if dialog:
         records = _narrow(records, "dialog", dialog)
+
     talks = list(run.conversations(records))
     if not method:
         return talks
+
     about = [talk for talk in talks if method == talk.method]
     if run.run.is_of_pairs:
         about = [talk for talk in talks if method in talk.order]
+
     if not about and any(method in talk.order for talk in talks):
         # One conversation covers all edits: the one asked for is in it.
         return talks
+
     if not about:
         _refuse("method", method, [name for talk in talks for name in talk.order])
+
     return about
 
 

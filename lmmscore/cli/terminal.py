@@ -50,6 +50,7 @@ def put(text: str, out: Path | None) -> None:
     if out is None:
         click.echo(text, nl=False)
         return
+
     from lmmscore.errors import FileProblem
 
     try:
@@ -58,6 +59,7 @@ def put(text: str, out: Path | None) -> None:
     except OSError as error:
         reason = error.strerror or error
         raise FileProblem(f"{out}: cannot be written ({reason}); give another --out") from error
+
     click.echo(f"wrote {out}", err=True)
 
 
@@ -69,6 +71,7 @@ def print_board(board: Leaderboard | PairBoard) -> None:
     if isinstance(board, PairBoard):
         click.echo(render_pairs(board, "term", **screen()), nl=False)
         return
+
     click.echo(render(board, "term", **screen()), nl=False)
 
 
@@ -166,10 +169,12 @@ def open_source(text: str) -> Source:
     if path.is_dir():
         run = open_run(path)
         return Source(path.resolve().name, path, run.scores(), run.manifest, run)
+
     scores = read_scores(path)
     if path.name == "scores.csv" and (path.parent / "run.yaml").is_file():
         run = open_run(path.parent)
         return Source(path.resolve().parent.name, path.parent, scores, run.manifest, run)
+
     return Source(path.stem, path, scores)
 
 
@@ -266,6 +271,7 @@ def images_digest(run: Run) -> str | None:
                 digests = ledger.pictures(exchange.key)
                 if len(digests) != len(kinds):
                     return None
+
                 method = record.order[exchange.position - 1] if exchange.position else ""
                 where = (record.task, record.item, method)
                 shown |= {

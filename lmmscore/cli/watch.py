@@ -80,6 +80,7 @@ class WatchAlongside:
                 async with hosted(page.app(), "127.0.0.1", port) as address:
                     click.echo(f"watch: {address}/w/{page.token}/", err=True)
                     await self._stopped.wait()
+
                 return
             except LmmscoreError:
                 # Another page has that port; any other will do.
@@ -106,6 +107,7 @@ def link_token(run: Path) -> str:
         if not path.is_file():
             path.touch(mode=0o600)
             path.write_text(secrets.token_hex(32), encoding="ascii")
+
         secret = path.read_text(encoding="ascii")
     except OSError:
         return secrets.token_urlsafe(15)

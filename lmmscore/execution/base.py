@@ -153,9 +153,11 @@ class FailureWatch:
             if failure is None or failure.outcome != Outcome.FAILED:
                 self._causes.clear()
                 continue
+
             self._causes.append(failure.cause)
             if len(self._causes) == ALIKE_FAILURES and len(set(self._causes)) == 1:
                 return AlikeFailures(failure.reason)
+
         return None
 
 
@@ -191,11 +193,14 @@ class OrderedTasks:
                     exhausted = True
                 else:
                     waiting.append(self._begin(unit))
+
             if self._active:
                 await self._over.wait()
                 self._over.clear()
+
             if self._error is not None:
                 raise self._error
+
             while waiting and waiting[0].done():
                 result = waiting.popleft().result()
                 if result is not None:
@@ -268,6 +273,7 @@ class LedSession:
                 self.fail(error)
             else:
                 self._open = OpenQuestion(question, put, self._session.repeat)
+
         return self._open
 
     def hear(self, heard: Heard) -> Exchange:
@@ -287,8 +293,10 @@ class LedSession:
             # A record made without a reader is played without one.
             self._go_on(self._session.unhelped())
             return
+
         if isinstance(error, JudgeError) and error.scope == "run":
             raise error
+
         outcome = Outcome.FILTERED if isinstance(error, ContentFiltered) else Outcome.FAILED
         self.end(Ending(outcome, str(error), type(error).__name__))
 
@@ -307,12 +315,15 @@ class LedSession:
             except NoRecordedReply as error:
                 self.fail(error)
                 continue
+
             if found is None:
                 return put
+
             if isinstance(found, Ending):
                 self.end(found)
             else:
                 self.hear(found)
+
         return None
 
     def played(self) -> Played:
@@ -337,11 +348,14 @@ def asked(before: Conversation, question: Question, pictures: Pictures) -> Conve
     """Return the conversation with the question put."""
     if question.fresh or question.aside:
         before = Conversation()
+
     if question.system:
         before = before.add(Message("system", question.system))
+
     for shot in question.shots:
         images = tuple(pictures.get(shown.path) for shown in shot.images)
         before = before.say(shot.text, images, places=shot.places).hear(shot.heard)
+
     images = tuple(pictures.get(shown.path) for shown in question.images)
     return before.say(question.text, images, question.schema, question.places)
 

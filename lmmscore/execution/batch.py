@@ -126,6 +126,7 @@ class BatchExecutor:
             raise LmmscoreError(
                 "batches are read by the judge itself; leave out --reader, or give --reader none"
             )
+
         self._judge: BatchJudge = judge  # type: ignore[assignment]
         self._options: BatchOptions = job.engine_options
         # Its package is slow to import, and this module is there for every `run --help`.
@@ -146,11 +147,13 @@ class BatchExecutor:
         """Send nothing more. Batches that are out stay out, and are collected by the next run."""
         if self.error is not None:
             return
+
         if isinstance(error, StopRequested) and self._log.open():
             error = StopRequested(
                 f"interrupted; {self._log.summary()} go on without this command. Run it again to "
                 "collect them, or with --cancel to end them"
             )
+
         self.error = error
         self._job.judge.stop(error)
         self._stopped.set()
@@ -167,16 +170,19 @@ class BatchExecutor:
                 await self._send_waves(plan)
         except JudgeError as error:
             self.stop(error)
+
         self._failures = self._log.failures()
         for unit in plan:
             result = self._derive(unit)
             if result is not None:
                 self._job.listeners.on_result(result)
                 sink(result)
+
         if self._log.open():
             self.waiting = self._log.summary()
         elif self._options.cancel:
             self.waiting = "a run without --cancel, which sends again what was not answered"
+
         if self.counts:
             self._log.write(event="counted", **self.counts)
 
@@ -217,13 +223,16 @@ class BatchExecutor:
                     f"the server does not know batch {batch.id}; is it the one that it was sent "
                     "to? If the batch is gone, run the same command with --cancel, then without"
                 )
+
             envelopes = self._envelopes(batch)
             async for line in self._mailbox.answers(batch.id):
                 self._take(line, envelopes, batch)
+
             self._note(batch, state)
             if state.ended or state.gone:
                 self._log.write(event="ended", digest=batch.digest, status=state.status)
                 changed = True
+
         return changed
 
     def _note(self, batch: Batch, state: BatchState) -> None:
@@ -231,6 +240,7 @@ class BatchExecutor:
             self._log.write(
                 event="state", digest=batch.digest, status=state.status, answered=state.answered
             )
+
         if state.status == "failed":
             self.stop(
                 _BatchFailed(f"batch {batch.id} was refused by the server: {state.reason or '?'}")
@@ -242,18 +252,22 @@ class BatchExecutor:
         if found is None or found[0] not in envelopes:
             self.counts["unknown"] += 1
             return
+
         key, data = found
         response = data.get("response") or {}
         if data.get("error") or response.get("status_code") != 200:
             self._note_failure(key, data, envelopes)
             return
+
         try:
             reply = self._judge.batch_reply(response.get("body") or {})
         except JudgeError as error:
             self._log.write(event="failed", key=key, outcome=Outcome.FAILED, reason=str(error))
             return
+
         if not self._record(envelopes[key], reply):
             return
+
         if reply.cost_usd is not None:
             self._judge.charge(reply.cost_usd)
         elif batch.most_usd:
@@ -266,6 +280,7 @@ class BatchExecutor:
         if recorded.ledger.find(envelope.key) is not None:
             self.counts["twice"] += 1
             return False
+
         recorded.ledger.record_envelope(recorded.asker, envelope, reply).result()
         self.counts["answered"] += 1
         return True
@@ -280,15 +295,18 @@ class BatchExecutor:
         if code == EXPIRED:
             self.counts["expired"] += 1
             return
+
         self.counts["failed"] += 1
         if status == 429 or status >= 500:
             self._log.write(event="retry", key=key)
             return
+
         if code == "content_filter":
             # Evidence like any other reply, as it is when asked directly.
             withheld = Reply("", finish="content_filter", refusal=says)
             self._record(envelopes[key], withheld)
             return
+
         self._log.write(event="failed", key=key, outcome=Outcome.FAILED, reason=says)
 
     async def _cancel_all(self) -> None:
@@ -303,6 +321,7 @@ class BatchExecutor:
         """Send every question that can be asked now and is not on its way."""
         if self.error is not None:
             return
+
         out = {key for batch in self._log.open() for key in self._envelopes(batch)}
         wave = 1 + max((batch.wave for batch in self._log.batches()), default=0)
         writers = [_FileWriter(self._files, wave, 1)]
@@ -310,14 +329,17 @@ class BatchExecutor:
             key, conversation = self._key(put), put.conversation
             if key in out:
                 continue
+
             out.add(key)
             body = await self._judge.batch_body(conversation)
             line = _line(key, self._judge.batch_url, body)
             envelope = Envelope.of(self._job.judge.asker, conversation, put.repeat)
             if writers[-1].is_full(len(line)):
                 writers.append(_FileWriter(self._files, wave, len(writers) + 1))
+
             usd = 0.0 if self._judge.left_usd is None else self._judge.batch_usd(conversation)
             writers[-1].add(line, envelope, usd)
+
         digests = [writer.close() for writer in writers]
         self._refuse_beyond_budget(sum(writer.most_usd for writer in writers))
         for writer, digest in zip(writers, digests, strict=True):
@@ -329,6 +351,7 @@ class BatchExecutor:
         left_usd = self._judge.left_usd
         if left_usd is None or not wave_usd:
             return
+
         out_usd = sum(batch.most_usd for batch in self._log.open())
         if wave_usd > left_usd - out_usd + 1e-9:
             raise BudgetExhausted(
@@ -380,6 +403,7 @@ class BatchExecutor:
                 questions.append(question)
                 if is_gated(protocol):
                     break
+
         return finished, questions
 
     def _on_record(self, put: OpenQuestion) -> Heard | Ending | None:
@@ -409,12 +433,15 @@ def answer_line(line: str) -> tuple[str, Mapping[str, Any]] | None:
         data = tolerant_json(line.encode("utf-8", "replace"))
     except ValueError:
         return None
+
     if not isinstance(data, dict) or not isinstance(data.get("custom_id"), str):
         return None
+
     response = _object(data.get("response"))
     body = _object(response.get("body"))
     if body.get("error"):
         body["error"] = _complaint(body["error"])
+
     status = str(response.get("status_code"))
     response = {"body": body, "status_code": int(status) if status.isdecimal() else 0}
     return data["custom_id"], {"response": response, "error": _complaint(data.get("error"))}
@@ -474,9 +501,11 @@ class _FileWriter:
         if not self.lines:
             self.path.unlink()
             return digest
+
         with (self._folder / f"{digest[:16]}.keys.jsonl").open("w", encoding="utf-8") as keys:
             for envelope in self._envelopes:
                 keys.write(json.dumps(asdict(envelope), ensure_ascii=False) + "\n")
+
         final = self._folder / f"{digest[:16]}.jsonl"
         self.path.replace(final)
         self.path = final
@@ -528,6 +557,7 @@ class BatchLog:
             elif event["event"] == "ended":
                 found[digest].status = event["status"]
                 found[digest].ended = True
+
         return list(found.values())
 
     def open(self) -> list[Batch]:
@@ -565,4 +595,5 @@ class BatchLog:
                 if retries[event["key"]] >= TRIES:
                     reason = f"the server failed {TRIES} times in batches"
                     found[event["key"]] = Ending(Outcome.FAILED, reason)
+
         return found

@@ -47,9 +47,11 @@ async def play(
         except (JudgeError, ImageProblem) as error:
             led.fail(error)
             continue
+
         exchange = led.hear(heard)
         if listener is not None:
             listener(exchange)
+
     return led.played()
 
 
@@ -119,10 +121,12 @@ class LocalExecutor:
             # ask in its place.
             self._break_off(error)
             raise
+
         result = result_of(unit, job.protocol, played)
         alike = self._failures.see(played)
         if alike is not None:
             self.stop(alike)
+
         job.listeners.on_result(result)
         return result
 
@@ -141,6 +145,7 @@ def _still_heap() -> Iterator[None]:
         # Somebody else decides about this process.
         yield
         return
+
     before = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(max(before[0], COLLECT_AFTER), *before[1:])

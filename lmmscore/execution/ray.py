@@ -65,6 +65,7 @@ def _ray() -> Any:
             "Ray is not installed, and --engine ray needs it: `pip install 'lmmscore[ray]'`, or "
             "leave out --engine to run in this process"
         ) from error
+
     return ray
 
 
@@ -106,9 +107,11 @@ class Seat:
             return cls(recorded.judge, {}, recorded.asker)
         if spec is None:
             raise LmmscoreError("--engine ray needs judge and reader by name, not as objects")
+
         configure = kind_of(spec).configure
         if configure is None:
             return cls(spec, options, recorded.asker)
+
         named = configure(spec, options)
         known = {each.name: getattr(named.options, each.name) for each in declared(JudgeOptions)}
         del known["judge_name"]
@@ -194,10 +197,12 @@ class Keeper:
             found = self._recorded(keys)
             if found is not None:
                 return found
+
             under_way = self._under_way.get(key)
             if under_way is None:
                 self._under_way[key] = (asyncio.Event(), player)
                 return None
+
             await under_way[0].wait()
 
     def _recorded(self, keys: list[str]) -> ReplyOnRecord | None:
@@ -230,10 +235,12 @@ class Keeper:
         limits = self._limits
         if limits.rpm is None and limits.tpm is None:
             return
+
         if self._pace is None:
             self._pace = Pace(RealClock(), rpm=limits.rpm, tpm=limits.tpm, most=None)
             if self._stopping is not None:
                 self._pace.open()
+
         await self._pace.admit(tokens, under_way=True)
         # How many are in flight is each player's own affair.
         self._pace.leave()
@@ -247,10 +254,12 @@ class Keeper:
         """Set money aside for a question and return a ticket for it."""
         if self._stopping is not None:
             return self._stopping
+
         try:
             reservation = await self._purse().reserve(lambda: usd)
         except JudgeError as error:
             return error
+
         ticket = next(self._tickets)
         self._set_aside[ticket] = (player, reservation)
         return ticket
@@ -352,10 +361,12 @@ class NodePictures(Pictures):
         for path in paths:
             if path.is_file() or path in self._copies:
                 continue
+
             content = await keeper.file.remote(str(path))
             if content is None:
                 # Said when the picture is opened, with the name of this node.
                 continue
+
             copy = self._folder / f"{len(self._copies)}{path.suffix}"
             copy.write_bytes(content)
             self._copies[path] = copy
@@ -390,6 +401,7 @@ class RemoteRecord:
             return Heard(found.reply, recalled=True, key=found.key)
         if found is not None:
             return await self._record(conversation, repeat, found.reply, recalled=True)
+
         try:
             if self.stopping is not None:
                 raise self.stopping
@@ -397,6 +409,7 @@ class RemoteRecord:
         except BaseException:
             await self._keeper.release.remote(keys[0])
             raise
+
         return await self._record(conversation, repeat, reply, recalled=False)
 
     async def _record(
@@ -470,6 +483,7 @@ class Player:
             return error
         except (LmmscoreError, OSError) as error:
             return NodeFailed(f"node {_node()}: {error}")
+
         return PlayedUnit(played, self._news())
 
     def _news(self) -> list[str]:
@@ -490,6 +504,7 @@ class Player:
                 await self._keeper.begin.remote(self._number)
                 self._asked = [await self._open(seat) for seat in self._seats]
                 self._protocol = await self._keeper.protocol.remote()
+
             return self._protocol
 
     async def _open(self, seat: Seat) -> RemoteRecord:
@@ -499,6 +514,7 @@ class Player:
             limits = self._limits if seat is self._seats[0] else Limits()
             purse = SharedPurse(self._keeper, self._number, self._limits)
             judge.share(purse, SharedGate(self._keeper, limits))
+
         askers = await self._keeper.askers.remote(seat.asker)
         record = RemoteRecord(judge, askers, self._keeper, self._number)
         record.stopping = self._stopping
@@ -549,6 +565,7 @@ class RayExecutor:
         self._reader = None
         if job.reader is not None:
             self._reader = Seat.of(job.reader, job.reader_spec, {})
+
         self._job = job
         self._failures = FailureWatch()
         self.error: JudgeError | None = None
@@ -562,6 +579,7 @@ class RayExecutor:
         self._own = not self._ray.is_initialized()
         if self._own:
             _connect(options.ray_address)
+
         self._nodes = [node for node in self._ray.nodes() if node["Alive"]]
         self._count = options.ray_players or len(self._nodes)
 
@@ -596,6 +614,7 @@ class RayExecutor:
         await asyncio.wait(closing, timeout=CLOSE_S)
         for actor in actors:
             self._ray.kill(actor)
+
         self._players = []
         self._keeper = None
 
@@ -632,6 +651,7 @@ class RayExecutor:
             players.append(
                 actor.remote(self._judge, self._reader, self._limits, recipe, keeper, number)
             )
+
         return players
 
     async def _play(self, unit: Unit) -> Result | None:
@@ -639,6 +659,7 @@ class RayExecutor:
         job = self._job
         if not unit.shown:
             return result_of(unit, job.protocol, [])
+
         number = min(self._load, key=self._load.__getitem__)
         self._load[number] += 1
         try:
@@ -648,20 +669,24 @@ class RayExecutor:
             return None
         finally:
             self._load[number] -= 1
+
         if isinstance(played, JudgeError):
             self.stop(played)
             return None
+
         # The unit as it is here: the paths of another node are no part of the result.
         finished = [
             replace(each, session=replace(each.session, item=unit.item)) for each in played.played
         ]
         for each in finished:
             self._count_exchanges(each)
+
         self._pass_on(played.notices)
         result = result_of(unit, job.protocol, finished)
         alike = self._failures.see(finished)
         if alike is not None:
             self.stop(alike)
+
         job.listeners.on_result(result)
         return result
 
@@ -673,6 +698,7 @@ class RayExecutor:
                 meter.count(exchange.reply.usage)
                 meter.cost_usd += exchange.reply.cost_usd or 0.0
                 meter.models.update(filter(None, [exchange.reply.model]))
+
             self._job.listeners.on_exchange(exchange)
 
     def _pass_on(self, notices: list[str]) -> None:
@@ -702,6 +728,7 @@ def _connect(address: str | None) -> None:
             f"--ray-address {address}: a Ray client has no node for the ledger; run the command on "
             "a node of the cluster, with --ray-address auto"
         )
+
     try:
         _knock_at(address or os.environ.get("RAY_ADDRESS", ""))
         _ray().init(address=address, log_to_driver=False, configure_logging=False)

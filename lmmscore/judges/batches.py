@@ -106,6 +106,7 @@ class ApiMailbox:
             )
         except openai.OpenAIError as error:
             raise translated(error, self._hide) from error
+
         return self._checked(made.id)
 
     async def find(self, metadata: Metadata) -> str | None:
@@ -116,12 +117,14 @@ class ApiMailbox:
                 if batch.id in seen:
                     # A server that knows no pages gives the first one again, for ever.
                     return None
+
                 seen.add(batch.id)
                 known = batch.metadata if isinstance(batch.metadata, dict) else {}
                 if all(known.get(name) == value for name, value in metadata.items()):
                     return self._checked(batch.id)
         except openai.OpenAIError as error:
             raise translated(error, self._hide) from error
+
         return None
 
     def _checked(self, batch: Any) -> str:
@@ -138,6 +141,7 @@ class ApiMailbox:
             return BatchState(GONE)
         except openai.OpenAIError as error:
             raise translated(error, self._hide) from error
+
         return self._state_of(found)
 
     def _state_of(self, found: Batch) -> BatchState:
@@ -183,8 +187,10 @@ class ApiMailbox:
                         f"batches: a line of more than {self._most_bytes / 1e6:g} MB, which no "
                         "reply is; limits.max_response_mb in judges.yaml allows more"
                     )
+
                 for line in filter(bytes.strip, lines):
                     yield self._safe(line)
+
             if begun.strip():
                 yield self._safe(begun)
 
@@ -193,6 +199,7 @@ class ApiMailbox:
         text = line.decode("utf-8", "replace")
         if "\\" not in text and self._hide(text) == text:
             return text
+
         try:
             return json.dumps(with_texts(tolerant_json(line), self._hide))
         except ValueError:
@@ -228,6 +235,7 @@ class FolderMailbox:
             part.replace(self._folder / f"{name}.jsonl")
         except OSError as error:
             raise FileProblem(f"{self._folder}: {error.strerror or error}") from error
+
         return name
 
     async def find(self, metadata: Metadata) -> str | None:

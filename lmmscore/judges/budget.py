@@ -115,9 +115,11 @@ class Spending:
         rows = tuple((usd, what) for usd, what in rows if usd)
         if not rows:
             return
+
         try:
             if self._file is None:
                 self._open()
+
             self._append(*rows)
             self.committed_usd += math.fsum(usd for usd, _ in rows)
         except OSError as error:
@@ -158,6 +160,7 @@ def _read(path: Path) -> list[tuple[float, str]]:
         raise FileProblem(
             f"{path}: cannot be read ({error}); it says what the run has spent"
         ) from error
+
     return found
 
 
@@ -225,6 +228,7 @@ class Budget:
         if self.cap_usd is None:
             self._in_flight += 1
             return Reservation(0.0)
+
         while self._short(usd := most_usd()):
             if not self._in_flight:
                 raise BudgetExhausted(
@@ -232,10 +236,13 @@ class Budget:
                     f"question may cost {usd:.3f}; everything paid for is saved: resume with a "
                     "larger --budget"
                 )
+
             self._settled.clear()
             await self._settled.wait()
+
         if self._book is not None:
             self._book.write((usd, "set aside"))
+
         self.reserved_usd += usd
         self._in_flight += 1
         return Reservation(usd)
@@ -269,6 +276,7 @@ class Budget:
         if self._book is not None:
             # A reader may spend from the same budget.
             committed_usd = max(committed_usd, self._book.committed_usd)
+
         return committed_usd + usd > self.cap_usd + 1e-9
 
 
@@ -276,6 +284,7 @@ def cost_usd(prices: Prices, usage: Usage) -> float | None:
     """Return what an answer cost, or None when the server did not say how long it was."""
     if usage.prompt_tokens is None or usage.completion_tokens is None:
         return None
+
     cached = min(usage.cached_tokens or 0, usage.prompt_tokens)
     cached_price = prices.input if prices.cached_input is None else prices.cached_input
     fresh = usage.prompt_tokens - cached
@@ -337,6 +346,7 @@ class Till:
             async with self._first_of_its_kind:
                 if not self._estimator.knows(conversation):
                     return await self._charge(conversation, send)
+
         return await self._charge(conversation, send)
 
     async def _charge(self, conversation: Conversation, send: Send) -> Reply:
@@ -350,10 +360,12 @@ class Till:
         except BaseException:
             self._settle_lost(reservation, conversation, paid=sending.in_flight)
             raise
+
         counted = cost_usd(self._prices, reply.usage) if self._prices else None
         usd = self.most_usd(conversation, reply.usage) if counted is None else counted
         if self._budget.cap_usd is not None:
             self._estimator.learn(conversation, reply.usage)
+
         self._settle(reservation, usd, assumed=counted is None)
         return reply if counted is None else replace(reply, cost_usd=counted)
 
@@ -375,11 +387,14 @@ class Till:
         """Return what an exchange may cost at most, by what was counted or else estimated."""
         if self._prices is None:
             return 0.0
+
         prompt = counted.prompt_tokens
         if prompt is None:
             prompt = self._estimator.prompt(conversation)
+
         reply = counted.completion_tokens
         if reply is None:
             reply = self._estimator.reply()
+
         usage = Usage(prompt, reply, counted.cached_tokens)
         return cost_usd(self._prices, usage) or 0.0

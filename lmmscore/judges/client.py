@@ -157,13 +157,16 @@ class Replicas:
         """Return the server this session is at, or is at from now on."""
         if len(self._replicas) == 1:
             return self._replicas[0]
+
         pinned = self._pins.get(session)
         if pinned is not None and self._takes(pinned, session):
             return pinned
+
         candidates = [each for each in self._replicas if self._takes(each, session)]
         if not candidates:
             # All of them are down: there is nothing to do but to keep trying.
             candidates = [pinned or min(self._replicas, key=lambda each: each.rests_until_s)]
+
         # A server that has not answered yet is no faster and no slower than the others.
         known = all(each.answer_s for each in candidates)
         # A server that was down is tried by a session that begins: it has nothing to leave behind.
@@ -175,11 +178,13 @@ class Replicas:
         )
         if chosen.down:
             chosen.trial = ref(session)
+
         chosen.begun += 1
         self._pins[session] = chosen
         if pinned is not None and pinned is not chosen:
             self._meter.moves += 1
             log(logging.INFO, "moved", server=pinned.url, to=chosen.url)
+
         return chosen
 
     def succeeded(self, replica: Replica, asked_s: float) -> None:
@@ -188,6 +193,7 @@ class Replicas:
         # What was on its way when the server failed does not show that it is back.
         if replica.down and asked_s <= replica.failed_at_s:
             return
+
         replica.failures = 0
         if replica.down:
             replica.down = False
@@ -214,6 +220,7 @@ class Replicas:
     def _leave_alone(self, replica: Replica, trouble: Trouble) -> None:
         if replica.trial is not None:
             replica.rest_s = min(LONGEST_REST_S, 2 * replica.rest_s)
+
         replica.down = True
         replica.trial = None
         replica.failed_at_s = self._clock.now()
@@ -279,6 +286,7 @@ class ApiClient:
                 f"{address.name}: a budget needs prices, and none are known for this model; "
                 "add prices: {input: …, output: …, as_of: …} to judges.yaml"
             )
+
         self._address = address
         self._clock = clock
         self._rng = rng
@@ -307,6 +315,7 @@ class ApiClient:
         limits = [options.concurrency] if options.concurrency else []
         if self._room is not None:
             limits.append(max(1, self._room // len(self._address.endpoints)))
+
         most = min(limits, default=None)
         pace = Pace(self._clock, rpm=options.rpm, tpm=options.tpm, most=most)
         return Replica(endpoint, key, Connection(endpoint, key, options), pace)
@@ -346,6 +355,7 @@ class ApiClient:
                     attempt = self._attempt(replica, {}, len(data))
                     complaint = complaint_in(answer, self.hide)
                     self._refuse(replica, answer, complaint, attempt, sent_s)
+
                 return answer
             finally:
                 replica.pace.leave()
@@ -389,6 +399,7 @@ class ApiClient:
             except Trouble as trouble:
                 self._after(replica, trouble, number, path)
                 raise
+
             self.replicas.succeeded(replica, asked_s)
             return result
 
@@ -396,9 +407,11 @@ class ApiClient:
             what = self.hide(trouble.what)
             if not self._patience.bears(trouble.wait_s):
                 trouble.error = self._away(trouble)
+
             if wait_s is None:
                 log(logging.ERROR, "gave_up", path=path, attempt=number, trouble=what)
                 return
+
             self.meter.retries += 1
             log(logging.INFO, "retry", path=path, attempt=number, wait_s=wait_s, trouble=what)
 
@@ -419,10 +432,12 @@ class ApiClient:
         """Decide what a failed attempt says of its server. Raises where it says enough."""
         if trouble.crowded:
             return
+
         if self.replicas.failed(replica, trouble):
             self.meter.retries += 1
             log(logging.INFO, "retry", path=path, attempt=number, trouble=self.hide(trouble.what))
             raise ReplicaFailed from None
+
         vain = number >= min(REFUSALS, self._patience.attempts)
         if vain and not trouble.reached and not self.replicas.any_answered:
             raise ServerUnreachable(
@@ -465,6 +480,7 @@ class ApiClient:
         self._mention_room(pace)
         if self._gate is not None:
             await self._gate.admit(tokens)
+
         sent_s = await pace.admit(tokens, session=session)
         self._count_in_flight()
         try:
@@ -479,14 +495,17 @@ class ApiClient:
             counted = used.prompt_tokens
             if counted is not None:
                 counted += used.completion_tokens or 0
+
             pace.answered(answer.headers, sent_s=sent_s, estimated=tokens, tokens=counted)
             if self._gate is not None and counted is not None:
                 self._gate.settle(counted - tokens)
         finally:
             pace.leave()
             self._count_in_flight()
+
         if counts:
             self._estimator.learn(conversation, reply.usage)
+
         self._account(replica, reply, self._clock.now() - sent_s)
         return reply
 
@@ -502,6 +521,7 @@ class ApiClient:
                 f"asked for {asked}, and {answering} answered at {replica.url}; tables name the "
                 "one that was asked for"
             )
+
         if len(self.meter.models) > 1:
             self.notice(
                 f"several models answered: {', '.join(sorted(self.meter.models))}; name one that "
@@ -536,9 +556,11 @@ class ApiClient:
         except NoAnswer as lost:
             if lost.unsafe:
                 raise NotTrusted(f"{name}: {lost}") from None
+
             hint = "is the server running?"
             if lost.reached:
                 hint += f" A question is {size / 1e6:.1f} MB"
+
             error = JudgeUnavailable(
                 f"{name}: no answer from {replica.url}, however often it was asked ({lost}); {hint}"
             )
@@ -560,6 +582,7 @@ class ApiClient:
             if trouble.crowded and self._patience.bears(trouble.wait_s):
                 wait_s = self._patience.first_s * 2 if trouble.wait_s is None else trouble.wait_s
                 replica.pace.crowded(sent_s, wait_s)
+
             raise
 
     def _read(
@@ -575,11 +598,14 @@ class ApiClient:
                 if error is None:
                     reply = without_secrets(question.read(data, headers), self.hide)
                     return _served(reply, replica)
+
                 complaint = complaint_of(error, self.hide)
             except (Malformed, ValueError) as unread:
                 self._malformed(replica, unread)
+
         if complaint.filtered:
             return _served(filtered_reply(complaint.message, headers), replica)
+
         attempt = self._attempt(replica, question.fields, question.body.size, question.relies)
         return self._refuse(replica, answer, complaint, attempt, sent_s)
 
@@ -605,6 +631,7 @@ class ApiClient:
         if reply.model and reply.model not in self.meter.models:
             self.meter.models.add(reply.model)
             self._mention_model(replica, reply.model)
+
         log(
             logging.DEBUG,
             "answered",
@@ -646,10 +673,12 @@ def without_secrets(reply: Reply, hide: Callable[[str], str]) -> Reply:
         shown = hide(said)
         if shown != said:
             changed[name] = shown
+
     if hide(reply.also) != reply.also:
         # Text by text: digits of a password may stand in a number too.
         also = with_texts(json.loads(reply.also), hide)
         changed["also"] = json.dumps(also, ensure_ascii=False, separators=(",", ":"))
+
     return replace(reply, **changed) if changed else reply
 
 

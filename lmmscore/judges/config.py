@@ -289,6 +289,7 @@ def _endpoint(url: str, spec: str) -> Endpoint:
         usable = usable and (parts.port is None or parts.port > 0)
     except ValueError:
         usable = False
+
     if not usable:
         raise _address_error(spec, "not a base URL; write http://HOST[:PORT]/v1")
     if "@" in parts.path:
@@ -296,9 +297,11 @@ def _endpoint(url: str, spec: str) -> Endpoint:
         raise _address_error(
             spec, "an @ in the path; write / as %2F in a password, and @ as %40 elsewhere"
         )
+
     if "," in parts.netloc + parts.path:
         says = "a comma in an address; each of several servers begins with http:// or https://"
         raise _address_error(spec, says)
+
     return Endpoint(parts)
 
 
@@ -358,6 +361,7 @@ def load_judges(path: Path | None = None) -> dict[str, JudgeEntry]:
     own = path or _own_file()
     if own is not None:
         known |= _read(load_yaml(own), str(own))
+
     return known
 
 
@@ -379,11 +383,13 @@ def find_judge(name: str, path: Path | None = None, **overrides: Any) -> NamedJu
     entry = judges.get(name)
     if entry is not None:
         return NamedJudge(entry.spec, overridden(entry.options, overrides))
+
     if not name.startswith("openai/"):
         known = [*judges, "openai/MODEL[@BASE_URL]"]
         raise JudgeFileError(
             f"no judge {mask(name)!r}{nearest(name, judges)}; known: {', '.join(known)}"
         )
+
     spec = name.removeprefix("openai/")
     address = parse_address(spec, os.environ.get("OPENAI_BASE_URL", ""))
     entry = _entry_at(address, judges)
@@ -400,6 +406,7 @@ def _entry_at(address: Address, judges: Mapping[str, JudgeEntry]) -> JudgeEntry 
             there = parse_address(entry.spec).endpoints
             if {endpoint.masked_url for endpoint in there} == wanted:
                 found = entry
+
     return found
 
 
@@ -417,9 +424,11 @@ def overridden(options: JudgeOptions, given: Mapping[str, Any]) -> JudgeOptions:
     )
     if isinstance(checked, list):
         raise JudgeFileError("judge option " + "\n  ".join(checked))
+
     made |= {name: getattr(checked, name) for name in plain}
     if "prices" in plain:
         made["prices"] = Prices(**made["prices"].model_dump())
+
     return replace(options, **made)
 
 
@@ -432,6 +441,7 @@ def judges_file() -> type[BaseModel]:
     for each in declared(JudgeOptions):
         if each.about.section is not None:
             by_section[each.about.section].append(each)
+
     parameters = _model(
         "ParametersEntry", "What changes the answers.", _fields(by_section["parameters"])
     )
@@ -482,6 +492,7 @@ def _fields(options: Iterable[Declared]) -> dict[str, Any]:
     for each in options:
         default = ... if each.about.required else each.default
         made[each.name] = (_annotation(each), Field(default, description=each.about.help))
+
     return made
 
 
@@ -493,20 +504,24 @@ def _annotation(declared_option: Declared) -> Any:
     if kind == Prices | None:
         says = "US dollars per million tokens, and the day on which they held."
         return _model("PricesEntry", says, _fields(declared(Prices))) | None
+
     if kind == date | None:
         return date
     if kind == Mapping[str, Any]:
         return dict[str, JsonValue]
     if kind == Mapping[str, str]:
         return dict[str, Annotated[str, Field(pattern=about.pattern)]]
+
     bounds = {"ge": about.at_least, "gt": about.above, "le": about.at_most}
     given: dict[str, Any] = {key: value for key, value in bounds.items() if value is not None}
     if about.pattern:
         given["pattern"] = about.pattern
+
     optional = type(None) in getattr(kind, "__args__", ())
     plain = kind.__args__[0] if optional else kind
     if plain is float:
         given["allow_inf_nan"] = False
+
     bounded = Annotated[plain, Field(**given)] if given else plain
     return bounded | None if optional else bounded
 
@@ -518,6 +533,7 @@ def _read(data: Any, where: str) -> dict[str, JudgeEntry]:
     if isinstance(result, list):
         problems = "\n  ".join(_nearer(problem) for problem in result)
         raise JudgeFileError(f"{where}: {problems}")
+
     return {name: _entry(entry, f"{where}, judges.{name}") for name, entry in result.judges.items()}
 
 
@@ -526,6 +542,7 @@ def _entry(entry: Any, where: str) -> JudgeEntry:
 
     if entry.base_url and entry.base_urls:
         raise JudgeFileError(f"{where}: base_url and base_urls; keep one")
+
     urls = tuple(entry.base_urls or filter(None, [entry.base_url]))
     sections = {"": entry, "parameters": entry.parameters, "limits": entry.limits}
     given = {
@@ -535,12 +552,14 @@ def _entry(entry: Any, where: str) -> JudgeEntry:
     }
     if entry.prices is not None:
         given["prices"] = Prices(**entry.prices.model_dump())
+
     made = JudgeEntry(entry.model, urls, JudgeOptions(**given))
     try:
         formula_name(entry.model, entry.image_tokens)
         parse_address(made.spec)
     except LmmscoreError as error:
         raise JudgeFileError(f"{where}: {error}") from error
+
     return made
 
 

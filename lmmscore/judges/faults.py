@@ -170,12 +170,14 @@ def tolerant_json(content: bytes, *, sound: bool = True) -> Any:
     # Whoever goes through the data, or writes it down again, may run out of stack.
     if content.count(b"[") + content.count(b"{") > MOST_NESTED and _depth(content) > MOST_NESTED:
         raise ValueError("nested too deeply")
+
     try:
         return orjson.loads(content)
     except orjson.JSONDecodeError:
         # Half a surrogate pair is valid JSON to Python and to several servers, though not to
         # orjson.
         data = json.loads(content.decode("utf-8", "replace"))
+
     return with_texts(data, sound_text) if sound else data
 
 
@@ -251,10 +253,13 @@ def complaint_in(answer: Answer, hide: Callable[[str], str] = str) -> ServerComp
         data = answer.json()
     except ValueError:
         data = None
+
     if isinstance(data, list) and data:
         data = data[0]
+
     if isinstance(data, dict):
         return complaint_of(data, hide)
+
     text = " ".join(hide(answer.content[:100_000].decode("utf-8", "replace")).split())
     is_page = text.startswith("<")
     return ServerComplaint("" if is_page else text[:300], frozenset(), "")
@@ -269,6 +274,7 @@ def complaint_of(data: Mapping[str, Any], hide: Callable[[str], str] = str) -> S
     message = error.get("message") or error.get("detail") or data.get("detail") or ""
     if not isinstance(message, str):
         message = json.dumps(message)
+
     shown = " ".join(hide(message).split())
 
     code = error.get("code")
@@ -289,6 +295,7 @@ def _codes(error: Mapping[str, Any]) -> frozenset[str]:
     metadata = error.get("metadata")
     if isinstance(metadata, dict) and metadata.get("reasons"):
         codes.add("content_filter")  # OpenRouter's moderation
+
     return frozenset(codes)
 
 
@@ -322,6 +329,7 @@ def refuse(answer: Answer, complaint: ServerComplaint, attempt: Attempt, wall_s:
     status = answer.status
     if status < 300 and complaint.status:
         status = complaint.status
+
     said = f"{status}: {complaint.message}" if complaint.message else f"{status}"
     if complaint.codes & _NO_QUOTA or status == 402:
         raise QuotaExhausted(
@@ -335,8 +343,10 @@ def refuse(answer: Answer, complaint: ServerComplaint, attempt: Attempt, wall_s:
             f"{attempt.judge}: the model at {attempt.url} takes no images ({said}); name a model "
             "that does, or serve this one with its vision part (llama.cpp: --mmproj)"
         )
+
     if status in RETRIED or status >= 500 or status < 300:
         _trouble(status, said, answer, attempt, wall_s)
+
     raise _final(status, said, complaint, answer, attempt)
 
 
@@ -353,6 +363,7 @@ def _trouble(status: int, said: str, answer: Answer, attempt: Attempt, wall_s: f
     hint = "try again later; everything paid for is saved"
     if crowded:
         hint = "lower --concurrency or set --rpm"
+
     error = JudgeUnavailable(
         f"{attempt.judge}: no answer from {attempt.url}, however often it was asked ({said}); "
         f"{hint}"
@@ -372,6 +383,7 @@ def _final(
             f"{judge}: no model {attempt.model} at {attempt.url} ({said}); check its name: "
             f"{attempt.url}/models lists those it has"
         )
+
     # Gemini says it with a 400.
     is_key = complaint.codes & _WRONG_KEY or _BAD_KEY.search(complaint.message)
     if status in {401, 403} or (status == 400 and is_key):
@@ -428,6 +440,7 @@ def _says_no_model(status: int, complaint: ServerComplaint) -> bool:
         return True
     if status not in {404, 405}:
         return bool(_NO_SUCH_MODEL.search(complaint.message))
+
     about = f"{' '.join(complaint.codes)} {complaint.message}"
     return bool(re.search("model|deployment", about, re.IGNORECASE))
 
@@ -467,12 +480,15 @@ def _refused_parameter(complaint: ServerComplaint, attempt: Attempt) -> str:
         return _OURS.get(path[0], path[0])
     if path[-1] == "detail":
         return "image_detail"
+
     text = complaint.message.lower()
     if not _UNWANTED.search(text):
         return ""
+
     for name in (*sorted(sent, key=len, reverse=True), "stream_options"):
         if _names(text, name):
             return _OURS.get(name, name)
+
     return ""
 
 
@@ -498,13 +514,16 @@ def asked_wait_s(headers: Mapping[str, str], wall_s: float) -> float | None:
         wait_s = _sensible(in_ms / 1000)
         if wait_s is not None:
             return wait_s
+
     value = headers.get("retry-after", "").strip()
     if value.endswith("ms"):
         in_ms = _number(value.removesuffix("ms"))
         return None if in_ms is None else _sensible(in_ms / 1000)
+
     seconds = _number(value.removesuffix("s"))
     if seconds is None:
         seconds = _seconds_until(value, wall_s)
+
     return None if seconds is None else _sensible(seconds)
 
 

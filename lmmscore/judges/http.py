@@ -129,6 +129,7 @@ def find_key(
     hidden = (*endpoint.secrets, *headers)
     if environ.get(name):
         return _checked(Key(environ[name].strip(), name, hidden), judge)
+
     stored = _from_keyring(name)
     if stored:
         return _checked(Key(stored.strip(), f"{name} in the keyring", hidden), judge)
@@ -158,10 +159,12 @@ def _from_keyring(name: str) -> str | None:
         import keyring
     except ImportError:
         return None
+
     try:
         stored = keyring.get_password("lmmscore", name)
     except keyring.errors.KeyringError:
         return None
+
     return stored if isinstance(stored, str) else None
 
 
@@ -186,12 +189,16 @@ def coalesced(parts: Iterable[bytes]) -> list[bytes]:
         if len(part) < SMALL_BYTES:
             small.append(part)
             continue
+
         if small:
             result.append(b"".join(small))
             small = []
+
         result.append(part)
+
     if small:
         result.append(b"".join(small))
+
     return result
 
 
@@ -290,6 +297,7 @@ class SegmentClient(httpx2.AsyncClient):
             raise NoAnswer(says, reached=False) from None
         except (aiohttp.ClientError, OSError) as error:
             raise NoAnswer(_words_of(error), reached=True) from None
+
         # aiohttp keeps bytes that are not UTF-8 as halves of surrogate pairs, which no file takes.
         received = {name.lower(): sound_text(value) for name, value in response.headers.items()}
         return Answer(response.status, received, content)
@@ -313,7 +321,9 @@ class SegmentClient(httpx2.AsyncClient):
             if size > self._most_bytes:
                 response.close()
                 raise Oversized(f"more than {self._most_bytes / 1e6:g} MB", reached=True)
+
             parts.append(part)
+
         return b"".join(parts)
 
     def _open(self) -> aiohttp.ClientSession:
@@ -352,10 +362,12 @@ def _proxy_for(url: URL) -> str | None:
     host = url.host or ""
     if proxy_bypass(host) or proxy_bypass(f"{host}:{url.port}"):
         return None
+
     proxies = getproxies()
     proxy = proxies.get(url.scheme) or proxies.get("all")
     if proxy and "://" not in proxy:
         proxy = f"http://{proxy}"
+
     if proxy and URL(proxy).scheme not in {"http", "https"}:
         raise JudgeFileError(
             f"the environment names the proxy {mask(proxy)}, which speaks another language than "
@@ -370,14 +382,18 @@ def _unsafe(error: aiohttp.ClientSSLError) -> NoAnswer:
         says = f"the certificate of {where} is not trusted ({why.verify_message})"
         if why.verify_code in _UNKNOWN_ISSUER:
             says += "; if it is one of your own, set SSL_CERT_FILE to the file of its issuer"
+
         return NoAnswer(says, reached=False, unsafe=True)
+
     reason = why.strerror or type(why).__name__
     if isinstance(why, ssl.SSLError) and why.reason:
         reason = why.reason
+
     says = f"no TLS connection to {where} ({reason})"
     if isinstance(why, ssl.SSLEOFError):
         # Hung up on: a busy server may do that, and take the next call.
         return NoAnswer(says, reached=False)
+
     says += "; does the server speak https, or should its address begin with http://?"
     return NoAnswer(says, reached=False, unsafe=True)
 
@@ -394,6 +410,7 @@ def _words_of(error: Exception) -> str:
         text = f"{error.status}, {error.message}"
     else:
         text = mask(str(error)) or type(error).__name__
+
     # aiohttp quotes what it cannot read, be it a megabyte.
     return re.split(r"\n|b['\"]|bytearray\(", text)[0].strip(" :")[:200]
 
@@ -423,10 +440,12 @@ class Connection:
         head = self._heads.get(path)
         if head is None:
             head = self._heads[path] = await self._built(path)
+
         if self._session_header:
             headers = head.headers.copy()
             headers[self._session_header] = session_id
             head = RequestHead(head.url, headers)
+
         return await self._http.exchange("POST", head, Segments(body))
 
     async def _built(self, path: str) -> RequestHead:
@@ -472,6 +491,7 @@ def file_client(
     if endpoint.is_azure:
         # Files and batches belong to the resource, not to one of its deployments.
         base_url = base_url.partition("/deployments/")[0]
+
     client = openai.AsyncOpenAI(
         api_key=key.secret,
         base_url=base_url,
@@ -493,6 +513,7 @@ async def _answer(sending: Awaitable[httpx2.Response]) -> Answer:
         if isinstance(error.__cause__, NoAnswer):
             raise error.__cause__ from None
         raise NoAnswer(str(error), reached=True) from None
+
     answer: Answer = response.extensions[ANSWER]
     return answer
 
@@ -503,12 +524,15 @@ def _headers(endpoint: Endpoint, key: Key, options: JudgeOptions) -> dict[str, A
     if not endpoint.is_openai:
         # The environment of the openai package speaks to OpenAI, and is no business of others.
         headers |= {name: openai.Omit() for name in _environment_headers()}
+
     key_header = _key_header(endpoint, options)
     if key_header:
         headers[key_header] = key.secret
+
     if endpoint.credentials is not None:
         pair = base64.b64encode(":".join(endpoint.credentials).encode()).decode()
         headers["Authorization"] = f"Basic {pair}"
+
     return {**headers, **options.headers}
 
 

@@ -148,6 +148,7 @@ def adapted(judge: Judge | Answerer) -> Judge:
         return judge
     if isinstance(judge, Answerer):
         return AdaptedJudge(judge)
+
     needed = ("name", "parameters", "caution", "ask", "close")
     lacking = [name for name in needed if not hasattr(judge, name)]
     raise LmmscoreError(
@@ -250,9 +251,11 @@ def open_judge(spec: str | Judge | Answerer, options: Mapping[str, Any] | None =
     if not isinstance(spec, str):
         _refuse_options(adapted(spec).name, options, ())
         return Bench(adapted(spec))
+
     kind = kind_of(spec)
     if kind.takes is not None:
         _refuse_options(mask(spec), options, kind.takes)
+
     opened = kind.open(spec, options)
     return opened if isinstance(opened, Bench) else Bench(adapted(opened))
 
@@ -284,6 +287,7 @@ def kind_of(spec: str) -> JudgeKind:
     kind = _KINDS.find(name)
     if kind is not None:
         return kind
+
     named = load_judges()
     if spec in named:
         return _KINDS.get("openai")
@@ -296,6 +300,7 @@ def _advice(spec: str, name: str, named: list[str]) -> str:
             f"; no judge is of that kind, but its server speaks OpenAI's API: write "
             f"{_ELSEWHERE[name]} (the recipe is in docs/judges.md)"
         )
+
     kinds = _KINDS.names()
     hint = nearest(name, kinds) or nearest(spec, named)
     forms = ", ".join(_form(kind) for kind in kinds)
@@ -361,6 +366,7 @@ class Recorded:
                 raise under_way.failure
             if under_way.heard is not None:
                 return replace(under_way.heard, recalled=True)
+
         return await self._ask_for_all(key, conversation, repeat)
 
     @property
@@ -405,8 +411,10 @@ class Recorded:
             if self.stopping is not None:
                 raise self.stopping
             await asyncio.sleep(CLAIM_POLL_S)
+
         if isinstance(found, Reply):
             return Heard(found, recalled=True, key=key)
+
         try:
             return await self._ask_claimed(key, conversation, repeat)
         finally:
@@ -416,17 +424,21 @@ class Recorded:
         former = self._ledger.find_former(conversation, repeat)
         if former is not None:
             return former
+
         elsewhere = None
         if self._also is not None:
             elsewhere = self._also.find(key, conversation, repeat)
+
         if elsewhere is None and self.stopping is not None:
             raise self.stopping
+
         reply = await self.judge.ask(conversation) if elsewhere is None else elsewhere.reply
         try:
             # A reply that is paid for gets recorded even while its session is being cancelled.
             standing = await self.ledger.recorded(self.asker, conversation, repeat, reply)
         except LedgerError as error:
             raise NotRecorded(str(error)) from error
+
         return Heard(standing, recalled=elsewhere is not None, key=key)
 
 
@@ -463,6 +475,7 @@ class Intake:
             for coming in waiting.values():
                 if not coming.done():
                     coming.set_exception(error)
+
             return
 
         # Whoever was cancelled meanwhile asks nothing.
@@ -532,6 +545,7 @@ def spending_of(folder: Path, ledger_path: Path) -> Spending:
         # least it spent.
         with Ledger(ledger_path, read_only=True) as earlier:
             before_usd = earlier.cost_usd()
+
     return Spending(path, before_usd)
 
 

@@ -117,10 +117,12 @@ def announced(headers: Mapping[str, str], wall_s: float) -> dict[str, Quota]:
     found: dict[str, Quota] = {}
     if not any("ratelimit" in name for name in headers):
         return found
+
     for what in ("requests", "tokens"):
         quota = _quota(headers, what, wall_s)
         if quota is not None:
             found[what] = quota
+
     return found
 
 
@@ -131,17 +133,21 @@ def _quota(headers: Mapping[str, str], what: str, wall_s: float) -> Quota | None
             remaining = float(headers[pattern.format(field="remaining")])
         except (KeyError, ValueError):
             continue
+
         if not (0 < limit < math.inf and math.isfinite(remaining)):
             continue
+
         reset_s = span_s(headers.get(pattern.format(field="reset"), ""), wall_s)
         if reset_s is not None and not 0 < reset_s <= _LONGEST_RESET_S:
             # A negative span, or the time of day by somebody's clock: it does not say how fast the
             # quota refills.
             reset_s = None
+
         # A limit is per minute unless the time until it is full again says otherwise (some count by
         # the day).
         rate = (limit - remaining) / reset_s if reset_s and limit > remaining else limit / 60
         return Quota(limit, max(0.0, remaining), max(rate, limit / 86_400))
+
     return None
 
 
@@ -151,10 +157,12 @@ def span_s(text: str, wall_s: float) -> float | None:
     parts = _SPAN.findall(text)
     if parts and "".join(number + unit for number, unit in parts) == text:
         return sum(float(number) * _UNITS[unit] for number, unit in parts)
+
     try:
         return float(text)
     except ValueError:
         pass
+
     try:
         return max(0.0, datetime.fromisoformat(text).timestamp() - wall_s)
     except ValueError:
@@ -190,8 +198,10 @@ class Pace:
         self._buckets: dict[str, Bucket] = {}
         if rpm:
             self._buckets["set requests"] = Bucket(rpm / 60, 1.0, clock.now())
+
         if tpm:
             self._buckets["set tokens"] = Bucket(tpm / 60, tpm / 60, clock.now())
+
         self.in_flight = 0
         self._window: float | None = None
         self._threshold = 1.0
@@ -222,6 +232,7 @@ class Pace:
         if not self._waiting and self._may_go(tokens):
             self._go(tokens, session)
             return self._clock.now()
+
         go = asyncio.get_running_loop().create_future()
         heapq.heappush(self._waiting, _Waiting(self._rank(under_way, session), session, tokens, go))
         self._let_through()
@@ -230,7 +241,9 @@ class Pace:
         except asyncio.CancelledError:
             if go.done() and not go.cancelled():
                 self.leave()
+
             raise
+
         return self._clock.now()
 
     def _rank(self, under_way: bool, session: Conversation | None) -> tuple[int, int]:
@@ -252,10 +265,12 @@ class Pace:
                 name, Bucket(quota.rate, quota.limit, self._clock.now())
             )
             bucket.tell(quota, self._clock.now())
+
         if tokens is not None:
             for name, bucket in self._buckets.items():
                 if name.endswith("tokens"):
                     bucket.take(tokens - estimated, self._clock.now())
+
         if self._window is not None and sent_s > self._slowed_s:
             self._window += 1.0 if self._window < self._threshold else 1.0 / self._window
             if self._window > 4 * self._threshold + 64:
@@ -270,6 +285,7 @@ class Pace:
             self._threshold = max(1.0, self.in_flight / 2)
             self._window = 1.0
             self._slowed_s = now
+
         self._let_through()
 
     def _let_through(self) -> None:
@@ -278,8 +294,10 @@ class Pace:
             if head.go.done():
                 heapq.heappop(self._waiting)
                 continue
+
             if not self._may_go(head.tokens):
                 return
+
             heapq.heappop(self._waiting)
             self._go(head.tokens, head.session)
             head.go.set_result(None)
@@ -290,9 +308,11 @@ class Pace:
             return True
         if self._full():
             return False
+
         wait_s = self._wait_s(tokens)
         if wait_s > 0:
             self._wake_in(wait_s)
+
         return wait_s <= 0
 
     def _go(self, tokens: float, session: Conversation | None) -> None:
@@ -320,6 +340,7 @@ class Pace:
             if self._wake_at_s <= at_s:
                 return
             self._timer.cancel()
+
         self._wake_at_s = at_s
         self._timer = asyncio.create_task(self._wake(seconds))
 
@@ -382,9 +403,12 @@ async def persist(
             if number == patience.attempts or not patience.bears(asked_s):
                 on_trouble(number, trouble, None)
                 raise trouble.error from None
+
             wait_s = patience.wait_s(number, asked_s, rng)
             on_trouble(number, trouble, wait_s)
+
         await sleep(wait_s)
+
     raise AssertionError("at least one attempt")
 
 
@@ -397,6 +421,7 @@ def connections_allowed() -> int | None:
         import resource
     except ImportError:  # Windows
         return None
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     highest = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < highest:
@@ -405,8 +430,10 @@ def connections_allowed() -> int | None:
             soft = highest
         except (OSError, ValueError):
             pass  # macOS caps it below what it reports; what there is must do
+
     if soft == resource.RLIM_INFINITY:
         return None
+
     # The rest is for the ledger, pictures being read, the event loop and the terminal.
     others = min(_MOST_OTHERS, max(_LEAST_OTHERS, soft // 2))
     if soft <= others:

@@ -96,6 +96,7 @@ class EncodedPictures:
         digest = picture.digest
         if digest in self._ready or digest in self._coming:
             return
+
         self._pool = self._pool or ThreadPoolExecutor(PREPARERS)
         coming = asyncio.get_running_loop().run_in_executor(self._pool, _base64_of, picture)
         self._coming[digest] = coming
@@ -107,6 +108,7 @@ class EncodedPictures:
         if ready is not None:
             self._ready.move_to_end(picture.digest)
             return ready
+
         self.begin(picture)
         # Shielded: other sessions may be waiting for the same picture when one of them is stopped.
         return await asyncio.shield(self._coming[picture.digest])
@@ -121,6 +123,7 @@ class EncodedPictures:
         del self._coming[digest]
         if done.cancelled() or done.exception() is not None:
             return
+
         self._ready[digest] = done.result()
         self._kept_bytes += len(done.result())
         while self._kept_bytes > self._keep_bytes and len(self._ready) > 1:
@@ -147,15 +150,20 @@ class RenderedMessages:
             if node in self._rendered:
                 parts = [*self._rendered[node]]
                 break
+
             new.append(message)
+
         for message in reversed(new):
             for picture in message.images:
                 self._pictures.begin(picture)
+
             shown = [await self._pictures.get(picture) for picture in message.images]
             parts += [b","] if parts else []
             parts += self._render(message, shown)
+
         if new:
             self._rendered[conversation] = parts = coalesced(parts)
+
         return parts
 
 
@@ -167,6 +175,7 @@ def chat_renderer(detail: str | None) -> Render:
         role = dumps(message.role)
         if not message.images:
             return [b'{"role":', role, b',"content":', dumps(message.text), b"}"]
+
         parts = [b'{"role":', role, b',"content":[']
         encoded = iter(shown)
         for number, each in enumerate(message.content()):
@@ -174,8 +183,10 @@ def chat_renderer(detail: str | None) -> Render:
             if isinstance(each, str):
                 parts += [b'{"type":"text","text":', dumps(each), b"}"]
                 continue
+
             opening = f'{{"type":"image_url","image_url":{{"url":"data:{each.mime};base64,'
             parts += [opening.encode(), next(encoded), close]
+
         return [*parts, b"]}"]
 
     return render
@@ -215,10 +226,12 @@ def chat_reply(data: Any, headers: Mapping[str, str]) -> Reply:
     choices = data.get("choices") if isinstance(data, dict) else None
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise Malformed("no choices in the body")
+
     first = choices[0]
     message = first.get("message")
     if not isinstance(message, dict):
         raise Malformed("no message in the first choice")
+
     text, thinking = _content(message.get("content"))
     thought = message.get("reasoning_content") or message.get("reasoning") or ""
     also = {
@@ -244,6 +257,7 @@ def chat_usage(usage: Any) -> Usage:
     """Read the usage of a Chat Completions body; None for whatever it does not say."""
     if not isinstance(usage, dict):
         return Usage()
+
     # DeepSeek reports cached tokens beside the others; everyone else among the details.
     cached = _count(usage, "prompt_tokens_details", "cached_tokens")
     return Usage(
@@ -258,9 +272,11 @@ def responses_reply(data: Any, headers: Mapping[str, str]) -> Reply:
     """Read a Responses body. Raises Malformed when there is no reply in it."""
     if not isinstance(data, dict) or not isinstance(data.get("output"), list):
         raise Malformed("no output in the body")
+
     status = _text(data.get("status"))
     if status in {"failed", "cancelled", "queued", "in_progress"}:
         raise Malformed(f"the response is {status}")
+
     texts, refusals, thoughts, rest = [], [], [], []
     tokens: list[dict[str, Any]] = []
     for item in objects(data["output"]):
@@ -281,6 +297,7 @@ def responses_reply(data: Any, headers: Mapping[str, str]) -> Reply:
                 tokens += objects(part.get("logprobs"))
         else:
             rest.append(item)
+
     text, thinking = _content("".join(texts))
     also = {"output": rest, "logprobs": score_logprobs(tokens)}
     return Reply(
@@ -299,6 +316,7 @@ def responses_usage(usage: Any) -> Usage:
     """Read the usage of a Responses body."""
     if not isinstance(usage, dict):
         return Usage()
+
     return Usage(
         prompt_tokens=_count(usage, "input_tokens"),
         completion_tokens=_count(usage, "output_tokens"),
@@ -322,7 +340,9 @@ def score_logprobs(tokens: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 for other in objects(token.get("top_logprobs"))
             ]
             found.append({"at": at, "token": text, "logprob": token.get("logprob"), "top": top})
+
         at += len(text)
+
     return found
 
 
@@ -368,7 +388,9 @@ def _content(content: Any) -> tuple[str, str]:
         for match in _THINKING.finditer(text):
             thought = match["begun"] or match["inside"] or ""
             thoughts.append(thought.strip())
+
         text = _THINKING.sub("", text)
+
     return text, "\n".join(filter(None, thoughts))
 
 
@@ -391,6 +413,7 @@ def _text(value: Any) -> str:
 def _json_of(value: Any) -> str:
     if isinstance(value, str) or not value:
         return value or ""
+
     try:
         return orjson.dumps(value).decode()
     except orjson.JSONEncodeError:
@@ -410,6 +433,7 @@ def assemble(content: bytes) -> dict[str, Any]:
     for chunk in map(_chunk, _events(content)):
         if chunk.get("error"):
             return {"error": chunk["error"]}
+
         whole |= {
             name: chunk[name]
             for name in ("id", "model", "system_fingerprint", "usage")
@@ -417,8 +441,10 @@ def assemble(content: bytes) -> dict[str, Any]:
         }
         for part in objects(chunk.get("choices")):
             _extend(choices, part)
+
     if 0 not in choices or choices[0]["finish_reason"] is None:
         raise Malformed("the stream ended before the answer did")
+
     whole["choices"] = [choices[index] for index in sorted(choices)]
     # Only now: an emoji may have come in two halves.
     return dict(with_texts(whole, sound_text))
@@ -435,6 +461,7 @@ def _chunk(data: bytes) -> dict[str, Any]:
         chunk = tolerant_json(data, sound=False)
     except ValueError:
         raise Malformed("a part of the stream is not JSON") from None
+
     if not isinstance(chunk, dict):
         raise Malformed("a part of the stream is no object")
     return chunk
@@ -448,15 +475,19 @@ def _extend(choices: dict[int, dict[str, Any]], part: Mapping[str, Any]) -> None
     choice["finish_reason"] = part.get("finish_reason") or choice["finish_reason"]
     if part.get("error"):
         choice["error"] = part["error"]
+
     tokens = _logprobs_of(part)
     if tokens:
         choice["logprobs"] = {"content": [*_logprobs_of(choice), *tokens]}
+
     delta, message = part.get("delta"), choice["message"]
     if not isinstance(delta, dict):
         return
+
     for name in _JOINED:
         if name in delta:
             message[name] = message.get(name, "") + _words(delta[name])
+
     message["tool_calls"] = [*message.get("tool_calls", ()), *objects(delta.get("tool_calls"))]
 
 
@@ -594,6 +625,7 @@ class OpenAIJudge(JudgeBase):
             ).whole_body(conversation)
         else:
             body = await self._chat[replica].body(conversation)
+
         return b"".join(body.parts)
 
     def batch_reply(self, body: Mapping[str, Any]) -> Reply:
@@ -606,6 +638,7 @@ class OpenAIJudge(JudgeBase):
             reply = without_secrets(read(body, {}), self._client.hide)
         except Malformed as error:
             raise JudgeUnavailable(f"an answer without a reply: {error}") from error
+
         prices = self._options.prices
         counted = cost_usd(prices, reply.usage) if prices else None
         if counted is None:
@@ -689,10 +722,12 @@ class ChatRoute:
         if self._names_cache:
             # Sends the turns of one session to the same cache; the answers do not depend on it.
             head = {**head, "prompt_cache_key": _opening(conversation).digest[:32]}
+
         if self._structured and conversation.message is not None and conversation.message.schema:
             schema = json.loads(conversation.message.schema)
             held = {"name": "reply", "strict": True, "schema": schema}
             fields = {**fields, "response_format": {"type": "json_schema", "json_schema": held}}
+
         body = chat_body({**head, **fields}, await self._messages.elements(conversation))
         return body, fields
 
@@ -704,13 +739,17 @@ def parameters_of(options: JudgeOptions) -> dict[str, Any]:
     if options.temperature is not None:
         # 0 and 0.0 are the same question, and must be the same key.
         given["temperature"] = float(options.temperature)
+
     if options.structured:
         given["structured"] = True
+
     if options.logprobs:
         # It changes no answer, but a reply on record without them is not what is asked for.
         given["logprobs"] = True
+
     if options.extra:
         given["extra"] = dict(options.extra)
+
     return given
 
 
@@ -726,6 +765,7 @@ def _chat_fields(replica: Replica, options: JudgeOptions) -> dict[str, Any]:
     given = {name: value for name, value in fields.items() if value is not None}
     if options.logprobs:
         given |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
+
     return {**given, **options.extra}
 
 
@@ -799,8 +839,10 @@ class ResponsesRoute:
             raise StateLost(
                 f"{self._address.name}: the server does not show that it keeps anything"
             )
+
         if answer.get("id"):
             self._keep(conversation.hear(reply.text or reply.refusal).digest, str(answer["id"]))
+
         return reply
 
     async def whole_body(self, conversation: Conversation) -> Body:
@@ -812,6 +854,7 @@ class ResponsesRoute:
         message = conversation.message
         if not self._structured or message is None or not message.schema:
             return self._fields
+
         schema = {
             "type": "json_schema",
             "name": "reply",
@@ -833,14 +876,17 @@ class ResponsesRoute:
                 "the server lost a conversation it had kept; its history was sent once more",
                 "lost state",
             )
+
         if known is not None:
             self._states.pop(known.digest, None)
+
         self._shown.forget(conversation)
         try:
             return await self._send(conversation, None, None)
         except StateLost:
             if not self._shown.names_files(conversation):
                 raise
+
             self._shown.has_files = False
             self._client.notice(
                 "the server loses the files it is sent; pictures travel inside the questions",
@@ -858,6 +904,7 @@ class ResponsesRoute:
             state = self._states.get(node.digest)
             if state is not None:
                 return node, state
+
         return None, None
 
     def _keep(self, digest: str, state: str) -> None:
@@ -887,6 +934,7 @@ class ShownPictures:
             shown = await asyncio.gather(*map(self._element, message.images))
             parts += [b","] if parts else []
             parts += _message(message, shown)
+
         return parts
 
     def names_files(self, conversation: Conversation) -> bool:
@@ -920,6 +968,7 @@ class ShownPictures:
             name = str(answer.json()["id"]) if answer.status == 200 else ""
         except (ValueError, KeyError, TypeError):
             name = ""
+
         if name:
             self._client.meter.files_uploaded += 1
         else:
@@ -929,6 +978,7 @@ class ShownPictures:
                 "questions",
                 "no files",
             )
+
         return name
 
 
@@ -946,6 +996,7 @@ def _message(message: Message, shown: Sequence[list[bytes]]) -> list[bytes]:
             parts += [b'{"type":"', kind, b'","text":', dumps(each), b"}"]
         else:
             parts += next(pictures)
+
     return [*parts, b"]}"]
 
 
@@ -954,14 +1005,19 @@ def _fields(address: Address, options: JudgeOptions) -> dict[str, Any]:
         raise JudgeFileError(
             f"{address.name}: the Responses API takes no seed; leave out seed, or set api: chat"
         )
+
     fields: dict[str, Any] = {"model": address.model, "store": True}
     if options.temperature is not None:
         fields["temperature"] = options.temperature
+
     if options.max_tokens is not None:
         fields["max_output_tokens"] = options.max_tokens
+
     if options.reasoning_effort is not None:
         fields["reasoning"] = {"effort": options.reasoning_effort}
+
     if options.logprobs:
         fields["include"] = ["message.output_text.logprobs"]
         fields["top_logprobs"] = TOP_LOGPROBS
+
     return {**fields, **options.extra}

@@ -32,24 +32,30 @@ def open_replay(spec: str, options: Mapping[str, Any]) -> Bench:
         path = run.ledger_path
     elif path.is_dir():
         path = path / "ledger.sqlite"
+
     if not path.is_file():
         raise LedgerError(
             f"replay:{path}: no such file; give a run folder, a ledger.sqlite or a transcript"
         )
+
     with path.open("rb") as file:
         is_ledger = file.read(16) == b"SQLite format 3\0"
+
     if not is_ledger and path.suffix != ".sqlite":
         return Bench(FromTranscript(load_transcript(path)))
+
     ledger = Ledger(path, read_only=True)
     name = str(options.get("judge_name") or "")
     if run is not None and number is None and not name:
         # A ledger may be shared by runs with other judges: this run says whom it asked.
         return Bench(Silent(run.manifest.judge, run.manifest.parameters), ledger)
+
     try:
         asker = _the_one_meant(ledger, number, name)
     except BaseException:
         ledger.close()
         raise
+
     return Bench(Silent(asker.judge, json.loads(asker.parameters)), ledger)
 
 
@@ -69,15 +75,18 @@ def _the_one_meant(ledger: Ledger, number: int | None, name: str) -> Asker:
     groups = _by_identity(ledger.askers())
     if not groups:
         raise LedgerError(f"{ledger.path}: holds no answers yet; there is nothing to replay")
+
     if number is not None:
         if 1 <= number <= len(groups):
             return groups[number - 1]
         raise LedgerError(f"{ledger.path}: no judge #{number} in it; it has\n{_listed(groups)}")
+
     wanted = [asker for asker in groups if not name or _is_called(asker, name)]
     if len(wanted) == 1:
         return wanted[0]
     if not wanted:
         raise LedgerError(f"{ledger.path}: no answers of {name!r} in it; it has\n{_listed(groups)}")
+
     raise LedgerError(
         f"{ledger.path}: several judges or parameters; choose with replay:PATH#NUMBER\n"
         f"{_listed(groups)}"
@@ -89,6 +98,7 @@ def _by_identity(askers: list[Asker]) -> list[Asker]:
     groups: dict[tuple[str, str], list[Asker]] = {}
     for asker in askers:
         groups.setdefault((identity_of(asker.judge), asker.parameters), []).append(asker)
+
     # A judge that is on record under one name keeps it, and its keys with it.
     return [
         same[0] if len(same) == 1 else Asker(identity, parameters)
@@ -178,6 +188,7 @@ class FromTranscript(JudgeBase):
                 f"{self._transcript.path}: no answer to turn {number} "
                 f"({_opening_words(conversation)}): it ends before"
             )
+
         prompt = turns[number - 1].prompt
         if not same_words(prompt, message.text):
             theirs, ours = (
@@ -191,6 +202,7 @@ class FromTranscript(JudgeBase):
                 "about the same task "
                 "and instruction"
             )
+
         self._refuse_other_pictures(number, message)
         return Reply(turns[number - 1].reply, model=self.name)
 

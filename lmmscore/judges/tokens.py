@@ -46,6 +46,7 @@ def tiles(base: int, tile: int) -> Formula:
     def count(width: int, height: int, detail: str | None) -> int:
         if detail == "low":
             return base
+
         w, h = _fit(width, height, 2048)
         scale = min(1.0, 768 / min(w, h))
         return base + tile * math.ceil(round(w * scale, 6) / 512) * math.ceil(
@@ -65,6 +66,7 @@ def patches(factor: float, most: int = 1536) -> Formula:
             across, down = width * shrink / 32, height * shrink / 32
             shrink *= min(math.floor(across) / across, math.floor(down) / down)
             number = min(most, math.ceil(width * shrink / 32) * math.ceil(height * shrink / 32))
+
         return math.ceil(number * factor)
 
     return count
@@ -130,6 +132,7 @@ def formula_name(model: str, named: str = "") -> str:
             f"unknown image_tokens {named!r}{nearest(named, FORMULAS)}; known: "
             f"{', '.join(FORMULAS)}"
         )
+
     matches = (name for pattern, name in _BY_MODEL if re.search(pattern, model.lower()))
     return named or next(matches, "")
 
@@ -209,6 +212,7 @@ class Estimator:
         """Tell whether the like was answered before; if not, far more may be counted."""
         if not self._answered:
             return False
+
         added, _ = self._added(conversation)
         long_px, short_px = self._largest
         for message in added:
@@ -216,6 +220,7 @@ class Estimator:
                 shown = self._shown(picture)
                 if shown.long_px > long_px or shown.short_px > short_px:
                     return False
+
         return True
 
     def prompt(self, conversation: Conversation) -> int:
@@ -238,12 +243,14 @@ class Estimator:
         """Keep what the server counted for a conversation, if it did."""
         if usage.completion_tokens is not None:
             self._longest_reply = max(self._longest_reply, usage.completion_tokens)
+
         added, before = self._added(conversation)
         if usage.prompt_tokens is not None:
             self._compare(added, before, usage.prompt_tokens - before)
             self._counted[conversation.digest] = usage.prompt_tokens
             while len(self._counted) > _KEPT:
                 self._counted.popitem(last=False)
+
         self._answered = True
         for shown in (self._shown(picture) for message in added for picture in message.images):
             long_px, short_px = self._largest
@@ -284,4 +291,5 @@ class Estimator:
             tokens = counted.tokens * (2 if counted.guess else 1)
             known = _Measured(tokens, max(width, height), min(width, height))
             self._pictures[picture.digest] = known
+
         return known

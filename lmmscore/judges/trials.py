@@ -142,6 +142,7 @@ class _Look:
         first = await self._ask(judge, talk, "for the colours of two pictures")
         for finding in (_answers(first), _sees(first, names), _usage(first), *_who(first)):
             self._watch.found(finding)
+
         talk = talk.hear(first.text).say(
             "Which word were you asked to keep in mind? Answer with that word alone."
         )
@@ -152,6 +153,7 @@ class _Look:
                 Finding("remembers", False, f"the second turn failed: {error}", needed=True)
             )
             return error.scope != "run" and not isinstance(error, JudgeUnavailable)
+
         self._watch.found(replace(_remembers(second, word), needed=True))
         return True
 
@@ -165,10 +167,12 @@ class _Look:
         except JudgeError as error:
             self._watch.found(Finding("structured output", False, str(error)))
             return
+
         try:
             followed = isinstance(json.loads(reply.text)["score"], int)
         except (ValueError, KeyError, TypeError):
             followed = False
+
         detail = f"asked for a schema, got {_short(reply)}"
         self._watch.found(Finding("structured output", followed, detail))
 
@@ -188,6 +192,7 @@ class _Look:
             if "no responses" in _meter(judge).signs:
                 self._watch.found(Finding("Responses API", False, "the server has none"))
                 return
+
             talk = talk.hear(first.text).say(
                 "Name the colour of the first picture, then the colour of the second, then the "
                 "word you were asked "
@@ -201,6 +206,7 @@ class _Look:
             detail = f"the {turn} turn failed: {error}"
             self._watch.found(Finding("Responses API", False, detail, needed=self._by_responses))
             return
+
         for finding in _responses_findings(second, names, word, _meter(judge)):
             self._watch.found(
                 replace(finding, needed=self._by_responses and finding.what == "Responses API")
@@ -226,6 +232,7 @@ class _Look:
             path = self._folder / f"{name}.png"
             plain_picture(path, COLOURS[name], side_px=96)
             shown.append(pictures.get(path))
+
         return tuple(shown), names
 
 
@@ -251,6 +258,7 @@ def _usage(reply: Reply) -> Finding:
     )
     if counted and usage.cached_tokens is not None:
         detail += f", cached tokens reported ({usage.cached_tokens})"
+
     return Finding("reports usage", counted, detail)
 
 
@@ -281,6 +289,7 @@ def _responses_findings(
             works=None,
             detail="cannot be told: nothing of the first turn was known in the second",
         )
+
     no_files = meter.signs.get("no files", "")
     used = f"{meter.files_uploaded} pictures uploaded, and named from then on"
     files = Finding(
@@ -289,6 +298,7 @@ def _responses_findings(
     memory = replace(remembers, what="Responses memory")
     if lost:
         memory = replace(memory, works=False, detail=lost)
+
     return [
         _responses_verdict(sees, remembers, lost),
         replace(sees, what="Responses images"),
@@ -307,6 +317,7 @@ def _responses_verdict(sees: Finding, remembers: Finding, lost: str) -> Finding:
         detail = "answers, but the server does not keep the conversation: nothing is saved by it"
     else:
         detail = "answers, sees pictures and keeps the conversation"
+
     return Finding("Responses API", bool(sees.works and remembers.works), detail)
 
 

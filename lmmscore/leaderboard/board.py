@@ -62,6 +62,7 @@ def draw(whiskers: Sequence[Whisker], title: str) -> str:
     ]
     if not ends:
         return ""
+
     low, high = min(ends), max(ends)
     room = (high - low) * 0.05 or 0.5
 
@@ -91,10 +92,12 @@ def _line(whisker: Whisker, x: _Place, y: float) -> str:
     )
     if whisker.value is None or not math.isfinite(whisker.value):
         return words
+
     bar = ""
     if whisker.low is not None and whisker.high is not None:
         ends = f'x1="{x(whisker.low):.1f}" x2="{x(whisker.high):.1f}" y1="{y:.1f}" y2="{y:.1f}"'
         bar = f'<line {ends} stroke="#2563eb" stroke-width="2"/>'
+
     return f'{words}{bar}<circle cx="{x(whisker.value):.1f}" cy="{y:.1f}" r="4" fill="#2563eb"/>'
 
 
@@ -179,6 +182,7 @@ def tabulate(scores: pd.DataFrame) -> Cube:
         )
     if scores.empty:
         raise LmmscoreError("there are no scores to rank: the table is empty")
+
     task, tasks = _codes(scores["task"])
     item, pairs = _item_codes(task, scores["item"])
     method, methods = _codes(scores["method"])
@@ -285,6 +289,7 @@ def parse_weights(text: str) -> dict[str, float]:
             weight = float(number) if equals else np.nan
         except ValueError:
             weight = np.nan
+
         if not name.strip() or not np.isfinite(weight):
             raise LmmscoreError(
                 f"--weights: cannot read {part.strip()!r}; write acc=.5,pre=.2 and so on"
@@ -292,6 +297,7 @@ def parse_weights(text: str) -> dict[str, float]:
         if name.strip() in weights:
             raise LmmscoreError(f"--weights: {name.strip()} is given twice")
         weights[name.strip()] = weight
+
     return weights
 
 
@@ -303,14 +309,17 @@ def normalised(weights: Mapping[str, float], factors: list[str]) -> dict[str, fl
             raise LmmscoreError(
                 f"no factor {name!r} to weigh{nearest(name, factors)}; known: {known}"
             )
+
         if weight < 0:
             raise LmmscoreError(f"the weight of {name} is {weight:g}; weights cannot be negative")
         if not np.isfinite(weight):
             raise LmmscoreError(f"the weight of {name} is {weight:g}; weights are finite numbers")
+
     total = sum(weights.values())
     if total <= 0:
         none = "every weight is 0" if weights else "there are no weights"
         raise LmmscoreError(f"{none}; give at least one factor a weight")
+
     return {name: weights.get(name, 0.0) / total for name in factors}
 
 
@@ -365,6 +374,7 @@ def _overalls(
         lines["outcome"] = lines["outcome"].astype(object).where(~scored, Outcome.SCORED.value)
         no_score = ~scored & (lines["outcome"] == Outcome.SCORED.value)
         lines.loc[no_score, "outcome"] = Outcome.UNREADABLE.value
+
     return lines
 
 
@@ -471,6 +481,7 @@ class Differences:
             limits = None
             if d.interval:
                 limits = [rounded(end, decimals) for end in d.interval]
+
             line = {
                 "first": d.first,
                 "second": d.second,
@@ -484,6 +495,7 @@ class Differences:
                 "losses": d.losses,
             }
             found.append(line)
+
         return found
 
 
@@ -507,6 +519,7 @@ def differences(
     for (a, b), p in zip(pairs, p_values, strict=True):
         gaps = values[:, a] - values[:, b]
         found.append(_difference(methods[a], methods[b], gaps, strata, level, float(p)))
+
     return Differences(
         methods=tuple(methods),
         pairs=tuple(found),
@@ -545,7 +558,9 @@ def corrected(tables: Sequence[Differences]) -> list[Differences]:
         for d in table.pairs:
             p_holm = None if d.p is None else float(next(adjusted))
             pairs.append(replace(d, p_holm=p_holm))
+
         found.append(replace(table, pairs=tuple(pairs), tests=len(raw)))
+
     return found
 
 
@@ -627,13 +642,16 @@ class BoardTable:
                 f"{said}, but {listed(better)} {scores} significantly higher on the items both "
                 "have: the missing scores decide who is first."
             )
+
         if len(leaders) > 1:
             return f"{listed(leaders)} share the first rank."
         if tests is None:
             return f"{first} has the highest mean; no differences were tested."
+
         if tests.items < tests.fewest_items:
             few = f"{count(tests.items, 'item')} {'is' if tests.items == 1 else 'are'} too few"
             return f"{first} has the highest mean; {few} for any difference to be significant."
+
         return _lead(first, others, tests)
 
 
@@ -654,6 +672,7 @@ def _lead(first: str, others: Sequence[str], tests: Differences) -> str:
     if close == list(others[: len(close)]) and not apart:
         many = _NUMBERS.get(len(top), str(len(top)))
         return f"{first} ranks first; no significant difference among the first {many}."
+
     return f"{first} ranks first, but not significantly ahead of {listed(close)}."
 
 
@@ -716,6 +735,7 @@ class Leaderboard:
             ]
             parts.append(draw(marks, f"Means with their intervals: {table.caption}"))
             parts += [f"<p><small>{html.escape(text)}</small></p>" for text in table.notes]
+
         return "\n".join(
             parts + [f"<p><small>{html.escape(text)}</small></p>" for text in self.notes]
         )
@@ -805,6 +825,7 @@ def table_caption(
         over += f" of {categories}"
         if average == "tasks":
             over = f"over {categories}, each the mean of its items"
+
     return f"Mean {factor} {over}; {rule}."
 
 
@@ -864,6 +885,7 @@ def contradiction_warning(tests: Differences) -> str:
     found = tests.contradictions()
     if not found:
         return ""
+
     sure = [d for d in found if d.p_holm is not None and d.p_holm <= tests.alpha]
     sure.sort(key=lambda d: d.difference or 0.0)
     said = [_contradiction(d) for d in sure[:NAMED]]
@@ -873,6 +895,7 @@ def contradiction_warning(tests: Differences) -> str:
         verb = "are" if rest > 1 else "is"
         noun = more if rest > 1 else more.removesuffix("s")
         said.append(f"{rest} {noun} {verb} ordered against the items both have")
+
     return "The order contradicts paired differences: " + "; ".join(said) + "."
 
 
@@ -909,22 +932,28 @@ def table_notes(
         found.append("One method: there is nothing to rank it against.")
     elif len({row.rank for row in ranked}) == 1:
         found.append("All methods have the same mean: they share rank 1.")
+
     found += _few(ranked, items, skewed)
     if unscored := [row.method for row in rows if row.mean is None]:
         found.append(f"Without any score, and so without a rank: {', '.join(unscored)}.")
+
     if tests is not None and tests.pairs and items > 1:
         found.append(_test_note(tests, items))
+
     return found
 
 
 def _few(rows: Sequence[BoardRow], items: int, skewed: Sequence[str]) -> list[str]:
     if items == 1:
         return ["One item: no standard deviation, no interval and no test."]
+
     found = []
     if single := [row.method for row in rows if row.n == 1]:
         found.append(f"With one score there is no spread and no interval: {', '.join(single)}.")
+
     if flat := [row.method for row in rows if row.n > 1 and row.std == 0]:
         found.append(f"All scores equal, so there is no interval: {', '.join(flat)}.")
+
     if items < VERY_FEW_ITEMS:
         found.append(f"{items} items are very few: nothing here can be concluded from them.")
     elif skewed and items < MANY_ITEMS:
@@ -932,6 +961,7 @@ def _few(rows: Sequence[BoardRow], items: int, skewed: Sequence[str]) -> list[st
             f"With {items} items, intervals of means hold less often than stated where scores are "
             f"skewed: {listed(skewed)}."
         )
+
     return found
 
 
@@ -941,12 +971,14 @@ def _test_note(tests: Differences, items: int) -> str:
     how = f"paired sign-flip test over items, {ways}, Holm-corrected over {over}"
     if tests.tests > len(tests.pairs):
         how += " of all tables"
+
     needed = tests.fewest_items
     if items < needed:
         return (
             f"With {items} items no difference, however large, could reach {tests.alpha:.0%} "
             f"({how}); {needed} items are the least: the groups say nothing here."
         )
+
     return (
         f"No significant difference at {tests.alpha:.0%} between methods that share a letter "
         f"({how}); rank intervals are from the same tests and hold for all methods together."

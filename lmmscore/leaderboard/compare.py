@@ -79,10 +79,12 @@ def find_published(name: str) -> Path:
     path = Path(name)
     if path.is_file():
         return path
+
     folder = bundled("published")
     inside = folder / f"{name}.csv"
     if inside.is_file() and inside.parent == folder:
         return inside
+
     known = sorted(file.stem for file in folder.glob("*.csv"))
     raise FileProblem(
         f"no published table {name!r}{nearest(name, known)}; "
@@ -101,9 +103,11 @@ def load_published(path: Path) -> list[PublishedRow]:
         raise FileProblem(
             f"{path}: no column {missing[0]!r}; the columns must be {', '.join(_NEEDED)}"
         )
+
     found = []
     for line, row in zip(table.lines, table.rows, strict=True):
         found.append(_entry(path, line, {name: text(cell) for name, cell in row.items()}))
+
     return found
 
 
@@ -111,10 +115,12 @@ def _entry(path: Path, line: int, row: Mapping[str, str | None]) -> PublishedRow
     mean = _number(path, line, "mean", row.get("mean"))
     if mean is None:
         raise FileProblem(f"{path}, line {line}: the mean is empty; every line needs one")
+
     rank = _number(path, line, "rank", row.get("rank"))
     n = _number(path, line, "n", row.get("n"))
     if rank is not None and rank != int(rank):
         raise FileProblem(f"{path}, line {line}: rank {rank:g} is not a whole number")
+
     return PublishedRow(
         task=restore((row["task"] or "").strip()),
         method=restore((row["method"] or "").strip()),
@@ -129,10 +135,12 @@ def _entry(path: Path, line: int, row: Mapping[str, str | None]) -> PublishedRow
 def _number(path: Path, line: int, name: str, text: str | None) -> float | None:
     if text is None or not text.strip():
         return None
+
     try:
         value = float(text)
     except ValueError:
         value = math.nan
+
     if not math.isfinite(value):
         raise FileProblem(f"{path}, line {line}: {name} {text.strip()!r} is not a number")
     return value
@@ -168,6 +176,7 @@ def _rank(entry: PublishedRow, rivals: Sequence[PublishedRow]) -> Iterator[Probl
     """
     if entry.rank is None:
         return
+
     wrong = [
         f"rank {other.rank} {other.method} with {other.mean:g}"
         for other in rivals
@@ -194,10 +203,13 @@ def _figures(entry: PublishedRow, scale: tuple[float, float]) -> Iterator[Proble
             "mean-outside-scale",
             f"mean {entry.mean:g} is outside the scale {low:g}–{high:g}",
         )
+
     if entry.std is None:
         return
+
     if entry.std < 0:
         yield Problem(*place, "std-negative", f"std {entry.std:g} is below 0")
+
     # A printed mean stands for everything that rounds to it, and near the end of a scale that
     # matters.
     most = max(
@@ -231,6 +243,7 @@ def _largest(mean: float, low: float, high: float, n: int) -> float:
     squares = at_top * (high - mean) ** 2
     if at_top < n:
         squares += (low + rest - mean) ** 2 + (n - at_top - 1) * (mean - low) ** 2
+
     return math.sqrt(squares / (n - 1))
 
 
@@ -304,6 +317,7 @@ def load_correlations(path: Path, columns: Sequence[str]) -> list[PrintedCorrela
     method = table.find("", _METHODS)
     if method is None:
         raise FileProblem(f"{path}: no column `method`; each correlation must be of one")
+
     others = [name for name in table.columns if name not in (*columns, method)]
     found = []
     for column in columns:
@@ -312,11 +326,13 @@ def load_correlations(path: Path, columns: Sequence[str]) -> list[PrintedCorrela
             shown = text(row[column])
             if not shown:
                 continue
+
             value = _number(path, line, column, shown)
             assert value is not None
             decimals = len(shown.partition(".")[2])
             group = (*(text(row[name]) for name in others), *of)
             found.append(PrintedCorrelation(group, text(row[method]), value, decimals, line))
+
     return found
 
 
@@ -350,8 +366,10 @@ def _average_problem(entry: PrintedCorrelation, rows: Sequence[PrintedCorrelatio
     if all(abs(value) < 1 for value in values):
         fisher = math.tanh(sum(math.atanh(value) for value in values) / len(values))
         ways["their Fisher average"] = fisher
+
     if any(abs(entry.value - value) <= slack + 1e-12 for value in ways.values()):
         return ""
+
     shown = ", ".join(f"{name} is {value:.4f}" for name, value in ways.items())
     says = f"printed {entry.value:g}, but of the {len(rows)} lines above it {shown}"
     if abs(entry.value - math.tanh(mean)) <= slack:
@@ -359,6 +377,7 @@ def _average_problem(entry: PrintedCorrelation, rows: Sequence[PrintedCorrelatio
             f"; it is tanh of the mean ({math.tanh(mean):.4f}): transformed back without having "
         )
         says += "been transformed"
+
     return says
 
 
@@ -418,6 +437,7 @@ def against(board: Leaderboard, entries: Sequence[PublishedRow]) -> list[TaskAga
             theirs = [entry for entry in entries if key_of(entry.task) == key_of(table.task)]
             if theirs:
                 found.append(_task(table, theirs))
+
     return found
 
 
@@ -461,6 +481,7 @@ def _ambiguous(
     for line in lines:
         if key_of(line.method) in shared and id(line) not in taken:
             found[line.method] = None
+
     return list(found)
 
 
@@ -483,6 +504,7 @@ def _same(
 def _matched(pairs: Sequence[tuple[BoardRow, PublishedRow]]) -> tuple[Matched, ...]:
     if not pairs:
         return ()
+
     means = np.array(
         [[row.mean for row, _ in pairs], [entry.mean for _, entry in pairs]], dtype=np.float64
     )
@@ -518,11 +540,13 @@ def correlations(
 def _statement(n: int, spearman: float | None, kendall: float | None) -> str:
     if not n:
         return "No method is in both tables."
+
     if spearman is None or kendall is None:
         few = f"{n} method{'' if n == 1 else 's'} in both"
         return f"{few}: " + (
             "too few for a rank correlation." if n < 3 else "one side is all ties, no correlation."
         )
+
     values = f"Spearman {spearman:.2f}, Kendall {kendall:.2f}"
     return f"Rank correlation of the means over {n} methods: {values}."
 
@@ -671,6 +695,7 @@ def factors_of(names: Sequence[str], scores: Sequence[pd.DataFrame], wanted: str
         told = []
         for name, own in zip(names, scored, strict=True):
             told.append(f"{name}: {', '.join(own) or 'none'}")
+
         raise LmmscoreError(
             f"these runs have no scored factor in common ({'; '.join(told)}); they cannot be "
             "compared"
@@ -681,6 +706,7 @@ def factors_of(names: Sequence[str], scores: Sequence[pd.DataFrame], wanted: str
         if wanted not in known:
             hint = f"{nearest(wanted, known)}; known: {', '.join(known)}"
             raise LmmscoreError(f"no factor {wanted!r} in {name}{hint}")
+
     return [wanted]
 
 
@@ -721,6 +747,7 @@ def differing(
     # Without a digest of the images, the names of the edits must do.
     if any("images_digest" not in known for _, known in recorded):
         found += _other_edits(names, edits)
+
     return found
 
 
@@ -733,6 +760,7 @@ def _other_edits(names: Sequence[str], edits: Sequence[pd.Series]) -> list[str]:
         if own != first:
             shared = f"{len(first & own)} of {len(first | own)} edits"
             found.append(f"another image set ({names[0]} and {name} share {shared})")
+
     return found
 
 
@@ -749,7 +777,9 @@ def _changes(boards: Sequence[Leaderboard], factor: str) -> list[RankChange]:
         methods: dict[str, None] = {}
         for own in rows:
             methods |= dict.fromkeys(own)
+
         found += [_change(factor, task, method, rows) for method in methods]
+
     return found
 
 
@@ -823,10 +853,12 @@ def pool(
             "See them side by side with lmmscore compare, "
             "or add --anyway to pool them all the same."
         )
+
     frames, last = [], 0
     for frame in scores:
         frames.append(frame.assign(repeat=frame["repeat"] + last))
         last = int(frames[-1]["repeat"].max())
+
     return pd.concat(frames, ignore_index=True)
 
 

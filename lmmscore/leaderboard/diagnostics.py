@@ -69,6 +69,7 @@ class PositionEffect:
         limits = None
         if self.interval is not None:
             limits = [rounded(end, decimals) for end in self.interval]
+
         return {
             "factor": self.factor,
             "slope": rounded(self.slope, decimals),
@@ -136,6 +137,7 @@ def position_effect(scores: pd.DataFrame, *, factor: str, level: float) -> Posit
         return PositionEffect(
             slope=None, interval=None, p=None, adjusted={}, statement=fit, fixed=fixed, **common
         )
+
     return PositionEffect(
         slope=fit.value,
         interval=fit.interval,
@@ -176,6 +178,7 @@ def _no_fit(placed: Placed) -> str:
         return _NONE
     if len(np.unique(placed.method)) > 1 and placed.place.max() <= 1:
         return _ALONE
+
     counts = np.bincount(placed.method)
     middle = np.bincount(placed.method, weights=placed.place) / counts
     if np.abs(placed.place - middle[placed.method]).max() < SAME:
@@ -187,10 +190,12 @@ def fit_slope(placed: Placed, *, level: float) -> Slope | str:
     """Return the slope of place within sessions and methods, or why there is none."""
     if len(np.unique(placed.item)) < 2:
         return _no_fit(placed)
+
     swept_place, swept_score = _swept(placed, placed.place), _swept(placed, placed.score)
     spread = float(swept_place @ swept_place)
     if spread < 1e-6 * len(swept_place):
         return _no_fit(placed)
+
     slope = float(swept_place @ swept_score) / spread
     if int(placed.session.max()) + 1 > MOST_SESSIONS:
         return _by_items(placed, slope, swept_place, swept_score, level)
@@ -204,6 +209,7 @@ def _swept(placed: Placed, values: Floats) -> Floats:
     counts = np.bincount(placed.session)
     for column in columns.T:
         column -= (np.bincount(placed.session, weights=column) / counts)[placed.session]
+
     fitted = np.linalg.lstsq(columns[:, 1:], columns[:, 0], rcond=None)[0]
     return np.asarray(columns[:, 0] - columns[:, 1:] @ fitted)
 
@@ -219,6 +225,7 @@ def _by_items(placed: Placed, slope: float, x: Floats, y: Floats, level: float) 
     p = float(abs(slope) < SAME)
     if error > 1e-12:
         p = float(2 * stdtr(clusters - 1, -abs(slope) / error))
+
     return Slope(slope, (slope - half, slope + half), p, "Student's t by item")
 
 
@@ -236,6 +243,7 @@ def _by_orders(placed: Placed, slope: float, level: float) -> Slope | str:
     usable = spread > 1e-9 * spread.max(initial=1.0)
     if usable.sum() < 2 or int(placed.session.max()) + 1 < 3:
         return _FEW_ORDERS
+
     places, spread = places[usable], spread[usable]
 
     # The first row is the order as recorded.
@@ -265,6 +273,7 @@ def _not_refused(slopes: Floats, places: Floats, alpha: float) -> Limits | None:
     needed = math.floor(alpha * len(slopes) + SAME)
     if needed < 1:
         return None
+
     low, high = float(np.sort(lows)[needed - 1]), float(np.sort(highs)[-needed])
     return (low, high) if math.isfinite(low) and math.isfinite(high) else None
 
@@ -298,12 +307,15 @@ def _assignments(kinds: list[list[int]], sessions: int, rng: np.random.Generator
     same = np.arange(sessions)
     if len(kinds) == 1 and sessions <= _ALL_UP_TO:
         return [np.array(way) for way in permutations(range(sessions))][1:]
+
     found = []
     for _ in range(_DRAWS):
         way = same.copy()
         for kind in kinds:
             way[kind] = rng.permutation(kind)
+
         found.append(way)
+
     return found
 
 
@@ -312,6 +324,7 @@ def _statement(fit: Slope, level: float) -> str:
     if fit.interval is not None:
         low, high = fit.interval
         within = f"{level:.0%} interval {low:+.3f} to {high:+.3f}, {within}"
+
     size = f"{fit.value:+.3f} a place later ({within})"
     if fit.p <= 1 - level:
         return f"Position moved the scores: {size}."
@@ -323,6 +336,7 @@ def _doubts(means: dict[str, float], places: dict[str, float], fit: Slope) -> tu
     ends = (fit.value, fit.value)
     if fit.interval is not None and fit.interval[0] * fit.interval[1] > 0:
         ends = fit.interval
+
     ordered = sorted(means, key=lambda name: (-means[name], name))
     found = []
     for better, worse in pairwise(ordered):
@@ -333,6 +347,7 @@ def _doubts(means: dict[str, float], places: dict[str, float], fit: Slope) -> tu
                 f"{better} leads {worse} by {lead:.2f}, and its places ({places[better]:.2f} "
                 f"against {places[worse]:.2f} on average) could explain up to {owed:.2f}."
             )
+
     return tuple(found)
 
 
@@ -381,6 +396,7 @@ def repeat_spread(scores: pd.DataFrame, *, factor: str) -> list[Spread]:
     for method in sorted(set(names)):
         chosen = names == method
         found.append(_spread(str(method), value[chosen], edit[chosen]))
+
     return found
 
 
@@ -388,6 +404,7 @@ def _spread(method: str | None, value: Floats, edit: Ints) -> Spread:
     parts = within_between(value, edit)
     if parts is None:
         return Spread(method, len(np.unique(edit)), len(value), None, None, None, None)
+
     within, between, typical = parts
     total = within + between
     return Spread(
@@ -408,9 +425,11 @@ def repeat_statement(spread: Spread) -> str:
             "No edit was judged twice, so the spread over repeats is unknown; "
             "run with --repeats 2 or more."
         )
+
     text = f"Std over repeats of the same edit {spread.within:.2f}, over edits {spread.between:.2f}"
     if spread.reliability is None or spread.reliability_of_mean is None:
         return text + "; all scores are equal, so reliability is undefined."
+
     return (
         f"{text}; test–retest reliability {spread.reliability:.2f} for one judgement, "
         f"{spread.reliability_of_mean:.2f} for the mean of an edit's repeats."
@@ -431,6 +450,7 @@ def components_dict(found: Components | None, decimals: int | None) -> dict[str,
     """Return the components for JSON, with what one more item or repeat would bring."""
     if found is None:
         return None
+
     now = found.error_of_difference()
     return {
         "item": rounded(found.item, decimals),
@@ -506,6 +526,7 @@ def sensitivity(
     cube = tabulate(scores)
     if task is not None:
         cube = cube.select(task)
+
     factors = tuple(name for name in cube.factors if name != OVERALL)
     if len(factors) < 2:
         raise LmmscoreError("with fewer than two factors there are no weights to vary")
@@ -531,6 +552,7 @@ def _factor_means(cube: Cube, factors: Sequence[str]) -> tuple[Floats, list[str]
     kept = np.flatnonzero(complete.any(axis=0))
     if not len(kept):
         raise LmmscoreError("no edit has all its factors scored, so there is nothing to weigh")
+
     sums = np.where(complete[:, :, None], parts, 0.0).sum(axis=0)[kept]
     return (
         sums / complete.sum(axis=0)[kept, None],
@@ -662,6 +684,7 @@ def habits(scores: pd.DataFrame, sessions: Iterable[Mapping[str, Any]] | None) -
         repairs += _how_many(record.get("repairs"))
         slips += _how_many(record.get("slips"))
         names.update(set(map(str, record.get("names") or ())))
+
     return Habits(use, outcomes, count, repairs, slips, names)
 
 
@@ -672,6 +695,7 @@ def _how_many(value: Any) -> int:
 def _outcomes(scores: pd.DataFrame, factors: list[str]) -> dict[str, int]:
     if "outcome" not in scores.columns or not factors:
         return {}
+
     # One line per edit and repeat: all factors of an edit come from one reply, and the first stands
     # for them.
     key = [name for name in ("task", "item", "method", "repeat") if name in scores.columns]
@@ -694,6 +718,7 @@ def scale_use(scores: pd.DataFrame, factor: str) -> ScaleUse:
     listed = {}
     if len(numbers) <= MOST_NUMBERS:
         listed = {f"{n:g}": int(c) for n, c in zip(numbers, counts, strict=True)}
+
     return ScaleUse(
         factor=factor,
         n=len(value),
@@ -738,9 +763,11 @@ def habit_statements(found: Habits, *, asks_to_avoid_ties: bool) -> list[str]:
             f"{found.sessions} sessions: {found.repairs} repair turns, {found.slips} slips in the "
             f"judge's own sums, {refused} refused edits."
         )
+
     if found.names:
         named = ", ".join(f"{name} ({count})" for name, count in found.names.items())
         said.append(f"Method names found in replies, which should be impossible: {named}.")
+
     return said
 
 
@@ -790,6 +817,7 @@ def extras(
         weighed = sensitivity(scores, weights, task=None, sample=10_000, rng=rng)
     except LmmscoreError:
         weighed = None
+
     return Extras(
         position=position_effect(scores, factor=factor, level=level),
         repeats=tuple(repeat_spread(scores, factor=factor)),

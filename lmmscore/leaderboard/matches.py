@@ -184,6 +184,7 @@ def _table_dict(table: PairTable, decimals: int | None) -> dict[str, Any]:
     rows = [{key: rounded(value) for key, value in flat(table, row).items()} for row in table.rows]
     for row in rows:
         del row["task"]
+
     names = [row.method for row in table.rows]
     matrix = {one: {other: rounded(table.rate(one, other)) for other in names} for one in names}
     return {
@@ -231,6 +232,7 @@ def rank_pairs(
     """
     if not rows:
         raise LmmscoreError("there are no comparisons to rank: the table is empty")
+
     seen = dict.fromkeys(name for row in rows for name in (row.method_a, row.method_b))
     names = [name for name in methods if name in seen] or list(seen)
     draws = min(resamples, MOST_RESAMPLES)
@@ -240,6 +242,7 @@ def rank_pairs(
     for name in wanted:
         chosen = [row for row in rows if name is None or row.task == name]
         found.append(_table(chosen, name, names, level, draws, np.random.default_rng(seed)))
+
     notes = [
         "Strengths: Bradley–Terry with ties (Davidson), on the log scale, their mean 0. "
         "Win rate: a tie counts one half."
@@ -254,6 +257,7 @@ def rank_pairs(
                 f"With fewer than {FEW_ITEMS} items, intervals of strengths hold less often than "
                 "stated: about 90% with 10 items, 93% with 20."
             )
+
     settings = {"level": level, "resamples": draws, "seed": seed}
     return PairBoard(tuple(found), tuple(notes), caution, settings)
 
@@ -261,6 +265,7 @@ def rank_pairs(
 def _chosen(tasks: Sequence[str], wanted: str | Sequence[str] | None) -> list[str | None]:
     if wanted is None or not wanted:
         return [*tasks, None] if len(tasks) > 1 else [None]
+
     names = [wanted] if isinstance(wanted, str) else list(wanted)
     for name in names:
         if name not in tasks:
@@ -268,6 +273,7 @@ def _chosen(tasks: Sequence[str], wanted: str | Sequence[str] | None) -> list[st
                 f"no task {name!r} in these comparisons{nearest(name, tasks)}; "
                 f"known: {', '.join(tasks)}"
             )
+
     return [*names]
 
 
@@ -367,6 +373,7 @@ def _draws(votes: Votes, methods: int, resamples: int, rng: np.random.Generator)
     linked = _linked(wins + wins.transpose(0, 2, 1) + ties)
     if linked.any():
         found[linked] = _fit_many(wins[linked], ties[linked])[0]
+
     return found
 
 
@@ -380,6 +387,7 @@ def _by_item(votes: Votes, items: int, methods: int) -> tuple[Floats, Floats]:
         np.add.at(won, (item[here], one[here], other[here]), 1.0)
         ties = votes.winner == 0
         np.add.at(tied, (item[ties], one[ties], other[ties]), 1.0)
+
     return won.reshape(items, -1), tied.reshape(items, -1)
 
 
@@ -427,6 +435,7 @@ def _intervals(
     known = None if draws is None else draws[~np.isnan(draws).any(axis=1)]
     if known is None or not len(known):
         return None, None, None, None
+
     tail = (1 - level) / 2
     low, high = np.quantile(known, [tail, 1 - tail], axis=0)
     ranks = 1 + (known[:, None, :] > known[:, :, None] + SAME).sum(axis=2)
@@ -459,15 +468,18 @@ def _explained(table: PairTable, *, held: bool) -> PairTable:
             "Some methods won or lost every match against some others, which would make strengths "
             f"infinite: {PRIOR:g} wins each way were added to every pair for the fit."
         )
+
     if table.unscored:
         planned = table.matches + table.unscored
         warnings.append(f"{table.unscored} of {planned} matches have no result and are left out.")
+
     if table.twice:
         share = table.inconsistent / table.twice
         notes.append(
             f"{table.inconsistent} of {table.twice} matches shown in both orders ({share:.0%}) "
             "ended differently in the two; they count as ties."
         )
+
     notes += _position_notes(table)
     return replace(table, warnings=tuple(warnings), notes=tuple(notes))
 
@@ -476,12 +488,14 @@ def _position_notes(table: PairTable) -> list[str]:
     bias, swings = table.position, table.swings
     if bias.share is None:
         return []
+
     said = f"The edit shown first was preferred in {bias.first} of {bias.decided} verdicts"
     said += f" that were not ties ({bias.share:.0%})"
     if not table.twice:
         return [f"Position: {said} (p {_p(bias.p)})."]
     if not swings.decided:
         return [f"Position: {said}; no match followed the place rather than the edit."]
+
     second = swings.decided - swings.first
     return [
         f"Position: {said}; of the matches that followed the place, {swings.first} went to the "

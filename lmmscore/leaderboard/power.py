@@ -138,6 +138,7 @@ def _gaps(
         if name is not None and name not in names:
             hint = f"{nearest(name, names)}; known: {', '.join(names)}"
             raise LmmscoreError(f"no {what} {name!r} in these scores{hint}")
+
     if first == second:
         raise LmmscoreError(f"{first} cannot be compared with itself; name two methods")
 
@@ -148,6 +149,7 @@ def _gaps(
     )
     if not {first, second} <= set(wide.columns) or wide[[first, second]].dropna().empty:
         raise LmmscoreError(f"{first} and {second} have no scored item in common")
+
     both = wide[[first, second]].dropna()
     item = np.asarray(both.groupby(level=["task", "item"], sort=False).ngroup(), dtype=np.int64)
     gaps = (both[first] - both[second]).to_numpy(dtype=np.float64)
@@ -178,6 +180,7 @@ def t_power(effect: float, variance: float, n: int, alpha: float) -> float:
         return 0.0
     if variance < 1e-18:
         return 1.0 if abs(effect) > 1e-9 else alpha
+
     away = abs(effect) * math.sqrt(n / variance)
     bar = float(stdtrit(n - 1, 1 - alpha / 2))
     above = 1 - float(nctdtr(n - 1, away, bar))
@@ -185,6 +188,7 @@ def t_power(effect: float, variance: float, n: int, alpha: float) -> float:
     # Far from the centre scipy's noncentral t may give up: there the near tail is all.
     if math.isnan(above):
         above = float(away > bar)
+
     return above + (0.0 if math.isnan(below) else below)
 
 
@@ -195,12 +199,14 @@ def _least(good: Callable[[int], bool], low: int, most: int) -> int | None:
         if high >= most:
             return None
         low, high = high + 1, min(high * 2, most)
+
     while low < high:
         middle = (low + high) // 2
         if good(middle):
             high = middle
         else:
             low = middle + 1
+
     return high
 
 
@@ -223,6 +229,7 @@ def _range(
     """
     if variance < 1e-18:
         return None
+
     low, high = effect_limits(effect / math.sqrt(variance), n)
     fewer = _items(max(abs(low), abs(high)), 1.0, power, alpha, fewest)
     if low <= 0 <= high:
@@ -242,6 +249,7 @@ def effect_limits(effect: float, n: int) -> tuple[float, float]:
         # Beyond the reach of the inverse the normal approximation is as good.
         half = 1.2816 * math.sqrt(1 / n + effect**2 / (2 * n))
         low, high = abs(effect) - half, abs(effect) + half
+
     return (low, high) if effect >= 0 else (-high, -low)
 
 
@@ -249,15 +257,18 @@ def _detectable(variance: float, n: int, power: float, alpha: float, fewest: int
     """Return the least difference that n items show with the wanted power; None for too few."""
     if n < fewest:
         return None
+
     low, high = 0.0, 1.0
     while t_power(high, 1.0, n, alpha) < power:
         high *= 2
+
     for _ in range(60):
         middle = (low + high) / 2
         if t_power(middle, 1.0, n, alpha) < power:
             low = middle
         else:
             high = middle
+
     return high * math.sqrt(variance)
 
 
@@ -272,6 +283,7 @@ def _repeats(
 ) -> int | None:
     if abs(effect) < 1e-9 or over_items is None or within is None:
         return None
+
     items, repeat = over_items, within
 
     def enough(repeats: int) -> bool:
@@ -284,15 +296,18 @@ def _statements(found: Power, power: float, alpha: float) -> tuple[str, ...]:
     if abs(found.difference) < 1e-9:
         same = f"{found.first} and {found.second} have the same mean"
         return (f"{same}: no number of items is known to show a difference.",)
+
     better, worse = found.first, found.second
     if found.difference < 0:
         better, worse = worse, better
+
     said = [
         f"{better} leads {worse} by {abs(found.difference):.3g} in {found.factor}, "
         f"over {count(found.items, 'item')} in common."
     ]
     if found.items < 2:
         return (*said, "One item says nothing about the spread over items: judge more items first.")
+
     over = f"Holm-corrected over {found.pairs} pair{'' if found.pairs == 1 else 's'}"
     said.append(_items_line(found, f"a power of {power:.0%} at {alpha:.0%}, {over}"))
     said.append(_detectable_line(found, power))
@@ -304,12 +319,15 @@ def _items_line(found: Power, wanted: str) -> str:
     if found.items_range is None:
         needed = f"{found.items_needed:,}" if found.items_needed else f"more than {MOST_ITEMS:,}"
         return f"The same difference on every item: {needed} items in all for {wanted}."
+
     low, high = found.items_range
     if high is None:
         reach = f"{low:,} items or more, with no upper limit, for {wanted}"
         return f"{reach}: this pilot of {found.items} items does not even show which is better."
+
     if low == high == found.fewest:
         return f"{low:,} items in all for {wanted}: as few as can be significant at all."
+
     spread = f"{low:,} to {high:,} items"
     exact = f"{found.items_needed:,}" if found.items_needed else f"more than {MOST_ITEMS:,}"
     return (
@@ -324,6 +342,7 @@ def _detectable_line(found: Power, power: float) -> str:
             f"With {found.items} items no difference, however large, could be significant; "
             f"{found.fewest} items are the least."
         )
+
     return (
         f"The {found.items} items there are would show a difference of {found.detectable:.3g} "
         f"or more with a power of {power:.0%}."
@@ -337,6 +356,7 @@ def _repeats_line(found: Power) -> str:
         return f"Up to {MOST_REPEATS} repeats of these items would not do: judge more items."
     if found.repeats_needed <= found.repeats:
         return "More repeats are not needed."
+
     return (
         f"Or {found.repeats_needed} repeats of each of these {found.items} items, in place of "
         f"{found.repeats:.3g}, if the difference seen were exactly the true one."

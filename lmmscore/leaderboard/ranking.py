@@ -98,6 +98,7 @@ def rank(
         for name in _tasks(cube, task):
             part = cube if name is None else cube.select(name)
             wanted.append(Figures.of(part, name, key, rules))
+
     tests = _tests(wanted, rules, holm)
     outcomes = _outcomes(scores)
     tables = [figures.table(found, outcomes) for figures, found in zip(wanted, tests, strict=True)]
@@ -114,8 +115,10 @@ def rank(
         settings["weights"] = normalised(
             weights, [name for name in cube.factors if name != OVERALL]
         )
+
     if tables[0].factor != OVERALL and factor == OVERALL:
         settings["factors"] = [table.factor for table in tables]
+
     order = position_effect(scores, factor=tables[0].factor, level=level)
     notes = (*_board_notes(settings), *_order_notes(order))
     return Leaderboard(tables=tuple(tables), notes=notes, caution=caution, settings=settings)
@@ -202,6 +205,7 @@ class Figures:
         columns = self.ranked
         if len(columns) < 2 or not self.rules.resamples:
             return None
+
         return differences(
             self.values[:, columns],
             [self.cube.methods[i] for i in columns],
@@ -240,6 +244,7 @@ class Figures:
         notes = table_notes(rows, items, tests, self._skewed())
         if common is not None and len(self.ranked) > 1:
             notes.insert(0, common_note(len(common), len(self.ranked)))
+
         notes += self._left_out()
         return BoardTable(
             task=self.task,
@@ -270,6 +275,7 @@ class Figures:
             spread = float((apart**2).mean())
             if spread > SAME and abs(float((apart**3).mean())) > SKEWED * spread**1.5:
                 found.append(self.cube.methods[column])
+
         return found
 
     def _left_out(self) -> list[str]:
@@ -280,6 +286,7 @@ class Figures:
             edits = int((cube.absent[:, :, place] > 0).sum())
             if edits and self.factor in (name, OVERALL):
                 found.append(left_out_note(name, edits, int((cube.asked > 0).sum())))
+
         return found
 
     def _common_items(self) -> Ints | None:
@@ -315,6 +322,7 @@ class Figures:
         if self.rules.resamples:
             limits = mean_limits(values, self.strata, level=self.rules.level)
             limits = self._on_scale(limits)
+
         return BoardRow(
             rank=int(ranks(self.means[None, :])[0, column]) if known.size else None,
             method=self.cube.methods[column],
@@ -345,6 +353,7 @@ class Figures:
                 values = self.rules.values(self.cube, name)[:, [column]]
                 mean = column_means(values, self.strata)[0]
                 found[name] = float(mean) if np.isfinite(mean) else None
+
         return found
 
     def _warnings(
@@ -364,14 +373,18 @@ class Figures:
             observed = factor not in self.rules.known
             scale = self.rules.scales[factor]
             found.append(range_warning(rows, scale, observed=observed))
+
         if tests is not None and (against := contradiction_warning(tests)):
             found.insert(0, against)
+
         if self.task is None:
             entered = {}
             for column, method in enumerate(cube.methods):
                 entered[method] = len(np.unique(cube.task_of[cube.asked[:, column] > 0]))
+
             if min(entered.values()) < len(cube.tasks):
                 found.append(uneven_entries(entered, len(cube.tasks)))
+
         return found
 
 
@@ -387,12 +400,16 @@ def _tests(wanted: Sequence[Figures], rules: Rules, holm: Family) -> list[Differ
             # With one task category, the table over all repeats it.
             found.append(found[-1])
             continue
+
         tests = figures.tests(draws)
         if tests is not None and holm == "table":
             tests = corrected([tests])[0]
+
         found.append(tests)
+
     if holm == "table":
         return found
+
     again = iter(corrected([tests for tests in found if tests is not None]))
     return [None if tests is None else next(again) for tests in found]
 
@@ -471,10 +488,12 @@ def chosen_tasks(known: Sequence[str], wanted: str | Sequence[str]) -> list[str]
     names = [wanted] if isinstance(wanted, str) else list(wanted)
     if not names:
         raise LmmscoreError(f"task is empty; name one of: {', '.join(known)}")
+
     for name in names:
         if name not in known:
             hint = f"{nearest(name, known)}; known: {', '.join(known)}"
             raise LmmscoreError(f"no task {name!r} in these scores{hint}")
+
     return names
 
 
@@ -482,16 +501,19 @@ def _board_notes(settings: Mapping[str, Any]) -> list[str]:
     notes = []
     if "factors" in settings:
         notes.append("No edit has an overall score, so there is a table for each factor.")
+
     weights = settings.get("weights")
     if weights is not None:
         shown = ", ".join(f"{name} {weight:.4g}" for name, weight in weights.items())
         notes.append(f"The overall was derived again with the weights {shown}.")
+
     if settings["resamples"]:
         notes.append(
             f"{settings['level']:.0%} intervals of means: Student's t over items. Sampled tests "
             f"draw {settings['resamples']:,} sign patterns or as many as the correction needs, "
             f"seed {settings['seed']}."
         )
+
     return notes
 
 
@@ -547,6 +569,7 @@ def parse_by(text: str) -> list[str]:
             raise LmmscoreError(
                 f"--by: no key {name!r}{nearest(name, KEYS)}; known: {', '.join(KEYS)}"
             )
+
     if not names or len(set(names)) < len(names):
         raise LmmscoreError(f"--by: name one or more of {', '.join(KEYS)}, each once")
     return names

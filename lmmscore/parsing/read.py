@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import Any
 
-from lmmscore.parsing.decide import decide, voids, with_corrections, without_contradicted
+from lmmscore.parsing.decide import Voids, decide, voids, with_corrections, without_contradicted
 from lmmscore.parsing.json import Above, FoundJson, find_json, json_says
 from lmmscore.parsing.names import UNKNOWN, Names, names_of
 from lmmscore.parsing.numbers import number_at
@@ -141,7 +141,7 @@ class Contents:
     """Everything a reply says of any image, verdicts only,
     and what keeps the rest from counting."""
 
-    def __init__(self, text: str, names: Names) -> None:
+    def __init__(self, text: str, names: Names, *, doubted: bool = True) -> None:
         self.names = names
         self._drafts = drafts(text)
         self._json = _outside(find_json(text, names), self._drafts)
@@ -157,7 +157,9 @@ class Contents:
         self._other_kinds = prose.drafts
         self.mentioned = prose.mentioned
         self._unplaced = prose.unplaced
-        found = voids(self.page, prose.entries, said, self._json.remarks(names))
+        found = Voids()
+        if doubted:
+            found = voids(self.page, prose.entries, said, self._json.remarks(names))
         self.void = found.all if said else ""
         self.said = found.keep(said)
         self._taken_back = len(self.said) < len(said)
@@ -283,7 +285,8 @@ def read_overall(text: str, n: int) -> dict[int, Fraction]:
     as the only number given (`Image 1: 6.1`). Of several, the last.
     """
     text = _OUT_OF.sub(r"\1 ", text)
-    contents = contents_of(text, (_OVERALL,), n)
+    # What is only compared need not be doubted, which is half the work.
+    contents = Contents(text, names_of((_OVERALL,), n), doubted=False)
     page = contents.page
     stated = dict(_by_sums(page)) or dict(_in_last_column(page))
     for each in sorted(contents.said, key=lambda each: each.mark.span):

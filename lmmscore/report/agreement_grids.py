@@ -73,6 +73,7 @@ def agreement_grids(found: Agreement, sections: Sequence[str] = SECTIONS) -> lis
     wanted = set(sections)
     if levels == {WITHIN_METHOD}:
         wanted.add(WITHIN_METHOD)
+
     grids = [grid for name in SECTIONS if name in wanted for grid in made[name](found)]
     # A level that the data do not have says why after what they do have.
     grids.sort(key=lambda grid: not grid.rows)
@@ -80,6 +81,7 @@ def agreement_grids(found: Agreement, sections: Sequence[str] = SECTIONS) -> lis
         first = grids[0]
         said = tuple(found.sentence(judge) for judge in found.judges if not _is_panel(judge))
         grids[0] = _with_above(first, said)
+
     return grids
 
 
@@ -105,6 +107,7 @@ def methods_grids(found: Agreement) -> list[Grid]:
             if len(tasks) == 2:
                 # One category: over all of them there is nothing more to see.
                 tasks = [task for task in tasks if task is not None]
+
             ranked = [task for task in tasks if len(found.standings(judge, factor, task)) > 1]
             grids += [_methods_grid(found, judge, factor, task) for task in ranked]
 
@@ -123,6 +126,7 @@ def _methods_grid(found: Agreement, judge: str, factor: str, task: str | None) -
             str(one.items),
         )
         rows.append((Cell(one.method), *figures))
+
     place = "all task categories" if task is None else task
     across = {
         name: found.row(judge, factor, METHOD, name, task=task)
@@ -143,9 +147,11 @@ def _across(rows: Mapping[str, AgreementRow | None]) -> Iterator[str]:
     first = rows["spearman"]
     if first is None:
         return
+
     if first.value is None:
         yield f"Over methods: undefined, because {first.why}."
         return
+
     titles = (
         ("Spearman ρ", "spearman"),
         ("Kendall τ-b", "kendall_b"),
@@ -161,6 +167,7 @@ def _across(rows: Mapping[str, AgreementRow | None]) -> Iterator[str]:
             f"(judge) and {number(first.extra['human_reliability'], 2)} (people), so that a true "
             f"ρ of 1 would show as about {number(factor, 2)} if the two were independent."
         )
+
     yield over
     yield NO_INTERVAL
 
@@ -181,6 +188,7 @@ def headline(found: Agreement, judge: str) -> Grid:
         row = found.row(judge, factor, ITEM, "spearman")
         if row is None:
             continue
+
         own = found.row(judge, factor, ITEM, "rater_spearman")
         rater = found.people_row(factor, "rater_spearman")
         ceiling = found.row(judge, factor, ITEM, "spearman_corrected")
@@ -197,6 +205,7 @@ def headline(found: Agreement, judge: str) -> Grid:
             _value(rater),
         )
         rows.append((*figures, Cell(words, "best" if words in (EQUAL, BETTER) else "")))
+
     return Grid(
         f"{judge} against people, level item",
         ("factor", "n", "Spearman ρ", "95%", "at most", "as a rater", "a rater", "verdict"),
@@ -281,6 +290,7 @@ def _further(found: Agreement, judge: str) -> Grid:
         cells = [found.row(judge, factor, ITEM, one.name) for one in chosen]
         if any(cell is not None for cell in cells):
             rows.append(plain(factor, *map(_both, cells)))
+
     return Grid(
         f"{judge}: further statistics, level item",
         ("factor", *(one.title for one in chosen)),
@@ -298,6 +308,7 @@ def _scale_caption(found: Agreement) -> str:
     mapped = found.settings.get("scales") or []
     if mapped:
         return f" Rescaled: {'; '.join(mapped)}."
+
     taken = found.settings.get("taken_as_one_scale") or []
     if not taken:
         return ""
@@ -311,17 +322,23 @@ def _pair_notes(found: Agreement, judge: str, level: str) -> Iterator[str]:
     for row in found.rows:
         if row.judge != judge or row.level != level or row.task is not None:
             continue
+
         if row.statistic == "pairwise_accuracy" and "ties_people" in row.extra:
             by_judge, by_people = row.extra["ties_judge"], row.extra["ties_people"]
             ties.append(f"{row.factor} {percent(by_judge)} and {percent(by_people)}")
+
         if row.extra.get("threshold"):
             thresholds.append(f"{row.factor} {row.extra['threshold']:g}")
+
         if row.statistic == "mae" and row.value is None:
             undefined[row.why] = None
+
     if ties:
         yield f"Pairs that the judge and that people tie: {', '.join(ties)}."
+
     if thresholds:
         yield f"Calibrated: a difference up to this counts as a tie: {', '.join(thresholds)}."
+
     for why in undefined:
         yield f"No MAE and no bias, because {why}."
 
@@ -341,11 +358,14 @@ def _level_grid(found: Agreement, judge: str, level: str) -> Grid:
         head = cells[0]
         if head is None:
             continue
+
         heads.append(head)
         rows.append(plain(factor, str(head.n), *map(_both, cells)))
+
     if all(row.value is None for row in heads):
         reasons = dict.fromkeys(row.why for row in heads)
         return Grid(title, ("factor",), (), caption=f"Undefined, because {'; '.join(reasons)}.")
+
     return Grid(
         title,
         ("factor", heads[0].of, *(one.title for one in chosen)),
@@ -368,10 +388,12 @@ def within_method_grids(found: Agreement) -> list[Grid]:
         tasks = list(dict.fromkeys(row.task for row in own))
         if len(tasks) == 2:
             tasks = [task for task in tasks if task is not None]
+
         for task in tasks:
             rows = [row for row in own if row.task == task]
             if rows:
                 grids.append(_within_method(found, judge, task, rows))
+
     return grids
 
 
@@ -383,9 +405,11 @@ def _within_method(
     for method in dict.fromkeys(row.method for row in rows if row.method is not None):
         cells = [_both(by_place.get((method, "", factor))) for factor in found.factors]
         lines.append(plain(method or NONE, *cells))
+
     for averaging, title in (("mean", "mean over methods"), ("fisher", "Fisher average")):
         cells = [_both(by_place.get((None, averaging, factor))) for factor in found.factors]
         lines.append(plain(title, *cells))
+
     place = "all task categories" if task is None else task
     undefined = [row for row in rows if row.method is not None and row.value is None]
     return Grid(
@@ -415,6 +439,7 @@ def task_grids(found: Agreement) -> list[Grid]:
                     item = found.row(judge, factor, ITEM, "spearman", task=task)
                     edits = str(item.n) if item else NONE
                     rows.append(plain(judge, task, edits, *map(_both, cells)))
+
         if rows:
             columns = ("judge", "task", "edits", *levels)
             caption = f"{factor}: Spearman ρ at each level inside each task category."
@@ -427,6 +452,7 @@ def task_grids(found: Agreement) -> list[Grid]:
                     text_columns=frozenset({0, 1}),
                 )
             )
+
     return grids
 
 
@@ -440,10 +466,12 @@ def people_grid(found: Agreement) -> Grid:
         head = cells[0]
         if head is None:
             continue
+
         sizes = str(head.n), str(head.extra["ratings"]), str(head.extra["raters"])
         over = [_value(found.people_row(factor, name), 3) for name in means]
         rows.append(plain(factor, *sizes, *map(_both, cells), *over))
         heads.append(head)
+
     columns = ("factor", "edits", "ratings", "raters", "α", "ICC(1)", "ICC(1,k)", "a rater")
     return Grid(
         "People among themselves",
@@ -464,6 +492,7 @@ def judge_grids(found: Agreement) -> list[Grid]:
     """Return the judges side by side, then the tests of every two."""
     if not found.judge_table:
         return []
+
     levels = list(found.settings["levels"])
     rows = []
     several = len(found.headline_factors) > 1
@@ -473,8 +502,10 @@ def judge_grids(found: Agreement) -> list[Grid]:
             letter = line[f"{level} cluster"]
             shown = number(line[level], 3)
             cells.append(f"{shown} {letter}" if letter else shown)
+
         name = f"{line['judge']}, {line['factor']}" if several else str(line["judge"])
         rows.append(plain(name, *cells, number(line["soft_pairwise_accuracy"], 3)))
+
     table = Grid(
         "Judges side by side",
         ("judge", *(f"ρ, {level}" for level in levels), "soft pairs"),
@@ -496,12 +527,15 @@ def comparison_grid(found: Agreement) -> Grid:
         shown = [UNDEFINED] * 3
         if entry.get("value") is not None:
             shown = [number(entry[name], 3) for name in ("first", "second", "value")]
+
         limits = NONE
         if entry.get("low") is not None:
             limits = span((entry["low"], entry["high"]), 2)
+
         tests = [p_value(entry.get(name)) for name in ("p_permutation", "p_holm", "p_williams")]
         names = (f"{first} – {second}", entry["factor"], entry["level"])
         rows.append(plain(*names, str(entry["n"]), *shown, limits, *tests))
+
     clustered = any(entry.get("edits_independent") is False for entry in found.comparisons)
     caution = (
         "Items have several edits, so Williams' test is too sure of itself; trust the permutation.",
@@ -526,6 +560,7 @@ def alternative_grid(found: Agreement) -> Grid:
     if not tested:
         reasons = dict.fromkeys(str(entry.get("why")) for entry in found.alternative)
         return Grid(title, ("factor",), (), caption=f"Undefined, because {'; '.join(reasons)}.")
+
     rows = [
         plain(
             entry["judge"],
@@ -567,6 +602,7 @@ def powered_grids(found: Agreement) -> list[Grid]:
     entries = [entry for entry in found.powered if entry["factor"] == factor]
     if not any(entry.get("n_judge", 0) > entry.get("n", 0) for entry in entries):
         return []
+
     rows = [_powered_row(entry) for entry in entries]
     reasons = dict.fromkeys(
         f"{entry['stratum']}: undefined, because {entry['why']}."
@@ -598,6 +634,7 @@ def _powered_row(entry: Mapping[str, Any]) -> tuple[Cell, ...]:
     names = (entry["judge"], entry["method"] or NONE, entry["stratum"] or NONE)
     if entry["value"] is None:
         return plain(*names, UNDEFINED, *[NONE] * 6)
+
     return plain(
         *names,
         number(entry["value"], 2),
@@ -623,8 +660,10 @@ def variance_grids(found: Agreement) -> list[Grid]:
                 *(number(one[name], 3) for name in errors),
             )
         )
+
     if not rows:
         return []
+
     columns = ("factor", "item", "method", "item × method", "rater", "rating")
     return [
         Grid(
@@ -643,12 +682,14 @@ def disagreement_grids(entries: Sequence[Mapping[str, Any]]) -> list[Grid]:
     """Return the edits on which the judges of a panel differ most; nothing where there are none."""
     if not entries:
         return []
+
     names = list(entries[0]["scores"])
     rows = []
     for entry in entries:
         scores = [number(entry["scores"][name], 2) for name in names]
         edit = (entry["item"], entry["method"] or NONE)
         rows.append(plain(*edit, number(entry["spread"], 2), *scores))
+
     return [
         Grid(
             "Where the judges differ most",
@@ -712,6 +753,7 @@ def render(
         return found.to_json() + "\n"
     if format == "csv":
         return csv_text(found)
+
     notes = found.notes if format != "term" else ()
     return render_grids(
         agreement_grids(found, sections), format, caution, notes, width=width, color=color
@@ -729,8 +771,10 @@ def csv_text(found: Agreement) -> str:
     writer.writerow(CSV_COLUMNS)
     for standing in found.methods:
         writer.writerows(_standing_cells(standing))
+
     for row in (*found.rows, *found.task_rows, *found.people):
         writer.writerow(_cells(row))
+
     return out.getvalue()
 
 
@@ -753,7 +797,9 @@ def _written(data: Mapping[str, Any]) -> list[Any]:
         cell = data.get(column)
         if isinstance(cell, str):
             cell = defuse(cell)
+
         cells.append("" if cell is None else cell)
+
     return cells
 
 
@@ -762,6 +808,7 @@ def votes_as_text(found: Mapping[str, VoteAgreement], form: str) -> str:
     if form == "json":
         plain = {name: agreement.as_dict() for name, agreement in found.items()}
         return json.dumps({"votes": plain}, ensure_ascii=False, indent=2) + "\n"
+
     rows = []
     for name, agreement in found.items():
         one, decided = agreement.with_one_tie(), agreement.without_ties()
@@ -776,6 +823,7 @@ def votes_as_text(found: Mapping[str, VoteAgreement], form: str) -> str:
             str(agreement.unread),
         )
         rows.append(tuple(map(Cell, cells)))
+
     grid = Grid(
         title="Agreement with human verdicts on pairs",
         columns=("Judge", "Votes", "Accuracy", "95%", "Chance", "Ties as one", "Decided", "Unread"),

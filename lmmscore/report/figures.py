@@ -106,9 +106,11 @@ def write_figures(
             with _style():
                 figure = drawing.draw(inches)
                 figure.savefig(path, metadata=undated, dpi=300)
+
             paths.append(path)
     except OSError as error:
         raise FileProblem(f"{folder}: cannot be written ({error.strerror or error})") from error
+
     return paths
 
 
@@ -166,14 +168,17 @@ def board_drawings(board: Leaderboard, titles: Mapping[str, str] | None = None) 
             return forest(table, width)
 
         drawings.append(Drawing(f"forest-{place}", draw))
+
     whole = next((table for table in board.tables if table.task is None), board.tables[0])
     if whole.rows and len(whole.rows[0].factors) > 1:
         drawings.append(
             Drawing("methods-by-factor", lambda width: factor_means(whole, called, width))
         )
+
     tasks = [t for t in board.tables if t.task is not None and t.factor == whole.factor]
     if len(tasks) > 1:
         drawings.append(Drawing("methods-by-task", lambda width: task_means(whole, tasks, width)))
+
     return drawings
 
 
@@ -187,6 +192,7 @@ def forest(table: BoardTable, width_in: float) -> MplFigure:
         assert row.mean is not None
         if row.mean_interval is not None:
             axis.plot(row.mean_interval, [k, k], color=BLUE, linewidth=1.2, solid_capstyle="butt")
+
         axis.plot([row.mean], [k], marker="o", markersize=4, color=BLUE)
         ranks = "" if row.rank_interval is None else _interval(row.rank_interval)
         axis.annotate(
@@ -197,6 +203,7 @@ def forest(table: BoardTable, width_in: float) -> MplFigure:
             fontsize=7,
             annotation_clip=False,
         )
+
     axis.annotate("rank", (1.02, 1.0), xycoords="axes fraction", va="bottom", fontsize=7)
     axis.set_yticks(range(len(rows)), [row.method for row in rows])
     axis.invert_yaxis()
@@ -280,6 +287,7 @@ def rank_changes(found: RunComparison, names: Mapping[str, str], width_in: float
         places = [(k, rank) for k, rank in enumerate(line.ranks) if rank is not None]
         if not places:
             continue
+
         change = places[-1][1] - places[0][1]
         color = BLUE if change < 0 else ORANGE if change > 0 else GREY
         axis.plot(*zip(*places, strict=True), color=color, marker="o", markersize=4, linewidth=1.2)
@@ -287,6 +295,7 @@ def rank_changes(found: RunComparison, names: Mapping[str, str], width_in: float
         for (k, rank), side in ((places[0], "right"), (places[-1], "left")):
             offset = -0.06 if side == "right" else 0.06
             axis.text(k + offset, rank, name, ha=side, va="center", fontsize=7)
+
     axis.set_xticks(range(len(found.names)), list(found.names))
     axis.set_xlim(-0.6, len(found.names) - 0.4)
     axis.set_yticks(range(1, most + 1))
@@ -295,6 +304,7 @@ def rank_changes(found: RunComparison, names: Mapping[str, str], width_in: float
     axis.tick_params(length=0)
     for side_of_frame in axis.spines.values():
         side_of_frame.set_visible(False)
+
     return figure
 
 
@@ -317,6 +327,7 @@ def agreement_drawings(found: Agreement, titles: Mapping[str, str]) -> list[Draw
                 return draw(found, judge, titles, width)
 
             drawings.append(Drawing(f"{judge}-{name}", drawn))
+
     return drawings
 
 
@@ -333,6 +344,7 @@ def _panels(
     axes = list(figure.subplots(rows, columns, squeeze=False).ravel())
     for spare in axes[len(factors) :]:
         spare.set_axis_off()
+
     panels = [
         (factor, found.paired[judge, factor], axis)
         for factor, axis in zip(factors, axes, strict=False)
@@ -352,6 +364,7 @@ def agreement_scatter(
         axis.set_title(f"{_title(factor, titles)}\n{value}, n = {len(paired.edits)}")
         if len(paired.edits):
             _scatter(axis, paired, found.settings["seed"])
+
     figure.supxlabel("raters’ mean", fontsize=8)
     figure.supylabel(f"{judge}", fontsize=8)
     return figure
@@ -374,6 +387,7 @@ def _scatter(axis: Axes, paired: Paired, seed: int) -> None:
     if band is not None:
         axis.fill_between(grid, band[0], band[2], color=SKY, alpha=0.35, linewidth=0)
         axis.plot(grid, band[1], color=BLUE, linewidth=1)
+
     rng = np.random.default_rng(seed)
     axis.scatter(jitter(people, rng), jitter(judge, rng), s=7, color=INK, alpha=0.55, linewidths=0)
     axis.set_xlim(ends)
@@ -405,6 +419,7 @@ def fit_band(
     """
     if correlation.reason_undefined(x, x):
         return None
+
     items = int(item.max()) + 1
     counts = rng.multinomial(items, np.full(items, 1 / items), size=LINES)[:, item].astype(float)
     n = counts.sum(axis=1)
@@ -428,19 +443,23 @@ def bland_altman(
         row = found.row(judge, factor, "item", "bias")
         if row is None or row.value is None or len(paired.edits) < 2:
             continue
+
         gaps = paired.judge - paired.people
         means = (paired.judge + paired.people) / 2
         reach = 1.96 * gaps.std(ddof=1)
         low, high = row.limits
         if low is not None and high is not None:
             axis.axhspan(low, high, color=SKY, alpha=0.35, linewidth=0)
+
         axis.axhline(0, color=GREY, linewidth=0.7, linestyle=":")
         axis.axhline(row.value, color=BLUE, linewidth=1)
         for limit in (row.value - reach, row.value + reach):
             axis.axhline(limit, color=BLUE, linewidth=0.7, linestyle="--")
+
         axis.scatter(means, gaps, s=7, color=INK, alpha=0.55, linewidths=0)
         for side in (axis.xaxis, axis.yaxis):
             side.set_major_locator(_round_ticks())
+
     figure.supxlabel("mean of judge and raters", fontsize=8)
     figure.supylabel(f"{judge} less raters", fontsize=8)
     return figure
@@ -470,6 +489,7 @@ def factor_map(
         axis.set_xticks(range(len(factors)), names, rotation=40, ha="right")
         axis.set_yticks(range(len(factors)), names)
         _without_frame(axis)
+
     figure.colorbar(image, ax=axes, shrink=0.7, label="Spearman ρ")
     return figure
 
@@ -488,6 +508,7 @@ def cross_correlations(
     for i, j in np.ndindex(result.shape):
         known = ~(np.isnan(left[:, i]) | np.isnan(right[:, j]))
         result[i, j] = correlation.spearman(left[known, i], right[known, j])
+
     return result
 
 

@@ -65,6 +65,7 @@ def table_grid(table: BoardTable, *, decimals: int) -> Grid:
             Cell(number(row.factors[f], decimals), factor_marks[f][k]) for f in _factors(table)
         ]
         rows.append(tuple(cells))
+
     return Grid(
         title=title(table),
         columns=tuple(columns),
@@ -115,6 +116,7 @@ def wide_grid(tables: Sequence[BoardTable], *, decimals: int) -> Grid:
         groups.append((title(table), 2))
         columns += ["Mean ± std", "Rank"]
         blocks.append(_block(table, methods, decimals))
+
     rows = [
         (Cell(method), *(cell for block in blocks for cell in block[k]))
         for k, method in enumerate(methods)
@@ -169,6 +171,7 @@ def board_grids(board: Leaderboard, *, decimals: int, wide: bool) -> list[Grid]:
     for factor in factors:
         tables = [table for table in board.tables if table.factor == factor]
         grids.append(wide_grid(tables, decimals=decimals))
+
     return grids
 
 
@@ -278,6 +281,7 @@ def variance_grid(found: Components | None, decimals: int) -> list[Grid]:
     and what one more item or repeat would bring."""
     if found is None:
         return []
+
     parts = (found.item, found.method, found.interaction, found.residual)
     more = None if found.residual is None else found.error_of_difference(replicates=1)
     errors = (found.error_of_difference(), found.error_of_difference(items=1), more)
@@ -383,12 +387,15 @@ def against_grid(found: TaskAgainst, name: str, decimals: int) -> Grid:
     below = []
     if found.only_run:
         below.append(f"Only in this run: {', '.join(found.only_run)}.")
+
     if found.only_published:
         below.append(f"Only in {name}: {', '.join(found.only_published)}.")
+
     if found.ambiguous:
         below.append(
             f"Left out, for more than one name may be meant: {', '.join(found.ambiguous)}."
         )
+
     columns = (
         "Method",
         "Mean",
@@ -426,6 +433,7 @@ def comparison_grids(
                 text_columns=frozenset({0}),
             )
         )
+
     return [*grids, _agreement_grid(found, decimals)]
 
 
@@ -443,6 +451,7 @@ def _change_row(line: RankChange, names: DisplayNames, decimals: int) -> tuple[C
         cells.append(NONE if rank is None else f"{rank} ({number(mean, decimals)})")
         if k:
             cells.append(rank_change(first, rank))
+
     return plain(*cells)
 
 
@@ -569,6 +578,7 @@ def board_document(
         grids = board_grids(replace(board, tables=shown), decimals=view.places, wide=True)
     else:
         grids = [_grid(table, view) for table in shown]
+
     rules = [] if view.wide else [_rule(table, view) for table in shown]
     return TableDocument(
         grids=[*(labelled(grid) for grid in grids), *further],
@@ -606,6 +616,7 @@ def _renamed(table: BoardTable, names: DisplayNames) -> BoardTable:
         ]
         methods = tuple(names.method(name) for name in tests.methods)
         tests = replace(tests, methods=methods, pairs=tuple(pairs))
+
     task = None if table.task is None else names.task(table.task)
     among = tuple(names.task(name) for name in table.among)
     return replace(table, task=task, among=among, rows=tuple(rows), differences=tests)
@@ -648,6 +659,7 @@ def _grid(table: BoardTable, view: BoardView) -> Grid:
         grid = compact_grid(table, view.places)
     else:
         grid = _chosen(table_grid(table, decimals=view.places), view.columns)
+
     # The rule is the same for all tables and stands once, below them.
     caption = table.caption.removesuffix(f"; {table.rule}.")
     return replace(
@@ -661,11 +673,13 @@ def _grid(table: BoardTable, view: BoardView) -> Grid:
 def _chosen(grid: Grid, columns: Sequence[str]) -> Grid:
     if not columns:
         return grid
+
     for name in columns:
         if name not in grid.keys:
             hint = nearest(name, grid.keys)
             known = ", ".join(grid.keys)
             raise LmmscoreError(f"no column {name!r}{hint}; known: {known}")
+
     return replace(grid.select([grid.keys.index(name) for name in columns]), spare=frozenset())
 
 
@@ -879,6 +893,7 @@ def _compact_pairs(grid: Grid) -> Grid:
         rank, ranks = cells["rank"].text, cells["rank_interval"].text
         cells["rank"] = Cell(rank if ranks == NONE else f"{rank} ({ranks})")
         rows.append(tuple(cells[key] for key in wanted))
+
     return replace(
         grid,
         columns=tuple(PAIR_HEADINGS[key] for key in wanted),
@@ -920,6 +935,7 @@ def pair_verdict(table: PairTable, names: DisplayNames) -> str:
     leaders = [row for row in ranked if row.rank == 1]
     if len(leaders) > 1:
         return f"{listed([names.method(row.method) for row in leaders])} share the first rank."
+
     first, interval = names.method(leaders[0].method), leaders[0].rank_interval
     if interval is None:
         return f"{first} ranks first; too few comparisons to say how surely."

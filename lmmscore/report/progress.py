@@ -64,10 +64,12 @@ class Tally:
         if exchange.recalled:
             self.recalled += 1
             return
+
         self._began_s = self.started_s if self._began_s is None else self._began_s
         usage = exchange.reply.usage
         for name in _COUNTED:
             self._asked[name] += getattr(usage, name) or 0
+
         if exchange.reply.cost_usd is not None:
             self._cost_usd = (self._cost_usd or 0.0) + exchange.reply.cost_usd
 
@@ -79,6 +81,7 @@ class Tally:
             self._fresh += any(
                 not each.recalled for played in result.played for each in played.exchanges
             )
+
         yield from self._sparingly(result)
         yield from self.notices()
 
@@ -157,12 +160,15 @@ def troubles(result: Result) -> Iterator[tuple[str, str]]:
     for row in result.scores:
         if row.outcome not in expected and row.factor == _last_factor(result):
             reasons.setdefault((row.outcome, row.reason), []).append(row.method)
+
     pair = result.comparison
     if pair is not None and pair.outcome not in expected:
         reasons[pair.outcome, pair.reason] = [f"{pair.method_a} and {pair.method_b}"]
+
     for (outcome, reason), methods in reasons.items():
         whom = ", ".join(methods) if len(methods) <= 3 else f"{len(methods)} edits"
         yield str(outcome), f"{where}: {whom} {outcome}: {reason}"
+
     repairs = sum(played.repairs for played in result.played)
     if repairs and not reasons:
         yield "repaired", f"{where}: read after {repairs} repair turn{'s' if repairs > 1 else ''}"
@@ -215,6 +221,7 @@ class Progress:
                 redirect_stdout=False,
             )
             self._live.start()
+
         return self
 
     def __exit__(
@@ -255,6 +262,7 @@ class Progress:
     def _line_if_due(self) -> None:
         if self._live is not None:
             return
+
         tally, now_s = self.tally, self.tally.clock()
         step = tally.done * STEPS // max(tally.total, 1)
         if tally.done < tally.total and (
@@ -285,8 +293,10 @@ def headline(tally: Tally, *, ended: bool = False) -> str:
     parts = [f"{tally.done}/{tally.total} {'session' if tally.total == 1 else 'sessions'}"]
     if ended:
         return " · ".join([*parts, f"took {duration(tally.elapsed_s())}"])
+
     if tally.in_flight is not None:
         parts.append(f"{count(tally.in_flight, 'turn')} in flight")
+
     left = tally.left_s()
     parts.append("time left unknown" if left is None else f"{duration(left)} left")
     return " · ".join(parts)
@@ -300,15 +310,18 @@ def detail(tally: Tally) -> str:
     ]
     if tally.retries:
         parts.append(count(tally.retries, "retry", "retries"))
+
     sent, cached = tally.tokens("prompt_tokens"), tally.tokens("cached_tokens")
     if sent or tally.tokens("completion_tokens"):
         of_it = f" ({short(cached)} cached)" if cached else ""
         parts.append(
             f"{short(sent)} tokens in{of_it}, {short(tally.tokens('completion_tokens'))} out"
         )
+
     if tally.cost_usd:
         of_it = f" ({dollars(tally.assumed_usd)} of it assumed)" if tally.assumed_usd else ""
         parts.append(dollars(tally.cost_usd) + of_it)
+
     return " · ".join(parts)
 
 
@@ -338,6 +351,7 @@ def counting(what: str, total: int) -> Iterator[Callable[[], None]]:
     if not console.is_terminal:
         yield lambda: None
         return
+
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
     with ProgressLine(*columns, console=console, transient=True) as progress:
         task = progress.add_task(what, total=total)

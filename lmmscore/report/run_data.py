@@ -153,6 +153,7 @@ def with_scores_marked(
             pieces = _winner_pieces(turn.reply, said)
         else:
             pieces = _pieces(turn.reply.text, reading, counting, n, helped.get(k, set()))
+
         marks = (*turn.marks, *_marks(turn, reading))
         yield replace(turn, pieces=tuple(pieces), marks=marks)
 
@@ -179,14 +180,18 @@ def _pieces(
     for place, (start, end) in spans:
         if reading is None or start < at or place not in reading.scores:
             continue
+
         if start > at:
             yield Piece(text[at:start])
+
         image = f"Image {place[0]}, " if n > 1 else ""
         label = f"{image}{place[1]} = {show(reading.scores[place])}"
         if place in helped:
             label += f" ({READ_WITH_HELP})"
+
         yield Piece(text[start:end], label, place in counting)
         at = end
+
     if at < len(text):
         yield Piece(text[at:])
 
@@ -198,6 +203,7 @@ def _winner_pieces(reply: Reply, said: Turn) -> Iterator[Piece]:
     if found.fault is not None or start >= end:
         yield Piece(reply.text)
         return
+
     yield Piece(reply.text[:start])
     label = f"both {found.both}" if found.both else found.winner
     yield Piece(reply.text[start:end], f"winner = {label}")
@@ -207,10 +213,12 @@ def _winner_pieces(reply: Reply, said: Turn) -> Iterator[Piece]:
 def _marks(turn: PlayedTurn, reading: Reading | None) -> Iterator[str]:
     if turn.entry is None:
         return
+
     if turn.aside:
         yield "put to the reader"
     elif turn.repair:
         yield f"repair {turn.repair}"
+
     finish = {"length": "cut off", "content_filter": "filtered"}.get(turn.reply.finish)
     if finish:
         yield finish
@@ -221,6 +229,7 @@ def _marks(turn: PlayedTurn, reading: Reading | None) -> Iterator[str]:
         yield "refused"
     elif faults:
         yield "not all could be read"
+
     if not turn.reply.text.strip() and not turn.reply.refusal:
         yield "empty"
 
@@ -353,6 +362,7 @@ class RunData:
                 edit.scores.setdefault(factor, []).append(score)
             elif factor == standing and edit.outcome == Outcome.SCORED:
                 edit.outcome, edit.reason = Outcome(outcome), reason
+
         return found
 
     @cached_property
@@ -364,6 +374,7 @@ class RunData:
         cells = (scored[name].tolist() for name in columns)
         for item, method, repeat, factor, score in zip(*cells, strict=True):
             found.setdefault((item, method, repeat), {})[factor] = score
+
         return found
 
     @cached_property
@@ -430,10 +441,14 @@ class RunData:
                 f"{count(len(changed), 'picture')} changed since judged, and not shown: "
                 f"{_first_of(changed)}."
             )
+
         if lost:
+            which = f"{len(lost):,} of {count(len(names), 'picture')} not here: {_first_of(lost)}. "
+            if len(lost) == len(names):
+                which = f"None of the {count(len(names), 'picture')} is here. "
+
             yield (
-                f"{len(lost):,} of {count(len(names), 'picture')} not found: {_first_of(lost)}. "
-                "Put the benchmark beside the run, or say where it is with --bench FOLDER."
+                f"{which}Put the benchmark beside the run, or say where it is with --bench FOLDER."
             )
 
     def _name_of(self, path: Path) -> str:
@@ -455,6 +470,7 @@ class RunData:
         try:
             with Ledger(self.run.ledger_path, read_only=True) as ledger:
                 recorded = self.run.shown_digests(ledger)
+
             recipe = self.manifest.recipe
         except LmmscoreError:
             return {}
@@ -467,6 +483,7 @@ class RunData:
 
         with ThreadPoolExecutor() as pool:
             found = dict(zip(recorded, pool.map(same, recorded), strict=True))
+
         return {name: state for name, state in found.items() if state is not None}
 
     @property
@@ -541,6 +558,7 @@ class RunData:
         """Return the system message as it was said."""
         if not dialog.system:
             return ""
+
         item = Item(record.item, record.task, record.instruction, {}, {})
         chosen = self.manifest.settings
         settings = {name: choice for name, choice in chosen.items() if name in dialog.settings}

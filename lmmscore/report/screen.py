@@ -47,6 +47,7 @@ def print_talks(
             console.print(_outcome(talk, scores))
             for line in _aftermath(talk):
                 console.print(Text(printable(line), style="yellow"))
+
         # Rich pads every line to the full width, which nobody wants in a file.
         console.file.write("\n".join(line.rstrip() for line in caught.get().splitlines()) + "\n")
 
@@ -65,6 +66,7 @@ def _print(console: Console, talk: Talk) -> None:
     console.print(Text(printable(f"{talk.task}: {talk.instruction}"), style="italic"))
     if talk.system:
         console.print(Padding(Text(printable(f"system: {talk.system}"), style="dim"), (1, 0, 0, 2)))
+
     for number, turn in enumerate(talk.turns, 1):
         _print_turn(console, talk, turn, number)
 
@@ -84,16 +86,20 @@ def _print_turn(console: Console, talk: Talk, turn: PlayedTurn, number: int) -> 
         heading.append(
             printable(f" · Image {turn.position} (method: {talk.method_at(turn.position)})")
         )
+
     for mark in turn.marks:
         heading.append(f"  [{mark}]", "bold yellow")
+
     console.print(heading)
     for kind, path in turn.images:
         console.print(
             Text(printable(f"  shown: {kind} {_file(path)}"), style="dim"),
             soft_wrap=True,
         )
+
     if turn.entry is None:
         return
+
     # Who speaks is said in words: colour gets lost in a file, and not everybody sees it.
     console.print(Text("  asked:", style="bold dim"))
     console.print(Padding(Text(printable(turn.entry.question), style="dim"), (0, 0, 0, 4)))
@@ -106,8 +112,10 @@ def _words(turn: PlayedTurn) -> Text:
     for piece in turn.pieces:
         style = "" if not piece.read else "bold green reverse" if piece.counts else "strike"
         words.append(printable(piece.text), style)
+
     if turn.reply.refusal:
         words.append(printable(turn.reply.refusal), "yellow")
+
     return words
 
 
@@ -127,11 +135,13 @@ def _table(talk: Talk, scores: pd.DataFrame) -> RichTable:
     names = list(rows[0]["scores"]) if rows else []
     for head in ("Image", "Method", *names, *(["stated"] if talk.stated else [])):
         table.add_column(Text(printable(head)), justify="left" if head == "Method" else "right")
+
     for row in rows:
         cells = [NONE if value is None else f"{value:g}" for value in row["scores"].values()]
         said = [talk.stated.get(row["position"], NONE)] if talk.stated else []
         texts = (str(row["position"]), row["method"], *cells, *said)
         table.add_row(*(Text(printable(text)) for text in texts))
+
     return table
 
 
@@ -162,6 +172,7 @@ def read_from(talk: Talk, scores: pd.DataFrame) -> list[dict[str, Any]]:
                 "reason": reason,
             }
         )
+
     return found
 
 
@@ -173,6 +184,7 @@ def _aftermath(talk: Talk) -> list[str]:
             f"Image {position}: the judge's own sum is {said}; its sub-scores give {exact}, which "
             "counts"
         )
+
     return lines
 
 
@@ -258,12 +270,14 @@ def print_script(dialog: Dialog, lines: Sequence[Mapping[str, Any]]) -> None:
         if line.get("heard"):
             said = f"→ put into the conversation as the answer: {line['heard']}"
             console.print(Padding(Text(said, style="green"), (0, 0, 0, 3)))
+
         if line["reads"]:
             console.print(
                 Padding(
                     Text(f"→ read from the reply: {line['reads']}", style="green"), (0, 0, 0, 3)
                 )
             )
+
     console.print()
 
 
@@ -275,6 +289,7 @@ def print_replayed(replayed: Replayed) -> None:
     table.add_column("method")
     for factor in replayed.factors:
         table.add_column(factor.key, justify="right")
+
     table.add_column("overall", justify="right")
     table.add_column("stated", justify="right")
     for edit in replayed.edits:
@@ -284,6 +299,7 @@ def print_replayed(replayed: Replayed) -> None:
         total = "–" if edit.overall is None else show(edit.overall)
         stated = "–" if edit.stated is None else show(edit.stated) + (" ✗" if edit.slipped else "")
         table.add_row(str(edit.position), Text(edit.method or "?"), *scores, total, stated)
+
     console.print(table)
     for edit in replayed.edits:
         if edit.reason:
@@ -293,12 +309,14 @@ def print_replayed(replayed: Replayed) -> None:
                     style="yellow",
                 )
             )
+
     for edit in replayed.slips:
         stated, exact = (
             show(number) for number in (edit.stated, edit.overall) if number is not None
         )
         says = f"{edit.label}: the judge states {stated}, its sub-scores give {exact}"
         console.print(Text(says, style="yellow"))
+
     console.print(
         Text("ranking: " + " > ".join(edit.label for edit in replayed.ranking), style="bold")
     )

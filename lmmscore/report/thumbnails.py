@@ -75,6 +75,7 @@ class ThumbnailMaker:
         apart = len(paths) >= _ENOUGH
         for _ in range(self._cores):
             self._helpers.put(_Helper(side_px, self._known, apart=apart))
+
         self._submit(paths)
 
     def _submit(self, paths: Sequence[Path]) -> None:
@@ -103,6 +104,7 @@ class ThumbnailMaker:
                 for path, (digest, data) in zip(batch, future.result(), strict=True):
                     if data:
                         kept.keep(digest, data)
+
                     found[path] = data or self._known.get(digest, b"")
                     on_done()
 
@@ -173,6 +175,7 @@ def serve(questions: BinaryIO, answers: BinaryIO) -> None:
             paths = pickle.load(questions)
         except EOFError:
             return
+
         answers.write(pickle.dumps([_made(path, side_px, known) for path in paths]))
         answers.flush()
 
@@ -204,11 +207,13 @@ class ThumbnailCache:
         """Return the thumbnails of this size."""
         if self._db is None:
             return {}
+
         with contextlib.suppress(sqlite3.Error):
             rows = self._db.execute(
                 "SELECT digest, webp FROM thumbnail WHERE side_px = ?", (self._side_px,)
             )
             return dict(rows.fetchall())
+
         return {}
 
     def keep(self, digest: str, data: bytes) -> None:

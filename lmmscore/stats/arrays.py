@@ -84,6 +84,7 @@ def item_weights(values: Floats, strata: Ints | None) -> Floats:
         part = known[inside]
         weights[inside] = part / np.maximum(part.sum(axis=0), 1)
         present += part.any(axis=0)
+
     return np.asarray(weights / np.maximum(present, 1))
 
 

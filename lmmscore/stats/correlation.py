@@ -75,6 +75,7 @@ def _right_by_cells(judge: Floats, people: Floats, threshold: float) -> float:
     for row in range(len(x) - 1):
         alike = _alike(x[row + 1 :] - x[row], y[row + 1 :] - y[row], threshold)
         right += float(size[row] * (size[row + 1 :] @ alike))
+
     return right
 
 
@@ -99,9 +100,11 @@ def calibrate(judge: Floats, people: Floats) -> float | None:
         levels, tied, ordered = _score_tables(judge, people)
         first, second = np.tril_indices(len(levels), -1)
         return best_threshold(levels[first] - levels[second], (tied - ordered)[first, second])
+
     x, y, size = _cells(judge, people)
     if len(x) > MOST_CELLS:
         return None
+
     first, second = np.triu_indices(len(x), 1)
     by_judge, by_people = x[first] - x[second], y[first] - y[second]
     gain = (by_people == 0).astype(float) - _alike(by_judge, by_people, 0.0)
@@ -113,6 +116,7 @@ def best_threshold(gaps: Floats, gains: Floats) -> float:
     0 where none adds anything."""
     if not len(gaps):
         return 0.0
+
     order = np.argsort(gaps, kind="stable")
     gaps, running = gaps[order], np.cumsum(gains[order])
     # Only after the last of equal gaps is a sum complete: a threshold takes in all of them.
@@ -263,6 +267,7 @@ def _group_tables(edits: ScoredPairs) -> list[Floats]:
         adding = [above * (2 * higher + tied - 1), *right]
         for table, values in zip(tables, adding, strict=True):
             table[group] += np.bincount(edits.group, weights=values, minlength=edits.groups)
+
     return tables
 
 
@@ -279,6 +284,7 @@ def by_grid(edits: ScoredPairs) -> _Sums:
         for start in range(0, len(counts), width):
             some = np.ascontiguousarray(counts[start : start + width].T)
             parts.append(_grid_sums(np.asarray(table @ some).reshape(left, right, -1), limits))
+
         signs, plain, calibrated = np.concatenate(parts, axis=1)
         return signs, plain, calibrated
 
@@ -307,10 +313,12 @@ def tie_shares(judge: Floats, people: Floats) -> tuple[float, float]:
     n = len(judge)
     if n < 2:
         return float("nan"), float("nan")
+
     found = []
     for side in (judge, people):
         size = np.unique(snap(side), return_counts=True)[1].astype(float)
         found.append(float((size * (size - 1)).sum() / (n * (n - 1))))
+
     return found[0], found[1]
 
 
@@ -347,6 +355,7 @@ def soft_pairwise_accuracy(judge: Floats, people: Floats, flips: Flips) -> float
     shared = usable.any(axis=0)
     if not shared.any():
         return float("nan")
+
     p_judge = _mid_p(np.where(usable, by_judge, 0.0)[:, shared], flips)
     p_people = _mid_p(np.where(usable, by_people, 0.0)[:, shared], flips)
     return float(np.mean(1 - np.abs(p_judge - p_people)))
@@ -364,6 +373,7 @@ def _mid_p(differences: Floats, flips: Flips) -> Floats:
         sums = flips[start : start + _FLIPS_AT_ONCE].astype(float) @ differences
         gaps = sums - observed
         above += (gaps > SAME).sum(axis=0) + (np.abs(gaps) <= SAME).sum(axis=0) / 2
+
     return above / len(flips)
 
 
@@ -400,6 +410,7 @@ def kendall_b(judge: Floats, people: Floats) -> float:
     """Return Kendall's τ-b, NaN where a side is constant."""
     if reason_undefined(judge, people):
         return float("nan")
+
     judge, people = snap(judge), snap(people)
     if not short_scales(judge, people):
         from scipy import stats  # about a second to import, so only where it is needed
@@ -410,6 +421,7 @@ def kendall_b(judge: Floats, people: Floats) -> float:
     for side in (judge, people):
         sizes = np.unique(side, return_counts=True)[1]
         untied.append(float(len(side) ** 2 - (sizes**2).sum()))
+
     signs = 2 * agreeing_less_opposed(judge, people)
     return float(signs / np.sqrt(untied[0] * untied[1]))
 
@@ -429,9 +441,11 @@ def reason_undefined(judge: Floats, people: Floats, *, of: str = "edit") -> str:
     if len(judge) < 2:
         there = f"one {of}" if len(judge) else f"no {of}"
         return f"there is {there} to compare, and a correlation needs two"
+
     for who, values in (("the judge", judge), ("people", people)):
         if values.max() - values.min() <= SAME:
             return f"{who} gave every {of} {values[0]:g}"
+
     return ""
 
 
@@ -459,11 +473,13 @@ def williams(first: float, second: float, between: float, n: int) -> Williams | 
     """
     if n <= 3:
         return None
+
     determinant = 1 - first**2 - second**2 - between**2 + 2 * first * second * between
     mean = (first + second) / 2
     below = 2 * (n - 1) / (n - 3) * determinant + mean**2 * (1 - between) ** 3
     if below <= 1e-12:
         return None
+
     from scipy.special import stdtr
 
     t = (first - second) * np.sqrt((n - 1) * (1 + between) / below)
@@ -564,6 +580,7 @@ class Within:
             counts = gain != 0
             sizes.append(np.abs(gaps[counts]))
             gains.append((gain / np.maximum(self.pairs[rows], 1)[:, None])[counts])
+
         return np.concatenate(sizes), np.concatenate(gains)
 
     def _gaps(self) -> Iterator[tuple[slice, Floats, Floats]]:

@@ -74,6 +74,7 @@ def connected_groups(wins: Floats, ties: Floats) -> list[list[int]]:
     reached = ((wins + ties) > 0) | np.eye(len(wins), dtype=bool)
     for middle in range(len(reached)):
         reached |= reached[:, [middle]] & reached[[middle], :]
+
     both = reached & reached.T
     groups: list[list[int]] = []
     seen: set[int] = set()
@@ -82,6 +83,7 @@ def connected_groups(wins: Floats, ties: Floats) -> list[list[int]]:
             group = [int(other) for other in np.flatnonzero(both[method])]
             seen.update(group)
             groups.append(group)
+
     return groups
 
 
@@ -96,6 +98,7 @@ def fit_davidson(wins: Floats, ties: Floats | None = None, *, prior: float = 0.0
     ties = np.zeros_like(wins) if ties is None else np.asarray(ties, dtype=float)
     if prior:
         wins = wins + prior * (1 - np.eye(len(wins)))
+
     if len(connected_groups(wins, ties)) > 1:
         raise ValueError("no finite fit: some methods never beat, or never lost to, the others")
 
@@ -136,6 +139,7 @@ def fit_many(wins: Floats, ties: Floats) -> tuple[Floats, Floats]:
         log_tie = log_tie + np.where(some_tied, step[:, methods], 0.0)
         if float(np.abs(step).max()) < _CLOSE:
             break
+
     tie = np.where(some_tied, np.where(some_won, np.exp(log_tie), np.inf), 0.0)
     strengths[np.abs(strengths).max(axis=1) > _ENDLESS] = np.nan
     return strengths, tie

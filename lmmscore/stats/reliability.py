@@ -111,6 +111,7 @@ def beside_others(ratings: Ratings, judge_by_edit: Floats | None) -> list[Beside
         mine = usable & (ratings.rater == rater)
         rest = snap(others[mine])
         found.append(Beside(int(rater), ratings.value[mine], rest, judge[mine], ratings.item[mine]))
+
     return found
 
 
@@ -228,10 +229,12 @@ def rater_variance(ratings: Ratings) -> tuple[float, float] | None:
     edits, raters = ratings.edits, ratings.raters
     if len(ratings.value) != edits * raters or edits < 2 or raters < 2:
         return None
+
     table = np.full((edits, raters), np.nan)
     table[ratings.edit, ratings.rater] = ratings.value
     if np.isnan(table).any():
         return None
+
     found = components(table, None, 1.0)
     return None if found is None else (found.method, found.interaction)
 

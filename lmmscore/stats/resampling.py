@@ -174,6 +174,7 @@ def mean_limits(values: Floats, strata: Ints | None, *, level: float) -> tuple[f
     total = sum(variances)
     if not variances or total <= SAME**2:
         return None
+
     # Welch and Satterthwaite: strata with larger variances count for more of the freedom.
     shares = sum(v**2 / freedom for v, freedom in zip(variances, freedoms, strict=True))
     reach = t_quantile(total**2 / shares, level) * math.sqrt(total) / len(means)
@@ -285,8 +286,10 @@ def _blocks(sizes: Sequence[int], most: int) -> list[list[int]]:
         if held + size > most:
             found.append([])
             held = 0
+
         found[-1].append(place)
         held += size
+
     return found
 
 
@@ -309,6 +312,7 @@ class _Block:
         columns = list(people)
         for side in sides:
             columns += side
+
         column = np.repeat(np.arange(len(columns)), sizes * (1 + len(sides)))
         values = np.concatenate([snap(one) for one in columns])
         # Sorted once; the levels of all columns lie one after the other.
@@ -331,6 +335,7 @@ class _Block:
             side = np.take(ranks, code, axis=0)
             side *= weighted
             products.append(self.by_group @ side)
+
         # Ranks are whole numbers, so taking their means off afterwards loses nothing.
         cross = np.stack(products) - n * middle[0] * middle[1:]
         below = 4 * np.sqrt(np.maximum(untied[0] * untied[1:] / 144, 0))
@@ -427,6 +432,7 @@ def sign_flip_p(
             reached[alike] += _reached(sums, first[alike], second[alike], bar[alike])
             if len(gaps.T):
                 reached[~alike] += (np.abs(signs @ gaps) >= bar[~alike]).sum(axis=0)
+
             total += len(signs)
 
     p = reached / total if exact else (reached + 1) / (total + 1)
@@ -469,6 +475,7 @@ def _sign_blocks(
             # A byte is eight coins; drawing whole integers for them would take most of the time.
             packed = np.frombuffer(rng.bytes(count * ((items + 7) // 8)), dtype=np.uint8)
             bits = np.unpackbits(packed.reshape(count, -1), axis=1, count=items)
+
         signs = bits.astype(kind)
         signs *= 2
         signs -= 1
@@ -486,6 +493,7 @@ def _on_grid(values: Floats) -> tuple[Numbers, float]:
             if np.abs(whole).max(initial=0.0) * len(values) < 1 << 24:
                 return whole.astype(np.float32), grid
             return values, 1.0
+
     return values, 1.0
 
 
@@ -493,6 +501,7 @@ def holm(p: Floats) -> Floats:
     """Return p-values corrected by Holm's step-down method: never below the raw ones or above 1."""
     if not len(p):
         return p.copy()
+
     order = np.argsort(p, kind="stable")
     steps = (len(p) - np.arange(len(p))) * p[order]
     corrected = np.empty_like(p)
@@ -531,6 +540,7 @@ def swap_p(
             known = permuted[~np.isnan(permuted)]
             reached += int((np.abs(known) >= abs(observed) - 1e-12).sum())
             total += len(known)
+
     return (1 + reached) / (1 + total)
 
 
@@ -555,6 +565,7 @@ def letters(names: list[str], apart: set[tuple[str, str]]) -> dict[str, str]:
         kept = [group for group in groups if group not in holding]
         for group in holding:
             kept += [group - {pair[0]}, group - {pair[1]}]
+
         kept = list(dict.fromkeys(kept))
         groups = [group for group in kept if not any(group < other for other in kept)]
 
@@ -564,6 +575,7 @@ def letters(names: list[str], apart: set[tuple[str, str]]) -> dict[str, str]:
     for number, group in enumerate(groups):
         for name in group:
             found[name] += _letter(number)
+
     return {name: found[name] for name in names}
 
 

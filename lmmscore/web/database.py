@@ -175,6 +175,7 @@ class RatingDatabase:
                 "ON CONFLICT DO UPDATE SET description = excluded.description",
                 (text, secrets.token_hex(32)),
             )
+
         self._study = study
 
     # Raters
@@ -187,6 +188,7 @@ class RatingDatabase:
             known = connection.execute("SELECT id FROM rater WHERE alias = ?", (alias,)).fetchone()
             if known is not None:
                 return self._rater("id", known[0])
+
             number = connection.execute("SELECT coalesce(max(number), 0) + 1 FROM rater")
             name = f"r-{secrets.token_hex(5)}"
             connection.execute(
@@ -355,6 +357,7 @@ class RatingDatabase:
             ).fetchone()
             if row[0] >= limit:
                 return False
+
             connection.execute(
                 "INSERT INTO answer (nonce, assignment, kind, slot, factor, value, at) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -372,6 +375,7 @@ class RatingDatabase:
                 "UPDATE assignment SET seconds = max(seconds, ?) WHERE id = ?",
                 (seconds, answer.assignment),
             )
+
         return True
 
     def answers(self, rater: Rater | None = None) -> dict[str, list[RaterAnswer]]:
@@ -454,6 +458,7 @@ def open_study(folder: Path, study: Study) -> RatingDatabase:
     except BaseException:
         database.close()
         raise
+
     return database
 
 
@@ -496,9 +501,11 @@ def _code() -> str:
 def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
     if read_only and not path.is_file():
         raise FileProblem(f"{path}: no ratings here; `lmmscore rate` collects some")
+
     with _translated(path):
         if not read_only:
             _create_privately(path)
+
         still = read_only and not path.with_name(path.name + "-wal").exists()
         mode = "ro" if read_only else "rwc"
         location = f"{path.absolute().as_uri()}?mode={mode}{'&immutable=1' if still else ''}"
@@ -508,6 +515,7 @@ def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
         except BaseException:
             connection.close()
             raise
+
         return connection
 
 

@@ -137,6 +137,7 @@ class _Tail:
                 if not same or path.stat().st_size < self._read:
                     self._path, self._inode, self._read = path, inode, 0
                     same = False
+
                 file.seek(self._read)
                 data = file.read()
         except FileNotFoundError:
@@ -297,6 +298,7 @@ class LiveRun:
         for cells in csv.reader(lines):
             if len(cells) < width or cells[:width] == list(PAIR_COLUMNS):
                 continue
+
             item, task, a, b, order, repeat, winner, outcome, reason, both = (
                 restore(cell) for cell in cells[:width]
             )
@@ -402,6 +404,7 @@ class LiveRun:
                 score = "" if row.score is None else repr(float(row.score))
                 place = [row.item, row.task, row.method, str(row.repeat), str(row.position or "")]
                 rows.append([*place, row.factor, score, str(row.outcome), row.reason])
+
         return rows, comparisons
 
     def _totals(self) -> dict[str, Any]:
@@ -518,14 +521,17 @@ class LiveRun:
                 if self._plan.protocol.covers_pairs:
                     cells.append(self._pair_cell(item.id, method))
                     continue
+
                 outcome, score = found.get((item.id, method), ("", None))
                 if method not in item.edits:
                     outcome = str(Outcome.MISSING)
                 elif not outcome:
                     outcome = "running" if (item.id, method) in waiting else "waiting"
+
                 share = None if score is None else round((score - low) / (high - low), 3)
                 shown = None if score is None else round(score, 2)
                 cells.append([outcome, shown, share, (item.id, method) in repaired])
+
             items.append({"item": item.id, "task": item.task, "cells": cells})
 
         return {"methods": methods, "items": items, "low": low, "high": high}
@@ -558,6 +564,7 @@ class LiveRun:
         for each in self._units.values():
             if each.taken or not each.answered:
                 continue
+
             keys = [exchange.key for exchange in each.all_exchanges]
             asked_by.update(keys)
             if not each.finished:
@@ -679,6 +686,7 @@ class LiveRun:
                 "over": newest.finished,
                 "turns": turns,
             }
+
         return self._recorded_talk()
 
     def _recorded_talk(self) -> dict[str, Any] | None:
@@ -732,6 +740,7 @@ def _cells(rows: list[list[str]]) -> dict[tuple[str, str], tuple[str, float | No
     for item, _, method, _, _, factor, score, outcome, _ in rows:
         if has_overall and factor != OVERALL:
             continue
+
         outcomes.setdefault((item, method), Counter())[outcome] += 1
         if outcome == _SCORED and score:
             scores.setdefault((item, method), []).append(float(score))
@@ -816,9 +825,11 @@ class LivePage:
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
+
         async with self._changed:
             self._closing = True
             self._changed.notify_all()
+
         self._reader.shutdown()
 
     async def _look_on(self) -> None:
@@ -836,6 +847,7 @@ class LivePage:
             # A mistake of ours must not end the watching: the next look may succeed.
             _log.exception("looking at the run failed")
             found = {**self._snapshot, "trouble": "Looking at the run failed; see the terminal."}
+
         if found != self._snapshot:
             async with self._changed:
                 self._snapshot = found
@@ -893,6 +905,7 @@ class LivePage:
                 sent = now
             else:
                 await response.write(b": here\n\n")
+
             await self._wait_after(number)
 
         return response
@@ -939,6 +952,8 @@ async def _guard(request: web.Request, handler: Any) -> web.StreamResponse:
     except Exception:
         log_failure(request)
         response = web.Response(status=500, text="500: something went wrong; see the terminal\n")
+
     if not response.prepared:
         add_headers(response)
+
     return response

@@ -124,6 +124,7 @@ async def hosted(app: web.Application, host: str, port: int) -> AsyncIterator[st
                 f"cannot listen on {host} port {port} ({error.strerror or error}); "
                 "choose another --port"
             ) from error
+
         bound = runner.addresses[0]
         named = f"[{bound[0]}]" if ":" in str(bound[0]) else bound[0]
         yield f"http://{named}:{bound[1]}"

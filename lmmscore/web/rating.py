@@ -126,6 +126,7 @@ class RatingStudy:
             given = self.database.assignments(rater)
             if len(given) == before:
                 break
+
         return given
 
     def _give_one(self, rater: Rater, given: Sequence[Assignment]) -> None:
@@ -329,6 +330,7 @@ class RatingStudy:
         for letter in letters(len(assignment.shown)):
             if told["unable"].get(letter):
                 continue
+
             scores = told["scores"].get(letter, {})
             lacking += [
                 f"{letter} {factor.name or factor.key}"
@@ -355,6 +357,7 @@ class RatingStudy:
                 factor = self.study.factor(key)
                 if factor is None or score is None or low <= float(score) <= high:
                     continue
+
                 expected = f"{low:g}" if low == high else f"{low:g} to {high:g}"
                 remarks.append(
                     f"{letter}, {factor.name or key}: you gave {score}; expected was {expected}."
@@ -409,6 +412,7 @@ def answers_for_page(answers: Sequence[RaterAnswer]) -> dict[str, Any]:
             told["choice"] = answer.value
         else:
             told["comment"] = answer.value or ""
+
     return told
 
 
@@ -503,9 +507,11 @@ class PictureFolder:
         path = self._folder / f"{name}-{self._max_side_px}{PICTURE_SUFFIX}"
         with self._lock:
             making = self._making.setdefault(name, threading.Lock())
+
         with making:
             if not path.is_file():
                 _write(path, prepared(wanted, self._max_side_px))
+
             return path.read_bytes()
 
 
@@ -528,4 +534,5 @@ def _write(path: Path, data: bytes) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             part.unlink()
+
         raise FileProblem(f"{path}: {error.strerror or error}; make room on the disk") from error

@@ -88,6 +88,7 @@ class RatingPage:
             own = f"{prefix}/r/{{token}}"
             if prefix:
                 app.router.add_get(prefix, self._front_with_slash)
+
             app.router.add_get(f"{prefix}/", self._front)
             app.router.add_post(f"{prefix}/register", self._register)
             app.router.add_get(f"{prefix}/assets/{{name}}", self._asset)
@@ -227,6 +228,7 @@ async def _guard(request: web.Request, handler: Any) -> web.StreamResponse:
         if error.status < 400:
             add_headers(error)
             raise
+
         response = _trouble(request, error.status, "no-page", "There is no such page.")
     except (FileProblem, ImageProblem):
         log_failure(request)
@@ -235,6 +237,7 @@ async def _guard(request: web.Request, handler: Any) -> web.StreamResponse:
         # The border: whatever it is, a rater hears of it in words; its traceback goes to our log.
         log_failure(request)
         response = _trouble(request, 500, "our-fault", SAFE)
+
     add_headers(response)
     return response
 
@@ -279,6 +282,7 @@ def write_static(
         for name in sorted(names):
             _write_picture(rating, name, folder / "images" / f"{name}{PICTURE_SUFFIX}")
             count()
+
         (folder / "index.html").write_text(page, encoding="utf-8")
     except OSError as error:
         raise FileProblem(f"{folder}: {error.strerror or error}; name another folder") from error
@@ -289,6 +293,7 @@ def write_static(
 def _refuse_foreign(folder: Path) -> None:
     if not folder.is_dir():
         return
+
     foreign = [path.name for path in folder.iterdir() if path.name not in ("index.html", "images")]
     if foreign:
         raise FileProblem(
@@ -304,6 +309,7 @@ def web_origin(address: str, option: str) -> str:
         known = parts.scheme in ("http", "https") and parts.hostname and not parts.username
     except ValueError:
         known = False
+
     if not known or parts.query or parts.fragment:
         raise LmmscoreError(
             f"{option}: {address!r} is not a web address; write one like https://lab.example.org/rate"

@@ -141,6 +141,7 @@ def _screen_rows(
             value = None if reason else scores.get(factor.key)
             if value is None and not reason:
                 continue
+
             rows.append(
                 RatingRow(
                     **common,
@@ -375,6 +376,7 @@ def _row_from(cells: Mapping[str, str | None], where: str) -> RatingRow:
             made[name] = _number_in(text, _NUMBERS[name], f"{where}: {name}")
         else:
             made[name] = restore(text)
+
     return RatingRow(**made)
 
 
@@ -465,6 +467,7 @@ def find_key(study: str, folder: Path) -> RatingDatabase:
     for path in dict.fromkeys(places):
         if not is_rating_database(path):
             continue
+
         database = RatingDatabase(path, read_only=True)
         if database.begun and database.study.id == study:
             return database
@@ -491,6 +494,7 @@ def download_rows(
             if assignment is None:
                 notes.append(f"{path.name}: a screen of a withdrawn or unknown rater is ignored")
                 break
+
             found = _download_answers(screen, assignment.id, key.study)
             # Someone may have handed in twice: what has more answers is the later one.
             if len(found) >= len(answers.get(assignment.id, ())):
@@ -516,7 +520,9 @@ def _download_answers(screen: Mapping[str, Any], name: str, study: Study) -> lis
             kind, slot, factor, value = checked_answer(study, each)
         except AnswerRefused:
             continue
+
         made.append(RaterAnswer(name, kind, slot, factor, value, f"{name}:{place}"))
+
     return made
 
 
@@ -624,12 +630,15 @@ def _steadiness_notes(rows: Sequence[RatingRow]) -> list[str]:
         parts = [f"{found.same:.0%} the same"]
         if found.difference is not None:
             parts.append(f"mean difference {found.difference:.2f}")
+
         if found.alpha is not None:
             parts.append(f"Krippendorff's alpha {found.alpha:.2f}")
+
         notes.append(
             f"intra-rater reliability, {found.factor}: {', '.join(parts)} "
             f"({found.pairs} edits rated twice by {found.raters} raters)"
         )
+
     return notes
 
 
@@ -728,6 +737,7 @@ def scores_of_raters(
     for row in rows:
         if row.check or row.score is None:
             continue
+
         raters.setdefault(row.rater, len(raters) + 1)
         found.setdefault((row.item, row.task, row.method, row.rater), {})[row.factor] = row.score
 

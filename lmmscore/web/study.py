@@ -181,6 +181,7 @@ def subjects_of(
     for item in benchmark.items:
         if item.id in practised:
             continue
+
         present = tuple(method for method in benchmark.methods if method in item.edits)
         found.extend(Subject(item=item.id, methods=group) for group in _groups(present, covers))
 
@@ -236,10 +237,12 @@ def load_practice(path: Path, benchmark: Benchmark, factors: Sequence[Factor]) -
     for each in loaded.practice:
         if each.item not in items:
             raise FileProblem(f"{path}: no item {each.item!r}{nearest(each.item, items)}")
+
         for method, expected in each.expect.items():
             if method not in items[each.item].edits:
                 known = nearest(method, items[each.item].edits)
                 raise FileProblem(f"{path}: {method!r} made no edit of {each.item!r}{known}")
+
             unknown = next((key for key in expected if key not in keys), None)
             if unknown is not None:
                 raise FileProblem(f"{path}: no factor {unknown!r}{nearest(unknown, keys)}")
@@ -290,6 +293,7 @@ def levels_of(scale: Scale) -> list[dict[str, str]]:
         key = text if len(text) == 1 else text[-1]
         if len(text) > 1 and key in taken:
             key = ""
+
         taken.add(key)
         made.append({"value": text, "key": key})
 

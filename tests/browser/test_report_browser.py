@@ -557,7 +557,7 @@ def test_a_page_without_pictures_still_opens_its_viewer(
     page = write_page([data], PageOptions(out=tmp_path / "page.html"))
     opened = Tab(chromium, page.as_uri() + "#edit-boat--CleanEdit")
     opened.page.locator("#viewer").wait_for()
-    assert "picture not found" in opened.page.locator("#viewer .stage").inner_text()
+    assert "picture not shown" in opened.page.locator("#viewer .stage").inner_text()
     assert opened.said == []
     opened.context.close()
 

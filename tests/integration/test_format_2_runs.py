@@ -226,7 +226,7 @@ def test_only_items_that_are_shown_a_picture_need_it(tmp_path: Path, make_benchm
     plain = {**data["turns"][0], "when": {"task": "colour"}}
     path = written(tmp_path, {**data, "turns": [plain, reference]})
     root = make_benchmark(items=2, methods=("m",), tasks=("colour", "shape"))
-    with pytest.raises(BenchmarkError, match="reference image, which 1 of 1 items lack: i1"):
+    with pytest.raises(BenchmarkError, match="reference image, which 1 of 1 item lacks: i1"):
         lmmscore.run(root, path, number_judge(a=1), out=tmp_path / "r")
     run = lmmscore.run(root, path, number_judge(a=1), out=tmp_path / "s", tasks=["colour"])
     assert run.manifest.unscored == 0

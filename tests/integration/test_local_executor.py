@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -95,14 +95,14 @@ def test_a_ledger_that_cannot_be_read_stops_the_run_and_keeps_the_answers(
     tmp_path: Path, make_benchmark: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A look-up that fails is one line; whatever is in flight is recorded first."""
-    judge, find = Slow(fair_answer), Ledger.find
+    judge, find_all = Slow(fair_answer), Ledger.find_all
 
-    def failing(ledger: Ledger, key: str) -> Reply | None:
+    def failing(ledger: Ledger, keys: Sequence[str]) -> dict[str, Reply]:
         if len(judge.asked) >= 30:
             raise LedgerError("ledger.sqlite: disk I/O error")
-        return find(ledger, key)
+        return find_all(ledger, keys)
 
-    monkeypatch.setattr(Ledger, "find", failing)
+    monkeypatch.setattr(Ledger, "find_all", failing)
     with pytest.raises(JudgeError, match="disk I/O error"):
         lmmscore.run(make_benchmark(items=40), judge=judge, out=tmp_path / "r")
     assert recorded(tmp_path / "r" / "ledger.sqlite") == judge.charged

@@ -391,7 +391,7 @@ def test_a_page_without_its_pictures_or_its_ledger_still_says_what_it_can(
     assert "CleanEdit" in Reader(page).text
     assert data["data-talks-0"][0]["turns"][0]["marks"] == []  # type: ignore[index]
     assert Reader(page).text.count("ledger.sqlite is not here") == 1
-    assert Reader(page).text.count("pictures not found: ") == 1
+    assert Reader(page).text.count("pictures is here. ") == 1
     assert set(data["data-pictures-0"]) == {""}  # type: ignore[arg-type]
     (mailed / "sessions.jsonl").unlink()
     bare = write_page(

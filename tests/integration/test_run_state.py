@@ -596,7 +596,7 @@ def test_a_conversation_says_which_of_its_pictures_changed_or_are_gone(
     (edits / "i0_gamma.png").unlink()
     shown = CliRunner().invoke(command, ["show", str(out), "i0"])
     assert "1 picture changed since judged, and not shown: edits/i0_alpha.png.\n" in shown.stderr
-    assert "1 of 4 pictures not found: edits/i0_gamma.png. Put" in shown.stderr
+    assert "1 of 4 pictures not here: edits/i0_gamma.png. Put" in shown.stderr
     assert "edit edits/i0_alpha.png (not at hand as it was judged)" in shown.stdout
     assert f"{bench.name}/edits/i0_beta.png" in shown.stdout
 

@@ -130,6 +130,7 @@ def _ordered(judge: Floats, people: Floats) -> float:
     """Return the share ordered alike of the pairs that both sides order."""
     if len(judge) < 2:
         return float("nan")
+
     group = np.zeros(len(judge), dtype=np.int64)
     edits = correlation.scored_pairs(judge, people, group, 1, 0.0)
     if correlation.too_many(edits):
@@ -142,9 +143,11 @@ def _of_counts(name: str) -> OfCounts:
         threshold = 0.0
         if name == "pairwise_accuracy_calibrated":
             threshold = correlation.calibrate(judge, people) or 0.0
+
         edits = correlation.scored_pairs(judge, people, item, items, threshold)
         if correlation.too_many(edits):
             raise OverflowError("all pairs of so many edits on so fine a scale are too many")
+
         joint = correlation.pair_statistics(edits)
         place = PAIR_STATISTICS.index(name)
         return lambda counted: np.asarray(joint(counted)[place])

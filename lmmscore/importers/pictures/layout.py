@@ -507,6 +507,7 @@ def _from_tables_beside(
             rows = read_table(path)
             if path == choices.earlier_items:
                 rows = _still_valid(rows, choices, found.notes)
+
             trial = [replace(item, fields=dict(item.fields)) for item in without]
             known = fill_in(trial, rows, choices, str(path))
         except FileProblem as error:

@@ -252,6 +252,7 @@ def _about_change(facts: EditFacts) -> str:
             "No visible change was found anywhere in the frame, so what was asked for was hardly "
             "done at all."
         )
+
     return (
         f"{_percent(facts.changed)} of the frame changed, {facts.where}, by a colour difference of "
         f"{facts.change:g}; whether this is what was asked for cannot be told."

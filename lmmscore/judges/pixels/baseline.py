@@ -84,6 +84,7 @@ class Pixels(JudgeBase):
         form = find_form([message.text for message in messages if message.role != "assistant"])
         if form and pictures.edits:
             return self._filled(form, pictures)
+
         match kind_of(messages):
             case "greeting":
                 return answers.GREETING
@@ -129,6 +130,7 @@ class Pixels(JudgeBase):
                     for f, g in by_factor.items()
                 }
             )
+
         return table
 
     def _scored(self, messages: Sequence[Message], pictures: PicturesShown) -> str:
@@ -205,8 +207,10 @@ def _measurable(picture: Picture, size: Size | None = None) -> Frame:
 
     with Image.open(io.BytesIO(picture.data())) as image:
         rgb = fit(image.convert("RGB"), MEASURED_SIDE_PX)
+
     if size and rgb.size != size:
         rgb = rgb.resize(size, Image.Resampling.LANCZOS)
+
     return Frame(np.asarray(rgb))
 
 
@@ -231,8 +235,10 @@ class _Memory:
                 pending = self._results[key] = Future()
                 while len(self._results) > self._keep:
                     self._results.popitem(last=False)
+
         if known is not None:
             return cast(T, known.result())
+
         try:
             pending.set_result(measure())
         except BaseException as error:
@@ -240,6 +246,7 @@ class _Memory:
             pending.set_exception(error)
             with self._lock:
                 self._results.pop(key, None)
+
         return cast(T, pending.result())
 
 
@@ -441,6 +448,7 @@ def _read(text: str) -> Any:
             return pyjson5.decode(bare.sub(_quote_bare, quoted))
         except pyjson5.Json5DecoderException:
             continue
+
     return None
 
 
@@ -455,6 +463,7 @@ def _slots(node: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         # The entries of a form's list are alike.
         for entry in node[:1]:
             yield from _slots(entry, name)
+
         return
 
     pairs = node.items() if isinstance(node, dict) else ()
@@ -480,6 +489,7 @@ def permitted(form: ScoreForm, factor: str) -> tuple[float, ...]:
         values = _values(words)
         if values:
             return values
+
     values = _values(form.words) or tuple(range(1, 11))
     # A half that is allowed to some factor or other need not be allowed to this one.
     return tuple(value for value in values if value == int(value))
@@ -495,6 +505,7 @@ def _about(form: ScoreForm, factor: str) -> str:
         if own.fullmatch(mention[0]):
             passage = form.words[mention.start() : following.start() if following else None]
             return _RULE.split(passage)[0]
+
     return ""
 
 
@@ -509,6 +520,7 @@ def _values(words: str) -> tuple[float, ...]:
         return tuple(sorted(singles))
     if listed:
         return listed[0][1]
+
     ranges = [(int(low), int(high)) for low, high in _RANGE.findall(words) if int(high) > int(low)]
     low, high = max(ranges, key=lambda ends: ends[1] - ends[0], default=(0, -1))
     return tuple(range(low, high + 1))
@@ -540,6 +552,7 @@ def fill(
             return score(edit, name or key)
         if _is_number(value):
             return score(edit, key)
+
         return (
             reason(edit, name or "overall") if key.lower() in REASON_KEYS else filled(value, edit)
         )

@@ -152,6 +152,7 @@ def within_marks(first: Frame, marked: Frame, edit: Frame) -> MarkFacts:
     region = changed_region(difference(first, edit))
     if not drawn.any() or not region.any():
         return MarkFacts(0.0, 0.0)
+
     rows, columns = np.flatnonzero(drawn.any(1)), np.flatnonzero(drawn.any(0))
     box = np.zeros(drawn.shape, dtype=bool)
     box[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1] = True
@@ -165,6 +166,7 @@ def _mean(values: Array | Mask, mask: Mask, otherwise: float = 0.0) -> float:
 def _where(region: Mask) -> str:
     if not region.any():
         return ""
+
     rows = [part.sum() for part in np.array_split(region, 3, axis=0)]
     columns = [part.sum() for part in np.array_split(region, 3, axis=1)]
     vertical = _third(rows, ("top", "middle", "bottom"))
@@ -182,6 +184,7 @@ def _third(parts: list[int], names: tuple[str, str, str]) -> str:
 def _cast(shift: Array, rest: Mask) -> str:
     if not rest.any():
         return ""
+
     lightness, red, yellow = (float(shift[..., axis][rest].mean()) for axis in range(3))
     words = [
         ("lighter", "darker", lightness),
@@ -209,6 +212,7 @@ def _seam(first: Frame, edit: Frame, region: Mask) -> float:
     wider = ndimage.binary_dilation(region, iterations=4 * SEAM_BAND_PX) & ~border
     if not border.any() or not wider.any():
         return 0.0
+
     before, after = (
         _mean(frame.edges, border) - _mean(frame.edges, wider) for frame in (first, edit)
     )

@@ -24,6 +24,7 @@ def write_csv(document: TableDocument, layout: TableLayout) -> str:  # noqa: ARG
     for record in document.records:
         line = {"caution": document.caution, **record}
         writer.writerow([_cell(line.get(head)) for head in heads])
+
     return out.getvalue()
 
 

@@ -113,6 +113,7 @@ def _notes(grid: Grid, document: TableDocument) -> list[str]:
     notes = list(dict.fromkeys([*caution, *grid.above, *grid.below, *document.notes]))
     if not notes:
         return []
+
     # \linewidth is that of the column, or of the page in a starred float.
     text = escape(" ".join(notes))
     return [
@@ -125,12 +126,15 @@ def _panels(grid: Grid, room_pt: float) -> Iterator[Grid]:
     if not grid.groups:
         yield grid
         return
+
     places: list[list[int]] = []
     column = 0
     for name, width in grid.groups:
         if name:
             places.append(list(range(column, column + width)))
+
         column += width
+
     named = [(name, width) for name, width in grid.groups if name]
 
     part: list[int] = []
@@ -139,7 +143,9 @@ def _panels(grid: Grid, room_pt: float) -> Iterator[Grid]:
         if part and estimated_pt(wider) > room_pt:
             yield _panel(grid, part, places, named)
             part = []
+
         part.append(k)
+
     yield _panel(grid, part, places, named)
 
 
@@ -166,6 +172,7 @@ def _placed(grid: Grid, room_pt: float) -> str:
     rows = _tabular(grid)
     if estimated_pt(grid) <= room_pt:
         return "\n".join(f"  {row}" for row in rows)
+
     return "\n".join(
         [
             r"  \sbox0{%",
@@ -194,13 +201,16 @@ def _group_lines(grid: Grid) -> list[str]:
     """Return the headings over several columns, with a rule under each."""
     if not grid.groups:
         return []
+
     cells, rules, column = [], [], 1
     for name, width in grid.groups:
         last = column + width - 1
         cells.append(rf"\multicolumn{{{width}}}{{c}}{{{escape(name)}}}" if name else "")
         if name:
             rules.append(rf"\cmidrule(lr){{{column}-{last}}}")
+
         column += width
+
     return ["  " + _line(cells), "  " + " ".join(rules)]
 
 
@@ -236,6 +246,7 @@ def _sign(sign: str) -> str:
         return sign
     if sign in _LETTERS:
         return rf"{{\{_LETTERS[sign]}}}"
+
     apart = unicodedata.normalize("NFD", sign)
     base, accent = apart[0], apart[1:]
     if base.isascii() and base.isalpha() and accent in _ACCENTS:

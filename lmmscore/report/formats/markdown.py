@@ -17,9 +17,11 @@ def write_markdown(document: TableDocument, layout: TableLayout) -> str:  # noqa
     parts = []
     if document.caution:
         parts.append(f"> **Caution.** {escape(document.caution)}")
+
     parts += [_grid(grid) for grid in document.grids]
     if document.notes:
         parts.append(_bullets(document.notes))
+
     return "\n\n".join(parts) + "\n"
 
 
@@ -27,13 +29,17 @@ def _grid(grid: Grid) -> str:
     parts = [f"## {escape(grid.title)}"]
     if grid.verdict:
         parts.append(escape(grid.verdict))
+
     parts += [f"> **Note.** {escape(text)}" for text in grid.above]
     if grid.caption:
         parts.append(escape(grid.caption))
+
     if grid.rows:
         parts.append(_table(grid))
+
     if grid.below:
         parts.append(_bullets(grid.below))
+
     return "\n\n".join(parts)
 
 
@@ -56,12 +62,14 @@ def _heads(grid: Grid) -> list[str]:
     """
     if not grid.groups:
         return list(grid.columns)
+
     heads = []
     columns = iter(grid.columns)
     for group, width in grid.groups:
         for _ in range(width):
             name = next(columns)
             heads.append(f"{group}: {name}" if group else name)
+
     return heads
 
 

@@ -73,10 +73,13 @@ def write_terminal(document: TableDocument, layout: TableLayout) -> str:
     if left_out:
         names = ", ".join(left_out)
         notes.append(f"Left out for lack of room: {names}. Widen the terminal, or use --format md.")
+
     if notes:
         console.print()
+
     for note in dict.fromkeys(notes):
         console.print(Text(note, style="dim"))
+
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
@@ -102,15 +105,19 @@ def _print(console: Console, grid: Grid, width: int | None) -> Iterable[str]:
     console.print(Text(grid.title, style="bold"))
     if grid.verdict:
         console.print(Text(grid.verdict))
+
     for text in grid.above:
         console.print(Text(text, style="yellow"))
+
     if fitted.rows:
         room, console.width = console.width, _WIDE
         console.print(_table(fitted))
         console.width = room
+
     for text in (grid.caption, *grid.below):
         if text:
             console.print(Text(text, style="dim"))
+
     return [name for name in grid.columns if name not in fitted.columns]
 
 
@@ -121,6 +128,7 @@ def fit_columns(grid: Grid, width: int) -> Grid:
     """
     if _width(grid) <= width:
         return grid
+
     needed = [k for k in range(len(grid.columns)) if k not in grid.spare]
     if needed and _width(grid.select(needed)) <= width:
         return grid.select(needed)
@@ -128,8 +136,10 @@ def fit_columns(grid: Grid, width: int) -> Grid:
     kept = needed
     if "method" in grid.keys:
         kept = [grid.keys.index(key) for key in SHORT_FORM if key in grid.keys]
+
     while len(kept) > 2 and _least_width(grid.select(kept)) > width:
         kept.pop()
+
     return _shortened(grid.select(kept), width)
 
 
@@ -211,8 +221,10 @@ def _table(grid: Grid) -> RichTable:
     for k in range(len(grid.columns)):
         side: Literal["left", "right"] = "left" if k in grid.text_columns else "right"
         table.add_column(Text(_head(grid, k)), justify=side, no_wrap=True)
+
     for row in grid.rows:
         table.add_row(*[_text(cell) for cell in row])
+
     return table
 
 

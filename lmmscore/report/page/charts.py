@@ -134,8 +134,10 @@ def interval_bar(row: DrawnStanding, axis: Axis, described: str) -> Markup:
             svg("line", class_="whisker", x1=low, x2=low, y1=8, y2=16),
             svg("line", class_="whisker", x1=high, x2=high, y1=8, y2=16),
         ]
+
     if row.value is not None:
         parts.append(svg("circle", class_="mean", cx=axis.at(row.value), cy=12, r=4.5))
+
     return svg(
         "svg",
         svg("title", described),
@@ -156,13 +158,17 @@ def rank_strip(row: DrawnStanding, methods: int, described: str) -> Markup:
     if row.rank is not None:
         if row.rank_range is not None:
             parts.append(_stretch("allowed", row.rank_range, slot, 17))
+
         if row.rank_interval is not None:
             parts.append(_stretch("band", row.rank_interval, slot, 11))
+
         for rank in range(1, methods + 1):
             x = round(slot * (rank - 0.5), 1)
             parts.append(svg("circle", class_="slot", cx=x, cy=12, r=1.3))
+
         x = round(slot * (row.rank - 0.5), 1)
         parts.append(svg("circle", class_="mean", cx=x, cy=12, r=4.5))
+
     return svg(
         "svg",
         svg("title", described),
@@ -190,6 +196,7 @@ def group_bars(group: str, letters: str, described: str) -> Markup:
         if letter in group:
             parts.append(svg("rect", class_="tie", x=16 * k + 1, y=0, width=14, height=34))
             parts.append(svg("text", letter, x=16 * k + 8, y=21, text_anchor="middle"))
+
     return svg(
         "svg",
         svg("title", described),
@@ -264,19 +271,23 @@ def scatter(
     parts = [*_frame(room, labels)]
     if band:
         parts.append(svg("polygon", class_="fitband", points=_points(band, room)))
+
     if diagonal:
         ends = [(room.x.low, room.x.low), (room.x.high, room.x.high)]
         parts.append(svg("polyline", class_="quiet", points=_points(ends, room)))
+
     for kind, values in (levels or {}).items():
         for value in values:
             ends = [(room.x.low, value), (room.x.high, value)]
             parts.append(svg("polyline", class_=kind, points=_points(ends, room)))
+
     places = [(room.x.at(dot.x), room.y.at(dot.y)) for dot in dots]
     # One path, however many points: a round cap makes a dot of a line without length.
     cloud = "".join(f"M{x:g} {y:g}h0" for x, y in places)
     parts.append(svg("path", class_="dots", d=cloud))
     if line:
         parts.append(svg("polyline", class_="fit", points=_points(line, room)))
+
     points = [
         [x, y, round(dot.x, 2), round(dot.y, 2), dot.item, dot.method]
         for (x, y), dot in zip(places, dots, strict=True)
@@ -294,9 +305,11 @@ def _frame(room: Extent, labels: tuple[str, str]) -> list[Markup]:
     for x, text in room.x.ticks(5):
         parts.append(svg("line", class_="guide", x1=x, x2=x, y1=TOP, y2=BOTTOM))
         parts.append(svg("text", text, class_="tick", x=x, y=BOTTOM + 13, text_anchor="middle"))
+
     for y, text in room.y.ticks(5):
         parts.append(svg("line", class_="guide", x1=LEFT, x2=RIGHT, y1=y, y2=y))
         parts.append(svg("text", text, class_="tick", x=LEFT - 5, y=y + 3, text_anchor="end"))
+
     middle_x, middle_y = (LEFT + RIGHT) / 2, (TOP + BOTTOM) / 2
     parts.append(
         svg("text", labels[0], class_="tick", x=middle_x, y=SIDE - 5, text_anchor="middle")
@@ -342,6 +355,7 @@ def position_chart(id: str, means: Mapping[int, tuple[float, float]], factor: st
         parts.append(svg("line", class_="whisker", x1=x, x2=x, y1=low, y2=high))
         dot = svg("circle", svg("title", words), class_="mean", cx=x, cy=room.y.at(mean), r=4)
         parts.append(dot)
+
     return Chart(id, title, _drawing(title, parts))
 
 
@@ -378,9 +392,11 @@ def distribution_chart(
                         height=round(height, 1),
                     )
                 )
+
     bottom = len(counts) * row_height
     for x, text in axis.ticks(9):
         parts.append(svg("text", text, class_="tick", x=x, y=bottom + 14, text_anchor="middle"))
+
     return Chart(id, title, _drawing(title, parts, width, bottom + 20))
 
 
@@ -415,6 +431,7 @@ def preference_chart(id: str, title: str, verdicts: Mapping[str, tuple[int, int,
         (end, "shown second won", "end"),
     ):
         parts.append(svg("text", text, class_="tick", x=x, y=bottom + 12, text_anchor=anchor))
+
     return Chart(id, title, _drawing(title, parts, width, bottom + 18))
 
 
@@ -436,6 +453,7 @@ def bump_chart(id: str, names: Sequence[str], ranks: Mapping[str, Sequence[int |
         parts.append(
             svg("text", shown, words, class_="name", x=left + k * gap, y=14, text_anchor="middle")
         )
+
     columns = [_slots([own[k] for own in ranks.values()]) for k in range(len(names))]
     for n, (method, own) in enumerate(ranks.items()):
         places = [
@@ -445,6 +463,7 @@ def bump_chart(id: str, names: Sequence[str], ranks: Mapping[str, Sequence[int |
         ]
         if places:
             parts += _bump_line(method, places)
+
     title = f"Ranks of the methods in {len(names)} runs"
     return Chart(id, title, _drawing(title, parts, width, height))
 
@@ -464,9 +483,11 @@ def _bump_line(method: str, places: Sequence[tuple[int, float, int]]) -> Iterabl
         kind = "up" if after < before else "down" if after > before else "same"
         line = svg("title", words)
         yield svg("line", line, class_=f"bump {kind}", x1=x0, y1=y0, x2=x1, y2=y1)
+
     for x, y, rank in places:
         yield svg("circle", class_="bump same", cx=x, cy=y, r=9)
         yield svg("text", str(rank), class_="rank", x=x, y=y + 3.5, text_anchor="middle")
+
     (x0, y0, _), (x1, y1, _) = places[0], places[-1]
     for x, y, anchor in ((x0 - 14, y0 + 4, "end"), (x1 + 14, y1 + 4, "start")):
         name = svg("title", method)
@@ -539,7 +560,9 @@ def means_map(
             text = NONE if value is None else number(value, 2)
             link = (links or {}).get((row, column), "")
             cells.append(HeatCell(text, sequential(value, *ends), f"{row}, {column}: {text}", link))
+
         made.append((row, tuple(cells)))
+
     return HeatMap(title, tuple(columns), tuple(made), caption, "Method")
 
 
@@ -577,8 +600,10 @@ def agreement_charts(
             run = runs.get(judge, 0)
             scatters.append(_scatter(found, judge, factor, name, paired, where, run))
             differences.append(_bland_altman(name, paired, where, run))
+
         maps = _factor_maps(found, judge, list(pairs), titles)
         charts.append(AgreementCharts(judge, scatters, differences, maps))
+
     return charts
 
 
@@ -604,6 +629,7 @@ def _scatter(
         low, best, high = fitted
         band = [*zip(grid, low, strict=True), *zip(grid[::-1], high[::-1], strict=True)]
         line = list(zip(grid, best, strict=True))
+
     return scatter(
         f"scatter-{where}",
         f"{name}: Spearman ρ = {rho}, {count(len(paired.edits), 'edit')}",
@@ -658,6 +684,7 @@ def _factor_map(title: str, names: list[str], table: np.ndarray) -> HeatMap:
             for other, value in zip(names, line, strict=True)
         ]
         rows.append((name, tuple(cells)))
+
     return HeatMap(title, tuple(names), tuple(rows))
 
 
@@ -672,4 +699,5 @@ def mean_ratings(
                 paired.edits["item"], paired.edits["method"], paired.people, strict=True
             ):
                 made[str(item), str(method), original.get(factor, factor)] = float(people)
+
     return made

@@ -137,8 +137,10 @@ def write_page(runs: Sequence[RunData], options: PageOptions) -> Path:
     if options.out.is_dir():
         inside = options.out / "report.html"
         raise FileProblem(f"{options.out}: is a folder; name the page, for example {inside}")
+
     for run in runs:
         run.check_ledger()
+
     pictures = PictureSet()
     cache = runs[0].run.path / CACHE_NAME if options.keep_thumbnails else None
     with ThumbnailMaker(cache) as maker, _without_collecting():
@@ -181,6 +183,7 @@ def gather(
         ratings = _ratings(run, options)
         core["items"].append(own.items(ratings))
         core["runs"].append({**run_facts(run, rated=bool(ratings)), "prefix": prefix})
+
     maker.begin(pictures.paths, options.thumb_px or sensible_px(len(pictures)))
 
     found: list[Leaderboard | PairBoard] = []
@@ -198,6 +201,7 @@ def gather(
             view = view_run(run, board, prefix, k, rated=agreement is not None)
             copied |= copies(run, board, view.boards)
             found.append(board)
+
         views.append(view)
         conversations = own.talks()
         core["talks"] += talk_list(conversations, k, len(talks))
@@ -208,6 +212,7 @@ def gather(
     drawn = [chart for view in views for chart in view.charts]
     for each in rated.charts if rated else []:
         drawn += [*each.scatters, *each.differences]
+
     drawn += compared.charts if compared else []
     core["copies"] = copied
     core["charts"] = {chart.id: _chart_data(chart) for chart in drawn if chart.points}
@@ -238,6 +243,7 @@ def _lede(runs: Sequence[RunData]) -> str:
         items = count(len(run.items), "item")
         judge = f"{run.manifest.judge} with {run.manifest.dialog}"
         parts.setdefault(f"{methods} on {items}, judged by", []).append(judge)
+
     return "; ".join(f"{what} {listed(how)}" for what, how in parts.items()) + "."
 
 
@@ -276,9 +282,11 @@ def _compared(
 ) -> CompareSection | None:
     if len(runs) < 2:
         return None
+
     found = [board for board in boards if isinstance(board, Leaderboard)]
     if len(found) < len(runs):
         return _ranks_compared(runs, boards)
+
     every = all(OVERALL in run.factors for run in runs)
     factor = OVERALL if every else found[0].tables[0].factor
     ranked = [
@@ -315,6 +323,7 @@ def _ranks_compared(
     charts: list[Chart] = []
     if all(run.run.is_of_pairs for run in runs):
         charts = [_run_scatter(runs, k, WIN_RATE) for k in range(1, len(runs))]
+
     return CompareSection([grid], charts, [bump_chart("bump", names, ranks)])
 
 
@@ -337,6 +346,7 @@ def _run_scatter(runs: Sequence[RunData], other: int, factor: str) -> Chart:
         y = second.edits[place].mean(factor) if place in second.edits else None
         if x is not None and y is not None:
             dots.append(Dot(x, y, *place))
+
     scales = first.scales.get(factor), second.scales.get(factor)
     edits = count(len(dots), "edit")
     title = f"{first.title(factor)}: {first.name} and {second.name}, {edits}"
@@ -404,8 +414,10 @@ def _put(text: Iterable[str], out: Path) -> Path:
         out.parent.mkdir(parents=True, exist_ok=True)
         with part.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
             file.writelines(text)
+
         part.replace(out)
     except OSError as error:
         reason = error.strerror or error
         raise FileProblem(f"{out}: cannot be written ({reason}); give another --out") from error
+
     return out

@@ -103,13 +103,16 @@ class EditData:
         }
         if self._run.run.is_of_pairs:
             data["matches"] = self._matches.get((item, method), [])
+
         data |= _outcome(edit)
         spreads = [_short(edit.spread(factor)) for factor in self._run.factors]
         if any(value is not None for value in spreads):
             data["spread"] = spreads
+
         rated = [self._rating(ratings, item, method, factor) for factor in self._run.factors]
         if any(value is not None for value in rated):
             data["people"] = rated
+
         return data
 
     @cached_property
@@ -120,6 +123,7 @@ class EditData:
         names = {}
         for name, talk in zip(self._talk_ids, run.talks, strict=True):
             names[talk.item, talk.repeat, talk.order] = name
+
         found: dict[tuple[str, str], list[list[Any]]] = {}
         for match in run.matches:
             showings = [
@@ -131,6 +135,7 @@ class EditData:
             for own, other in (both, both[::-1]):
                 line = [numbers[other], _result(match, own), match.repeat, showings]
                 found.setdefault((match.item, own), []).append(line)
+
         return found
 
     def _rating(self, ratings: MeanRatings, item: str, method: str, factor: str) -> float | None:
@@ -196,6 +201,7 @@ class EditData:
         }
         if position in talk.slips:
             line["error"] = True
+
         return line
 
     def _turn(self, talk: str, turn: PlayedTurn) -> dict[str, Any]:
@@ -239,8 +245,10 @@ def _seen(talks: Sequence[tuple[str, Talk]]) -> dict[str, list[tuple[Path, list[
                 position = position_of(kind, turn)
                 if position is None:
                     continue
+
                 place = [talk.repeat, position, turn_id(name, turn)]
                 found.setdefault(talk.method_at(position), []).append((path, place))
+
     return found
 
 
@@ -269,14 +277,17 @@ def _facts(turn: PlayedTurn) -> str:
     """Return who answered, when, and at what cost, in one line."""
     if turn.entry is None:
         return ""
+
     reply, usage = turn.reply, turn.reply.usage
     when = turn.entry.recorded_at.replace("T", " ").removesuffix("+00:00")
     parts = [reply.model, f"{when} UTC"]
     if usage.prompt_tokens is not None or usage.completion_tokens is not None:
         sent, received = usage.prompt_tokens or 0, usage.completion_tokens or 0
         parts.append(f"{sent:,} tokens in, {received:,} out")
+
     if reply.cost_usd is not None:
         parts.append(f"${reply.cost_usd:.4f}")
+
     return " · ".join(part for part in parts if part)
 
 
@@ -352,10 +363,13 @@ def turn_id(talk: str, turn: PlayedTurn) -> str:
     parts = [talk, re.sub("-+", "-", turn.name)]
     if turn.position:
         parts.append(str(turn.position))
+
     if turn.repair:
         parts.append(f"repair{turn.repair}")
+
     if turn.aside:
         parts.append("reader")
+
     return APART.join(parts)
 
 
@@ -422,6 +436,7 @@ def place_pictures(
         texts = [base64.b64encode(data).decode() for data in thumbnails]
         originals = [_data_address(path) for path in pictures.paths] if full else []
         return PicturePlace(bundles(texts), originals)
+
     try:
         assets.mkdir(parents=True, exist_ok=True)
         addresses = [_beside(data, ".webp", assets) for data in thumbnails]
@@ -429,6 +444,7 @@ def place_pictures(
     except OSError as error:
         reason = error.strerror or error
         raise FileProblem(f"{assets}: cannot be written ({reason}); give another --out") from error
+
     return PicturePlace(bundles(addresses), originals)
 
 

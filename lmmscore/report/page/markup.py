@@ -93,7 +93,9 @@ def _with_marks(pieces: Sequence[Piece]) -> tuple[str, list[_Read]]:
         if piece.read:
             text = f"{OPEN}{len(scores)}{BAR}{text}{CLOSE}"
             scores.append(_Read(piece.read, piece.counts))
+
         parts.append(text)
+
     return "".join(parts), scores
 
 
@@ -111,11 +113,13 @@ def _mathematics(state: StateInline, silent: bool) -> bool:
     found = _formula_at(state.src, state.pos)
     if found is None:
         return False
+
     source, end, display = found
     if not silent:
         token = state.push("mathematics", "math", 0)
         token.content = source
         token.info = "block" if display else ""
+
     state.pos = end
     return True
 
@@ -124,12 +128,14 @@ def _formula_at(text: str, start: int) -> tuple[str, int, bool] | None:
     """Return a formula that begins here: its source, where it ends, and whether it stands alone."""
     if text[start] not in "\\$":
         return None
+
     for opening, closing, display in _FENCED:
         if text.startswith(opening, start):
             end = text.find(closing, start + 2)
             if end < 0:
                 return None
             return text[start + 2 : end], end + 2, display
+
     found = _DOLLARS.match(text, start)
     if found is None or not _MATHEMATICAL.search(found[1]):
         return None
@@ -155,6 +161,7 @@ class _Builder:
                 stack.pop()
             else:
                 stack[-1].extend(self._leaf(token))
+
         return root[2:]
 
     def _element(self, token: Token) -> list[Any]:
@@ -162,6 +169,7 @@ class _Builder:
         side = str(token.attrs.get("style", "")).removeprefix("text-align:")
         if side in ("right", "center"):
             return [tag, {"class": f"to-{side}"}]
+
         start = token.attrs.get("start")
         if tag == "ol" and isinstance(start, int):
             return [tag, {"start": start}]
@@ -216,6 +224,7 @@ class _Builder:
             return ["code", {"class": "formula"}, *self.text(source)]
         if not marked:
             return tree
+
         # A score inside a formula: the formula is marked as a whole, and says what was read.
         self._open = marked[-1]
         labels = "; ".join(self._scores[k].label for k in marked)
@@ -227,12 +236,14 @@ class _Builder:
 def _mathml(source: str, display: bool) -> Node | None:
     if not source or len(source) > _LONGEST_FORMULA:
         return None
+
     try:
         text = convert(source, display="block" if display else "inline")
         root = ElementTree.fromstring(text)
     # The converter raises errors of many kinds for what it does not know; all mean the same here.
     except Exception:
         return None
+
     return _math_node(root)
 
 
@@ -241,6 +252,7 @@ def _math_node(element: ElementTree.Element) -> Node | None:
     tag = element.tag.rpartition("}")[2]
     if tag not in _MATH_TAGS:
         return None
+
     children: list[Node] = []
     for child in element:
         node = _math_node(child)

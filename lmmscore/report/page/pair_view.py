@@ -93,6 +93,7 @@ def copy_pairs(
             "latex": write(replace(compact, grids=compact.grids[:1]), "tex"),
             "markdown": write(full, "md"),
         }
+
     return texts
 
 
@@ -157,10 +158,12 @@ def _win_map(run: RunData, table: PairTable, prefix: str) -> HeatMap | None:
     methods = [row.method for row in table.rows]
     if len(methods) < 2:
         return None
+
     rows = []
     for one in methods:
         cells = [_win_cell(run, table, one, other, prefix) for other in methods]
         rows.append((run.names.method(one), tuple(cells)))
+
     return HeatMap(
         "Win rates",
         tuple(run.names.method(name) for name in methods),
@@ -175,6 +178,7 @@ def _win_cell(run: RunData, table: PairTable, one: str, other: str, prefix: str)
     rate = table.rate(one, other)
     if one == other or rate is None:
         return HeatCell("")
+
     won, lost = table.wins.get((one, other), 0), table.wins.get((other, one), 0)
     tied = table.ties.get((one, other), 0)
     first, second = run.names.method(one), run.names.method(other)
@@ -188,6 +192,7 @@ def _task_map(run: RunData, tables: Sequence[PairTable], prefix: str) -> HeatMap
     parts = [table for table in tables if table.task is not None]
     if len(parts) < 2:
         return None
+
     by_task = [{row.method: row.win_rate for row in table.rows} for table in parts]
     rows = []
     for row in tables[0].rows:
@@ -197,7 +202,9 @@ def _task_map(run: RunData, tables: Sequence[PairTable], prefix: str) -> HeatMap
             shade = "" if rate is None else diverging(2 * rate - 1)
             link = gallery_link(run, prefix, method=row.method, task=table.task)
             cells.append(HeatCell(percent(rate), shade, "", link if rate is not None else ""))
+
         rows.append((run.names.method(row.method), tuple(cells)))
+
     titles = tuple(run.names.task(table.task or "") for table in parts)
     return HeatMap("Win rates by task category", titles, tuple(rows), corner="Method")
 
@@ -245,6 +252,7 @@ def _position_grid(run: RunData, tables: Sequence[PairTable]) -> Grid:
                 p_value(p),
             )
         )
+
     return Grid(
         "Position",
         (
@@ -271,20 +279,25 @@ def _cautions(run: RunData, whole: PairTable) -> list[str]:
     if len(run.items) < FEW_ITEMS:
         few = count(len(run.items), "item")
         found.append(f"{few}: one odd picture can move every strength. Look at the intervals.")
+
     if not whole.twice:
         found.append("Each pair was shown in one order only: a preference for a place remains.")
+
     p = whole.swings.p if whole.twice else whole.position.p
     if p is not None and p <= 0.05:
         found += [note for note in whole.notes if note.startswith("Position:")]
     elif whole.twice and whole.inconsistent / whole.twice > 0.25:
         share = percent(whole.inconsistent / whole.twice)
         found.append(f"{share} of the matches ended differently in the two orders.")
+
     if run.repeats == 1:
         found.append(
             "Each pair was judged once in each order: the judge’s own variation is not known."
         )
+
     found.append("No human votes were given: whether people would agree is not known.")
     if run.manifest.repairs:
         times = count(run.manifest.repairs, "time")
         found.append(f"Verdicts could only be read after asking again {times}.")
+
     return [text for text in dict.fromkeys(found) if text]

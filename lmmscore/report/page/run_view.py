@@ -151,6 +151,7 @@ def rank_run(run: RunData) -> Leaderboard:
     rest = run.factors[1:]
     if not rest:
         return whole
+
     # The factors' tables stand behind the overall's: fewer draws spare half a minute.
     fewer = RESAMPLES if len(run.items) <= MANY_ITEMS else FEWER_RESAMPLES
     parts = _rank(run, rest, fewer)
@@ -300,14 +301,19 @@ def gallery_link(
     words = []
     if prefix:
         words.append(f"run={prefix}")
+
     if task is not None:
         words.append(f"task={slug(task)}")
+
     if method is not None:
         words.append(f"method={slug(method)}")
+
     if against is not None:
         words += [f"against={slug(against)}", "sort=difference"]
+
     if factor is not None and factor != run.main_factor:
         words.append(f"factor={slug(factor)}")
+
     query = "&".join(words)
     return f"#gallery?{query}" if query else "#gallery"
 
@@ -316,6 +322,7 @@ def _win_map(run: RunData, shown: BoardTable, table: BoardTable, prefix: str) ->
     """Return how often the method of a row beat that of a column, with the corrected p-value."""
     if table.differences is None or shown.differences is None or len(table.rows) < 2:
         return None
+
     cells: dict[tuple[str, str], HeatCell] = {}
     pairs = zip(table.differences.pairs, shown.differences.pairs, strict=True)
     for raw, pair in pairs:
@@ -335,6 +342,7 @@ def _win_map(run: RunData, shown: BoardTable, table: BoardTable, prefix: str) ->
             )
             note = f"p {p_value(pair.p_holm)}" if len(table.rows) <= MATRIX_NOTES else ""
             cells[first, second] = HeatCell(f"{won}{star}", diverging(share), words, link, note)
+
     names = [row.method for row in shown.rows]
     rows = [
         (name, tuple(cells.get((name, other), HeatCell("")) for other in names)) for name in names
@@ -362,6 +370,7 @@ def copies(run: RunData, found: Leaderboard, shown: Sequence[Board]) -> dict[str
             "latex": write(board_document(one, compact), "tex"),
             "markdown": write(board_document(one, BoardView(names=run.names)), "md"),
         }
+
     return texts
 
 
@@ -392,9 +401,11 @@ def _maps(run: RunData, found: Leaderboard, prefix: str) -> list[HeatMap]:
         maps.append(
             means_map("Methods by factor", list(shown.values()), titles, means, links=links)
         )
+
     tasks = [table for table in main if table.task is not None]
     if len(tasks) > 1:
         maps.append(_task_map(run, tasks, shown, prefix))
+
     return maps
 
 
@@ -410,6 +421,7 @@ def _task_map(
             place = (shown.get(row.method, row.method), title)
             means[place] = row.mean
             links[place] = gallery_link(run, prefix, method=row.method, task=table.task)
+
     titles = [run.names.task(table.task or "") for table in tables]
     return means_map("Methods by task category", list(shown.values()), titles, means, links=links)
 
@@ -431,9 +443,11 @@ def _charts(run: RunData, number_of_run: int) -> list[Chart]:
         scale = run.scales.get(factor) or (min(known), max(known) + 1e-9)
         name = f"distribution-{number_of_run}"
         charts.append(distribution_chart(name, values, scale, run.title(factor)))
+
     places = {} if run.apart else place_means(run, factor)
     if len(places) > 1:
         charts.append(position_chart(f"position-{number_of_run}", places, run.title(factor)))
+
     return charts
 
 
@@ -443,11 +457,13 @@ def place_means(run: RunData, factor: str) -> dict[int, tuple[float, float]]:
     rows = rows[rows["position"].notna()]
     if rows.empty:
         return {}
+
     gaps = rows["score"] - rows.groupby("method")["score"].transform("mean")
     found = {}
     for place, own in gaps.groupby(rows["position"].astype(int)):
         spread = float(own.std(ddof=1)) if len(own) > 1 else 0.0
         found[int(place)] = (float(own.mean()), 1.96 * spread / float(np.sqrt(len(own))))
+
     return found
 
 
@@ -460,8 +476,10 @@ def _grids(run: RunData, behind: Extras) -> list[Grid]:
     grids = [leaderboard.position_grid(behind.position, 2)]
     if behind.repeats and run.repeats > 1:
         grids.append(leaderboard.repeat_grid(behind.repeats, 2))
+
     if behind.sensitivity is not None:
         grids.append(leaderboard.sensitivity_grid(behind.sensitivity))
+
     asks = run.manifest.avoid_ties
     grids.append(leaderboard.habit_grid(behind.habits, asks_to_avoid_ties=asks))
     cost = cost_grid(run)
@@ -475,6 +493,7 @@ def cost_grid(run: RunData) -> Grid | None:
         for turn in talk.turns:
             if turn.entry is None:
                 continue
+
             method = talk.method_at(turn.position) or talk.method or "whole session"
             usage = turn.reply.usage
             row = spent.setdefault(method, [0.0, 0.0, 0.0, 0.0])
@@ -482,9 +501,11 @@ def cost_grid(run: RunData) -> Grid | None:
             row[1] += usage.prompt_tokens or 0
             row[2] += usage.completion_tokens or 0
             row[3] += turn.reply.cost_usd or 0.0
+
     totals = [sum(column) for column in zip(*spent.values(), strict=True)]
     if not totals or not (totals[1] or totals[2]):
         return None
+
     order = [name for name in (*run.methods, "whole session") if name in spent]
     rows = [plain(run.names.method(name), *_cost_cells(spent[name])) for name in order]
     sessions = len(run.talks)
@@ -514,13 +535,17 @@ def cautions(run: RunData, board: Leaderboard, behind: Extras, *, rated: bool) -
     if len(run.items) < FEW_ITEMS:
         few = count(len(run.items), "item")
         found.append(f"{few}: one odd picture can move every mean. Look at the intervals.")
+
     effect = behind.position
     if not run.apart and (effect.fixed or effect.doubts or (effect.p or 1.0) <= 0.05):
         found += [effect.statement, *effect.doubts]
+
     if run.repeats == 1:
         found.append("Each edit was judged once: the judge’s own variation is not known.")
+
     if not rated:
         found.append("No human ratings were given: whether people would agree is not known.")
+
     asks = manifest.avoid_ties
     habits = habit_statements(behind.habits, asks_to_avoid_ties=asks)
     found += [text for text in habits if "impossible" in text]
@@ -529,15 +554,18 @@ def cautions(run: RunData, board: Leaderboard, behind: Extras, *, rated: bool) -
         found.append(
             f"The judge made arithmetic errors {times}; overalls here are computed from sub-scores."
         )
+
     if manifest.repairs:
         times = _times(manifest.repairs)
         found.append(f"Scores could only be read after asking again {times}.")
+
     if manifest.helped:
         scores = count(manifest.helped, "score")
         found.append(
             f"{scores} read with help: {manifest.reader} quoted them from replies that could not "
             "be read, and each quotation was checked."
         )
+
     return [text for text in dict.fromkeys(found) if text]
 
 
@@ -556,12 +584,14 @@ def coverage(run: RunData) -> list[Share]:
         standing = OVERALL if OVERALL in run.factors else run.factors[-1]
         rows = run.scores[run.scores["factor"] == standing]
         counts = Counter(str(outcome) for outcome in rows["outcome"])
+
     total, start = max(counts.total(), 1), 0.0
     shares = []
     for outcome in sorted(counts, key=lambda name: (name != Outcome.SCORED, -counts[name])):
         width = 100 * counts[outcome] / total
         shares.append(Share(outcome, counts[outcome], round(start, 2), round(width, 2)))
         start += width
+
     return shares
 
 
@@ -656,6 +686,7 @@ def command_of(manifest: Manifest, out: Path) -> str:
     words += ["--seed", str(manifest.seed), "--out", out.resolve().name]
     for name, choice in manifest.settings.items():
         words += ["--setting", f"{name}={choice}"]
+
     return shlex.join(words)
 
 
@@ -667,6 +698,7 @@ def _digests(run: RunData) -> dict[str, str]:
         if path.is_file():
             with path.open("rb") as file:
                 found[name] = hashlib.file_digest(file, "sha256").hexdigest()
+
     return found
 
 

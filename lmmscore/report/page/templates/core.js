@@ -63,7 +63,7 @@ const lmm = (() => {
   function picture(number, alt, gone) {
     const src = address(number);
     if (!src) {
-      const words = gone || "picture not found";
+      const words = gone || "picture not shown";
       return el("span", { class: "gone", role: "img", "aria-label": alt + ": " + words }, words);
     }
     return el("img", { src, alt, loading: "lazy", decoding: "async", draggable: "false" });

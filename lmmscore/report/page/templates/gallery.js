@@ -293,7 +293,7 @@ lmm.gallery = (() => {
 
   // A click opens the viewer; pressed longer, the source stands in the edit's place.
   function opener(item, edit, source, method, name) {
-    const none = edit.outcome === "missing" ? "the method made no edit" : "picture not found";
+    const none = edit.outcome === "missing" ? "the method made no edit" : "picture not shown";
     const image = picture(edit.picture, "Edit by " + method, none);
     if (image.tagName !== "IMG") return image;
     const own = image.src;
