@@ -988,7 +988,7 @@ def closes_well(sentence: str) -> bool:
         return len(words) > 3 and _tells_how(sentence)
 
     if is_doubtful(sentence):
-        return shows_something(sentence)
+        return shows_something(sentence) or _OF_NO_IMAGE.match(sentence) is not None
 
     return shows_something(sentence) or _NAMES_SOMETHING.match(sentence) is not None
 
@@ -1078,6 +1078,11 @@ _SEEN = re.compile(
       |answers?|steps?|facts?)\b
     """,
     re.VERBOSE | re.IGNORECASE,
+)
+_OF_NO_IMAGE = re.compile(
+    r"\W*(?:no|neither|none[ ]of[ ]the)[ ](?:edited[ ])?(?:image|edit|result)s?[ ]"
+    r"(?:gets?|got|is|was|has|achieve[sd]?|reache[sd]|earn(?:s|ed)|deserve[sd]?|follow\w*|keeps?)\b",
+    re.IGNORECASE,
 )
 _NAMES_SOMETHING = re.compile(
     r"\W*(?:the|its|one|two|three|four|some|no|both|several|few|there)[ ]", re.IGNORECASE
