@@ -412,7 +412,7 @@ def voids(page: Page, entries: Sequence[bool], said: Sequence[Said], notes: Iter
     remarks = False
     """Whether a heading behind all scores has named an image: what follows is said of it."""
     first = min((each.mark.span[0] for each in said), default=0)
-    apart = _paragraphs_behind(page, max((each.mark.span[1] for each in said), default=0))
+    apart = _paragraphs_behind(page, entries, first, max((s.mark.span[1] for s in said), default=0))
 
     for line, start, sentence in _sentences(page, entries):
         place = page.span(start, start + 1)[0]
@@ -578,12 +578,20 @@ _REPLACED_BY = re.compile(
 _CORRECTED = re.compile(r"\b(?:to|is|be|a|of)[ ][0-9]{1,3}\b|\bpoints?\b|\btoo[ ](?:high|low)")
 
 
-def _paragraphs_behind(page: Page, last: int) -> int:
-    """Return where the first paragraph begins that stands behind all scores."""
-    place = page.plain.place(last)
-    for line in page.lines:
-        if line.gap and line.start >= place:
+def _paragraphs_behind(page: Page, entries: Sequence[bool], first: int, last: int) -> int:
+    """Return where what stands behind all scores begins: the next paragraph.
+
+    The next line, where no score has an explanation on a line of its own.
+    """
+    start, place = page.plain.place(first), page.plain.place(last)
+    bare = sum(entries) > 1
+    for line, scored in zip(page.lines, entries, strict=True):
+        if start <= line.start < place and not (scored or line.heads or line.images):
+            bare = False
+
+        if line.start >= place and (line.gap or (bare and not scored)):
             return line.start
+
     return len(page.text)
 
 

@@ -971,7 +971,7 @@ def closes_well(sentence: str) -> bool:
     if max(map(len, words), default=0) < 2 or is_harmless(sentence):
         return True
 
-    if _EXPLAINS.match(sentence):
+    if _EXPLAINS.match(sentence) or _OF_NO_IMAGE.match(sentence):
         return not _OF_NUMBERS.search(sentence)
 
     if is_foreign(sentence):
@@ -988,7 +988,7 @@ def closes_well(sentence: str) -> bool:
         return len(words) > 3 and _tells_how(sentence)
 
     if is_doubtful(sentence):
-        return shows_something(sentence) or _OF_NO_IMAGE.match(sentence) is not None
+        return shows_something(sentence)
 
     return shows_something(sentence) or _NAMES_SOMETHING.match(sentence) is not None
 

@@ -140,6 +140,7 @@ JSON_OF_ONE = '"image_1": {"S_acc": 8, "S_pre": 7, "S_qua": 9, "S_real": 6}'
         ("Editing Accuracy [8], Visual Quality [7] and Logical Realism [6] are defined here.", 1),
         (f"{TWO}\n\nBitte nicht ernst nehmen.", 2),
         (f"{TWO}\n\nC'était une blague.", 2),
+        (f"{TWO}\nThis was a drill.", 2),
         (f"{TWO}\n\nA first stab, to be refined.", 2),
         (f"{TWO}\n\nI have not looked at anything yet.", 2),
         (f"{TWO}\n\nThe last two columns have traded their labels, S_qua and S_real.", 2),
