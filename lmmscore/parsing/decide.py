@@ -79,15 +79,18 @@ def decide(said: Iterable[Said], factors: Sequence[Factor], n: int, text: str = 
         said, strange = _of_the_only_image(said)
     else:
         strange = [at for each in said if (at := each.position) is not None and not 1 <= at <= n]
+
     if strange:
         # Whoever scores an image that was not shown may have numbered all of them otherwise.
         fault = Fault(FaultKind.CONTRADICTION, _strangeness(strange[0], n))
         return Reading(faults=(fault,))
+
     size = n * len(factors)
     passes = _passes(_whole_objects(said, len(factors), n), size)
     complete = [index for index, each in enumerate(passes) if len(each.cells) == size]
     if not complete:
         return _merged_reading(passes, factors, n)
+
     last = complete[-1]
     verdict = passes[last]
     faults = [Fault(FaultKind.CONTRADICTION, _TWICE, *cell) for cell in sorted(verdict.twice)]
@@ -96,10 +99,12 @@ def decide(said: Iterable[Said], factors: Sequence[Factor], n: int, text: str = 
         before = passes[last - 1]
         if before.layout == verdict.layout and not is_final(verdict.label):
             faults += _differing(verdict, [before], _TWICE)
+
     for index in complete[:-1]:
         earlier = passes[index]
         if _side_by_side(earlier, verdict) or not _is_replaced(earlier, verdict, text):
             faults += _differing(verdict, [earlier], _APART)
+
     return _reading(verdict.cells, faults, said, factors, n)
 
 
@@ -113,6 +118,7 @@ def _counted_from_one(said: list[Said], n: int) -> list[Said]:
     for each in said:
         notes = (*each.notes, "images counted from 0")
         made.append(replace(each, position=(each.position or 0) + 1, notes=notes))
+
     return made
 
 
@@ -184,17 +190,22 @@ def _passes(said: Sequence[Said], size: int) -> list[_Pass]:
         if earlier is None:
             if not current.cells:
                 passes.append(current)
+
             current.cells[each.cell] = each
             continue
+
         same = earlier.mark.value == each.mark.value and earlier.mark.value is not None
         if same and (earlier.unit == each.unit or len(current.cells) < size):
             continue
+
         together = earlier.unit == each.unit and (each.whole or len(current.cells) > 1)
         if together and not _begins_again(current, each):
             current.twice.add(each.cell)
             continue
+
         current = _Pass({each.cell: each})
         passes.append(current)
+
     return passes
 
 
@@ -232,6 +243,7 @@ def _merged_reading(passes: Sequence[_Pass], factors: Sequence[Factor], n: int) 
         faults += _differing(known, [each], _TWICE)
         faults += [Fault(FaultKind.CONTRADICTION, _TWICE, *cell) for cell in sorted(each.twice)]
         cells |= each.cells
+
     return _reading(cells, faults, [s for each in passes for s in each.cells.values()], factors, n)
 
 
@@ -247,6 +259,7 @@ def _reading(
     for fault in _holes(cells, factors, n):
         if (fault.position, fault.factor) not in bad:
             faults.append(fault)
+
     bad = {(fault.position, fault.factor) for fault in faults}
     scores = {}
     spans = {}
@@ -254,6 +267,7 @@ def _reading(
         if each.mark.value is not None and cell not in bad:
             scores[cell] = each.mark.value
             spans[cell] = each.mark.span
+
     notes = tuple(dict.fromkeys(note for each in cells.values() for note in each.notes))
     layout = said[-1].layout if said else ""
     return Reading(scores, spans, tuple(faults), layout, notes)
@@ -266,6 +280,7 @@ def _holes(cells: dict[Cell, Said], factors: Sequence[Factor], n: int) -> list[F
         if not any((position, factor.key) in cells for factor in factors):
             faults.append(Fault(FaultKind.MISSING_IMAGE, "no scores for it were found", position))
             continue
+
         for factor in factors:
             each = cells.get((position, factor.key))
             if each is None:
@@ -274,7 +289,9 @@ def _holes(cells: dict[Cell, Said], factors: Sequence[Factor], n: int) -> list[F
                 kind, says = each.mark.kind or FaultKind.NOT_A_NUMBER, each.mark.says
             else:
                 continue
+
             faults.append(Fault(kind, says, position, factor.key))
+
     return faults
 
 
@@ -390,6 +407,7 @@ class Voids:
         """Return what is left."""
         if self.all:
             return []
+
         return [
             each
             for each in said
@@ -422,6 +440,7 @@ def voids(page: Page, entries: Sequence[bool], said: Sequence[Said], notes: Iter
             unseen = _unseen(page, line, start, sentence)
             if unseen is None:
                 return Voids(all=_because(sentence))
+
             blind.add(unseen)
             continue
 
@@ -476,16 +495,19 @@ def _states_another_scale(page: Page, line: Line, start: int, sentence: str) -> 
     """Tell whether a sentence or a caption says that scores are on another scale than asked for."""
     if line.kind not in {Kind.VERDICT, Kind.LEGEND} or len(sentence) > 300:
         return False
+
     tops = stated_tops(sentence)
     asked = {factor.scale.high for factor in page.names.factors}
     if tops and not tops & asked:
         return True
+
     # "Image 1 is the best" speaks of an image.
     end = start + len(sentence)
     if next(page.names.images_in(page.text, start, end), None) is not None:
         return False
     if is_upside_down(sentence):
         return True
+
     apart = not page.names.factors_in(page.text, start, end) and line.positions is None
     return apart and speaks_of_scale_without(sentence, asked)
 
@@ -502,6 +524,7 @@ def _swaps(page: Page, start: int, sentence: str) -> bool:
     """Tell whether a sentence gives the scores of two images, or of two factors, to each other."""
     if not _SWAP.search(sentence):
         return False
+
     end = start + len(sentence)
     positions = {
         at for image in page.names.images_in(page.text, start, end) for at in image.positions
@@ -725,6 +748,7 @@ def _sentences(page: Page, entries: Sequence[bool]) -> Iterator[tuple[Line, int,
             undone = number > 0 and _SORRY.match(sentence)
             if sentence.strip() and (not explains or undone or sees_nothing(sentence)):
                 yield line, place, sentence
+
             place = end
 
 
@@ -775,7 +799,9 @@ def _corrections(page: Page, start: int) -> Iterator[tuple[int, int]]:
                 open_end = page.text[place:end].rstrip().endswith((":", "-", "–"))
                 if open_end and index + 1 < len(lines):
                     end = lines[index + 1].end
+
                 yield place, end
+
             place = end
 
 
@@ -833,6 +859,8 @@ def _numbers_of(page: Page, start: int, end: int) -> set[Fraction]:
             continue
         if _OLD.search(page.text, max(start, number.start - 20), number.start):
             continue
+
         if _PLAIN_END.match(page.text, number.digits_end, end):
             found.add(number.value)
+
     return found

@@ -101,6 +101,7 @@ def read_extraction(answer: str, reply: str, factors: Sequence[Factor], n: int) 
         at = _place(cell, names)
         if at is None or cell.get("score") is None:
             continue
+
         accepted = _borne_out(cell, at, reply, names)
         if isinstance(accepted, str):
             refused[at] = Fault(FaultKind.AMBIGUOUS, accepted, *at)
@@ -108,6 +109,7 @@ def read_extraction(answer: str, reply: str, factors: Sequence[Factor], n: int) 
             refused[at] = Fault(FaultKind.CONTRADICTION, "the reader quotes two numbers", *at)
         else:
             found[at] = accepted
+
     taken = _quoted_twice(found)
     scores = {at: value for at, (value, _) in found.items() if at not in refused | taken}
     spans = {at: found[at][1] for at in scores}
@@ -118,6 +120,7 @@ def read_extraction(answer: str, reply: str, factors: Sequence[Factor], n: int) 
             if at not in scores:
                 missing = Fault(FaultKind.MISSING_FACTOR, "no score was quoted", *at)
                 faults.append(refused.get(at) or taken.get(at) or missing)
+
     return Reading(scores, spans, tuple(faults), "quoted", (READ_WITH_HELP,) if scores else ())
 
 
@@ -145,6 +148,7 @@ def with_help(
     for fault in reading.faults:
         if fault.kind in _UNDECIDED:
             undecided.update(_cells_of(fault, factors, n))
+
     taken = undecided | set(reading.scores)
     added = {at: score for at, score in quoted.scores.items() if at not in taken}
     if not added:
@@ -158,6 +162,7 @@ def with_help(
             faults.append(fault)
         else:
             faults += [Fault(fault.kind, fault.says, *at) for at in open_cells]
+
     spans = reading.spans | {at: quoted.spans[at] for at in added}
     notes = tuple(dict.fromkeys((*reading.notes, READ_WITH_HELP)))
     return Reading(scores, spans, tuple(faults), reading.layout or quoted.layout, notes)
@@ -182,6 +187,7 @@ def _cells(answer: str) -> list[Mapping[str, Any]]:
             found.append(value)
         elif isinstance(value, dict):
             waiting += value.values()
+
     return found
 
 
@@ -200,38 +206,47 @@ def _borne_out(
     quotation = str(cell.get("quotation") or "").strip()
     if not quotation or len(quotation) > LONGEST_QUOTATION:
         return "it is not quoted"
+
     start = reply.find(quotation)
     if start < 0:
         return "the quotation does not stand in the reply"
     if reply.find(quotation, start + 1) >= 0:
         return "the quotation stands in the reply more than once"
+
     try:
         score = Fraction(str(cell["score"]))
     except (ValueError, ZeroDivisionError):
         return "the score is not a number"
+
     scale = names.factor(at[1]).scale
     fault = scale.fault(score)
     if fault:
         return fault
+
     plain = plain_text(quotation)
     spoken = _spoken_of(plain.text, at, names)
     if spoken:
         return spoken
+
     numbers = _numbers(plain.text, names)
     if not any(number.value == score for number in numbers):
         return "the quotation does not hold that number"
+
     others = {n.value for n in numbers if not scale.fault(n.value)} - {score}
     if others:
         return "the quotation holds another number that might be meant"
+
     number = next(number for number in numbers if number.value == score)
     if number.top is not None and number.top != scale.high:
         return "the number is out of something else"
     if is_hedged(plain.text, 0, number.start):
         return "the number is hedged"
+
     end = start + len(quotation)
     in_place = _fault_in_place(start, end, number, reply, scale, names)
     if in_place:
         return in_place
+
     first, last = plain.span(number.start, number.digits_end)
     return score, (start + first, start + last)
 
@@ -296,9 +311,11 @@ def _quoted_twice(
     places: dict[tuple[int, int], list[tuple[int, str]]] = {}
     for at, (_, span) in found.items():
         places.setdefault(span, []).append(at)
+
     faults = {}
     for cells in places.values():
         if len(cells) > 1:
             says = "one number was quoted for two cells"
             faults.update({at: Fault(FaultKind.AMBIGUOUS, says, *at) for at in cells})
+
     return faults

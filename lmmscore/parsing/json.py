@@ -135,7 +135,9 @@ def json_texts(text: str, matters: Callable[[str], bool]) -> tuple[list[JsonText
                 JsonText(tree, opening.start(), reader.place, tuple(dict.fromkeys(reader.mended)))
             )
             place = reader.place
+
         steps += reader.steps
+
     return found, False
 
 
@@ -146,6 +148,7 @@ def json_values(text: str) -> list[Any]:
     def value(node: Node) -> Any:
         if isinstance(node, Leaf):
             return node.text
+
         return (
             [value(inner) for inner in node.nodes]
             if node.is_list
@@ -167,6 +170,7 @@ class _JsonReader:
         """Read the object or list that opens here."""
         if depth > MAX_DEPTH:
             raise _TooDeepError
+
         is_list = self._take() == "["
         end = self.place
         closing = "]" if is_list else "}"
@@ -174,9 +178,11 @@ class _JsonReader:
         while self._peek() != closing:
             if pairs and not self._comma(end, closing):
                 break
+
             key = "" if is_list else self._key()
             pairs.append((key, self._value(depth)))
             end = self.place
+
         self._take()
         return Tree(pairs, is_list)
 
@@ -187,11 +193,14 @@ class _JsonReader:
             self._take()
             if self._peek() != closing:
                 return True
+
             self.mended.append("a trailing comma")
             return False
+
         # A comma may be missing only where a new line makes up for it.
         if "\n" not in self.text[end : self.place]:
             raise _NotJsonError
+
         self.mended.append("a missing comma")
         return True
 
@@ -203,9 +212,11 @@ class _JsonReader:
             self.mended.append("a key without quotation marks")
         else:
             raise _NotJsonError
+
         self.keys.append(key)
         if self._peek() != ":":
             raise _NotJsonError
+
         self._take()
         return key
 
@@ -215,12 +226,15 @@ class _JsonReader:
             return self.container(depth + 1)
         if first in _STRINGS:
             return self._string()
+
         bare = _BARE.match(self.text, self.place)
         if bare is None:
             raise _NotJsonError
+
         start, self.place = self.place, bare.end()
         if not _PLAIN_SCALAR.fullmatch(bare[0].rstrip()):
             self.mended.append("a value that is neither a number nor in quotation marks")
+
         return Leaf(bare[0].rstrip(), start)
 
     def _string(self) -> Leaf:
@@ -229,10 +243,12 @@ class _JsonReader:
         self.steps += (match.end() - self.place if match else 5000) // 10
         if match is None:
             raise _CutError if len(self.text) - self.place < 5000 else _NotJsonError
+
         if mark != '"':
             self.mended.append("single quotes" if mark == "'" else "smart quotes")
         elif '"' in re.sub(r"\\.", "", match["text"]):
             self.mended.append("a quotation mark inside a string")
+
         self.place = match.end()
         return Leaf(re.sub(r"\\(.)", r"\1", match["text"]), match.start("text"), quoted=True)
 
@@ -247,6 +263,7 @@ class _JsonReader:
                 self.mended.append("comments")
             else:
                 break
+
         if not next_one or self.text.startswith("```", self.place):
             raise _CutError
         return next_one
@@ -381,10 +398,12 @@ def json_says(found: Sequence[tuple[JsonText, Above]], names: Names) -> Iterator
         notes: tuple[str, ...] = ()
         if each.mended:
             notes = ("JSON mended: " + ", ".join(each.mended),)
+
         # n images numbered from 0 to n-1 can only be meant one way.
         if names.n > 1 and {claim.position for claim in said} == set(range(names.n)):
             said = [replace(claim, position=(claim.position or 0) + 1) for claim in said]
             notes += ("images counted from 0",)
+
         placed = ordered.get(unit, above.position)
         for claim in said:
             position = placed if claim.position is None else claim.position
@@ -429,21 +448,27 @@ def _in_order(
 def _claims(node: Node, image: int | None, names: Names) -> Iterator[_JsonClaim]:
     if isinstance(node, Leaf):
         return
+
     if node.is_list:
         yield from _of_list(node, image, names)
         return
+
     factor = _factor_of(node, names)
     if factor is None and _is_labelled_otherwise(node):
         return
+
     tops = _stated_tops(node)
     if tops and not tops <= {each.scale.high for each in names.factors}:
         # Numbers on another scale than was asked for.
         return
+
     if image is None:
         image = _image_of(node, names, weak=factor is None)
+
     if factor is not None:
         yield _JsonClaim(image, factor.key, _mark(node, factor))
         return
+
     yield from _of_pairs(node, image, names)
 
 
@@ -455,10 +480,12 @@ def _stated_tops(node: Tree) -> set[Fraction]:
             # `"scale": {"min": 0, "max": 100}`
             found |= _stated_tops(value) if normal(key) in _SCALE_KEYS else set()
             continue
+
         if normal(key) in _TOP_KEYS:
             found |= {number.value for number in numbers_in(value.text, 0, len(value.text))}
         elif normal(key) in _SCALE_KEYS:
             found |= stated_tops(value.text) or stated_tops(f"scale {value.text}")
+
     return found
 
 
@@ -488,6 +515,7 @@ def _of_pairs(node: Tree, image: int | None, names: Names) -> Iterator[_JsonClai
         # {"reason": …, "score": 1} where there is only one thing to score.
         yield _JsonClaim(image, only.key, _mark(node, only))
         return
+
     twice = _given_twice(node, names)
     final = _has_final(node)
     others = any(kind_of(_spaced(key)) is Kind.OTHERS for key, _ in node.pairs)
@@ -497,11 +525,13 @@ def _of_pairs(node: Tree, image: int | None, names: Names) -> Iterator[_JsonClai
         if others and factor is None and position is None and kind_of(_spaced(key)) is None:
             # Beside somebody else's scores, those of a name that is not known may be anybody's.
             continue
+
         if factor is not None:
             for claim in _of_factor(inner, factor, image, names):
                 mark = claim.mark
                 if claim.key in twice:
                     mark = Mark(None, mark.span, FaultKind.CONTRADICTION, _TWO_NUMBERS)
+
                 yield replace(claim, mark=mark)
         elif (is_no_verdict(key) and not _is_ranked_list(key, inner)) or (
             final and isinstance(inner, Tree) and not is_final(_spaced(key))
@@ -552,6 +582,7 @@ def _of_list(node: Tree, image: int | None, names: Names) -> Iterator[_JsonClaim
     if names.n < 2 or len(by_entry) < 2:
         for claims in by_entry:
             yield from claims
+
         return
 
     labelled = [_may_name_an_image(entry, names) for entry in node.nodes]
@@ -622,21 +653,25 @@ def _placed(node: Tree, names: Names) -> list[tuple[int | None, Node]]:
 def _mark(node: Node, factor: Factor) -> Mark:
     if isinstance(node, Leaf):
         return value_in(node.text, factor.scale, node.start)
+
     if _stated_tops(node) - {factor.scale.high}:
         place = next(_leaves(node), Leaf("", 0))
         span = (place.start, place.start + len(place.text))
         return Mark(None, span, FaultKind.OFF_SCALE, "another scale is stated beside it")
+
     disclaimed = next(
         (leaf for leaf in _leaves(node) if leaf.quoted and cannot_tell(leaf.text)), None
     )
     if disclaimed is not None:
         span = (disclaimed.start, disclaimed.start + len(disclaimed.text))
         return Mark(None, span, FaultKind.DISCLAIMED, "the judge says that it could not see it")
+
     score = _score_of(node) or _only_number(node, factor)
     if score is None:
         place = next(_leaves(node), Leaf("", 0))
         span = (place.start, place.start + len(place.text))
         return Mark(None, span, FaultKind.NOT_A_NUMBER, "it holds no score")
+
     return _mark(score, factor)
 
 
@@ -644,6 +679,7 @@ def _only_number(node: Tree, factor: Factor) -> Leaf | None:
     """Return the number of `[6, "because …"]`."""
     if not node.is_list or len(node.nodes) > 3:
         return None
+
     leaves = [inner for inner in node.nodes if isinstance(inner, Leaf)]
     numbers = [
         leaf
@@ -681,6 +717,7 @@ def _image_of(node: Node, names: Names, *, weak: bool) -> int | None:
     """Return the image an object names; what says "Image 2" counts before what merely numbers."""
     if isinstance(node, Leaf):
         return None
+
     leaves = [(normal(key), value.text) for key, value in node.pairs if isinstance(value, Leaf)]
     headed = {names.image_labelled(text) for key, text in leaves if key in _IMAGE_KEYS}
     spoken = {
@@ -691,9 +728,11 @@ def _image_of(node: Node, names: Names, *, weak: bool) -> int | None:
         return UNKNOWN if names.n > 1 else None
     if named or headed or not weak:
         return next(iter(named), None)
+
     for key, text in leaves:
         if key in _WEAK_IMAGE_KEYS:
             return names.image_labelled(text)
+
     return None
 
 
@@ -704,12 +743,14 @@ def length_notes(reply: str, form: JsonForm | None, factors: Sequence[Factor]) -
     """Return a note for every justification that is shorter or longer than the dialog asks for."""
     if form is None or form.lengths is None or not form.text:
         return ()
+
     least, most = form.lengths
     texts: dict[str, str] = {}
     for value in json_values(reply):
         texts |= dict(
             _texts(value, form.text, {normal(factor.key): factor.key for factor in factors})
         )
+
     counts = {key: len(text.split()) for key, text in texts.items()}
     return tuple(
         f"the {form.text} of {key} has {count} words; {least} to {most} were asked for"
@@ -722,8 +763,10 @@ def _texts(value: Any, text_key: str, factors: dict[str, str]) -> Iterator[tuple
     if isinstance(value, list):
         for inner in value:
             yield from _texts(inner, text_key, factors)
+
     if not isinstance(value, dict):
         return
+
     for key, inner in value.items():
         factor = factors.get(normal(str(key)))
         if factor is not None and isinstance(inner, dict):

@@ -183,11 +183,13 @@ class Names:
             outer, inner = bracketed.groups()
             numbered = re.search(r"[0-9]", _RUNNING_NUMBER.sub("", outer)) is not None
             tries += [outer] if numbered else [outer, inner]
+
         tries += [_RUNNING_NUMBER.sub("", each) for each in tries]
         for wanted in map(normal, tries):
             factor = self._known.get(wanted) or self._known.get(_ENDS_IN_SCORE.sub("", wanted))
             if factor is not None:
                 return factor
+
         return None
 
     def is_name(self, label: str) -> bool:
@@ -206,6 +208,7 @@ class Names:
                 )
             else:
                 found.append(name)
+
         return found
 
     def _factors_in(self, text: str, start: int, end: int) -> Iterator[FactorName]:
@@ -237,9 +240,11 @@ class Names:
             positions = self._positions(match)
             if not positions:
                 continue
+
             image = ImageName(positions, match.start(), match.end(), bool(match["sign"]))
             if match["all"] is None and match["both"] is None:
                 image = self._with_more(text, image, end)
+
             place = image.end
             yield image
 
@@ -252,6 +257,7 @@ class Names:
             count = self.n
             if counted:
                 count = _WORDS.get(counted.lower(), 0) or int(counted)
+
             every = tuple(range(1, self.n + 1))
             return every if count == self.n else (UNKNOWN,)
 
@@ -297,12 +303,14 @@ class Names:
         of_all = _OF_ALL.match(text, image.end, end)
         if of_all is not None and (of_all["of"] != "/" or int(of_all["count"]) == self.n):
             return replace(image, end=of_all.end())
+
         positions = list(image.positions)
         place = image.end
         plural = _PLURAL.search(text, image.start, image.end) is not None
         while (more := _MORE.match(text, place, end)) is not None:
             if not plural and not more["noun"]:
                 break
+
             joint, number = more["joint"].lower(), int(more["number"])
             if joint in {"-", "–", "—", "to", "through", "bis"}:
                 positions += range(positions[-1] + 1, number + 1) or [UNKNOWN]
@@ -311,9 +319,12 @@ class Names:
                 positions.append(UNKNOWN)
             else:
                 positions.append(number)
+
             place = more.end()
+
         if UNKNOWN in positions:
             positions = [UNKNOWN]
+
         return replace(image, positions=tuple(dict.fromkeys(positions)), end=place)
 
     def image_named(self, label: str) -> int | None:
@@ -336,12 +347,15 @@ class Names:
             return int(bare)
         if of_all := re.fullmatch(r"([0-9]{1,3})[ ]?(?:of|/)[ ]?[0-9]{1,3}", bare):
             return int(of_all[1])
+
         lower = bare.lower()
         if lower in _LAST:
             return self.n
+
         for words in (_ORDINALS, _WORDS, _FOREIGN_ORDINALS, _CHINESE):
             if lower in words:
                 return words[lower]
+
         if nth := re.fullmatch(r"([0-9]{1,3})(?:st|nd|rd|th|\.)", lower):
             return int(nth[1])
         if self.n > 1 and bare in _LETTERS | _ROMAN:
@@ -397,9 +411,11 @@ def _known_names(factors: Sequence[Factor]) -> dict[str, Factor]:
     for factor in reversed(factors):
         for name in _all_names(factor):
             known[normal(name)] = factor
+
     if len(factors) == 1:
         for name in _ONLY_SCORE:
             known.setdefault(normal(name), factors[0])
+
     known.pop("", None)
     return known
 
@@ -411,11 +427,13 @@ def _factor_pattern(names: tuple[tuple[str, tuple[str, ...]], ...]) -> re.Patter
         words = {name for name in all_names if name != key}
         if len(names) == 1:
             words |= set(_ONLY_SCORE)
+
         alternatives += [(len(word), _loosely(word)) for word in words]
         # A key such as "real" is also an English word: it names the factor only before a sign.
         bracket = r"(?:\([^()\n]{0,80}\)[ ]*)?"
         alternatives.append((len(key), rf"{_loosely(key)}(?=[ ]*{bracket}[:=→])"))
         alternatives.append((len(key), rf"(?<=\(){_loosely(key)}(?=\))"))
+
     longest_first = [pattern for _, pattern in sorted(alternatives, key=lambda entry: -entry[0])]
     return re.compile(
         rf"(?<![A-Za-z0-9_])(?:{'|'.join(longest_first)})(?![A-Za-z0-9]|_[A-Za-z0-9])"

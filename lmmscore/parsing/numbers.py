@@ -217,6 +217,7 @@ class Number:
         if self.top is not None and self.top != scale.high:
             says = f"{_shown(self.value)}/{_shown(self.top)} is not on the scale {scale}"
             return Mark(None, span, FaultKind.OFF_SCALE, says)
+
         fault = scale.fault(self.value)
         if fault:
             return Mark(None, span, FaultKind.OFF_SCALE, fault)
@@ -259,9 +260,11 @@ def number_at(text: str, place: int, end: int) -> Number | None:
     match = NUMBER.match(text, begin, end)
     if match is not None:
         return _number(match)
+
     word = _WORD.match(text, begin, end)
     if word is None:
         return None
+
     value = _CHINESE[word["chinese"]] if word["chinese"] else _IN_WORDS[word["word"].lower()]
     top = word["top"]
     top = _IN_WORDS.get(top.lower(), top) if top else None
@@ -307,14 +310,17 @@ def entry_fault(
     """
     if number.sign_of_difference(text):
         return "it is given as a difference"
+
     place = number.end
     if number.unit and _UNIT_RUNS_ON.match(text, place, end):
         return "the number counts points"
+
     closing = _CLOSING.match(text, place, end)
     place = closing.end() if closing else place
     scale_words = _SCALE.match(text, place, end)
     if scale_words is not None and _STATED_SCALE.search(scale_words[0]):
         place = scale_words.end()
+
     if _DOUBTED.match(text, place, end):
         return "its number is put in doubt"
     if _nothing_follows(text, number, place):
@@ -325,18 +331,23 @@ def entry_fault(
         return "its number is hedged, or one of several"
     if _starts_a_range(text, number, place, end):
         return "it is given a range"
+
     explains = _EXPLAINS.match(text, place, end)
     if explains is not None and explains["word"]:
         explains = explains if explains["word"] in _BEGINS_AN_EXPLANATION else None
+
     if number.value == scale.high and _DEDUCTED.search(text, place, end):
         return "points are taken off it"
+
     if explains is None:
         words = " ".join(text[place : min(end, place + 30)].split())
         return f"the number is followed by “{words}”"
+
     competing = next(competitors(text, place, end, scale, number.value, others), None)
     if competing is not None:
         shown = text[competing.start : competing.end].strip()
         return f"it is given two numbers, {_shown(number.value)} and {shown}"
+
     return ""
 
 
@@ -384,9 +395,11 @@ def counts(text: str, number: Number, end: int) -> bool:
         return _POINTS_COUNTED.match(text, number.digits_end, end) is not None
     if number.top is not None:
         return False
+
     match = _COUNTED.match(text, number.end, end)
     if match is None:
         return False
+
     word = match["word"]
     return word is None or word.lower() not in _NOT_COUNTED
 
@@ -412,6 +425,7 @@ def _starts_a_range(text: str, number: Number, place: int, end: int) -> bool:
     after = _RANGE_AFTER.match(text, place, end)
     if after is None:
         return False
+
     other = Number(number.value, None, after.end(), after.end(), after.end())
     scale = re.match(
         r"[ -]*(?:points?|scale|range|Skala)\b", text[after.end() : end], re.IGNORECASE
@@ -511,10 +525,12 @@ def _value_of(stripped: str, scale: Scale) -> Mark:
     if number is None or (number.in_words and not _ENDS.match(stripped, number.end)):
         says = f"{shown} is not a number" if shown else "the score is empty"
         return Mark(None, span, FaultKind.NOT_A_NUMBER, says)
+
     fault = entry_fault(stripped, number, len(stripped), scale)
     if fault:
         kind = FaultKind.AMBIGUOUS if number.top is None else FaultKind.NOT_A_NUMBER
         return Mark(None, span, kind, f"{shown} is not a number: {fault}")
+
     return number.mark(scale)
 
 
@@ -610,6 +626,7 @@ def pairs(
     """
     if len(names) > _MOST:
         return []
+
     inside = [*taken, *((name.start, name.end) for name in names)]
     numbers = [
         number
@@ -619,11 +636,14 @@ def pairs(
     forward = _forward(text, start, end, names)
     for place in [place for place in forward if _inside(place, taken)]:
         del forward[place]
+
     backward = _backward(text, start, names, numbers)
     if names and _opens_with_a_number(text, names[0].start, numbers, backward):
         forward = {place: claim for place, claim in forward.items() if claim.strong}
+
     if names and _ends_with_a_number(text, names[-1].end, numbers, forward, end):
         backward = {}
+
     forward = _without_shifts(text, names, forward, end)
     chosen = _resolved(names, numbers, forward, backward)
     return _made(text, end, names, scale_of, chosen)
@@ -682,6 +702,7 @@ def _opens_with_a_number(
             and not counts(text, number, first)
         ):
             return True
+
     return False
 
 
@@ -702,6 +723,7 @@ def _forward(text: str, start: int, end: int, names: Sequence[Name]) -> dict[int
     for index, name in enumerate(names):
         if _TERM.search(text, max(start, name.start - 12), name.start) or _is_barred(name):
             continue
+
         limit = names[index + 1].start if index + 1 < len(names) else end
         bracket = _IN_BRACKETS.match(text, name.end, limit)
         number = number_at(text, bracket.end(), limit) if bracket else None
@@ -710,20 +732,25 @@ def _forward(text: str, start: int, end: int, names: Sequence[Name]) -> dict[int
             if limit < end and not text[closed.end() : limit].strip():
                 # "Accuracy (2) Quality (3)" numbers what comes next.
                 continue
+
             claims[number.start] = _Claim(index, number, strong=False, bracketed=True)
             continue
+
         joint = _JOINT.match(text, name.end, limit)
         if joint is None:
             continue
+
         number = number_at(text, joint.end(), limit)
         if number is None or (number.start == name.end and not joint["sign"]):
             continue
         if _MISSING_CELL.search(joint[0]):
             continue
+
         sign = (joint["sign"] or "") + (joint["words"] or "")
         if not _STRONG.search(sign) and _NUMBERS_NEXT.fullmatch(text, number.end, limit):
             continue
         claims[number.start] = _Claim(index, number, _STRONG.search(sign) is not None)
+
     return claims
 
 
@@ -741,16 +768,19 @@ def _backward(
             continue
         if _is_barred(name):
             continue
+
         number = before[-1]
         joint = _BACKWARD.fullmatch(text, number.end, name.start)
         if joint is None or is_hedged(text, floor, number.start):
             continue
+
         listed = index + 1 < len(names) and _LISTED.fullmatch(
             text, name.end, names[index + 1].start
         )
         if listed and (joint["sign"] or "") in _BRACKETS_OPEN:
             # "8, 7, 9 (S_acc, S_pre, S_qua)": a list of numbers before a list of names.
             continue
+
         enclosed = text.startswith("(", number.start - 1) and text.startswith(")", number.end)
         if enclosed and not (joint["sign"] or "")[:1].isalpha():
             continue
@@ -767,9 +797,11 @@ def _backward(
         ):
             # "Question 1: S_acc" numbers what follows.
             continue
+
         claims[number.start] = _Claim(
             index, number, _STRONG.search(joint["sign"] or "") is not None
         )
+
     opened = any(claim.label == 0 for claim in claims.values())
     # A name before the first number: then any number parted by spaces may belong to the one before.
     return {place: claim for place, claim in claims.items() if opened or claim.strong}
@@ -832,6 +864,7 @@ def _made(
     for index, name in enumerate(names):
         if index not in chosen:
             continue
+
         found = chosen[index]
         if found is None:
             mark = Mark(
@@ -842,6 +875,7 @@ def _made(
             )
             made.append(Pair(name, mark, name.start, name.end))
             continue
+
         claim, backward = found
         number = claim.number
         limit = names[index + 1].start if index + 1 < len(names) else end
@@ -854,8 +888,10 @@ def _made(
             behind.lstrip()[:1] in {"(", "["} and stated_tops(behind[:40]) - {scale.high}
         ):
             fault = "another scale is stated beside it"
+
         if fault and mark.value is not None:
             mark = Mark(None, mark.span, FaultKind.AMBIGUOUS, fault)
+
         made.append(
             Pair(
                 name,
@@ -867,6 +903,7 @@ def _made(
                 number.value,
             )
         )
+
     return made
 
 
@@ -883,6 +920,7 @@ def _fault(
     number = claim.number
     if not backward:
         return entry_fault(text, number, limit, scale, starts)
+
     # What follows the name follows the number, too.
     behind = Number(number.value, None, name.start, name.end, name.end)
     following = min((place for place in starts if place >= name.end), default=limit)

@@ -150,9 +150,11 @@ class Page:
             if not match[0].strip():
                 gap = True
                 continue
+
             gap = gap or newlines.count("\n") > 1
             lines.append(self._line(start, start + len(match[0].rstrip()), gap=gap))
             gap = False
+
         return _one_naming(lines)
 
     def _line(self, start: int, end: int, *, gap: bool) -> Line:
@@ -161,16 +163,19 @@ class Page:
         head = opening.end()
         if role := _ROLE.match(self.text, head, end):
             head = role.end() if role.end() < end else head
+
         number = int(opening["number"]) if opening["number"] else None
         heading = bool(opening["hashes"]) or self._is_bold(head, end)
         named = self.names.factors_in(self.text, start, end)
         if len(named) > _MOST_NAMES:
             # Nobody's verdict, and it must not keep us busy.
             named = []
+
         factors = [factor for factor in named if not factor.modified]
         if not factors and self.names.is_name(self.text[head:end]):
             key = self.names.factor_named(self.text[head:end])
             factors = [FactorName(key.key, head, end, in_words=True)] if key else []
+
         images = [
             image
             for image in self.names.images_in(self.text, start, end)
@@ -255,6 +260,7 @@ def lay_out(page: Page, scored: Sequence[bool]) -> None:
             state.describe(line)
             state.entries = True
             continue
+
         _place(page, line, state, has_scores, numbered=numbered, bare=not named)
         state.scored = has_scores
         state.describe(line)
@@ -307,8 +313,10 @@ def _place(
         # A rule right under a heading only underlines it.
         if state.entries or (line.gap and page.n > 1):
             state.closed()
+
         line.heads = True
         return
+
     start, positions = _opening(page, line, has_scores, numbered=numbered, bare=bare)
     if positions is not None:
         state.opened(positions)
@@ -321,6 +329,7 @@ def _place(
             state.positions = (UNKNOWN,)
     elif not has_scores:
         _caption(page, line, words, state)
+
     line.parts = _parts(page, line, start, has_scores)
     first = line.parts[0]
     first.positions = state.positions
@@ -328,8 +337,10 @@ def _place(
     first.section = state.section
     if has_scores or line.factors:
         state.entries = True
+
     if len(line.factors) > 1 and page.n > 1 and _leads_on(page, line):
         state.closed()
+
     for part in line.parts[1:]:
         state.opened(part.positions)
         part.section = state.section
@@ -343,6 +354,7 @@ def _leads_on(page: Page, line: Line) -> bool:
     label = _LABEL_TAIL.search(tail)
     if label is not None and not _MENTIONED.search(tail[: label.start()]):
         return True
+
     behind = [image for image in line.images if image.start > last]
     return any(not _MENTIONED.search(page.text[last : image.start]) for image in behind)
 
@@ -475,21 +487,25 @@ def _parts(page: Page, line: Line, start: int, has_scores: bool) -> list[Part]:
     parts = [Part(start, line.end, None)]
     if not has_scores:
         return parts
+
     for image in line.images:
         if image.start < start:
             continue
         if image.start < parts[-1].start:
             continue
+
         before = page.text[max(start, image.start - 40) : image.start]
         inside = _bracket_of_entries(page, line, image)
         if inside is not None and not _MENTIONED.search(before):
             parts[-1].end = image.start
             parts.append(Part(*inside, _checked(image.positions, page.n), named=True))
             continue
+
         # What a heading on the same line leads into is not a new clause.
         opens = _PARTS.search(before if start == line.head else "·" + before)
         if opens is None:
             continue
+
         stop = _STOP.match(page.text, image.end, line.end)
         heads = stop is not None and stop["stop"] in {":", "=", "–", "—", "-", "|", "→", "->", ""}
         subject = _SUBJECT.match(page.text, image.end, line.end) is not None
@@ -497,16 +513,20 @@ def _parts(page: Page, line: Line, start: int, has_scores: bool) -> list[Part]:
         ends = stop is not None and stop["stop"] in {"", ","}
         if ends and not subject and opens["lead"] and _MENTIONED.search(before):
             continue
+
         if _COMPARES.search(opens["lead"]):
             heads = subject = False
         elif opens["lead"] and not heads and not subject:
             continue
+
         if not heads and not subject and _is_remark(page, line, image):
             continue
+
         # An image that opens a clause takes over, or nobody can say who does.
         positions = _checked(image.positions, page.n) if heads or subject else (UNKNOWN,)
         parts[-1].end = image.start
         parts.append(Part(stop.end() if heads and stop else image.end, line.end, positions, True))
+
     return parts
 
 
@@ -544,6 +564,7 @@ def _caption(page: Page, line: Line, words: str, state: _State) -> None:
         numbered = page.names.only is None and any(each.isdigit() for each in words)
         if (state.entries or numbered) and page.n > 1 and not below:
             state.closed()
+
         return
 
     if _SCORE_LINE.match(words):
@@ -578,6 +599,7 @@ def _caption(page: Page, line: Line, words: str, state: _State) -> None:
         if state.entries or state.kind is not Kind.VERDICT:
             state.closed()
             state.positions = None
+
         state.kind = Kind.VERDICT
         state.listed = False
         state.caption = ""

@@ -90,6 +90,7 @@ class Sequences:
                 found = self._tuple_of(line, order) if order else []
                 if found and (line.images or not labelled):
                     made[index] = found
+
                 continue
 
             inline = self._in_one_line(line)
@@ -113,10 +114,12 @@ class Sequences:
         keys = [factor.key for factor in line.factors]
         if len(keys) < 2 or len(set(keys)) < len(keys):
             return []
+
         rest = self.text[line.head : line.factors[0].start]
         for factor, following in zip(line.factors, [*line.factors[1:], None], strict=True):
             stop = following.start if following else line.end
             rest += " " + self.text[factor.end : stop]
+
         rest = _ORDER_WORDS.sub("", rest)
         return keys if not re.search(r"\w", rest) else []
 
@@ -125,10 +128,12 @@ class Sequences:
         keys = [factor.key for factor in line.factors]
         if len(keys) < 2 or len(set(keys)) < len(keys):
             return []
+
         for factor, following in zip(line.factors, line.factors[1:], strict=False):
             between = self.text[factor.end : following.start]
             if between.strip(" ,/|&;") not in {"", "and"}:
                 return []
+
         joint = _BEFORE_VALUES.match(self.text, line.factors[-1].end, line.end)
         if joint is None:
             return []
@@ -142,6 +147,7 @@ class Sequences:
             first = line.images[0]
             if len(line.images) > 1 or len(first.positions) > 1 or first.start > line.head + 2:
                 return []
+
             image = first.positions[0]
             joint = _BEHIND_IMAGE.match(self.text, first.end, line.end)
             place = joint.end() if joint else first.end
@@ -149,8 +155,10 @@ class Sequences:
             label = _LABEL.match(self.text, line.head, line.end)
             image = self.names.image_labelled(label["label"]) if label else None
             place = label.end() if label else place
+
         if image is None and self.n > 1:
             return []
+
         values = self._values(place, line.end, order)
         return [(image, key, mark) for _, key, mark in values]
 
@@ -159,6 +167,7 @@ class Sequences:
         match = _VALUES.fullmatch(self.text, start, end)
         if match is None:
             return []
+
         place = match.start("values")
         made: list[Listed] = []
         for key in keys:
@@ -166,12 +175,14 @@ class Sequences:
             number = number_at(self.text, place, end) if value else None
             if number is None or number.in_words:
                 return []
+
             mark = number.mark(self.names.factor(key).scale)
             made.append((None, key, mark))
             between = _BETWEEN_VALUES.match(self.text, number.end, match.end("values"))
             place = between.end() if between else number.end
             if between is None and number.end < match.end("values"):
                 return []
+
         return made if place >= match.end("values") else []
 
     def _is_sequence(self, line: Line) -> bool:
@@ -184,9 +195,11 @@ class Sequences:
         factor = line.factors[0]
         if factor.start > line.head + 2:
             return []
+
         joint = _BEHIND_FACTOR.match(self.text, factor.end, line.end)
         if joint is None:
             return []
+
         values = self._values(joint.end(), line.end, [factor.key] * self.n)
         return [(position, key, mark) for position, (_, key, mark) in enumerate(values, 1)]
 
@@ -218,6 +231,7 @@ class Sequences:
                 number = number_at(self.text, match.start("value"), match.end())
                 if number is not None:
                     yield None, only.key, number.mark(only.scale)
+
             return
 
         lines = [line for line in self.page.lines if not self.page.in_table(line)]
@@ -365,6 +379,7 @@ class Prose:
         self._tuples = self._sequences.by_line()
         for index in self._tuples:
             self._pairs[index] = []
+
         scored = [
             bool(found) or bool(images) or index in self._tuples
             for index, (found, images) in enumerate(zip(self._pairs, self._images, strict=True))
@@ -473,10 +488,12 @@ class Prose:
             return self.only.key
         if len({factor.key for factor in line.factors}) > 1:
             return None
+
         if line.factors:
             first = line.factors[0]
             heads = first.start <= line.head + 2 and first.start < line.images[0].start
             return first.key if heads else None
+
         return self._heads[index]
 
     def _heading_factors(self) -> list[str | None]:
@@ -508,6 +525,7 @@ class Prose:
             )
             if not inside and not bracketed and not scale.fault(number.value):
                 return True
+
         return False
 
     def _heads_may_stand_below(self) -> bool:
@@ -539,6 +557,7 @@ class Prose:
         if self._heads_may_stand_below():
             self.unplaced = True
             return
+
         found = [
             (index, said)
             for index in range(len(self.page.lines))
@@ -550,7 +569,9 @@ class Prose:
             if section is not None and section.certain is not None and index > section.certain:
                 self.unplaced = True
                 continue
+
             yield said
+
         for position, key, mark in self._sequences.of_only_factor():
             placed = replace(mark, span=self.page.span(*mark.span))
             yield Said(position, key, placed, "prose", -2)
@@ -559,6 +580,7 @@ class Prose:
         line = self.page.lines[index]
         if self.page.in_table(line):
             return
+
         if index in self._tuples:
             yield from self._tuple_says(line, self._tuples[index])
         elif self._is_by_factor(line, index):
@@ -599,45 +621,57 @@ class Prose:
         if kind is not Kind.VERDICT:
             self.drafts.add(kind)
             return
+
         if _enumerates(found) or self._may_subtract(found) or self._is_shifted(line, found, index):
             return
+
         if len(found) > 1 and found[-1].mark.value is None and all(p.bracketed for p in found):
             # "Accuracy [8], Quality [7] and Realism [6] are defined …": what voids one voids all.
             self.drafts.add(Kind.UNKNOWN)
             return
+
         if found[0].backward and self._follows_a_name(line, part, found[0].start):
             return
+
         others = any(part.start <= image.start < found[0].start for image in line.images)
         if not (others and self.n > 1) and not self._is_said_outright(line, part, found):
             self.drafts.add(Kind.UNKNOWN)
             self._sections.setdefault(part.section, _Section()).close(index - 1)
             self._mention(line, found)
             return
+
         if self._comes_twice(line, part, found):
             self.unplaced = True
             self._sections.setdefault(part.section, _Section()).close(index)
             return
+
         cut = self._taken_over(line, part, found)
         if cut is not None:
             self._sections.setdefault(part.section, _Section()).close(index)
             found = [pair for pair in found if pair.end <= cut]
+
         positions = part.positions
         stray = self.n > 1 and not part.named and self._strays(line, lead, own, found)
         if stray:
             self._sections.setdefault(part.section, _Section()).close(index - 1)
+
         if positions == (UNKNOWN,):
             self._mention(line, found)
+
         for number, pair in enumerate(found):
             since = found[number - 1].end if number else part.start
             if self._speaks_of_another(line, since, pair, positions):
                 continue
+
             if pair is found[-1] and pair.mark.value is not None and self._competes(index, pair):
                 says = "another number stands below it"
                 pair = replace(pair, mark=Mark(None, pair.mark.span, FaultKind.AMBIGUOUS, says))
+
             index_of = pair.name.position
             where = positions if index_of is None else (index_of,)
             if stray and index_of is None:
                 where = (UNKNOWN,)
+
             yield from self._say(part.section, where, pair.name.key, pair.mark, index, label)
 
     def _is_labelled_behind(self, line: Line, found: Sequence[Pair[FactorName]]) -> bool:
@@ -705,6 +739,7 @@ class Prose:
             if part.start <= factor.start < found[0].start:
                 lead += self.text[place : factor.start]
                 place = factor.end
+
         lead += self.text[place : found[0].start]
         clause = _CLAUSE_BEFORE.split(lead)[-1]
         opening = re.split(r"[.;!?]\s+", lead)[-1].removesuffix(clause)
@@ -760,11 +795,14 @@ class Prose:
             if not below.factors:
                 words = self.page.words(below).strip("[]()\"'*. ")
                 return re.fullmatch(r"[0-9]{1,3}(?:[./][0-9]{1,3})?", words) is not None
+
             found = self._pairs[place]
             if len(found) == 1 and found[0].backward:
                 continue
+
             opens = number_at(self.text, below.head, below.end)
             return opens is not None and opens.start <= below.head + 2 and not found
+
         return False
 
     def _shifts(self, index: int) -> bool:
@@ -911,11 +949,13 @@ class Prose:
         if self.n > 1 and (positions is None or UNKNOWN in positions):
             self.unplaced = True
             return
+
         placed = replace(mark, span=self.page.span(*mark.span))
         for position in positions or (None,):
             if self._recurs(section, key, position, index):
                 self.unplaced = True
                 continue
+
             yield Said(position, key, placed, "prose", section, label)
 
     def _recurs(self, number: int, key: str, position: int | None, index: int) -> bool:
@@ -925,12 +965,15 @@ class Prose:
         """
         if self.n == 1:
             return False
+
         section = self._sections.setdefault(number, _Section())
         if section.closed:
             return True
+
         earlier = section.given.setdefault((key, position), index)
         if earlier == index:
             return False
+
         section.close(earlier)
         again = (
             earlier == index - 1
@@ -948,6 +991,7 @@ class Prose:
             opens = not before.strip() or _NUMBER_FOR.search(before)
             if not opens and not _IN_VAIN.match(self.text, factor.end, line.end):
                 continue
+
             for position in line.positions or ():
                 earlier = section.given.setdefault((factor.key, position), index)
                 if earlier < index - 1:
@@ -964,10 +1008,12 @@ class Prose:
         """Tell whether a part names a factor twice: another image may have begun unannounced."""
         if self.n == 1:
             return False
+
         last: dict[str, int] = {}
         for factor in line.named or line.factors:
             if not part.start <= factor.start < part.end:
                 continue
+
             if any(image.end <= factor.start for image in line.images if image.start >= part.start):
                 mention = max(
                     image.end
@@ -976,10 +1022,12 @@ class Prose:
                 )
                 if not _CLAUSE_ENDS.search(self.text, mention, factor.start):
                     continue
+
             scored = factor.start in {pair.name.start for pair in found}
             if factor.key in last and (scored or self._opens_an_entry(line, factor)):
                 return True
             last[factor.key] = factor.start
+
         return False
 
     # --- A number below the name it belongs to ---
@@ -992,24 +1040,30 @@ class Prose:
         )
         if len({factor.key for factor in line.factors}) > 1 or not opens:
             return
+
         lead = self.text[line.head : line.factors[0].start]
         if line.kind is not Kind.VERDICT or kind_of(lead) not in {None, Kind.VERDICT}:
             self.drafts.add(line.kind)
             return
+
         scale = self.names.factor(last.key).scale
         found = self._numbers_below(line, index, last, scale)
         if not found or self._numbers_stand_above(index):
             return
+
         if len({mark.value for mark in found}) > 1:
             says = "it is given two different numbers"
             mark = Mark(None, found[-1].span, FaultKind.CONTRADICTION, says)
         else:
             mark = found[-1]
+
         if self._is_the_only_one(line, last.key):
             return
+
         section = self._sections.setdefault(line.section, _Section())
         if not section.closed:
             section.given.pop((last.key, (line.positions or (None,))[0]), None)
+
         yield from self._say(line.section, line.positions, last.key, mark, index, line.caption)
 
     def _is_the_only_one(self, line: Line, key: str) -> bool:
@@ -1034,8 +1088,10 @@ class Prose:
 
             for factor in line.factors:
                 contents.named.setdefault(factor.key, set()).add(line.start)
+
             if self._pairs[index] or self._says_below(line, index):
                 contents.scored.add(line.start)
+
             if len(contents.scored) > 1:
                 break
 
@@ -1117,6 +1173,7 @@ class Prose:
         number = number_at(self.text, place, end)
         if number is None:
             return []
+
         before = Number(number.value, None, start, start, start)
         fault = entry_fault(self.text, before, place, scale)
         mark = number.mark(scale)
@@ -1128,9 +1185,11 @@ class Prose:
         label = _OWN_LABEL.match(self.text, line.head, line.end)
         if line.number is not None and label is None:
             return []
+
         number = number_at(self.text, label.end() if label else line.head, line.end)
         if number is None or (label is None and number.start > line.head + 2):
             number = None
+
         if number is not None:
             fault = entry_fault(self.text, number, line.end, scale)
             rest = self.text[number.end : line.end].strip(" .)]\"'")
@@ -1138,20 +1197,25 @@ class Prose:
                 if fault:
                     span = (number.start, number.digits_end)
                     return [Mark(None, span, FaultKind.AMBIGUOUS, fault)]
+
                 return [number.mark(scale)]
+
             if not rest and (number.top == scale.high or empty):
                 return [number.mark(scale)]
             if not rest:
                 return []
+
         ended = _AT_THE_END.search(self.text[line.head : line.end])
         labelled = False
         if ended is not None:
             before = self.text[line.head : line.head + ended.start("value")]
             several = self.n > 1 and not re.search(r"[.!?(–—-]\s*$", before)
             labelled = several or re.search(r"[:=→]\s*$", before) is not None
+
         if ended is not None and not far and not labelled and Fraction(ended["top"]) == scale.high:
             place = line.head + ended.start("value")
             return self._last_number(place, line.head, line.end, scale)
+
         return []
 
     # --- Lists under factors ---
@@ -1171,21 +1235,26 @@ class Prose:
         found = self._images[index]
         if not found:
             return
+
         key = self._factor_of_images(line, index)
         if key is None:
             return
+
         lead = self.text[line.head : found[0].start]
         kind = kind_of(lead)
         if line.kind is not Kind.VERDICT or kind not in {None, Kind.VERDICT}:
             self.drafts.add(line.kind if line.kind is not Kind.VERDICT else kind or Kind.DRAFT)
             return
+
         for pair in found:
             if self._only_counts(line, pair) or self._is_loose(line, pair):
                 continue
+
             for position in pair.name.positions:
                 if position == UNKNOWN:
                     self.unplaced = True
                     continue
+
                 mark = replace(pair.mark, span=self.page.span(*pair.mark.span))
                 unit = -1 - line.section
                 yield Said(position, key, mark, "prose by factor", unit, line.caption)
@@ -1195,10 +1264,12 @@ class Prose:
         to a number amid words."""
         if line.factors or self.only is not None:
             return False
+
         between = self.text[pair.name.end : pair.mark.span[0]].strip("[(\"' ")
         if pair.backward:
             joint = self.text[pair.mark.span[1] : pair.name.start]
             return not re.search(r"[a-z(:=]", joint)
+
         rest = self.text[pair.end : line.end].strip("])\"'. ")
         return not between and not pair.bracketed and bool(rest)
 

@@ -87,6 +87,7 @@ def read_reply(reply: Reply, factors: Sequence[Factor], n: int) -> Reading:
     if reply.refusal:
         # Whatever numbers stand beside it: what was refused is no score.
         return _none(FaultKind.REFUSED, f"the judge refused: {_short(reply.refusal)}")
+
     reading = read_text(reply.text, factors, n)
     return _cut_by_limit(reading, reply.text) if reply.finish == "length" else reading
 
@@ -129,9 +130,11 @@ def read_text(text: str, factors: Sequence[Factor], n: int) -> Reading:
         return _none(FaultKind.TRUNCATED, "the answer ends in the middle of its JSON")
     if contents.void:
         return _none(FaultKind.DISCLAIMED, f"the judge takes its scores back: “{contents.void}”")
+
     if contents.said:
         reading = with_corrections(decide(contents.said, factors, n, text), contents.page)
         return without_contradicted(reading, contents.mentioned)
+
     if _REFUSAL.search(contents.page.text) or sees_nothing(contents.page.text):
         return _none(FaultKind.REFUSED, f"the judge refused: {_short(text)}")
     return _none(FaultKind.NO_VERDICT, contents.why_nothing())
@@ -160,6 +163,7 @@ class Contents:
         found = Voids()
         if doubted:
             found = voids(self.page, prose.entries, said, self._json.remarks(names))
+
         self.void = found.all if said else ""
         self.said = found.keep(said)
         self._taken_back = len(self.said) < len(said)
@@ -168,9 +172,11 @@ class Contents:
         """Return why no scores were found."""
         if self._taken_back:
             return "the judge takes its scores back"
+
         if self._other_kinds:
             kinds = ", ".join(sorted(self._other_kinds))
             return f"no verdict was found in the answer, only numbers of another kind: {kinds}"
+
         if self._unplaced:
             return "scores were found, but not which image they are of"
         if self._drafts:
@@ -207,6 +213,7 @@ class Contents:
             above = self._above(line)
             if not above.verdict:
                 continue
+
             for entry in entries_of(table, above.position, self.names):
                 span = self.page.span(*entry.mark.span)
                 mark = Mark(entry.mark.value, span, entry.mark.kind, entry.mark.says)
@@ -292,6 +299,7 @@ def read_overall(text: str, n: int) -> dict[int, Fraction]:
     for each in sorted(contents.said, key=lambda each: each.mark.span):
         if each.mark.value is not None:
             stated[each.position or 1] = each.mark.value
+
     return {position: stated[position] for position in sorted(stated) if 1 <= position <= n}
 
 
@@ -333,10 +341,12 @@ def _in_last_column(page: Page) -> Iterator[tuple[int, Fraction]]:
         if not _OVERALL_COLUMN.search(table.rows[0][-1].text):
             # A table that repeats the sub-scores states no overall.
             continue
+
         for row in table.rows:
             position = page.names.image_labelled(row[0].text)
             if position is None or len(row) < 2:
                 continue
+
             if re.fullmatch(r"[0-9]{1,6}(?:\.[0-9]{1,6})?", row[-1].text):
                 yield position, Fraction(row[-1].text)
 
@@ -355,6 +365,7 @@ def expected_scores(
     tokens = _tokens(reply)
     if not tokens:
         return {}
+
     by_place = _by_place(reply.text, tokens)
     scales = {factor.key: factor.scale for factor in factors}
     found: dict[Cell, Fraction] = {}
@@ -362,22 +373,27 @@ def expected_scores(
         token = by_place.get(span)
         if token is None or cell not in reading.scores or cell[1] not in scales:
             continue
+
         value = _expected(token, scales[cell[1]])
         if value is not None:
             found[cell] = value
+
     return found
 
 
 def _tokens(reply: Reply) -> list[Mapping[str, Any]]:
     if "logprobs" not in reply.also:
         return []
+
     try:
         held = json.loads(reply.also)["logprobs"]
     except (ValueError, KeyError, TypeError):
         return []
+
     content = held.get("content") if isinstance(held, dict) else held
     if not isinstance(content, list):
         return []
+
     tokens = [token for token in content if isinstance(token, dict) and "token" in token]
     return [_unpacked(token) for token in tokens]
 
@@ -405,11 +421,14 @@ def _by_place(
         at = int(token.get("at", at))
         if not text.startswith(said, at):
             return {}
+
         bare = said.strip()
         if bare.isdecimal():
             start = at + said.index(bare)
             found[start, start + len(bare)] = token
+
         at += len(said)
+
     return found
 
 
@@ -422,9 +441,11 @@ def _expected(token: Mapping[str, Any], scale: Scale) -> Fraction | None:
         logprob = alternative.get("logprob")
         if said.isdecimal() and int(said) in values and isinstance(logprob, int | float):
             shares[int(said)] = shares.get(int(said), 0.0) + math.exp(logprob)
+
     total = sum(shares.values())
     if total <= 0 or _may_go_on(shares, values):
         return None
+
     mean = sum(value * share for value, share in shares.items()) / total
     return Fraction(mean).limit_denominator(10**9)
 
@@ -520,15 +541,18 @@ def _read_lists(reply: Reply, factors: Sequence[Factor], n: int, key: str) -> Fo
         if not any(_is_said(entry, factors) for row in rows for entry in row.entries):
             # `[score1, score2]`: the form itself, quoted.
             continue
+
         if n > 1 and len(rows) == 1:
             by_image[_image_before(reply.text, start) or len(by_image) + 1] = rows[0]
         else:
             verdicts.append(rows)
+
     if not verdicts and by_image:
         verdicts = [[by_image[image] for image in sorted(by_image)]]
         if sorted(by_image) != list(range(1, n + 1)):
             says = f"the lists are of the images {', '.join(map(str, sorted(by_image)))}"
             return _fault(FaultKind.CONTRADICTION, f"{says}; {n} were shown")
+
     if not verdicts:
         return None
     return _cut(_from_rows(verdicts[-1], factors, n), reply)
@@ -553,6 +577,7 @@ def _list_at(text: str, start: int, depth: int = 0) -> _Listed | None:
             found = _list_at(text, at, 1)
             if found is None:
                 return None
+
             inner.append(found)
             at = found.end
         elif text[at] == "]":
@@ -563,8 +588,10 @@ def _list_at(text: str, start: int, depth: int = 0) -> _Listed | None:
             match = _SCALAR.match(text, at)
             if match is None or match.end() == at:
                 return None
+
             entries.append(_FormEntry(match[1].strip(), match.span(1)))
             at = match.end()
+
     return None
 
 
@@ -577,6 +604,7 @@ def _is_said(entry: _FormEntry, factors: Sequence[Factor]) -> bool:
 def _from_rows(rows: Sequence[_Listed], factors: Sequence[Factor], n: int) -> FormReading:
     if len(rows) != n:
         return _fault(FaultKind.CONTRADICTION, f"the list is of {len(rows)} images; {n} were shown")
+
     scores: dict[Cell, Fraction] = {}
     spans: dict[Cell, tuple[int, int]] = {}
     absent: set[Cell] = set()
@@ -586,6 +614,7 @@ def _from_rows(rows: Sequence[_Listed], factors: Sequence[Factor], n: int) -> Fo
             says = f"the list has {len(row.entries)} scores; {len(factors)} were asked for"
             faults.append(Fault(FaultKind.CONTRADICTION, says, position))
             continue
+
         for factor, entry in zip(factors, row.entries, strict=False):
             cell = (position, factor.key)
             value = _meaning(entry.text, factor.scale)
@@ -595,9 +624,11 @@ def _from_rows(rows: Sequence[_Listed], factors: Sequence[Factor], n: int) -> Fo
                 absent.add(cell)
             else:
                 faults.append(Fault(FaultKind.OFF_SCALE, value, *cell))
+
         for factor in factors[len(row.entries) :]:
             says = "the list has no score for it"
             faults.append(Fault(FaultKind.MISSING_FACTOR, says, position, factor.key))
+
     return FormReading(Reading(scores, spans, tuple(faults), "list"), frozenset(absent))
 
 
@@ -608,11 +639,14 @@ def _meaning(text: str, scale: Scale) -> Fraction | str | None:
         by_word = {word_key(word): value for word, value in scale.words.items()}
         if word_key(plain) not in by_word:
             return f"{plain[:40]!r} is not one of {scale}"
+
         value = by_word[word_key(plain)]
         return None if value is None else Fraction(value)
+
     match = _NUMBER.fullmatch(plain)
     if match is None:
         return f"{plain[:40]!r} is not a number"
+
     score = Fraction(match["number"])
     if match["top"] and Fraction(match["top"]) != scale.high:
         return f"{plain} is on another scale than {scale}"
@@ -658,13 +692,16 @@ def _read_words(reply: Reply, factors: Sequence[Factor], n: int) -> FormReading:
             value = _number_word(number, next(f for f in silent if f.key == key).scale)
             if cell in said.values:
                 continue
+
             if isinstance(value, str):
                 faults.append(Fault(FaultKind.OFF_SCALE, value, *cell))
             elif value is None:
                 absent |= {cell}
             else:
                 scores[cell], spans[cell] = value, other.spans[cell]
+
         faults += _open_faults(other.faults, silent, {*said.values, *absent, *scores}, n)
+
     reading = Reading(scores, spans, tuple(faults), layout, notes)
     return _cut(FormReading(reading, absent), reply)
 
@@ -692,6 +729,7 @@ def _open_fault(faults: Sequence[Fault], factor: Factor, position: int, *, partl
             if factor.scale.words and fault.kind in _NO_NUMBER:
                 return silence
             return replace(fault, position=position, factor=factor.key)
+
     return silence
 
 
@@ -726,16 +764,19 @@ def _said(text: str, factors: Sequence[Factor], n: int) -> _Said:
         words = [w for w in factor.scale.words or () if not _NUMBER.fullmatch(w)]
         if not words:
             continue
+
         only = len(factors) == 1
         for match in _word_pattern(factor, words, only=only).finditer(text):
             position = 1 if n == 1 else _image_before(text, match.start("word"))
             if position is None or not 1 <= position <= n:
                 continue
+
             cell = (position, factor.key)
             spoken = word_key(match["word"])
             meaning = {word_key(word): value for word, value in (factor.scale.words or {}).items()}
             found.values[cell] = meaning[spoken]
             found.spans[cell] = match.span("word")
+
     return found
 
 

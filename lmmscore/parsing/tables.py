@@ -186,12 +186,16 @@ def _cells(line: re.Match[str], *, framed: bool) -> Row:
         stripped = text.strip()
         cells.append(TableCell(stripped, place + (text.index(stripped) if stripped else 0)))
         place += len(text) + 1
+
     if not framed:
         return cells
+
     if len(cells) > 1:
         cells = cells[1:]
+
     if len(cells) > 1 and not cells[-1].text:
         cells = cells[:-1]
+
     return cells
 
 
@@ -204,10 +208,12 @@ def _spaced(text: str, names: Names, taken: Sequence[Span]) -> Iterator[ReplyTab
         index += 1
         if any(start <= line.start() < end for start, end in taken):
             continue
+
         for separator in _separators(line[0]):
             head = _split(line, separator)
             if len(head) < 2 or not _is_head(head, names):
                 continue
+
             rows, index = _rows(lines, index, separator, len(head), text)
             if rows:
                 yield ReplyTable(
@@ -263,17 +269,21 @@ def _rows(
         if _RULE.fullmatch(line[0]):
             index += 1
             continue
+
         row = _split(line, separator)
         if "\n\n" in text[lines[index - 1].end() : line.start()]:
             break
+
         short = not separator and 1 < len(row) < width
         if len(row) != width and not short:
             break
         if not any(_NUMERIC.match(cell.text) or _is_short(cell) for cell in row[1:]):
             break
+
         # Columns that are only aligned say nothing of which cell is missing.
         rows.append(row[:1] if short else row)
         index += 1
+
     numeric = any(_NUMERIC.match(cell.text) for row in rows for cell in row[1:])
     return (rows, index) if numeric else ([], first)
 
@@ -291,17 +301,21 @@ def _split(line: re.Match[str], separator: str) -> Row:
             offset = piece.index(stripped) if stripped else 0
             cells.append(TableCell(stripped, place + offset))
             place += len(piece) + 1
+
         return cells
+
     content = line[0].rstrip()
     indent = len(content) - len(content.lstrip())
     if indent >= 4:
         # A corner left blank.
         cells.append(TableCell("", place))
+
     place += indent
     for piece in _GAP.split(content.lstrip()):
         start = line.string.index(piece, place)
         cells.append(TableCell(piece, start))
         place = start + len(piece)
+
     return cells
 
 
@@ -315,12 +329,15 @@ def _without_repetition(entries: Sequence[Entry]) -> list[Entry]:
     values: defaultdict[tuple[int | None, str], set[Fraction | None]] = defaultdict(set)
     for entry in entries:
         values[entry.position, entry.key].add(entry.mark.value)
+
     made = []
     for entry in entries:
         if len(values[entry.position, entry.key]) > 1:
             mark = Mark(None, entry.mark.span, FaultKind.CONTRADICTION, _TWO_NUMBERS)
             entry = replace(entry, mark=mark)
+
         made.append(entry)
+
     return made
 
 
@@ -398,13 +415,16 @@ class _TableReader:
         """Return what a cell says; nothing where it is blank."""
         if _BLANK_CELL.fullmatch(cell.text) and not cell.fault:
             return []
+
         if any(tops - {self.names.factor(key).scale.high} for tops in self._tops):
             cell = replace(cell, fault=_ANOTHER_SCALE)
+
         span = (cell.start, cell.start + max(1, len(cell.text)))
         if cell.fault:
             mark = Mark(None, span, FaultKind.CONTRADICTION, cell.fault)
         else:
             mark = value_in(cell.text, self.names.factor(key).scale, cell.start)
+
         if position is None and self.n > 1:
             return []
         return [Entry(position, key, mark)]
@@ -422,13 +442,17 @@ class _TableReader:
             if len(row) > len(self.head):
                 # A bar too many: which column a number stands in is anybody's guess.
                 continue
+
             if len(named) > 1:
                 row = [replace(cell, fault=_TWO_IMAGES) for cell in row]
+
             for key, cell in zip(columns, row, strict=False):
                 if not key:
                     continue
+
                 for image in named or (None,):
                     found += self._entry(image, key, cell)
+
         return found
 
     def _is_labelled_otherwise(self, row: Row, columns: Sequence[str | None]) -> bool:
@@ -497,9 +521,11 @@ class _TableReader:
         for key, row in zip(first, self.body, strict=True):
             if len(row) > len(self.head):
                 continue
+
             for image, cell in zip(images, row, strict=False):
                 if key and image is not None:
                     found += self._entry(image, key, cell)
+
         return found
 
     def _one_image(self, first: Sequence[str | None]) -> list[Entry]:
@@ -508,6 +534,7 @@ class _TableReader:
         if self.n > 1 and len({key for key, _ in scored}) < len(scored):
             # A factor comes twice: another image has begun unannounced.
             return []
+
         # Where the first line is a score already, there is no heading.
         head = [] if first[0] else self.head
         column = _score_column(head, [row for _, row in scored], 1)
@@ -516,6 +543,7 @@ class _TableReader:
             cell = _score_cell(row, column, 1)
             if cell is not None:
                 found += self._entry(self.above, key, cell)
+
         return found
 
     def _a_line_a_score(self) -> list[Entry]:
@@ -529,6 +557,7 @@ class _TableReader:
             cell = _score_cell(row, column, 2)
             if key is not None and cell is not None:
                 found += self._entry(image, key, cell)
+
         return found
 
     def _images_above(self, scored: Sequence[Row]) -> list[int | None]:

@@ -129,14 +129,18 @@ def drafts(text: str) -> list[Span]:
         if not match[0].startswith("</"):
             opened.append(match)
             continue
+
         while opened and opened[-1][1].lower() != match[1].lower():
             opened.pop()
+
         if opened:
             found.append((opened.pop().start(), match.end()))
         elif match[1].lower().startswith("think") or match[1].lower() in {"thought", "reasoning"}:
             # The opening tag was part of the prompt: everything up to here is thought.
             found.append((place, match.end()))
+
         place = match.end()
+
     # A thought that is never closed goes on to the end.
     unclosed = [match for match in opened if match[1].lower() not in _MAY_BE_FIELDS]
     found += [(match.start(), len(text)) for match in unclosed[:1]]
@@ -156,6 +160,7 @@ def joined(spans: Iterable[Span]) -> list[Span]:
             merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
             merged.append((start, end))
+
     return merged
 
 
@@ -170,7 +175,9 @@ def plain_text(text: str, cuts: Sequence[Span] = ()) -> Plain:
         _write(writer, text, done, start)
         if end > start:
             writer.replaced("\n", start)
+
         done = end
+
     made = "".join(writer.pieces)
     return Plain(
         made.translate(_SAME_LENGTH),
@@ -289,9 +296,11 @@ def _made_plain(match: re.Match[str], text: str) -> str:
         return html.unescape(match[0])
     if groups.get("cell"):
         return " | " if text[text.rfind("\n", 0, match.start()) + 1 : match.start()].strip() else ""
+
     for group, words in _WORDS_FOR.items():
         if groups[group]:
             return words
+
     return ""
 
 
@@ -312,10 +321,12 @@ def _tag_in_words(tag: str, text: str, place: int) -> str:
     match = _TAG.fullmatch(tag)
     if match is None:
         return tag
+
     name = match["name"].lower()
     if name == "br":
         line = text[text.rfind("\n", 0, place) + 1 : place]
         return " " if "|" in line else "\n"
+
     if name in {"td", "th"}:
         return "" if match["close"] else "| "
     if name == "tr":
@@ -336,6 +347,7 @@ def _element_in_words(match: re.Match[str]) -> str:
             words += f" {value}"
         else:
             more.append(f"{key}: {value}")
+
     ends = "\n" if match["empty"] else ""
     return f"\n{words}: {', '.join(more)}{ends}"
 

@@ -174,9 +174,11 @@ def read_winner(
     fault = no_answer(reply)
     if fault is not None and (reply.refusal or fault.kind != FaultKind.REFUSED):
         return WinnerReading(fault=fault)
+
     if _is_cut_off(text):
         says = "the JSON has no end; raise the token limit with --max-tokens"
         return WinnerReading(fault=Fault(FaultKind.TRUNCATED, says))
+
     try:
         found = (
             _marked(text, plain, own, meanings)
@@ -186,15 +188,19 @@ def read_winner(
         )
     except _TwoVerdictsError as error:
         return WinnerReading(fault=Fault(FaultKind.CONTRADICTION, str(error)))
+
     if found is None and fault is not None:
         return WinnerReading(fault=fault)
+
     found = found or _stated(plain)
     if found is not None:
         doubt = _doubt(text, found.span)
         return WinnerReading(fault=doubt) if doubt else _reading(found)
+
     if reply.finish == "length":
         says = "the answer was cut off by the token limit; raise it with --max-tokens"
         return WinnerReading(fault=Fault(FaultKind.TRUNCATED, says))
+
     return WinnerReading(
         fault=Fault(FaultKind.NO_VERDICT, "it does not say which of the two is better")
     )
@@ -238,6 +244,7 @@ def _doubt(text: str, span: tuple[int, int]) -> Fault | None:
         undone = sees_nothing(sentence) or makes_up(sentence) or takes_back(sentence)
         if undone or is_alarming(sentence) or _MIXED_UP.search(sentence):
             return Fault(FaultKind.DISCLAIMED, f"taken back: {sentence.strip()[:80]}")
+
     return None
 
 
@@ -272,6 +279,7 @@ class _Plain:
             pieces.append(stand_in)
             origins += [match.start()] * len(stand_in)
             at = match.end()
+
         pieces.append(text[at:])
         origins += range(at, len(text) + 1)
         self.text = "".join(pieces)
@@ -294,16 +302,19 @@ def _marked(
     written = _without_menu(sorted(_literal(text, words), key=lambda found: found.span))
     if written and not _DOUBLE.search(plain.text):
         return written[-1]
+
     for pattern in (_DOUBLE, _SINGLE, _BARE):
         marks = []
         for match in pattern.finditer(plain.text):
             verdict = _meant(match[0], own) or _meant(match["inside"], own)
             if verdict is not None:
                 marks.append(_Found(verdict, plain.span(*match.span())))
+
         marks = _without_menu(marks)
         _refuse_alternatives(text, marks)
         if marks:
             return marks[-1]
+
     return None
 
 
@@ -337,6 +348,7 @@ def _without_menu(marks: list[_Found]) -> list[_Found]:
         if later.span[0] - earlier.span[1] > 90:
             break
         menu += 1
+
     different = {found.verdict for found in marks[len(marks) - menu :]}
     return marks[: len(marks) - menu] if len(different) >= 3 else marks
 
@@ -394,6 +406,7 @@ def _labelled(plain: _Plain, own: Mapping[str, str]) -> _Found | None:
         verdict = _meant(said, own) or _meant(short, own)
         if verdict is not None:
             found = _Found(verdict, plain.span(*match.span("inside")))
+
     return found
 
 
@@ -422,8 +435,10 @@ def _stated(plain: _Plain) -> _Found | None:
             if verdict is not None:
                 start = plain.text.rfind(sentence[0])
                 found.append(_Found(verdict, plain.span(start, start + len(sentence[0]))))
+
         if found:
             return found[-1] if len({each.verdict for each in found}) == 1 else None
+
     return None
 
 
@@ -433,10 +448,12 @@ def _statement(sentence: str) -> str | None:
     tokens = set(_TOKEN.findall(sentence.casefold()))
     if (_NEGATIONS | _RESERVATIONS) & tokens:
         return None
+
     preferred = _PREFERRED.search(sentence)
     if preferred is not None:
         side = preferred["side"] or preferred["chosen"] or preferred["named"]
         return _side(_TOKEN.findall(side.casefold())[-1])
+
     if _BOTH.search(sentence):
         return _with_quality(_TOKEN.findall(sentence.casefold()))
     return "tie" if _TIE.search(sentence) else None
