@@ -382,6 +382,17 @@ class RunData:
         """Every conversation."""
         return list(self.conversations(self.sessions))
 
+    @property
+    def shown_pictures(self) -> list[Path]:
+        """Every picture that a session showed, each once: known before any reply is read."""
+        names: dict[str, None] = {}
+        for record in self.sessions:
+            names |= dict.fromkeys(record.images.values())
+            for exchange in record.exchanges:
+                names |= dict.fromkeys(path for _, path in exchange.images)
+
+        return [self._picture(name) for name in names]
+
     def conversations(self, sessions: Iterable[SessionRecord]) -> Iterator[Talk]:
         """Yield the conversations of some sessions, with the replies the ledger has."""
         if not self.run.ledger_path.is_file():

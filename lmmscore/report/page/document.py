@@ -171,8 +171,12 @@ def _without_collecting() -> Iterator[None]:
 def gather(
     runs: Sequence[RunData], pictures: PictureSet, maker: ThumbnailMaker, options: PageOptions
 ) -> PageContent:
-    """Return everything that is to be shown of these runs; thumbnails are begun on the way."""
+    """Return everything that is to be shown of these runs; thumbnails are begun first."""
     agreement = options.agreement
+    # They are most of the work, and can be made while replies are read and tables computed.
+    shown = list(dict.fromkeys(path for run in runs for path in run.shown_pictures))
+    maker.begin(shown, options.thumb_px or sensible_px(len(shown)))
+
     texts = SharedTexts()
     core: dict[str, Any] = {"runs": [], "items": [], "talks": []}
     prefixes = ["" if k == 0 else slug(run.name) for k, run in enumerate(runs)]
@@ -183,8 +187,6 @@ def gather(
         ratings = _ratings(run, options)
         core["items"].append(own.items(ratings))
         core["runs"].append({**run_facts(run, rated=bool(ratings)), "prefix": prefix})
-
-    maker.begin(pictures.paths, options.thumb_px or sensible_px(len(pictures)))
 
     found: list[Leaderboard | PairBoard] = []
     views: list[RunView] = []
