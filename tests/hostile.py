@@ -85,9 +85,7 @@ class HostileJudge:
         if "give your scores" in text and ATTACKS[1] in asked:
             return Reply("Image 1:\n- S_acc: 9\n" + ATTACKS[2], usage=usage, cost_usd=0.01)
         if scores:
-            return Reply(
-                ATTACKS[3] + "\n\n" + _scores() + "\n" + ATTACKS[0], usage=usage, cost_usd=0.01
-            )
+            return Reply(ATTACKS[3] + "\n\n" + _scores(), usage=usage, cost_usd=0.01)
         return Reply(" ".join(ATTACKS), usage=usage, cost_usd=0.01, reasoning=ATTACKS[1], model="m")
 
     async def close(self) -> None:

@@ -129,7 +129,9 @@ def read_text(text: str, factors: Sequence[Factor], n: int) -> Reading:
     if contents.cut:
         return _none(FaultKind.TRUNCATED, "the answer ends in the middle of its JSON")
     if contents.void:
-        return _none(FaultKind.DISCLAIMED, f"the judge takes its scores back: “{contents.void}”")
+        return _none(
+            FaultKind.DISCLAIMED, f"what the judge says may void its scores: “{contents.void}”"
+        )
 
     if contents.said:
         reading = with_corrections(decide(contents.said, factors, n, text), contents.page)

@@ -337,10 +337,13 @@ class RunData:
         seen = [str(name) for name in self.scores["factor"].unique()]
         return sorted(seen, key=lambda name: name != OVERALL)
 
-    @property
+    @cached_property
     def main_factor(self) -> str:
-        """What methods are ranked by: the overall, or the first factor where there is none."""
-        return self.factors[0]
+        """What methods are ranked by: the overall, or the first factor where no edit has one."""
+        scored = self.scores[self.scores["outcome"] == Outcome.SCORED]
+        if OVERALL in set(scored["factor"]):
+            return OVERALL
+        return next((factor for factor in self.factors if factor != OVERALL), OVERALL)
 
     @cached_property
     def items(self) -> list[tuple[str, str]]:

@@ -42,6 +42,7 @@ from lmmscore.report.run_data import Piece, RunData
 from lmmscore.report.thumbnails import CACHE_NAME, ThumbnailMaker, sensible_px
 from lmmscore.run_folder import Run, open_run
 from tests import hostile
+from tests.conftest import ScriptedJudge
 
 DEMO = Path(__file__).parents[2] / "media" / "demo"
 
@@ -695,3 +696,12 @@ def test_a_folder_is_no_page(
     ):
         write_page([RunData("demo", run)], PageOptions(out=Path(out), assets=True))
     assert list(tmp_path.iterdir()) == [tmp_path / "folder"]
+
+
+@pytest.mark.parametrize("said", ["I would rather not say.", "Image 1:\n- S_acc: 9"])
+def test_a_run_without_an_overall_has_a_page(tmp_path: Path, said: str) -> None:
+    """Where no edit was scored on all factors, or none at all, the page says so and is made."""
+    judge = ScriptedJudge(lambda *_: said)
+    run = lmmscore.run(hostile.benchmark(tmp_path / "bench"), judge=judge, out=tmp_path / "run")
+    page = write_page([RunData("run", run)], PageOptions(out=tmp_path / "page.html"))
+    assert "judgements gave no score" in Reader(page.read_text(encoding="utf-8")).text

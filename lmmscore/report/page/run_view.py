@@ -148,7 +148,7 @@ class RunView:
 def rank_run(run: RunData) -> Leaderboard:
     """Rank the methods on every factor, in every task category and over all."""
     whole = _rank(run, run.main_factor, RESAMPLES)
-    rest = run.factors[1:]
+    rest = [factor for factor in run.factors if factor != run.main_factor]
     if not rest:
         return whole
 
