@@ -694,8 +694,8 @@ class RunWriter:
         beside = self._extent().get("beside") or self._manifest.beside
         for method, companions in beside.items():
             yield (
-                f"{method} was judged beside {', '.join(companions)} only, not among all methods: "
-                "its scores compare less well with theirs."
+                f"† {method} was judged beside {', '.join(companions)} only, not among all "
+                "methods: its scores compare less well with theirs."
             )
 
     def _is_changed(self) -> bool:

@@ -509,7 +509,10 @@ Style = Literal["compact", "full"]
 
 def display_names(manifest: Manifest, more: Mapping[str, str] | None = None) -> DisplayNames:
     """Return the names a run's benchmark gave to its methods and tasks, and `more` for methods."""
-    return DisplayNames({**manifest.method_names, **(more or {})}, manifest.task_titles)
+    names = {**manifest.method_names, **(more or {})}
+    # What was judged beside a few methods only is marked wherever it stands.
+    names |= {method: f"{names.get(method, method)} †" for method in manifest.beside}
+    return DisplayNames(names, manifest.task_titles)
 
 
 @dataclass(frozen=True, slots=True)

@@ -372,6 +372,9 @@ def test_a_new_method_is_judged_beside_others(tmp_path: Path, make_benchmark: Ma
     assert sum(row["method"] == "gamma" for row in after) == 3 * 5
     assert run.manifest.beside == {"gamma": ["beta"]}
     assert "gamma was judged beside beta only" in run.manifest.caution
+    for form, marked in (("md", "gamma †"), ("tex", r"gamma \dag{}"), ("csv", "gamma,")):
+        table = CliRunner().invoke(command, ["leaderboard", str(run.path), "--format", form])
+        assert marked in table.stdout
     assert max(shown(conversation) for conversation in judge.asked) == 3
 
 

@@ -41,6 +41,7 @@ _SPECIAL = {
     "“": "``",
     "”": "''",
     "…": r"\ldots{}",
+    "†": r"\dag{}",
     "±": r"\ensuremath{\pm}",
     "×": r"\ensuremath{\times}",
     "→": r"\ensuremath{\rightarrow}",
