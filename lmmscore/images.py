@@ -334,8 +334,7 @@ def thumbnail(path: Path, max_side_px: int) -> bytes:
         except _BROKEN as error:
             raise ImageProblem(f"{path}: broken picture ({error}); export it again") from error
 
-    # A box takes two thirds of the time of a triangle, and nobody looks at pixels here.
-    small.thumbnail((max_side_px, max_side_px), Image.Resampling.BOX, reducing_gap=2.0)
+    small.thumbnail((max_side_px, max_side_px), Image.Resampling.BILINEAR, reducing_gap=2.0)
     small.info.clear()
     out = io.BytesIO()
     # Method 0 at 70 takes four fifths of the time of method 1 at 75, for 5% more bytes and 0.2 dB.

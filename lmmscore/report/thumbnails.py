@@ -29,8 +29,9 @@ MANY_PX = 192
 
 CACHE_NAME = ".thumbnails.sqlite"
 
-_BATCH = 50
-"""So many pictures are handed over at once."""
+_BATCH = 150
+"""So many pictures are handed over at once. With fewer, a process waits too often for the one that
+puts the page together: a tenth of the time."""
 
 _ENOUGH = 200
 """From so many pictures on, starting processes pays."""
