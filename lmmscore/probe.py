@@ -12,8 +12,7 @@ import numpy as np
 
 from lmmscore.api import run
 from lmmscore.benchmark import Benchmark, load_benchmark
-from lmmscore.errors import BenchmarkError
-from lmmscore.errors import counted as count
+from lmmscore.errors import BenchmarkError, counted
 from lmmscore.images import load_rgb
 from lmmscore.judges.judge import Judge
 from lmmscore.judges.trials import ALTERATIONS
@@ -74,7 +73,7 @@ def probe(
         "judge_options": judge_options,
         "progress": False,
     }
-    said(f"{count(len(chosen), 'item')} as they are, twice")
+    said(f"{counted(len(chosen), 'item')} as they are, twice")
     folder = _copied(whole, chosen, out / "unaltered", None)
     plain = run(folder, out=out / "unaltered" / "run", repeats=2, **common).scores()
     first = _scores(plain[plain["repeat"] == 1], chosen)

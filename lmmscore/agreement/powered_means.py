@@ -20,8 +20,7 @@ import numpy as np
 import pandas as pd
 
 from lmmscore.agreement.align import Paired, judge_means, pair, rated_edits
-from lmmscore.errors import FileProblem
-from lmmscore.errors import counted as count
+from lmmscore.errors import FileProblem, counted
 from lmmscore.leaderboard.board import (
     BoardRow,
     BoardTable,
@@ -289,7 +288,7 @@ def _table(task: str | None, factor: str, rows: pd.DataFrame) -> BoardTable:
 
 def _test_note(tests: Differences) -> str:
     """Return what the letters and the rank intervals rest on."""
-    over = count(len(tests.pairs), "pair")
+    over = counted(len(tests.pairs), "pair")
     return (
         f"No significant difference at {tests.alpha:.0%} between methods that share a letter "
         "(prediction-powered differences on the items both have, Student's t, Holm-corrected over "

@@ -44,7 +44,7 @@ def command(
     has no number on the scale gets an outcome and a reason.
     """
     from lmmscore.dialog import load_dialog
-    from lmmscore.errors import counted as count
+    from lmmscore.errors import counted
     from lmmscore.records import OVERALL
     from lmmscore.score_files import Layout, scores_in, write_scores
 
@@ -63,10 +63,10 @@ def command(
     listed = f" ({', '.join(factors)})" if factors else ""
     overall = any(score.factor == OVERALL for score in scores)
     more = " and overall" if overall else ""
-    found = f"{count(edits, 'edit')}, {count(len(factors), 'factor')}"
+    found = f"{counted(edits, 'edit')}, {counted(len(factors), 'factor')}"
     click.echo(f"{found}{listed}{more}", err=True)
     if unscored:
         are = "is" if len(unscored) == 1 else "are"
-        lacking = f"{count(len(unscored), 'score')} {are} missing"
+        lacking = f"{counted(len(unscored), 'score')} {are} missing"
         click.echo(f"{lacking}; the first: {unscored[0].reason}", err=True)
         sys.exit(3)

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from lmmscore.errors import LmmscoreError, listed, nearest
-from lmmscore.errors import counted as count
+from lmmscore.errors import LmmscoreError, counted, listed, nearest
 from lmmscore.records import OVERALL, SAME, Outcome, percent
 from lmmscore.stats.arrays import Floats, Ints, Limits, item_weights, rounded
 from lmmscore.stats.resampling import (
@@ -649,7 +648,7 @@ class BoardTable:
             return f"{first} has the highest mean; no differences were tested."
 
         if tests.items < tests.fewest_items:
-            few = f"{count(tests.items, 'item')} {'is' if tests.items == 1 else 'are'} too few"
+            few = f"{counted(tests.items, 'item')} {'is' if tests.items == 1 else 'are'} too few"
             return f"{first} has the highest mean; {few} for any difference to be significant."
 
         return _lead(first, others, tests)
@@ -819,9 +818,9 @@ def table_caption(
     factor: str, *, task: str | None, items: int, tasks: int, average: str, rule: str
 ) -> str:
     """Return which mean the table shows and over what, then the rule by which it is derived."""
-    over = f"over {count(items, 'item')}"
+    over = f"over {counted(items, 'item')}"
     if task is None:
-        categories = count(tasks, "task category", "task categories")
+        categories = counted(tasks, "task category", "task categories")
         over += f" of {categories}"
         if average == "tasks":
             over = f"over {categories}, each the mean of its items"
@@ -853,14 +852,14 @@ def missing_warning(
     why = ", ".join(f"{count} {outcome}" for outcome, count in reasons.items() if count)
     short = [f"{row.method} {percent(row.coverage)}" for row in rows if row.coverage < 1]
     rest = "; all others in full" if len(short) < len(rows) else ""
-    total = count(asked, "judgement")
+    total = counted(asked, "judgement")
     return f"{missing} of {total} gave no score ({why}). Scored: {', '.join(short)}{rest}."
 
 
 def left_out_note(factor: str, edits: int, of: int) -> str:
     """Return how many edits a factor does not count for."""
     return (
-        f"{factor} was left out for {edits} of {count(of, 'edit')}: not asked of their items, or "
+        f"{factor} was left out for {edits} of {counted(of, 'edit')}: not asked of their items, or "
         "said "
         "not to apply. It does not count there, and is no missing score."
     )
@@ -903,7 +902,7 @@ def _contradiction(d: Difference) -> str:
     p = "p < 0.001" if d.p_holm is not None and d.p_holm < 0.001 else f"p = {d.p_holm:.3f}"
     return (
         f"{d.first} ranks above {d.second}, but scores {abs(d.difference or 0):.2f} lower on the "
-        f"{count(d.n, 'item')} both have ({p})"
+        f"{counted(d.n, 'item')} both have ({p})"
     )
 
 
@@ -913,7 +912,7 @@ def common_note(items: int, methods: int) -> str:
         return (
             f"No item has a score of all {methods} methods, so there is no mean over common items."
         )
-    return f"Common mean: over the {count(items, 'item')} scored for all {methods} methods."
+    return f"Common mean: over the {counted(items, 'item')} scored for all {methods} methods."
 
 
 def table_notes(
@@ -967,7 +966,7 @@ def _few(rows: Sequence[BoardRow], items: int, skewed: Sequence[str]) -> list[st
 
 def _test_note(tests: Differences, items: int) -> str:
     ways = "exact" if tests.exact else "sampled"
-    over = count(tests.tests or len(tests.pairs), "pair")
+    over = counted(tests.tests or len(tests.pairs), "pair")
     how = f"paired sign-flip test over items, {ways}, Holm-corrected over {over}"
     if tests.tests > len(tests.pairs):
         how += " of all tables"

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lmmscore.errors import LmmscoreError, nearest
-from lmmscore.errors import counted as count
+from lmmscore.errors import LmmscoreError, counted, nearest
 from lmmscore.leaderboard.board import Cube, tabulate
 from lmmscore.records import OVERALL
 from lmmscore.stats.arrays import Floats, Ints, rounded
@@ -303,7 +302,7 @@ def _statements(found: Power, power: float, alpha: float) -> tuple[str, ...]:
 
     said = [
         f"{better} leads {worse} by {abs(found.difference):.3g} in {found.factor}, "
-        f"over {count(found.items, 'item')} in common."
+        f"over {counted(found.items, 'item')} in common."
     ]
     if found.items < 2:
         return (*said, "One item says nothing about the spread over items: judge more items first.")

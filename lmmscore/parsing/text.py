@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import html
 import re
-import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -359,9 +358,3 @@ def lowered(text: str) -> str:
     Patterns without a flag on such a text are several times faster than with IGNORECASE on any.
     """
     return text.replace("İ", "i").replace("ı", "i").replace("ſ", "s").lower()
-
-
-def cased(text: str) -> str:
-    """Return a name without accents and case, for comparing."""
-    decomposed = unicodedata.normalize("NFKD", text)
-    return "".join(each for each in decomposed if not unicodedata.combining(each)).casefold()

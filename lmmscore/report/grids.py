@@ -7,12 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from lmmscore.errors import counted
-from lmmscore.errors import listed as listed
 from lmmscore.records import SAME
 from lmmscore.records import percent as share_in_words
-
-count = counted
 
 NONE = "–"
 """What a figure that does not exist is printed as: never 0, never nan."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from lmmscore.errors import LmmscoreError, nearest
+from lmmscore.errors import LmmscoreError, counted, listed, nearest
 from lmmscore.leaderboard import diagnostics
 from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard, flat
 from lmmscore.leaderboard.compare import RankChange, RunComparison, TaskAgainst
@@ -23,8 +23,6 @@ from lmmscore.report.grids import (
     Cell,
     DisplayNames,
     Grid,
-    count,
-    listed,
     marks,
     number,
     p_value,
@@ -237,7 +235,7 @@ def position_grid(effect: PositionEffect, decimals: int) -> Grid:
         for name in order
     )
     columns = ("Method", "Mean place", f"Mean {effect.factor}", "Order-adjusted mean")
-    items = count(effect.items, "item")
+    items = counted(effect.items, "item")
     caption = f"Means over judgements (n = {effect.n}, {items}). {effect.statement}"
     return Grid(
         "Position", columns, rows, caption, above=effect.doubts, text_columns=frozenset({0})
@@ -293,7 +291,7 @@ def variance_grid(found: Components | None, decimals: int) -> list[Grid]:
             "Variance",
             (*columns, "One more repeat"),
             (row,),
-            f"Variance components over {count(found.items, 'item')} that all {found.methods} "
+            f"Variance components over {counted(found.items, 'item')} that all {found.methods} "
             "methods have; "
             "then the standard error of the difference of two methods' means.",
             groups=(("Variance", 4), ("Error of a difference", 3)),
@@ -872,8 +870,8 @@ def pair_grid(table: PairTable, decimals: int, names: DisplayNames) -> Grid:
         )
         rows.append(cells)
 
-    items = count(table.items, "item")
-    played = count(table.matches, "match", "matches")
+    items = counted(table.items, "item")
+    played = counted(table.matches, "match", "matches")
     return Grid(
         title=_pair_title(table, names),
         columns=tuple(PAIR_HEADINGS.values()),

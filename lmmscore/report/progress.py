@@ -23,10 +23,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from lmmscore.errors import counted
 from lmmscore.judges.budget import Meter
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.report.formats.terminal import printable
-from lmmscore.report.grids import count
 from lmmscore.scores import Result
 
 if TYPE_CHECKING:
@@ -295,7 +295,7 @@ def headline(tally: Tally, *, ended: bool = False) -> str:
         return " · ".join([*parts, f"took {duration(tally.elapsed_s())}"])
 
     if tally.in_flight is not None:
-        parts.append(f"{count(tally.in_flight, 'turn')} in flight")
+        parts.append(f"{counted(tally.in_flight, 'turn')} in flight")
 
     left = tally.left_s()
     parts.append("time left unknown" if left is None else f"{duration(left)} left")
@@ -305,11 +305,11 @@ def headline(tally: Tally, *, ended: bool = False) -> str:
 def detail(tally: Tally) -> str:
     """Return calls, tokens and cost so far."""
     parts = [
-        count(tally.calls, "call")
+        counted(tally.calls, "call")
         + (f" + {tally.recalled:,} from the ledger" if tally.recalled else "")
     ]
     if tally.retries:
-        parts.append(count(tally.retries, "retry", "retries"))
+        parts.append(counted(tally.retries, "retry", "retries"))
 
     sent, cached = tally.tokens("prompt_tokens"), tally.tokens("cached_tokens")
     if sent or tally.tokens("completion_tokens"):

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 from lmmscore.benchmark import load_benchmark
 from lmmscore.conversation import Turn, fill, slots_of
 from lmmscore.dialog import Dialog
-from lmmscore.errors import ImageProblem, LedgerError, LmmscoreError
+from lmmscore.errors import ImageProblem, LedgerError, LmmscoreError, counted, listed
 from lmmscore.images import picture_digest
 from lmmscore.ledger import Ledger, RecordedExchange, problems
 from lmmscore.parsing import Reading, merged
 from lmmscore.parsing.extract import READ_WITH_HELP, with_help
 from lmmscore.records import OVERALL, Item, Outcome, Reply
-from lmmscore.report.grids import DisplayNames, count, listed
+from lmmscore.report.grids import DisplayNames
 from lmmscore.report.leaderboard import display_names
 from lmmscore.run_folder import ExchangeRecord, Manifest, Run, SessionRecord
 from lmmscore.scales import show
@@ -434,7 +434,7 @@ class RunData:
             )
         elif lost:
             yield (
-                f"The ledger {path.name} lacks {lost:,} of {count(len(turns), 'exchange')}: "
+                f"The ledger {path.name} lacks {lost:,} of {counted(len(turns), 'exchange')}: "
                 "`lmmscore run` with the same arguments asks them again."
             )
 
@@ -452,14 +452,16 @@ class RunData:
         lost = [name for name in gone if name not in exchanged]
         if changed:
             yield (
-                f"{count(len(changed), 'picture')} changed since judged, and not shown: "
+                f"{counted(len(changed), 'picture')} changed since judged, and not shown: "
                 f"{_first_of(changed)}."
             )
 
         if lost:
-            which = f"{len(lost):,} of {count(len(names), 'picture')} not here: {_first_of(lost)}. "
+            which = (
+                f"{len(lost):,} of {counted(len(names), 'picture')} not here: {_first_of(lost)}. "
+            )
             if len(lost) == len(names):
-                which = f"None of the {count(len(names), 'picture')} is here. "
+                which = f"None of the {counted(len(names), 'picture')} is here. "
 
             yield (
                 f"{which}Put the benchmark beside the run, or say where it is with --bench FOLDER."

@@ -16,8 +16,9 @@ from markupsafe import Markup, escape
 
 from lmmscore.agreement import Agreement
 from lmmscore.agreement.align import Paired
+from lmmscore.errors import counted
 from lmmscore.report.figures import cross_correlations, fit_band
-from lmmscore.report.grids import NONE, count, number
+from lmmscore.report.grids import NONE, number
 from lmmscore.report.page.markup import true_minus
 
 BAR_WIDTH = 220
@@ -632,7 +633,7 @@ def _scatter(
 
     return scatter(
         f"scatter-{where}",
-        f"{name}: Spearman ρ = {rho}, {count(len(paired.edits), 'edit')}",
+        f"{name}: Spearman ρ = {rho}, {counted(len(paired.edits), 'edit')}",
         _dots(paired, paired.people, paired.judge),
         ("raters’ mean", "judge"),
         run=run,

@@ -14,14 +14,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from lmmscore.agreement import Agreement
-from lmmscore.errors import FileProblem
+from lmmscore.errors import FileProblem, counted, listed
 from lmmscore.leaderboard import Leaderboard
 from lmmscore.leaderboard.compare import RunComparison, compare
 from lmmscore.leaderboard.matches import PairBoard, rank_pairs
 from lmmscore.records import OVERALL
 from lmmscore.report import leaderboard
 from lmmscore.report.agreement_grids import SECTIONS, agreement_grids
-from lmmscore.report.grids import HEADINGS, NONE, Grid, count, listed, plain
+from lmmscore.report.grids import HEADINGS, NONE, Grid, plain
 from lmmscore.report.page.charts import (
     AgreementCharts,
     Chart,
@@ -241,8 +241,8 @@ def _title(runs: Sequence[RunData]) -> str:
 def _lede(runs: Sequence[RunData]) -> str:
     parts: dict[str, list[str]] = {}
     for run in runs:
-        methods = count(len(run.methods), "editing method")
-        items = count(len(run.items), "item")
+        methods = counted(len(run.methods), "editing method")
+        items = counted(len(run.items), "item")
         judge = f"{run.manifest.judge} with {run.manifest.dialog}"
         parts.setdefault(f"{methods} on {items}, judged by", []).append(judge)
 
@@ -350,7 +350,7 @@ def _run_scatter(runs: Sequence[RunData], other: int, factor: str) -> Chart:
             dots.append(Dot(x, y, *place))
 
     scales = first.scales.get(factor), second.scales.get(factor)
-    edits = count(len(dots), "edit")
+    edits = counted(len(dots), "edit")
     title = f"{first.title(factor)}: {first.name} and {second.name}, {edits}"
     return scatter(
         f"runs-{other}", title, dots, (first.name, second.name), diagonal=scales[0] == scales[1]

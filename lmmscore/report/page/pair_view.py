@@ -8,19 +8,10 @@ from dataclasses import replace
 
 from markupsafe import Markup
 
+from lmmscore.errors import counted
 from lmmscore.leaderboard.matches import PairBoard, PairRow, PairTable
 from lmmscore.report.formats import write
-from lmmscore.report.grids import (
-    NONE,
-    Grid,
-    count,
-    marks,
-    number,
-    p_value,
-    percent,
-    plain,
-    span,
-)
+from lmmscore.report.grids import NONE, Grid, marks, number, p_value, percent, plain, span
 from lmmscore.report.leaderboard import PAIR_HEADINGS, pair_document, pair_grid, pair_verdict
 from lmmscore.report.page.charts import (
     Axis,
@@ -277,7 +268,7 @@ def _position_grid(run: RunData, tables: Sequence[PairTable]) -> Grid:
 def _cautions(run: RunData, whole: PairTable) -> list[str]:
     found = [run.manifest.caution, run.unfinished, *whole.warnings, *run.lacking(run.talks)]
     if len(run.items) < FEW_ITEMS:
-        few = count(len(run.items), "item")
+        few = counted(len(run.items), "item")
         found.append(f"{few}: one odd picture can move every strength. Look at the intervals.")
 
     if not whole.twice:
@@ -297,7 +288,7 @@ def _cautions(run: RunData, whole: PairTable) -> list[str]:
 
     found.append("No human votes were given: whether people would agree is not known.")
     if run.manifest.repairs:
-        times = count(run.manifest.repairs, "time")
+        times = counted(run.manifest.repairs, "time")
         found.append(f"Verdicts could only be read after asking again {times}.")
 
     return [text for text in dict.fromkeys(found) if text]

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from markupsafe import Markup
 
+from lmmscore.errors import counted
 from lmmscore.leaderboard import BoardRow, BoardTable, Leaderboard, rank
 from lmmscore.leaderboard.diagnostics import Extras, extras, habit_statements
 from lmmscore.records import OVERALL, Outcome
@@ -25,7 +26,6 @@ from lmmscore.report.grids import (
     NONE,
     Grid,
     Mark,
-    count,
     marks,
     number,
     p_value,
@@ -533,7 +533,7 @@ def cautions(run: RunData, board: Leaderboard, behind: Extras, *, rated: bool) -
     whole = next((table for table in board.tables if table.task is None), board.tables[0])
     found = [manifest.caution, run.unfinished, *whole.warnings, *run.lacking(run.talks)]
     if len(run.items) < FEW_ITEMS:
-        few = count(len(run.items), "item")
+        few = counted(len(run.items), "item")
         found.append(f"{few}: one odd picture can move every mean. Look at the intervals.")
 
     effect = behind.position
@@ -560,7 +560,7 @@ def cautions(run: RunData, board: Leaderboard, behind: Extras, *, rated: bool) -
         found.append(f"Scores could only be read after asking again {times}.")
 
     if manifest.helped:
-        scores = count(manifest.helped, "score")
+        scores = counted(manifest.helped, "score")
         found.append(
             f"{scores} read with help: {manifest.reader} quoted them from replies that could not "
             "be read, and each quotation was checked."
@@ -600,8 +600,8 @@ def facts(run: RunData) -> list[tuple[str, str]]:
     manifest = run.manifest
     models = ", ".join(manifest.models)
     tasks = [run.names.task(task) for task in dict.fromkeys(task for _, task in run.items)]
-    categories = count(len(tasks), "task category", "task categories")
-    items = count(len(run.items), "item")
+    categories = counted(len(tasks), "task category", "task categories")
+    items = counted(len(run.items), "item")
     names = [run.names.method(name) for name in run.methods]
     found = [
         ("Benchmark", f"{manifest.benchmark}: {items} in {categories} "
@@ -610,7 +610,7 @@ def facts(run: RunData) -> list[tuple[str, str]]:
         ("Judge", manifest.judge + (f" (answered by {models})" if models else "")),
         ("Dialog", f"{manifest.dialog}, version {manifest.dialog_version or '?'}"),
         ("Order of edits", f"{manifest.order}, seed {manifest.seed}, "
-                           f"{count(run.repeats, 'repeat')}"),
+                           f"{counted(run.repeats, 'repeat')}"),
         ("When", _when(manifest)),
         ("Cost", cost_line(run)),
     ]  # fmt: skip
@@ -638,7 +638,7 @@ def cost_line(run: RunData) -> str:
     received = sum(usage.completion_tokens or 0 for usage in usages)
     costs = [reply.cost_usd for reply in replies if reply.cost_usd is not None]
 
-    parts = [count(len(replies), "reply", "replies")]
+    parts = [counted(len(replies), "reply", "replies")]
     if sent + received:
         parts.append(f"{sent:,} tokens in, {received:,} out")
 
