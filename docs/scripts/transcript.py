@@ -8,8 +8,8 @@ from pathlib import Path
 
 import lmmscore
 from lmmscore.api import Hooks
-from lmmscore.execution.base import Listeners
-from lmmscore.resources import bundled
+from lmmscore.execution.executor import Listeners
+from lmmscore.options import bundled
 from lmmscore.session import Exchange
 
 TARGET = Path(__file__).parents[1] / "examples" / "transcript.md"

@@ -322,7 +322,7 @@ def _with_scales(source: Source, dialog: Dialog | None) -> Source:
 
 def _bundled_dialogs() -> list[Dialog]:
     from lmmscore.dialog import Dialog, load
-    from lmmscore.resources import bundled
+    from lmmscore.options import bundled
 
     loaded = [load(str(path)) for path in sorted(bundled("dialogs").glob("*.yaml"))]
     return [dialog for dialog in loaded if isinstance(dialog, Dialog)]
@@ -332,7 +332,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     from lmmscore.agreement import agree
     from lmmscore.cli.terminal import parse_scale
     from lmmscore.errors import LmmscoreError
-    from lmmscore.report.progress import counting
+    from lmmscore.report.screen import counting
     from lmmscore.score_files import Columns
     from lmmscore.web.rating_results import read_human_ratings
 

@@ -264,7 +264,7 @@ class TableFormat(click.ParamType[str]):
 
 
 def _formats() -> list[str]:
-    from lmmscore.report.formats import format_names
+    from lmmscore.report.grids import format_names
 
     return format_names()
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lmmscore.benchmark import Benchmark
     from lmmscore.plan import Protocol
     from lmmscore.web.database import Rater
-    from lmmscore.web.rating import RatingStudy
+    from lmmscore.web.rating_page import RatingStudy
     from lmmscore.web.study import Study
 
 
@@ -169,7 +169,7 @@ def command(benchmark: Path, **options: Any) -> None:
     from lmmscore.benchmark import load_benchmark
     from lmmscore.plan import load_protocol
     from lmmscore.web.database import open_study
-    from lmmscore.web.rating import RatingStudy
+    from lmmscore.web.rating_page import RatingStudy
     from lmmscore.web.study import study_folder
 
     _check_company(options)
@@ -245,8 +245,7 @@ async def _serve(
     rating: RatingStudy, raters: list[Rater], folder: Path, options: dict[str, Any]
 ) -> None:
     from lmmscore.web.pages import hosted, until_interrupted
-    from lmmscore.web.rating import PictureFolder
-    from lmmscore.web.rating_page import Doors, RatingPage, web_origin
+    from lmmscore.web.rating_page import Doors, PictureFolder, RatingPage, web_origin
 
     public = options["public"].rstrip("/")
     if public:
@@ -282,7 +281,7 @@ def _again(options: dict[str, Any], folder: Path) -> str:
 
 
 def _write_static(rating: RatingStudy, options: dict[str, Any]) -> None:
-    from lmmscore.report.progress import counting
+    from lmmscore.report.screen import counting
     from lmmscore.web.rating_page import web_origin, write_static
     from lmmscore.web.study import raters_needed
 

@@ -19,11 +19,11 @@ from rich.console import Console
 
 import lmmscore
 from lmmscore.api import Hooks
-from lmmscore.execution.base import Listeners
+from lmmscore.execution.executor import Listeners
 from lmmscore.judges.budget import Meter
 from lmmscore.records import Outcome, Reply, Usage
 from lmmscore.report.formats.terminal import printable
-from lmmscore.report.progress import Progress, duration, in_place, short
+from lmmscore.report.screen import Progress, duration, in_place, short
 from lmmscore.scores import Result
 from lmmscore.session import Ending, Exchange, Question
 from tests.loopback import Server, serving

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import lmmscore.resources as module
+from lmmscore import options as module
 from lmmscore.errors import LmmscoreError
-from lmmscore.resources import bundled
+from lmmscore.options import bundled
 
 
 def test_media_are_found_in_a_checkout() -> None:
