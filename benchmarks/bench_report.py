@@ -23,10 +23,10 @@ import lmmscore
 from lmmscore.benchmark import load_benchmark
 from lmmscore.conversation import Conversation
 from lmmscore.images import fit, load_rgb
-from lmmscore.options import bundled
 from lmmscore.records import Reply
 from lmmscore.report.page import PageOptions, write_page
 from lmmscore.report.run_data import RunData
+from lmmscore.resources import bundled
 from lmmscore.run_folder import Run
 
 ITEMS, METHODS = 1_000, 8

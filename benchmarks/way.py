@@ -20,7 +20,7 @@ from click.testing import CliRunner
 
 import lmmscore
 from lmmscore.cli import lmmscore as command
-from lmmscore.options import bundled
+from lmmscore.resources import bundled
 
 PACKAGE = Path(lmmscore.__file__).parent
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lmmscore.options import __version__
+from lmmscore.resources import __version__
 
 if TYPE_CHECKING:
     from lmmscore.api import run

@@ -34,8 +34,8 @@ from lmmscore.conversation import (
     slots_of,
 )
 from lmmscore.errors import DialogError, FileProblem, nearest
-from lmmscore.options import bundled
 from lmmscore.records import OVERALL, Item
+from lmmscore.resources import bundled
 from lmmscore.scales import (
     Factor,
     Formula,

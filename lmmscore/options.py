@@ -1,4 +1,4 @@
-"""What is found by name or set by a user: registries, options, what comes with lmmscore."""
+"""Registries and options: what is found by name, and what a user may set."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from lmmscore.errors import FileProblem, LmmscoreError, nearest
+from lmmscore.errors import LmmscoreError, nearest
 
 # --------------------------------------------------------------------------------------------------
 # Registries and options: what is found by name, and what a user may set.
@@ -217,30 +217,3 @@ def _as_held(option: Declared, value: Any) -> Any:
         return (value,) if isinstance(value, str) else tuple(value)
 
     return dict(value) if isinstance(value, Mapping) else value
-
-
-# --------------------------------------------------------------------------------------------------
-# What comes with lmmscore: its version, and data in the installed package or beside a checkout.
-# --------------------------------------------------------------------------------------------------
-
-__version__ = "0.1.0"
-"""The one place where the version is written."""
-
-_IN_CHECKOUT = {"dialogs": "dialogs", "media": "media", "published": "results/published"}
-_PACKAGE = Path(__file__).resolve().parent
-
-
-def bundled(kind: str) -> Path:
-    """Return the folder of bundled `dialogs`, `media` or `published` figures."""
-    if kind not in _IN_CHECKOUT:
-        known = ", ".join(_IN_CHECKOUT)
-        raise FileProblem(
-            f"nothing bundled is called {kind!r}{nearest(kind, _IN_CHECKOUT)}; known: {known}"
-        )
-
-    # The wheel's copy first: a folder called `media` next to site-packages is not ours.
-    for folder in (_PACKAGE / "_data" / kind, _PACKAGE.parent / _IN_CHECKOUT[kind]):
-        if folder.is_dir():
-            return folder
-
-    raise FileProblem(f"the bundled {kind} are missing from {_PACKAGE}; install lmmscore again")

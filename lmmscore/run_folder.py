@@ -27,9 +27,9 @@ from lmmscore.dialog import Dialog, Ensemble, Suite, ensemble_of
 from lmmscore.errors import FileProblem, LmmscoreError, counted
 from lmmscore.images import Recipe
 from lmmscore.ledger import Asker, Ledger
-from lmmscore.options import __version__
 from lmmscore.plan import Order, Plan, Protocol
 from lmmscore.records import OVERALL, Outcome, Reply, Score
+from lmmscore.resources import __version__
 from lmmscore.scales import Factor, show
 from lmmscore.scores import (
     Comparison,

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import lmmscore
-from lmmscore.options import bundled
+from lmmscore.resources import bundled
 
 PACKAGE = Path(lmmscore.__file__).parent
 

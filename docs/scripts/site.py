@@ -15,7 +15,7 @@ from mkdocs.structure.files import File, Files
 from nbconvert import HTMLExporter
 
 import lmmscore
-from lmmscore.options import bundled
+from lmmscore.resources import bundled
 
 NOTEBOOK = Path(__file__).parents[1] / "examples" / "tour.ipynb"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import lmmscore
 from lmmscore.api import Hooks
 from lmmscore.execution.executor import Listeners
-from lmmscore.options import bundled
+from lmmscore.resources import bundled
 from lmmscore.session import Exchange
 
 TARGET = Path(__file__).parents[1] / "examples" / "transcript.md"

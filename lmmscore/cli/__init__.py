@@ -11,7 +11,7 @@ import click
 
 from lmmscore.cli.terminal import never_fail_to_print
 from lmmscore.errors import LmmscoreError
-from lmmscore.options import __version__
+from lmmscore.resources import __version__
 
 COMMANDS = {
     "demo": "Try everything offline, on pictures that come with lmmscore.",

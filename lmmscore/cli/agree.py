@@ -322,7 +322,7 @@ def _with_scales(source: Source, dialog: Dialog | None) -> Source:
 
 def _bundled_dialogs() -> list[Dialog]:
     from lmmscore.dialog import Dialog, load
-    from lmmscore.options import bundled
+    from lmmscore.resources import bundled
 
     loaded = [load(str(path)) for path in sorted(bundled("dialogs").glob("*.yaml"))]
     return [dialog for dialog in loaded if isinstance(dialog, Dialog)]

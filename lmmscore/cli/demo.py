@@ -44,11 +44,11 @@ def command(out: Path, copy: Path | None) -> None:
     from lmmscore.benchmark import check_benchmark, load_benchmark
     from lmmscore.cli.run import play
     from lmmscore.cli.terminal import print_board
-    from lmmscore.options import bundled
     from lmmscore.report.leaderboard import write_leaderboards
     from lmmscore.report.page import PageOptions, write_page
     from lmmscore.report.run_data import RunData
     from lmmscore.request import Request
+    from lmmscore.resources import bundled
 
     folder = bundled("media") / "demo"
     benchmark = load_benchmark(folder)
@@ -78,7 +78,7 @@ def _copy(to: Path) -> None:
     import shutil
 
     from lmmscore.errors import FileProblem
-    from lmmscore.options import bundled
+    from lmmscore.resources import bundled
 
     try:
         shutil.copytree(bundled("media") / "demo", to, ignore=shutil.ignore_patterns("*.yaml"))

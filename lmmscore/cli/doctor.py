@@ -46,7 +46,7 @@ def examine() -> dict[str, Any]:
     import platform
     import sqlite3
 
-    from lmmscore.options import __version__
+    from lmmscore.resources import __version__
 
     required, extras = _distribution()
     return {

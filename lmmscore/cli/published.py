@@ -20,7 +20,7 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="For a program.")
 def list_tables(as_json: bool) -> None:
     """List the published tables that come with lmmscore."""
-    from lmmscore.options import bundled
+    from lmmscore.resources import bundled
 
     names = sorted(file.stem for file in bundled("published").glob("*.csv"))
     click.echo(json.dumps(names) if as_json else "\n".join(names))

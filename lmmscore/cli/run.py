@@ -19,7 +19,15 @@ import click
 
 from lmmscore.api import Hooks, play_request, watching
 from lmmscore.benchmark import names_given_away
-from lmmscore.cli.options import Command, FilePath, GroupedCommand, json_flag, options_of
+from lmmscore.cli.options import (
+    JUDGE_PREFIX,
+    Command,
+    FilePath,
+    GroupedCommand,
+    json_flag,
+    options_of,
+    take_judge_options,
+)
 from lmmscore.errors import counted
 from lmmscore.execution.executor import Executor, StopRequested, executors
 from lmmscore.judges import Bench
@@ -33,19 +41,15 @@ from lmmscore.run_folder import Run
 if TYPE_CHECKING:
     from lmmscore.anchors import Drift
     from lmmscore.cli.watch import WatchAlongside
-    from lmmscore.request import Request
-    from lmmscore.run_folder import Run
 
 
 # --------------------------------------------------------------------------------------------------
 # The options of a run on the command line, as those who understand them declare them.
 # --------------------------------------------------------------------------------------------------
 
-_JUDGE = "judge_option_"
-"""Apart from a command's own: the judge has a seed, and so have the orders."""
 _ENGINE = "engine_option_"
 
-judge_options = options_of(JudgeOptions, _JUDGE)
+judge_options = options_of(JudgeOptions, JUDGE_PREFIX)
 
 
 def run_options(command: Command) -> Command:
@@ -94,20 +98,6 @@ def _engine_options(given: dict[str, Any]) -> dict[str, Any]:
 
     return chosen
 
-
-def take_judge_options(given: dict[str, Any]) -> dict[str, Any]:
-    """Remove the judge's options from a command's arguments and return those that were given."""
-    names = [name for name in given if name.startswith(_JUDGE)]
-    taken = {name.removeprefix(_JUDGE): given.pop(name) for name in names}
-    # Compared by identity: 0 equals False, and a temperature, a seed or a budget of 0 is a wish.
-    return {
-        name: value for name, value in taken.items() if value is not None and value is not False
-    }
-
-
-# --------------------------------------------------------------------------------------------------
-# `lmmscore run`: run a dialog about every item and score the edits.
-# --------------------------------------------------------------------------------------------------
 
 # --------------------------------------------------------------------------------------------------
 # Play a request in the foreground: progress on standard error, Ctrl-C understood.

@@ -538,7 +538,7 @@ def _read(data: Any, where: str) -> dict[str, JudgeEntry]:
 
 
 def _entry(entry: Any, where: str) -> JudgeEntry:
-    from lmmscore.judges.budget import formula_name
+    from lmmscore.judges.tokens import formula_name
 
     if entry.base_url and entry.base_urls:
         raise JudgeFileError(f"{where}: base_url and base_urls; keep one")

@@ -30,7 +30,7 @@ from yarl import URL
 from lmmscore.errors import JudgeFileError, NotAuthorised
 from lmmscore.judges.config import Endpoint, JudgeOptions, mask
 from lmmscore.judges.faults import Answer, NoAnswer, sound_text
-from lmmscore.options import __version__
+from lmmscore.resources import __version__
 
 CONNECT_TIMEOUT_S = 20.0
 KEEPALIVE_S = 60.0

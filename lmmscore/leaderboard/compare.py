@@ -15,8 +15,8 @@ import pandas as pd
 
 from lmmscore.errors import FileProblem, LmmscoreError, nearest
 from lmmscore.leaderboard.board import BoardRow, BoardTable, Leaderboard
-from lmmscore.options import bundled
 from lmmscore.records import OVERALL
+from lmmscore.resources import bundled
 from lmmscore.stats.correlation import kendall_b, spearman
 from lmmscore.stats.resampling import ranks, rounded
 from lmmscore.tables import Table, is_number, number, read_tables, restore, text

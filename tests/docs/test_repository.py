@@ -77,7 +77,7 @@ def test_a_commit_is_held_to_the_checks_of_the_build() -> None:
 def test_the_version_is_written_in_one_place() -> None:
     """pyproject.toml takes it from the package; what is installed has the same."""
     assert PROJECT["project"]["dynamic"] == ["version"]
-    assert PROJECT["tool"]["hatch"]["version"]["path"] == "lmmscore/options.py"
+    assert PROJECT["tool"]["hatch"]["version"]["path"] == "lmmscore/resources.py"
     assert version("lmmscore") == lmmscore.__version__
 
 

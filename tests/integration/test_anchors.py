@@ -15,7 +15,7 @@ from lmmscore.anchors import drift
 from lmmscore.cli import lmmscore as command_line
 from lmmscore.conversation import Conversation
 from lmmscore.errors import BenchmarkError
-from lmmscore.options import bundled
+from lmmscore.resources import bundled
 from tests.conftest import ScriptedJudge, bulleted
 from tests.loopback import Server, playing, serving
 

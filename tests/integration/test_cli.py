@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from lmmscore.cli import COMMANDS
 from lmmscore.cli import lmmscore as command_line
-from lmmscore.options import bundled
+from lmmscore.resources import bundled
 from tests.command_line import lmm, started
 from tests.conftest import picture
 

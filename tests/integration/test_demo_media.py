@@ -11,7 +11,7 @@ import yaml
 from PIL import Image
 
 from lmmscore.benchmark import Benchmark, check_benchmark, load_benchmark
-from lmmscore.options import bundled
+from lmmscore.resources import bundled
 
 MEDIA = bundled("media")
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from lmmscore.api import run
 from lmmscore.cli import lmmscore
-from lmmscore.options import bundled
+from lmmscore.resources import bundled
 from tests.tidy_frames import judged, overall
 
 SHARED = Path(__file__).parents[2].parent / "shared"

@@ -20,8 +20,8 @@ from lmmscore.conversation import Conversation
 from lmmscore.dialog import load_dialog
 from lmmscore.images import Picture, Pictures, Recipe
 from lmmscore.judges.pixels.baseline import Pixels
-from lmmscore.options import bundled
 from lmmscore.parsing import read_overall, read_reply
+from lmmscore.resources import bundled
 
 FOX = Path(__file__).parents[2].parent / "shared" / "data" / "editeval" / "fox"
 DEMO = bundled("media") / "demo"

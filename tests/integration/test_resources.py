@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from lmmscore import options as module
+from lmmscore import resources as module
 from lmmscore.errors import LmmscoreError
-from lmmscore.options import bundled
+from lmmscore.resources import bundled
 
 
 def test_media_are_found_in_a_checkout() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from lmmscore.options import bundled
+from lmmscore.resources import bundled
 
 MEDIA = bundled("media")
 

@@ -9,8 +9,8 @@ import yaml
 
 from lmmscore.dialog import Dialog, dialog_names, load, load_dialog
 from lmmscore.errors import DialogError
-from lmmscore.options import bundled
 from lmmscore.plan import load_protocol
+from lmmscore.resources import bundled
 from lmmscore.session import script
 
 MINIMAL: dict[str, Any] = {

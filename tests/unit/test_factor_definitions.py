@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from lmmscore.dialog import Dialog, load_dialog
-from lmmscore.options import bundled
+from lmmscore.resources import bundled
 
 PATHS = sorted(bundled("dialogs").glob("*.yaml"))
 DIALOGS = [path for path in PATHS if "dialog" in yaml.safe_load(path.read_text("utf-8"))]

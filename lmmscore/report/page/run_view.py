@@ -18,7 +18,6 @@ from markupsafe import Markup
 from lmmscore.errors import counted
 from lmmscore.leaderboard import BoardRow, BoardTable, Leaderboard, rank
 from lmmscore.leaderboard.diagnostics import Extras, extras, habit_statements
-from lmmscore.options import __version__
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.report import leaderboard
 from lmmscore.report.grids import (
@@ -53,6 +52,7 @@ from lmmscore.report.page.charts import (
 )
 from lmmscore.report.page.edits import board_id, slug
 from lmmscore.report.run_data import RunData
+from lmmscore.resources import __version__
 from lmmscore.run_folder import Manifest
 
 RESAMPLES, FEWER_RESAMPLES, MANY_ITEMS = 10_000, 2_000, 300
