@@ -11,7 +11,8 @@ from lmmscore.benchmark import load_benchmark
 from lmmscore.plan import load_protocol
 from lmmscore.web.database import Assignment, Rater, open_study
 from lmmscore.web.pages import hosted
-from lmmscore.web.rating_page import Doors, PictureFolder, RatingPage, RatingStudy
+from lmmscore.web.rating import PictureFolder, RatingStudy
+from lmmscore.web.rating_page import Doors, RatingPage
 from lmmscore.web.study import StudyOptions, make_study
 from tests.loopback import beside
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lmmscore.benchmark import Benchmark
     from lmmscore.plan import Protocol
     from lmmscore.web.database import Rater
-    from lmmscore.web.rating_page import RatingStudy
+    from lmmscore.web.rating import RatingStudy
     from lmmscore.web.study import Study
 
 
@@ -169,7 +169,7 @@ def command(benchmark: Path, **options: Any) -> None:
     from lmmscore.benchmark import load_benchmark
     from lmmscore.plan import load_protocol
     from lmmscore.web.database import open_study
-    from lmmscore.web.rating_page import RatingStudy
+    from lmmscore.web.rating import RatingStudy
     from lmmscore.web.study import study_folder
 
     _check_company(options)
@@ -245,7 +245,8 @@ async def _serve(
     rating: RatingStudy, raters: list[Rater], folder: Path, options: dict[str, Any]
 ) -> None:
     from lmmscore.web.pages import hosted, until_interrupted
-    from lmmscore.web.rating_page import Doors, PictureFolder, RatingPage, web_origin
+    from lmmscore.web.rating import PictureFolder
+    from lmmscore.web.rating_page import Doors, RatingPage, web_origin
 
     public = options["public"].rstrip("/")
     if public:

@@ -30,7 +30,7 @@ from lmmscore.web.database import (
     RatingDatabase,
     is_rating_database,
 )
-from lmmscore.web.rating_page import AnswerRefused, answers_for_page, checked_answer
+from lmmscore.web.rating import AnswerRefused, answers_for_page, checked_answer
 from lmmscore.web.study import (
     ShownEdit,
     Study,

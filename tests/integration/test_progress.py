@@ -176,7 +176,7 @@ def test_ci_and_dumb_terminals_get_lines(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_the_display_leaves_standard_output_alone(tmp_path: Path) -> None:
     """On a real terminal, `lmmscore run > file` draws on the terminal and leaves only data in the file."""
-    code = "from lmmscore.report.progress import Progress\nwith Progress(3) as shown:\n    print('data')\n"
+    code = "from lmmscore.report.screen import Progress\nwith Progress(3) as shown:\n    print('data')\n"
     near, far = pty.openpty()
     environment = {k: v for k, v in os.environ.items() if k != "CI"} | {
         "TERM": "xterm",

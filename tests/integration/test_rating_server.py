@@ -20,7 +20,8 @@ import pytest
 from PIL import Image, PngImagePlugin
 
 from lmmscore.web.database import FILE_NAME
-from lmmscore.web.rating_page import Doors, RatingStudy
+from lmmscore.web.rating import RatingStudy
+from lmmscore.web.rating_page import Doors
 from tests.rating_studies import DEMO, METHODS, new_rater, rating_study, served
 
 JSON = {"Content-Type": "application/json"}

@@ -13,7 +13,7 @@ from lmmscore.benchmark import load_benchmark
 from lmmscore.dialog import load_dialog
 from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.scales import Factor, Scale
-from lmmscore.web.rating_page import AnswerRefused, RatingStudy
+from lmmscore.web.rating import AnswerRefused, RatingStudy
 from lmmscore.web.rating_results import database_rows
 from lmmscore.web.study import (
     checks_for,
