@@ -108,22 +108,29 @@ class FolderTree:
 def scan(root: Path, without: Path | None = None) -> FolderTree:
     """Return what is in a folder, except for one inside it; hidden files are left out.
 
-    Linked folders are not entered: what they lead to may lie outside. They are named instead.
+    The root stays as the user wrote it, and so do all paths in messages. Linked folders are not
+    entered: what they lead to may lie outside. They are named instead.
     """
-    root = root.absolute()  # not resolved: a link to a folder keeps the name the user gave it
     if not root.exists():
         raise FileProblem(f"{root}: no such folder")
 
     if not root.is_dir():
         return FolderTree(root.parent, (PurePosixPath(root.name),))
 
+    skipped = without.absolute() if without is not None else None
     files: list[PurePosixPath] = []
     unusable: list[str] = []
     linked: list[str] = []
-    for here, folders, names in os.walk(root):
-        folders[:] = sorted(n for n in folders if not _ignored(n) and Path(here) / n != without)
-        base = PurePosixPath(Path(here).relative_to(root).as_posix())
-        linked += [str(base / name) for name in folders if (Path(here) / name).is_symlink()]
+    for walked, folders, names in os.walk(root):
+        here = Path(walked)
+        # In place: os.walk enters the folders that are left in its list.
+        folders[:] = [
+            name
+            for name in sorted(folders)
+            if not _ignored(name) and (here / name).absolute() != skipped
+        ]
+        base = PurePosixPath(here.relative_to(root).as_posix())
+        linked += [str(base / name) for name in folders if (here / name).is_symlink()]
         for name in names:
             if not _ignored(name):
                 _sort_in(base / name, files, unusable)
@@ -200,7 +207,7 @@ class Choices:
     instructions: Path | None = None
 
     earlier_items: Path | None = None
-    """The items file of the benchmark.yaml that is about to be overwritten."""
+    """The items file of the benchmark.yaml that is about to be overwritten, as absolute path."""
 
     columns: Mapping[str, str] = field(default_factory=dict)
     """Column names by what they hold: id, task, instruction, source, reference, marked, method."""
@@ -400,6 +407,20 @@ def file_inside(folder: Path, name: object) -> Path | None:
     return path if found else None
 
 
+def folder_asked_for(tree: FolderTree, source: str) -> Path:
+    """Return the folder that --source names, from where the user is or inside the tree.
+
+    A folder inside the tree begins as the tree's own paths do, so that the two can be compared
+    whether the user wrote them as relative or as absolute paths.
+    """
+    given = Path(source)
+    folder = given if given.is_dir() else tree.root / source
+    try:
+        return tree.root / folder.absolute().relative_to(tree.root.absolute())
+    except ValueError:
+        return folder
+
+
 def json_in(path: Path) -> Any:
     """Return what a JSON file holds. Raises FileProblem where it is none."""
     try:
@@ -483,18 +504,14 @@ def _from_given(found: Found, without: list[FoundItem], choices: Choices) -> Non
     path = choices.instructions
     assert path is not None
     rows = read_table(path)
-    filled = fill_in(without, rows, choices, str(path))
-    if not filled:
+    if not fill_in(without, rows, choices, str(path)):
         columns = ", ".join(rows[0]) if rows else "none"
         raise LayoutError(
             f"{path}: no row belongs to any item (ids such as {without[0].id!r}; "
             f"columns: {columns}); name the columns with --id-column and --instruction-column"
         )
 
-    found.read.append(path)
-    found.notes.append(
-        f"instructions of {filled} of {counted(len(found.items), 'item')} from {path}"
-    )
+    _note_read(found, without, path)
 
 
 def _from_tables_beside(
@@ -505,7 +522,7 @@ def _from_tables_beside(
     for path in likely_tables(tree):
         try:
             rows = read_table(path)
-            if path == choices.earlier_items:
+            if path.absolute() == choices.earlier_items:
                 rows = _still_valid(rows, choices, found.notes)
 
             trial = [replace(item, fields=dict(item.fields)) for item in without]
@@ -520,13 +537,19 @@ def _from_tables_beside(
         if known > best[0]:
             best = (known, path, rows)
 
-    known, chosen, rows = best
+    _, chosen, rows = best
     if chosen is not None:
         fill_in(without, rows, choices, str(chosen))
-        found.read.append(chosen)
-        found.notes.append(
-            f"instructions of {known} of {counted(len(found.items), 'item')} from {chosen}"
-        )
+        _note_read(found, without, chosen)
+
+
+def _note_read(found: Found, filled: list[FoundItem], path: Path) -> None:
+    """Note the table that was used; a row may know an item and still have no instruction for it."""
+    found.read.append(path)
+    known = sum(bool(item.instruction) for item in filled)
+    found.notes.append(
+        f"instructions of {known} of {counted(len(found.items), 'item')} from {path}"
+    )
 
 
 def _still_valid(rows: list[Row], choices: Choices, notes: list[str]) -> list[Row]:

@@ -22,6 +22,7 @@ from lmmscore.importers.pictures.layout import (
     PictureLayout,
     ending,
     file_inside,
+    folder_asked_for,
     is_container,
     largest_listing,
     listed,
@@ -93,8 +94,7 @@ def _entries(data: Any) -> Entries | None:
 def _originals(tree: FolderTree, entries: Entries, choices: Choices) -> Path | None:
     """Return the folder under which the paths in the JSON are found."""
     if choices.source:
-        given = Path(choices.source)
-        return given.absolute() if given.is_dir() else tree.root / choices.source
+        return folder_asked_for(tree, choices.source)
 
     wanted = [PurePosixPath(str(entry["id"])) for entry in entries.values()]
     known = set(tree.files)

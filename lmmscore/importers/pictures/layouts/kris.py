@@ -20,6 +20,7 @@ from lmmscore.importers.pictures.layout import (
     LayoutError,
     PictureLayout,
     file_inside,
+    folder_asked_for,
     json_in,
     listed,
     natural,
@@ -88,9 +89,7 @@ def _annotations(tree: FolderTree, choices: Choices) -> dict[Path, Annotations]:
     """Return the entries of each category's folder; with --source, from the data set there."""
     paths = [tree.real(path) for path in tree.named("annotation.json")]
     if choices.source:
-        base = Path(choices.source)
-        base = base if base.is_dir() else tree.root / choices.source
-        paths = sorted(base.absolute().rglob("annotation.json"))
+        paths = sorted(folder_asked_for(tree, choices.source).rglob("annotation.json"))
 
     found = {}
     for path in paths:

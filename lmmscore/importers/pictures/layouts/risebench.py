@@ -20,6 +20,7 @@ from lmmscore.importers.pictures.layout import (
     LayoutError,
     PictureLayout,
     file_inside,
+    folder_asked_for,
     largest_listing,
     listed,
     natural,
@@ -57,7 +58,7 @@ def take(tree: FolderTree, choices: Choices) -> Found:
         raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
 
     path, entries = listing
-    inputs = Path(choices.source).absolute() if choices.source else path.parent
+    inputs = folder_asked_for(tree, choices.source) if choices.source else path.parent
     methods = _methods(tree)
 
     items = []
