@@ -16,7 +16,7 @@ from lmmscore.benchmark import read_item_rows
 from lmmscore.errors import FileProblem, LmmscoreError, counted, nearest
 from lmmscore.images import IMAGE_SUFFIXES
 from lmmscore.options import Registry
-from lmmscore.tables import text_rows
+from lmmscore.tables import text_row, text_rows
 from lmmscore.yaml_files import read_text
 
 # A folder read once: its files, and what their names suggest
@@ -103,6 +103,10 @@ class FolderTree:
             parts.append(f"folders that are links, not entered: {', '.join(self.linked[:4])}")
 
         return "; ".join(parts)
+
+    def misfit(self, expected: str) -> LayoutError:
+        """Return the error for a folder that is not laid out as the user says."""
+        return LayoutError(f"{self.root}: expected {expected}; seen: {self.summary()}")
 
 
 def scan(root: Path, without: Path | None = None) -> FolderTree:
@@ -372,6 +376,11 @@ def name_items(items: Sequence[FoundItem]) -> str:
     return "{number}"
 
 
+def methods_of(items: Iterable[FoundItem]) -> list[str]:
+    """Return every method that has an edit, in natural order."""
+    return sorted({method for item in items for method in item.edits}, key=natural)
+
+
 def ending(paths: Iterable[Path | PurePosixPath]) -> str:
     """Return the file type the paths share, or `.*` for any image type."""
     suffixes = {path.suffix for path in paths}
@@ -570,11 +579,7 @@ def _still_valid(rows: list[Row], choices: Choices, notes: list[str]) -> list[Ro
         if others:
             notes.append(f"--task {choices.task} replaces {listed(sorted(others))}")
 
-    return [_without(row, replaced) for row in rows]
-
-
-def _without(row: Row, columns: set[str]) -> Row:
-    return {key: value for key, value in row.items() if key not in columns}
+    return [{key: row[key] for key in row if key not in replaced} for row in rows]
 
 
 # Tables
@@ -602,17 +607,14 @@ def find_column(columns: Iterable[str], what: str, choices: Choices, where: str 
 
 def read_table(path: Path) -> list[Row]:
     """Return a table's rows as text, whatever file it is in. Raises FileProblem naming the file."""
-    suffix = path.suffix.lower()
-    if path.is_dir() or suffix in {".parquet", ".arrow"}:
+    if path.is_dir() or path.suffix.lower() in {".parquet", ".arrow"}:
         return text_rows(path)
 
-    keyed = _keyed_rows(path) if suffix == ".json" else []
-    rows = keyed or [row for _, row in read_item_rows(path)]
-    return [_as_text(row) for row in rows]
+    rows = _keyed_rows(path)
+    if not rows:
+        rows = [row for _, row in read_item_rows(path)]
 
-
-def _as_text(row: Mapping[str, Any]) -> Row:
-    return {str(key): "" if value is None else str(value).strip() for key, value in row.items()}
+    return [text_row(row) for row in rows]
 
 
 def _keyed_rows(path: Path) -> list[dict[str, Any]]:
@@ -620,7 +622,7 @@ def _keyed_rows(path: Path) -> list[dict[str, Any]]:
 
     The key names the item, whatever the entry calls its source. Empty for anything else.
     """
-    data = json_in(path)
+    data = json_in(path) if path.suffix.lower() == ".json" else None
     if not isinstance(data, dict):
         return []
 
@@ -644,35 +646,35 @@ def likely_tables(tree: FolderTree) -> list[Path]:
 
 def fill_in(items: Sequence[FoundItem], rows: list[Row], choices: Choices, where: str) -> int:
     """Give items the instructions, tasks and fields of a table; return how many it knows."""
-    columns = list(rows[0]) if rows else []
-    wanted = {}
+    names = list(rows[0]) if rows else []
+    columns: dict[str, str | None] = {}
     for what in ("id", "task", "instruction"):
-        wanted[what] = find_column(columns, what, choices, where)
+        columns[what] = find_column(names, what, choices, where)
 
-    if wanted["instruction"] is None or wanted["id"] is None:
+    if columns["instruction"] is None or columns["id"] is None:
         return 0
 
-    table = _by_name(rows, wanted["id"], wanted["task"])
-    found = 0
+    table = _by_name(rows, columns["id"], columns["task"])
+    known = 0
     for item in items:
-        for name in _names(item):
-            row = table.get(name)
-            if row is not None:
-                found += 1
-                _take_over(item, row, wanted)
-                break
+        row = next((table[name] for name in _names(item) if table.get(name)), None)
+        if row is not None:
+            known += 1
+            _take_over(item, row, columns)
 
-    return found
+    return known
 
 
-def _take_over(item: FoundItem, row: Row, wanted: Mapping[str, str | None]) -> None:
-    item.instruction = row.get(wanted["instruction"] or "", "")
-    task = row.get(wanted["task"] or "", "")
+def _take_over(item: FoundItem, row: Row, columns: Mapping[str, str | None]) -> None:
+    """Give an item what its row says; `columns` names the ones of id, task and instruction."""
+    item.instruction = row.get(columns["instruction"] or "", "")
+
+    # A task that is only spelt otherwise keeps the spelling of its folder: templates need it.
+    task = row.get(columns["task"] or "", "")
     if task and plain(task) != plain(item.task):
         item.task = task
 
-    known = {*wanted.values(), "id", "task", "instruction"}
-
+    known = {*columns.values(), "id", "task", "instruction"}
     for column, value in row.items():
         if value and column not in known:
             item.fields.setdefault(plain(column), value)

@@ -76,7 +76,9 @@ def _widen(found: Found) -> None:
     if all(path.is_relative_to(found.root) for path in paths):
         return
 
-    common = os.path.commonpath([os.path.abspath(path) for path in [found.root, *paths]])
+    common = os.path.commonpath(
+        [os.path.normpath(path.absolute()) for path in [found.root, *paths]]
+    )
     # Relative where the user wrote it so: messages name the root.
     found.root = Path(common if found.root.is_absolute() else os.path.relpath(common))
     found.templates = {}
@@ -141,10 +143,8 @@ def _table_that_says_it_all(found: Found, out: Path) -> Path | None:
         return None
 
     table = found.read[0]
-    if table.absolute().parent != out.absolute().parent:
-        return None
-
-    if table.suffix not in {".csv", ".tsv", ".jsonl"}:
+    beside = table.absolute().parent == out.absolute().parent
+    if not beside or table.suffix not in {".csv", ".tsv", ".jsonl"}:
         return None
 
     wanted = {}
@@ -155,6 +155,7 @@ def _table_that_says_it_all(found: Found, out: Path) -> Path | None:
     if sorted(str(row.get("id", "")) for row in rows) != sorted(wanted):
         return None
 
+    # What the table must say as it was understood here; its other columns may say anything.
     columns = {"task", "instruction"}
     for template in found.templates.values():
         columns.update(SLOT.findall(template))

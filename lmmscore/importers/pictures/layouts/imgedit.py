@@ -18,7 +18,6 @@ from lmmscore.importers.pictures.layout import (
     Found,
     FoundItem,
     Guess,
-    LayoutError,
     PictureLayout,
     ending,
     file_inside,
@@ -55,7 +54,7 @@ def take(tree: FolderTree, choices: Choices) -> Found:
     """Read the items from the JSON, the originals by their paths and the edits by their keys."""
     listing = largest_listing(tree, choices, _entries)
     if listing is None:
-        raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
+        raise tree.misfit(LOOKS_LIKE)
 
     path, entries = listing
     originals = _originals(tree, entries, choices)

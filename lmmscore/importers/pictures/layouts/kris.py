@@ -17,7 +17,6 @@ from lmmscore.importers.pictures.layout import (
     Found,
     FoundItem,
     Guess,
-    LayoutError,
     PictureLayout,
     file_inside,
     folder_asked_for,
@@ -49,7 +48,7 @@ def take(tree: FolderTree, choices: Choices) -> Found:
     """Read the items of every category, their inputs, and the edits of every model."""
     annotations = _annotations(tree, choices)
     if not annotations:
-        raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
+        raise tree.misfit(LOOKS_LIKE)
 
     methods = _methods(tree, annotations)
     items: list[FoundItem] = []

@@ -17,7 +17,6 @@ from lmmscore.importers.pictures.layout import (
     Found,
     FoundItem,
     Guess,
-    LayoutError,
     PictureLayout,
     file_inside,
     folder_asked_for,
@@ -55,7 +54,7 @@ def take(tree: FolderTree, choices: Choices) -> Found:
     """Read the items from the JSON, the inputs by their paths, the edits by category and index."""
     listing = largest_listing(tree, choices, _entries)
     if listing is None:
-        raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
+        raise tree.misfit(LOOKS_LIKE)
 
     path, entries = listing
     inputs = folder_asked_for(tree, choices.source) if choices.source else path.parent

@@ -86,7 +86,7 @@ def take(tree: FolderTree, choices: Choices) -> Found:
             _take_entry(results, place, entry, folder)
 
     if not results.items:
-        raise LayoutError(f"{tree.root}: expected {LOOKS_LIKE}; seen: {tree.summary()}")
+        raise tree.misfit(LOOKS_LIKE)
 
     keys = sorted(results.items, key=lambda key: natural("/".join(key)))
     items = [results.items[key] for key in keys]
