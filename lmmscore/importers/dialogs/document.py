@@ -19,11 +19,10 @@ from lmmscore.dialog import load_dialog
 from lmmscore.errors import DialogError, FileProblem, nearest
 from lmmscore.importers.dialogs.factors import (
     FactorData,
+    answered_factors,
     factors_of_chat,
     open_scales,
     parse_scale,
-    scale_of,
-    slug,
 )
 from lmmscore.importers.dialogs.prompt import draft_prompt
 from lmmscore.parsing import read_overall
@@ -696,7 +695,7 @@ _LONGEST_LABEL = 60
 def _from_chat(transcript: Transcript, head: dict[str, Any], answers: Mapping[str, str]) -> Draft:
     turns, questions = turns_of(transcript, answers)
     text = "\n".join(turn.prompt for turn in transcript.turns)
-    factors = _named_factors(answers, text) or factors_of_chat(text)
+    factors = answered_factors(answers, text) or factors_of_chat(text)
     if not factors:
         questions["factors"] = (
             "which factors does it score? For example accuracy,preservation,quality"
@@ -706,11 +705,6 @@ def _from_chat(transcript: Transcript, head: dict[str, Any], answers: Mapping[st
     head |= {"covers": "item", "avoid_ties": avoids_ties(transcript)}
     rule = "weighted" if weighted else ""
     return _draft(head, factors, turns, questions, answers, rule)
-
-
-def _named_factors(answers: Mapping[str, str], text: str) -> list[FactorData]:
-    names = [name.strip() for name in answers.get("factors", "").split(",") if name.strip()]
-    return [{"key": slug(name), "name": name, "scale": scale_of(text)} for name in names]
 
 
 def _from_prompt(words: FoundWords, head: dict[str, Any], answers: Mapping[str, str]) -> Draft:

@@ -10,10 +10,8 @@ from typing import Any
 from lmmscore.conversation import escape
 from lmmscore.importers.dialogs.factors import (
     FactorData,
-    dict_of,
+    answered_factors,
     factors_of_prompt,
-    scale_of,
-    slug,
 )
 from lmmscore.scales import OPEN
 
@@ -734,13 +732,10 @@ _ANNOUNCED_BELOW = re.compile(
 
 
 def _find_factors(text: str, answers: Mapping[str, str], draft: PromptDraft) -> None:
-    named = [name.strip() for name in answers.get("factors", "").split(",") if name.strip()]
+    named = answered_factors(answers, text)
     found = factors_of_prompt(text)
     if named:
-        scale = scale_of(text)
-        draft.factors = []
-        for name in named:
-            draft.factors.append({"key": slug(name), "name": name, "scale": dict_of(scale)})
+        draft.factors = named
     else:
         draft.factors = found.factors
 
@@ -748,6 +743,7 @@ def _find_factors(text: str, answers: Mapping[str, str], draft: PromptDraft) -> 
         draft.questions["factors"] = _FACTORS_QUESTION
 
     draft.turn["read"] = "scores"
+    # The form of the answer belongs to the factors it was found with, not to those a user names.
     keys = [factor["key"] for factor in draft.factors]
     if found.form and keys == [factor["key"] for factor in found.factors]:
         draft.turn["form"] = found.form
