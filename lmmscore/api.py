@@ -20,6 +20,7 @@ from lmmscore.images import Pictures
 from lmmscore.judges import Bench, open_judge
 from lmmscore.judges.budget import Spending
 from lmmscore.judges.judge import Judge, Recorded, spending_of
+from lmmscore.judges.limits import files_allowed
 from lmmscore.judges.replay import Silent
 from lmmscore.ledger import Asker, Ledger
 from lmmscore.options import declared, taken
@@ -43,6 +44,7 @@ class Hooks:
 
 async def play_request(request: Request, hooks: Hooks) -> Run:
     """Play the request's sessions and return the run; nothing that is on record is asked again."""
+    files_allowed()
     bench = open_judge(request.judge, request.all_judge_options)
     prepared = prepare(request, bench.judge.name)
     plan, out = prepared.plan, prepared.folder
