@@ -331,16 +331,16 @@ def _plan(request: Request, whole: Benchmark, protocol: Protocol, earlier: Run |
         words = f"shard {number} of {count}, {len(items)} of {whole_part}"
         chosen = replace(chosen, items=items)
 
-    plan = make_plan(
-        whole,
+    wanted = Plan(
         chosen,
         protocol,
-        request.order or "shuffled",
-        request.repeats or 1,
-        request.seed or 0,
-        earlier.manifest.order_rule if earlier else 2,
-        request.pairs,
+        order=request.order or "shuffled",
+        repeats=request.repeats or 1,
+        seed=request.seed or 0,
+        order_rule=earlier.manifest.order_rule if earlier else 2,
+        pairs=request.pairs,
     )
+    plan = make_plan(whole, wanted)
     same_orders = earlier is not None and _same_orders(plan, earlier)
     if earlier is not None and same_orders and not protocol.covers_pairs:
         # How orders come about may change; how the edits were shown then does not.
@@ -449,7 +449,7 @@ def _with_anchors(plan: Plan, request: Request, whole: Benchmark) -> Plan:
                 f"anchor {item.id}: no method made an edit of this item; choose another"
             )
 
-    checked = make_plan(whole, chosen, plan.protocol)
+    checked = make_plan(whole, Plan(chosen, plan.protocol))
     return replace(plan, anchors=checked.benchmark.items)
 
 

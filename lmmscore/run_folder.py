@@ -16,7 +16,6 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import product
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,7 +26,7 @@ from lmmscore.dialog import Dialog, Ensemble, Suite, ensemble_of
 from lmmscore.errors import FileProblem, LmmscoreError, counted
 from lmmscore.images import Recipe
 from lmmscore.ledger import Asker, Ledger
-from lmmscore.plan import Order, Plan, Protocol
+from lmmscore.plan import Order, Plan, Protocol, Unit, with_numbers
 from lmmscore.records import OVERALL, Outcome, Reply, Score
 from lmmscore.resources import __version__
 from lmmscore.scales import Factor, show
@@ -36,6 +35,7 @@ from lmmscore.scores import (
     read_comparisons,
     read_scores,
     slips,
+    unjudged_pair,
     unjudged_scores,
 )
 from lmmscore.tables import restore
@@ -526,7 +526,7 @@ class Run:
 
         if not self.finished and not (table["outcome"] != Outcome.UNJUDGED).any():
             raise _NothingJudged(self)
-        return self._with_unjudged(table) if self.manifest.state == "running" else table
+        return self._with_unjudged(table)
 
     @contextlib.contextmanager
     def _whole_lines(self, name: str) -> Iterator[Path]:
@@ -546,31 +546,62 @@ class Run:
             copy.write_bytes(content[: content.rfind(b"\n") + 1])
             yield copy
 
-    def _with_unjudged(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Add what was planned and is not reached, as a run that was stopped in time does itself.
+    def plan(self) -> Plan:
+        """Return all that the folder was ever asked for.
 
-        Where the benchmark is not here any more, nobody knows what that is.
+        Raises FileProblem where the benchmark is not here any more. Its pictures may have gone.
         """
+        manifest = self.manifest
+        file = self.find_benchmark()
+        if file is None:
+            raise FileProblem(
+                f"{self.path}: its benchmark is not where it was ({manifest.benchmark_file}); "
+                "put it back, or next to the run"
+            )
+
+        whole = load_benchmark(file, self.find_pictures())
+        items = tuple(manifest.item_ids)
+        if not items and manifest.items != len(whole.items):
+            # Older versions did not list the items of a part; its table does.
+            items = self.item_ids()
+
+        asked = Plan(
+            whole.select(items=items, methods=manifest.methods),
+            manifest.protocol,
+            order=manifest.order,
+            repeats=manifest.repeats,
+            seed=manifest.seed,
+            order_rule=manifest.order_rule,
+            recorded_orders=self.orders(),
+            pairs=manifest.pairs,
+        )
+        return with_numbers(whole, asked)
+
+    def _cut_off_units(self) -> Iterable[Unit]:
+        """Return the plan of a run that was killed, or is still going on: only one that ends
+        itself writes down what it did not reach.
+
+        Nothing where the benchmark is not here any more: nobody knows what was planned.
+        """
+        if self.manifest.state != "running":
+            return ()
+        try:
+            return self.plan()
+        except LmmscoreError:
+            return ()
+
+    def _with_unjudged(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Add what was planned and not reached, as a run that was stopped in time does itself."""
         import pandas as pd
 
-        manifest = self.manifest
-        path = self.find_benchmark()
-        try:
-            items = load_benchmark(path, self.find_pictures()).items if path else ()
-        except LmmscoreError:
-            return table
-
-        wanted = set(manifest.item_ids)
-        columns = [table[name] for name in ("task", "item", "method", "repeat")]
+        columns = [table[name] for name in ("task", "item", "repeat", "method")]
         judged = set(zip(*columns, strict=True))
+        dialogs = self.manifest.protocol.dialogs
         rows: list[Score] = []
-        for item in items:
-            if wanted and item.id not in wanted:
-                continue
-
-            for method, repeat in product(manifest.methods, range(1, manifest.repeats + 1)):
-                if (item.task, item.id, method, repeat) not in judged:
-                    rows += unjudged_scores(item, method, repeat, manifest.protocol.dialogs)
+        for unit in self._cut_off_units():
+            for method in unit.methods:
+                if (*unit.place, method) not in judged:
+                    rows += unjudged_scores(unit.item, method, unit.repeat, dialogs)
 
         if not rows:
             return table
@@ -642,9 +673,16 @@ class Run:
         return "pairs.csv" if self.is_of_pairs else "scores.csv"
 
     def comparisons(self) -> list[Comparison]:
-        """Return every pair compared, in the order of the plan."""
+        """Return every pair compared, in the order of the plan; last what was not reached.
+
+        Raises where nothing is compared yet.
+        """
         with self._whole_lines("pairs.csv") as path:
-            return read_comparisons(path)
+            rows = read_comparisons(path)
+
+        judged = {row.key for row in rows}
+        unjudged = [unit for unit in self._cut_off_units() if unit.key not in judged]
+        return [*rows, *map(unjudged_pair, unjudged)]
 
     def records(self) -> Iterator[SessionRecord]:
         """Yield what is known of each session, in the order of the plan."""
@@ -701,7 +739,7 @@ class Run:
 
     def item_ids(self) -> tuple[str, ...]:
         """Return the items of the run, each once."""
-        cells = dict.fromkeys(row["item"] for row in self.score_rows())
+        cells = dict.fromkeys(row["item"] for row in self.score_rows() if "item" in row)
         return tuple(dict.fromkeys(restore(cell) for cell in cells))
 
     def score_rows(self) -> Iterator[dict[str, str]]:
