@@ -410,6 +410,19 @@ class SessionRecord(_Record):
         )
 
 
+def shown_digests(records: Iterable[SessionRecord], ledger: Ledger) -> dict[str, set[str]]:
+    """Return what the judge was shown: the digests on record for each picture's file."""
+    found: dict[str, set[str]] = {}
+    for record in records:
+        for exchange in record.exchanges:
+            digests = ledger.pictures(exchange.key) if exchange.images else []
+            # A received ledger may list fewer pictures than the session says it showed.
+            for (_, name), digest in zip(exchange.images, digests, strict=False):
+                found.setdefault(name, set()).add(digest)
+
+    return found
+
+
 def _usage(replies: Iterable[Reply]) -> dict[str, float | None]:
     """Return tokens and price, those of recalled answers included; None where nobody counted."""
     totals: dict[str, float | None] = dict.fromkeys(
@@ -718,17 +731,6 @@ class Run:
         records = self.records()
         with contextlib.suppress(FileProblem):
             yield from records
-
-    def shown_digests(self, ledger: Ledger) -> dict[str, set[str]]:
-        """Return what the judge was shown: the digests on record for each picture's file."""
-        found: dict[str, set[str]] = {}
-        for record in self.intact_records():
-            for exchange in record.exchanges:
-                digests = ledger.pictures(exchange.key) if exchange.images else []
-                for (_, name), digest in zip(exchange.images, digests, strict=False):
-                    found.setdefault(name, set()).add(digest)
-
-        return found
 
     def orders(self) -> dict[tuple[str, str, int], tuple[str, ...]]:
         """Return how the edits were shown, by task, item and repeat, as far as it is on record."""
