@@ -19,7 +19,17 @@ from lmmscore.dialog import is_bundled
 from lmmscore.errors import BenchmarkError, LmmscoreError, counted, nearest
 from lmmscore.images import ImageFormat, Recipe
 from lmmscore.judges.judge import Judge, kind_of
-from lmmscore.options import ANSWERS, COST, JUDGED, MACHINES, PICTURES, option, taken
+from lmmscore.options import (
+    ANSWERS,
+    COST,
+    JUDGED,
+    MACHINES,
+    PICTURES,
+    Selection,
+    option,
+    same_as,
+    taken,
+)
 from lmmscore.plan import Order, Plan, Protocol, load_protocol, make_plan
 from lmmscore.records import Item
 from lmmscore.run_folder import Run, recorded_run
@@ -64,12 +74,8 @@ class Request:
         group=JUDGED,
         at_least=1,
     )
-    tasks: tuple[str, ...] = option(
-        (), "Only this task category; may be repeated.", flag="--task", group=JUDGED
-    )
-    items: tuple[str, ...] = option(
-        (), "Only this item; may be repeated.", flag="--item", group=JUDGED
-    )
+    tasks: tuple[str, ...] = same_as(Selection, "tasks")
+    items: tuple[str, ...] = same_as(Selection, "items")
     methods: tuple[str, ...] = option(
         (),
         "Only this method; may be repeated. Their order is kept.",
@@ -105,21 +111,8 @@ class Request:
         group=JUDGED,
         at_least=1,
     )
-    settings: Mapping[str, str] = option(
-        {},
-        "A setting of the dialog, for example against=source.",
-        flag="--setting",
-        metavar="NAME=CHOICE",
-        group=JUDGED,
-    )
-    root: Path | None = option(
-        None,
-        "The folder the pictures are in, in place of `root:` in the file; needed where that "
-        "leads outside the file's own folder.",
-        flag="--root",
-        metavar="FOLDER",
-        group=JUDGED,
-    )
+    settings: Mapping[str, str] = same_as(Selection, "settings")
+    root: Path | None = same_as(Selection, "root")
     ledger: Path | None = option(
         None,
         "Ledger to share between runs  [default: in the run's folder]",

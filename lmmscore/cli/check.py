@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lmmscore.cli.options import FilePath, json_flag, options_of
-from lmmscore.request import Request
+from lmmscore.options import Selection
 
 if TYPE_CHECKING:
     from lmmscore.benchmark import Benchmark, BenchmarkProblem
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command("check")
 @click.argument("benchmark", type=FilePath(path_type=Path))
-@options_of(Request, only=["root"])
+@options_of(Selection, only=["root"])
 @json_flag
 def command(benchmark: Path, root: Path | None, as_json: bool) -> None:
     """List every problem of a benchmark, each with its place and remedy.

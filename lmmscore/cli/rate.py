@@ -22,7 +22,7 @@ from lmmscore.cli.options import (
     listen_options,
     options_of,
 )
-from lmmscore.request import Request
+from lmmscore.options import Selection
 
 if TYPE_CHECKING:
     from lmmscore.benchmark import Benchmark
@@ -90,7 +90,7 @@ _text_option = partial(click.option, callback=filled, default="")
     metavar="CODE",
     help="Shown at the end, the same for everyone.  [default: one per rater]",
 )
-@options_of(Request, only=["tasks", "items", "settings"])
+@options_of(Selection, only=["tasks", "items", "settings"])
 @click.option("--method", "methods", multiple=True, help="Only this method; may be repeated.")
 @click.option(
     "--max-side",
