@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 FORMAT = 2
 """The version of run.yaml and sessions.jsonl that is written; files without one are version 1."""
 
+NO_READER = "none"
+"""What stands for the reader where nobody is asked about replies that cannot be read."""
 
 TRANSCRIPTS = "transcripts"
 """The judge of a run that was made of transcripts: each has its own words, and no dialog."""
@@ -96,6 +98,19 @@ class FactorRecord(_Record):
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What a run rests on beside its plan: who judges, and what they get to see."""
+
+    judge: Asker
+    recipe: Recipe
+    reader: Asker | None = None
+    """Who quotes the scores from replies that cannot be read; None where nobody is asked."""
+    caution: str = ""
+    """What the judge's own limits mean for the scores."""
+    command: str = ""
+
+
 class Manifest(_Record):
     """run.yaml: what was asked, with versions and digests, and how the run ended."""
 
@@ -114,7 +129,7 @@ class Manifest(_Record):
     """`scores` where only the turns that score were held to a schema: a variant of the protocol."""
     judge: str = ""
     parameters: dict[str, Any] = {}
-    reader: str = "none"
+    reader: str = NO_READER
     """Who was asked to quote the scores from replies that could not be read."""
     reader_parameters: dict[str, Any] = {}
     caution: str = ""
@@ -171,63 +186,21 @@ class Manifest(_Record):
     finished: str = ""
 
     @classmethod
-    def of(
-        cls,
-        plan: Plan,
-        recipe: Recipe,
-        asker: Asker,
-        caution: str,
-        command: str,
-        out: Path,
-        reader: Asker | None = None,
-    ) -> Manifest:
+    def of(cls, plan: Plan, out: Path, known: Circumstances) -> Manifest:
         """Return what run.yaml says before the first question."""
-        benchmark, protocol = plan.benchmark, plan.protocol
-        named = protocol.suite or protocol.dialogs[0]
-        single = protocol.dialogs[0] if protocol.suite is None else None
-        factors = [factor for dialog in protocol.dialogs for factor in dialog.factors]
+        reader = known.reader
         return cls(
             format=FORMAT,
             lmmscore=__version__,
-            command=command,
-            benchmark=benchmark.name,
-            benchmark_file=relative_to_run(benchmark.path, out),
-            images_root=relative_to_run(benchmark.root, out),
-            dialog=protocol.name,
-            dialog_version=named.version,
-            dialog_digest=single.digest if single else None,
-            settings=dict(protocol.settings),
-            structured=protocol.structured,
-            structured_turns=protocol.structured_turns,
-            judge=asker.judge,
-            parameters=json.loads(asker.parameters),
-            reader=reader.judge if reader else "none",
+            command=known.command,
+            judge=known.judge.judge,
+            parameters=json.loads(known.judge.parameters),
+            reader=reader.judge if reader else NO_READER,
             reader_parameters=json.loads(reader.parameters) if reader else {},
-            caution=" ".join(filter(None, (protocol.variant, caution))),
-            order=plan.order,
-            order_rule=plan.order_rule,
-            repeats=plan.repeats,
-            seed=plan.seed,
-            image_recipe=str(recipe),
-            methods=list(benchmark.methods),
-            method_names=dict(benchmark.method_names),
-            tasks=list(benchmark.tasks),
-            task_titles=dict(benchmark.task_titles),
-            items=len(benchmark.items),
-            item_ids=[item.id for item in benchmark.items] if plan.is_part else [],
-            chosen=plan.chosen,
-            beside={method: list(plan.beside) for method in plan.newcomers},
-            avoid_ties=any(dialog.avoid_ties for dialog in protocol.dialogs),
-            overall=_rule_in_words(protocol),
-            overall_scale=_overall_scale(protocol.played),
-            covers=protocol.dialogs[0].covers,
-            pairs=plan.pairs,
-            factors=[FactorRecord.of(factor) for factor in factors],
-            suite=protocol.suite.model_dump(mode="json") if protocol.suite else None,
-            suites=_inner_suites(protocol.played),
-            dialogs=[
-                dialog.model_dump(mode="json", exclude_defaults=True) for dialog in protocol.dialogs
-            ],
+            caution=" ".join(filter(None, (plan.protocol.variant, known.caution))),
+            image_recipe=str(known.recipe),
+            **_what_was_judged(plan, out),
+            **_what_was_said(plan.protocol),
         )
 
     @cached_property
@@ -236,15 +209,19 @@ class Manifest(_Record):
         where = "the dialog recorded in run.yaml"
         dialogs = [validate(Dialog, dialog, where) for dialog in self.dialogs]
         if self.suite is None:
-            return Protocol(dialogs[0], *self._manner)
+            played: Dialog | Ensemble = dialogs[0]
+        else:
+            suite = validate(Suite, self.suite, where)
+            inner = [validate(Suite, each, where) for each in self.suites]
+            played = ensemble_of(suite, inner, dialogs)
 
-        suite = validate(Suite, self.suite, where)
-        inner = [validate(Suite, each, where) for each in self.suites]
-        return Protocol(ensemble_of(suite, inner, dialogs), *self._manner)
-
-    @property
-    def _manner(self) -> tuple[dict[str, str], bool, bool, str]:
-        return self.settings, self.structured, self.reader != "none", self.structured_turns
+        return Protocol(
+            played,
+            self.settings,
+            self.structured,
+            reader=self.reader != NO_READER,
+            structured_turns=self.structured_turns,
+        )
 
     @property
     def recipe(self) -> Recipe:
@@ -268,6 +245,51 @@ class Manifest(_Record):
 
         shares = weights or self.weights or dict.fromkeys(ends, 1.0)
         return _with_overall(ends, shares)
+
+
+def _what_was_judged(plan: Plan, out: Path) -> dict[str, Any]:
+    """Return what run.yaml says of the benchmark and of the order in which edits are shown."""
+    benchmark = plan.benchmark
+    return {
+        "benchmark": benchmark.name,
+        "benchmark_file": relative_to_run(benchmark.path, out),
+        "images_root": relative_to_run(benchmark.root, out),
+        "order": plan.order,
+        "order_rule": plan.order_rule,
+        "repeats": plan.repeats,
+        "seed": plan.seed,
+        "pairs": plan.pairs,
+        "methods": list(benchmark.methods),
+        "method_names": dict(benchmark.method_names),
+        "tasks": list(benchmark.tasks),
+        "task_titles": dict(benchmark.task_titles),
+        "items": len(benchmark.items),
+        "item_ids": [item.id for item in benchmark.items] if plan.is_part else [],
+        "chosen": plan.chosen,
+        "beside": {method: list(plan.beside) for method in plan.newcomers},
+    }
+
+
+def _what_was_said(protocol: Protocol) -> dict[str, Any]:
+    """Return what run.yaml says of the protocol: its words, its factors and its rule."""
+    dialogs, suite = protocol.dialogs, protocol.suite
+    factors = [factor for dialog in dialogs for factor in dialog.factors]
+    return {
+        "dialog": protocol.name,
+        "dialog_version": suite.version if suite else dialogs[0].version,
+        "dialog_digest": None if suite else dialogs[0].digest,
+        "settings": dict(protocol.settings),
+        "structured": protocol.structured,
+        "structured_turns": protocol.structured_turns,
+        "covers": dialogs[0].covers,
+        "avoid_ties": any(dialog.avoid_ties for dialog in dialogs),
+        "overall": _rule_in_words(protocol),
+        "overall_scale": _overall_scale(protocol.played),
+        "factors": [FactorRecord.of(factor) for factor in factors],
+        "suite": suite.model_dump(mode="json") if suite else None,
+        "suites": _inner_suites(protocol.played),
+        "dialogs": [dialog.model_dump(mode="json", exclude_defaults=True) for dialog in dialogs],
+    }
 
 
 def _with_overall(

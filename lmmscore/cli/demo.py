@@ -41,13 +41,13 @@ def command(out: Path, copy: Path | None) -> None:
         _copy(copy)
         return
 
+    from lmmscore.api import Request
     from lmmscore.benchmark import check_benchmark, load_benchmark
     from lmmscore.cli.run import play
     from lmmscore.cli.terminal import print_board
     from lmmscore.report.leaderboard import write_leaderboards
     from lmmscore.report.page import PageOptions, write_page
     from lmmscore.report.run_data import RunData
-    from lmmscore.request import Request
     from lmmscore.resources import bundled
 
     folder = bundled("media") / "demo"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from lmmscore.api import Hooks, play_request, watching
+from lmmscore.api import Hooks, Request, default_folder, play_request, watching
 from lmmscore.benchmark import names_given_away
 from lmmscore.cli.options import (
     JUDGE_PREFIX,
@@ -35,7 +35,6 @@ from lmmscore.judges.budget import NOTICES
 from lmmscore.judges.config import JudgeOptions
 from lmmscore.options import GROUPS, MACHINES, declared
 from lmmscore.plan import Plan
-from lmmscore.request import Request, default_folder
 from lmmscore.run_folder import Run
 
 if TYPE_CHECKING:

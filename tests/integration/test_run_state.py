@@ -19,14 +19,13 @@ import yaml
 from click.testing import CliRunner
 
 import lmmscore
-from lmmscore.api import Hooks, play_request
+from lmmscore.api import Hooks, Request, play_request, prepare
 from lmmscore.cli import lmmscore as command
 from lmmscore.conversation import Conversation
 from lmmscore.errors import FileProblem, JudgeError, LmmscoreError
 from lmmscore.execution.executor import Executor, Listeners, StopRequested
 from lmmscore.images import Pictures
 from lmmscore.ledger import Ledger
-from lmmscore.request import Request, prepare
 from lmmscore.run_folder import open_run, shown_digests
 from tests.conftest import ScriptedJudge, fair_answer
 
