@@ -631,9 +631,9 @@ class Run:
 
         columns = [table[name] for name in ("task", "item", "repeat", "method")]
         judged = set(zip(*columns, strict=True))
-        dialogs = self.manifest.protocol.dialogs
         rows: list[Score] = []
         for unit in self._cut_off_units():
+            dialogs = self.manifest.protocol.dialogs
             for method in unit.methods:
                 if (*unit.place, method) not in judged:
                     rows += unjudged_scores(unit.item, method, unit.repeat, dialogs)

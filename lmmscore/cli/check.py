@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lmmscore.cli.options import FilePath, json_flag, options_of
+from lmmscore.cli.command_line import FilePath, json_flag, options_of
+from lmmscore.errors import counted
 from lmmscore.options import Selection
 
 if TYPE_CHECKING:
@@ -51,7 +52,6 @@ def command(benchmark: Path, root: Path | None, as_json: bool) -> None:
 
 
 def _summary(benchmark: Benchmark, found: Sequence[BenchmarkProblem]) -> str:
-    from lmmscore.errors import counted
 
     lacking = 0
     for item in benchmark.items:

@@ -11,24 +11,31 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from lmmscore.cli.options import (
+from lmmscore.cli.command_line import (
     PANEL_GROUP,
     PLOT_GROUP,
     FilePath,
     GroupedCommand,
+    Screen,
+    Source,
+    cautions,
+    factor_titles,
     filled,
     method_names,
     name_table,
+    open_sources,
     panel_options,
+    parse_scale,
     plot_options,
+    put,
+    refuse_unknown,
+    screen,
     table_format,
 )
-from lmmscore.cli.terminal import Screen, put, screen
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lmmscore.cli.terminal import Source
     from lmmscore.leaderboard import Leaderboard
     from lmmscore.leaderboard.compare import TaskAgainst
     from lmmscore.leaderboard.diagnostics import Extras
@@ -174,7 +181,6 @@ def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> 
     RUN is a run's folder, or a scores.csv. Several comparable runs are pooled, their repeats
     counted on. An edit's repeats are averaged first, then items. Nothing is asked of a judge.
     """
-    from lmmscore.cli.terminal import open_sources
 
     form = "json" if as_json else form
     pairs = _pairs_among(runs)
@@ -210,7 +216,6 @@ def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> 
 
 def _part_of(source: Source, options: dict[str, Any]) -> Source:
     """Return a run with the scores of the chosen methods and items only."""
-    from lmmscore.cli.terminal import refuse_unknown
 
     scores = source.scores
     for name in ("method", "item"):
@@ -277,7 +282,6 @@ class PanelBoard:
 def _panel(sources: Sequence[Source], options: dict[str, Any]) -> PanelBoard:
     """Return the mean of several runs' judges as one source."""
     from lmmscore.agreement import judges
-    from lmmscore.cli.terminal import cautions
     from lmmscore.leaderboard import rank
     from lmmscore.run_folder import Manifest
 
@@ -368,7 +372,6 @@ def _write(board: Leaderboard, source: Source, form: str, options: dict[str, Any
 
 
 def _write_plots(board: Leaderboard, source: Source, options: dict[str, Any]) -> None:
-    from lmmscore.cli.terminal import factor_titles
     from lmmscore.report.figures import board_drawings, write_figures
     from lmmscore.report.leaderboard import shown_tables, with_names
 
@@ -455,7 +458,6 @@ def _compared(path: Path) -> tuple[Manifest, list[Comparison]]:
 
 def _part_of_pairs(rows: list[Comparison], path: Path, options: dict[str, Any]) -> list[Comparison]:
     """Return the comparisons of the chosen methods and items only."""
-    from lmmscore.cli.terminal import refuse_unknown
 
     methods, items = set(options["method"]), set(options["item"])
     if methods:
@@ -497,7 +499,6 @@ def _pooled(sources: list[Source], *, anyway: bool) -> Source:
     if len(sources) == 1:
         return sources[0]
 
-    from lmmscore.cli.terminal import Source, cautions
     from lmmscore.leaderboard.compare import pool
 
     names = [source.name for source in sources]
@@ -519,7 +520,6 @@ def _weights(options: dict[str, Any]) -> dict[str, float] | None:
 
 
 def _scales(source: Source, options: dict[str, Any]) -> dict[str, tuple[float, float]]:
-    from lmmscore.cli.terminal import parse_scale
 
     if options["scale"] is None:
         return source.manifest.scales(_weights(options))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import GroupedCommand, json_flag
+from lmmscore.cli.command_line import GroupedCommand, json_flag
 from lmmscore.cli.run import request_of, run_groups, run_options
 
 if TYPE_CHECKING:

@@ -14,14 +14,16 @@ from urllib.parse import urlsplit
 
 import click
 
-from lmmscore.cli.options import (
+from lmmscore.cli.command_line import (
     FilePath,
     GroupedCommand,
     filled,
     json_flag,
     listen_options,
+    open_source,
     options_of,
 )
+from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.options import Selection
 
 if TYPE_CHECKING:
@@ -351,15 +353,12 @@ def _pilot(
             basis = "the ratings so far"
 
     if run:
-        from lmmscore.cli.terminal import open_source
-
         scores, basis = open_source(run).scores, run
 
     return seconds, scores, basis
 
 
 def _export(folder: Path, options: dict[str, Any]) -> None:
-    from lmmscore.errors import FileProblem
     from lmmscore.web.database import FILE_NAME, RatingDatabase
     from lmmscore.web.rating_results import (
         database_rows,
@@ -395,7 +394,6 @@ def _export(folder: Path, options: dict[str, Any]) -> None:
 
 
 def _withdraw(folder: Path, names: tuple[str, ...]) -> None:
-    from lmmscore.errors import LmmscoreError
     from lmmscore.web.database import FILE_NAME, RatingDatabase
 
     path = folder / FILE_NAME

@@ -19,13 +19,14 @@ import click
 
 from lmmscore.api import Hooks, Request, default_folder, play_request, watching
 from lmmscore.benchmark import names_given_away
-from lmmscore.cli.options import (
+from lmmscore.cli.command_line import (
     JUDGE_PREFIX,
     Command,
     FilePath,
     GroupedCommand,
     json_flag,
     options_of,
+    print_board,
     take_judge_options,
 )
 from lmmscore.errors import counted
@@ -320,7 +321,6 @@ def _without_folders(word: str) -> str:
 
 
 def _print_result(run: Run) -> None:
-    from lmmscore.cli.terminal import print_board
     from lmmscore.report.leaderboard import write_leaderboards, write_pair_boards
 
     if not run.manifest.planned:

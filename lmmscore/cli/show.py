@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from lmmscore.cli.options import FilePath, filled, json_flag, table_file
-from lmmscore.cli.terminal import put
+from lmmscore.cli.command_line import FilePath, filled, json_flag, put, table_file
+from lmmscore.errors import FileProblem, LmmscoreError, nearest
 
 if TYPE_CHECKING:
     from lmmscore.report.run_data import RunData, Talk
@@ -74,7 +74,6 @@ def command(
 
 def find(run: Run, item: str, repeat: int, dialog: str) -> list[SessionRecord]:
     """Return the sessions asked for. Raises LmmscoreError naming what there is instead."""
-    from lmmscore.errors import FileProblem
 
     # A finished run has them all, and a conversation that a damaged file has lost is not one
     # there never was. The last line of any other run may be half written.
@@ -104,7 +103,6 @@ def _narrow(records: list[SessionRecord], key: str, wanted: object) -> list[Sess
 
 
 def _refuse(key: str, wanted: object, known: Sequence[object]) -> NoReturn:
-    from lmmscore.errors import LmmscoreError, nearest
 
     names = [str(name) for name in dict.fromkeys(known)]
     listed = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
