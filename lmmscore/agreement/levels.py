@@ -29,11 +29,10 @@ from lmmscore.stats.resampling import (
     Floats,
     Interval,
     Ints,
+    ItemGroups,
     column_means,
     interval,
     item_groups,
-    left_out,
-    one_thread,
     too_few,
 )
 
@@ -515,7 +514,7 @@ def item_rows(subject: AgreementSubject) -> Iterator[AgreementRow]:
             averaging="pooled",
             left_out=paired.left_out,
             why=why or "scores are too many and too fine to compare every two",
-            interval=column_interval(statistic, value, judge, people, paired.item, groups),
+            interval=_pooled_interval(statistic, value, paired, groups),
             extra={} if why else statistic.extra(judge, people),
         )
 
@@ -530,20 +529,17 @@ def _why_undefined(statistic: Statistic, constant: str, n: int, scale_problem: s
     return "a pair needs two edits" if n < 2 else ""
 
 
-def column_interval(
-    statistic: Statistic, value: float, judge: Floats, people: Floats, item: Ints, groups: Ints
+def _pooled_interval(
+    statistic: Statistic, value: float, paired: Paired, groups: ItemGroups
 ) -> Interval | None:
-    """Return the interval of a statistic of two columns, leaving groups of items out."""
+    """Return the interval of a statistic over all edits, leaving groups of items out."""
     if math.isnan(value):
         return None
+    if paired.items < FEWEST_ITEMS:
+        return Interval(value, why=too_few(paired.items))
 
-    items = len(groups)
-    if items < FEWEST_ITEMS:
-        return Interval(value, why=too_few(items))
-
-    number = int(groups.max()) + 1
     try:
-        replicates = _replicates(statistic, judge, people, groups[item], number)
+        replicates = _replicates(statistic, paired.judge, paired.people, paired.item, groups)
     except OverflowError as error:
         return Interval(value, why=f"no interval, because {error}")
 
@@ -551,17 +547,19 @@ def column_interval(
 
 
 def _replicates(
-    statistic: Statistic, judge: Floats, people: Floats, group: Ints, number: int
+    statistic: Statistic, judge: Floats, people: Floats, item: Ints, groups: ItemGroups
 ) -> Floats:
-    """Return a statistic with each group of items left out."""
+    """Return a statistic of two columns with each group of items left out.
+
+    Raises OverflowError where the statistic is over pairs of edits, and these are too many.
+    """
+    group = groups.of_item[item]
     if statistic.of_counts is not None:
-        of = statistic.of_counts(judge, people, group, number)
-        with one_thread():
-            return of(left_out(np.arange(number)))
+        return groups.replicates(statistic.of_counts(judge, people, group, groups.number))
 
     assert statistic.of is not None
-    found = np.full(number, np.nan)
-    for one in range(number):
+    found = np.full(groups.number, np.nan)
+    for one in range(groups.number):
         kept = group != one
         found[one] = statistic.of(judge[kept], people[kept])
 
@@ -624,7 +622,7 @@ def _averaged(
     subject: AgreementSubject,
     statistic: Statistic,
     values: Floats,
-    groups: Ints,
+    groups: ItemGroups,
     left: Mapping[str, int],
     extra: Mapping[str, Any],
 ) -> AgreementRow:
@@ -635,9 +633,8 @@ def _averaged(
     told = ", ".join(f"{reason} ({count})" for reason, count in left.items())
     found = None
     if defined.sum() >= FEWEST_ITEMS:
-        of = resampling.mean_of(values, groups, int(groups.max()) + 1)
-        replicates = of(left_out(np.arange(int(groups.max()) + 1)))
-        found = interval(value, replicates, statistic.transform)
+        mean = resampling.mean_of(values, groups.of_item, groups.number)
+        found = interval(value, groups.replicates(mean), statistic.transform)
     elif defined.any():
         found = Interval(value, why=too_few(int(defined.sum())))
 
@@ -657,14 +654,18 @@ def _averaged(
 
 @dataclass(frozen=True)
 class MethodCell:
-    """The edits of one method in one task, and the group in which each leaves."""
+    """The edits of one method in one task."""
 
     task: str | None
     method: str
     judge: Floats
     people: Floats
-    group: Ints
-    items: int
+    item: Ints
+
+    @property
+    def items(self) -> int:
+        """How many items they are of."""
+        return len(np.unique(self.item))
 
     @property
     def undefined(self) -> str:
@@ -680,24 +681,25 @@ def within_method_rows(subject: AgreementSubject) -> Iterator[AgreementRow]:
     """
     paired = subject.paired
     groups = item_groups(paired.items, subject.rng)
-    number = int(groups.max(initial=-1)) + 1
-    cells = _method_cells(subject, groups)
+    cells = _method_cells(subject)
     for statistic in statistics(WITHIN_METHOD):
         values = np.full(len(cells), np.nan)
-        table = np.full((len(cells), number), np.nan)
+        table = np.full((len(cells), groups.number), np.nan)
         for place, cell in enumerate(cells):
             why = _why_undefined(statistic, cell.undefined, len(cell.judge), subject.scale_problem)
             if not why and statistic.of is not None:
                 values[place] = statistic.of(cell.judge, cell.people)
-                table[place] = _replicates(statistic, cell.judge, cell.people, cell.group, number)
+                table[place] = _replicates(statistic, cell.judge, cell.people, cell.item, groups)
 
             if cell.task == subject.task:
-                yield _method_row(subject, statistic, cell, values[place], table[place], why)
+                # A group without an edit of this method leaves nothing out.
+                own = table[place][np.unique(groups.of_item[cell.item])]
+                yield _method_row(subject, statistic, cell, values[place], own, why)
 
         yield from _method_averages(subject, statistic, values, table)
 
 
-def _method_cells(subject: AgreementSubject, groups: Ints) -> list[MethodCell]:
+def _method_cells(subject: AgreementSubject) -> list[MethodCell]:
     """Return every method of every task, with its edits."""
     paired = subject.paired
     split = subject.task is None and len(paired.tasks) > 1
@@ -706,20 +708,15 @@ def _method_cells(subject: AgreementSubject, groups: Ints) -> list[MethodCell]:
     for one in paired.tasks if split else [""]:
         for code, method in enumerate(paired.methods):
             chosen = (task == one) & (paired.method == code)
-            if not chosen.any():
-                continue
-
-            item = paired.item[chosen]
-            found.append(
-                MethodCell(
-                    one if split else subject.task,
-                    method,
-                    paired.judge[chosen],
-                    paired.people[chosen],
-                    groups[item],
-                    len(np.unique(item)),
+            if chosen.any():
+                cell = MethodCell(
+                    task=one if split else subject.task,
+                    method=method,
+                    judge=paired.judge[chosen],
+                    people=paired.people[chosen],
+                    item=paired.item[chosen],
                 )
-            )
+                found.append(cell)
 
     return found
 
@@ -736,8 +733,7 @@ def _method_row(
     if not math.isnan(value):
         found = Interval(value, why=too_few(cell.items))
         if cell.items >= FEWEST_ITEMS:
-            # A group without an edit of this method leaves nothing out.
-            found = interval(value, replicates[np.unique(cell.group)], statistic.transform)
+            found = interval(value, replicates, statistic.transform)
 
     row = subject.row(
         WITHIN_METHOD,
