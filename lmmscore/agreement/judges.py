@@ -308,9 +308,8 @@ def _holm(entries: list[Entry]) -> list[Entry]:
     return entries
 
 
-def clusters(judges: Sequence[str], entries: Iterable[Entry]) -> dict[str, str]:
-    """Return letters for judges: between those that share one there
-    is no significant difference."""
+def clusters(judges: Sequence[str], entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return letters: between judges that share one there is no significant difference."""
     apart = set()
     for entry in entries:
         p = entry.get("p_holm")

@@ -33,7 +33,7 @@ from lmmscore.scores import TIE, Comparison, Match, matches
 from lmmscore.stats import correlation, reliability, resampling
 from lmmscore.stats.reliability import Beside, Ratings
 from lmmscore.stats.resampling import (
-    FEWEST_ITEMS,
+    FEWEST_FOR_AN_INTERVAL,
     SAME,
     Bools,
     CountStatistic,
@@ -311,7 +311,7 @@ def two_way_interval(
     """
     value = headline.value_or_nan
     raters = rated.ratings.raters
-    if math.isnan(value) or abs(value) >= 1 - SAME or paired.items < FEWEST_ITEMS:
+    if math.isnan(value) or abs(value) >= 1 - SAME or paired.items < FEWEST_FOR_AN_INTERVAL:
         return Interval(value, why="too few items, or no correlation to speak of")
     if raters < 3:
         return Interval(value, why=f"{raters} raters are too few to speak of others")

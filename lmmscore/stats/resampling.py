@@ -160,7 +160,7 @@ Transform = Literal["none", "fisher", "logit"]
 MOST_GROUPS = 200
 """Items above this number are left out in random groups."""
 
-FEWEST_ITEMS = 5
+FEWEST_FOR_AN_INTERVAL = 5
 """Items below which a statistic gets no interval: the jackknife's could not be trusted."""
 
 _EDGE = 1e-7
@@ -217,7 +217,7 @@ class ItemGroups:
         """
         if math.isnan(value):
             return None
-        if self.items < FEWEST_ITEMS:
+        if self.items < FEWEST_FOR_AN_INTERVAL:
             return Interval(value, why=too_few(self.items))
         return interval(value, self.replicates(statistic), transform)
 
