@@ -18,12 +18,7 @@ from typing import Any
 from lmmscore.conversation import JsonForm
 from lmmscore.parsing.names import UNKNOWN, Names, normal
 from lmmscore.parsing.numbers import numbers_in, stated_tops, value_in
-from lmmscore.parsing.text import Span
-from lmmscore.parsing.verdict import (
-    FaultKind,
-    Kind,
-    Mark,
-    Said,
+from lmmscore.parsing.remarks import (
     cannot_tell,
     is_a_guess,
     is_final,
@@ -31,6 +26,8 @@ from lmmscore.parsing.verdict import (
     is_no_verdict,
     kind_of,
 )
+from lmmscore.parsing.text import Span
+from lmmscore.parsing.verdict import FaultKind, Kind, Mark, Said
 from lmmscore.scales import Factor
 
 # --- JSON as judges write it ---
