@@ -14,10 +14,12 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import Any
 
+from lmmscore.parsing.corrections import with_corrections, without_contradicted
 from lmmscore.parsing.decide import decide
-from lmmscore.parsing.doubts import Voids, voids, with_corrections, without_contradicted
+from lmmscore.parsing.doubts import Voids, voids
 from lmmscore.parsing.json import Above, FoundJson, find_json, json_says
 from lmmscore.parsing.names import UNKNOWN, Names, names_of
+from lmmscore.parsing.notes import attributes
 from lmmscore.parsing.numbers import number_at
 from lmmscore.parsing.page import Line, Page
 from lmmscore.parsing.prose import Prose
@@ -156,7 +158,8 @@ class Contents:
         self._unplaced = prose.unplaced
         found = Voids()
         if doubted:
-            found = voids(self.page, prose.entries, said, self._json.remarks(names))
+            notes = [*self._json.notes(names), *attributes(text)]
+            found = voids(self.page, prose.entries, said, notes)
 
         self.void = found.all if said else ""
         self.said = found.keep(said)
