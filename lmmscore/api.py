@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmmscore.anchors import FIRST_REPEAT, append_round
 from lmmscore.errors import LmmscoreError
-from lmmscore.execution.base import Executor, Job, Listeners, executors
+from lmmscore.execution.executor import Executor, Job, Listeners, executors
 from lmmscore.images import Pictures
 from lmmscore.judges import Bench, open_judge
 from lmmscore.judges.budget import Spending
@@ -240,7 +240,7 @@ def watching(
 ) -> Hooks:
     """Return hooks that show progress until the stack is left;
     `on_start` is called before it appears."""
-    from lmmscore.report.progress import Progress
+    from lmmscore.report.screen import Progress
 
     shown: list[Progress] = []
 

@@ -15,6 +15,10 @@ from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin, 
 from lmmscore.errors import LmmscoreError, nearest
 
 # --------------------------------------------------------------------------------------------------
+# Registries and options: what is found by name, and what a user may set.
+# --------------------------------------------------------------------------------------------------
+
+# --------------------------------------------------------------------------------------------------
 # Things that are found by name, each registered by the module that defines it.
 #
 # A registry knows the package its members live in. A name that is not registered yet is looked

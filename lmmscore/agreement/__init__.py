@@ -13,14 +13,19 @@ import pandas as pd
 from lmmscore.agreement import align, powered_means, raters
 from lmmscore.agreement import judges as several
 from lmmscore.agreement.align import Paired, RatedEdits, ScaleMatch, Step
-from lmmscore.agreement.levels import AgreementSubject, level_rows
-from lmmscore.agreement.result import Agreement, AgreementRow, MethodStanding, Verdict
+from lmmscore.agreement.levels import (
+    Agreement,
+    AgreementRow,
+    AgreementSubject,
+    MethodStanding,
+    Verdict,
+    level_rows,
+)
 from lmmscore.agreement.statistics import ITEM, LEVELS, METHOD, WITHIN_METHOD
 from lmmscore.errors import LmmscoreError, nearest, refuse_unless_whole
 from lmmscore.records import OVERALL
 from lmmscore.scales import refuse_unless_scale
-from lmmscore.stats.arrays import column_means, ranks
-from lmmscore.stats.resampling import one_thread
+from lmmscore.stats.resampling import column_means, one_thread, ranks
 
 __all__ = ["Agreement", "Panel", "agree"]
 

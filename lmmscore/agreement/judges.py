@@ -14,15 +14,17 @@ from lmmscore.agreement.align import EDIT, Paired
 from lmmscore.agreement.statistics import ITEM, METHOD, WITHIN_ITEM, WITHIN_METHOD
 from lmmscore.records import Outcome
 from lmmscore.stats import correlation, resampling
-from lmmscore.stats.arrays import Floats, Ints, mean_known
 from lmmscore.stats.correlation import Within, spearman_rows
 from lmmscore.stats.resampling import (
     FEWEST_ITEMS,
     CountStatistic,
+    Floats,
     Interval,
+    Ints,
     interval,
     item_groups,
     left_out,
+    mean_known,
 )
 
 Entry = dict[str, Any]

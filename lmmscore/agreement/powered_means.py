@@ -30,8 +30,7 @@ from lmmscore.leaderboard.board import (
     corrected,
 )
 from lmmscore.leaderboard.ranking import spread
-from lmmscore.stats.arrays import SAME, Floats, ranks
-from lmmscore.stats.resampling import t_quantile
+from lmmscore.stats.resampling import SAME, Floats, ranks, t_quantile
 
 FEWEST_RATED = 3
 """Rated edits below which a variance is not worth computing."""

@@ -18,31 +18,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lmmscore.agreement.align import EDIT, Paired, RatedEdits
-from lmmscore.agreement.result import (
-    FEWEST_ITEMS,
-    NO_CEILING,
-    TOO_FEW,
-    AgreementRow,
-    Verdict,
-    in_words,
-    known,
-)
+from lmmscore.agreement.levels import FEWEST_FOR_A_VERDICT as FEWEST_ITEMS
+from lmmscore.agreement.levels import NO_CEILING, TOO_FEW, AgreementRow, Verdict, in_words, known
 from lmmscore.agreement.statistics import ITEM
 from lmmscore.errors import FileProblem
 from lmmscore.scores import TIE, Comparison, Match, matches
 from lmmscore.stats import correlation, reliability, resampling
-from lmmscore.stats.arrays import SAME, Bools, Floats, Ints, mean_known
 from lmmscore.stats.reliability import Beside, Ratings
 from lmmscore.stats.resampling import FEWEST_ITEMS as FEWEST_FOR_INTERVAL
 from lmmscore.stats.resampling import (
+    SAME,
+    Bools,
     CountStatistic,
+    Floats,
     Interval,
+    Ints,
     Transform,
     benjamini_yekutieli,
     interval,
     item_groups,
     jackknife_error,
     left_out,
+    mean_known,
     one_thread,
     t_quantile,
     too_few,

@@ -332,7 +332,7 @@ def _agree(judges: Sequence[Source], options: dict[str, Any]) -> Agreement:
     from lmmscore.agreement import agree
     from lmmscore.cli.terminal import parse_scale
     from lmmscore.errors import LmmscoreError
-    from lmmscore.report.progress import counting
+    from lmmscore.report.screen import counting
     from lmmscore.score_files import Columns
     from lmmscore.web.rating_results import read_human_ratings
 

@@ -26,9 +26,8 @@ def command(benchmark: Path, root: Path | None, as_json: bool) -> None:
     Exits with 1 when there is a problem; warnings alone leave it at 0. A method that lacks some
     edits is no problem: they are recorded as missing.
     """
-    from lmmscore.benchmark import read_benchmark
-    from lmmscore.check import check_benchmark
-    from lmmscore.report.progress import counting
+    from lmmscore.benchmark import check_benchmark, read_benchmark
+    from lmmscore.report.screen import counting
 
     loaded = read_benchmark(benchmark, root)
     with counting("checking items", len(loaded.items)) as step:

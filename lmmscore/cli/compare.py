@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from lmmscore.cli.terminal import Source
     from lmmscore.leaderboard import Leaderboard
     from lmmscore.leaderboard.compare import RunComparison
-    from lmmscore.report.formats import TableDocument
-    from lmmscore.report.grids import DisplayNames
+    from lmmscore.report.grids import DisplayNames, TableDocument
 
 
 @click.command(
@@ -71,7 +70,7 @@ def command(
     """
     from lmmscore.cli.terminal import open_sources
     from lmmscore.leaderboard.compare import compare, factors_of
-    from lmmscore.report.formats import TableLayout, write
+    from lmmscore.report.grids import TableLayout, write
 
     if len(runs) < 2:
         raise click.UsageError("compare needs at least two runs")
@@ -120,7 +119,7 @@ def _write_plots(found: RunComparison, names: DisplayNames, options: dict[str, A
 def _document(
     found: RunComparison, together: Leaderboard | None, names: DisplayNames, decimals: int | None
 ) -> TableDocument:
-    from lmmscore.report.formats import TableDocument
+    from lmmscore.report.grids import TableDocument
     from lmmscore.report.leaderboard import board_grids, comparison_grids, labelled, with_names
 
     places = 2 if decimals is None else decimals

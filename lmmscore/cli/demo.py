@@ -41,8 +41,7 @@ def command(out: Path, copy: Path | None) -> None:
         _copy(copy)
         return
 
-    from lmmscore.benchmark import load_benchmark
-    from lmmscore.check import check_benchmark
+    from lmmscore.benchmark import check_benchmark, load_benchmark
     from lmmscore.cli.run import play
     from lmmscore.cli.terminal import print_board
     from lmmscore.report.leaderboard import write_leaderboards

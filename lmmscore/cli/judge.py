@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import FilePath, filled, json_flag
-from lmmscore.cli.run_options import judge_options, take_judge_options
+from lmmscore.cli.options import FilePath, filled, json_flag, take_judge_options
+from lmmscore.cli.run import judge_options
 
 if TYPE_CHECKING:
     from lmmscore.judges.config import JudgeOptions, NamedJudge

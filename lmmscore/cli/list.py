@@ -28,8 +28,7 @@ DEEPEST = 3
 def command(folder: Path, form: str, as_json: bool, out: Path | None) -> None:
     """List the runs in FOLDER [results], with judge, dialog, items, state and cost."""
     from lmmscore.errors import FileProblem
-    from lmmscore.report.formats import TableDocument, TableLayout, write
-    from lmmscore.report.grids import Grid, plain
+    from lmmscore.report.grids import Grid, TableDocument, TableLayout, plain, write
     from lmmscore.run_folder import Run
 
     lines: list[dict[str, Any]] = []

@@ -264,7 +264,7 @@ class TableFormat(click.ParamType[str]):
 
 
 def _formats() -> list[str]:
-    from lmmscore.report.formats import format_names
+    from lmmscore.report.grids import format_names
 
     return format_names()
 
@@ -397,3 +397,17 @@ def name_table(path: Path | None) -> dict[str, str]:
 
     old, new = table.columns[:2]
     return {text(row[old]): text(row[new]) for row in table.rows}
+
+
+JUDGE_PREFIX = "judge_option_"
+"""Apart from a command's own: the judge has a seed, and so have the orders."""
+
+
+def take_judge_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Remove the judge's options from a command's arguments and return those that were given."""
+    names = [name for name in given if name.startswith(JUDGE_PREFIX)]
+    taken = {name.removeprefix(JUDGE_PREFIX): given.pop(name) for name in names}
+    # Compared by identity: 0 equals False, and a temperature, a seed or a budget of 0 is a wish.
+    return {
+        name: value for name, value in taken.items() if value is not None and value is not False
+    }

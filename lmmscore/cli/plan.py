@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lmmscore.cli.options import GroupedCommand, json_flag
-from lmmscore.cli.run_options import request_of, run_groups, run_options
+from lmmscore.cli.run import request_of, run_groups, run_options
 
 if TYPE_CHECKING:
     from lmmscore.forecast import Forecast, Record

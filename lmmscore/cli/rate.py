@@ -282,7 +282,7 @@ def _again(options: dict[str, Any], folder: Path) -> str:
 
 
 def _write_static(rating: RatingStudy, options: dict[str, Any]) -> None:
-    from lmmscore.report.progress import counting
+    from lmmscore.report.screen import counting
     from lmmscore.web.rating_page import web_origin, write_static
     from lmmscore.web.study import raters_needed
 

@@ -97,7 +97,7 @@ def command(runs: tuple[str, ...], out: Path | None, **options: Any) -> None:
     """
     from lmmscore.cli.options import parse_renames
     from lmmscore.report.page import PageOptions, write_page
-    from lmmscore.report.progress import counting
+    from lmmscore.report.screen import counting
 
     opened = _open(runs, options["images"], options["names"])
     renames = parse_renames(options["renames"])

@@ -164,7 +164,7 @@ def _given(line: str) -> dict[str, Any]:
     """Return the judge's options of the `lmmscore run` that made the run, as far as one did."""
     # Looked up by name: the module of `run` imports this one.
     from lmmscore.cli import lmmscore as commands
-    from lmmscore.cli.run_options import take_judge_options
+    from lmmscore.cli.options import take_judge_options
 
     run_command = commands.get_command(click.Context(commands), "run")
     assert run_command is not None

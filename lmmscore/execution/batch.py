@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import BudgetExhausted, JudgeError, LmmscoreError
-from lmmscore.execution.base import Job, LedSession, OpenQuestion, StopRequested, engine
+from lmmscore.execution.executor import Job, LedSession, OpenQuestion, StopRequested, engine
 from lmmscore.judges.faults import tolerant_json
 from lmmscore.judges.judge import Heard
 from lmmscore.ledger import Envelope, key_of

@@ -24,8 +24,7 @@ from typing import Any, TypeVar
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import ImageProblem, JudgeError, LmmscoreError, NotRecorded
-from lmmscore.execution.base import FailureWatch, Job, OrderedTasks, StopRequested, engine
-from lmmscore.execution.local import play
+from lmmscore.execution.executor import FailureWatch, Job, OrderedTasks, StopRequested, engine, play
 from lmmscore.images import Picture, Pictures, Recipe
 from lmmscore.judges.budget import Budget, Reservation, Spending
 from lmmscore.judges.config import JudgeOptions

@@ -17,14 +17,18 @@ import pandas as pd
 
 from lmmscore.errors import LmmscoreError, counted, listed, nearest
 from lmmscore.records import OVERALL, SAME, Outcome, percent
-from lmmscore.stats.arrays import Floats, Ints, Limits, item_weights, rounded
 from lmmscore.stats.resampling import (
     EXACT_UP_TO,
+    Floats,
+    Ints,
+    Limits,
     fewest_items,
     holm,
+    item_weights,
     letters,
     mean_limits,
     rank_limits,
+    rounded,
     sign_flip_p,
 )
 

@@ -16,7 +16,6 @@ import numpy as np
 
 from lmmscore.errors import LmmscoreError, nearest
 from lmmscore.scores import TIE, Comparison, Match, matches
-from lmmscore.stats.arrays import SAME, Bools, Floats
 from lmmscore.stats.ranking_models import (
     Davidson,
     PositionBias,
@@ -26,6 +25,7 @@ from lmmscore.stats.ranking_models import (
     position_bias,
     tally,
 )
+from lmmscore.stats.resampling import SAME, Bools, Floats
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -39,8 +39,17 @@ from lmmscore.leaderboard.board import (
 from lmmscore.leaderboard.diagnostics import PositionEffect, position_effect
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.scales import refuse_unless_scale
-from lmmscore.stats.arrays import SAME, Floats, Ints, Limits, column_means, ranks, rounded
-from lmmscore.stats.resampling import draws_needed, mean_limits
+from lmmscore.stats.resampling import (
+    SAME,
+    Floats,
+    Ints,
+    Limits,
+    column_means,
+    draws_needed,
+    mean_limits,
+    ranks,
+    rounded,
+)
 
 Missing = Literal["exclude", "worst"]
 Average = Literal["items", "tasks"]

@@ -16,23 +16,25 @@ from lmmscore.leaderboard.matches import PairBoard, PairTable
 from lmmscore.leaderboard.matches import flat as flat_pair
 from lmmscore.leaderboard.ranking import Groups
 from lmmscore.records import OVERALL
-from lmmscore.report.formats import TableDocument, TableLayout, write
 from lmmscore.report.grids import (
     HEADINGS,
     NONE,
     Cell,
     DisplayNames,
     Grid,
+    TableDocument,
+    TableLayout,
     marks,
     number,
     p_value,
     percent,
     plain,
     span,
+    write,
 )
 from lmmscore.run_folder import Manifest, Run
-from lmmscore.stats.arrays import rounded
 from lmmscore.stats.reliability import Components
+from lmmscore.stats.resampling import rounded
 
 # --------------------------------------------------------------------------------------------------
 # A leaderboard as grids: one a table, or one for all task categories side by side.

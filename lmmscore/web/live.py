@@ -24,7 +24,7 @@ from aiohttp import web
 
 from lmmscore.benchmark import load_benchmark
 from lmmscore.errors import FileProblem, LedgerError, LmmscoreError
-from lmmscore.execution.base import LedSession, OpenQuestion
+from lmmscore.execution.executor import LedSession, OpenQuestion
 from lmmscore.images import Pictures
 from lmmscore.judges.budget import Spending
 from lmmscore.judges.judge import Heard

@@ -14,8 +14,7 @@ import pytest
 
 import lmmscore
 from lmmscore.cli import COMMANDS
-from lmmscore.report.formats import TableDocument, TableLayout, write
-from lmmscore.report.grids import Cell, Grid
+from lmmscore.report.grids import Cell, Grid, TableDocument, TableLayout, write
 from tests.command_line import lmm, started
 from tests.sources import PACKAGE, trees
 

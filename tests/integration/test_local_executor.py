@@ -12,7 +12,7 @@ import lmmscore
 from lmmscore.api import Hooks
 from lmmscore.conversation import Conversation
 from lmmscore.errors import JudgeError, LedgerError, LmmscoreError
-from lmmscore.execution.base import Executor, Listeners
+from lmmscore.execution.executor import Executor, Listeners
 from lmmscore.ledger import Ledger
 from lmmscore.records import Reply
 from tests.conftest import ScriptedJudge, fair_answer

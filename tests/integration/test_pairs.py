@@ -18,7 +18,7 @@ import lmmscore
 from lmmscore.cli import lmmscore as program
 from lmmscore.conversation import Conversation
 from lmmscore.errors import BenchmarkError
-from lmmscore.execution.base import StopRequested
+from lmmscore.execution.executor import StopRequested
 from lmmscore.leaderboard.matches import rank_pairs
 from lmmscore.plan import chosen_pairs
 from lmmscore.records import Outcome

@@ -21,7 +21,7 @@ from lmmscore.api import Hooks, play_request
 from lmmscore.cli import lmmscore as command
 from lmmscore.conversation import Conversation
 from lmmscore.errors import FileProblem, JudgeError, LmmscoreError
-from lmmscore.execution.base import Executor, Listeners, StopRequested
+from lmmscore.execution.executor import Executor, Listeners, StopRequested
 from lmmscore.images import Pictures
 from lmmscore.ledger import Ledger
 from lmmscore.request import Request, prepare

@@ -21,7 +21,7 @@ import lmmscore
 from lmmscore.api import Hooks
 from lmmscore.conversation import Conversation
 from lmmscore.errors import BudgetExhausted, ImageProblem, LmmscoreError
-from lmmscore.execution.base import Executor, Listeners, StopRequested
+from lmmscore.execution.executor import Executor, Listeners, StopRequested
 from lmmscore.images import Recipe
 from lmmscore.ledger import Ledger
 from lmmscore.plan import load_protocol

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from lmmscore.stats import correlation, reliability, resampling
-from lmmscore.stats.arrays import Floats, Ints, item_weights, ranks, snap
 from lmmscore.stats.correlation import Within
 from lmmscore.stats.reliability import Ratings
+from lmmscore.stats.resampling import Floats, Ints, item_weights, ranks, snap
 
 COLUMNS = st.integers(3, 25).flatmap(
     lambda n: st.tuples(

@@ -10,8 +10,7 @@ from markupsafe import Markup
 
 from lmmscore.errors import counted
 from lmmscore.leaderboard.matches import PairBoard, PairRow, PairTable
-from lmmscore.report.formats import write
-from lmmscore.report.grids import NONE, Grid, marks, number, p_value, percent, plain, span
+from lmmscore.report.grids import NONE, Grid, marks, number, p_value, percent, plain, span, write
 from lmmscore.report.leaderboard import PAIR_HEADINGS, pair_document, pair_grid, pair_verdict
 from lmmscore.report.page.charts import (
     Axis,

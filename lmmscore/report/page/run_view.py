@@ -20,7 +20,6 @@ from lmmscore.leaderboard import BoardRow, BoardTable, Leaderboard, rank
 from lmmscore.leaderboard.diagnostics import Extras, extras, habit_statements
 from lmmscore.records import OVERALL, Outcome
 from lmmscore.report import leaderboard
-from lmmscore.report.formats import write
 from lmmscore.report.grids import (
     HEADINGS,
     NONE,
@@ -32,6 +31,7 @@ from lmmscore.report.grids import (
     percent,
     plain,
     span,
+    write,
 )
 from lmmscore.report.leaderboard import BoardView, board_document, with_names
 from lmmscore.report.page.charts import (
