@@ -17,20 +17,16 @@ from typing import Any
 
 from lmmscore.conversation import JsonForm
 from lmmscore.parsing.names import UNKNOWN, Names, normal
+from lmmscore.parsing.notes import Note
 from lmmscore.parsing.numbers import numbers_in, stated_tops, value_in
-from lmmscore.parsing.text import Span
-from lmmscore.parsing.verdict import (
-    FaultKind,
-    Kind,
-    Mark,
-    Said,
+from lmmscore.parsing.remarks import (
     cannot_tell,
-    is_a_guess,
     is_final,
-    is_made_up_by,
     is_no_verdict,
     kind_of,
 )
+from lmmscore.parsing.text import Span
+from lmmscore.parsing.verdict import FaultKind, Kind, Mark, Said
 from lmmscore.scales import Factor
 
 # --- JSON as judges write it ---
@@ -293,20 +289,6 @@ _LABEL_KEYS = frozenset(
     submission""".split()
 )
 """What stands there may name an image, "Image 2", or something that is no edit."""
-_REMARK_KEYS = frozenset(
-    """note notes disclaimer warning comment remark caveat status error message info summary
-    limitation limitations""".split()
-)
-_REASON_KEYS = frozenset(
-    """reason reasons reasoning justification explanation rationale feedback analysis description
-    comment comments observation observations evidence details strengths weaknesses""".split()
-)
-_RATER_KEYS = frozenset("source origin by rater raters judge author annotator from".split())
-_FAILURE_KEYS = frozenset(("error", "status", "errors", "failure"))
-_NO_FAILURE = frozenset(
-    """ ok okay success successful complete completed done none null false no final finished valid
-    noerror noerrors 200 0""".split()
-) | {""}
 _TOP_KEYS = frozenset(
     """max maximum maxscore outof maxpoints top maximumscore scalemax maxvalue maxrating
     upperbound""".split()
@@ -340,10 +322,10 @@ class FoundJson:
         """Return the places of everything that is JSON, not a list of plain numbers."""
         return [(each.start, each.end) for each in self.texts if _has_keys(each.tree)]
 
-    def remarks(self, names: Names) -> Iterator[str]:
-        """Yield what is said about the whole: `"note": …`."""
+    def notes(self, names: Names) -> Iterator[Note]:
+        """Yield what stands beside scores, and is none: `"note": …`."""
         for each in self.texts:
-            yield from _remarks(each.tree, names)
+            yield from _notes(each.tree, None, names)
 
 
 def find_json(text: str, names: Names) -> FoundJson:
@@ -359,25 +341,19 @@ def _has_keys(tree: Tree) -> bool:
     return any(key or (isinstance(node, Tree) and _has_keys(node)) for key, node in tree.pairs)
 
 
-def _remarks(tree: Tree, names: Names) -> Iterator[str]:
+def _notes(tree: Tree, image: int | None, names: Names) -> Iterator[Note]:
+    """Yield the values under keys that name neither a factor, a score nor an image."""
+    if image is None:
+        image = 1 if names.n == 1 else _image_of(tree, names, weak=True)
+
     for key, node in tree.pairs:
-        if isinstance(node, Tree):
-            yield from _remarks(node, names)
+        if _matters(key, names):
             continue
 
-        name = normal(key)
-        words = _spaced(key)
-        plain = not _matters(key, names) and name not in _REASON_KEYS
-        if plain and is_made_up_by(words, given=node.text.strip().lower()):
-            yield f"scores are made up: {words} {node.text}"
-        elif name in _RATER_KEYS and kind_of(node.text) is Kind.OTHERS:
-            yield f"scores are invented, {node.text}"
-
-        failed = name in _FAILURE_KEYS and normal(node.text) not in _NO_FAILURE
-        if failed:
-            yield f"the images are not available: {node.text}"
-        elif name in _REMARK_KEYS:
-            yield f"scores are made up: {node.text}" if is_a_guess(node.text) else node.text
+        if isinstance(node, Tree):
+            yield from _notes(node, names.image_labelled(_spaced(key)) or image, names)
+        elif normal(key) not in _IMAGE_KEYS | _WEAK_IMAGE_KEYS:
+            yield Note(image, _spaced(key), node.text)
 
 
 @dataclass(frozen=True, slots=True)

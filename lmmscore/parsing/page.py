@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName, Names
+from lmmscore.parsing.remarks import heads_plainly, is_neutral, kind_of
 from lmmscore.parsing.text import Plain, Span
-from lmmscore.parsing.verdict import LASTING, Kind, heads_plainly, is_neutral, kind_of
+from lmmscore.parsing.verdict import LASTING, Kind
 
 _START = re.compile(
     r"""

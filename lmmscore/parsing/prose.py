@@ -11,12 +11,7 @@ from itertools import pairwise
 from lmmscore.parsing.names import UNKNOWN, FactorName, ImageName
 from lmmscore.parsing.numbers import Number, Pair, entry_fault, number_at, numbers_in, pairs
 from lmmscore.parsing.page import Line, Page, Part, followed_by_a_score, lay_out
-from lmmscore.parsing.verdict import (
-    Cell,
-    FaultKind,
-    Kind,
-    Mark,
-    Said,
+from lmmscore.parsing.remarks import (
     announces,
     gives,
     is_final,
@@ -27,6 +22,7 @@ from lmmscore.parsing.verdict import (
     sees_nothing,
     takes_back,
 )
+from lmmscore.parsing.verdict import Cell, FaultKind, Kind, Mark, Said
 from lmmscore.scales import Scale
 
 # --------------------------------------------------------------------------------------------------

@@ -14,25 +14,19 @@ from fractions import Fraction
 from itertools import zip_longest
 from typing import Any
 
-from lmmscore.parsing.decide import Voids, decide, voids, with_corrections, without_contradicted
+from lmmscore.parsing.corrections import with_corrections, without_contradicted
+from lmmscore.parsing.decide import decide
+from lmmscore.parsing.doubts import Voids, voids
 from lmmscore.parsing.json import Above, FoundJson, find_json, json_says
 from lmmscore.parsing.names import UNKNOWN, Names, names_of
+from lmmscore.parsing.notes import attributes
 from lmmscore.parsing.numbers import number_at
 from lmmscore.parsing.page import Line, Page
 from lmmscore.parsing.prose import Prose
+from lmmscore.parsing.remarks import kind_of, sees_nothing
 from lmmscore.parsing.tables import ReplyTable, barred_tables, entries_of, tables_in
 from lmmscore.parsing.text import Span, drafts, joined, plain_text
-from lmmscore.parsing.verdict import (
-    Cell,
-    Fault,
-    FaultKind,
-    Kind,
-    Mark,
-    Reading,
-    Said,
-    kind_of,
-    sees_nothing,
-)
+from lmmscore.parsing.verdict import Cell, Fault, FaultKind, Kind, Mark, Reading, Said
 from lmmscore.records import Reply
 from lmmscore.scales import Factor, Scale, word_key
 
@@ -164,7 +158,8 @@ class Contents:
         self._unplaced = prose.unplaced
         found = Voids()
         if doubted:
-            found = voids(self.page, prose.entries, said, self._json.remarks(names))
+            notes = [*self._json.notes(names), *attributes(text)]
+            found = voids(self.page, prose.entries, said, notes)
 
         self.void = found.all if said else ""
         self.said = found.keep(said)

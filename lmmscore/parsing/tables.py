@@ -11,8 +11,9 @@ from functools import lru_cache
 
 from lmmscore.parsing.names import Names
 from lmmscore.parsing.numbers import stated_tops, value_in
+from lmmscore.parsing.remarks import is_no_verdict, makes_up, sees_nothing
 from lmmscore.parsing.text import Span
-from lmmscore.parsing.verdict import FaultKind, Mark, is_no_verdict, makes_up, sees_nothing
+from lmmscore.parsing.verdict import FaultKind, Mark
 
 _RULE = re.compile(r"(?=[^-–—=]*[-–—=])[\s|:+=–—-]*")
 _LINE = re.compile(r"[^\n]+")

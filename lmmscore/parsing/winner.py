@@ -15,8 +15,8 @@ from typing import Any
 
 from lmmscore.parsing import Fault, FaultKind, json_values
 from lmmscore.parsing.read import no_answer
+from lmmscore.parsing.remarks import is_alarming, makes_up, sees_nothing, takes_back
 from lmmscore.parsing.text import drafts
-from lmmscore.parsing.verdict import is_alarming, makes_up, sees_nothing, takes_back
 from lmmscore.records import Reply
 
 # What stands for another character, or for nothing, in Markdown, LaTeX and HTML.

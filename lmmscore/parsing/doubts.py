@@ -1,0 +1,523 @@
+"""What a judge says of its own scores, and which of them it leaves: all, some images', or none.
+
+What stands apart from the entries (above all of them, behind all of them, as a caption) must be
+known to be harmless. What stands amid them explains them, and may say of pictures what it likes;
+there only words that void scores count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+
+from lmmscore.parsing.names import UNKNOWN
+from lmmscore.parsing.notes import Note
+from lmmscore.parsing.numbers import is_upside_down, speaks_of_scale_without, stated_tops
+from lmmscore.parsing.page import Line, Page
+from lmmscore.parsing.remarks import (
+    announces,
+    asks,
+    commands,
+    doubts_one,
+    explains,
+    is_alarming,
+    is_doubtful,
+    is_final,
+    is_harmless,
+    is_neutral,
+    is_total,
+    kind_of,
+    lists_several,
+    makes_up,
+    prefers_low,
+    reorders,
+    sees_nothing,
+    sets_bounds,
+    speaks_of_scores,
+    takes_back,
+)
+from lmmscore.parsing.verdict import Kind, Said
+
+_SENTENCE_END = re.compile(
+    r"(?<!\bmax)(?<!\bmin)(?<!\bno)(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)[.!?。！？](?=\s|$|[\"'”’)])\s*",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Voids:
+    """What of a reply counts for nothing."""
+
+    all: str = ""
+    """Why none of its scores count."""
+    images: frozenset[int] = frozenset()
+    """Images of which the judge says that it did not see them."""
+    before: int = 0
+    """Up to where in the reply everything was taken back."""
+
+    def keep(self, said: Sequence[Said]) -> list[Said]:
+        """Return what is left."""
+        if self.all:
+            return []
+
+        return [
+            each
+            for each in said
+            if each.mark.span[0] >= self.before and (each.position or 1) not in self.images
+        ]
+
+
+class _Place(Enum):
+    """Where a sentence stands: ahead of all scores, amid them, or apart behind all of them."""
+
+    AHEAD = "ahead"
+    AMID = "amid"
+    BEHIND = "behind"
+
+
+@dataclass(slots=True)
+class _Sentence:
+    """A sentence that is no part of an entry."""
+
+    text: str
+    start: int
+    line: Line
+    place: _Place
+    images: list[tuple[int, ...]]
+    """The images it names."""
+    factors: set[str]
+    """The factors it names."""
+
+    @property
+    def positions(self) -> set[int]:
+        return {position for positions in self.images for position in positions}
+
+
+def voids(
+    page: Page, entries: Sequence[bool], said: Sequence[Said], notes: Iterable[Note]
+) -> Voids:
+    """Return what the judge itself says of its scores that makes them count for nothing."""
+    images: set[int] = set()
+    asked = {factor.scale.high for factor in page.names.factors}
+    for note in notes:
+        if note.states_another_scale(asked):
+            return Voids(all=_because(f"{note.key}: {note.text}"))
+
+        if note.casts_doubt() and note.image is not None and page.n > 1:
+            images.add(note.image)
+        elif note.casts_doubt():
+            return Voids(all=_because(f"{note.key}: {note.text}"))
+
+    before = 0
+    by_order = any(each.by_order for each in said)
+
+    for sentence in _sentences(page, entries, said):
+        whole = by_order and _REORDERED.search(sentence.text) is not None
+        whole = whole or _ALIAS.search(sentence.text) is not None
+        whole = whole or _states_another_scale(page, sentence)
+        doubted: set[int] = set()
+        if not whole:
+            doubted = _doubted(page, sentence)
+            whole = doubted == _EVERY
+
+        if not whole:
+            images |= doubted
+        elif sentence.place is _Place.BEHIND or not _is_replaced(page, sentence):
+            return Voids(all=_because(sentence.text))
+        else:
+            before = page.span(sentence.start, sentence.start + 1)[0]
+
+    lead = _doubtful_lead(page, entries) or _doubtful_entry(page, entries, asked)
+    return Voids(all=_because(lead)) if lead else Voids(images=frozenset(images), before=before)
+
+
+_EVERY = {0}
+"""Stands for every image there is."""
+
+
+def _doubted(page: Page, sentence: _Sentence) -> set[int]:
+    """Return the images whose scores a sentence leaves in doubt."""
+    if sees_nothing(sentence.text):
+        return _of_one(page, sentence) or _EVERY
+
+    line = sentence.line
+    if sentence.place is _Place.AHEAD and line.kind is Kind.LEGEND and line.heads:
+        return _EVERY if sets_bounds(sentence.text) else set()
+
+    if line.kind not in _MAY_BE_UNREAL:
+        return set()
+
+    if sentence.place is _Place.BEHIND:
+        return _doubted_behind(page, sentence)
+
+    alone = _of_one(page, sentence)
+    if alone and sentence.images:
+        # "The numbers repeat those of Image 1", under another image: it may be either.
+        above = page.line_at(sentence.line.start - 1)
+        alone |= {at for at in (above.positions if above else None) or () if at != UNKNOWN}
+
+    undone = sentence.place is _Place.AMID and (takes_back(sentence.text) or _swaps(sentence))
+    if (undone or makes_up(sentence.text)) and not explains(sentence.text):
+        return alone or _EVERY
+
+    if sentence.line.kind is not Kind.VERDICT:
+        return set()
+
+    caption = sentence.text.rstrip().endswith(":") and not sentence.images
+    if is_harmless(sentence.text) and (not caption or sentence.place is _Place.AMID):
+        return set()
+
+    if _LABELLED.match(sentence.text):
+        return set()
+
+    in_section = page.n > 1 and sentence.line.positions is not None
+    if in_section or sentence.factors or sentence.images:
+        return alone if alone and not sentence.line.heads and doubts_one(sentence.text) else set()
+
+    if sentence.place is _Place.AHEAD:
+        title = sentence.line.heading and not caption
+        long = len(sentence.text.split()) > _LONGEST_CAPTION
+        known = announces(sentence.text) or explains(sentence.text)
+        known = known or (long and is_harmless(sentence.text))
+        return set() if title or known else _EVERY
+
+    return _EVERY if speaks_of_scores(sentence.text) else set()
+
+
+_LONGEST_CAPTION = 8
+# "Weight: 4", "5 – average", "| Score | Meaning |", "f(2) = 26": no words about other lines.
+_LABELLED = re.compile(
+    r"\W*[\w ]{1,24}[ ]*[:=][ ]*(?:\w+,[ ])?[0-9]|\W*[0-9]+[ ]*[:=–-]|[|+]|\w+_\w+:$"
+    r"|[^.!?]*=[ ]*[-0-9(]"
+)
+_MAY_BE_UNREAL = frozenset((Kind.VERDICT, Kind.HYPOTHESIS, Kind.EXAMPLE))
+
+
+def _doubted_behind(page: Page, sentence: _Sentence) -> set[int]:
+    """Return the images whose scores a sentence behind all of them leaves in doubt."""
+    line, text = sentence.line, sentence.text
+    if makes_up(text) and not explains(text):
+        return _named_alone(page, sentence) or _EVERY
+
+    if line.kind is not Kind.VERDICT or line.heading or text.rstrip().endswith(":"):
+        return set()
+
+    if _LABELLED.match(text):
+        return set()
+
+    if _swaps(sentence) or commands(text):
+        return _EVERY
+
+    if is_harmless(text):
+        return set()
+
+    if not sentence.images and not sentence.factors:
+        cut = text.rpartition(" ")[0] if _is_cut_off(page, sentence) else ""
+        return set() if cut and is_harmless(cut) else _EVERY
+
+    # What gives a score another number is a correction of that score.
+    if _CORRECTED.search(text):
+        return set()
+
+    moved = reorders(text) and (len(sentence.positions) > 1 or bool(sentence.factors))
+    if not (moved or is_alarming(text) or takes_back(text)):
+        return set()
+
+    return _named_alone(page, sentence) or _EVERY
+
+
+def _is_cut_off(page: Page, sentence: _Sentence) -> bool:
+    """Tell whether a sentence is the last of a reply and ends in the middle of a word."""
+    end = sentence.start + len(sentence.text)
+    return end >= len(page.text.rstrip()) and page.text.rstrip()[-1:].isalpha()
+
+
+def _named_alone(page: Page, sentence: _Sentence) -> set[int]:
+    """Return the one image that a sentence behind all scores speaks of, if it changes no order."""
+    named = sentence.positions
+    if page.n < 2 or UNKNOWN in named or reorders(sentence.text):
+        return set()
+
+    if not sentence.line.gap:
+        named |= set(sentence.line.positions or ())
+
+    return named
+
+
+_CORRECTED = re.compile(
+    r"(?:\b(?:to|is|be|a|of|read|get|gets)|[→=:])[ ][0-9]{1,3}\b|\bpoints?\b|\btoo[ ](?:high|low)"
+)
+_ONE_PICTURE = re.compile(
+    r"\b(?:this|the|that)[ ](?:\w+[ ])?(?:image|picture|photo|photograph|edit|file|one)\b(?!s)"
+    r"|\bit\b",
+    re.IGNORECASE,
+)
+
+
+def _of_one(page: Page, sentence: _Sentence) -> set[int]:
+    """Return the one image that a sentence speaks of; none where it may be several."""
+    if page.n < 2 or len(sentence.images) > 1 or lists_several(sentence.text):
+        return set()
+
+    if sentence.images:
+        positions = sentence.images[0]
+    elif sentence.place is _Place.BEHIND and not _ONE_PICTURE.search(sentence.text):
+        return set()
+    else:
+        positions = sentence.line.positions or ()
+
+    return set(positions) if len(positions) == 1 and positions[0] != UNKNOWN else set()
+
+
+def _is_replaced(page: Page, sentence: _Sentence) -> bool:
+    """Tell whether scores in earnest follow what voids others: a heading, or this line, says so."""
+    if sentence.place is _Place.AMID and (takes_back(sentence.text) or _swaps(sentence)):
+        return True
+
+    rest = page.text[sentence.start + len(sentence.text) : sentence.line.end]
+    if rest.rstrip().endswith(":") and _announces(rest):
+        return True
+
+    return any(
+        later.start > sentence.line.start and later.heads and _announces(page.words(later))
+        for later in page.lines
+    )
+
+
+def _announces(words: str) -> bool:
+    return kind_of(words) is Kind.VERDICT and is_harmless(words)
+
+
+def _because(sentence: str) -> str:
+    short = " ".join(sentence.split())
+    return short if len(short) <= 100 else short[:97] + "…"
+
+
+_BRACKET = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
+
+
+def _doubtful_entry(page: Page, entries: Sequence[bool], asked: Set[Fraction]) -> str:
+    """Return a line of scores that only asks for them, or states another scale before them."""
+    for line, scored in zip(page.lines, entries, strict=True):
+        if not scored:
+            continue
+
+        words = page.words(line)
+        lead = page.text[line.head : line.factors[0].start] if line.factors else ""
+        brackets = [held for held in _BRACKET.findall(lead) if any(map(str.isdigit, held))]
+        scaled = any(speaks_of_scale_without(held, asked) for held in brackets)
+        if scaled or (words.endswith("?") and asks(words)):
+            return words
+
+    return ""
+
+
+# --- The sentences that are no part of an entry ---
+
+_SPEAKS_OF_SCORES = re.compile(r"\b(?:scores?|ratings?|values?|numbers?)\b", re.IGNORECASE)
+_SORRY = re.compile(r"\W*(?:sorry|oops|wait|correction|I[ ]mean)\b", re.IGNORECASE)
+_WORDY = re.compile(r"(?!(?:out|of|points?|pts|stars?)\b)[^\W\d_]{2,}")
+
+
+def _sentences(page: Page, entries: Sequence[bool], said: Sequence[Said]) -> Iterator[_Sentence]:
+    """Yield the sentences that are not part of an entry."""
+    first = min((page.plain.place(each.mark.span[0]) for each in said), default=0)
+    last = max((page.plain.place(each.mark.span[1]) for each in said), default=0)
+    apart = _paragraphs_behind(page, entries, first, last)
+    closing = _closing(page, entries, last)
+    remarks = False
+    """Whether a heading behind all scores has named an image: what follows is said of it."""
+
+    for line, scored in zip(page.lines, entries, strict=True):
+        if page.in_table(line):
+            continue
+
+        remarks = remarks or (apart <= line.start and line.heading and bool(line.images))
+        start = line.head
+        for number, match in enumerate([*_SENTENCE_END.finditer(page.text, start, line.end), None]):
+            end = match.end() if match else line.end
+            text = page.text[start:end]
+            behind = (apart <= line.start and not remarks and not scored) or start >= closing
+            if text.strip() and (not scored or behind or _undoes(text, first=number == 0)):
+                place = _Place.BEHIND if behind else _Place.AMID
+                if start < first and not behind:
+                    place = _Place.AHEAD
+
+                images = [each.positions for each in page.names.images_in(page.text, start, end)]
+                factors = {each.key for each in page.names.factors_in(page.text, start, end)}
+                yield _Sentence(text, start, line, place, images, factors)
+
+            start = end
+
+
+def _undoes(text: str, *, first: bool) -> bool:
+    """Tell whether a sentence on a line of scores is more than an explanation of them."""
+    if sees_nothing(text):
+        return True
+    # The sentence with the score may say of the picture what it likes.
+    return not first and bool(_SORRY.match(text) or _SPEAKS_OF_SCORES.search(text))
+
+
+def _closing(page: Page, entries: Sequence[bool], last: int) -> int:
+    """Return where, on the line of the last score, a closing of the whole reply begins.
+
+    Sentences behind a score explain it. Where no other entry has any, they close the reply.
+    """
+    for line, scored in zip(page.lines, entries, strict=True):
+        if scored and line.end < last and _SENTENCE_END.search(page.text, line.head, line.end - 1):
+            return len(page.text)
+
+        if scored and line.start <= last <= line.end:
+            end = _SENTENCE_END.search(page.text, last, line.end)
+            return end.end() if end else len(page.text)
+
+    return len(page.text)
+
+
+def _paragraphs_behind(page: Page, entries: Sequence[bool], first: int, last: int) -> int:
+    """Return where what stands behind all scores begins: the next paragraph.
+
+    The next line, where no score has an explanation on a line of its own.
+    """
+    bare = sum(entries) > 1
+    for line, scored in zip(page.lines, entries, strict=True):
+        if first <= line.start < last and not (scored or line.heads or line.images):
+            bare = False
+
+        if line.start >= last and (line.gap or (bare and not scored)):
+            return line.start
+
+    return len(page.text)
+
+
+# --- Other scales, other orders ---
+
+
+_FROM_TO = re.compile(r"^\W*from[ ][01][ ]to[ ]([0-9]{1,3})\b", re.IGNORECASE)
+
+
+def _states_another_scale(page: Page, sentence: _Sentence) -> bool:
+    """Tell whether a sentence or a caption says that scores are on another scale than asked for."""
+    line, text = sentence.line, sentence.text
+    if line.kind not in {Kind.VERDICT, Kind.LEGEND} or len(text) > 300 or is_total(text):
+        return False
+
+    tops = stated_tops(text) | {Fraction(top) for top in _FROM_TO.findall(text)}
+    asked = {factor.scale.high for factor in page.names.factors}
+    if tops and not tops & asked:
+        return True
+
+    # "Image 1 is the best" speaks of an image.
+    if sentence.images:
+        return False
+    if is_upside_down(text) or prefers_low(text):
+        return True
+
+    apart = not sentence.factors and line.positions is None
+    return apart and speaks_of_scale_without(text, asked)
+
+
+_SWAP = re.compile(
+    r"\b(?:swap|switch|interchang|exchang|revers|transpos|vertausch|verwechsel|intercambi|invert|invers"
+    r"|confus|mislabel)\w*|\bmix(?:ed)?[ -]up\b|\b(?:other|wrong)[ ]way[ ]a?round\b|échang|scambi"
+    r"|互换|调换|弄反|搞混|入れ替|逆に|바뀌",
+    re.IGNORECASE,
+)
+
+
+def _swaps(sentence: _Sentence) -> bool:
+    """Tell whether a sentence gives the scores of two images, or of two factors, to each other."""
+    several = len(sentence.positions) > 1 or len(sentence.factors) > 1
+    return several and _SWAP.search(sentence.text) is not None
+
+
+# In which order images are listed, where that may not be the order in which they were shown.
+_ALIAS = re.compile(
+    r"""
+    \b(?:[A-H]|image[ ][0-9]+)[ ](?:denotes?|stands[ ]for|refers[ ]to|means)[ ]
+    | \blet[ ][A-H]\b|\b(?:your|original|actual)[ ]image[ ][0-9]
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_REORDERED = re.compile(
+    r"""
+    \b(?:best[ ]to[ ]worst|worst[ ]to[ ]best|descending|ascending|sorted|reverse[d]?[ ]order
+      |in[ ]order[ ]of|in[ ]the[ ]order[ ](?:of[ ])?[0-9]
+      |order[ ]of[ ](?:the[ ])?images:?[ ]*(?!1\b)[0-9]
+      |rank(?:ed|ing)[ ]order)\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+# --- Captions ---
+
+_BRACKETED = re.compile(r"[\[(<].*[\])>]\s*")
+
+
+def _doubtful_lead(page: Page, entries: Sequence[bool]) -> str:
+    """Return the words that lead up to scores, where these may make them somebody else's."""
+    for index, line in enumerate(page.lines[:-1]):
+        words = page.words(line)
+        if _heads_an_image(page, line) or line.factors or entries[index]:
+            continue
+
+        if line.kind is not Kind.VERDICT or page.in_table(line) or not any(map(str.isalpha, words)):
+            continue
+
+        explains = index > 0 and entries[index - 1] and _goes_on(page, line)
+        if explains or not _may_head(line, words):
+            continue
+
+        if kind_of(words) not in {None, Kind.VERDICT}:
+            # What the caption says its numbers are has been heeded already.
+            continue
+
+        below = page.lines[index + 1]
+        heads = bool(below.images) or page.in_table(below) or (page.n == 1 and entries[index + 1])
+        last = _SENTENCE_END.split(words.rstrip())[-1]
+        apart = below.gap or bool(below.images)
+        if heads and not _is_known_to_head(words, last, apart=apart):
+            return words
+
+    return ""
+
+
+def _heads_an_image(page: Page, line: Line) -> bool:
+    """Tell whether a line names images that were shown, and not all of them at once."""
+    for image in line.images:
+        counted = page.n == 1 or any(map(str.isdigit, page.text[image.start : image.end]))
+        every = len(image.positions) == page.n and not counted
+        if not every and any(0 <= at <= page.n for at in image.positions):
+            return True
+
+    return False
+
+
+def _is_known_to_head(words: str, last: str, *, apart: bool) -> bool:
+    """Tell whether a caption is one under which scores stand; `last` is its last sentence,
+    and it may stand apart from them."""
+    if announces(last) or is_neutral(words):
+        return True
+
+    if is_final(words) and len(words.split()) == 1:
+        # "Correction:" heads scores that change others.
+        return True
+
+    # A title apart from the numbers says nothing of them, unless it raises doubts.
+    return apart and not words.rstrip().endswith(":") and not is_doubtful(words)
+
+
+def _may_head(line: Line, words: str) -> bool:
+    """Tell whether a line may say what the numbers below it are."""
+    if words.rstrip().endswith(":") or line.heading or _BRACKETED.fullmatch(words):
+        return True
+    return len(words.split()) <= 6 and not _SENTENCE_END.search(words)
+
+
+def _goes_on(page: Page, line: Line) -> bool:
+    """Tell whether a line is indented right under another, and part of what that says."""
+    return not line.gap and page.text.startswith("  ", line.start)

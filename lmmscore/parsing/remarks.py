@@ -1,0 +1,675 @@
+"""What words say of scores: of what kind they are, that nothing was seen, that they are made up."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from lmmscore.parsing.lexicon import COMMANDS, ENGLISH, any_of, row_of, rule
+from lmmscore.parsing.verdict import Kind
+
+LONGEST_CAPTION = 160
+_OTHER_JUDGE = (
+    r"(?:annotators?|raters?|reviewers?|assessors?|evaluators?|jurors?|critics?|colleagues?"
+    r"|experts?"
+    r"|participants?|observers?|graders?|crowd(?:workers?)?|humans?|another[ ]\w+|other[ ]models?"
+    r"|judges?|people|users?[’']?s?|gpt[-\w.]*|claude|gemini|chatgpt|qwen)"
+)
+_KINDS: tuple[tuple[Kind, str], ...] = (
+    (
+        Kind.OTHERS,
+        rf"""
+        ^(?:the[ ]|an?[ ]|my[ ]|our[ ]|a[ ]second[ ])?(?:(?:first|second|third|other|another|human
+          |previous
+          |earlier|expert)[ ])*{_OTHER_JUDGE}(?:[ ]?(?:\#|no\.?[ ])?(?:[0-9]{{1,2}}
+          |[A-Z]))?(?:[’']s?)?
+          (?:[ ](?:scores?|ratings?|verdict|opinion|gave|rated|scored|says?|said|would|assessment
+            |view
+          |were|are|was|these|the|as|follows|following|them|it))*$
+      | \b(?:scores?|ratings?)[ ](?:from|by)[ ](?:the[ ]|an?[ ]|another[ ]|some[ ])?
+          (?:papers?|articles?|authors?|raters?|annotators?|humans?|others?|users?|publication
+            |literature
+          |reviewers?|experts?|people)\b
+      | \b(?:another|a[ ]second|some[ ]other|a[ ]different|a[ ]human|the[ ]human|the[ ]other
+      |an[ ]earlier
+          |a[ ]previous|one|other|most|human|the)[ ]
+          (?:annotators?|raters?|reviewers?|assessors?|evaluators?|experts?|judges?|models?
+            |colleagues?
+          |critics?|graders?|people)[ ]
+          (?:has[ ]|have[ ]|had[ ]|might[ ]|may[ ]|would[ ]|could[ ])?
+          (?:gave|given|give|rated?|scored?|assigned?|said|put|awarded?|judged?)
+      | ^(?:published|reported|official|baseline|reference|ground[- ]truth|gold|paper[’']?s?)[ ]
+          (?:\w+[ ])?(?:scores?|ratings?|values|numbers)
+        """,
+    ),
+    (
+        Kind.HYPOTHESIS,
+        r"""
+        \b(?:hypothetical\w*|imagin\w+|suppos\w+|placeholders?|made[- ]up|fictional|fictitious
+          |invented
+          |dummy|pretend|simulated|fabricated|speculative|guess(?:es|work)|arbitrary|mock|fake
+          |random[ ](?:scores?|numbers?|values?))\b
+      | \b(?:an?|the)[ ](?:ideal|perfect|flawless|better|good|bad|poor|successful|typical|average
+          |failed|best[ ]possible|worst[ ]possible)[ ]
+          (?:\w+[ ]){0,2}(?:would|might|could|gets?|scores?|receives?|should|has|deserves?|looks)\b
+      | ^(?:ideal|perfect|flawless|best[ ]possible|best[ -]case|worst[ -]case|target|desired
+      |expected)
+          (?:[ ](?:\w+[ ]?){0,2})?$
+      | \b(?:it|this|they|image[ ]\w+|edit[ ]\w+)[ ](?:would|could|might)[ ](?:have|be|get|score
+      |receive)
+      | ^(?:if|when|unless|assuming|provided|were|had|suppose|in[ ]case)\b
+      | \botherwise[ ,:]*$
+      | \b(?:would|could|might|may)[ ](?:then[ ])?(?:look[ ]like|be[ ]as[ ]follows|read)\b
+        """,
+    ),
+    (
+        Kind.EXAMPLE,
+        r"""
+        ^(?:(?:here[ ]is|this[ ]is|see)[ ])?(?:(?:the|an?|my|your|expected|required|requested
+          |output|answer
+          |response|reply|json|sample|possible|for)[ ])*
+          (?:format|template|example|sample|schema|instance|illustration|structure|skeleton)
+          (?:[ ](?:of|for|is|would[ ]be|looks?[ ]like|this|output|answer|reply|response|format
+            |follows|scores?
+          |how|evaluation|here|below|as)\b.*)?$
+      | \b(?:for[ ]illustration|illustration[ ]only|for[ ]example|for[ ]instance|e\.g\.
+      |zum[ ]Beispiel|z\.[ ]?B\.|por[ ]ejemplo|par[ ]exemple
+          |sample[ ](?:output|answer|scores?|response|ratings?)|example[ ](?:output|answer|scores?
+          |response)
+          |as[ ]an[ ](?:example|illustration)|by[ ]way[ ]of[ ](?:example|illustration))[ ,:]*
+        """,
+    ),
+    (
+        Kind.DRAFT,
+        r"""
+        ^(?:(?:my|the|a|some|our)[ ])*(?:very[ ])?(?:draft|initial|preliminary|provisional
+          |tentative(?:ly)?
+          |rough|previous|earlier|old|prior|former|original[ ](?:scores?|ratings?|verdict)|unrevised
+          |uncalibrated|first[ -](?:pass|impressions?|thoughts?|draft|guess|round|look|attempt)
+          |thinking|reasoning|scratch\w*|thoughts?|before[ ](?:revision|calibration|review
+          |adjust\w*)
+          |working[ ]notes?|brainstorm\w*)\b
+      | \b(?:tentatively|provisionally|for[ ]now|at[ ]first|initially|my[ ]first[ ](?:thought
+      |impression))
+          [ ,:]*$
+      | (?:^|[ _])(?:draft|initial|preliminary|provisional|tentative|previous|prior|former
+      |superseded)
+          (?:[ _](?:scores?|ratings?|verdict|version|evaluation|results?|values?|pass|list
+            |numbers?))?$
+        """,
+    ),
+    (
+        Kind.WEIGHTS,
+        r"""
+        \bweight(?:s|ing|ings|ed)?\b|\bcontributions?\b|\bimportance\b|\bmultiplied[ ]by\b
+      | ^max(?:imum)?[ ](?:possible[ ])?(?:scores|points|marks)$
+      | \bcoefficients?\b|\bGewicht\w*|\bpesos?\b|权重|重み
+        """,
+    ),
+    (
+        Kind.DIFFERENCE,
+        r"""
+        \b(?:differences?|deltas?|gaps?|margins?|points[ ]apart|improvements?|deductions?
+          |penalt(?:y|ies)
+          |deviations?|changes?[ ](?:from|in|to|since)|compared[ ](?:to|with)|relative[ ]to)\b|Δ
+        """,
+    ),
+    (
+        Kind.RANKS,
+        r"\brank(?:s|ed|ing|ings)?\b|\bplacings?\b|\bstandings?\b|排名|\bPlatz\b|\bRang(?:liste|folge)?\b",
+    ),
+    (
+        Kind.AVERAGE,
+        r"""
+        \b(?:averages?|averaged|mean|means|median|aggregate[ds]?|totals?|sums?|subtotals?|so[ ]far
+          |Durchschnitt\w*|Mittelwert\w*|promedio|moyenne|standard[ ]deviation|std|variance)\b|平均
+        """,
+    ),
+    (
+        Kind.LEGEND,
+        r"""
+        ^(?:(?:the|my|our|rating|scoring|score|grading|a|each|per|possible|allowed|valid)[ ])*
+          (?:scales?|legends?|rubrics?|criteria|definitions?|thresholds?|maxim(?:um|a)|max
+            |minim(?:um|a)|min
+          |ranges?|keys?|anchors?|meanings?|out[ ]of|cut-?offs?|limits?)\b
+      | \bthresholds?\b|\bmaximum[ ](?:scores?|points|possible)|\bmax[ ](?:scores?|points)
+      | \bmeans?[ ]that\b
+        """,
+    ),
+    (
+        Kind.SOURCE,
+        r"""
+        ^(?:the[ ])?(?:source|original|originals|reference|ground[ -]?truth|input|unedited|before
+          |baseline
+          |Originalbild|Ausgangsbild|Quellbild|imagen[ ]original|原图|原始图像|元画像|원본)
+          (?:[ ](?:images?|img|pictures?|photos?|files?|scores?|이미지|itself|\(.*\)))*$
+        """,
+    ),
+)
+_COMPILED = tuple(
+    (kind, re.compile(pattern, re.VERBOSE | re.IGNORECASE)) for kind, pattern in _KINDS
+)
+_OF_SCORES = re.compile(
+    r"""
+    \b(?:scores?|ratings?|evaluations?|assessments?|verdicts?|grades?|results?|breakdown|marks?
+      |sub-?scores?|Bewertung\w*|Noten?|Punkte|puntuacion\w*|puntuaciones|notes?|judge?ments?)\b
+    | 评分|得分|打分|分数|採点|評価|スコア|점수|평가
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_FINAL = re.compile(
+    r"""
+    \b(?:final(?:ly)?|revised|updated|corrected|actual|amended|adjusted|definitive|settled
+      |reconsider\w*
+      |on[ ](?:reflection|second[ ]thoughts?)|after[ ](?:review|reflection|reconsideration
+      |revision|all)
+      |official|corrections?|now|new)\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_MIXED = re.compile(r"\b(?:and|with)\b|&|\+", re.IGNORECASE)
+_STRIPPED = " #*_:>-•–—=|.,[]()\t"
+_BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+_INTRODUCED = re.compile(
+    r"^(?:ok(?:ay)?|now|next|and|then|so|here|these|below|first|finally|note|sure)?[ ,]*"
+    r"(?:(?:here|these|below|following|this|that)[ ])?(?:(?:are|is|come|follow|comes)[ ])?",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=4096)
+def kind_of(caption: str) -> Kind | None:
+    """Return what a heading, a label, or the words that lead up to numbers say these are.
+
+    None where they say nothing of it. "Ranking with scores" heads scores.
+    """
+    spaced = " ".join(caption[-LONGEST_CAPTION:].split())
+    words = spaced.strip(_STRIPPED)
+    if not words:
+        return None
+
+    bare = _INTRODUCED.sub("", _BRACKETS.sub("", spaced).strip(_STRIPPED)).strip(_STRIPPED) or words
+    scores = _OF_SCORES.search(words) is not None
+    final = _FINAL.search(words) is not None
+
+    for kind, pattern in _COMPILED:
+        named = pattern.search(words) or (bare != words and pattern.search(bare))
+        if not named:
+            continue
+
+        mixed = scores and _MIXED.search(words) is not None
+        if kind in {Kind.RANKS, Kind.WEIGHTS, Kind.AVERAGE} and mixed:
+            continue
+
+        if kind is Kind.DIFFERENCE and scores:
+            continue
+
+        if kind is Kind.DRAFT and final and re.search(r"\bfinal\b", words, re.IGNORECASE):
+            continue
+
+        return kind
+
+    return Kind.VERDICT if scores or final else None
+
+
+def is_no_verdict(label: str) -> bool:
+    """Tell whether a row, a column or a JSON key of that name holds something else than scores."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|[_-]+", " ", label[:LONGEST_CAPTION])
+    kind = kind_of(spaced)
+    return kind is not None and kind is not Kind.VERDICT
+
+
+def is_final(caption: str) -> bool:
+    """Tell whether words announce what replaces an earlier verdict."""
+    return _FINAL.search(caption) is not None
+
+
+_NEUTRAL = re.compile(
+    r"""
+    (?:brief[ ]|short[ ]|my[ ]|the[ ]|overall[ ]|key[ ]|some[ ])*
+    (?:analysis|descriptions?|observations?|summary|strengths?|weaknesses|comments?|justifications?
+      |reasons?|reasoning|rationales?|notes?|remarks?|explanations?|details?|assessments?
+      |evaluations?
+      |pros|cons|issues|scores?|ratings?|sub-?scores?|breakdown|factors?|verdict|impressions?
+      |overview
+      |positives?|negatives?|feedback|why|overall|S_all|total|critique|discussion|thoughts|findings
+      |Begründung|Bewertung\w*|Kommentar|评分|得分|理由|说明|分数|スコア|評価|점수|평가|puntuaciones|scoring)
+    (?:[ ]*[(\[][^()\[\]\n]{0,60}[)\]])?[ ]*(?:[:–—-].*)?$
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def is_neutral(caption: str) -> bool:
+    """Tell whether words head a part of what is said of an image, and nothing else: "Comments"."""
+    return _NEUTRAL.match(caption.strip(" :*#")) is not None
+
+
+# --------------------------------------------------------------------------------------------------
+# What a judge says of its own scores: that it saw nothing, made them up, or takes them back.
+#
+# A sentence is the row of the classes of its words (lexicon.py). Rules that void are looked for
+# everywhere. No list of them ends, so what stands apart from entries must also be known to be
+# harmless: it announces scores, says how they were given, thanks, or describes what can be seen.
+# --------------------------------------------------------------------------------------------------
+
+_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+")
+_UNSEEN = rule(
+    # "did not see any of the images", "could not open the attached files"
+    "(NOT|FAIL) (HAVE|HAD|BE|REAL|TOWARD|SELF|LIMIT|WILL|NOT|THE)* (SEE|ARRIVE|JUDGE)"
+    " (TOWARD|THE|THIS|YOU|NUMBER|REAL|SOURCE|THING|ARRIVE|OTHER)* (PICTURE|FILE)"
+    " (?!LINK (THE|SOURCE)* (CONTENT|UNKNOWN))",
+    # "no pictures were attached", "without images", "in the absence of the pictures"
+    "NOT (LINK|THE|THIS|YOU|REAL|NUMBER|SOURCE|THING|ARRIVE|SEE|TOWARD)* (PICTURE|FILE)"
+    " ((BE|HAVE|HAD)* (ARRIVE|SEE) (?!THE|GRADE|GOOD|NUMBER)|TOWARD (SEE|JUDGE)|COMMA|COLON|$)",
+    # "the images did not load", "Image 2 was never shown to me"
+    "(PICTURE|FILE) (THIS|NUMBER)* (BE|HAVE|WILL|MIGHT|TOWARD)* (NOT|FAIL)"
+    " (BE|HAVE|REAL|TOWARD|LIMIT)* (ARRIVE|SEE) (?!THE|CONTENT|NUMBER)",
+    # "the pictures are missing", "a corrupt file"
+    "(PICTURE|FILE) (NUMBER|LINK)* (BE|HAVE|SEE|TOWARD)* BROKEN",
+    "BROKEN (FILE|PICTURE ARRIVE)",
+    # "since it did not load", "nothing was attached"
+    "IT HAVE NOT (ARRIVE|SEE) (LINK|COMMA|$)",
+    "NOTHING (BE|HAVE|HAD|TOWARD)+ (ARRIVE|SEE) [^CONTENT]* $",
+)
+_SEEING = any_of("SEE", "ARRIVE")
+_PICTURES = any_of("PICTURE", "FILE")
+_NEGATION = any_of("NOT", "NOTHING", "FAIL", "BROKEN")
+# One of these is in whatever `_UNSEEN` finds. Most sentences hold none, and need no closer look.
+_CUES = re.compile(
+    r"n.t\b|\bno\b|never|without|lack|fail|unable|\bun|miss|blank|corrupt|broke|empty|damag|inac"
+    r"|incompl|expir|strip|offline|disab|switched|absence|none|nothing|neither|cannot|hardly",
+    re.IGNORECASE,
+)
+
+
+def _sentences(text: str) -> list[str]:
+    return _SENTENCE.split(text)
+
+
+def sees_nothing(text: str) -> bool:
+    """Tell whether a text says that the judge has no image before it."""
+    if text.isascii() and not _CUES.search(text):
+        return False
+    return any(map(_is_unseen, _sentences(text)))
+
+
+def _is_unseen(sentence: str) -> bool:
+    row = row_of(sentence)
+    if _UNSEEN.search(row):
+        return True
+
+    # In other languages words stand in any order: pictures, a verb of seeing, and a "not".
+    told = all(held.intersection(row) for held in (_PICTURES, _SEEING, _NEGATION))
+    return told and is_foreign(sentence)
+
+
+def cannot_tell(justification: str) -> bool:
+    """Tell whether a justification says that there was nothing to judge: no image was seen."""
+    return _NOT_TOLD.search(row_of(justification)) is not None and sees_nothing(justification)
+
+
+_NOT_TOLD = rule("NOT", "UNREAL", "BROKEN")
+_SCORES = any_of("SCORE", "LAYOUT", "THIS")
+_ANSWERED = rule("(?<!SELF) ANSWER")
+_CONTENT = any_of("CONTENT")
+_UNREAL = any_of("UNREAL")
+_MADE_UP = rule(
+    # "dummy scores", "guesses for the values"
+    "UNREAL (THE|LINK|THIS|REAL)* SCORE",
+    # "these numbers are not real", "not based on the pictures"
+    "NOT (THE|LINK|SELF)* REAL (THE|LINK)* (SCORE|$)",
+    "(SCORE|THIS) (THIS|BE|HAVE|LINK|ARRIVE)* NOT (THE|BE)* (JUDGE|UNKNOWN) LINK"
+    " (THE|REAL|THIS)* PICTURE",
+)
+
+
+def makes_up(text: str) -> bool:
+    """Tell whether a text says that scores are no judgement of these images."""
+    return any(map(_is_made_up, _sentences(text)))
+
+
+def _is_made_up(sentence: str) -> bool:
+    row = row_of(sentence)
+    if _ANSWERED.search(row):
+        return False
+
+    if _MADE_UP.search(row):
+        return True
+
+    return bool(_UNREAL.intersection(row) and _SCORES.intersection(row)) and not shows(row)
+
+
+_UNDONE = rule(
+    # "ignore the above", "the scores are void", "I take that back"
+    "WITHDRAW (UNKNOWN|LINK|THE|SELF|HAVE|TOWARD|IT|NUMBER|COMMA)* (THIS|SCORE|LAYOUT|THE$)",
+    "(THIS|SCORE|LAYOUT) .* WITHDRAW",
+    "^ (COURTESY|LINK|COMMA)* WITHDRAW (COMMA|.? $)",
+    "^ LINK WRONG $",
+    # "swap the rows", "the labels are mixed up", "subtract 1 from every score"
+    "ALTER .* (SCORE|LAYOUT|THIS|IT$)",
+    "(SCORE|LAYOUT|THIS) .* ALTER",
+    "SELF (HAVE|MUST|MIGHT|BE)* ALTER",
+    "MUST BE ALTER",
+    # "the scores are wrong", "these numbers are weights", "I made a mistake"
+    "(SCORE|LAYOUT|THIS) (THIS|LINK|IT|SELF)* (BE|HAVE|MIGHT|MUST)+ (THE|LINK|REAL|LIMIT)*"
+    " (WRONG|QUANTITY|BOUND|NOT (FINAL|SELF|JUDGE|HEDGE|REAL))",
+    "SELF (HAVE|JUDGE|MIGHT|THE|ARRIVE|LINK|SELF)* WRONG",
+    "MIGHT? NOT (REAL|BE|TOWARD)* HEDGE",
+    "(SCORE|THIS) .* MUST BE",
+)
+
+
+def takes_back(text: str) -> bool:
+    """Tell whether a text withdraws what was said before it, or gives it to other images."""
+    return any(map(_is_undone, _sentences(text)))
+
+
+def _is_undone(sentence: str) -> bool:
+    row = row_of(sentence)
+    return _UNDONE.search(row) is not None and not shows(row)
+
+
+def shows(row: str) -> bool:
+    """Tell whether a row has a word for what can be seen in a picture: "halo", "sky"."""
+    return bool(_CONTENT.intersection(row)) or _ANSWERED.search(row) is not None
+
+
+# --- What is known to be harmless ---
+
+_PLAIN = any_of(
+    *("SELF", "YOU", "THE", "BE", "HAVE", "HAD", "WILL", "LINK", "TOWARD", "IT", "THIS", "PICTURE"),
+    *("THING", "SEE", "ARRIVE", "SCORE", "LAYOUT", "JUDGE", "FACTOR", "INSTRUCTION", "ANSWER"),
+    *("SOURCE", "GRADE", "LOW", "GOOD", "NUMBER", "SCALE", "FINAL", "ANNOUNCE", "REASON", "NEXT"),
+    *("CONTENT", "MEANS", "COMMA", "COLON", "ASKED"),
+)
+_ALARM = any_of(
+    *("UNREAL", "WITHDRAW", "ALTER", "QUANTITY", "RATER", "MODEL", "FILE", "BROKEN", "TIME"),
+    *("DRAFT", "OTHER", "WRONG", "BOUND"),
+)
+_DOUBT = _ALARM | any_of("NOT", "NOTHING", "TOTAL", "MIGHT", "IF", "HEDGE", "LIMIT", "TOO")
+_UNSETTLED = any_of("NOT", "NOTHING", "TIME", "LIMIT", "MUST", "IF", "HEDGE")
+_WRONG = any_of("WRONG")
+_UNFIXED = any_of("NOT", "NOTHING", "TIME", "MUST", "HEDGE")
+_LEADING = rule("^ (COURTESY|COMMA|COLON|HEDGE (?=COMMA|COLON|$))+")
+# "Thank you", "let me know", "please upload the next images"
+_OFFER = rule("^ (LINK|ANNOUNCE|NEXT|COMMA|COURTESY|SELF|BE|WILL|HAVE|FACTOR)* OFFER")
+_ASKING = rule("^ (LINK|COMMA|SELF|BE)* COURTESY .* NEXT")
+# Plain words, but somebody else's scores, or none: "the scores you sent", "were I able to see".
+_NOT_OWN = rule(
+    "YOU (THE|FINAL|REAL|SELF)* SCORE",
+    "SCORE (THIS|IT)* YOU",
+    "^PICTURE (THE|THIS)",
+    "^ THE SELF HAVE* (ARRIVE|SEE)",
+    "BE SELF (HAVE|TOWARD)",
+)
+# "None of the edits is perfect", "no image got a 10"
+_NONE_OF = rule(
+    "^ NOT (LINK|THE|THIS|NUMBER)* PICTURE?"
+    " (BE|HAVE|ARRIVE|JUDGE|UNKNOWN) .* (GRADE|LOW|GOOD|NUMBER|SCORE|FACTOR)"
+)
+_OF_THE_SCORES = rule(
+    "^ (LINK|COURTESY|ANNOUNCE|COMMA|COLON)* (THE|SELF|THIS|LINK|FINAL)* (SCORE|LAYOUT|THIS)"
+)
+_ASSIGNED = rule(
+    "^ (LINK|ANNOUNCE|COMMA|COLON)* (THE|SELF|THIS|FINAL)* SCORE THIS? (BE|HAVE|WILL)* GRADE* JUDGE"
+    " .* (PICTURE|CONTENT|FACTOR|INSTRUCTION)"
+)
+_EXPLAINS = rule("^ (LINK|GRADE|ANNOUNCE)* REASON COLON")
+# "The sum is 15", "weighted sums follow in the next step"
+_TOTALS = rule("^ (LINK|THE|JUDGE|GRADE)* TOTAL (SCORE|BE)* (NUMBER|ANNOUNCE)")
+_SELF = any_of("SELF")
+_QUANTITY = any_of("QUANTITY")
+_BOUND = any_of("BOUND")
+_NUMBER = any_of("NUMBER")
+_HOW = any_of("JUDGE", "SEE")
+_TOPIC = any_of("SCORE", "LAYOUT", "THIS")
+
+
+def is_doubtful(words: str) -> bool:
+    """Tell whether words may make of numbers something else than this judge's own verdict."""
+    return bool(_DOUBT.intersection(row_of(words)))
+
+
+def is_courteous(sentence: str) -> bool:
+    """Tell whether a sentence thanks, offers or asks, and does nothing else."""
+    row = row_of(sentence)
+    if _OFFERED.intersection(row) and is_foreign(sentence):
+        return not ((_ALARM | _UNFIXED).intersection(row) and _TOPIC.intersection(row))
+    if _OFFER.match(row):
+        return not (_ALARM.intersection(row) and _TOPIC.intersection(row))
+    if _ASKING.match(row):
+        return not _TOPIC.intersection(row)
+    return not _LEADING.sub("", row)
+
+
+_OFFERED = any_of("OFFER")
+
+
+def is_plain(words: str) -> bool:
+    """Tell whether words are all of classes that leave scores what they are."""
+    row = _LEADING.sub("", row_of(words))
+    # "Each out of a maximum of 10": which number it is is looked at elsewhere.
+    known = _PLAIN | _BOUND if _NUMBER.intersection(row) else _PLAIN
+    return known.issuperset(row) and _NOT_OWN.search(row) is None
+
+
+def describes(sentence: str) -> bool:
+    """Tell whether a sentence is about what can be seen in pictures, and not about the scores."""
+    row = row_of(sentence)
+    if _ANSWERED.search(row) and not (_ALARM - _WRONG).intersection(row):
+        return True
+
+    if _NOT_OWN.search(row) or not (shows(row) or _OF_THE_EDIT.search(row)):
+        return False
+
+    if _OF_THE_SCORES.match(row) and (_ALARM | _UNFIXED).intersection(row):
+        return False
+
+    if _SELF.intersection(row) and _UNTOLD.search(row):
+        return False
+
+    if _REAL_ONES.search(row) or _LEGEND.match(row):
+        return False
+
+    return not (_ALARM.intersection(row) and _TOPIC.intersection(row))
+
+
+# "Replace with real scores": whoever speaks of real ones has given others.
+_REAL_ONES = rule("REAL (SCORE|THIS)")
+_LEGEND = rule("^ NUMBER MEANS")
+# The instruction was followed, answers are right: that, too, can be seen.
+_OF_THE_EDIT = rule("^ [^SELF]* (INSTRUCTION|ANSWER)")
+_UNTOLD = rule(
+    "LIMIT",
+    "ARRIVE (NOT|NOTHING)",
+    "FILE",
+    "NOT (HAVE|BE|REAL)* (SEE|ARRIVE) [^CONTENT]* $",
+)
+
+
+def is_harmless(sentence: str) -> bool:
+    """Tell whether a sentence apart from all entries is known to leave scores as they are."""
+    row = row_of(sentence)
+    if not row or _EXPLAINS.match(row) or _TOTALS.match(row):
+        return True
+
+    if is_plain(sentence) or describes(sentence) or is_courteous(sentence):
+        return True
+
+    if (_ALARM - _QUANTITY).intersection(row):
+        return False
+
+    if _ASSIGNED.match(row) and not _UNSETTLED.intersection(row):
+        # "These scores are assigned with careful consideration of how the images …"
+        return True
+
+    if _QUANTITY.intersection(row):
+        return False
+
+    if _NONE_OF.match(row):
+        return True
+
+    # The judge tells how it went about it: "in case of doubt I rounded down".
+    tells = _SELF.intersection(row) and _HOW.intersection(row) and not _OF_THE_SCORES.match(row)
+    return bool(tells) and not _UNSETTLED.intersection(row)
+
+
+def doubts_one(sentence: str) -> bool:
+    """Tell whether a remark on one image may say that its numbers are none: "Skipped." """
+    if is_harmless(sentence) or _ANSWERED.search(row_of(sentence)):
+        return False
+    return bool(_OF_ONE.intersection(row_of(sentence))) or takes_back(sentence)
+
+
+_OF_ONE = any_of("UNREAL", "WITHDRAW", "FILE", "BROKEN", "DRAFT")
+
+
+def is_alarming(sentence: str) -> bool:
+    """Tell whether a sentence outside all entries may undo them, whatever it speaks of."""
+    if describes(sentence) or is_courteous(sentence):
+        return False
+    return bool(_ALARM.intersection(row_of(sentence)))
+
+
+def reorders(sentence: str) -> bool:
+    """Tell whether a sentence says that images or scores stand in another order or place."""
+    return _MOVED.search(row_of(sentence)) is not None
+
+
+def lists_several(sentence: str) -> bool:
+    """Tell whether a sentence counts several things up: "the second and third picture"."""
+    return _SEVERAL.search(row_of(sentence)) is not None
+
+
+_SEVERAL = rule("NUMBER (LINK|COMMA) (THE)? NUMBER")
+_MOVED = rule("ALTER", "LAYOUT", "YOU", "THIS", "NUMBER LINK NUMBER", "MUST .* PICTURE .* PICTURE")
+
+
+def commands(sentence: str) -> bool:
+    """Tell whether a sentence tells the reader to do something to the scores."""
+    words = sentence.lower().split()
+    opening = next((word for word in words if word not in _BEFORE_COMMANDS), "")
+    return opening.strip(".,:;!") in COMMANDS
+
+
+_BEFORE_COMMANDS = frozenset(("please", "now", "just", "so", "kindly", "then"))
+
+
+def is_foreign(sentence: str) -> bool:
+    """Tell whether a sentence may be in another language than English."""
+    words = _WORD.findall(sentence.lower())
+    return not ENGLISH.intersection(words) or not all(map(str.isascii, words))
+
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+
+
+def speaks_of_scores(sentence: str) -> bool:
+    """Tell whether a sentence speaks of the scores, the list or the table."""
+    return bool(any_of("SCORE", "LAYOUT").intersection(row_of(sentence)))
+
+
+def sets_bounds(caption: str) -> bool:
+    """Tell whether a caption heads what scores may be, not what they are: "Minimum scores:"."""
+    row = row_of(caption)
+    bounds = any_of("BOUND", "UNREAL", "CONTENT").intersection(row)
+    return bool(bounds) and not any_of("NUMBER").intersection(row)
+
+
+def is_total(sentence: str) -> bool:
+    """Tell whether a sentence gives a sum or a mean of scores: "The sum is 15 out of 20." """
+    return _TOTALS.match(row_of(sentence)) is not None
+
+
+def prefers_low(sentence: str) -> bool:
+    """Tell whether a sentence says that low numbers are the good ones."""
+    row = row_of(sentence)
+    return _LOW_IS_GOOD.search(row) is not None and not shows(row)
+
+
+def asks(sentence: str) -> bool:
+    """Tell whether a sentence is a question, and no score in it is given."""
+    return _QUESTION.search(row_of(sentence)) is not None
+
+
+_QUESTION = rule("^ (MUST|WILL|MIGHT|BE|HAVE) .* ASKED $", "YOU .* ASKED $")
+_LOW_IS_GOOD = rule(
+    "LOW (SCORE|NUMBER|SCALE)* (BE|JUDGE|ANNOUNCE|COMMA)+ (THE|LINK)* GOOD",
+    "^ LOW (SCORE|SCALE)? GOOD",
+)
+
+
+def explains(sentence: str) -> bool:
+    """Tell whether a sentence is headed as a reason for a score: "Justification: …"."""
+    return _EXPLAINS.match(row_of(sentence)) is not None
+
+
+# --- Words that lead up to scores ---
+
+_HEADS = any_of(
+    *("SCORE", "JUDGE", "ANNOUNCE", "SELF", "FACTOR", "FINAL", "PICTURE", "ANSWER", "SEE", "THIS"),
+    "THING",
+)
+_GIVING = any_of(
+    *("SELF", "THE", "BE", "HAVE", "HAD", "WILL", "LINK", "IT", "THIS", "PICTURE", "THING"),
+    *("ARRIVE", "SCORE", "JUDGE", "FACTOR", "NUMBER", "FINAL", "ANNOUNCE", "SOURCE", "LAYOUT"),
+    *("SCALE", "INSTRUCTION", "COMMA", "COLON"),
+)
+_GIVES = rule(
+    "^ [^TOWARD]* (HAVE|ARRIVE|JUDGE) (IT|THIS|THE|PICTURE|NUMBER)* (SCORE LINK)? THE? $",
+    "THE SCORE LINK $",
+    "(JUDGE|SCORE) (IT|THIS|THE) .{0,6} $",
+)
+_BEFORE_IMAGES = _PLAIN - any_of("GRADE", "LOW", "GOOD", "SCALE", "CONTENT", "BE", "YOU")
+
+
+def announces(words: str) -> bool:
+    """Tell whether words above scores are known to announce them, and them only."""
+    row = _LEADING.sub("", row_of(words))
+    if not row:
+        return True
+
+    if _FINAL_WORD.intersection(row) and not (_DOUBT - _DRAFT).intersection(row):
+        return True
+
+    if not is_plain(words) or (_CONTENT.intersection(row) and not _INSTRUCTION.intersection(row)):
+        return False
+
+    if len(row) <= 3 and _SOURCE.intersection(row):
+        return False
+
+    # A few words must say that scores follow; more can only be of them.
+    return len(row) > 4 or bool(_HEADS.intersection(row))
+
+
+_SOURCE = any_of("SOURCE")
+_FINAL_WORD = any_of("FINAL")
+_DRAFT = any_of("DRAFT")
+_INSTRUCTION = any_of("INSTRUCTION")
+
+
+def heads_plainly(lead: str) -> bool:
+    """Tell whether words before an image's name leave it a heading: "Scores of", "Moving on to"."""
+    return _BEFORE_IMAGES.issuperset(row_of("".join(filter(str.isascii, lead))))
+
+
+def gives(words: str) -> bool:
+    """Tell whether words that lead up to a score within a sentence leave it a score."""
+    row = row_of(words)
+    if _GIVING.issuperset(row):
+        return True
+    return not _DOUBT.intersection(row) and _GIVES.search(row) is not None
+
+
+def opens_plainly(words: str) -> bool:
+    """Tell whether the words before a comma leave what follows a verdict: not "In the tutorial"."""
+    if is_plain(words) or describes(words):
+        return True
+    row = row_of(words)
+    return _ELSEWHERE.match(words) is None and not (_DOUBT - _QUANTITY).intersection(row)
+
+
+_ELSEWHERE = re.compile(
+    r"\W*(?:in|on|at|from|per|according|under|to|like|as|by|among|of|within|for)[ ]", re.IGNORECASE
+)
