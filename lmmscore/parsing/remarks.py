@@ -403,6 +403,8 @@ _NOT_OWN = rule(
     "^ THE SELF HAVE* (ARRIVE|SEE)",
     "BE SELF (HAVE|TOWARD)",
 )
+# "No further remarks", "nothing else to add"
+_NO_MORE = rule("^ (NOT|NOTHING) (NEXT|OTHER|ANNOUNCE|TOWARD)* $")
 # "None of the edits is perfect", "no image got a 10"
 _NONE_OF = rule(
     "^ NOT (LINK|THE|THIS|NUMBER)* PICTURE?"
@@ -491,7 +493,7 @@ _UNTOLD = rule(
 def is_harmless(sentence: str) -> bool:
     """Tell whether a sentence apart from all entries is known to leave scores as they are."""
     row = row_of(sentence)
-    if not row or _EXPLAINS.match(row) or _TOTALS.match(row):
+    if not row or any(form.match(row) for form in (_EXPLAINS, _TOTALS, _NO_MORE)):
         return True
 
     if is_plain(sentence) or describes(sentence) or is_courteous(sentence):
@@ -513,6 +515,24 @@ def is_harmless(sentence: str) -> bool:
     # The judge tells how it went about it: "in case of doubt I rounded down".
     tells = _SELF.intersection(row) and _HOW.intersection(row) and not _OF_THE_SCORES.match(row)
     return bool(tells) and not _UNSETTLED.intersection(row)
+
+
+def is_innocent(sentence: str) -> bool:
+    """Tell whether a sentence at least says nothing of scores that may undo them.
+
+    Of a judge that gives one or two numbers and then its reasons, more cannot be asked.
+    """
+    row = row_of(sentence)
+    if _OF_THE_SCORES.match(row) and (_DOUBT | _UNSETTLED).intersection(row):
+        return False
+    return (
+        bool(_SUBJECT.match(row))
+        and not _LEGEND.match(row)
+        and not (_ALARM - _WRONG).intersection(row)
+    )
+
+
+_SUBJECT = rule("^ (LINK|ANNOUNCE|COMMA)* (THE|IT|THIS|PICTURE|ANSWER|NUMBER|SELF)")
 
 
 def doubts_one(sentence: str) -> bool:
@@ -580,6 +600,15 @@ def sets_bounds(caption: str) -> bool:
 def is_total(sentence: str) -> bool:
     """Tell whether a sentence gives a sum or a mean of scores: "The sum is 15 out of 20." """
     return _TOTALS.match(row_of(sentence)) is not None
+
+
+def is_about_a_scale(sentence: str) -> bool:
+    """Tell whether a sentence names a scale, in whatever language: "su 20", "from 0 to 20"."""
+    row = row_of(sentence)
+    return _SCALED.search(row) is not None and not shows(row)
+
+
+_SCALED = rule("SCALE", "NUMBER TOWARD NUMBER")
 
 
 def prefers_low(sentence: str) -> bool:
