@@ -40,6 +40,7 @@ from lmmscore.parsing.remarks import (
     kind_of,
     lists_several,
     makes_up,
+    may_be_unseen,
     prefers_low,
     reorders,
     sees_nothing,
@@ -50,7 +51,8 @@ from lmmscore.parsing.remarks import (
 from lmmscore.parsing.verdict import Kind, Said
 
 _SENTENCE_END = re.compile(
-    r"(?<!\bmax)(?<!\bmin)(?<!\bno)(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)[.!?。！？](?=\s|$|[\"'”’)])\s*",
+    r"[.!?。！？](?<!\bmax\.)(?<!\bmin\.)(?<!\bno\.)(?<!\bvs\.)(?<!\be\.g\.)(?<!\bi\.e\.)"
+    r"(?=\s|$|[\"'”’)])\s*",
     re.IGNORECASE,
 )
 
@@ -360,6 +362,9 @@ def _sentences(page: Page, entries: Sequence[bool], said: Sequence[Said]) -> Ite
         if page.in_table(line):
             continue
 
+        if scored and line.end < last and not _may_undo(page.words(line)):
+            continue
+
         remarks = remarks or (apart <= line.start and line.heading and bool(line.images))
         start = line.head
         for number, match in enumerate([*_SENTENCE_END.finditer(page.text, start, line.end), None]):
@@ -376,6 +381,14 @@ def _sentences(page: Page, entries: Sequence[bool], said: Sequence[Said]) -> Ite
                 yield _Sentence(text, start, line, place, images, factors)
 
             start = end
+
+
+def _may_undo(words: str) -> bool:
+    """Tell whether a line of scores may hold more than these and their explanations."""
+    return may_be_unseen(words) or any(map(words.lower().__contains__, _UNDOING))
+
+
+_UNDOING = ("score", "rating", "value", "number", "sorry", "oops", "wait", "correction", "i mean")
 
 
 def _undoes(text: str, *, first: bool) -> bool:

@@ -276,10 +276,10 @@ _SEEING = any_of("SEE", "ARRIVE")
 _PICTURES = any_of("PICTURE", "FILE")
 _NEGATION = any_of("NOT", "NOTHING", "FAIL", "BROKEN")
 # One of these is in whatever `_UNSEEN` finds. Most sentences hold none, and need no closer look.
-_CUES = re.compile(
-    r"n.t\b|\bno\b|never|without|lack|fail|unable|\bun|miss|blank|corrupt|broke|empty|damag|inac"
-    r"|incompl|expir|strip|offline|disab|switched|absence|none|nothing|neither|cannot|hardly",
-    re.IGNORECASE,
+_CUES = (
+    *("not", "n't", "n’t", "no ", "never", "without", "lack", "fail", "unable", " un", "miss"),
+    *("blank", "corrupt", "broke", "empty", "damag", "inac", "incompl", "expir", "strip"),
+    *("offline", "disab", "switched", "absence", "none", "neither", "hardly"),
 )
 
 
@@ -289,9 +289,12 @@ def _sentences(text: str) -> list[str]:
 
 def sees_nothing(text: str) -> bool:
     """Tell whether a text says that the judge has no image before it."""
-    if text.isascii() and not _CUES.search(text):
-        return False
-    return any(map(_is_unseen, _sentences(text)))
+    return may_be_unseen(text) and any(map(_is_unseen, _sentences(text)))
+
+
+def may_be_unseen(text: str) -> bool:
+    """Tell whether a text is worth a closer look: it has a word without which nothing is unseen."""
+    return not text.isascii() or any(map(text.lower().__contains__, _CUES))
 
 
 def _is_unseen(sentence: str) -> bool:
