@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 
+from lmmscore.parsing.captions import is_final, is_neutral, kind_of
 from lmmscore.parsing.names import UNKNOWN
 from lmmscore.parsing.notes import Note
 from lmmscore.parsing.numbers import (
@@ -32,18 +33,16 @@ from lmmscore.parsing.remarks import (
     is_about_a_scale,
     is_alarming,
     is_doubtful,
-    is_final,
     is_harmless,
     is_innocent,
-    is_neutral,
     is_total,
-    kind_of,
     lists_several,
     makes_up,
     may_be_unseen,
     prefers_low,
     reorders,
     sees_nothing,
+    sees_part,
     sets_bounds,
     speaks_of_scores,
     takes_back,
@@ -150,6 +149,10 @@ _EVERY = {0}
 
 def _doubted(page: Page, sentence: _Sentence) -> set[int]:
     """Return the images whose scores a sentence leaves in doubt."""
+    if sees_part(sentence.text) and page.n > 1:
+        # Which ones were not is hardly ever said.
+        return _EVERY
+
     if sees_nothing(sentence.text):
         return _of_one(page, sentence) or _EVERY
 
