@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from lmmscore.parsing.captions import is_final
 from lmmscore.parsing.names import UNKNOWN
-from lmmscore.parsing.remarks import is_final
 from lmmscore.parsing.verdict import SILENCE, Cell, Fault, FaultKind, Reading, Said
 from lmmscore.scales import Factor
 

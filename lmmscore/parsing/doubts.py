@@ -13,28 +13,36 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 
+from lmmscore.parsing.captions import is_final, is_neutral, kind_of
 from lmmscore.parsing.names import UNKNOWN
 from lmmscore.parsing.notes import Note
-from lmmscore.parsing.numbers import is_upside_down, speaks_of_scale_without, stated_tops
+from lmmscore.parsing.numbers import (
+    is_upside_down,
+    numbers_in,
+    speaks_of_scale_without,
+    stated_tops,
+)
 from lmmscore.parsing.page import Line, Page
 from lmmscore.parsing.remarks import (
     announces,
     asks,
     commands,
+    describes,
     doubts_one,
     explains,
+    is_about_a_scale,
     is_alarming,
     is_doubtful,
-    is_final,
     is_harmless,
-    is_neutral,
+    is_innocent,
     is_total,
-    kind_of,
     lists_several,
     makes_up,
+    may_be_unseen,
     prefers_low,
     reorders,
     sees_nothing,
+    sees_part,
     sets_bounds,
     speaks_of_scores,
     takes_back,
@@ -42,7 +50,8 @@ from lmmscore.parsing.remarks import (
 from lmmscore.parsing.verdict import Kind, Said
 
 _SENTENCE_END = re.compile(
-    r"(?<!\bmax)(?<!\bmin)(?<!\bno)(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)[.!?。！？](?=\s|$|[\"'”’)])\s*",
+    r"[.!?。！？](?<!\bmax\.)(?<!\bmin\.)(?<!\bno\.)(?<!\bvs\.)(?<!\be\.g\.)(?<!\bi\.e\.)"
+    r"(?=\s|$|[\"'”’)])\s*",
     re.IGNORECASE,
 )
 
@@ -140,6 +149,10 @@ _EVERY = {0}
 
 def _doubted(page: Page, sentence: _Sentence) -> set[int]:
     """Return the images whose scores a sentence leaves in doubt."""
+    if sees_part(sentence.text) and page.n > 1:
+        # Which ones were not is hardly ever said.
+        return _EVERY
+
     if sees_nothing(sentence.text):
         return _of_one(page, sentence) or _EVERY
 
@@ -173,6 +186,10 @@ def _doubted(page: Page, sentence: _Sentence) -> set[int]:
     if _LABELLED.match(sentence.text):
         return set()
 
+    if line.factors:
+        # Words of an entry that has no number.
+        return set()
+
     in_section = page.n > 1 and sentence.line.positions is not None
     if in_section or sentence.factors or sentence.images:
         return alone if alone and not sentence.line.heads and doubts_one(sentence.text) else set()
@@ -202,7 +219,13 @@ def _doubted_behind(page: Page, sentence: _Sentence) -> set[int]:
     if makes_up(text) and not explains(text):
         return _named_alone(page, sentence) or _EVERY
 
-    if line.kind is not Kind.VERDICT or line.heading or text.rstrip().endswith(":"):
+    # A heading speaks of what follows it, if anything does.
+    last = line is page.lines[-1]
+    heads = line.heading or text.rstrip().endswith(":")
+    if heads and last:
+        begun = bool(sentence.images or sentence.factors)
+        return set() if begun or announces(text) or is_neutral(text) else _EVERY
+    if heads or line.kind is not Kind.VERDICT:
         return set()
 
     if _LABELLED.match(text):
@@ -215,6 +238,9 @@ def _doubted_behind(page: Page, sentence: _Sentence) -> set[int]:
         return set()
 
     if not sentence.images and not sentence.factors:
+        if len(page.names.factors) <= _FEW and is_innocent(text):
+            return set()
+
         cut = text.rpartition(" ")[0] if _is_cut_off(page, sentence) else ""
         return set() if cut and is_harmless(cut) else _EVERY
 
@@ -227,6 +253,10 @@ def _doubted_behind(page: Page, sentence: _Sentence) -> set[int]:
         return set()
 
     return _named_alone(page, sentence) or _EVERY
+
+
+_FEW = 2
+"""Who scores so few factors gives the numbers first, and then speaks of the picture."""
 
 
 def _is_cut_off(page: Page, sentence: _Sentence) -> bool:
@@ -335,6 +365,9 @@ def _sentences(page: Page, entries: Sequence[bool], said: Sequence[Said]) -> Ite
         if page.in_table(line):
             continue
 
+        if scored and line.end < last and not _may_undo(page.words(line)):
+            continue
+
         remarks = remarks or (apart <= line.start and line.heading and bool(line.images))
         start = line.head
         for number, match in enumerate([*_SENTENCE_END.finditer(page.text, start, line.end), None]):
@@ -351,6 +384,14 @@ def _sentences(page: Page, entries: Sequence[bool], said: Sequence[Said]) -> Ite
                 yield _Sentence(text, start, line, place, images, factors)
 
             start = end
+
+
+def _may_undo(words: str) -> bool:
+    """Tell whether a line of scores may hold more than these and their explanations."""
+    return may_be_unseen(words) or any(map(words.lower().__contains__, _UNDOING))
+
+
+_UNDOING = ("score", "rating", "value", "number", "sorry", "oops", "wait", "correction", "i mean")
 
 
 def _undoes(text: str, *, first: bool) -> bool:
@@ -396,7 +437,7 @@ def _paragraphs_behind(page: Page, entries: Sequence[bool], first: int, last: in
 # --- Other scales, other orders ---
 
 
-_FROM_TO = re.compile(r"^\W*from[ ][01][ ]to[ ]([0-9]{1,3})\b", re.IGNORECASE)
+_FROM_TO = re.compile(r"\bfrom[ ][01][ ]to[ ]([0-9]{1,3})\b", re.IGNORECASE)
 
 
 def _states_another_scale(page: Page, sentence: _Sentence) -> bool:
@@ -416,8 +457,15 @@ def _states_another_scale(page: Page, sentence: _Sentence) -> bool:
     if is_upside_down(text) or prefers_low(text):
         return True
 
-    apart = not sentence.factors and line.positions is None
-    return apart and speaks_of_scale_without(text, asked)
+    if sentence.factors or (line.positions is not None and sentence.place is not _Place.BEHIND):
+        return False
+
+    if is_about_a_scale(text):
+        numbers = {number.value for number in numbers_in(text, 0, len(text))}
+        if numbers and not numbers & asked:
+            return True
+
+    return not describes(text) and speaks_of_scale_without(text, asked)
 
 
 _SWAP = re.compile(

@@ -16,15 +16,11 @@ from fractions import Fraction
 from typing import Any
 
 from lmmscore.conversation import JsonForm
+from lmmscore.parsing.captions import is_final, is_no_verdict, kind_of
 from lmmscore.parsing.names import UNKNOWN, Names, normal
 from lmmscore.parsing.notes import Note
 from lmmscore.parsing.numbers import numbers_in, stated_tops, value_in
-from lmmscore.parsing.remarks import (
-    cannot_tell,
-    is_final,
-    is_no_verdict,
-    kind_of,
-)
+from lmmscore.parsing.remarks import cannot_tell
 from lmmscore.parsing.text import Span
 from lmmscore.parsing.verdict import FaultKind, Kind, Mark, Said
 from lmmscore.scales import Factor
@@ -430,7 +426,7 @@ def _claims(node: Node, image: int | None, names: Names) -> Iterator[_JsonClaim]
         return
 
     factor = _factor_of(node, names)
-    if factor is None and _is_labelled_otherwise(node):
+    if factor is None and _is_labelled_otherwise(node, names):
         return
 
     tops = _stated_tops(node)
@@ -476,8 +472,12 @@ def _factor_of(node: Tree, names: Names) -> Factor | None:
     return None
 
 
-def _is_labelled_otherwise(node: Tree) -> bool:
+def _is_labelled_otherwise(node: Tree, names: Names) -> bool:
     keys = _LABEL_KEYS | _IMAGE_KEYS
+    if any(names.image_labelled(_spaced(key)) is not None for key, _ in node.pairs):
+        # Beside the images, a model is the judge.
+        keys -= {"model", "system"}
+
     for key, value in node.pairs:
         if normal(key) in keys and isinstance(value, Leaf) and is_no_verdict(value.text):
             return True

@@ -18,12 +18,14 @@ WORDS = {
     "SELF": """
         i me my mine we our us myself i'm i've i'd i'll we've we'll we'd ich mein meine meinen
         wir je j'ai mes ma mon mi mis yo io miei mie minha minhas meu meus ik mijn moje 我 我的
-        私 저 제 мой моя мои мне меня я""",
+        私 저 제 мой моя мои мне меня я language_model ai_language_model as_an_ai
+        as_an_ai_language_model mia""",
     "YOU": "you your yours you've you'd you'll you're yourself",
     "THE": """
         any_of all_of either_of both_of each_of one_of some_of the a an each every both either
         any some all such whole entire respective several few most its their his her der die das
-        den des ein eine le la un une el los las il lo gli una o os uma 这 那 该 same""",
+        den des ein eine le la un une el los las il lo gli una o os uma 这 那 该 same todas todos
+        tutti toutes tous alle すべて 모든 все""",
     "BE": """
         is are was were be been being am i.e. ist sind war waren sei est sont était son es están
         está sono è são 是 为 でした 입니다 это""",
@@ -51,8 +53,9 @@ WORDS = {
         among across along also then thus therefore while where when what how why because since
         though although yet however again very well quite according accordingly regarding
         considering given_that together e g e.g. vs via up out off who's if_any where_in und oder
-        für mit von zu zum im et ou avec de du y para con em di del della dans 的 和 と の は が
-        after like x q as_far_as_possible like_this context pour les still in_case_of_doubt""",
+        für mit zu zum im et ou avec de du y para con em di del della dans 的 和 と の が after
+        like x q as_far_as_possible like_this context pour les still in_case_of_doubt throughout
+        は delle 는 은""",
     "TOWARD": """
         able_to access_to ability_to way_to puedo podido kann können konnte peux posso to can
         than against from through let ability""",
@@ -103,7 +106,7 @@ WORDS = {
         wert werte werten zahl zahlen ergebnis* puntuaci* puntaje* calificaci* valores valor
         pontuaç* notas nota punteggi* voti valori valutazion* évaluation* valeurs cijfers oceny
         liczby puanlar* оцен* балл* значени* 分数 评分 得分 打分 数字 数值 评价 结果 スコア 点数
-        評価 採点 数値 점수 평가 결과 結果""",
+        評価 採点 数値 점수 평가 결과 結果 valoraci* voto votos""",
     "LAYOUT": """
         list table tables column columns row rows entry entries label labels order numbering
         sheet heading headings json csv markdown yaml lists toml xml ini yml tsv python""",
@@ -122,11 +125,12 @@ WORDS = {
         perform performs performed performing performance follow_from earn earns deserves
         achieves treated looks weighted weighting ranked strictly re_checked checked
         double_checked applied apply measured avoiding decide decided marked conclude concluded
-        solve solved""",
+        solve solved ensure ensured avoided""",
     "FACTOR": """
         factor factors criterion criteria aspect aspects metric metrics dimension dimensions
         category categories definition definitions rubric guideline guidelines protocol rules
-        requirement requirements terms respect expectations intention intent standard standards""",
+        requirement requirements terms respect expectations intention intent standard standards
+        formula formulas""",
     "INSTRUCTION": "instruction instructions instructed",
     "ANSWER": """
         answer answers solution solutions assistants assistant question problem equation""",
@@ -134,13 +138,13 @@ WORDS = {
         source original originals reference unedited input_image ausgangsbild originalbild
         output_image""",
     "GRADE": """
-        worst worse higher highest high bad great strong stronger strongest weak weaker weakest
-        fair fairly poor fine overall favourite favorite lead leads close closest consistent
-        consistently balanced success successful tie ties tied equal equally similar clear
-        clearly careful carefully thorough thoroughly objective objectively subjective impartial
-        independent independently relative main slight slightly mixed_bag middling average_edit
-        honest honestly professional quantitative qualitative convincing mejor meilleur* migliore
-        最好 优 лучш* best_possible""",
+        worst worse high bad great strong stronger strongest weak weaker weakest fair fairly poor
+        fine overall favourite favorite lead leads close closest consistent consistently balanced
+        success successful tie ties tied equal equally similar clear clearly careful carefully
+        thorough thoroughly objective objectively subjective impartial independent independently
+        relative main slight slightly mixed_bag middling average_edit honest honestly
+        professional quantitative qualitative convincing mejor meilleur* migliore 最好 优 лучш*
+        best_possible fairness usual strict lenient higher highest greater bigger larger""",
     "GOOD": """
         best better good excellent perfect flawless wins win winning winner beste besser""",
     "LOW": "lower lowest low small smaller smallest fewer fewest less",
@@ -151,7 +155,8 @@ WORDS = {
         tre quattro""",
     "SCALE": """
         scale scales range ranges ranging point points decimal decimals integer integers
-        whole_number whole_numbers numeric numerical out_of skala""",
+        whole_number whole_numbers numeric numerical out_of skala escala sobre sur von su decimi
+        échelle scala 满分 点満点 만점 점 из""",
     "BOUND": """
         min minimum minimal max maximum maximal limit limits bound bounds cap caps threshold*
         least at_least at_most ceiling cut_off cutoff*""",
@@ -256,8 +261,9 @@ WORDS = {
         mentioned stated listed read please_find find_below in_numbers come_out time words
         descriptions description degree degrees extent sub per_image image_by_image hier folgend*
         voici aquí ecco siguiente* sigue 结果如下 是我的 以下是 goes go editor editors editing
-        process time_to goes_like this_way вот 对 三张 两张 张 은 는 如下 です visual note asked
-        ask think let_me_think required_format requested_format""",
+        process time_to goes_like this_way вот 对 三张 两张 张 如下 です visual note asked ask
+        think let_me_think required_format requested_format content contents basis wanted add
+        다음과 같습니다 vão purpose""",
     "REASON": """
         explanation explanations reason reasons reasoning justification justifications rationale
         rationales comment comments evidence pros cons strengths weaknesses feedback begründung""",
@@ -274,7 +280,7 @@ WORDS = {
         espero gracias pregunt* ayuda* merci hésitez spero grazie domande obrigad* ajud*
         perguntas hoop bedankt vragen nadziej* dziękuj* pytania umarım teşekkür* надеюсь спасибо
         вопрос* 希望 谢谢 如需 如有 如果您 请告诉 有帮助 ありがとう ご不明 お知らせ 幸いです 감사
-        도움이 궁금 질문 n'hésitez tell_me""",
+        도움이 궁금 질문 n'hésitez tell_me viel_erfolg saluti grüße saludos cordialement 祝好""",
     # What can be seen in a picture, done to it, or said of how it looks.
     "CONTENT": """
         background* foreground* halo* colour* color* light* lit shad* edge edges textur* sharp*
@@ -320,7 +326,7 @@ _MARKS = {",": "COMMA", ";": "COMMA", "–": "COMMA", "—": "COMMA", ":": "COLO
 _NAMES = (*WORDS, *dict.fromkeys(_MARKS.values()), UNKNOWN)
 # Rows of classes are strings of one character for each word, so that rules are patterns.
 _CODES = {name: chr(0xE000 + place) for place, name in enumerate(_NAMES)}
-_TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|[0-9]+(?:[.,][0-9]+)*|[,;:?–—]")
+_TOKEN = re.compile(r"\b[a-z]_\{?[a-z]+\}?|[^\W\d_]+(?:'[^\W\d_]+)?|[0-9]+(?:[.,][0-9]+)*|[,;:?–—]")
 _EAST_ASIAN = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]")
 _SHORTEST_STEM = 2
 
@@ -376,6 +382,11 @@ def _code(word: str) -> str:
 
     if word[:1].isdigit():
         return _CODES["NUMBER"]
+
+    if word[1:2] == "_":
+        # S_acc, S_all
+        return _CODES["FACTOR"]
+
     return _CODES[_MARKS.get(word, UNKNOWN)]
 
 

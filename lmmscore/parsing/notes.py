@@ -45,6 +45,9 @@ class Note:
         if words & _FAILURES:
             return value.strip(" .!") not in _NO_FAILURE
 
+        if _NONE_OF.match(value) and _SEEING.intersection(row_of(self.key)):
+            return True
+
         if value in _YES | _NO and not words & _SCALES:
             return self._is_a_bad_flag(words, denied=value in _NO)
 
@@ -75,6 +78,9 @@ class Note:
         if not set(self.key.lower().split()) & _SCALES:
             return False
         tops = stated_tops(f"{self.key} {self.text}") | stated_tops(self.text)
+        if set(self.key.lower().split()) & _TOPS and _NUMBER.fullmatch(self.text.strip()):
+            tops.add(Fraction(self.text.strip(" %")))
+
         return bool(tops) and not tops & asked
 
     def _is_a_bad_flag(self, words: set[str], *, denied: bool) -> bool:
@@ -94,7 +100,7 @@ _TALK = frozenset(
     """note notes disclaimer warning comment comments remark remarks caveat caveats info summary
     message limitation limitations reason reasons reasoning justification explanation rationale
     feedback analysis description observation observations evidence details strengths weaknesses
-    conclusion verdict overview justifications explanations pros cons""".split()
+    purpose conclusion verdict overview why justifications explanations pros cons""".split()
 )
 _FAILURES = frozenset(("error", "status", "errors", "failure", "exception"))
 _NO_FAILURE = frozenset(
@@ -114,7 +120,8 @@ _QUANTITIES = frozenset(
     """rank ranking ranks order total overall sum average mean confidence weight weights tokens
     count n all certainty weighted s""".split()
 )
-_SCALES = frozenset("scale range min max minimum maximum top out of".split())
+_SCALES = frozenset("scale range min max minimum maximum top out of direction bounds".split())
+_TOPS = frozenset(("max", "maximum", "top"))
 _GOOD_FLAGS = frozenset(
     """valid success ok okay done complete completed final real genuine finished usable reliable
     trustworthy grounded access vision""".split()
@@ -145,6 +152,7 @@ def _voids(text: str) -> bool:
     )
 
 
+_NONE_OF = re.compile(r"(?:0|no|none|not)\b")
 _TAG = re.compile(r"<[A-Za-z][\w-]*((?:\s+[\w-]+\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'))+)\s*/?>")
 _ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*[\"']([^\"'<>]*)[\"']")
 
