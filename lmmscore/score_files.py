@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -184,13 +185,10 @@ def _shared_start(names: Sequence[str]) -> str:
     if len(names) < 2:
         return ""
 
-    first, last = min(names), max(names)
-    same = 0
-    while same < len(first) and first[same] == last[same]:
-        same += 1
-
-    cut = max(first.rfind(mark, 0, same) for mark in "_- ")
-    return first[: cut + 1]
+    # Character by character is what is wanted here: these are names, not paths.
+    shared = os.path.commonprefix(names)  # noqa: RUF071
+    cut = max(shared.rfind(mark) for mark in "_- ")
+    return shared[: cut + 1]
 
 
 def with_items(sheets: list[Table], item: str, notes: list[str]) -> list[Table]:
@@ -211,49 +209,73 @@ def _rater_name(where: str) -> str:
 def _rows(
     table: Table, columns: Columns, notes: list[str], *, rater: str, task_name: str
 ) -> list[tuple[object, ...]]:
-    """Return the rating rows of one table, long or wide."""
-    item = table.find(columns.item, ITEM_NAMES)
-    if item is None:
-        listed = ", ".join(table.columns)
-        raise FileProblem(
-            f"{table.where}: which column is the item? Say --item-column NAME (it has: {listed})"
-        )
+    """Return the rating rows of one table: long, wide, or with lists of scores.
 
+    `rater` and `task_name` are what the file's place says, where no column does.
+    """
+    item = _item_column(table, table.find(columns.item, ITEM_NAMES))
     method = table.find(columns.method, METHOD_NAMES)
     own_rater = table.find(columns.rater, RATER_NAMES)
     task = table.find(columns.task if columns.task in table.columns else "", TASK_NAMES)
     names = {item, method, own_rater, table.find("", SKIP_NAMES), task} - {None}
     kept = _without_skipped(table, notes)
-    found: list[tuple[object, ...]] = []
-
-    def add(place: int, method_name: str, factor: str, value: float) -> None:
-        row, where = table.rows[place], f"{table.where}:{table.lines[place]}"
-        who = text(row[own_rater]) if own_rater else rater
-        where_task = text(row[task]) if task else task_name
-        found.append((text(row[item]), where_task, method_name, who, factor, value, where))
 
     lists = [name for name in table.columns if name not in names and _has_lists(table, name)]
     if method is None and lists:
-        for name in lists:
-            for place in kept:
-                for factor, value in _list_scores(table, place, name, notes):
-                    add(place, name, factor, value)
+        ratings = _list_ratings(table, lists, kept, notes)
+    else:
+        ratings = _cell_ratings(table, method, _cells(table, columns, names, kept, notes))
 
-        return found
+    rows: list[tuple[object, ...]] = []
+    for place, method_name, factor, value in ratings:
+        row = table.rows[place]
+        who = text(row[own_rater]) if own_rater else rater
+        its_task = text(row[task]) if task else task_name
+        rows.append((text(row[item]), its_task, method_name, who, factor, value, table.at(place)))
 
-    for factor, place, cell in _cells(table, columns, names, kept, notes):
+    return rows
+
+
+def _item_column(table: Table, found: str | None) -> str:
+    """Return the column of the item. Raises FileProblem where none was found."""
+    if found is None:
+        listed = ", ".join(table.columns)
+        raise FileProblem(
+            f"{table.where}: which column is the item? Say --item-column NAME (it has: {listed})"
+        )
+
+    return found
+
+
+_Rating = tuple[int, str, str, float]
+"""The place of a row, the method, the factor and the number."""
+
+
+def _list_ratings(
+    table: Table, columns: Sequence[str], kept: Sequence[int], notes: list[str]
+) -> Iterator[_Rating]:
+    """Yield the ratings of a table with one column per method and a list in each cell."""
+    for column in columns:
+        for place in kept:
+            for factor, value in _list_scores(table, place, column, notes):
+                yield place, column, factor, value
+
+
+def _cell_ratings(
+    table: Table, method: str | None, cells: Sequence[tuple[str, int, object]]
+) -> Iterator[_Rating]:
+    """Yield the ratings of a table with one number in each cell; an empty cell is none."""
+    for factor, place, cell in cells:
         try:
             rating = number(table.plain(cell))
         except ValueError as error:
             raise FileProblem(
-                f"{table.where}:{table.lines[place]}: {factor}: {str(table.plain(cell))!r} is not "
+                f"{table.at(place)}: {factor}: {str(table.plain(cell))!r} is not "
                 "a number; write a rating, or leave the cell empty"
             ) from error
 
         if rating is not None:
-            add(place, text(table.rows[place][method]) if method else "", factor, rating)
-
-    return found
+            yield place, text(table.rows[place][method]) if method else "", factor, rating
 
 
 LIST_NOTE = (
@@ -263,11 +285,8 @@ LIST_NOTE = (
 
 
 def _has_lists(table: Table, column: str) -> bool:
-    for row in table.rows:
-        cell = row[column]
-        if isinstance(cell, list) or (isinstance(cell, str) and cell.startswith("[")):
-            return True
-    return False
+    cells = [row[column] for row in table.rows]
+    return any(isinstance(cell, list) or str(cell).startswith("[") for cell in cells)
 
 
 def _list_scores(
@@ -275,7 +294,7 @@ def _list_scores(
 ) -> list[tuple[str, float]]:
     """Return the ratings in a list cell. Two numbers are VIEScore's SC and PQ, which have an O."""
     cell = table.rows[place][column]
-    where = f"{table.where}:{table.lines[place]}: {column}"
+    where = f"{table.at(place)}: {column}"
     try:
         values = number_list(cell)
         if values is None and number(cell) is not None:
@@ -412,42 +431,22 @@ class Reader:
 
     def edits(self, table: Table) -> Iterator[Edit]:
         """Yield the edits of a table in whichever of the layouts it is."""
-        item, method = (
-            self._find(table, "item", ITEM_NAMES),
-            self._find(table, "method", METHOD_NAMES),
-        )
-        if item is None:
-            listed = ", ".join(table.columns)
-            raise FileProblem(
-                f"{table.where}: which column is the item? "
-                f"Say --item-column NAME (it has: {listed})"
-            )
-
-        task, repeat = table.find(self.layout.task, TASK_NAMES), table.find("", REPEAT_NAMES)
+        item = _item_column(table, self._find(table, "item", ITEM_NAMES))
+        method = self._find(table, "method", METHOD_NAMES)
+        task = table.find(self.layout.task, TASK_NAMES)
+        repeat = table.find("", REPEAT_NAMES)
         find_task = _task_finder(self.layout.task_pattern, task)
         for place, cells in self._cells(table, {item, method, task, repeat}):
-            row, where = table.rows[place], f"{table.where}:{table.lines[place]}"
-            times = _repeat(table.plain(row[repeat]), where) if repeat else 1
-            name = text(row[method]) if method else ""
+            row, where = table.rows[place], table.at(place)
             self.seen |= dict.fromkeys(cells)
             yield Edit(
-                text(row[item]),
-                find_task(row, item),
-                name,
-                times,
-                self._wanted(table, cells),
-                where,
+                item=text(row[item]),
+                task=find_task(row, item),
+                method=text(row[method]) if method else "",
+                repeat=_repeat(table.plain(row[repeat]), where) if repeat else 1,
+                cells=self._wanted(table, cells),
+                where=where,
             )
-
-    def refuse_unknown(self, where: str) -> None:
-        """Raise for a wanted factor that no table had."""
-        for name in self.layout.factors:
-            if name not in self.seen:
-                listed = ", ".join(self.seen)
-                raise FileProblem(
-                    f"{where}: no factor {name!r}{nearest(name, list(self.seen))} "
-                    f"(it has: {listed})"
-                )
 
     def _find(self, table: Table, what: str, guesses: tuple[str, ...]) -> str | None:
         wanted = getattr(self.layout, what)
@@ -490,18 +489,21 @@ class Reader:
 
         wide = factor_columns(table, names, range(len(table.rows)), self.notes)
         for name in wide:
-            cells = [table.plain(row[name]) for row in table.rows]
-            far = next(
-                (cell for cell in cells if is_number(cell) and abs(number(cell) or 0) > FARTHEST),
-                None,
-            )
-            if far is not None:
-                raise FileProblem(
-                    f"{table.where}: column {name} has {far}, and no scale goes so far; "
-                    "name the factors with --factor NAME"
-                )
+            for cell in (table.plain(row[name]) for row in table.rows):
+                if is_number(cell) and abs(number(cell) or 0) > FARTHEST:
+                    raise FileProblem(
+                        f"{table.where}: column {name} has {cell}, and no scale goes so far; "
+                        "name the factors with --factor NAME"
+                    )
 
         return wide
+
+
+def _refuse_unknown_factors(wanted: Sequence[str], known: Collection[str], where: str) -> None:
+    for name in wanted:
+        if name not in known:
+            hint = f"{nearest(name, known)} (it has: {', '.join(known)})"
+            raise FileProblem(f"{where}: no factor {name!r}{hint}")
 
 
 def _repeat(cell: Any, where: str) -> int:
@@ -512,7 +514,7 @@ def _repeat(cell: Any, where: str) -> int:
     return int(value)
 
 
-def _task_finder(pattern: str, column: str | None) -> Any:
+def _task_finder(pattern: str, column: str | None) -> Callable[[Mapping[str, Any], str], str]:
     """Return a function from a row and its item column to its task."""
     if not pattern:
         return lambda row, _: text(row[column]) if column else ""
@@ -545,9 +547,8 @@ def _long_cells(table: Table, factor: str, score: str, names: set[str | None]) -
         _, cells = gathered.setdefault(tuple(text(row[name]) for name in keys), (place, {}))
         name = text(row[factor])
         if name in cells:
-            raise FileProblem(
-                f"{table.where}:{table.lines[place]}: a second {name} for the same edit; keep one"
-            )
+            raise FileProblem(f"{table.at(place)}: a second {name} for the same edit; keep one")
+
         cells[name] = row[score]
 
     yield from gathered.values()
@@ -647,21 +648,21 @@ def _from_metrics(files: list[Path], place: Callable[[Path], tuple[str, str]]) -
     for file in files:
         metrics.setdefault(place(file), {})[file.stem] = _load(file)
 
-    names = sorted({name for found in metrics.values() for name in found})
-    viescore = set(names) <= set(VIESCORE)
+    factors = sorted({name for found in metrics.values() for name in found})
+    viescore = set(factors) <= set(VIESCORE)
     notes = [VIESCORE_NOTE] if viescore else []
     edits: list[Edit] = []
     left = 0
     for (task, method), found in metrics.items():
+        shared = set.intersection(*(set(data) for data in found.values()))
         every = dict.fromkeys(item for data in found.values() for item in data)
-        # With one file alone there is nothing to have in common.
-        shared = [item for item in every if all(item in data for data in found.values())]
         left += len(every) - len(shared)
-        for item in shared:
-            where = f"{task}/{method}: {item}"
-            raw = {name: _score_of(found[name][item]) for name in names if name in found}
-            cells = _viescore_cells(raw) if viescore else raw
-            edits.append(Edit(item, task, method, 1, cells, where, whole=True))
+        for item in every:
+            if item in shared:
+                where = f"{task}/{method}: {item}"
+                raw = {name: _score_of(found[name][item]) for name in sorted(found)}
+                cells = _viescore_cells(raw) if viescore else raw
+                edits.append(Edit(item, task, method, 1, cells, where, whole=True))
 
     if left:
         notes.append(
@@ -669,10 +670,9 @@ def _from_metrics(files: list[Path], place: Callable[[Path], tuple[str, str]]) -
             "only items that all files have count"
         )
 
-    alone = [f"{task}/{method}" for (task, method), found in metrics.items() if len(found) < 2]
-    factors = list(names)
-    if viescore and len(names) == len(VIESCORE):
+    if viescore and len(factors) == len(VIESCORE):
         factors = [*VIESCORE, "O"]
+        alone = [f"{task}/{method}" for (task, method), found in metrics.items() if len(found) < 2]
         if alone:
             notes.append(f"one of SC and PQ alone, so no O: {', '.join(alone)}")
 
@@ -738,17 +738,20 @@ def read_score_file(
 ) -> pd.DataFrame:
     """Return FILE[:FIELD] as a tidy scores table; our own scores.csv as it is. See `scores_in`."""
     path, field = split_field(spec)
-    if not path.is_dir() and not field and path.suffix.lower() == ".csv" and _is_ours(path):
+    if not field and _is_ours(path):
         return read_scores(path)
+
     return frame_of(scores_in(spec, layout, dialog, notes=notes))
 
 
 def _is_ours(path: Path) -> bool:
     """Tell by its header alone whether a file is a scores.csv: it may be a large one."""
-    if not path.is_file():
+    if path.suffix.lower() != ".csv" or not path.is_file():
         return False
+
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         header = file.readline()
+
     columns = header.replace(";", ",").replace('"', "").strip().split(",")
     return set(SCORE_COLUMNS) <= {column.strip() for column in columns}
 
@@ -770,24 +773,16 @@ def scores_in(
     renames = renames or {}
     notes = [] if notes is None else notes
     path, field = split_field(spec)
-    suffix = path.suffix.lower()
     if path.is_dir():
         return _folder(path, layout, dialog, renames, notes)
-    if not field and suffix == ".csv" and _is_ours(path):
+
+    if not field and _is_ours(path):
         return _own(path, renames, plain=layout == USUAL_LAYOUT and dialog is None)
 
-    sheet = ""
-    if suffix == ".xlsx":
-        sheet, field = field, ""
-
-    reader = Reader(field, layout, notes)
-    tables = with_items(read_tables(path, sheet), layout.item, reader.notes)
-    edits = [edit for table in tables for edit in reader.edits(table)]
-
+    edits = _edits_in(path, field, layout, notes)
     refuse_merging(_factors_of(edits), renames)
     edits = [_renamed(edit, renames) for edit in edits]
     factors = _factors_of(edits)
-    reader.refuse_unknown(str(path))
     if dialog is not None:
         factors = _expected(factors, dialog, str(path))
 
@@ -796,6 +791,19 @@ def scores_in(
 
     _refuse_duplicates(edits)
     return [score for edit in edits for score in _scores_of(edit, factors, dialog)]
+
+
+def _edits_in(path: Path, field: str, layout: Layout, notes: list[str]) -> list[Edit]:
+    """Return the edits of a file; of an Excel file `field` names a sheet."""
+    sheet = ""
+    if path.suffix.lower() == ".xlsx":
+        sheet, field = field, ""
+
+    reader = Reader(field, layout, notes)
+    tables = with_items(read_tables(path, sheet), layout.item, notes)
+    edits = [edit for table in tables for edit in reader.edits(table)]
+    _refuse_unknown_factors(layout.factors, reader.seen, str(path))
+    return edits
 
 
 def _folder(
@@ -811,12 +819,8 @@ def _folder(
 
     found = read_score_folder(path)
     notes += found.notes
+    _refuse_unknown_factors(layout.factors, found.factors, str(path))
     factors = [name for name in found.factors if not layout.factors or name in layout.factors]
-    for name in layout.factors:
-        if name not in found.factors:
-            hint = f"{nearest(name, found.factors)} (it has: {', '.join(found.factors)})"
-            raise FileProblem(f"{path}: no factor {name!r}{hint}")
-
     refuse_merging(factors, renames)
     scores = []
     for edit in found.edits:
@@ -855,17 +859,28 @@ def _own(path: Path, renames: Mapping[str, str], *, plain: bool) -> list[Score]:
 
     table = read_scores(path)
     refuse_merging([str(name) for name in table["factor"].unique()], renames)
-    return [
-        Score(
-            *(row["item"], row["task"], row["method"], row["repeat"], row["position"] or None),
-            renames.get(row["factor"], row["factor"]),
-            Fraction(repr(row["score"])) if row["outcome"] == Outcome.SCORED else None,
-            Outcome(row["outcome"]),
-            row["reason"],
+    scores = []
+    for row in table.fillna({"position": 0}).to_dict("records"):
+        if replaced(row["factor"], renames):
+            continue
+
+        scored = row["outcome"] == Outcome.SCORED
+        scores.append(
+            Score(
+                item=row["item"],
+                task=row["task"],
+                method=row["method"],
+                repeat=row["repeat"],
+                position=row["position"] or None,
+                factor=renames.get(row["factor"], row["factor"]),
+                # The decimal as written: 0.1 in the file is a tenth.
+                score=Fraction(repr(row["score"])) if scored else None,
+                outcome=Outcome(row["outcome"]),
+                reason=row["reason"],
+            )
         )
-        for row in table.fillna({"position": 0}).to_dict("records")
-        if not replaced(row["factor"], renames)
-    ]
+
+    return scores
 
 
 def write_scores(scores: list[Score], out: Path | TextIO) -> None:
@@ -958,10 +973,12 @@ def _read(edit: Edit, factor: str, dialog: Dialog | None) -> tuple[Fraction | No
 
     # The decimal as written: 0.1 in the file is a tenth, not the float nearest to it.
     score = Fraction(repr(value))
-    fault = (
-        dialog.factor(factor).scale.fault(score) if dialog is not None and factor != OVERALL else ""
-    )
-    return (None, f"{edit.where}: {factor}: {fault}") if fault else (score, "")
+    if dialog is not None and factor != OVERALL:
+        fault = dialog.factor(factor).scale.fault(score)
+        if fault:
+            return None, f"{edit.where}: {factor}: {fault}"
+
+    return score, ""
 
 
 def _overall(

@@ -39,9 +39,12 @@ class Table:
     decimal_commas: bool = False
     """Whether 5,5 is five and a half here, as in files with semicolons."""
 
+    def at(self, place: int) -> str:
+        """Return `FILE:LINE` for a row, for messages."""
+        return f"{self.where}:{self.lines[place]}"
+
     def plain(self, cell: Any) -> Any:
-        """Return a cell that may be a number,
-        with a point where this file writes a decimal comma."""
+        """Return a cell, a number in it with a point where this file writes a decimal comma."""
         commas = self.decimal_commas and isinstance(cell, str) and _DECIMAL_COMMA.fullmatch(cell)
         return cell.replace(",", ".") if commas else cell
 
