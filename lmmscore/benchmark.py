@@ -216,7 +216,7 @@ def _chosen(what: str, wanted: Iterable[str], known: Iterable[str]) -> list[str]
             names = list(known)
             listed = ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
             raise BenchmarkError(
-                f"no {what} {name!r} in the benchmark{nearest(name, names)} (it has: {listed})"
+                f"no {what} {name!r} in the benchmark{nearest(name, names)}; it has: {listed}"
             )
 
     return wanted or list(known)
@@ -280,22 +280,28 @@ class _BenchmarkReader:
     def _root(self, given: Path | None) -> Path:
         """Return the folder of the pictures: inside the file's own unless the user says so."""
         if given is not None:
+            if not given.is_dir():
+                raise BenchmarkError(f"{given}: no such folder; --root is where the pictures are")
+
             return given.resolve()
 
         root = (self.folder / self.file.root).resolve()
-        if root.is_relative_to(self.folder):
-            return root
+        if not root.is_relative_to(self.folder):
+            says = (
+                f"{self.file.root!r} leads outside {self.folder}, and pictures are sent to a "
+                f"judge; if you trust this file, add --root {root}"
+            )
+            self._problem(f"{self.path}, root", "path-outside", says)
+            return self.folder
 
-        says = (
-            f"{self.file.root!r} leads outside {self.folder}, and pictures are sent to a judge; "
-            f"if you trust this file, add --root {root}"
-        )
-        self._problem(f"{self.path}, root", "path-outside", says)
-        return self.folder
+        if not root.is_dir():
+            self._problem(f"{self.path}, root", "bad-value", f"no folder {self.file.root!r} here")
+
+        return root
 
     def benchmark(self) -> Benchmark:
-        if any(problem.kind == "path-outside" for problem in self.problems):
-            # Every picture would be reported as missing from the wrong folder.
+        if self.problems:
+            # Without the right folder every picture would be reported as missing.
             return self._made([], [])
 
         rows = list(self._rows())
@@ -321,14 +327,14 @@ class _BenchmarkReader:
         # It knows the name of every file below its folder, and nobody will ask again.
         del self.files
         return Benchmark(
-            self.file.name,
-            self.path,
-            root,
-            tuple(methods),
-            tuple(items),
-            tuple(self.problems),
-            self.file.methods if isinstance(self.file.methods, dict) else {},
-            self.file.tasks,
+            name=self.file.name,
+            path=self.path,
+            root=root,
+            methods=tuple(methods),
+            items=tuple(items),
+            problems=tuple(self.problems),
+            method_names=self.file.methods if isinstance(self.file.methods, dict) else {},
+            task_titles=self.file.tasks,
         )
 
     def _problem(self, place: str, kind: str, says: str, level: Level = "fatal") -> None:
@@ -427,8 +433,8 @@ class _BenchmarkReader:
 
         rows = [(place, row) for place, row in rows if self._has_columns(place, row)]
         templates = self.file.images.pictures()
-        named = list(self.file.methods) if self.file.methods else None
-        edits = self.files.edits(self.file.images.edit, named, rows, templates)
+        methods = list(self.file.methods or ())
+        edits = self.files.edits(self.file.images.edit, methods, rows, templates)
 
         items = []
         for place, row in rows:
@@ -436,9 +442,8 @@ class _BenchmarkReader:
             for kind, template in templates.items():
                 images[kind] = self.files.file(template, row, f"{place}, images.{kind}")
 
-            named = row.get("task")
-            # A task called 0 has a name.
-            task = "all" if named in (None, "") else str(named)
+            # Not `or`: a task called 0 has a name.
+            task = "all" if row.get("task") in (None, "") else str(row["task"])
             name, instruction = str(row["id"]), str(row["instruction"])
             fields = {}
             for key, value in row.items():
@@ -465,6 +470,7 @@ class _BenchmarkReader:
         return True
 
     def _present(self, names: Mapping[str, str | None]) -> PathMap:
+        """Return the pictures that are where they should be; items share the tuple of kinds."""
         found = {key: name for key, name in names.items() if name is not None}
         return PathMap(self.files.root, found, self._kinds.setdefault(tuple(found), tuple(found)))
 
@@ -629,6 +635,18 @@ def unused_pictures(benchmark: Benchmark) -> list[BenchmarkProblem]:
         used.update(item.images.values())
         used.update(item.edits.values())
 
+    problems = []
+    for folder, names in sorted(_left_over(used, benchmark.root).items()):
+        if names:
+            examples = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
+            says = f"{counted(len(names), 'picture')} that nothing uses: {examples}"
+            problems.append(BenchmarkProblem(str(folder), "unused-pictures", says, level="warning"))
+
+    return problems[:_MOST_FOLDERS]
+
+
+def _left_over(used: set[Path], root: Path) -> dict[Path, list[str]]:
+    """Return the pictures that are not used, by folder; nothing beside the root is looked at."""
     folders = {path.parent for path in used}
     known = set(folders)
     for folder in folders:
@@ -637,21 +655,14 @@ def unused_pictures(benchmark: Benchmark) -> list[BenchmarkProblem]:
     left: dict[Path, list[str]] = {}
     for folder in folders:
         left[folder] = [name for name in _pictures_in(folder) if folder / name not in used]
-        if folder == benchmark.root:
+        if folder == root:
             continue
 
         for beside in _folders_in(folder.parent):
             if beside not in known and beside not in left:
                 left.update(_pictures_below(beside))
 
-    problems = []
-    for folder, names in sorted(left.items()):
-        if names:
-            examples = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
-            says = f"{counted(len(names), 'picture')} that nothing uses: {examples}"
-            problems.append(BenchmarkProblem(str(folder), "unused-pictures", says, level="warning"))
-
-    return problems[:_MOST_FOLDERS]
+    return left
 
 
 def _pictures_below(folder: Path) -> dict[Path, list[str]]:

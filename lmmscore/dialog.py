@@ -262,10 +262,10 @@ class Dialog(StrictModel):
         """Return the slots that the chosen settings give, defaults for the rest."""
         for name in chosen:
             if name not in self.settings:
-                known = ", ".join(self.settings) or "it has none"
+                known = ", ".join(self.settings) or "none"
                 raise DialogError(
-                    f"dialog {self.name}: no setting {name!r}{nearest(name, self.settings)} "
-                    f"({known})"
+                    f"dialog {self.name}: no setting {name!r}{nearest(name, self.settings)}; "
+                    f"it has: {known}"
                 )
 
         values: dict[str, str] = {}
@@ -765,7 +765,7 @@ def find_dialog(name: str, beside: Path | None = None) -> Path:
 
     known = dialog_names()
     raise DialogError(
-        f"no dialog {name!r}{nearest(name, known)} (there are: {', '.join(known)}; or give a file)"
+        f"no dialog {name!r}{nearest(name, known)}; there are: {', '.join(known)}; or give a file"
     )
 
 

@@ -165,9 +165,10 @@ class NotRecorded(JudgeError):
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return `; did you mean X?` for the known word nearest to `word`, or nothing."""
-    match = get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f"; did you mean {match[0]}?" if match else ""
+    """Return ` (did you mean X?)` for the known word nearest to `word`, or nothing."""
+    # Above the 0.6 of difflib, by which `nope` is near `openai`; `rmp` is still near `rpm`.
+    match = get_close_matches(word, list(known), n=1, cutoff=0.65)
+    return f" (did you mean {match[0]}?)" if match else ""
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

@@ -562,11 +562,14 @@ class PictureFiles:
     def edits(
         self,
         template: str,
-        methods: Sequence[str] | None,
+        methods: Sequence[str],
         rows: Rows,
         others: Mapping[str, str],
     ) -> dict[str, PathMap]:
-        """Return each item's edits by method; `others` are the templates of other pictures."""
+        """Return each item's edits by method; without methods, by those found on disk.
+
+        `others` are the templates of other pictures, none of which is an edit.
+        """
         if "{method}" not in template:
             self._report("images.edit", "bad-value", "must contain {method}")
             return {str(row["id"]): PathMap(self.root, {}) for _, row in rows}

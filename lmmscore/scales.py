@@ -209,7 +209,7 @@ def weights_of(
     for key in given:
         if key not in known:
             raise DialogError(
-                f"no factor {key!r} to weigh{nearest(key, known)} (there are: {', '.join(known)})"
+                f"no factor {key!r} to weigh{nearest(key, known)}; there are: {', '.join(known)}"
             )
 
     return {key: given.get(key, Fraction(0)) for key in known}

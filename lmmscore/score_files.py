@@ -502,7 +502,7 @@ class Reader:
 def _refuse_unknown_factors(wanted: Sequence[str], known: Collection[str], where: str) -> None:
     for name in wanted:
         if name not in known:
-            hint = f"{nearest(name, known)} (it has: {', '.join(known)})"
+            hint = f"{nearest(name, known)}; it has: {', '.join(known)}"
             raise FileProblem(f"{where}: no factor {name!r}{hint}")
 
 
@@ -565,8 +565,8 @@ def _choose(table: Table, field: str, nested: list[str]) -> str:
     chosen = field or nested[0]
     if chosen.split(".")[0] not in table.columns:
         raise FileProblem(
-            f"{table.where}: no field {chosen!r}{nearest(chosen, nested)} "
-            f"(scores stand under: {listed})"
+            f"{table.where}: no field {chosen!r}{nearest(chosen, nested)}; "
+            f"scores stand under: {listed}"
         )
     return chosen
 
@@ -923,7 +923,7 @@ def _expected(found: list[str], dialog: Dialog, where: str) -> list[str]:
 
     for name in found:
         if name not in known and name != OVERALL:
-            hint = f"{nearest(name, known)} (it has: {', '.join(known)})"
+            hint = f"{nearest(name, known)}; it has: {', '.join(known)}"
             raise FileProblem(f"{where}: dialog {dialog.name} has no factor {name!r}{hint}")
 
     return known + ([OVERALL] if OVERALL in found else [])

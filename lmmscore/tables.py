@@ -14,6 +14,7 @@ import math
 import re
 import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from lmmscore.errors import FileProblem, nearest
 SUFFIXES = (".csv", ".tsv", ".txt", ".xlsx", ".xlsm", ".jsonl", ".ndjson", ".json", ".parquet")
 NOTHING = {"", "na", "n/a", "nan", "none", "null", "-", "–"}
 """What people write in the cell of a number that is not there."""
+
 # A spreadsheet runs a cell that begins so as a formula.
 _STARTERS = ("=", "+", "-", "@", "\t", "\r")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+", re.ASCII)
@@ -56,8 +58,8 @@ class Table:
         if wanted and wanted not in self.columns:
             listed = ", ".join(self.columns)
             raise FileProblem(
-                f"{self.where}: no column {wanted!r}{nearest(wanted, self.columns)} "
-                f"(it has: {listed})"
+                f"{self.where}: no column {wanted!r}{nearest(wanted, self.columns)}; "
+                f"it has: {listed}"
             )
 
         if wanted:
@@ -88,11 +90,18 @@ def read_tables(path: Path, sheet: str = "") -> list[Table]:
             f"{path}: cannot read {suffix or 'a file without ending'}; known: {', '.join(SUFFIXES)}"
         )
 
-    try:
+    with _reading(path):
         if suffix in {".xlsx", ".xlsm"}:
             return _read_excel(path, sheet)
 
         return [_READERS.get(suffix, _read_text)(path)]
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Raise FileProblem for whatever goes wrong while a file is read."""
+    try:
+        yield
     except UnicodeDecodeError as error:
         raise FileProblem(f"{path}: not UTF-8 (byte {error.start}); save it as UTF-8") from error
     except (OSError, csv.Error, RecursionError) as error:
@@ -118,6 +127,7 @@ def _text_cells(path: Path) -> tuple[list[list[str]], list[int], str]:
     """Return the cells of a text file, the line of each row, and the delimiter."""
     text = _decoded(path)
     header = text.split("\n", 1)[0]
+    # The header has no commas in its cells, as a row of text may.
     delimiter = max(",;\t", key=header.count) if path.suffix.lower() != ".tsv" else "\t"
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     rows, lines = [], []
@@ -133,15 +143,12 @@ def read_cells(path: Path) -> dict[str, list[list[str]]]:
 
     Merged cells are filled downwards. A text file is one sheet without a name.
     """
-    try:
+    with _reading(path):
         if path.suffix.lower() not in {".xlsx", ".xlsm"}:
             return {"": [row for row in _text_cells(path)[0] if any(row)]}
 
+        # Not read-only: openpyxl knows merged cells only of books that are read as a whole.
         book = _workbook(path, read_only=False)
-    except UnicodeDecodeError as error:
-        raise FileProblem(f"{path}: not UTF-8 (byte {error.start}); save it as UTF-8") from error
-    except (OSError, csv.Error) as error:
-        raise FileProblem(f"{path}: cannot be read ({error})") from error
 
     sheets = {}
     for sheet in book.worksheets:
@@ -177,7 +184,7 @@ def _read_excel(path: Path, sheet: str) -> list[Table]:
         if sheet and sheet not in book.sheetnames:
             listed = ", ".join(book.sheetnames)
             raise FileProblem(
-                f"{path}: no sheet {sheet!r}{nearest(sheet, book.sheetnames)} (it has: {listed})"
+                f"{path}: no sheet {sheet!r}{nearest(sheet, book.sheetnames)}; it has: {listed}"
             )
 
         names = [sheet] if sheet else book.sheetnames
@@ -209,25 +216,33 @@ def _cell(value: Any) -> str:
 def _table(
     where: str, rows: Sequence[Sequence[str]], lines: Sequence[int], *, decimal_commas: bool = False
 ) -> Table:
+    """Return the table under a header row; columns without a name and empty rows are left out."""
     if not rows:
         raise FileProblem(f"{where}: no rows in it")
 
-    columns = [name for name in rows[0] if name]
+    header = rows[0]
+    columns = [name for name in header if name]
     twice = next((name for name in columns if columns.count(name) > 1), None)
     if twice is not None:
         raise FileProblem(f"{where}: two columns are called {twice!r}; rename one")
 
-    kept = [(row, line) for row, line in zip(rows[1:], lines[1:], strict=True) if any(row)]
-    places = [place for place, name in enumerate(rows[0]) if name]
+    places = [place for place, name in enumerate(header) if name]
+    records: list[dict[str, Any]] = []
+    kept: list[int] = []
+    for row, line in zip(rows[1:], lines[1:], strict=True):
+        if not any(row):
+            continue
 
-    for row, line in kept:
-        if len(row) <= max(places, default=-1) or any(row[len(rows[0]) :]):
+        # Empty cells at the end of a row are a spreadsheet's; a missing or further one is a fault.
+        if len(row) <= max(places, default=-1) or any(row[len(header) :]):
             raise FileProblem(
-                f"{where}:{line}: {len(row)} cells where the header has {len(rows[0])}"
+                f"{where}:{line}: {len(row)} cells where the header has {len(header)}"
             )
 
-    records = tuple({rows[0][place]: row[place] for place in places} for row, _ in kept)
-    return Table(where, tuple(columns), records, tuple(line for _, line in kept), decimal_commas)
+        records.append({header[place]: row[place] for place in places})
+        kept.append(line)
+
+    return Table(where, tuple(columns), tuple(records), tuple(kept), decimal_commas)
 
 
 def _read_json(path: Path) -> Table:
@@ -250,15 +265,11 @@ def _read_json(path: Path) -> Table:
 
 
 def _read_parquet(path: Path) -> Table:
-    try:
-        import pyarrow.parquet
-    except ImportError as error:
-        raise FileProblem(
-            f"{path}: reading Parquet needs pyarrow; pip install 'lmmscore[parquet]'"
-        ) from error
+    pyarrow = _pyarrow(path)
+    from pyarrow import parquet
 
     try:
-        rows = tuple(pyarrow.parquet.read_table(path).to_pylist())
+        rows = tuple(parquet.read_table(path).to_pylist())
     except pyarrow.ArrowException as error:
         raise FileProblem(f"{path}: not a Parquet file ({error}); write it again") from error
 
@@ -399,9 +410,9 @@ def factor_columns(
         said = [cell for cell in cells if text(cell).lower() not in NOTHING]
         plain = name.strip().lower()
         if not said:
-            notes.append(f"{table.where}: column {name} is empty and is left out")
+            notes.append(f"{table.where}: column {name} is empty and is ignored")
         elif numbers and _no_score(plain):
-            notes.append(f"{table.where}: column {name} is left out; by its name it is no score")
+            notes.append(f"{table.where}: column {name} is ignored; by its name it is not a score")
         elif numbers == len(said) or (numbers and plain not in PROSE):
             found.append(name)
 
@@ -417,20 +428,17 @@ def defuse(cell: str) -> str:
 
     For text only: a number keeps its minus sign. `restore` undoes it.
     """
-    if cell.startswith(_STARTERS) or (
-        cell.startswith("'") and cell[1:].startswith((*_STARTERS, "'"))
-    ):
-        return "'" + cell
-
-    return cell
+    return "'" + cell if cell.startswith(_STARTERS) or _is_defused(cell) else cell
 
 
 def restore(cell: str) -> str:
     """Return the text that was defused, without the quote that `defuse` put before it."""
-    if cell.startswith("'") and cell[1:].startswith((*_STARTERS, "'")):
-        return cell[1:]
+    return cell[1:] if _is_defused(cell) else cell
 
-    return cell
+
+def _is_defused(cell: str) -> bool:
+    # Text that looks defused by itself gets one quote more, so that restoring it gives it back.
+    return cell.startswith("'") and cell[1:].startswith((*_STARTERS, "'"))
 
 
 # Parquet, and data sets that Hugging Face `datasets` saved to disk, in batches
@@ -473,12 +481,8 @@ def data_files(path: Path, split: str | None = None) -> list[Path]:
 def _split_of(file: Path, root: Path) -> str:
     """Return the split of a file: `train` for train/data-00000-of-00002.arrow."""
     match = _SHARD.fullmatch(file.stem)
-    name = match["split"] if match else file.stem
-    if name == "data" or file.suffix == ".arrow":
-        return file.parent.name if file.parent != root else "all"
-
-    if match:
-        return name
+    if match and match["split"] != "data" and file.suffix != ".arrow":
+        return match["split"]
 
     # Files that are not numbered shards (a.parquet, b.parquet) are parts of one table.
     return file.parent.name if file.parent != root else "all"
@@ -617,7 +621,7 @@ def _pyarrow(file: Path) -> Any:
         import pyarrow
     except ImportError as error:
         raise FileProblem(
-            f"{file}: reading it needs pyarrow: pip install 'lmmscore[parquet]'"
+            f"{file}: reading it needs pyarrow; pip install 'lmmscore[parquet]'"
         ) from error
 
     return pyarrow

@@ -65,7 +65,7 @@ def read_text(path: Path) -> str:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise FileProblem(
-                f"{path}: more than {MAX_BYTES // 2**20} MiB; that is no file of ours"
+                f"{path}: more than {MAX_BYTES // 2**20} MiB; not a file that lmmscore reads"
             )
 
         return path.read_text(encoding="utf-8-sig")
@@ -133,6 +133,7 @@ def _line(event: yaml.Event) -> int:
 
 
 def _refuse_duplicates(root: yaml.Node, where: str) -> None:
+    """Refuse a mapping with the same key twice, of which PyYAML would keep the last."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -215,8 +216,8 @@ _ALTERNATIVE = re.compile(
 )
 
 
-def _plain_place(problem: Mapping[str, Any]) -> Place:
-    return tuple(part for part in problem["loc"] if not _ALTERNATIVE.fullmatch(str(part)))
+def _is_alternative(part: object) -> bool:
+    return _ALTERNATIVE.fullmatch(str(part)) is not None
 
 
 def _without_alternatives(problems: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -234,10 +235,6 @@ def _without_alternatives(problems: list[dict[str, Any]]) -> list[dict[str, Any]
             kept.append(problem)
 
     return kept
-
-
-def _is_alternative(part: object) -> bool:
-    return _ALTERNATIVE.fullmatch(str(part)) is not None
 
 
 _EXPECTED = {
@@ -263,7 +260,7 @@ _EXPECTED = {
 
 
 def _one_complaint(model: type[BaseModel], problem: dict[str, Any]) -> FileComplaint:
-    location = _plain_place(problem)
+    location = tuple(part for part in problem["loc"] if not _is_alternative(part))
     place = ".".join(str(part + 1) if isinstance(part, int) else str(part) for part in location)
     if problem["type"] == "extra_forbidden":
         known = _known_keys(model, list(location[:-1]))

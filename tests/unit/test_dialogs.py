@@ -179,7 +179,7 @@ def test_no_sentence_of_the_published_prompts_is_copied(shared: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"facotrs": []}, "facotrs: unknown key; did you mean factors"),
+        ({"facotrs": []}, "facotrs: unknown key .did you mean factors"),
         ({"covers": "all"}, "covers"),
         ({"overall": "weighted"}, "a factor has no weight"),
         ({"turns": [{"name": "a", "say": "Hi"}]}, "look is read by no turn"),
