@@ -310,8 +310,12 @@ class Dialog(StrictModel):
         for turn in self.turns_for(item):
             texts += [*turn.texts_for(item.task), turn.heard or ""]
 
-        names = (name for text in texts for name in slots_of(text) if name.startswith(FIELD))
-        return tuple(dict.fromkeys(name.removeprefix(FIELD) for name in names))
+        columns: list[str] = []
+        for text in texts:
+            names = [name for name in slots_of(text) if name.startswith(FIELD)]
+            columns += [name.removeprefix(FIELD) for name in names]
+
+        return tuple(dict.fromkeys(columns))
 
     def calls(self, n: int) -> int:
         """Return how many calls an item with n edits takes when nothing needs repair."""
@@ -526,6 +530,8 @@ def _turn_incoherences(dialog: Dialog, turn: Turn, where: str) -> Iterator[str]:
         if key not in keys:
             yield f"{where}: unknown factor {key}{nearest(key, keys)}"
 
+    # Question and answer of an example are written in the dialog: there is no reply to read, and no
+    # edit to repeat it for.
     if turn.is_shot and (turn.read or turn.each or turn.form):
         yield f"{where}: nothing is read from a turn that is `heard`, and it has no `each`"
 
@@ -597,12 +603,15 @@ def _is_mistyped(kind: str) -> bool:
 
 
 def _form_incoherences(turn: Turn, form: JsonForm, where: str) -> Iterator[str]:
+    """Yield what a form asks for that the turn does not read."""
     if form.list and turn.read != "scores":
         yield f"{where}: `form: list` holds scores, so it needs `read: scores`"
 
-    if (form.key or form.winners) and turn.read != "winner":
+    names_winner = bool(form.key or form.winners)
+    if names_winner and turn.read != "winner":
         yield f"{where}: `form: key` and words that name a winner need `read: winner`"
 
+    # Words for ties alone could never say who wins.
     meanings = set(form.winners.values())
     if meanings and not meanings.issuperset(PAIR_KINDS):
         yield f"{where}: form: words: one must mean first, and one second"

@@ -654,15 +654,13 @@ def _from_metrics(files: list[Path], place: Callable[[Path], tuple[str, str]]) -
     edits: list[Edit] = []
     left = 0
     for (task, method), found in metrics.items():
-        shared = set.intersection(*(set(data) for data in found.values()))
         every = dict.fromkeys(item for data in found.values() for item in data)
+        shared = set.intersection(*map(set, found.values()))
         left += len(every) - len(shared)
-        for item in every:
-            if item in shared:
-                where = f"{task}/{method}: {item}"
-                raw = {name: _score_of(found[name][item]) for name in sorted(found)}
-                cells = _viescore_cells(raw) if viescore else raw
-                edits.append(Edit(item, task, method, 1, cells, where, whole=True))
+        for item in filter(shared.__contains__, every):
+            raw = {name: _score_of(found[name][item]) for name in sorted(found)}
+            cells = _viescore_cells(raw) if viescore else raw
+            edits.append(Edit(item, task, method, 1, cells, f"{task}/{method}: {item}", whole=True))
 
     if left:
         notes.append(
@@ -670,7 +668,7 @@ def _from_metrics(files: list[Path], place: Callable[[Path], tuple[str, str]]) -
             "only items that all files have count"
         )
 
-    if viescore and len(factors) == len(VIESCORE):
+    if factors == sorted(VIESCORE):
         factors = [*VIESCORE, "O"]
         alone = [f"{task}/{method}" for (task, method), found in metrics.items() if len(found) < 2]
         if alone:

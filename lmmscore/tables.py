@@ -481,7 +481,9 @@ def data_files(path: Path, split: str | None = None) -> list[Path]:
 def _split_of(file: Path, root: Path) -> str:
     """Return the split of a file: `train` for train/data-00000-of-00002.arrow."""
     match = _SHARD.fullmatch(file.stem)
-    if match and match["split"] != "data" and file.suffix != ".arrow":
+    # `datasets` calls all its files data-…, in a folder per split; in Parquet the name tells.
+    tells = file.suffix != ".arrow" and match is not None and match["split"] != "data"
+    if match and tells:
         return match["split"]
 
     # Files that are not numbered shards (a.parquet, b.parquet) are parts of one table.

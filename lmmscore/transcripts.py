@@ -293,9 +293,11 @@ def _message(message: dict[str, Any]) -> Speech:
 
 
 def _content(message: dict[str, Any]) -> str:
+    """Return what a message says, the files that came with it as images before the words."""
     said = (_words(message.get(key)) for key in _WORDS_KEYS)
     words = next(filter(str.strip, said), "")
 
+    # Claude's exports name what was uploaded apart from the text, ChatGPT's within it.
     files = message.get("files") or message.get("attachments") or []
     shown = [_file_name(file) for file in files if isinstance(file, dict)]
     images = [f"![]({name})" for name in shown if name]
