@@ -66,6 +66,7 @@ class _WithImageKinds(_StrictFile):
     @model_validator(mode="before")
     @classmethod
     def _sort_kinds(cls, data: Any) -> Any:
+        """Gather the keys that name further kinds of picture under `others`."""
         if not isinstance(data, dict):
             return data
 
@@ -209,6 +210,7 @@ class Benchmark:
 
 
 def _chosen(what: str, wanted: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Return the names asked for, in that order; all of them where none is."""
     wanted = list(wanted)
     known = dict.fromkeys(known)
     for name in wanted:
@@ -300,6 +302,7 @@ class _BenchmarkReader:
         return root
 
     def benchmark(self) -> Benchmark:
+        """Return the benchmark; what is wrong with it is in its problems."""
         if self.problems:
             # Without the right folder every picture would be reported as missing.
             return self._made([], [])
@@ -364,6 +367,7 @@ class _BenchmarkReader:
             self._problem(place, "unreadable-items", says)
 
     def _refuse_duplicates(self, rows: list[tuple[str, Row]]) -> None:
+        """Report ids that occur twice: scores are told apart by them."""
         first: dict[str, str] = {}
         for place, row in rows:
             name = str(row.get("id", ""))
@@ -391,6 +395,7 @@ class _BenchmarkReader:
     # Items
 
     def _inline(self, rows: list[tuple[str, Row]]) -> list[Item]:
+        """Return the items that are written out, those with a problem excepted."""
         items = []
         for place, row in rows:
             parsed = complaints(InlineItem, row)
@@ -426,6 +431,7 @@ class _BenchmarkReader:
         return items
 
     def _from_templates(self, rows: list[tuple[str, Row]]) -> list[Item]:
+        """Return the items of a table, their pictures found by path templates."""
         if self.file.images is None:
             says = 'missing; say where the pictures are, for example edit: "{id}_{method}.png"'
             self._problem(f"{self.path}, images", "missing-key", says)
@@ -455,6 +461,7 @@ class _BenchmarkReader:
         return items
 
     def _has_columns(self, place: str, row: Mapping[str, Any]) -> bool:
+        """Tell whether a row has an id and an instruction; report it where not."""
         for column in ("id", "instruction"):
             value = row.get(column)
             if value is not None and str(value).strip():
@@ -479,6 +486,7 @@ class _BenchmarkReader:
     def _check_methods(
         self, methods: list[str], found: list[str], rows: list[tuple[str, Row]]
     ) -> None:
+        """Report methods that are listed twice, or not listed, or have no edit at all."""
         place = f"{self.path}, methods"
         for name in sorted({name for name in methods if methods.count(name) > 1}):
             self._problem(place, "duplicate", f"{name!r} is listed twice")
@@ -503,6 +511,7 @@ class _BenchmarkReader:
             self._problem(place, "method-without-edits", says, "problem")
 
     def _methods_on_disk(self, rows: list[tuple[str, Row]]) -> set[str]:
+        """Return the methods that have edits, listed or not, to suggest one for a mistyped name."""
         images = self.file.images
         if images is None or isinstance(self.file.items, list):
             return set()
@@ -691,6 +700,7 @@ def _folders_in(folder: Path) -> list[Path]:
 
 
 def _item_problems(item: Item) -> list[BenchmarkProblem]:
+    """Return what is wrong with one item's pictures. Run in threads: it reads every file."""
     named = dict(item.images) | {f"edit of {method}": path for method, path in item.edits.items()}
     problems: list[BenchmarkProblem] = []
     headers: dict[str, Header] = {}
@@ -718,6 +728,7 @@ def _item_problems(item: Item) -> list[BenchmarkProblem]:
 
 
 def _of_file(place: str, path: Path, header: Header) -> Iterator[BenchmarkProblem]:
+    """Yield what is wrong with a picture by itself."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES.get(header.format, {suffix}):
         says = f"{path}: named {path.suffix} but holds {header.format}; rename or convert it"
@@ -732,6 +743,7 @@ def _of_file(place: str, path: Path, header: Header) -> Iterator[BenchmarkProble
 
 
 def _frames_that_differ(item: Item, headers: dict[str, Header]) -> Iterator[BenchmarkProblem]:
+    """Yield the pictures that differ from the source in shape, or in size."""
     source = headers.get("source")
     if source is None:
         return
@@ -756,6 +768,7 @@ def _frames_that_differ(item: Item, headers: dict[str, Header]) -> Iterator[Benc
 
 
 def _borders_added(item: Item, bordered: dict[str, bool]) -> Iterator[BenchmarkProblem]:
+    """Yield the edits with a border around them that the source has not."""
     if bordered.get("source", True):
         return
 
@@ -775,6 +788,7 @@ def has_border(picture: NDArray[np.uint8]) -> bool:
 
 
 def _edge_is_flat(picture: NDArray[np.uint8]) -> bool:
+    """Tell whether the first rows of a picture are of one colour, and those below them not."""
     rows = max(2, round(picture.shape[0] * BORDER))
     strip = picture[:rows].reshape(-1, picture.shape[-1]).astype(np.int16)
     inside = picture[: 4 * rows].reshape(-1, picture.shape[-1]).astype(np.int16)
@@ -785,6 +799,7 @@ def _edge_is_flat(picture: NDArray[np.uint8]) -> bool:
 
 
 def _identical_edits(item: Item) -> Iterator[BenchmarkProblem]:
+    """Yield the methods whose edits are the same file. Only files of one size are read."""
     by_size: dict[int, list[tuple[str, Path]]] = defaultdict(list)
     for method, path in item.edits.items():
         if path.is_file():

@@ -412,6 +412,7 @@ def _factor_schema(factor: Factor, form: JsonForm) -> dict[str, Any]:
 
 
 def _score_schema(scale: Scale) -> dict[str, Any]:
+    """Return the schema of one score: its words, its values, or the ends of its range."""
     if scale.words:
         return {"type": "string", "enum": [*scale.words]}
 
@@ -425,6 +426,7 @@ def _score_schema(scale: Scale) -> dict[str, Any]:
 
 
 def _object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of an object with just these keys, as strict structured output asks."""
     return {
         "type": "object",
         "properties": dict(properties),
@@ -518,6 +520,7 @@ class Conversation:
 
 
 def _chain(before: str, message: Message) -> str:
+    """Return the digest of a conversation with one message more."""
     # Lengths keep the fields apart: no two different messages can hash the same bytes.
     digest = hashlib.sha256(bytes.fromhex(before))
     parts = [message.role, message.text, *(picture.digest for picture in message.images)]

@@ -71,6 +71,7 @@ class Setting(StrictModel):
 
     @model_validator(mode="after")
     def _same_names(self) -> Setting:
+        """Refuse a setting whose choices do not give the same names."""
         if self.default not in self.choices:
             raise ValueError(
                 f"the default {self.default!r} is not among the choices: {', '.join(self.choices)}"
@@ -347,6 +348,7 @@ def _blind_words(turn: Turn) -> Iterator[str]:
 
 
 def _refuse_outside(folder: Path, name: str, where: str) -> None:
+    """Refuse a picture that is not in the dialog's folder: dialogs are files of others."""
     path = PurePosixPath(name)
     outside = path.is_absolute() or ".." in path.parts or "\\" in name or ":" in name
     if outside or not (folder / name).resolve().is_relative_to(folder.resolve()):
@@ -400,6 +402,7 @@ def _newer_than_format_1(dialog: Dialog) -> Iterator[str]:
 
 
 def _newer_in_turn(turn: Turn) -> Iterator[str]:
+    """Yield the keys of a turn that only format 2 has."""
     for key in _NEW_KEYS["turn"]:
         if getattr(turn, key) not in (None, False, {}):
             yield key
@@ -446,6 +449,7 @@ def _format_incoherences(dialog: Dialog) -> Iterator[str]:
 
 
 def _factor_incoherences(dialog: Dialog) -> Iterator[str]:
+    """Yield what is wrong with the list of factors."""
     keys = [factor.key for factor in dialog.factors]
     if not keys and dialog.covers != "pair":
         yield "factors: missing; a dialog scores at least one"
@@ -458,6 +462,7 @@ def _factor_incoherences(dialog: Dialog) -> Iterator[str]:
 
 
 def _missing_turns(dialog: Dialog) -> Iterator[str]:
+    """Yield what no turn does though one must: ask something, show an edit."""
     asked = [turn for turn in dialog.turns if not turn.is_shot]
     if not asked:
         yield "turns: nothing is asked; every turn is an example with its answer (`heard`)"
@@ -479,6 +484,7 @@ def _shows_by_setting(turn: Turn) -> bool:
 
 
 def _pair_incoherences(dialog: Dialog) -> Iterator[str]:
+    """Yield why a dialog cannot say who wins a pair, or speaks of winners without pairs."""
     reading = [turn for turn in dialog.turns if turn.read == "winner"]
     if dialog.covers != "pair":
         if dialog.overall == "bradley-terry":
@@ -520,6 +526,7 @@ def _exclude_each_other(one: Turn, other: Turn) -> bool:
 
 
 def _turn_incoherences(dialog: Dialog, turn: Turn, where: str) -> Iterator[str]:
+    """Yield every contradiction inside one turn, or between it and its dialog."""
     yield from _slot_incoherences(dialog, turn, where)
 
     if dialog.covers == "edit" and turn.each == "edit":
@@ -581,6 +588,7 @@ def _kind_incoherences(dialog: Dialog, turn: Turn, kind: str, where: str) -> Ite
 
 
 def _edit_incoherences(dialog: Dialog, turn: Turn, where: str) -> Iterator[str]:
+    """Yield why a turn cannot show the edit that is judged."""
     if dialog.covers != "edit" and turn.each != "edit":
         yield f"{where}: shows an edit, so it needs `each: edit`"
 
@@ -618,6 +626,7 @@ def _form_incoherences(turn: Turn, form: JsonForm, where: str) -> Iterator[str]:
 
 
 def _known_slots(dialog: Dialog) -> set[str]:
+    """Return every name that a text may have as a slot, columns of the items file aside."""
     known = {*SLOT_NAMES, *dialog.settings}
     for name, setting in dialog.settings.items():
         # Every choice gives the same names.
@@ -665,6 +674,7 @@ class Suite(StrictModel):
 
     @model_validator(mode="after")
     def _one_rule(self) -> Suite:
+        """Refuse a suite without a rule, with two, or with one that makes no sense for members."""
         if self.format == 1 and self.overall is not None:
             raise ValueError("overall needs `format: 2`; format 1 has `combine`")
 
@@ -792,6 +802,7 @@ def load(name: str) -> Dialog | Suite:
 
 
 def _load_file(path: Path) -> Dialog | Suite:
+    """Return what a file holds. Raises DialogError, with the line at fault."""
     text = read_text(path)
     data = parse_yaml(text, str(path))
     try:
@@ -820,6 +831,7 @@ def load_members(name: str) -> Dialog | Ensemble:
 
 
 def _load_members(path: Path, inside: tuple[Path, ...]) -> Dialog | Ensemble:
+    """Return a dialog, or a suite with its members; `inside` are the suites around it."""
     loaded = _load_file(path)
     if isinstance(loaded, Dialog):
         return loaded

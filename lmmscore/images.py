@@ -175,6 +175,10 @@ def _decoding(path: Path) -> Iterator[Image.Image]:
 
 
 def _opened(path: Path) -> Image.Image:
+    """Open a picture without unpacking it. Raises ImageProblem, with what to do.
+
+    Every limit is checked here, on what the head of the file says: unpacking may take gigabytes.
+    """
     try:
         if path.stat().st_size == 0:
             raise ImageProblem(f"{path}: the file is empty; export the picture again")
@@ -206,6 +210,7 @@ def _opened(path: Path) -> Image.Image:
 
 
 def _to_rgb(image: Image.Image) -> Image.Image:
+    """Return the picture in plain RGB; what is transparent becomes white, as on a page."""
     if image.mode in {"I;16", "I;16B", "I;16L", "I"}:
         # 16-bit greys: Pillow would clip at 255 instead of scaling.
         image = image.convert("I").point(lambda value: value / 257, "L")
@@ -409,6 +414,7 @@ class Pictures:
 
 
 def _read(path: Path) -> bytes:
+    """Return the bytes of a picture. Raises ImageProblem."""
     try:
         # Unbuffered, as it is read once from end to end; Path.open takes three times as long.
         with open(path, "rb", buffering=0) as file:  # noqa: PTH123
@@ -515,6 +521,7 @@ class FolderListing:
         return [f"{folder}/{name}" if folder else name for name in found]
 
     def _by_stem(self, folder: str) -> dict[str, list[str]]:
+        """Return the pictures of a folder by their names without file type."""
         stems: dict[str, list[str]] = {}
         for name in self.names(folder):
             stem, dot, suffix = name.rpartition(".")
@@ -617,6 +624,7 @@ class PictureFiles:
         return edits
 
     def _matches(self, pattern: str, place: str) -> Iterator[tuple[str, str]]:
+        """Yield the methods whose edits a pattern finds, with their files."""
         # Thousands of items make as many patterns; compiling each would take most of the time.
         first, *rest = pattern.split("\0")
         for name in self._listing.candidates(pattern):
@@ -628,6 +636,7 @@ class PictureFiles:
                 yield method, name
 
     def _fill(self, template: str, row: Mapping[str, Any], place: str) -> str | None:
+        """Return a template with its slots filled; None, with a report, for an unknown name."""
         try:
             return SLOT.sub(lambda match: str(row[match[1]]), template)
         except KeyError as error:
@@ -668,6 +677,8 @@ class PictureFiles:
         return None
 
     def _stays_inside(self, name: str) -> bool:
+        """Tell whether a file lies below the root, links followed. Asked for every picture there
+        is."""
         folder, _, file = name.rpartition("/")
         plain = file not in {"", ".", ".."} and not ("\0" in name or name.startswith("/"))
         if not plain:

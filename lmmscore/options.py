@@ -68,6 +68,7 @@ class Registry(Generic[Member]):
         return sorted({*self._members, *(point.name for point in self._points())})
 
     def _import(self, name: str) -> None:
+        """Import the module a member lives in, or load it from the package that brings it."""
         module = name.replace("-", "_")
         if module in self._modules():
             importlib.import_module(f"{self._package}.{module}")
@@ -78,6 +79,8 @@ class Registry(Generic[Member]):
                 self._members[name] = self._load(point)
 
     def _load(self, point: importlib.metadata.EntryPoint) -> Member:
+        """Return what another package registered. Raises LmmscoreError, whatever its code
+        raises."""
         try:
             member: Member = point.load()
         except Exception as error:

@@ -79,6 +79,7 @@ class Scale(StrictModel):
 
     @model_validator(mode="after")
     def _one_way(self) -> Scale:
+        """Refuse a scale that is none, or two at once."""
         if self.words is not None:
             self._check_words()
             return self
@@ -347,6 +348,7 @@ class Rule(_RuleModel):
 
     @model_validator(mode="after")
     def _one_operation(self) -> Rule:
+        """Refuse a rule with no operation, or with two."""
         given = [name for name in (*_LISTED, "weighted", "rule") if getattr(self, name) is not None]
         if len(given) != 1:
             known = ", ".join((*_LISTED, "weighted", "rule"))
@@ -361,6 +363,7 @@ class Rule(_RuleModel):
         return self
 
     def _check_weights(self) -> None:
+        """Refuse weights that are no shares of a whole, and heirs of no factor."""
         if self.weighted is not None:
             weights = list(self.weighted.values())
             if any(not weight.is_finite() or weight < 0 for weight in weights):
@@ -502,6 +505,7 @@ def faults_of(overall: Overall, parts: Sequence[RulePart]) -> Iterator[str]:
 
 
 def _weight_faults(weights: Sequence[Fraction | None]) -> Iterator[str]:
+    """Yield why the weights of a dialog cannot be used."""
     given = [weight for weight in weights if weight is not None]
     total = sum(given, Fraction(0))
     if len(given) < len(weights):
@@ -513,6 +517,7 @@ def _weight_faults(weights: Sequence[Fraction | None]) -> Iterator[str]:
 
 
 def _root_faults(rule: Rule, parts: Mapping[str, RulePart]) -> Iterator[str]:
+    """Yield where a geometric mean would be taken of a negative score, at any depth."""
     for operand in rule.operands:
         if isinstance(operand, Rule):
             yield from _root_faults(operand, parts)
@@ -549,6 +554,7 @@ def _is_linear(rule: Rule) -> bool:
 def _value(
     rule: Rule, scores: Mapping[str, Fraction], parts: Mapping[str, RulePart]
 ) -> Fraction | None:
+    """Return the value of a rule over the scores that count; None where none of them does."""
     if rule.weighted is not None:
         found = _weighted(rule, scores)
     else:
@@ -570,6 +576,7 @@ def _value(
 def _combined(
     rule: Rule, scores: Mapping[str, Fraction], parts: Mapping[str, RulePart]
 ) -> Fraction | None:
+    """Return what an operation makes of its operands; those left out do not count."""
     values = []
     for operand in rule.operands:
         if isinstance(operand, Rule):
@@ -584,6 +591,7 @@ def _combined(
 
 
 def _weighted(rule: Rule, scores: Mapping[str, Fraction]) -> Fraction | None:
+    """Return the weighted sum, the shares of what was left out given to others."""
     shares = {name: Fraction(weight) for name, weight in (rule.weighted or {}).items()}
     # Not always 1: weights read from a transcript may add up to anything.
     whole = sum(shares.values(), Fraction(0))
@@ -604,6 +612,7 @@ def _weighted(rule: Rule, scores: Mapping[str, Fraction]) -> Fraction | None:
 
 
 def _applied(operation: str, values: Sequence[Fraction]) -> Fraction:
+    """Return what an operation makes of numbers, of which there is at least one."""
     # A rule inside a rule is its only value.
     if operation in ("min", "rule"):
         return min(values)
@@ -623,6 +632,7 @@ def _scaled(value: Fraction, ends: Ends, target: tuple[Decimal, Decimal]) -> Fra
 
 
 def _ends(rule: Rule, parts: Mapping[str, RulePart]) -> Ends:
+    """Return the lowest and the highest value a rule can give, adjustments included."""
     low, high = _plain_ends(rule, parts)
     if rule.scaled_to is not None:
         low, high = (Fraction(end) for end in rule.scaled_to)

@@ -142,6 +142,7 @@ class RatingSource:
 
 
 def _sources(spec: str, columns: Columns, notes: list[str]) -> list[RatingSource]:
+    """Return the tables that FILE, FILE:SHEET or FOLDER means, and who rated each."""
     path, sheet = split_field(spec)
     if not path.is_dir():
         tables = with_items(read_tables(path, sheet), columns.item, notes)
@@ -629,6 +630,7 @@ def read_score_folder(root: Path) -> FolderScores:
 
 
 def _load(file: Path) -> dict[str, Any]:
+    """Return the object in a JSON file. Raises FileProblem."""
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -644,6 +646,7 @@ def _scored_items(data: Mapping[str, Any]) -> bool:
 
 
 def _from_metrics(files: list[Path], place: Callable[[Path], tuple[str, str]]) -> FolderScores:
+    """Return the scores of TASK/METHOD/METRIC.json; `place` tells task and method of a file."""
     metrics: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
     for file in files:
         metrics.setdefault(place(file), {})[file.stem] = _load(file)
@@ -711,6 +714,7 @@ def _least(score: Any) -> Fraction | None:
 
 
 def _from_methods(files: list[Path]) -> FolderScores:
+    """Return the scores of TASK/METHOD.json files, one number per metric and item."""
     edits: list[Edit] = []
     factors: dict[str, None] = {}
     for file in files:
@@ -928,6 +932,7 @@ def _expected(found: list[str], dialog: Dialog, where: str) -> list[str]:
 
 
 def _refuse_duplicates(edits: list[Edit]) -> None:
+    """Refuse an edit that is scored twice: which of the two counts is not ours to guess."""
     seen: dict[tuple[str, str, str, int], str] = {}
     for edit in edits:
         key = (edit.item, edit.task, edit.method, edit.repeat)

@@ -144,6 +144,7 @@ def _numbers(played: Played, position: int) -> dict[str, Fraction]:
 
 
 def _scores(played: Played, *, reverse: bool) -> dict[str, tuple[Fraction | None, Fraction | None]]:
+    """Return the scores of both edits by factor, that of method_a first."""
     found: dict[str, tuple[Fraction | None, Fraction | None]] = {}
     for factor in played.session.dialog.factors:
         shown = [played.reading.scores.get((position, factor.key)) for position in (1, 2)]
@@ -184,7 +185,7 @@ def read_comparisons(path: Path) -> list[Comparison]:
 
 
 def _refuse_without_columns(columns: Collection[str], path: Path) -> None:
-    # Files of older versions have no column `both`.
+    # `both` only says more of a tie: a table without it is whole.
     lacking = [name for name in PAIR_COLUMNS if name not in columns and name != "both"]
     if lacking:
         raise FileProblem(f"{path}: not a pairs.csv: no column {', '.join(lacking)}")
@@ -349,6 +350,7 @@ def scores_of(played: Played) -> list[Score]:
 
 
 def _scores_of_edit(played: Played, position: int, method: str) -> list[Score]:
+    """Return the rows of one edit: a number for each factor, or why there is none; the overall."""
     session = played.session
     dialog, item = session.dialog, session.item
     place = (item.id, item.task, method, session.repeat, position)
@@ -404,6 +406,7 @@ def _expected_overall(rows: Sequence[Score], formula: Formula, absent: set[str])
 
 
 def _why(played: Played, position: int, key: str) -> tuple[Outcome, str]:
+    """Return the outcome of a factor that has no score, and the reason."""
     failure = played.done.failure
     if failure is not None:
         return failure.outcome, failure.reason
@@ -566,6 +569,7 @@ def with_expected(scores: pd.DataFrame, where: str) -> pd.DataFrame:
 
 
 def _delimiter(path: Path) -> str:
+    """Return what separates the cells; spreadsheets of many countries write semicolons."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             header = file.readline()

@@ -163,6 +163,7 @@ def read_cells(path: Path) -> dict[str, list[list[str]]]:
 
 
 def _workbook(path: Path, *, read_only: bool) -> Any:
+    """Open an Excel file, formulas as the values Excel last computed."""
     try:
         import openpyxl
     except ImportError as error:
@@ -179,6 +180,7 @@ def _workbook(path: Path, *, read_only: bool) -> Any:
 
 
 def _read_excel(path: Path, sheet: str) -> list[Table]:
+    """Return the tables of the sheets that have something in them, or of the one named."""
     book = _workbook(path, read_only=True)
     try:
         if sheet and sheet not in book.sheetnames:
@@ -246,6 +248,7 @@ def _table(
 
 
 def _read_json(path: Path) -> Table:
+    """Return the table of a list of objects, or of one object per line."""
     text = _decoded(path)
     numbered = (
         _whole_json(path, text) if path.suffix.lower() == ".json" else _json_lines(path, text)
@@ -265,6 +268,7 @@ def _read_json(path: Path) -> Table:
 
 
 def _read_parquet(path: Path) -> Table:
+    """Return a Parquet file as a table; its rows are numbered from 1, as it has no lines."""
     pyarrow = _pyarrow(path)
     from pyarrow import parquet
 
@@ -288,6 +292,7 @@ _READERS = {
 
 
 def _json_lines(path: Path, text: str) -> list[tuple[int, Any]]:
+    """Return what stands on each line that is not empty, with its number."""
     found = []
     for line, piece in enumerate(text.split("\n"), 1):
         if piece.strip():
@@ -302,6 +307,7 @@ def _json_lines(path: Path, text: str) -> list[tuple[int, Any]]:
 
 
 def _whole_json(path: Path, text: str) -> list[tuple[int, Any]]:
+    """Return the entries of a JSON list, numbered from 1: their lines are not known."""
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
@@ -516,6 +522,7 @@ def _declared_images(schema: Any) -> set[str]:
 
 
 def _is_image(kind: Any) -> bool:
+    """Tell whether a column's type is that of pictures: bytes, or bytes with a path."""
     import pyarrow.types as types
 
     if types.is_struct(kind):
@@ -525,6 +532,7 @@ def _is_image(kind: Any) -> bool:
 
 
 def _is_text(kind: Any) -> bool:
+    """Tell whether a column's type can be written as text: a number, a word, a category."""
     import pyarrow.types as types
 
     checks = (
@@ -574,6 +582,7 @@ def text_row(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _schema(file: Path) -> Any:
+    """Return the columns of a data file and their types, without reading its rows."""
     pyarrow = _pyarrow(file)
     try:
         if file.suffix == ".parquet":
@@ -588,6 +597,7 @@ def _schema(file: Path) -> Any:
 
 
 def _batches(file: Path, columns: list[str]) -> Iterator[Any]:
+    """Yield the rows of a data file, a few at a time."""
     pyarrow = _pyarrow(file)
     try:
         if file.suffix == ".parquet":
@@ -619,6 +629,7 @@ def _stream(file: Path) -> Any:
 
 
 def _pyarrow(file: Path) -> Any:
+    """Return the package. Raises FileProblem, with how to install it."""
     try:
         import pyarrow
     except ImportError as error:

@@ -193,6 +193,7 @@ def _from_tags(text: str) -> Speech:
 
 
 def _from_json(text: str) -> Speech:
+    """Return the messages of an export in JSON, or in JSON lines."""
     if not text.startswith(("{", "[")):
         return []
 
@@ -212,6 +213,7 @@ def _from_json(text: str) -> Speech:
 
 
 def _from_yaml(text: str) -> Speech:
+    """Return the messages of a YAML list that begins with a role."""
     if not re.match(r"(?:---\s+)?(?:\w+:[ \t]*\n\s*)?-[ \t]+(?:role|from|sender)[ \t]*:", text):
         return []
 
@@ -272,6 +274,7 @@ def _messages(value: Any) -> Speech:
 
 
 def _messages_under(value: dict[str, Any]) -> Speech:
+    """Return the messages in an export's envelope, whatever it calls them."""
     for key in _LIST_KEYS:
         if isinstance(value.get(key), (list, dict)):
             return _messages(value[key])
@@ -563,6 +566,7 @@ def _turns_of(headings: Sequence[_Heading], user: str, judge: str) -> list[_Head
 
 
 def _words_under(turns: Sequence[_Heading], user: str, text: str) -> Speech:
+    """Return what stands under each heading, up to the next."""
     said: Speech = []
     ends = [turn.start for turn in turns[1:]]
     for turn, end in zip(turns, [*ends, len(text)], strict=True):
@@ -610,6 +614,7 @@ def _headings(text: str) -> list[_Heading]:
 
 
 def _heading(match: re.Match[str]) -> _Heading | None:
+    """Return the heading a line is; None where it only looks a little like one."""
     name = _name_in(match)
     if not name or len(name) > LONGEST_NAME:
         return None

@@ -260,6 +260,7 @@ _EXPECTED = {
 
 
 def _one_complaint(model: type[BaseModel], problem: dict[str, Any]) -> FileComplaint:
+    """Return pydantic's complaint in the words of somebody who writes YAML."""
     location = tuple(part for part in problem["loc"] if not _is_alternative(part))
     place = ".".join(str(part + 1) if isinstance(part, int) else str(part) for part in location)
     if problem["type"] == "extra_forbidden":
@@ -297,6 +298,7 @@ def _known_keys(model: type[BaseModel], location: list[Any]) -> list[str]:
 
 
 def _inner_model(annotation: Any) -> Any:
+    """Return the model inside an annotation such as `list[Turn] | None`; None without one."""
     if _is_model(annotation):
         return annotation
 

@@ -120,6 +120,7 @@ def _json_string(path: Path, text: str, inner: str) -> str:
 
 
 def _text_at(path: Path, data: Any, inner: str) -> str:
+    """Return the text under a dotted path. Raises FileProblem, with the paths there are."""
     known = _strings_in(data)
     if inner in known:
         return known[inner]
@@ -144,6 +145,7 @@ def _strings_in(data: Any, above: str = "", depth: int = 0) -> dict[str, str]:
 
 
 def _no_such_text(path: Path, inner: str, known: dict[str, str]) -> FileProblem:
+    """Return the error for a text that is not there, with the names of those that are."""
     if not known:
         return FileProblem(f"{path}: no text in it that could be a prompt")
 
@@ -162,6 +164,7 @@ def _no_such_text(path: Path, inner: str, known: dict[str, str]) -> FileProblem:
 
 
 def _python_string(path: Path, text: str, inner: str) -> str:
+    """Return the constant a Python file assigns to a name. Raises FileProblem."""
     try:
         tree = ast.parse(text, filename=str(path))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -209,6 +212,7 @@ class _Constants:
                     self.assigned.setdefault(f"{above}return", value)
 
     def _note(self, target: ast.expr, value: ast.expr, above: str) -> None:
+        """Note an assignment to a plain name, under its scope."""
         if not isinstance(target, ast.Name):
             return
 
@@ -515,6 +519,7 @@ def _edit_turn(transcript: Transcript, item: _Item) -> dict[str, Any]:
 
 
 def _with_ordinal(text: str, place: int) -> str:
+    """Return the words of an edit, its position in them made into slots."""
     text = re.sub(rf"\b{ordinal(place)}\b", "{{ordinal}}", text)
     return re.sub(
         rf"(?<=image )#?{place}\b|(?<=Image )#?{place}\b",
@@ -553,6 +558,7 @@ def _asks_for_sum(turn: TranscriptTurn, n: int) -> bool:
 
 
 def _name(number: int, transcript: Transcript, scoring: int | None, overall: int | None) -> str:
+    """Return what to call a turn: by what it does, else by its number."""
     if number == transcript.source_turn:
         return "source"
 
@@ -634,6 +640,7 @@ _UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\u
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    """Write text of several lines as a block, which reads as it is said."""
     style = "|" if "\n" in text else None
     if _UNWRITABLE.search(text):
         style = '"'
@@ -693,6 +700,7 @@ _LONGEST_LABEL = 60
 
 
 def _from_chat(transcript: Transcript, head: dict[str, Any], answers: Mapping[str, str]) -> Draft:
+    """Return the dialog with a chat's own prompts as turns."""
     turns, questions = turns_of(transcript, answers)
     text = "\n".join(turn.prompt for turn in transcript.turns)
     factors = answered_factors(answers, text) or factors_of_chat(text)
@@ -708,6 +716,7 @@ def _from_chat(transcript: Transcript, head: dict[str, Any], answers: Mapping[st
 
 
 def _from_prompt(words: FoundWords, head: dict[str, Any], answers: Mapping[str, str]) -> Draft:
+    """Return the dialog of one turn that says a prompt. Raises where it asks for no scores."""
     # Empty lines around a text file are the file's; inside a program they are part of the words.
     text = words.text if ":" in words.origin else words.text.strip("\n")
     draft = draft_prompt(text, answers)
@@ -736,6 +745,7 @@ def _draft(
     answers: Mapping[str, str],
     rule: str,
 ) -> Draft:
+    """Return the dialog with the user's answers taken in, and what is still open."""
     for factor in factors:
         answer = answers.get(f"scale.{factor['key']}", "")
         if not answer and factor["scale"] == OPEN:
@@ -768,6 +778,7 @@ def _draft(
 
 
 def _scale_typed(answer: str) -> dict[str, Any]:
+    """Return the scale a user typed. Raises DialogError, with how to write one."""
     scale = parse_scale(answer)
     try:
         Scale.model_validate(scale)
@@ -780,6 +791,7 @@ def _scale_typed(answer: str) -> dict[str, Any]:
 
 
 def _refuse_misfits(answers: Mapping[str, str], factors: list[FactorData]) -> None:
+    """Refuse answers that do not go with what the document holds."""
     rule, rules = answers.get("overall", "none"), get_args(RuleName)
     if rule not in rules:
         hint = nearest(rule, rules)

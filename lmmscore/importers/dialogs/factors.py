@@ -132,6 +132,7 @@ def scale_of(text: str) -> Any:
 
 
 def _stated_ranges(text: str) -> set[tuple[str, str]]:
+    """Return the ranges that are stated as scales, bands within a scale excepted."""
     found = set()
     for expression in _STATED_RANGES:
         for match in expression.finditer(text):
@@ -246,6 +247,7 @@ def parse_scale(answer: str) -> dict[str, Any] | None:
 
 
 def _word_values(answer: str) -> dict[str, Any] | None:
+    """Return a scale of words, `yes=1,no=0,n/a=none`; None where it is written otherwise."""
     words: dict[str, Any] = {}
     for pair in answer.split(","):
         word, _, value = pair.partition("=")
@@ -317,6 +319,7 @@ _EXPLAINED = (
 
 
 def _from_list(text: str) -> FoundFactors:
+    """Return the factors of a list without names in the answer: `score = [naturalness, …]`."""
     matches = list(_LIST.finditer(text))
     if not matches:
         return FoundFactors()
@@ -374,6 +377,7 @@ _KEY = re.compile(r"[\"“'](?P<key>[A-Za-z][^\"“”'\n{}]{0,80}?)[\"”']\s*:
 
 
 def _from_json(text: str) -> FoundFactors:
+    """Return the factors of the JSON a prompt shows; of several, those of the fullest."""
     best = FoundFactors()
     for block in _json_blocks(text):
         found = _factors_of_block(_nodes(block), text)
@@ -427,6 +431,7 @@ def _nodes(block: str) -> list[_Node]:
 
 
 def _factors_of_block(nodes: list[_Node], text: str) -> FoundFactors:
+    """Return the factors among the keys of one JSON object, or of an object inside it."""
     # A list of checks, each with a score, holds as many as the judge likes: it is no factor.
     nodes = [node for node in nodes if not (node.children and node.value.startswith("["))]
     nested = [node for node in nodes if _score_child(node) is not None]
@@ -506,6 +511,7 @@ _SCORE_LINE = re.compile(
 
 
 def _is_score(node: _Node) -> bool:
+    """Tell whether a key of the answer takes a score rather than text."""
     if _word_scale(node.value) is not None:
         return True
 
@@ -625,6 +631,7 @@ _CRITERION = re.compile(
 
 
 def _from_criteria(text: str) -> FoundFactors:
+    """Return the factors of a numbered list that is announced as one of criteria."""
     for announced in _ANNOUNCED.finditer(text):
         count = announced["count"]
         wanted = _COUNTS.get(count.lower(), int(count) if count.isdigit() else 0) if count else 0
@@ -679,6 +686,7 @@ def _from_final_score(text: str) -> FoundFactors:
 
 
 def _factor(key: str, value: str, text: str) -> FactorData:
+    """Return the factor that a key of the answer stands for."""
     # Whatever follows the placeholder on its line, a comment perhaps, is about something else.
     scale = scale_in_form(value.strip().strip(",")[:60])
     if scale == OPEN:

@@ -281,6 +281,7 @@ def _image_placed(place: _Placeholder, found: SlottedWords) -> str | None:
 
 
 def _side_placed(name: str, line: str) -> str | None:
+    """Return which edit of a pair a placeholder stands for; None where it names no side."""
     parts = set(name.split("_"))
     sides = parts - _OF_A_PAIR
     if len(sides) != 1 or not (len(parts) > 1 or _sides_in(line)):
@@ -321,6 +322,7 @@ def _sides_in(label: str) -> str:
 
 
 def _meaning(name: str) -> str | None:
+    """Return what a telling name stands for, in words of ours; None for any other."""
     if _INSTRUCTION.fullmatch(name):
         return "instruction"
 
@@ -526,6 +528,7 @@ _RELATION = re.compile(
 
 
 def _kind_of(text: str) -> str | None:
+    """Return which image a passage describes; None where it describes none."""
     text = _RELATION.sub("", text)
     first: tuple[int, str] | None = None
     for kind, words in _KINDS:
@@ -678,6 +681,7 @@ _SPEAKS_OF_INSTRUCTION = re.compile(
 def _ask_for_instruction(
     slotted: SlottedWords, text: str, answers: Mapping[str, str], draft: PromptDraft
 ) -> None:
+    """Ask where the instruction goes, unless the words say it or need none."""
     if slotted.has_instruction or "{{instruction}}" in text:
         return
 
@@ -732,6 +736,7 @@ _ANNOUNCED_BELOW = re.compile(
 
 
 def _find_factors(text: str, answers: Mapping[str, str], draft: PromptDraft) -> None:
+    """Take the factors that the user names, else those that the prompt asks for."""
     named = answered_factors(answers, text)
     found = factors_of_prompt(text)
     if named:
@@ -839,6 +844,7 @@ def _winners(options: Iterable[str]) -> dict[str, str]:
 
 
 def _winner_meant(word: str) -> str | None:
+    """Return what a word of the answer says of a pair: `A>B`, `Image 2`, `tie`; None if nothing."""
     plain = re.sub(r"\s+is\s+better$", "", word.strip().lower())
     comparison = re.fullmatch(
         r"(?P<one>a|b|1|2)\s*(?P<sign>>+|=+|<+)\s*(?P<other>a|b|1|2)(?P<rest>.*)", plain

@@ -177,6 +177,7 @@ class _RecipeWords:
         return "".join(self._piece(each, where) for each in pieces)
 
     def _piece(self, said: Mapping[str, Any], where: str) -> str:
+        """Return one piece of words as the dialog says it. Raises where a placeholder is gone."""
         place = f"recipe {self.recipe.recipe}, {where}"
         words = validate(PublishedWords, said, place)
         text = "\n".join(self.texts[name] for name in words.words)

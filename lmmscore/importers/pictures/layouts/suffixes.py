@@ -154,6 +154,7 @@ def _sorted(paths: list[PurePosixPath]) -> _Group | None:
 
 
 def _takes_role(group: _Group, path: PurePosixPath) -> bool:
+    """Sort in a picture whose name ends like a source or a reference; tell whether it does."""
     # Two words first: ID_ground_truth is not the truth of ID_ground.
     for expression in (_TWO_WORDS, _ONE_WORD):
         match = expression.fullmatch(path.stem)
@@ -205,6 +206,7 @@ def _longest_id(stem: str, ids: dict[str, PurePosixPath]) -> tuple[str, str, str
 
 
 def _items(tree: FolderTree, group: _Group, task: str) -> list[FoundItem]:
+    """Return an item for each source of a folder."""
     items = []
     for name in sorted(group.roles["source"], key=natural):
         item = FoundItem(task, name)
