@@ -1,4 +1,4 @@
-"""A benchmark as a folder: its file, its items, and every problem before a cent is spent."""
+"""A benchmark as a folder: its file, its items, and every problem before anything is paid for."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class _WithImageKinds(_StrictFile):
 
     others: dict[str, str] = Field(
         default_factory=dict,
-        description="Further kinds of picture by name; or write each as a key beside these.",
+        description="Further kinds of picture by name; or write each as a key next to these.",
     )
 
     @model_validator(mode="before")
@@ -367,7 +367,7 @@ class _BenchmarkReader:
             self._problem(place, "unreadable-items", says)
 
     def _refuse_duplicates(self, rows: list[tuple[str, Row]]) -> None:
-        """Report ids that occur twice: scores are told apart by them."""
+        """Report ids that occur twice: they identify the scores."""
         first: dict[str, str] = {}
         for place, row in rows:
             name = str(row.get("id", ""))
@@ -675,7 +675,7 @@ def _left_over(used: set[Path], root: Path) -> dict[Path, list[str]]:
 
 
 def _pictures_below(folder: Path) -> dict[Path, list[str]]:
-    """Return the pictures of a folder and of the folders below it; runs of ours are left out."""
+    """Return the pictures of a folder and of the folders below it; folders of runs are skipped."""
     found: dict[Path, list[str]] = {}
     for here, folders, names in os.walk(folder):
         if "run.yaml" in names or len(found) > _MOST_FOLDERS:
@@ -728,7 +728,7 @@ def _item_problems(item: Item) -> list[BenchmarkProblem]:
 
 
 def _of_file(place: str, path: Path, header: Header) -> Iterator[BenchmarkProblem]:
-    """Yield what is wrong with a picture by itself."""
+    """Yield what is wrong with a single file."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES.get(header.format, {suffix}):
         says = f"{path}: named {path.suffix} but holds {header.format}; rename or convert it"
@@ -775,7 +775,8 @@ def _borders_added(item: Item, bordered: dict[str, bool]) -> Iterator[BenchmarkP
     for what, found in bordered.items():
         if found and what.startswith("edit of "):
             says = (
-                "a border that the source lacks; a judge may see it as a fault, or a frame: crop it"
+                "a border that the source lacks; a judge may take it for a fault or a frame: "
+                "crop it"
             )
             yield BenchmarkProblem(f"item {item.id!r}, {what}", "border", says, level="warning")
 
@@ -794,7 +795,7 @@ def _edge_is_flat(picture: NDArray[np.uint8]) -> bool:
     inside = picture[: 4 * rows].reshape(-1, picture.shape[-1]).astype(np.int16)
     mean = strip.mean(axis=0)
     flat = np.abs(strip - mean).max() <= SAME_COLOUR
-    # A plain wall or sky is no border: that ends where the picture begins.
+    # A plain wall or sky is not a border, which ends where the picture begins.
     return bool(flat and np.abs(inside - mean).max() > SAME_COLOUR)
 
 

@@ -254,7 +254,7 @@ class Turn(StrictModel):
         (),
         description="Images shown before the words, in order: source, reference, marked, edit. "
         "Format 2: any kind that the benchmark names, first and second for a pair, "
-        "or a file beside the dialog.",
+        "or a file next to the dialog.",
     )
     say: str = Field(description="The words, with slots.")
     say_first: str | None = Field(None, description="With each: the words for the first edit.")
@@ -354,7 +354,7 @@ def shown_in(text: str) -> list[str]:
 
 
 def is_file(kind: str) -> bool:
-    """Tell whether what a turn shows is a file beside the dialog."""
+    """Tell whether what a turn shows is a file next to the dialog."""
     return PurePosixPath(kind).suffix.lower() in IMAGE_SUFFIXES
 
 

@@ -203,14 +203,20 @@ class Dialog(StrictModel):
         return f"asked only where {', or '.join(conditions)}"
 
     def file(self, name: str) -> Path:
-        """Return a picture beside the dialog."""
+        """Return the path of a picture next to the dialog.
+
+        Raises DialogError for a dialog that was not read from a file, so that it has no folder.
+        """
         if self._folder is None:
             raise DialogError(f"dialog {self.name} shows {name}, but its folder is not known")
 
         return self._folder / name
 
     def beside(self, folder: Path) -> Dialog:
-        """Return the dialog with the folder of its own pictures. Raises where one is not there."""
+        """Return the dialog with the folder of its pictures.
+
+        Raises DialogError if one of them is missing, or lies outside.
+        """
         for name in self.files:
             _refuse_outside(folder, name, f"dialog {self.name}")
 
@@ -220,7 +226,7 @@ class Dialog(StrictModel):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The pictures of its own that it shows, by their paths beside it."""
+        """The picture files that it shows, as paths relative to its folder."""
         shown = (name for turn in self.turns for name in turn.show if is_file(name))
         return tuple(dict.fromkeys(shown))
 
@@ -229,7 +235,7 @@ class Dialog(StrictModel):
         return self.beside(folder / self.name) if self.files else self
 
     def remarks(self) -> Iterator[str]:
-        """Yield what plays, but is hardly what the author meant."""
+        """Yield what is allowed, but hardly what the author meant."""
         for place, turn in enumerate(self.turns):
             if turn.is_shot and not self._is_seen(place):
                 yield f"turn {turn.name}: an example that no question follows, so no judge sees it"
@@ -353,11 +359,11 @@ def _refuse_outside(folder: Path, name: str, where: str) -> None:
     outside = path.is_absolute() or ".." in path.parts or "\\" in name or ":" in name
     if outside or not (folder / name).resolve().is_relative_to(folder.resolve()):
         raise DialogError(
-            f"{where}: {name} is outside the dialog's folder; put it beside the dialog"
+            f"{where}: {name} is outside the dialog's folder; put it next to the dialog"
         )
 
     if not (folder / name).is_file():
-        raise DialogError(f"{where}: there is no file {name} beside the dialog, in {folder}")
+        raise DialogError(f"{where}: there is no file {name} next to the dialog, in {folder}")
 
 
 _NEW_KEYS = {
@@ -530,7 +536,7 @@ def _turn_incoherences(dialog: Dialog, turn: Turn, where: str) -> Iterator[str]:
     yield from _slot_incoherences(dialog, turn, where)
 
     if dialog.covers == "edit" and turn.each == "edit":
-        yield f"{where}: `each: edit` has no place where the dialog covers one edit"
+        yield f"{where}: `each: edit` makes no sense in a dialog that covers one edit"
 
     keys = [factor.key for factor in dialog.factors]
     for key in turn.factors or ():
@@ -660,7 +666,7 @@ class Suite(StrictModel):
     format: Literal[1, 2] = Field(1, description="Which version of this language it is written in.")
     members: tuple[str, ...] = Field(
         min_length=1,
-        description="Dialogs, in the order they are played. Format 2: suites too.",
+        description="Dialogs, in the order they are run. Format 2: suites too.",
     )
     combine: Literal["mean", "geometric"] | None = Field(
         None, description="How the members' overalls become one; format 2 has `overall` for it."
@@ -683,7 +689,7 @@ class Suite(StrictModel):
 
         if self.overall in ("none", "weighted", "bradley-terry"):
             raise ValueError(
-                f"overall: {self.overall} has no place in a suite; spell out another rule"
+                f"overall: {self.overall} cannot be used in a suite; spell out another rule"
             )
 
         return self
@@ -713,7 +719,7 @@ class Ensemble:
 
     @property
     def dialogs(self) -> tuple[Dialog, ...]:
-        """All dialogs, in the order they are played."""
+        """All dialogs, in the order they are run."""
         found: list[Dialog] = []
         for member in self.members:
             found += [member] if isinstance(member, Dialog) else member.dialogs
@@ -826,7 +832,7 @@ def load_dialog(name: str) -> Dialog:
 
 
 def load_members(name: str) -> Dialog | Ensemble:
-    """Return what to play for a name: a dialog, or a suite with all its members."""
+    """Return what a name stands for: a dialog, or a suite with all its members."""
     return _load_members(find_dialog(name), ())
 
 

@@ -27,7 +27,7 @@ class BenchmarkError(LmmscoreError):
 
 
 class DialogError(LmmscoreError):
-    """A dialog that cannot be played as it stands."""
+    """A dialog that cannot be run as it stands."""
 
 
 class LedgerError(LmmscoreError):
@@ -187,7 +187,7 @@ def listed(names: Sequence[str], most: int = 6) -> str:
 
 
 def refuse_unless_whole(least: int, **given: Any) -> None:
-    """Raise for the first value that is no whole number, or is below `least`."""
+    """Raise for the first value that is not a whole number of at least `least`."""
     for name, value in given.items():
         if not isinstance(value, Integral) or value < least:
             raise LmmscoreError(f"{name}={value!r}: it must be a whole number from {least} on")

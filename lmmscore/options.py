@@ -101,7 +101,7 @@ class Registry(Generic[Member]):
 
 
 # --------------------------------------------------------------------------------------------------
-# Options, each declared once: a field of a dataclass, with what is said of it.
+# Options, each declared once: a field of a dataclass, with its description.
 #
 # The flags of the command line, the keys of judges.yaml, the arguments of Python and the
 # reference all derive from such a declaration.
@@ -118,7 +118,7 @@ GROUPS = (JUDGED, COST, ANSWERS, PICTURES, MACHINES)
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What is said of an option beside its name, type and default."""
+    """The description of an option besides its name, type and default."""
 
     help: str
     flag: str = ""
@@ -130,7 +130,7 @@ class Option:
     group: str = ""
     """The group of the help that lists it; "" for what comes last."""
     section: str | None = None
-    """Its section of an entry of judges.yaml, "" for the top; None where it is no key there."""
+    """Its section of an entry of judges.yaml, "" for the top; None if it is not a key there."""
     at_least: float | None = None
     above: float | None = None
     at_most: float | None = None

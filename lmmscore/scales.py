@@ -30,7 +30,7 @@ from lmmscore.yaml_files import StrictModel
 
 OPEN = "?"
 """What an import writes where the document does not say;
-a dialog with an open question cannot be played."""
+a dialog with an open question cannot be run."""
 
 
 def _exact(value: Any) -> Any:
@@ -363,7 +363,7 @@ class Rule(_RuleModel):
         return self
 
     def _check_weights(self) -> None:
-        """Refuse weights that are no shares of a whole, and heirs of no factor."""
+        """Refuse weights that do not add up to 1, and names under `absent` that have none."""
         if self.weighted is not None:
             weights = list(self.weighted.values())
             if any(not weight.is_finite() or weight < 0 for weight in weights):
@@ -526,7 +526,7 @@ def _root_faults(rule: Rule, parts: Mapping[str, RulePart]) -> Iterator[str]:
             low = parts[str(operand)].ends[0]
 
         if rule.operation == "geometric" and low < 0:
-            yield "overall: a geometric mean has no place where a score may be negative"
+            yield "overall: a geometric mean cannot be taken where a score may be negative"
 
 
 def _spelt_out(overall: Overall, parts: Sequence[RulePart]) -> Rule:

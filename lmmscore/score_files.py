@@ -194,10 +194,10 @@ def _shared_start(names: Sequence[str]) -> str:
 
 def with_items(sheets: list[Table], item: str, notes: list[str]) -> list[Table]:
     """Return the sheets of a file that name items; the others, such as a legend,
-    are left out with a note."""
+    are ignored with a note."""
     found = [sheet for sheet in sheets if item in sheet.columns or sheet.find("", ITEM_NAMES)]
     left = [sheet.where for sheet in sheets if sheet not in found]
-    notes += [f"{where}: this sheet names no item and is left out" for where in left if found]
+    notes += [f"{where}: this sheet names no item and is ignored" for where in left if found]
     return found or sheets
 
 
@@ -323,7 +323,7 @@ def _without_skipped(table: Table, notes: list[str]) -> list[int]:
     marks = [text(row[column]).lower() if column else "" for row in table.rows]
     kept = [place for place, mark in enumerate(marks) if mark not in {"true", "1", "yes", "y", "x"}]
     if len(kept) < len(marks):
-        notes.append(f"{table.where}: rows marked {column} are left out ({len(marks) - len(kept)})")
+        notes.append(f"{table.where}: rows marked {column} are excluded ({len(marks) - len(kept)})")
 
     return kept
 
@@ -667,7 +667,7 @@ def _from_metrics(files: list[Path], place: Callable[[Path], tuple[str, str]]) -
 
     if left:
         notes.append(
-            f"left out: {counted(left, 'edit')} with a score in some of their method's files: "
+            f"excluded: {counted(left, 'edit')} with a score in some of their method's files: "
             "only items that all files have count"
         )
 
@@ -815,7 +815,7 @@ def _folder(
     plain = replace(layout, factors=(), shared=False)
     if plain != USUAL_LAYOUT or dialog is not None:
         raise FileProblem(
-            f"{path}: a folder says itself what is what; "
+            f"{path}: the names in a folder say what is what; "
             "only --factor, --rename and --out can be used"
         )
 

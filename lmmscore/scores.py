@@ -250,7 +250,8 @@ def matches(rows: Iterable[Comparison]) -> list[Match]:
         consistent = len(winners) == 1
         winner = next(iter(winners)) if consistent else TIE
         if "" in winners:
-            # Half a comparison would bring back the preference for a place that both orders cancel.
+            # Half a comparison would bring back the preference for a position, which both orders
+            # together cancel (docs/decisions/0133).
             winner, consistent = "", True
 
         found.append(Match(item, task, a, b, repeat, winner, consistent, tuple(shown)))
@@ -280,12 +281,12 @@ EXPECTED = "expected"
 """A further column, where the judge was asked for the probabilities of its words."""
 
 SLIP_TOLERANCE = Fraction(1, 20)
-"""A stated overall within this of the exact one is rounding, not a slip."""
+"""A stated overall within this of the exact one is rounding, not an arithmetic error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A unit of the plan after it was played."""
+    """A unit of the plan after it was judged."""
 
     unit: Unit
     played: tuple[Played, ...]

@@ -1,7 +1,7 @@
 """Tables as people keep them: CSV, TSV, Excel, JSON, JSON lines and Parquet, as rows without types.
 
-Cells stay as written: "007" and "NA" are ids, not a number and a hole. Only `number` says what a
-cell is worth. Data sets with pictures in them are read in batches.
+Cells stay as written: "007" and "NA" are ids, not a number and a missing score. Only `number` says
+what a cell is worth. Data sets with pictures in them are read in batches.
 """
 
 from __future__ import annotations
@@ -403,7 +403,7 @@ def factor_columns(
 ) -> list[str]:
     """Return the columns that hold scores: those with a number in them. Doubtful ones are noted.
 
-    A column with some cells that are no numbers is a factor too: its missing scores must show, not
+    A column in which some cells are not numbers is a factor too: its missing scores must show, not
     make it vanish.
     """
     found = []
@@ -443,7 +443,7 @@ def restore(cell: str) -> str:
 
 
 def _is_defused(cell: str) -> bool:
-    # Text that looks defused by itself gets one quote more, so that restoring it gives it back.
+    # Text that already looks defused gets one more quote, so that restoring it gives it back.
     return cell.startswith("'") and cell[1:].startswith((*_STARTERS, "'"))
 
 

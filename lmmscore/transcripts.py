@@ -203,7 +203,7 @@ def _from_json(text: str) -> Speech:
         pass
 
     # One message a line, or one conversation a line, of which the first is taken. A line that was
-    # cut off is no reason to refuse the others.
+    # cut off does not spoil the others.
     values: list[Any] = []
     for line in text.splitlines():
         with suppress(ValueError):
@@ -658,7 +658,7 @@ def _name_in(match: re.Match[str]) -> str:
         return _bare_name(match["name"])
 
     people = _STRONG_USERS | _JUDGES
-    # Colours of skin and professions are signs of their own beside the first.
+    # Skin tones and professions are separate characters after the first.
     return next((sign for sign in _signs_in(match) if sign in people), "")
 
 
@@ -842,9 +842,7 @@ def load_transcript(path: Path) -> Transcript:
             turns[-1] = replace(turns[-1], reply=whole)
 
     if not turns:
-        raise FileProblem(
-            f"{path}: not a chat transcript that is known here. {what_is_found(text)}"
-        )
+        raise FileProblem(f"{path}: not a chat transcript that can be read. {what_is_found(text)}")
     return Transcript(path, tuple(turns))
 
 

@@ -190,7 +190,7 @@ def test_every_sheet_is_read_and_a_legend_is_noted(tmp_path: Path) -> None:
     notes: list[str] = []
     assert {score.method for score in scores_in(f"{path}:two", notes=notes)} == {"B"} and not notes
     scores_in(path, notes=notes)
-    assert notes == [f"{path}:legend: this sheet names no item and is left out"]
+    assert notes == [f"{path}:legend: this sheet names no item and is ignored"]
 
 
 def test_decimal_commas_are_decimals_in_a_file_with_semicolons(tmp_path: Path) -> None:

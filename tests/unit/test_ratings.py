@@ -51,7 +51,7 @@ def test_long_and_wide_tables_say_the_same(tmp_path: Path) -> None:
 def test_skipped_rows_are_left_out_and_said_so(tmp_path: Path) -> None:
     """A rating its rater skipped is no rating, and the reader is told how many there were."""
     found = read_ratings([write(tmp_path / "wide.csv", WIDE)])
-    assert found.notes == [f"{tmp_path / 'wide.csv'}: rows marked skipped are left out (1)"]
+    assert found.notes == [f"{tmp_path / 'wide.csv'}: rows marked skipped are excluded (1)"]
 
 
 @pytest.mark.parametrize("form", ["tsv", "semicolon", "bom", "xlsx", "jsonl", "json"])
@@ -149,7 +149,7 @@ def test_no_sheet_is_dropped_for_its_columns(tmp_path: Path) -> None:
         "bob": 4,
         "cy": 5,
     }
-    assert found.notes == [f"{path}:legend: this sheet names no item and is left out"]
+    assert found.notes == [f"{path}:legend: this sheet names no item and is ignored"]
 
 
 def test_decimal_commas_and_mostly_unreadable_factors(tmp_path: Path) -> None:

@@ -657,7 +657,7 @@ _Dumper.add_representer(str, _text)
 def import_document(
     source: str | Path, name: str = "", answers: Mapping[str, str] | None = None
 ) -> Draft:
-    """Return the dialog that plays a file's exact words; what cannot be inferred is asked.
+    """Return the dialog that says a file's exact words; what cannot be inferred is asked.
 
     `source` is a file, FILE.py:NAME or FILE.json:key.path.
     """
@@ -784,7 +784,8 @@ def _scale_typed(answer: str) -> dict[str, Any]:
         Scale.model_validate(scale)
     except ValueError:
         raise DialogError(
-            f"--set scale: {answer!r} is no scale; write 1-10, integers 1-7, 0,0.5,1 or yes=1,no=0"
+            f"--set scale: {answer!r} is not a scale; "
+            "write 1-10, integers 1-7, 0,0.5,1 or yes=1,no=0"
         ) from None
 
     return scale or {}

@@ -140,7 +140,7 @@ def _notes(outputs: _Outputs, language: str, choices: Choices, bare: list[FoundI
     if others and choices.language is None:
         notes.append(
             f"took the instructions in {language}; --language {others[0]} takes the others, "
-            "as a benchmark of their own"
+            "as another benchmark"
         )
 
     if bare:

@@ -1,7 +1,7 @@
 """VIBE results: MODEL/LEVEL/TASK/TASK_results.json, pictures under imgs/.
 
 As its evaluation code reads them: https://github.com/hwanyu112/VIBE-Benchmark. An entry that did
-not succeed is a missing edit. Sources are not among the results; with the data set at hand
+not succeed is a missing edit. Sources are not among the results; with the data set
 (--source) they are taken from there, with the target and the marks drawn on the source.
 """
 
@@ -205,7 +205,7 @@ class _DatasetEntry:
 
 
 def _add_sources(items: list[FoundItem], tree: FolderTree, choices: Choices) -> list[str]:
-    """Give items their pictures from the data set, if it is at hand; return what to note."""
+    """Give items their pictures from the data set, if there is one; return what to note."""
     dataset = _dataset(tree, choices)
     if dataset is None:
         return ["no sources; download the VIBE data set and name its folder with --source FOLDER"]
