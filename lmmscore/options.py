@@ -148,6 +148,45 @@ def option(default: Any, help: str, **about: Any) -> Any:
     return field(default=default, metadata=metadata)
 
 
+def same_as(options: type, name: str) -> Any:
+    """Declare a field again that another class of options has; its type is written there too."""
+    known = next(each for each in fields(options) if each.name == name)
+    if callable(known.default_factory):
+        return field(default_factory=known.default_factory, metadata=known.metadata)
+    return field(default=known.default, metadata=known.metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which part of a benchmark, and where its pictures are.
+
+    Declared here and not with a run's other options: the commands that take only these start
+    without loading judges.
+    """
+
+    tasks: tuple[str, ...] = option(
+        (), "Only this task category; may be repeated.", flag="--task", group=JUDGED
+    )
+    items: tuple[str, ...] = option(
+        (), "Only this item; may be repeated.", flag="--item", group=JUDGED
+    )
+    settings: Mapping[str, str] = option(
+        {},
+        "A setting of the dialog, for example against=source.",
+        flag="--setting",
+        metavar="NAME=CHOICE",
+        group=JUDGED,
+    )
+    root: Path | None = option(
+        None,
+        "The folder the pictures are in, in place of `root:` in the file; needed where that "
+        "leads outside the file's own folder.",
+        flag="--root",
+        metavar="FOLDER",
+        group=JUDGED,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Declared:
     """An option with its name, type and default."""

@@ -23,7 +23,7 @@ from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.parsing import Reading, read_overall, read_text
 from lmmscore.plan import Plan, Protocol, Unit
 from lmmscore.records import Item, Reply
-from lmmscore.run_folder import TRANSCRIPTS, Manifest, Run
+from lmmscore.run_folder import TRANSCRIPTS, Circumstances, Manifest, Run
 from lmmscore.run_writer import RunWriter
 from lmmscore.scales import Factor, Overall, Scale, overall, weights_of
 from lmmscore.scores import SLIP_TOLERANCE, result_of
@@ -241,7 +241,9 @@ def make_run(paths: Sequence[Path], out: Path, dialog: str | None = None, comman
     plan = TranscriptPlan(benchmark, protocol, "given", repeats, numbers=numbers, told=units)
 
     recipe = Recipe()
-    manifest = Manifest.of(plan, recipe, Asker.of(TRANSCRIPTS, {}), _CAUTION, command, out)
+    asker = Asker.of(TRANSCRIPTS, {})
+    known = Circumstances(asker, recipe, caution=_CAUTION, command=command)
+    manifest = Manifest.of(plan, out, known)
     ledger_path = out / "ledger.sqlite"
     with closing(RunWriter(out, manifest, plan, ledger_path)) as writer:
         with Ledger(ledger_path) as ledger:

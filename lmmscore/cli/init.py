@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.options import FilePath, filled
+from lmmscore.cli.command_line import FilePath, filled
+from lmmscore.errors import FileProblem, counted
 from lmmscore.importers.pictures.layout import layout_names
 
 if TYPE_CHECKING:
@@ -131,7 +132,6 @@ def _pictures(out: Path) -> Path:
 
 def _refuse_to_overwrite(out: Path, force: bool) -> None:
     """Refuse before pictures are written out, which may take a while."""
-    from lmmscore.errors import FileProblem
 
     if out.exists() and not force:
         raise FileProblem(f"{out}: exists; --force overwrites it, --out FILE writes elsewhere")
@@ -186,7 +186,6 @@ def _advice(found: Found) -> list[str]:
 
 
 def _say_next(found: Found, written: Written) -> None:
-    from lmmscore.errors import counted
     from lmmscore.importers.pictures.layout import IMAGE_ROLES
 
     items = counted(len(found.items), "item")
