@@ -501,6 +501,7 @@ class _BenchmarkReader:
         if not empty or not rows:
             return
 
+        # Only where a listed method has no edit at all: looking through the folders takes a while.
         unused = self._methods_on_disk(rows) - set(methods)
         for name in empty:
             hint = nearest(name, unused)
@@ -519,6 +520,7 @@ class _BenchmarkReader:
         if "{method}" not in images.edit:
             return set()
 
+        # Its problems were reported when the listed methods were looked for.
         silent = PictureFiles(self.files.root, lambda *_: None)
         named = [(place, row) for place, row in rows if row.get("id")]
         edits = silent.discovered(images.edit, named, images.pictures())
@@ -557,6 +559,7 @@ def read_item_rows(path: Path) -> Iterator[tuple[str, Row]]:
 
         return
 
+    # Excel files may have several sheets, one per task for instance.
     for table in read_tables(path):
         for line, cells in zip(table.lines, table.rows, strict=True):
             row = {key: value for key, value in cells.items() if value is not None}
@@ -610,6 +613,7 @@ def names_given_away(benchmark: Benchmark) -> list[BenchmarkProblem]:
     names = {}
     for method in benchmark.methods:
         name = _words(method).strip()
+        # A method called A or X2 would be found in any sentence.
         if len(name) > 2:
             names[name] = method
 
@@ -664,6 +668,7 @@ def _left_over(used: set[Path], root: Path) -> dict[Path, list[str]]:
     left: dict[Path, list[str]] = {}
     for folder in folders:
         left[folder] = [name for name in _pictures_in(folder) if folder / name not in used]
+        # Whatever lies next to the root is none of the benchmark's business.
         if folder == root:
             continue
 
@@ -717,6 +722,7 @@ def _item_problems(item: Item) -> list[BenchmarkProblem]:
 
         problems.extend(_of_file(place, path, headers[what]))
 
+    # Only pictures that could be read are compared.
     problems.extend(_frames_that_differ(item, headers))
     problems.extend(_borders_added(item, bordered))
     problems.extend(_identical_edits(item))

@@ -84,6 +84,7 @@ def fill(text: str, values: Mapping[str, str], where: str) -> str:
     """
 
     def value(match: re.Match[str]) -> str:
+        # A backslash before it makes it plain text.
         if match[1]:
             return match[0][1:]
 
@@ -293,6 +294,7 @@ class Turn(StrictModel):
 
     def words(self, position: int, n: int, task: str = "") -> str:
         """Return the text that fits the task, and the place of the edit among n."""
+        # From the most particular to the most general.
         if task in self.say_for:
             return self.say_for[task]
 

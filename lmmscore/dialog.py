@@ -284,6 +284,7 @@ class Dialog(StrictModel):
                     f"dialog {self.name}: setting {name} cannot be {choice!r}; it can be: {known}"
                 )
 
+            # The choice itself is a slot too: {{setting}} says its name.
             values |= {f"{name}.{key}": text for key, text in setting.choices[choice].items()}
             values[name] = choice
 
@@ -581,6 +582,7 @@ def _kind_incoherences(dialog: Dialog, turn: Turn, kind: str, where: str) -> Ite
 
         return
 
+    # Whether the file is there is asked when the dialog is read from its folder.
     if is_file(kind):
         if dialog.format == 1:
             yield f"{where}: showing a file needs `format: 2`"

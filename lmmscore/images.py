@@ -581,6 +581,7 @@ class PictureFiles:
             self._report("images.edit", "bad-value", "must contain {method}")
             return {str(row["id"]): PathMap(self.root, {}) for _, row in rows}
 
+        # Nobody listed the methods: whatever stands where the template has {method} is one.
         if not methods:
             found = self.discovered(template, rows, others)
             every = tuple(dict.fromkeys(method for edits in found.values() for method in edits))
@@ -611,6 +612,7 @@ class PictureFiles:
                 if name is not None:
                     taken[name] = ""
 
+        # The longest id first: 1_2_sine.png belongs to the item 1_2, and not to the item 1.
         for place, row in sorted(rows, key=lambda entry: -len(str(entry[1]["id"]))):
             pattern = self._fill(template, {**row, "method": "\0"}, place)
             if pattern is None:

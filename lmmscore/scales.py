@@ -84,6 +84,7 @@ class Scale(StrictModel):
             self._check_words()
             return self
 
+        # A range has both ends and no values; values have no ends.
         ends = [end for end in (self.min, self.max) if end is not None]
         if len(ends) != (0 if self.values else 2):
             raise ValueError("give either min and max, or values")
@@ -563,6 +564,7 @@ def _value(
     if found is None:
         return None
 
+    # Scaled before it is adjusted: the numbers of an adjustment are on the scale that is shown.
     if rule.scaled_to is not None:
         found = _scaled(found, _plain_ends(rule, parts), rule.scaled_to)
 
@@ -656,6 +658,7 @@ def _plain_ends(rule: Rule, parts: Mapping[str, RulePart]) -> Ends:
         high = sum((share * end[1] for share, end in zip(shares, ends, strict=True)), Fraction(0))
         return low, high
 
+    # With negative scores the extremes of a product may be at any corner.
     if rule.operation == "product":
         corners = [math.prod(corner, start=Fraction(1)) for corner in itertools.product(*ends)]
         return min(corners), max(corners)

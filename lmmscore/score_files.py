@@ -114,6 +114,7 @@ def read_ratings(paths: Sequence[str | Path], columns: Columns = USUAL_COLUMNS) 
     sources = [source for path in paths for source in _sources(str(path), columns, notes)]
     rows: list[tuple[object, ...]] = []
     for source in sources:
+        # A single file that names no rater may hold the ratings of several.
         rater = source.rater if len(sources) > 1 else ""
         found = _rows(source.table, columns, notes, rater=rater, task_name=source.task)
         if not found:
@@ -311,6 +312,7 @@ def _list_scores(
     if LIST_NOTE not in notes:
         notes.append(LIST_NOTE)
 
+    # Rater by rater, as VIEScore does it: the mean of the roots is not the root of the means.
     semantic, quality = values
     if semantic < 0 or quality < 0:
         raise FileProblem(f"{where}: {cell!r} has a negative score; ratings start at 0")
@@ -468,6 +470,7 @@ class Reader:
             yield from _long_cells(table, factor, score, names)
             return
 
+        # JSON keeps the scores of an edit together, as {"scores": {"accuracy": 7, …}}.
         others = [name for name in table.columns if name not in names]
         nested = [name for name in others if _is_nested(table, name)]
         if self.under or nested:
@@ -687,6 +690,7 @@ def _score_of(entry: Any) -> Any:
 def _viescore_cells(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Return SC, PQ and O of one edit; a score that cannot be read stays as it is,
     for its reason."""
+    # VIEScore counts the lowest of its sub-scores, of 10.
     cells: dict[str, Any] = {}
     for name, score in raw.items():
         least = _least(score)
@@ -812,6 +816,7 @@ def _folder(
     path: Path, layout: Layout, dialog: Dialog | None, renames: Mapping[str, str], notes: list[str]
 ) -> list[Score]:
     """Return the scores of a folder, by its layout's rule."""
+    # Which columns are what has no meaning in a folder; choosing factors has.
     plain = replace(layout, factors=(), shared=False)
     if plain != USUAL_LAYOUT or dialog is not None:
         raise FileProblem(

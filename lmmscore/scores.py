@@ -132,6 +132,7 @@ def _by_scores(played: Played) -> tuple[Outcome, str, str, str]:
         absent = {key for at, key in played.done.absent if at == position}
         totals.append(formula.value(_numbers(played, position), absent))
 
+    # One score is no comparison: without both there is no winner.
     first, second = totals
     if first is None or second is None:
         fault = next(iter(played.reading.faults), None)
@@ -157,6 +158,7 @@ def _scores(played: Played, *, reverse: bool) -> dict[str, tuple[Fraction | None
     found: dict[str, tuple[Fraction | None, Fraction | None]] = {}
     for factor in played.session.dialog.factors:
         shown = [played.reading.scores.get((position, factor.key)) for position in (1, 2)]
+        # Read by position; the table has them by method.
         first, second = reversed(shown) if reverse else shown
         found[factor.key] = (first, second)
     return found

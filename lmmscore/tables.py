@@ -259,6 +259,7 @@ def _read_json(path: Path) -> Table:
                 f"{path}:{line}: a JSON object is expected here, not a {type(record).__name__}"
             )
 
+    # Objects need not all have the same keys; the columns are those of any of them.
     columns = tuple(dict.fromkeys(key for _, record in numbered for key in record))
     if not columns:
         raise FileProblem(f"{path}: no rows in it")
@@ -411,6 +412,7 @@ def factor_columns(
         if name in taken:
             continue
 
+        # By their cells, not by their names alone: people call factors whatever they like.
         cells = [table.plain(table.rows[place][name]) for place in places]
         numbers = sum(map(is_number, cells))
         said = [cell for cell in cells if text(cell).lower() not in NOTHING]
@@ -609,6 +611,7 @@ def _batches(file: Path, columns: list[str]) -> Iterator[Any]:
             return
 
         with _stream(file) as reader:
+            # The form with an index is read by number, the streaming form from front to back.
             if hasattr(reader, "num_record_batches"):
                 yield from (reader.get_batch(i) for i in range(reader.num_record_batches))
             else:

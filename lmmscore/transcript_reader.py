@@ -267,6 +267,7 @@ def _benchmark_of(paths: Sequence[Path], sessions: Sequence[Session]) -> Benchma
 def _units(sessions: Sequence[Session], benchmark: Benchmark, repeats: int) -> tuple[Unit, ...]:
     """Return what each transcript accounts for: the methods it shows, and those which no transcript
     of its item shows."""
+    # A method that another transcript of the item shows is not missing here: it is judged there.
     known = {item.id: item for item in benchmark.items}
     units: list[Unit] = []
     for session in sessions:

@@ -269,6 +269,7 @@ def _messages(value: Any) -> Speech:
     if said:
         return said
 
+    # A list of conversations: the first that is one.
     inner = (_messages(each) for each in value)
     return next(filter(None, inner), [])
 
@@ -363,6 +364,7 @@ def _from_tree(value: dict[str, Any]) -> Speech:
         ends = [key for key, node in nodes.items() if not node.get("children")]
         at = ends[-1] if ends else None
 
+    # From its end to its root: every answer that was asked for again began a branch of its own.
     branch = []
     while at in nodes:
         message = nodes[at].get("message")

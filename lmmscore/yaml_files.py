@@ -84,6 +84,7 @@ def parse_yaml(text: str, where: str) -> Any:
     except yaml.YAMLError as error:
         raise FileProblem(_complaint(error, where)) from error
 
+    # In two steps, so that double keys are seen before a dictionary swallows one of them.
     loader = _Loader(text)
     try:
         node = loader.get_single_node()
@@ -172,6 +173,7 @@ def _line_of(node: yaml.Node | None, place: Place) -> int:
     """Return the line of a place; of what it stands in, where the place itself is missing."""
     line = 1
     for part in place:
+        # Keys are compared as text: YAML has numbers and truth values among them.
         if isinstance(node, yaml.MappingNode):
             found = next((pair for pair in node.value if pair[0].value == str(part)), None)
             if found is None:
@@ -276,6 +278,7 @@ def _one_complaint(model: type[BaseModel], problem: dict[str, Any]) -> FileCompl
     if isinstance(error, PlacedError):
         location = (*location, *error.place)
 
+    # Our own validators' words come with pydantic's prefix.
     says = str(problem["msg"]).removeprefix("Value error, ")
     says = says.replace("Input should be", "must be", 1).replace("String should", "must", 1)
     says = _EXPECTED.get(problem["type"], says)

@@ -71,6 +71,7 @@ def read_words(spec: str | Path) -> FoundWords:
     if suffix == ".py":
         return _named(path, inner, _python_string(path, text, inner))
 
+    # A JSON file may also be a chat, which is read as a whole.
     if suffix == ".json" and (inner or _is_table(text)):
         return _named(path, inner, _json_string(path, text, inner))
 
@@ -242,6 +243,7 @@ class _Constants:
 
     def _value(self, node: ast.expr) -> Any:
         """Return the constant a node stands for; None for anything that would have to be run."""
+        # Names may refer to each other in a circle.
         self._steps += 1
         if self._steps > _MOST_STEPS:
             return None
@@ -408,6 +410,7 @@ def turns_of(
     turns: list[dict[str, Any]] = []
     for number, turn in enumerate(transcript.turns):
         if number in transcript.edit_turns:
+            # The turns about edits become one, which is said for each edit.
             if number == transcript.edit_turns[0]:
                 turns.append(_edit_turn(transcript, item))
 
@@ -502,6 +505,7 @@ def _edit_turn(transcript: Transcript, item: _Item) -> dict[str, Any]:
     words = [transcript.turns[number].prompt for number in transcript.edit_turns]
     n = len(words)
     rules = [_with_ordinal(item.generalised(text), place) for place, text in enumerate(words, 1)]
+    # The first and the last edit are often announced in other words than those between.
     middle = rules[1:-1] or rules[-1:]
     rule = max(middle, key=middle.count)
     made: dict[str, Any] = {"name": "edit", "each": "edit", "show": ["edit"], "say": rule}
@@ -674,6 +678,7 @@ def import_document(
         "origin": words.origin,
     }
     if ":" not in words.origin:
+        # A text inside a program or a table is a prompt, whatever it looks like.
         try:
             transcript = load_transcript(Path(source))
         except FileProblem:
@@ -768,6 +773,7 @@ def _draft(
         "repair": {"say": REPAIR},
         "questions": questions,
     }
+    # A pair is asked for a winner, not for scores.
     if head["covers"] == "pair":
         del data["factors"]
 

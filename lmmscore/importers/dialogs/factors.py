@@ -415,6 +415,7 @@ def _nodes(block: str) -> list[_Node]:
         end = matches[number + 1].start() if number + 1 < len(matches) else len(block)
         node = _Node(match["key"].strip(), block[match.end() : end].strip())
         before = block[: match.start()]
+        # By braces alone: the JSON of prompts has comments, dots and placeholders in it.
         depth = before.count("{") - before.count("}")
         levels[depth] = siblings = levels.get(depth, [])
         siblings.append(node)
@@ -424,6 +425,7 @@ def _nodes(block: str) -> list[_Node]:
         else:
             roots.append(node)
 
+        # What stood deeper belonged to the key before.
         for deeper in [level for level in levels if level > depth]:
             del levels[deeper]
 
@@ -547,6 +549,7 @@ def _word_scale(value: str) -> dict[str, int | None] | None:
     if len(words) < 2 or unlikely:
         return None
 
+    # Only opposites that everybody would score alike; of other words the user is asked.
     plain = {word.lower() for word in words}
     for good, bad in _OPPOSITES:
         if {good, bad} <= plain:
@@ -733,6 +736,7 @@ def _section_about(key: str, text: str) -> str:
             continue
 
         end = _end_of_section(headings, number, text)
+        # A heading with hardly anything below it does not describe the factor.
         section = text[heading.end() : end]
         if len(section) > 80:
             return section
@@ -826,6 +830,7 @@ def factors_of_chat(text: str) -> list[FactorData]:
     names = [name.strip() for name in dict.fromkeys(_NAMED.findall(text))]
     weights = {key: float(weight) for weight, key in _TERM.findall(text)}
     keys = symbols or [slug(name) for name in names]
+    # Symbols and names are listed in the same order, if there is a name for each.
     titles = dict(zip(keys, names, strict=False)) if len(names) >= len(keys) else {}
 
     scale = scale_of(text)

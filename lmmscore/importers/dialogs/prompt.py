@@ -580,6 +580,7 @@ def mentioned_images(text: str) -> list[str]:
             found.append((matches[0].start(), kind))
 
     kinds = [kind for _, kind in sorted(found)]
+    # Protocols show what is judged last.
     if "edit" in kinds:
         return [kind for kind in kinds if kind != "edit"] + ["edit"]
 
@@ -703,6 +704,7 @@ def _with_images(
 ) -> str:
     """Return the words with a slot for every image: where the words name it, else after them."""
     asked = typed_images(answers)
+    # What the user says, else what placeholders show, else what the words speak of.
     kinds = asked or slotted.images or images_of(text)
     if draft.covers == "pair":
         kinds = [kind for kind in kinds if kind not in {"edit", "first", "second"}]
@@ -849,6 +851,7 @@ def _winner_meant(word: str) -> str | None:
     comparison = re.fullmatch(
         r"(?P<one>a|b|1|2)\s*(?P<sign>>+|=+|<+)\s*(?P<other>a|b|1|2)(?P<rest>.*)", plain
     )
+    # `A>B`, `B>>A`, `A=B`; after a tie perhaps whether both are good or bad.
     if comparison is not None:
         if "=" in comparison["sign"]:
             rest = comparison["rest"].strip("= ")

@@ -322,6 +322,7 @@ def choose(
     if not guesses or guesses[0][0].sure < ENOUGH:
         raise LayoutError(_nothing_fits(tree, guesses, layouts))
 
+    # A benchmark made by the wrong layout looks plausible, so nothing is taken by chance.
     if len(guesses) > 1 and guesses[0][0].sure - guesses[1][0].sure < CLEARLY:
         fits = "\n".join(f"  --layout {layout.name}: {guess.why}" for guess, layout in guesses[:3])
         raise LayoutError(f"{tree.root}: several layouts fit equally; choose one:\n{fits}")
@@ -517,6 +518,7 @@ def read(tree: FolderTree, choices: Choices, layout: PictureLayout) -> Found:
         names = ", ".join(tree.linked[:3])
         found.notes.append(f"ignored folders that are links: {names}; copy or move the pictures in")
 
+    # What a layout knows itself is never replaced by a table that happens to lie there.
     without = [item for item in found.items if not item.instruction]
     if without and choices.instructions is None:
         _from_tables_beside(tree, found, without, choices)

@@ -116,6 +116,7 @@ def _plan(columns: DatasetColumns, choices: Choices, where: str) -> _ColumnPlan:
         if column is not None:
             plan.roles[role] = column
 
+    # Many data sets call the source just `image`.
     if "source" not in plan.roles and "image" in columns.images:
         plan.roles["source"] = "image"
 
@@ -150,6 +151,7 @@ def _plan_edits(plan: _ColumnPlan, columns: DatasetColumns, choices: Choices, wh
 
         return
 
+    # A mask says where to edit; it is nobody's edit.
     for name in free:
         if "mask" not in name.lower():
             plan.edits[_method_name(name)] = name

@@ -144,6 +144,7 @@ def _base(tree: FolderTree, choices: Choices) -> PurePosixPath | None:
         asked = PurePosixPath(choices.source)
         return asked if asked in parents else None
 
+    # Several folders may hold the tasks: the data set, and each method that kept its folders.
     named = sorted(parent for parent in parents if parent.parts)
     likely = [parent for parent in named if role_of(parent.name) == "source"]
     likely += [parent for parent in named if parent.name.lower() in _DATASETS]
@@ -354,6 +355,7 @@ class _Sheet:
         """Return the prompts of a sheet by task and number."""
         prompts = {}
         for row in rows:
+            # A line with a task alone, perhaps in merged cells, heads the lines below it.
             filled = {cell for cell in row if cell}
             heading = task_named(next(iter(filled))) if len(filled) == 1 else None
             if heading:

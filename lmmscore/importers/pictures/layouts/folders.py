@@ -89,6 +89,7 @@ def take(tree: FolderTree, choices: Choices) -> Found:
         items += _items(tree, part, task if task_first else None, fallback)
         notes += part.left_out
 
+    # Folders inside the method's are tasks: METHOD/TASK/ID.png.
     nested = not task_first and any(item.task != fallback for item in items)
     slot = name_items(items)
     prefix = "{task}/" if task_first else ""
@@ -104,6 +105,7 @@ def _methods(parts: Iterable[_Arrangement]) -> list[str]:
 
 def _arrangements(tree: FolderTree, choices: Choices) -> tuple[bool, dict[str, _Arrangement]]:
     """Return whether the top folders are tasks, and the arrangement of the whole or of each."""
+    # Tasks as outer folders are tried only where the whole makes no sense.
     whole = _arrange(tree.images, choices)
     if whole is not None:
         return False, {"": whole}
@@ -143,6 +145,7 @@ def _arrange(
         if role and (role not in found.roles or folder == choices.source):
             found.roles[role] = (folder, keyed)
 
+    # Pictures at the top are sources only if no folder is named like one.
     if "source" not in found.roles and loose_sources:
         loose = {path.stem: path for path in images if len(path.parts) == 1}
         if loose:

@@ -72,6 +72,7 @@ def take(tree: FolderTree, choices: Choices) -> Found:
     edits = outputs.edits[language]
     sources = outputs.sources.get(language, {})
     items = []
+    # An item that no method edited is still an item, and its edits are missing.
     for key in sorted({*edits, *sources}, key=lambda each: natural("/".join(each))):
         item = FoundItem(*key, fields={"language": language})
         if key in sources:

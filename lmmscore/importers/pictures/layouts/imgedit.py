@@ -104,6 +104,7 @@ def _originals(tree: FolderTree, entries: Entries, choices: Choices) -> Path | N
     for path in tree.images:
         folders.update(path.parents)
 
+    # The JSON has paths below a folder that it does not name: the one that fits most of them.
     best, most = PurePosixPath(), 0
     for folder in sorted(folders):
         hits = sum(folder / path in known for path in wanted)
@@ -149,6 +150,7 @@ def _templates(
     root: Path, items: list[FoundItem], originals: Path | None, methods: dict[str, dict[str, Path]]
 ) -> dict[str, str]:
     """Return templates; none where a source is missing or something lies outside the root."""
+    # A template would report the sources that are missing one by one.
     complete = all(item.images for item in items)
     if not methods or originals is None or not complete:
         return {}

@@ -68,6 +68,7 @@ def _item(folder: Path, name: str, entry: dict[str, Any]) -> FoundItem:
     item = FoundItem(folder.name, name, id=f"{folder.name}/{name}")
     item.instruction = str(entry.get("ins_en") or "")
     inputs = entry.get("ori_img")
+    # Most items have one input, some a list of them.
     names = inputs if isinstance(inputs, list) else [inputs]
     for number, each in enumerate(names, 1):
         path = file_inside(folder, each)

@@ -140,6 +140,7 @@ def _sorted(paths: list[PurePosixPath]) -> _Group | None:
         group.words["source"] = {""}
         rest = [path for path in rest if path not in plain.values()]
 
+    # Only now: whose edit a picture is depends on which sources there are.
     for path in rest:
         match = _longest_id(path.stem, group.roles["source"])
         if match is None:

@@ -218,6 +218,7 @@ def _add_sources(items: list[FoundItem], tree: FolderTree, choices: Choices) -> 
     for done, item in enumerate(items):
         choices.progress("drawing marks", done, len(items))
         entries = by_name.get(item.number, [])
+        # Ids may repeat from task to task; then the folder tells which entry is meant.
         fits = entries if len(entries) == 1 else [each for each in entries if _same(each, item)]
         if fits:
             _add(item, fits[0], dataset, choices)
