@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -806,26 +806,20 @@ def _edge_is_flat(picture: NDArray[np.uint8]) -> bool:
 
 
 def _identical_edits(item: Item) -> Iterator[BenchmarkProblem]:
-    """Yield the methods whose edits are the same file. Only files of one size are read."""
-    by_size: dict[int, list[tuple[str, Path]]] = defaultdict(list)
-    for method, path in item.edits.items():
-        if path.is_file():
-            by_size[path.stat().st_size].append((method, path))
+    """Yield the methods whose edits are the same file."""
+    sizes = {method: path.stat().st_size for method, path in item.edits.items() if path.is_file()}
+    often = Counter(sizes.values())
+    by_digest: dict[str, list[str]] = defaultdict(list)
+    for method, size in sizes.items():
+        # Files that differ in size are different: most need not be read.
+        if often[size] > 1:
+            digest = hashlib.sha256(item.edits[method].read_bytes()).hexdigest()
+            by_digest[digest].append(method)
 
-    for same_size in by_size.values():
-        if len(same_size) < 2:
-            continue
-
-        by_digest: dict[str, list[str]] = defaultdict(list)
-        for method, path in same_size:
-            by_digest[hashlib.sha256(path.read_bytes()).hexdigest()].append(method)
-
-        for methods in by_digest.values():
-            if len(methods) > 1:
-                says = (
-                    f"the edits of {' and '.join(methods)} are byte-identical; "
-                    "was one copied by mistake?"
-                )
-                yield BenchmarkProblem(
-                    f"item {item.id!r}", "identical-edits", says, level="problem"
-                )
+    for methods in by_digest.values():
+        if len(methods) > 1:
+            says = (
+                f"the edits of {' and '.join(methods)} are byte-identical; "
+                "was one copied by mistake?"
+            )
+            yield BenchmarkProblem(f"item {item.id!r}", "identical-edits", says, level="problem")

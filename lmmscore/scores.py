@@ -694,7 +694,7 @@ def frame_of(rows: Iterable[Score]) -> pd.DataFrame:
             r.repeat,
             r.position,
             r.factor,
-            _float(r.score),
+            None if r.score is None else float(r.score),
             str(r.outcome),
             r.reason,
         )
@@ -702,7 +702,3 @@ def frame_of(rows: Iterable[Score]) -> pd.DataFrame:
     ]
     frame = pd.DataFrame(cells, columns=list(SCORE_COLUMNS))
     return frame.astype({"score": float, "position": "Int64", "repeat": int})
-
-
-def _float(number: Fraction | None) -> float | None:
-    return None if number is None else float(number)

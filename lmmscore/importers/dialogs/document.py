@@ -71,12 +71,11 @@ def read_words(spec: str | Path) -> FoundWords:
     if suffix == ".py":
         return _named(path, inner, _python_string(path, text, inner))
 
-    # A JSON file may also be a chat, which is read as a whole.
-    if suffix == ".json" and (inner or _is_table(text)):
-        return _named(path, inner, _json_string(path, text, inner))
-
-    if suffix in _YAML and (inner or _holds_texts(parse_yaml(text, str(path)))):
-        return _named(path, inner, _text_at(path, parse_yaml(text, str(path)), inner))
+    if suffix in {".json", *_YAML}:
+        data = _data(path, text, inner)
+        # Texts by key, of which one must be named. A list may be a chat, which is read as a whole.
+        if inner or (isinstance(data, dict) and _strings_in(data)):
+            return _named(path, inner, _text_at(path, data, inner))
 
     return FoundWords(text, path.name, path.stem)
 
@@ -99,25 +98,21 @@ def _named(path: Path, inner: str, text: str) -> FoundWords:
 _YAML = (".yaml", ".yml")
 
 
-def _is_table(text: str) -> bool:
-    """Whether a JSON file holds texts by key, so that one must be named."""
+def _data(path: Path, text: str, inner: str) -> Any:
+    """Return what a JSON or YAML file holds. Raises FileProblem.
+
+    JSON that is none is an error only where something in it was named: else it is plain text.
+    """
+    if path.suffix.lower() in _YAML:
+        return parse_yaml(text, str(path))
+
     try:
-        return _holds_texts(json.loads(text))
-    except (ValueError, RecursionError):
-        return False
-
-
-def _holds_texts(data: Any) -> bool:
-    return isinstance(data, dict) and bool(_strings_in(data))
-
-
-def _json_string(path: Path, text: str, inner: str) -> str:
-    try:
-        data = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise FileProblem(f"{path}: not JSON ({error})") from error
+        if not inner:
+            return None
 
-    return _text_at(path, data, inner)
+        raise FileProblem(f"{path}: not JSON ({error})") from error
 
 
 def _text_at(path: Path, data: Any, inner: str) -> str:
