@@ -1,11 +1,11 @@
-"""A benchmark as a folder: its file, its items, and every problem before a cent is spent."""
+"""A benchmark as a folder: its file, its items, and every problem before anything is paid for."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -60,12 +60,13 @@ class _WithImageKinds(_StrictFile):
 
     others: dict[str, str] = Field(
         default_factory=dict,
-        description="Further kinds of picture by name; or write each as a key beside these.",
+        description="Further kinds of picture by name; or write each as a key next to these.",
     )
 
     @model_validator(mode="before")
     @classmethod
     def _sort_kinds(cls, data: Any) -> Any:
+        """Gather the keys that name further kinds of picture under `others`."""
         if not isinstance(data, dict):
             return data
 
@@ -209,6 +210,7 @@ class Benchmark:
 
 
 def _chosen(what: str, wanted: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Return the names asked for, in that order; all of them where none is."""
     wanted = list(wanted)
     known = dict.fromkeys(known)
     for name in wanted:
@@ -216,7 +218,7 @@ def _chosen(what: str, wanted: Iterable[str], known: Iterable[str]) -> list[str]
             names = list(known)
             listed = ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
             raise BenchmarkError(
-                f"no {what} {name!r} in the benchmark{nearest(name, names)} (it has: {listed})"
+                f"no {what} {name!r} in the benchmark{nearest(name, names)}; it has: {listed}"
             )
 
     return wanted or list(known)
@@ -280,22 +282,29 @@ class _BenchmarkReader:
     def _root(self, given: Path | None) -> Path:
         """Return the folder of the pictures: inside the file's own unless the user says so."""
         if given is not None:
+            if not given.is_dir():
+                raise BenchmarkError(f"{given}: no such folder; --root is where the pictures are")
+
             return given.resolve()
 
         root = (self.folder / self.file.root).resolve()
-        if root.is_relative_to(self.folder):
-            return root
+        if not root.is_relative_to(self.folder):
+            says = (
+                f"{self.file.root!r} leads outside {self.folder}, and pictures are sent to a "
+                f"judge; if you trust this file, add --root {root}"
+            )
+            self._problem(f"{self.path}, root", "path-outside", says)
+            return self.folder
 
-        says = (
-            f"{self.file.root!r} leads outside {self.folder}, and pictures are sent to a judge; "
-            f"if you trust this file, add --root {root}"
-        )
-        self._problem(f"{self.path}, root", "path-outside", says)
-        return self.folder
+        if not root.is_dir():
+            self._problem(f"{self.path}, root", "bad-value", f"no folder {self.file.root!r} here")
+
+        return root
 
     def benchmark(self) -> Benchmark:
-        if any(problem.kind == "path-outside" for problem in self.problems):
-            # Every picture would be reported as missing from the wrong folder.
+        """Return the benchmark; what is wrong with it is in its problems."""
+        if self.problems:
+            # Without the right folder every picture would be reported as missing.
             return self._made([], [])
 
         rows = list(self._rows())
@@ -321,14 +330,14 @@ class _BenchmarkReader:
         # It knows the name of every file below its folder, and nobody will ask again.
         del self.files
         return Benchmark(
-            self.file.name,
-            self.path,
-            root,
-            tuple(methods),
-            tuple(items),
-            tuple(self.problems),
-            self.file.methods if isinstance(self.file.methods, dict) else {},
-            self.file.tasks,
+            name=self.file.name,
+            path=self.path,
+            root=root,
+            methods=tuple(methods),
+            items=tuple(items),
+            problems=tuple(self.problems),
+            method_names=self.file.methods if isinstance(self.file.methods, dict) else {},
+            task_titles=self.file.tasks,
         )
 
     def _problem(self, place: str, kind: str, says: str, level: Level = "fatal") -> None:
@@ -358,6 +367,7 @@ class _BenchmarkReader:
             self._problem(place, "unreadable-items", says)
 
     def _refuse_duplicates(self, rows: list[tuple[str, Row]]) -> None:
+        """Report ids that occur twice: they identify the scores."""
         first: dict[str, str] = {}
         for place, row in rows:
             name = str(row.get("id", ""))
@@ -385,6 +395,7 @@ class _BenchmarkReader:
     # Items
 
     def _inline(self, rows: list[tuple[str, Row]]) -> list[Item]:
+        """Return the items that are written out, those with a problem excepted."""
         items = []
         for place, row in rows:
             parsed = complaints(InlineItem, row)
@@ -420,6 +431,7 @@ class _BenchmarkReader:
         return items
 
     def _from_templates(self, rows: list[tuple[str, Row]]) -> list[Item]:
+        """Return the items of a table, their pictures found by path templates."""
         if self.file.images is None:
             says = 'missing; say where the pictures are, for example edit: "{id}_{method}.png"'
             self._problem(f"{self.path}, images", "missing-key", says)
@@ -427,8 +439,8 @@ class _BenchmarkReader:
 
         rows = [(place, row) for place, row in rows if self._has_columns(place, row)]
         templates = self.file.images.pictures()
-        named = list(self.file.methods) if self.file.methods else None
-        edits = self.files.edits(self.file.images.edit, named, rows, templates)
+        methods = list(self.file.methods or ())
+        edits = self.files.edits(self.file.images.edit, methods, rows, templates)
 
         items = []
         for place, row in rows:
@@ -436,9 +448,8 @@ class _BenchmarkReader:
             for kind, template in templates.items():
                 images[kind] = self.files.file(template, row, f"{place}, images.{kind}")
 
-            named = row.get("task")
-            # A task called 0 has a name.
-            task = "all" if named in (None, "") else str(named)
+            # Not `or`: a task called 0 has a name.
+            task = "all" if row.get("task") in (None, "") else str(row["task"])
             name, instruction = str(row["id"]), str(row["instruction"])
             fields = {}
             for key, value in row.items():
@@ -450,6 +461,7 @@ class _BenchmarkReader:
         return items
 
     def _has_columns(self, place: str, row: Mapping[str, Any]) -> bool:
+        """Tell whether a row has an id and an instruction; report it where not."""
         for column in ("id", "instruction"):
             value = row.get(column)
             if value is not None and str(value).strip():
@@ -465,6 +477,7 @@ class _BenchmarkReader:
         return True
 
     def _present(self, names: Mapping[str, str | None]) -> PathMap:
+        """Return the pictures that are where they should be; items share the tuple of kinds."""
         found = {key: name for key, name in names.items() if name is not None}
         return PathMap(self.files.root, found, self._kinds.setdefault(tuple(found), tuple(found)))
 
@@ -473,6 +486,7 @@ class _BenchmarkReader:
     def _check_methods(
         self, methods: list[str], found: list[str], rows: list[tuple[str, Row]]
     ) -> None:
+        """Report methods that are listed twice, or not listed, or have no edit at all."""
         place = f"{self.path}, methods"
         for name in sorted({name for name in methods if methods.count(name) > 1}):
             self._problem(place, "duplicate", f"{name!r} is listed twice")
@@ -487,6 +501,7 @@ class _BenchmarkReader:
         if not empty or not rows:
             return
 
+        # Only where a listed method has no edit at all: looking through the folders takes a while.
         unused = self._methods_on_disk(rows) - set(methods)
         for name in empty:
             hint = nearest(name, unused)
@@ -497,6 +512,7 @@ class _BenchmarkReader:
             self._problem(place, "method-without-edits", says, "problem")
 
     def _methods_on_disk(self, rows: list[tuple[str, Row]]) -> set[str]:
+        """Return the methods that have edits, listed or not, to suggest one for a mistyped name."""
         images = self.file.images
         if images is None or isinstance(self.file.items, list):
             return set()
@@ -504,6 +520,7 @@ class _BenchmarkReader:
         if "{method}" not in images.edit:
             return set()
 
+        # Its problems were reported when the listed methods were looked for.
         silent = PictureFiles(self.files.root, lambda *_: None)
         named = [(place, row) for place, row in rows if row.get("id")]
         edits = silent.discovered(images.edit, named, images.pictures())
@@ -542,6 +559,7 @@ def read_item_rows(path: Path) -> Iterator[tuple[str, Row]]:
 
         return
 
+    # Excel files may have several sheets, one per task for instance.
     for table in read_tables(path):
         for line, cells in zip(table.lines, table.rows, strict=True):
             row = {key: value for key, value in cells.items() if value is not None}
@@ -595,6 +613,7 @@ def names_given_away(benchmark: Benchmark) -> list[BenchmarkProblem]:
     names = {}
     for method in benchmark.methods:
         name = _words(method).strip()
+        # A method called A or X2 would be found in any sentence.
         if len(name) > 2:
             names[name] = method
 
@@ -629,23 +648,8 @@ def unused_pictures(benchmark: Benchmark) -> list[BenchmarkProblem]:
         used.update(item.images.values())
         used.update(item.edits.values())
 
-    folders = {path.parent for path in used}
-    known = set(folders)
-    for folder in folders:
-        known.update(folder.parents)
-
-    left: dict[Path, list[str]] = {}
-    for folder in folders:
-        left[folder] = [name for name in _pictures_in(folder) if folder / name not in used]
-        if folder == benchmark.root:
-            continue
-
-        for beside in _folders_in(folder.parent):
-            if beside not in known and beside not in left:
-                left.update(_pictures_below(beside))
-
     problems = []
-    for folder, names in sorted(left.items()):
+    for folder, names in sorted(_left_over(used, benchmark.root).items()):
         if names:
             examples = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
             says = f"{counted(len(names), 'picture')} that nothing uses: {examples}"
@@ -654,8 +658,29 @@ def unused_pictures(benchmark: Benchmark) -> list[BenchmarkProblem]:
     return problems[:_MOST_FOLDERS]
 
 
+def _left_over(used: set[Path], root: Path) -> dict[Path, list[str]]:
+    """Return the pictures that are not used, by folder; nothing beside the root is looked at."""
+    folders = {path.parent for path in used}
+    known = set(folders)
+    for folder in folders:
+        known.update(folder.parents)
+
+    left: dict[Path, list[str]] = {}
+    for folder in folders:
+        left[folder] = [name for name in _pictures_in(folder) if folder / name not in used]
+        # Whatever lies next to the root is none of the benchmark's business.
+        if folder == root:
+            continue
+
+        for beside in _folders_in(folder.parent):
+            if beside not in known and beside not in left:
+                left.update(_pictures_below(beside))
+
+    return left
+
+
 def _pictures_below(folder: Path) -> dict[Path, list[str]]:
-    """Return the pictures of a folder and of the folders below it; runs of ours are left out."""
+    """Return the pictures of a folder and of the folders below it; folders of runs are skipped."""
     found: dict[Path, list[str]] = {}
     for here, folders, names in os.walk(folder):
         if "run.yaml" in names or len(found) > _MOST_FOLDERS:
@@ -680,6 +705,7 @@ def _folders_in(folder: Path) -> list[Path]:
 
 
 def _item_problems(item: Item) -> list[BenchmarkProblem]:
+    """Return what is wrong with one item's pictures. Run in threads: it reads every file."""
     named = dict(item.images) | {f"edit of {method}": path for method, path in item.edits.items()}
     problems: list[BenchmarkProblem] = []
     headers: dict[str, Header] = {}
@@ -696,6 +722,7 @@ def _item_problems(item: Item) -> list[BenchmarkProblem]:
 
         problems.extend(_of_file(place, path, headers[what]))
 
+    # Only pictures that could be read are compared.
     problems.extend(_frames_that_differ(item, headers))
     problems.extend(_borders_added(item, bordered))
     problems.extend(_identical_edits(item))
@@ -707,6 +734,7 @@ def _item_problems(item: Item) -> list[BenchmarkProblem]:
 
 
 def _of_file(place: str, path: Path, header: Header) -> Iterator[BenchmarkProblem]:
+    """Yield what is wrong with a single file."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES.get(header.format, {suffix}):
         says = f"{path}: named {path.suffix} but holds {header.format}; rename or convert it"
@@ -721,6 +749,7 @@ def _of_file(place: str, path: Path, header: Header) -> Iterator[BenchmarkProble
 
 
 def _frames_that_differ(item: Item, headers: dict[str, Header]) -> Iterator[BenchmarkProblem]:
+    """Yield the pictures that differ from the source in shape, or in size."""
     source = headers.get("source")
     if source is None:
         return
@@ -745,13 +774,15 @@ def _frames_that_differ(item: Item, headers: dict[str, Header]) -> Iterator[Benc
 
 
 def _borders_added(item: Item, bordered: dict[str, bool]) -> Iterator[BenchmarkProblem]:
+    """Yield the edits with a border around them that the source has not."""
     if bordered.get("source", True):
         return
 
     for what, found in bordered.items():
         if found and what.startswith("edit of "):
             says = (
-                "a border that the source lacks; a judge may see it as a fault, or a frame: crop it"
+                "a border that the source lacks; a judge may take it for a fault or a frame: "
+                "crop it"
             )
             yield BenchmarkProblem(f"item {item.id!r}, {what}", "border", says, level="warning")
 
@@ -764,35 +795,31 @@ def has_border(picture: NDArray[np.uint8]) -> bool:
 
 
 def _edge_is_flat(picture: NDArray[np.uint8]) -> bool:
+    """Tell whether the first rows of a picture are of one colour, and those below them not."""
     rows = max(2, round(picture.shape[0] * BORDER))
     strip = picture[:rows].reshape(-1, picture.shape[-1]).astype(np.int16)
     inside = picture[: 4 * rows].reshape(-1, picture.shape[-1]).astype(np.int16)
     mean = strip.mean(axis=0)
     flat = np.abs(strip - mean).max() <= SAME_COLOUR
-    # A plain wall or sky is no border: that ends where the picture begins.
+    # A plain wall or sky is not a border, which ends where the picture begins.
     return bool(flat and np.abs(inside - mean).max() > SAME_COLOUR)
 
 
 def _identical_edits(item: Item) -> Iterator[BenchmarkProblem]:
-    by_size: dict[int, list[tuple[str, Path]]] = defaultdict(list)
-    for method, path in item.edits.items():
-        if path.is_file():
-            by_size[path.stat().st_size].append((method, path))
+    """Yield the methods whose edits are the same file."""
+    sizes = {method: path.stat().st_size for method, path in item.edits.items() if path.is_file()}
+    often = Counter(sizes.values())
+    by_digest: dict[str, list[str]] = defaultdict(list)
+    for method, size in sizes.items():
+        # Files that differ in size are different: most need not be read.
+        if often[size] > 1:
+            digest = hashlib.sha256(item.edits[method].read_bytes()).hexdigest()
+            by_digest[digest].append(method)
 
-    for same_size in by_size.values():
-        if len(same_size) < 2:
-            continue
-
-        by_digest: dict[str, list[str]] = defaultdict(list)
-        for method, path in same_size:
-            by_digest[hashlib.sha256(path.read_bytes()).hexdigest()].append(method)
-
-        for methods in by_digest.values():
-            if len(methods) > 1:
-                says = (
-                    f"the edits of {' and '.join(methods)} are byte-identical; "
-                    "was one copied by mistake?"
-                )
-                yield BenchmarkProblem(
-                    f"item {item.id!r}", "identical-edits", says, level="problem"
-                )
+    for methods in by_digest.values():
+        if len(methods) > 1:
+            says = (
+                f"the edits of {' and '.join(methods)} are byte-identical; "
+                "was one copied by mistake?"
+            )
+            yield BenchmarkProblem(f"item {item.id!r}", "identical-edits", says, level="problem")

@@ -84,6 +84,7 @@ def fill(text: str, values: Mapping[str, str], where: str) -> str:
     """
 
     def value(match: re.Match[str]) -> str:
+        # A backslash before it makes it plain text.
         if match[1]:
             return match[0][1:]
 
@@ -254,7 +255,7 @@ class Turn(StrictModel):
         (),
         description="Images shown before the words, in order: source, reference, marked, edit. "
         "Format 2: any kind that the benchmark names, first and second for a pair, "
-        "or a file beside the dialog.",
+        "or a file next to the dialog.",
     )
     say: str = Field(description="The words, with slots.")
     say_first: str | None = Field(None, description="With each: the words for the first edit.")
@@ -293,6 +294,7 @@ class Turn(StrictModel):
 
     def words(self, position: int, n: int, task: str = "") -> str:
         """Return the text that fits the task, and the place of the edit among n."""
+        # From the most particular to the most general.
         if task in self.say_for:
             return self.say_for[task]
 
@@ -354,7 +356,7 @@ def shown_in(text: str) -> list[str]:
 
 
 def is_file(kind: str) -> bool:
-    """Tell whether what a turn shows is a file beside the dialog."""
+    """Tell whether what a turn shows is a file next to the dialog."""
     return PurePosixPath(kind).suffix.lower() in IMAGE_SUFFIXES
 
 
@@ -412,6 +414,7 @@ def _factor_schema(factor: Factor, form: JsonForm) -> dict[str, Any]:
 
 
 def _score_schema(scale: Scale) -> dict[str, Any]:
+    """Return the schema of one score: its words, its values, or the ends of its range."""
     if scale.words:
         return {"type": "string", "enum": [*scale.words]}
 
@@ -425,6 +428,7 @@ def _score_schema(scale: Scale) -> dict[str, Any]:
 
 
 def _object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of an object with just these keys, as strict structured output asks."""
     return {
         "type": "object",
         "properties": dict(properties),
@@ -518,6 +522,7 @@ class Conversation:
 
 
 def _chain(before: str, message: Message) -> str:
+    """Return the digest of a conversation with one message more."""
     # Lengths keep the fields apart: no two different messages can hash the same bytes.
     digest = hashlib.sha256(bytes.fromhex(before))
     parts = [message.role, message.text, *(picture.digest for picture in message.images)]

@@ -71,6 +71,7 @@ class Setting(StrictModel):
 
     @model_validator(mode="after")
     def _same_names(self) -> Setting:
+        """Refuse a setting whose choices do not give the same names."""
         if self.default not in self.choices:
             raise ValueError(
                 f"the default {self.default!r} is not among the choices: {', '.join(self.choices)}"
@@ -202,14 +203,20 @@ class Dialog(StrictModel):
         return f"asked only where {', or '.join(conditions)}"
 
     def file(self, name: str) -> Path:
-        """Return a picture beside the dialog."""
+        """Return the path of a picture next to the dialog.
+
+        Raises DialogError for a dialog that was not read from a file, so that it has no folder.
+        """
         if self._folder is None:
             raise DialogError(f"dialog {self.name} shows {name}, but its folder is not known")
 
         return self._folder / name
 
     def beside(self, folder: Path) -> Dialog:
-        """Return the dialog with the folder of its own pictures. Raises where one is not there."""
+        """Return the dialog with the folder of its pictures.
+
+        Raises DialogError if one of them is missing, or lies outside.
+        """
         for name in self.files:
             _refuse_outside(folder, name, f"dialog {self.name}")
 
@@ -219,7 +226,7 @@ class Dialog(StrictModel):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The pictures of its own that it shows, by their paths beside it."""
+        """The picture files that it shows, as paths relative to its folder."""
         shown = (name for turn in self.turns for name in turn.show if is_file(name))
         return tuple(dict.fromkeys(shown))
 
@@ -228,7 +235,7 @@ class Dialog(StrictModel):
         return self.beside(folder / self.name) if self.files else self
 
     def remarks(self) -> Iterator[str]:
-        """Yield what plays, but is hardly what the author meant."""
+        """Yield what is allowed, but hardly what the author meant."""
         for place, turn in enumerate(self.turns):
             if turn.is_shot and not self._is_seen(place):
                 yield f"turn {turn.name}: an example that no question follows, so no judge sees it"
@@ -262,10 +269,10 @@ class Dialog(StrictModel):
         """Return the slots that the chosen settings give, defaults for the rest."""
         for name in chosen:
             if name not in self.settings:
-                known = ", ".join(self.settings) or "it has none"
+                known = ", ".join(self.settings) or "none"
                 raise DialogError(
-                    f"dialog {self.name}: no setting {name!r}{nearest(name, self.settings)} "
-                    f"({known})"
+                    f"dialog {self.name}: no setting {name!r}{nearest(name, self.settings)}; "
+                    f"it has: {known}"
                 )
 
         values: dict[str, str] = {}
@@ -277,6 +284,7 @@ class Dialog(StrictModel):
                     f"dialog {self.name}: setting {name} cannot be {choice!r}; it can be: {known}"
                 )
 
+            # The choice itself is a slot too: {{setting}} says its name.
             values |= {f"{name}.{key}": text for key, text in setting.choices[choice].items()}
             values[name] = choice
 
@@ -310,8 +318,12 @@ class Dialog(StrictModel):
         for turn in self.turns_for(item):
             texts += [*turn.texts_for(item.task), turn.heard or ""]
 
-        names = (name for text in texts for name in slots_of(text) if name.startswith(FIELD))
-        return tuple(dict.fromkeys(name.removeprefix(FIELD) for name in names))
+        columns: list[str] = []
+        for text in texts:
+            names = [name for name in slots_of(text) if name.startswith(FIELD)]
+            columns += [name.removeprefix(FIELD) for name in names]
+
+        return tuple(dict.fromkeys(columns))
 
     def calls(self, n: int) -> int:
         """Return how many calls an item with n edits takes when nothing needs repair."""
@@ -343,15 +355,16 @@ def _blind_words(turn: Turn) -> Iterator[str]:
 
 
 def _refuse_outside(folder: Path, name: str, where: str) -> None:
+    """Refuse a picture that is not in the dialog's folder: dialogs are files of others."""
     path = PurePosixPath(name)
     outside = path.is_absolute() or ".." in path.parts or "\\" in name or ":" in name
     if outside or not (folder / name).resolve().is_relative_to(folder.resolve()):
         raise DialogError(
-            f"{where}: {name} is outside the dialog's folder; put it beside the dialog"
+            f"{where}: {name} is outside the dialog's folder; put it next to the dialog"
         )
 
     if not (folder / name).is_file():
-        raise DialogError(f"{where}: there is no file {name} beside the dialog, in {folder}")
+        raise DialogError(f"{where}: there is no file {name} next to the dialog, in {folder}")
 
 
 _NEW_KEYS = {
@@ -396,6 +409,7 @@ def _newer_than_format_1(dialog: Dialog) -> Iterator[str]:
 
 
 def _newer_in_turn(turn: Turn) -> Iterator[str]:
+    """Yield the keys of a turn that only format 2 has."""
     for key in _NEW_KEYS["turn"]:
         if getattr(turn, key) not in (None, False, {}):
             yield key
@@ -442,6 +456,7 @@ def _format_incoherences(dialog: Dialog) -> Iterator[str]:
 
 
 def _factor_incoherences(dialog: Dialog) -> Iterator[str]:
+    """Yield what is wrong with the list of factors."""
     keys = [factor.key for factor in dialog.factors]
     if not keys and dialog.covers != "pair":
         yield "factors: missing; a dialog scores at least one"
@@ -454,6 +469,7 @@ def _factor_incoherences(dialog: Dialog) -> Iterator[str]:
 
 
 def _missing_turns(dialog: Dialog) -> Iterator[str]:
+    """Yield what no turn does though one must: ask something, show an edit."""
     asked = [turn for turn in dialog.turns if not turn.is_shot]
     if not asked:
         yield "turns: nothing is asked; every turn is an example with its answer (`heard`)"
@@ -475,6 +491,7 @@ def _shows_by_setting(turn: Turn) -> bool:
 
 
 def _pair_incoherences(dialog: Dialog) -> Iterator[str]:
+    """Yield why a dialog cannot say who wins a pair, or speaks of winners without pairs."""
     reading = [turn for turn in dialog.turns if turn.read == "winner"]
     if dialog.covers != "pair":
         if dialog.overall == "bradley-terry":
@@ -516,16 +533,19 @@ def _exclude_each_other(one: Turn, other: Turn) -> bool:
 
 
 def _turn_incoherences(dialog: Dialog, turn: Turn, where: str) -> Iterator[str]:
+    """Yield every contradiction inside one turn, or between it and its dialog."""
     yield from _slot_incoherences(dialog, turn, where)
 
     if dialog.covers == "edit" and turn.each == "edit":
-        yield f"{where}: `each: edit` has no place where the dialog covers one edit"
+        yield f"{where}: `each: edit` makes no sense in a dialog that covers one edit"
 
     keys = [factor.key for factor in dialog.factors]
     for key in turn.factors or ():
         if key not in keys:
             yield f"{where}: unknown factor {key}{nearest(key, keys)}"
 
+    # Question and answer of an example are written in the dialog: there is no reply to read, and no
+    # edit to repeat it for.
     if turn.is_shot and (turn.read or turn.each or turn.form):
         yield f"{where}: nothing is read from a turn that is `heard`, and it has no `each`"
 
@@ -562,6 +582,7 @@ def _kind_incoherences(dialog: Dialog, turn: Turn, kind: str, where: str) -> Ite
 
         return
 
+    # Whether the file is there is asked when the dialog is read from its folder.
     if is_file(kind):
         if dialog.format == 1:
             yield f"{where}: showing a file needs `format: 2`"
@@ -575,6 +596,7 @@ def _kind_incoherences(dialog: Dialog, turn: Turn, kind: str, where: str) -> Ite
 
 
 def _edit_incoherences(dialog: Dialog, turn: Turn, where: str) -> Iterator[str]:
+    """Yield why a turn cannot show the edit that is judged."""
     if dialog.covers != "edit" and turn.each != "edit":
         yield f"{where}: shows an edit, so it needs `each: edit`"
 
@@ -597,18 +619,22 @@ def _is_mistyped(kind: str) -> bool:
 
 
 def _form_incoherences(turn: Turn, form: JsonForm, where: str) -> Iterator[str]:
+    """Yield what a form asks for that the turn does not read."""
     if form.list and turn.read != "scores":
         yield f"{where}: `form: list` holds scores, so it needs `read: scores`"
 
-    if (form.key or form.winners) and turn.read != "winner":
+    names_winner = bool(form.key or form.winners)
+    if names_winner and turn.read != "winner":
         yield f"{where}: `form: key` and words that name a winner need `read: winner`"
 
+    # Words for ties alone could never say who wins.
     meanings = set(form.winners.values())
     if meanings and not meanings.issuperset(PAIR_KINDS):
         yield f"{where}: form: words: one must mean first, and one second"
 
 
 def _known_slots(dialog: Dialog) -> set[str]:
+    """Return every name that a text may have as a slot, columns of the items file aside."""
     known = {*SLOT_NAMES, *dialog.settings}
     for name, setting in dialog.settings.items():
         # Every choice gives the same names.
@@ -642,7 +668,7 @@ class Suite(StrictModel):
     format: Literal[1, 2] = Field(1, description="Which version of this language it is written in.")
     members: tuple[str, ...] = Field(
         min_length=1,
-        description="Dialogs, in the order they are played. Format 2: suites too.",
+        description="Dialogs, in the order they are run. Format 2: suites too.",
     )
     combine: Literal["mean", "geometric"] | None = Field(
         None, description="How the members' overalls become one; format 2 has `overall` for it."
@@ -656,6 +682,7 @@ class Suite(StrictModel):
 
     @model_validator(mode="after")
     def _one_rule(self) -> Suite:
+        """Refuse a suite without a rule, with two, or with one that makes no sense for members."""
         if self.format == 1 and self.overall is not None:
             raise ValueError("overall needs `format: 2`; format 1 has `combine`")
 
@@ -664,7 +691,7 @@ class Suite(StrictModel):
 
         if self.overall in ("none", "weighted", "bradley-terry"):
             raise ValueError(
-                f"overall: {self.overall} has no place in a suite; spell out another rule"
+                f"overall: {self.overall} cannot be used in a suite; spell out another rule"
             )
 
         return self
@@ -694,7 +721,7 @@ class Ensemble:
 
     @property
     def dialogs(self) -> tuple[Dialog, ...]:
-        """All dialogs, in the order they are played."""
+        """All dialogs, in the order they are run."""
         found: list[Dialog] = []
         for member in self.members:
             found += [member] if isinstance(member, Dialog) else member.dialogs
@@ -765,7 +792,7 @@ def find_dialog(name: str, beside: Path | None = None) -> Path:
 
     known = dialog_names()
     raise DialogError(
-        f"no dialog {name!r}{nearest(name, known)} (there are: {', '.join(known)}; or give a file)"
+        f"no dialog {name!r}{nearest(name, known)}; there are: {', '.join(known)}; or give a file"
     )
 
 
@@ -783,6 +810,7 @@ def load(name: str) -> Dialog | Suite:
 
 
 def _load_file(path: Path) -> Dialog | Suite:
+    """Return what a file holds. Raises DialogError, with the line at fault."""
     text = read_text(path)
     data = parse_yaml(text, str(path))
     try:
@@ -806,11 +834,12 @@ def load_dialog(name: str) -> Dialog:
 
 
 def load_members(name: str) -> Dialog | Ensemble:
-    """Return what to play for a name: a dialog, or a suite with all its members."""
+    """Return what a name stands for: a dialog, or a suite with all its members."""
     return _load_members(find_dialog(name), ())
 
 
 def _load_members(path: Path, inside: tuple[Path, ...]) -> Dialog | Ensemble:
+    """Return a dialog, or a suite with its members; `inside` are the suites around it."""
     loaded = _load_file(path)
     if isinstance(loaded, Dialog):
         return loaded

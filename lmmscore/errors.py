@@ -27,7 +27,7 @@ class BenchmarkError(LmmscoreError):
 
 
 class DialogError(LmmscoreError):
-    """A dialog that cannot be played as it stands."""
+    """A dialog that cannot be run as it stands."""
 
 
 class LedgerError(LmmscoreError):
@@ -165,9 +165,10 @@ class NotRecorded(JudgeError):
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return `; did you mean X?` for the known word nearest to `word`, or nothing."""
-    match = get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f"; did you mean {match[0]}?" if match else ""
+    """Return ` (did you mean X?)` for the known word nearest to `word`, or nothing."""
+    # Above the 0.6 of difflib, by which `nope` is near `openai`; `rmp` is still near `rpm`.
+    match = get_close_matches(word, list(known), n=1, cutoff=0.65)
+    return f" (did you mean {match[0]}?)" if match else ""
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
@@ -186,7 +187,7 @@ def listed(names: Sequence[str], most: int = 6) -> str:
 
 
 def refuse_unless_whole(least: int, **given: Any) -> None:
-    """Raise for the first value that is no whole number, or is below `least`."""
+    """Raise for the first value that is not a whole number of at least `least`."""
     for name, value in given.items():
         if not isinstance(value, Integral) or value < least:
             raise LmmscoreError(f"{name}={value!r}: it must be a whole number from {least} on")

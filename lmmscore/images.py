@@ -175,6 +175,10 @@ def _decoding(path: Path) -> Iterator[Image.Image]:
 
 
 def _opened(path: Path) -> Image.Image:
+    """Open a picture without unpacking it. Raises ImageProblem, with what to do.
+
+    Every limit is checked here, on what the head of the file says: unpacking may take gigabytes.
+    """
     try:
         if path.stat().st_size == 0:
             raise ImageProblem(f"{path}: the file is empty; export the picture again")
@@ -206,6 +210,7 @@ def _opened(path: Path) -> Image.Image:
 
 
 def _to_rgb(image: Image.Image) -> Image.Image:
+    """Return the picture in plain RGB; what is transparent becomes white, as on a page."""
     if image.mode in {"I;16", "I;16B", "I;16L", "I"}:
         # 16-bit greys: Pillow would clip at 255 instead of scaling.
         image = image.convert("I").point(lambda value: value / 257, "L")
@@ -409,6 +414,7 @@ class Pictures:
 
 
 def _read(path: Path) -> bytes:
+    """Return the bytes of a picture. Raises ImageProblem."""
     try:
         # Unbuffered, as it is read once from end to end; Path.open takes three times as long.
         with open(path, "rb", buffering=0) as file:  # noqa: PTH123
@@ -515,6 +521,7 @@ class FolderListing:
         return [f"{folder}/{name}" if folder else name for name in found]
 
     def _by_stem(self, folder: str) -> dict[str, list[str]]:
+        """Return the pictures of a folder by their names without file type."""
         stems: dict[str, list[str]] = {}
         for name in self.names(folder):
             stem, dot, suffix = name.rpartition(".")
@@ -562,15 +569,19 @@ class PictureFiles:
     def edits(
         self,
         template: str,
-        methods: Sequence[str] | None,
+        methods: Sequence[str],
         rows: Rows,
         others: Mapping[str, str],
     ) -> dict[str, PathMap]:
-        """Return each item's edits by method; `others` are the templates of other pictures."""
+        """Return each item's edits by method; without methods, by those found on disk.
+
+        `others` are the templates of other pictures, none of which is an edit.
+        """
         if "{method}" not in template:
             self._report("images.edit", "bad-value", "must contain {method}")
             return {str(row["id"]): PathMap(self.root, {}) for _, row in rows}
 
+        # Nobody listed the methods: whatever stands where the template has {method} is one.
         if not methods:
             found = self.discovered(template, rows, others)
             every = tuple(dict.fromkeys(method for edits in found.values() for method in edits))
@@ -601,6 +612,7 @@ class PictureFiles:
                 if name is not None:
                     taken[name] = ""
 
+        # The longest id first: 1_2_sine.png belongs to the item 1_2, and not to the item 1.
         for place, row in sorted(rows, key=lambda entry: -len(str(entry[1]["id"]))):
             pattern = self._fill(template, {**row, "method": "\0"}, place)
             if pattern is None:
@@ -614,6 +626,7 @@ class PictureFiles:
         return edits
 
     def _matches(self, pattern: str, place: str) -> Iterator[tuple[str, str]]:
+        """Yield the methods whose edits a pattern finds, with their files."""
         # Thousands of items make as many patterns; compiling each would take most of the time.
         first, *rest = pattern.split("\0")
         for name in self._listing.candidates(pattern):
@@ -625,6 +638,7 @@ class PictureFiles:
                 yield method, name
 
     def _fill(self, template: str, row: Mapping[str, Any], place: str) -> str | None:
+        """Return a template with its slots filled; None, with a report, for an unknown name."""
         try:
             return SLOT.sub(lambda match: str(row[match[1]]), template)
         except KeyError as error:
@@ -665,6 +679,8 @@ class PictureFiles:
         return None
 
     def _stays_inside(self, name: str) -> bool:
+        """Tell whether a file lies below the root, links followed. Asked for every picture there
+        is."""
         folder, _, file = name.rpartition("/")
         plain = file not in {"", ".", ".."} and not ("\0" in name or name.startswith("/"))
         if not plain:

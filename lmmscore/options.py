@@ -68,6 +68,7 @@ class Registry(Generic[Member]):
         return sorted({*self._members, *(point.name for point in self._points())})
 
     def _import(self, name: str) -> None:
+        """Import the module a member lives in, or load it from the package that brings it."""
         module = name.replace("-", "_")
         if module in self._modules():
             importlib.import_module(f"{self._package}.{module}")
@@ -78,6 +79,8 @@ class Registry(Generic[Member]):
                 self._members[name] = self._load(point)
 
     def _load(self, point: importlib.metadata.EntryPoint) -> Member:
+        """Return what another package registered. Raises LmmscoreError, whatever its code
+        raises."""
         try:
             member: Member = point.load()
         except Exception as error:
@@ -98,7 +101,7 @@ class Registry(Generic[Member]):
 
 
 # --------------------------------------------------------------------------------------------------
-# Options, each declared once: a field of a dataclass, with what is said of it.
+# Options, each declared once: a field of a dataclass, with its description.
 #
 # The flags of the command line, the keys of judges.yaml, the arguments of Python and the
 # reference all derive from such a declaration.
@@ -115,7 +118,7 @@ GROUPS = (JUDGED, COST, ANSWERS, PICTURES, MACHINES)
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What is said of an option beside its name, type and default."""
+    """The description of an option besides its name, type and default."""
 
     help: str
     flag: str = ""
@@ -127,7 +130,7 @@ class Option:
     group: str = ""
     """The group of the help that lists it; "" for what comes last."""
     section: str | None = None
-    """Its section of an entry of judges.yaml, "" for the top; None where it is no key there."""
+    """Its section of an entry of judges.yaml, "" for the top; None if it is not a key there."""
     at_least: float | None = None
     above: float | None = None
     at_most: float | None = None

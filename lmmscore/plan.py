@@ -488,7 +488,7 @@ def _refuse_unknown_columns(protocol: Protocol, item: Item, benchmark: Benchmark
                 has = ", ".join(item.fields) or "none"
                 raise BenchmarkError(
                     f"dialog {dialog.name} says {{{{field.{column}}}}}, a column that the items of "
-                    f"{benchmark.path} do not have{nearest(column, item.fields)} (they have: {has})"
+                    f"{benchmark.path} do not have{nearest(column, item.fields)}; they have: {has}"
                 )
 
 

@@ -30,7 +30,7 @@ from lmmscore.yaml_files import StrictModel
 
 OPEN = "?"
 """What an import writes where the document does not say;
-a dialog with an open question cannot be played."""
+a dialog with an open question cannot be run."""
 
 
 def _exact(value: Any) -> Any:
@@ -79,10 +79,12 @@ class Scale(StrictModel):
 
     @model_validator(mode="after")
     def _one_way(self) -> Scale:
+        """Refuse a scale that is none, or two at once."""
         if self.words is not None:
             self._check_words()
             return self
 
+        # A range has both ends and no values; values have no ends.
         ends = [end for end in (self.min, self.max) if end is not None]
         if len(ends) != (0 if self.values else 2):
             raise ValueError("give either min and max, or values")
@@ -209,7 +211,7 @@ def weights_of(
     for key in given:
         if key not in known:
             raise DialogError(
-                f"no factor {key!r} to weigh{nearest(key, known)} (there are: {', '.join(known)})"
+                f"no factor {key!r} to weigh{nearest(key, known)}; there are: {', '.join(known)}"
             )
 
     return {key: given.get(key, Fraction(0)) for key in known}
@@ -347,6 +349,7 @@ class Rule(_RuleModel):
 
     @model_validator(mode="after")
     def _one_operation(self) -> Rule:
+        """Refuse a rule with no operation, or with two."""
         given = [name for name in (*_LISTED, "weighted", "rule") if getattr(self, name) is not None]
         if len(given) != 1:
             known = ", ".join((*_LISTED, "weighted", "rule"))
@@ -361,6 +364,7 @@ class Rule(_RuleModel):
         return self
 
     def _check_weights(self) -> None:
+        """Refuse weights that do not add up to 1, and names under `absent` that have none."""
         if self.weighted is not None:
             weights = list(self.weighted.values())
             if any(not weight.is_finite() or weight < 0 for weight in weights):
@@ -502,6 +506,7 @@ def faults_of(overall: Overall, parts: Sequence[RulePart]) -> Iterator[str]:
 
 
 def _weight_faults(weights: Sequence[Fraction | None]) -> Iterator[str]:
+    """Yield why the weights of a dialog cannot be used."""
     given = [weight for weight in weights if weight is not None]
     total = sum(given, Fraction(0))
     if len(given) < len(weights):
@@ -513,6 +518,7 @@ def _weight_faults(weights: Sequence[Fraction | None]) -> Iterator[str]:
 
 
 def _root_faults(rule: Rule, parts: Mapping[str, RulePart]) -> Iterator[str]:
+    """Yield where a geometric mean would be taken of a negative score, at any depth."""
     for operand in rule.operands:
         if isinstance(operand, Rule):
             yield from _root_faults(operand, parts)
@@ -521,7 +527,7 @@ def _root_faults(rule: Rule, parts: Mapping[str, RulePart]) -> Iterator[str]:
             low = parts[str(operand)].ends[0]
 
         if rule.operation == "geometric" and low < 0:
-            yield "overall: a geometric mean has no place where a score may be negative"
+            yield "overall: a geometric mean cannot be taken where a score may be negative"
 
 
 def _spelt_out(overall: Overall, parts: Sequence[RulePart]) -> Rule:
@@ -549,6 +555,7 @@ def _is_linear(rule: Rule) -> bool:
 def _value(
     rule: Rule, scores: Mapping[str, Fraction], parts: Mapping[str, RulePart]
 ) -> Fraction | None:
+    """Return the value of a rule over the scores that count; None where none of them does."""
     if rule.weighted is not None:
         found = _weighted(rule, scores)
     else:
@@ -557,6 +564,7 @@ def _value(
     if found is None:
         return None
 
+    # Scaled before it is adjusted: the numbers of an adjustment are on the scale that is shown.
     if rule.scaled_to is not None:
         found = _scaled(found, _plain_ends(rule, parts), rule.scaled_to)
 
@@ -570,6 +578,7 @@ def _value(
 def _combined(
     rule: Rule, scores: Mapping[str, Fraction], parts: Mapping[str, RulePart]
 ) -> Fraction | None:
+    """Return what an operation makes of its operands; those left out do not count."""
     values = []
     for operand in rule.operands:
         if isinstance(operand, Rule):
@@ -584,6 +593,7 @@ def _combined(
 
 
 def _weighted(rule: Rule, scores: Mapping[str, Fraction]) -> Fraction | None:
+    """Return the weighted sum, the shares of what was left out given to others."""
     shares = {name: Fraction(weight) for name, weight in (rule.weighted or {}).items()}
     # Not always 1: weights read from a transcript may add up to anything.
     whole = sum(shares.values(), Fraction(0))
@@ -604,6 +614,7 @@ def _weighted(rule: Rule, scores: Mapping[str, Fraction]) -> Fraction | None:
 
 
 def _applied(operation: str, values: Sequence[Fraction]) -> Fraction:
+    """Return what an operation makes of numbers, of which there is at least one."""
     # A rule inside a rule is its only value.
     if operation in ("min", "rule"):
         return min(values)
@@ -623,6 +634,7 @@ def _scaled(value: Fraction, ends: Ends, target: tuple[Decimal, Decimal]) -> Fra
 
 
 def _ends(rule: Rule, parts: Mapping[str, RulePart]) -> Ends:
+    """Return the lowest and the highest value a rule can give, adjustments included."""
     low, high = _plain_ends(rule, parts)
     if rule.scaled_to is not None:
         low, high = (Fraction(end) for end in rule.scaled_to)
@@ -646,6 +658,7 @@ def _plain_ends(rule: Rule, parts: Mapping[str, RulePart]) -> Ends:
         high = sum((share * end[1] for share, end in zip(shares, ends, strict=True)), Fraction(0))
         return low, high
 
+    # With negative scores the extremes of a product may be at any corner.
     if rule.operation == "product":
         corners = [math.prod(corner, start=Fraction(1)) for corner in itertools.product(*ends)]
         return min(corners), max(corners)

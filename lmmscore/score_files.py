@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -113,6 +114,7 @@ def read_ratings(paths: Sequence[str | Path], columns: Columns = USUAL_COLUMNS) 
     sources = [source for path in paths for source in _sources(str(path), columns, notes)]
     rows: list[tuple[object, ...]] = []
     for source in sources:
+        # A single file that names no rater may hold the ratings of several.
         rater = source.rater if len(sources) > 1 else ""
         found = _rows(source.table, columns, notes, rater=rater, task_name=source.task)
         if not found:
@@ -141,6 +143,7 @@ class RatingSource:
 
 
 def _sources(spec: str, columns: Columns, notes: list[str]) -> list[RatingSource]:
+    """Return the tables that FILE, FILE:SHEET or FOLDER means, and who rated each."""
     path, sheet = split_field(spec)
     if not path.is_dir():
         tables = with_items(read_tables(path, sheet), columns.item, notes)
@@ -184,21 +187,18 @@ def _shared_start(names: Sequence[str]) -> str:
     if len(names) < 2:
         return ""
 
-    first, last = min(names), max(names)
-    same = 0
-    while same < len(first) and first[same] == last[same]:
-        same += 1
-
-    cut = max(first.rfind(mark, 0, same) for mark in "_- ")
-    return first[: cut + 1]
+    # Character by character is what is wanted here: these are names, not paths.
+    shared = os.path.commonprefix(names)  # noqa: RUF071
+    cut = max(shared.rfind(mark) for mark in "_- ")
+    return shared[: cut + 1]
 
 
 def with_items(sheets: list[Table], item: str, notes: list[str]) -> list[Table]:
     """Return the sheets of a file that name items; the others, such as a legend,
-    are left out with a note."""
+    are ignored with a note."""
     found = [sheet for sheet in sheets if item in sheet.columns or sheet.find("", ITEM_NAMES)]
     left = [sheet.where for sheet in sheets if sheet not in found]
-    notes += [f"{where}: this sheet names no item and is left out" for where in left if found]
+    notes += [f"{where}: this sheet names no item and is ignored" for where in left if found]
     return found or sheets
 
 
@@ -211,49 +211,73 @@ def _rater_name(where: str) -> str:
 def _rows(
     table: Table, columns: Columns, notes: list[str], *, rater: str, task_name: str
 ) -> list[tuple[object, ...]]:
-    """Return the rating rows of one table, long or wide."""
-    item = table.find(columns.item, ITEM_NAMES)
-    if item is None:
-        listed = ", ".join(table.columns)
-        raise FileProblem(
-            f"{table.where}: which column is the item? Say --item-column NAME (it has: {listed})"
-        )
+    """Return the rating rows of one table: long, wide, or with lists of scores.
 
+    `rater` and `task_name` are what the file's place says, where no column does.
+    """
+    item = _item_column(table, table.find(columns.item, ITEM_NAMES))
     method = table.find(columns.method, METHOD_NAMES)
     own_rater = table.find(columns.rater, RATER_NAMES)
     task = table.find(columns.task if columns.task in table.columns else "", TASK_NAMES)
     names = {item, method, own_rater, table.find("", SKIP_NAMES), task} - {None}
     kept = _without_skipped(table, notes)
-    found: list[tuple[object, ...]] = []
-
-    def add(place: int, method_name: str, factor: str, value: float) -> None:
-        row, where = table.rows[place], f"{table.where}:{table.lines[place]}"
-        who = text(row[own_rater]) if own_rater else rater
-        where_task = text(row[task]) if task else task_name
-        found.append((text(row[item]), where_task, method_name, who, factor, value, where))
 
     lists = [name for name in table.columns if name not in names and _has_lists(table, name)]
     if method is None and lists:
-        for name in lists:
-            for place in kept:
-                for factor, value in _list_scores(table, place, name, notes):
-                    add(place, name, factor, value)
+        ratings = _list_ratings(table, lists, kept, notes)
+    else:
+        ratings = _cell_ratings(table, method, _cells(table, columns, names, kept, notes))
 
-        return found
+    rows: list[tuple[object, ...]] = []
+    for place, method_name, factor, value in ratings:
+        row = table.rows[place]
+        who = text(row[own_rater]) if own_rater else rater
+        its_task = text(row[task]) if task else task_name
+        rows.append((text(row[item]), its_task, method_name, who, factor, value, table.at(place)))
 
-    for factor, place, cell in _cells(table, columns, names, kept, notes):
+    return rows
+
+
+def _item_column(table: Table, found: str | None) -> str:
+    """Return the column of the item. Raises FileProblem where none was found."""
+    if found is None:
+        listed = ", ".join(table.columns)
+        raise FileProblem(
+            f"{table.where}: which column is the item? Say --item-column NAME (it has: {listed})"
+        )
+
+    return found
+
+
+_Rating = tuple[int, str, str, float]
+"""The place of a row, the method, the factor and the number."""
+
+
+def _list_ratings(
+    table: Table, columns: Sequence[str], kept: Sequence[int], notes: list[str]
+) -> Iterator[_Rating]:
+    """Yield the ratings of a table with one column per method and a list in each cell."""
+    for column in columns:
+        for place in kept:
+            for factor, value in _list_scores(table, place, column, notes):
+                yield place, column, factor, value
+
+
+def _cell_ratings(
+    table: Table, method: str | None, cells: Sequence[tuple[str, int, object]]
+) -> Iterator[_Rating]:
+    """Yield the ratings of a table with one number in each cell; an empty cell is none."""
+    for factor, place, cell in cells:
         try:
             rating = number(table.plain(cell))
         except ValueError as error:
             raise FileProblem(
-                f"{table.where}:{table.lines[place]}: {factor}: {str(table.plain(cell))!r} is not "
+                f"{table.at(place)}: {factor}: {str(table.plain(cell))!r} is not "
                 "a number; write a rating, or leave the cell empty"
             ) from error
 
         if rating is not None:
-            add(place, text(table.rows[place][method]) if method else "", factor, rating)
-
-    return found
+            yield place, text(table.rows[place][method]) if method else "", factor, rating
 
 
 LIST_NOTE = (
@@ -263,11 +287,8 @@ LIST_NOTE = (
 
 
 def _has_lists(table: Table, column: str) -> bool:
-    for row in table.rows:
-        cell = row[column]
-        if isinstance(cell, list) or (isinstance(cell, str) and cell.startswith("[")):
-            return True
-    return False
+    cells = [row[column] for row in table.rows]
+    return any(isinstance(cell, list) or str(cell).startswith("[") for cell in cells)
 
 
 def _list_scores(
@@ -275,7 +296,7 @@ def _list_scores(
 ) -> list[tuple[str, float]]:
     """Return the ratings in a list cell. Two numbers are VIEScore's SC and PQ, which have an O."""
     cell = table.rows[place][column]
-    where = f"{table.where}:{table.lines[place]}: {column}"
+    where = f"{table.at(place)}: {column}"
     try:
         values = number_list(cell)
         if values is None and number(cell) is not None:
@@ -291,6 +312,7 @@ def _list_scores(
     if LIST_NOTE not in notes:
         notes.append(LIST_NOTE)
 
+    # Rater by rater, as VIEScore does it: the mean of the roots is not the root of the means.
     semantic, quality = values
     if semantic < 0 or quality < 0:
         raise FileProblem(f"{where}: {cell!r} has a negative score; ratings start at 0")
@@ -303,7 +325,7 @@ def _without_skipped(table: Table, notes: list[str]) -> list[int]:
     marks = [text(row[column]).lower() if column else "" for row in table.rows]
     kept = [place for place, mark in enumerate(marks) if mark not in {"true", "1", "yes", "y", "x"}]
     if len(kept) < len(marks):
-        notes.append(f"{table.where}: rows marked {column} are left out ({len(marks) - len(kept)})")
+        notes.append(f"{table.where}: rows marked {column} are excluded ({len(marks) - len(kept)})")
 
     return kept
 
@@ -412,42 +434,22 @@ class Reader:
 
     def edits(self, table: Table) -> Iterator[Edit]:
         """Yield the edits of a table in whichever of the layouts it is."""
-        item, method = (
-            self._find(table, "item", ITEM_NAMES),
-            self._find(table, "method", METHOD_NAMES),
-        )
-        if item is None:
-            listed = ", ".join(table.columns)
-            raise FileProblem(
-                f"{table.where}: which column is the item? "
-                f"Say --item-column NAME (it has: {listed})"
-            )
-
-        task, repeat = table.find(self.layout.task, TASK_NAMES), table.find("", REPEAT_NAMES)
+        item = _item_column(table, self._find(table, "item", ITEM_NAMES))
+        method = self._find(table, "method", METHOD_NAMES)
+        task = table.find(self.layout.task, TASK_NAMES)
+        repeat = table.find("", REPEAT_NAMES)
         find_task = _task_finder(self.layout.task_pattern, task)
         for place, cells in self._cells(table, {item, method, task, repeat}):
-            row, where = table.rows[place], f"{table.where}:{table.lines[place]}"
-            times = _repeat(table.plain(row[repeat]), where) if repeat else 1
-            name = text(row[method]) if method else ""
+            row, where = table.rows[place], table.at(place)
             self.seen |= dict.fromkeys(cells)
             yield Edit(
-                text(row[item]),
-                find_task(row, item),
-                name,
-                times,
-                self._wanted(table, cells),
-                where,
+                item=text(row[item]),
+                task=find_task(row, item),
+                method=text(row[method]) if method else "",
+                repeat=_repeat(table.plain(row[repeat]), where) if repeat else 1,
+                cells=self._wanted(table, cells),
+                where=where,
             )
-
-    def refuse_unknown(self, where: str) -> None:
-        """Raise for a wanted factor that no table had."""
-        for name in self.layout.factors:
-            if name not in self.seen:
-                listed = ", ".join(self.seen)
-                raise FileProblem(
-                    f"{where}: no factor {name!r}{nearest(name, list(self.seen))} "
-                    f"(it has: {listed})"
-                )
 
     def _find(self, table: Table, what: str, guesses: tuple[str, ...]) -> str | None:
         wanted = getattr(self.layout, what)
@@ -468,6 +470,7 @@ class Reader:
             yield from _long_cells(table, factor, score, names)
             return
 
+        # JSON keeps the scores of an edit together, as {"scores": {"accuracy": 7, …}}.
         others = [name for name in table.columns if name not in names]
         nested = [name for name in others if _is_nested(table, name)]
         if self.under or nested:
@@ -490,18 +493,21 @@ class Reader:
 
         wide = factor_columns(table, names, range(len(table.rows)), self.notes)
         for name in wide:
-            cells = [table.plain(row[name]) for row in table.rows]
-            far = next(
-                (cell for cell in cells if is_number(cell) and abs(number(cell) or 0) > FARTHEST),
-                None,
-            )
-            if far is not None:
-                raise FileProblem(
-                    f"{table.where}: column {name} has {far}, and no scale goes so far; "
-                    "name the factors with --factor NAME"
-                )
+            for cell in (table.plain(row[name]) for row in table.rows):
+                if is_number(cell) and abs(number(cell) or 0) > FARTHEST:
+                    raise FileProblem(
+                        f"{table.where}: column {name} has {cell}, and no scale goes so far; "
+                        "name the factors with --factor NAME"
+                    )
 
         return wide
+
+
+def _refuse_unknown_factors(wanted: Sequence[str], known: Collection[str], where: str) -> None:
+    for name in wanted:
+        if name not in known:
+            hint = f"{nearest(name, known)}; it has: {', '.join(known)}"
+            raise FileProblem(f"{where}: no factor {name!r}{hint}")
 
 
 def _repeat(cell: Any, where: str) -> int:
@@ -512,7 +518,7 @@ def _repeat(cell: Any, where: str) -> int:
     return int(value)
 
 
-def _task_finder(pattern: str, column: str | None) -> Any:
+def _task_finder(pattern: str, column: str | None) -> Callable[[Mapping[str, Any], str], str]:
     """Return a function from a row and its item column to its task."""
     if not pattern:
         return lambda row, _: text(row[column]) if column else ""
@@ -545,9 +551,8 @@ def _long_cells(table: Table, factor: str, score: str, names: set[str | None]) -
         _, cells = gathered.setdefault(tuple(text(row[name]) for name in keys), (place, {}))
         name = text(row[factor])
         if name in cells:
-            raise FileProblem(
-                f"{table.where}:{table.lines[place]}: a second {name} for the same edit; keep one"
-            )
+            raise FileProblem(f"{table.at(place)}: a second {name} for the same edit; keep one")
+
         cells[name] = row[score]
 
     yield from gathered.values()
@@ -564,8 +569,8 @@ def _choose(table: Table, field: str, nested: list[str]) -> str:
     chosen = field or nested[0]
     if chosen.split(".")[0] not in table.columns:
         raise FileProblem(
-            f"{table.where}: no field {chosen!r}{nearest(chosen, nested)} "
-            f"(scores stand under: {listed})"
+            f"{table.where}: no field {chosen!r}{nearest(chosen, nested)}; "
+            f"scores stand under: {listed}"
         )
     return chosen
 
@@ -628,6 +633,7 @@ def read_score_folder(root: Path) -> FolderScores:
 
 
 def _load(file: Path) -> dict[str, Any]:
+    """Return the object in a JSON file. Raises FileProblem."""
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -643,36 +649,34 @@ def _scored_items(data: Mapping[str, Any]) -> bool:
 
 
 def _from_metrics(files: list[Path], place: Callable[[Path], tuple[str, str]]) -> FolderScores:
+    """Return the scores of TASK/METHOD/METRIC.json; `place` tells task and method of a file."""
     metrics: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
     for file in files:
         metrics.setdefault(place(file), {})[file.stem] = _load(file)
 
-    names = sorted({name for found in metrics.values() for name in found})
-    viescore = set(names) <= set(VIESCORE)
+    factors = sorted({name for found in metrics.values() for name in found})
+    viescore = set(factors) <= set(VIESCORE)
     notes = [VIESCORE_NOTE] if viescore else []
     edits: list[Edit] = []
     left = 0
     for (task, method), found in metrics.items():
         every = dict.fromkeys(item for data in found.values() for item in data)
-        # With one file alone there is nothing to have in common.
-        shared = [item for item in every if all(item in data for data in found.values())]
+        shared = set.intersection(*map(set, found.values()))
         left += len(every) - len(shared)
-        for item in shared:
-            where = f"{task}/{method}: {item}"
-            raw = {name: _score_of(found[name][item]) for name in names if name in found}
+        for item in filter(shared.__contains__, every):
+            raw = {name: _score_of(found[name][item]) for name in sorted(found)}
             cells = _viescore_cells(raw) if viescore else raw
-            edits.append(Edit(item, task, method, 1, cells, where, whole=True))
+            edits.append(Edit(item, task, method, 1, cells, f"{task}/{method}: {item}", whole=True))
 
     if left:
         notes.append(
-            f"left out: {counted(left, 'edit')} with a score in some of their method's files: "
+            f"excluded: {counted(left, 'edit')} with a score in some of their method's files: "
             "only items that all files have count"
         )
 
-    alone = [f"{task}/{method}" for (task, method), found in metrics.items() if len(found) < 2]
-    factors = list(names)
-    if viescore and len(names) == len(VIESCORE):
+    if factors == sorted(VIESCORE):
         factors = [*VIESCORE, "O"]
+        alone = [f"{task}/{method}" for (task, method), found in metrics.items() if len(found) < 2]
         if alone:
             notes.append(f"one of SC and PQ alone, so no O: {', '.join(alone)}")
 
@@ -686,6 +690,7 @@ def _score_of(entry: Any) -> Any:
 def _viescore_cells(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Return SC, PQ and O of one edit; a score that cannot be read stays as it is,
     for its reason."""
+    # VIEScore counts the lowest of its sub-scores, of 10.
     cells: dict[str, Any] = {}
     for name, score in raw.items():
         least = _least(score)
@@ -713,6 +718,7 @@ def _least(score: Any) -> Fraction | None:
 
 
 def _from_methods(files: list[Path]) -> FolderScores:
+    """Return the scores of TASK/METHOD.json files, one number per metric and item."""
     edits: list[Edit] = []
     factors: dict[str, None] = {}
     for file in files:
@@ -738,17 +744,20 @@ def read_score_file(
 ) -> pd.DataFrame:
     """Return FILE[:FIELD] as a tidy scores table; our own scores.csv as it is. See `scores_in`."""
     path, field = split_field(spec)
-    if not path.is_dir() and not field and path.suffix.lower() == ".csv" and _is_ours(path):
+    if not field and _is_ours(path):
         return read_scores(path)
+
     return frame_of(scores_in(spec, layout, dialog, notes=notes))
 
 
 def _is_ours(path: Path) -> bool:
     """Tell by its header alone whether a file is a scores.csv: it may be a large one."""
-    if not path.is_file():
+    if path.suffix.lower() != ".csv" or not path.is_file():
         return False
+
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         header = file.readline()
+
     columns = header.replace(";", ",").replace('"', "").strip().split(",")
     return set(SCORE_COLUMNS) <= {column.strip() for column in columns}
 
@@ -770,24 +779,16 @@ def scores_in(
     renames = renames or {}
     notes = [] if notes is None else notes
     path, field = split_field(spec)
-    suffix = path.suffix.lower()
     if path.is_dir():
         return _folder(path, layout, dialog, renames, notes)
-    if not field and suffix == ".csv" and _is_ours(path):
+
+    if not field and _is_ours(path):
         return _own(path, renames, plain=layout == USUAL_LAYOUT and dialog is None)
 
-    sheet = ""
-    if suffix == ".xlsx":
-        sheet, field = field, ""
-
-    reader = Reader(field, layout, notes)
-    tables = with_items(read_tables(path, sheet), layout.item, reader.notes)
-    edits = [edit for table in tables for edit in reader.edits(table)]
-
+    edits = _edits_in(path, field, layout, notes)
     refuse_merging(_factors_of(edits), renames)
     edits = [_renamed(edit, renames) for edit in edits]
     factors = _factors_of(edits)
-    reader.refuse_unknown(str(path))
     if dialog is not None:
         factors = _expected(factors, dialog, str(path))
 
@@ -798,25 +799,35 @@ def scores_in(
     return [score for edit in edits for score in _scores_of(edit, factors, dialog)]
 
 
+def _edits_in(path: Path, field: str, layout: Layout, notes: list[str]) -> list[Edit]:
+    """Return the edits of a file; of an Excel file `field` names a sheet."""
+    sheet = ""
+    if path.suffix.lower() == ".xlsx":
+        sheet, field = field, ""
+
+    reader = Reader(field, layout, notes)
+    tables = with_items(read_tables(path, sheet), layout.item, notes)
+    edits = [edit for table in tables for edit in reader.edits(table)]
+    _refuse_unknown_factors(layout.factors, reader.seen, str(path))
+    return edits
+
+
 def _folder(
     path: Path, layout: Layout, dialog: Dialog | None, renames: Mapping[str, str], notes: list[str]
 ) -> list[Score]:
     """Return the scores of a folder, by its layout's rule."""
+    # Which columns are what has no meaning in a folder; choosing factors has.
     plain = replace(layout, factors=(), shared=False)
     if plain != USUAL_LAYOUT or dialog is not None:
         raise FileProblem(
-            f"{path}: a folder says itself what is what; "
+            f"{path}: the names in a folder say what is what; "
             "only --factor, --rename and --out can be used"
         )
 
     found = read_score_folder(path)
     notes += found.notes
+    _refuse_unknown_factors(layout.factors, found.factors, str(path))
     factors = [name for name in found.factors if not layout.factors or name in layout.factors]
-    for name in layout.factors:
-        if name not in found.factors:
-            hint = f"{nearest(name, found.factors)} (it has: {', '.join(found.factors)})"
-            raise FileProblem(f"{path}: no factor {name!r}{hint}")
-
     refuse_merging(factors, renames)
     scores = []
     for edit in found.edits:
@@ -855,17 +866,28 @@ def _own(path: Path, renames: Mapping[str, str], *, plain: bool) -> list[Score]:
 
     table = read_scores(path)
     refuse_merging([str(name) for name in table["factor"].unique()], renames)
-    return [
-        Score(
-            *(row["item"], row["task"], row["method"], row["repeat"], row["position"] or None),
-            renames.get(row["factor"], row["factor"]),
-            Fraction(repr(row["score"])) if row["outcome"] == Outcome.SCORED else None,
-            Outcome(row["outcome"]),
-            row["reason"],
+    scores = []
+    for row in table.fillna({"position": 0}).to_dict("records"):
+        if replaced(row["factor"], renames):
+            continue
+
+        scored = row["outcome"] == Outcome.SCORED
+        scores.append(
+            Score(
+                item=row["item"],
+                task=row["task"],
+                method=row["method"],
+                repeat=row["repeat"],
+                position=row["position"] or None,
+                factor=renames.get(row["factor"], row["factor"]),
+                # The decimal as written: 0.1 in the file is a tenth.
+                score=Fraction(repr(row["score"])) if scored else None,
+                outcome=Outcome(row["outcome"]),
+                reason=row["reason"],
+            )
         )
-        for row in table.fillna({"position": 0}).to_dict("records")
-        if not replaced(row["factor"], renames)
-    ]
+
+    return scores
 
 
 def write_scores(scores: list[Score], out: Path | TextIO) -> None:
@@ -908,13 +930,14 @@ def _expected(found: list[str], dialog: Dialog, where: str) -> list[str]:
 
     for name in found:
         if name not in known and name != OVERALL:
-            hint = f"{nearest(name, known)} (it has: {', '.join(known)})"
+            hint = f"{nearest(name, known)}; it has: {', '.join(known)}"
             raise FileProblem(f"{where}: dialog {dialog.name} has no factor {name!r}{hint}")
 
     return known + ([OVERALL] if OVERALL in found else [])
 
 
 def _refuse_duplicates(edits: list[Edit]) -> None:
+    """Refuse an edit that is scored twice: which of the two counts is not ours to guess."""
     seen: dict[tuple[str, str, str, int], str] = {}
     for edit in edits:
         key = (edit.item, edit.task, edit.method, edit.repeat)
@@ -958,10 +981,12 @@ def _read(edit: Edit, factor: str, dialog: Dialog | None) -> tuple[Fraction | No
 
     # The decimal as written: 0.1 in the file is a tenth, not the float nearest to it.
     score = Fraction(repr(value))
-    fault = (
-        dialog.factor(factor).scale.fault(score) if dialog is not None and factor != OVERALL else ""
-    )
-    return (None, f"{edit.where}: {factor}: {fault}") if fault else (score, "")
+    if dialog is not None and factor != OVERALL:
+        fault = dialog.factor(factor).scale.fault(score)
+        if fault:
+            return None, f"{edit.where}: {factor}: {fault}"
+
+    return score, ""
 
 
 def _overall(

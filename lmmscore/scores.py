@@ -6,7 +6,7 @@ import csv
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from operator import itemgetter
@@ -83,7 +83,10 @@ def comparison_of(unit: Unit, played: Sequence[Played]) -> Comparison:
     item = unit.item
     a, b = unit.methods
     place = (item.id, item.task, a, b)
-    order = "" if not unit.shown else "ab" if unit.shown == (a, b) else "ba"
+    order = ""
+    if unit.shown:
+        order = "ab" if unit.shown == (a, b) else "ba"
+
     if not played:
         lacking = ", ".join(method for method in unit.methods if method not in item.edits)
         reason = f"{lacking} made no edit of this item"
@@ -126,27 +129,36 @@ def _by_scores(played: Played) -> tuple[Outcome, str, str, str]:
     assert formula is not None, "a dialog of pairs reads a winner or has a rule"
     totals = []
     for position in (1, 2):
-        scores = played.reading.scores
-        numbers = {key: score for (at, key), score in scores.items() if at == position}
         absent = {key for at, key in played.done.absent if at == position}
-        totals.append(formula.value(numbers, absent))
+        totals.append(formula.value(_numbers(played, position), absent))
 
+    # One score is no comparison: without both there is no winner.
     first, second = totals
     if first is None or second is None:
         fault = next(iter(played.reading.faults), None)
         if fault is None:
             return Outcome.UNREADABLE, "no score was found", "", ""
+
         return fault.outcome, str(fault), "", ""
 
     if first == second:
         return Outcome.SCORED, "", TIE, ""
+
     return Outcome.SCORED, "", "first" if first > second else "second", ""
 
 
+def _numbers(played: Played, position: int) -> dict[str, Fraction]:
+    """Return the scores that one edit was given, by factor."""
+    scores = played.reading.scores
+    return {key: score for (at, key), score in scores.items() if at == position}
+
+
 def _scores(played: Played, *, reverse: bool) -> dict[str, tuple[Fraction | None, Fraction | None]]:
+    """Return the scores of both edits by factor, that of method_a first."""
     found: dict[str, tuple[Fraction | None, Fraction | None]] = {}
     for factor in played.session.dialog.factors:
         shown = [played.reading.scores.get((position, factor.key)) for position in (1, 2)]
+        # Read by position; the table has them by method.
         first, second = reversed(shown) if reverse else shown
         found[factor.key] = (first, second)
     return found
@@ -174,25 +186,26 @@ def read_comparisons(path: Path) -> list[Comparison]:
     """Return the comparisons of a pairs.csv. Raises FileProblem naming the line at fault."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            return [*_rows(csv.DictReader(file), path)]
+            reader = csv.DictReader(file)
+            _refuse_without_columns(reader.fieldnames or (), path)
+            return [_row(row, f"{path}:{reader.line_num}") for row in reader]
     except FileNotFoundError as error:
         raise FileProblem(f"{path}: no such file") from error
     except (OSError, ValueError, csv.Error) as error:
         raise FileProblem(f"{path}: not a pairs.csv ({error})") from error
 
 
-def _rows(reader: csv.DictReader[str], path: Path) -> Iterator[Comparison]:
-    lacking = [name for name in PAIR_COLUMNS[:-1] if name not in (reader.fieldnames or ())]
+def _refuse_without_columns(columns: Collection[str], path: Path) -> None:
+    # `both` only says more of a tie: a table without it is whole.
+    lacking = [name for name in PAIR_COLUMNS if name not in columns and name != "both"]
     if lacking:
         raise FileProblem(f"{path}: not a pairs.csv: no column {', '.join(lacking)}")
 
-    for row in reader:
-        where = f"{path}:{reader.line_num}"
-        cells = {name: restore(text or "") for name, text in row.items() if name is not None}
-        yield _row(cells, where)
 
-
-def _row(cells: Mapping[str, str], where: str) -> Comparison:
+def _row(row: Mapping[str, str | None], where: str) -> Comparison:
+    """Return the comparison of one line. Raises FileProblem where it contradicts itself."""
+    # A cell too many stands under None, one too few is None itself.
+    cells = {name: restore(text or "") for name, text in row.items() if name is not None}
     methods = (cells["method_a"], cells["method_b"])
     winner, outcome = cells["winner"], cells["outcome"]
     if outcome not in list(Outcome):
@@ -207,8 +220,15 @@ def _row(cells: Mapping[str, str], where: str) -> Comparison:
         raise FileProblem(f"{where}: repeat {cells['repeat']!r} is not a whole number from 1")
 
     return Comparison(
-        *(cells["item"], cells["task"], *methods, cells["order"], int(cells["repeat"])),
-        *(winner, Outcome(outcome), cells["reason"], cells.get("both", "")),
+        cells["item"],
+        cells["task"],
+        *methods,
+        order=cells["order"],
+        repeat=int(cells["repeat"]),
+        winner=winner,
+        outcome=Outcome(outcome),
+        reason=cells["reason"],
+        both=cells.get("both", ""),
     )
 
 
@@ -241,7 +261,8 @@ def matches(rows: Iterable[Comparison]) -> list[Match]:
         consistent = len(winners) == 1
         winner = next(iter(winners)) if consistent else TIE
         if "" in winners:
-            # Half a comparison would bring back the preference for a place that both orders cancel.
+            # Half a comparison would bring back the preference for a position, which both orders
+            # together cancel (docs/decisions/0133).
             winner, consistent = "", True
 
         found.append(Match(item, task, a, b, repeat, winner, consistent, tuple(shown)))
@@ -271,12 +292,12 @@ EXPECTED = "expected"
 """A further column, where the judge was asked for the probabilities of its words."""
 
 SLIP_TOLERANCE = Fraction(1, 20)
-"""A stated overall within this of the exact one is rounding, not a slip."""
+"""A stated overall within this of the exact one is rounding, not an arithmetic error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A unit of the plan after it was played."""
+    """A unit of the plan after it was judged."""
 
     unit: Unit
     played: tuple[Played, ...]
@@ -318,7 +339,9 @@ def settled(protocol: Protocol, played: Played) -> bool:
     if not isinstance(suite, Ensemble) or not is_gated(protocol):
         return False
 
-    if played.session.dialog.name not in [member.name for member in suite.members]:
+    # A dialog of a suite within the suite closes no gate of the outer one.
+    own_members = {member.name for member in suite.members}
+    if played.session.dialog.name not in own_members:
         return False
 
     return any(row.factor == OVERALL and row.score == 0 for row in scores_of(played))
@@ -339,6 +362,7 @@ def scores_of(played: Played) -> list[Score]:
 
 
 def _scores_of_edit(played: Played, position: int, method: str) -> list[Score]:
+    """Return the rows of one edit: a number for each factor, or why there is none; the overall."""
     session = played.session
     dialog, item = session.dialog, session.item
     place = (item.id, item.task, method, session.repeat, position)
@@ -394,6 +418,7 @@ def _expected_overall(rows: Sequence[Score], formula: Formula, absent: set[str])
 
 
 def _why(played: Played, position: int, key: str) -> tuple[Outcome, str]:
+    """Return the outcome of a factor that has no score, and the reason."""
     failure = played.done.failure
     if failure is not None:
         return failure.outcome, failure.reason
@@ -437,6 +462,32 @@ def _combined_row(
     suite: Ensemble, by_dialog: Mapping[str, Sequence[Score]], named: list[Score]
 ) -> Score | None:
     """Return a suite's overall, adding its members' to `named`; None where it was not asked."""
+    own = _member_rows(suite, by_dialog, named)
+    if not own:
+        return None
+
+    numbers = {row.factor: row.score for row in own if row.score is not None}
+    absent = {row.factor for row in own if row.outcome == Outcome.ABSENT}
+    closed = next((row.factor for row in own if row.score == 0), None)
+    if closed is None or not suite.suite.gate:
+        return _overall_row(own, suite.formula, numbers, absent)
+
+    # Later members of a gated suite were not asked: they count 0, as the one that closed it.
+    names = [member.name for member in suite.members]
+    later = names[names.index(closed) + 1 :]
+    numbers |= dict.fromkeys(later, Fraction(0))
+    found = _overall_row(own, suite.formula, numbers, absent)
+    if {row.factor for row in own}.issuperset(later):
+        return found
+
+    return replace(found, reason=f"{closed} is 0, so the rest was not asked")
+
+
+def _member_rows(
+    suite: Ensemble, by_dialog: Mapping[str, Sequence[Score]], named: list[Score]
+) -> list[Score]:
+    """Return the overall of each member that was asked, under its name; `named` gets those of
+    members within members too."""
     own: list[Score] = []
     for member in suite.members:
         if isinstance(member, Ensemble):
@@ -449,22 +500,7 @@ def _combined_row(
             own.append(replace(row, factor=member.name))
             named.append(own[-1])
 
-    if not own:
-        return None
-
-    numbers = {row.factor: row.score for row in own if row.score is not None}
-    absent = {row.factor for row in own if row.outcome == Outcome.ABSENT}
-    # Later members of a gated suite were not asked: they count 0, as the one that closed it.
-    closed = next((row.factor for row in own if row.score == 0), "") if suite.suite.gate else ""
-    names = [member.name for member in suite.members]
-    unasked = names[names.index(closed) + 1 :] if closed else []
-    if closed:
-        numbers |= dict.fromkeys(unasked, Fraction(0))
-
-    found = _overall_row(own, suite.formula, numbers, absent)
-    if closed and any(name not in {row.factor for row in own} for name in unasked):
-        return replace(found, reason=f"{closed} is 0, so the rest was not asked")
-    return found
+    return own
 
 
 def slips(played: Played) -> list[tuple[int, Fraction, Fraction]]:
@@ -472,10 +508,7 @@ def slips(played: Played) -> list[tuple[int, Fraction, Fraction]]:
     dialog = played.session.dialog
     found = []
     for position, stated in sorted(played.done.stated.items()):
-        numbers = {
-            key: score for (at, key), score in played.reading.scores.items() if at == position
-        }
-        exact = dialog.formula.value(numbers) if dialog.formula else None
+        exact = dialog.formula.value(_numbers(played, position)) if dialog.formula else None
         if exact is not None and abs(exact - stated) > SLIP_TOLERANCE:
             found.append((position, exact, stated))
 
@@ -487,8 +520,15 @@ def as_cells(row: Score, *, expected: bool = False) -> list[object]:
     number = "" if row.score is None else show(row.score)
     position = "" if row.position is None else row.position
     cells: list[object] = [
-        *(defuse(row.item), defuse(row.task), defuse(row.method), row.repeat, position),
-        *(defuse(row.factor), number, str(row.outcome), defuse(row.reason)),
+        defuse(row.item),
+        defuse(row.task),
+        defuse(row.method),
+        row.repeat,
+        position,
+        defuse(row.factor),
+        number,
+        str(row.outcome),
+        defuse(row.reason),
     ]
     if expected:
         cells.append("" if row.expected is None else f"{float(row.expected):.4f}")
@@ -513,6 +553,7 @@ def read_scores(path: Path) -> pd.DataFrame:
         raise FileProblem(f"{path}:{_line_at(path, delimiter, place)}: {says}")
 
     for name in _TEXT_COLUMNS:
+        # By distinct texts: a large table has few, and most need no change.
         texts = {text: restore(text) for text in frame[name].unique()}
         if any(text != plain for text, plain in texts.items()):
             frame[name] = frame[name].map(texts)
@@ -540,6 +581,7 @@ def with_expected(scores: pd.DataFrame, where: str) -> pd.DataFrame:
 
 
 def _delimiter(path: Path) -> str:
+    """Return what separates the cells; spreadsheets of many countries write semicolons."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             header = file.readline()
@@ -583,9 +625,14 @@ def _faults(frame: pd.DataFrame) -> list[tuple[int, str]]:
     """
     numbers = _mapped(frame["score"], _number)
     scored, empty = frame["outcome"] == Outcome.SCORED, frame["score"] == ""
-    known = ", ".join(Outcome)
+    counts = _mapped(frame["repeat"], _is_count)
+    positions = _mapped(frame["position"], lambda cell: cell == "" or _is_count(cell))
     kinds = (
-        (~frame["outcome"].isin(list(Outcome)), "outcome", f"outcome {{!r}} is none of {known}"),
+        (
+            ~frame["outcome"].isin(list(Outcome)),
+            "outcome",
+            f"outcome {{!r}} is none of {', '.join(Outcome)}",
+        ),
         (
             numbers.isna() & ~empty,
             "score",
@@ -595,24 +642,18 @@ def _faults(frame: pd.DataFrame) -> list[tuple[int, str]]:
         (
             ~scored & ~empty,
             "score",
-            "score {!r}, though the outcome says there is none; mend one of the two",
+            "score {!r}, though the outcome says there is none; correct one of the two",
         ),
-        (
-            ~_mapped(frame["repeat"], _is_count),
-            "repeat",
-            "repeat {!r} is not a whole number from 1",
-        ),
-        (
-            ~_mapped(frame["position"], lambda cell: cell == "" or _is_count(cell)),
-            *("position", "position {!r} is neither empty nor a whole number from 1"),
-        ),
+        (~counts, "repeat", "repeat {!r} is not a whole number from 1"),
+        (~positions, "position", "position {!r} is neither empty nor a whole number from 1"),
     )
-    first = [
-        (int(wrong.to_numpy().argmax()), column, says)
-        for wrong, column, says in kinds
-        if wrong.any()
-    ]
-    return [(place, says.format(frame[column].iloc[place])) for place, column, says in first]
+    found = []
+    for wrong, column, says in kinds:
+        if wrong.any():
+            place = int(wrong.to_numpy().argmax())
+            found.append((place, says.format(frame[column].iloc[place])))
+
+    return found
 
 
 def _mapped(cells: pd.Series, function: Callable[[Any], object]) -> pd.Series:
@@ -653,7 +694,7 @@ def frame_of(rows: Iterable[Score]) -> pd.DataFrame:
             r.repeat,
             r.position,
             r.factor,
-            _float(r.score),
+            None if r.score is None else float(r.score),
             str(r.outcome),
             r.reason,
         )
@@ -661,7 +702,3 @@ def frame_of(rows: Iterable[Score]) -> pd.DataFrame:
     ]
     frame = pd.DataFrame(cells, columns=list(SCORE_COLUMNS))
     return frame.astype({"score": float, "position": "Int64", "repeat": int})
-
-
-def _float(number: Fraction | None) -> float | None:
-    return None if number is None else float(number)

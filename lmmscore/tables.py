@@ -1,7 +1,7 @@
 """Tables as people keep them: CSV, TSV, Excel, JSON, JSON lines and Parquet, as rows without types.
 
-Cells stay as written: "007" and "NA" are ids, not a number and a hole. Only `number` says what a
-cell is worth. Data sets with pictures in them are read in batches.
+Cells stay as written: "007" and "NA" are ids, not a number and a missing score. Only `number` says
+what a cell is worth. Data sets with pictures in them are read in batches.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import math
 import re
 import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from lmmscore.errors import FileProblem, nearest
 SUFFIXES = (".csv", ".tsv", ".txt", ".xlsx", ".xlsm", ".jsonl", ".ndjson", ".json", ".parquet")
 NOTHING = {"", "na", "n/a", "nan", "none", "null", "-", "–"}
 """What people write in the cell of a number that is not there."""
+
 # A spreadsheet runs a cell that begins so as a formula.
 _STARTERS = ("=", "+", "-", "@", "\t", "\r")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+", re.ASCII)
@@ -39,9 +41,12 @@ class Table:
     decimal_commas: bool = False
     """Whether 5,5 is five and a half here, as in files with semicolons."""
 
+    def at(self, place: int) -> str:
+        """Return `FILE:LINE` for a row, for messages."""
+        return f"{self.where}:{self.lines[place]}"
+
     def plain(self, cell: Any) -> Any:
-        """Return a cell that may be a number,
-        with a point where this file writes a decimal comma."""
+        """Return a cell, a number in it with a point where this file writes a decimal comma."""
         commas = self.decimal_commas and isinstance(cell, str) and _DECIMAL_COMMA.fullmatch(cell)
         return cell.replace(",", ".") if commas else cell
 
@@ -53,8 +58,8 @@ class Table:
         if wanted and wanted not in self.columns:
             listed = ", ".join(self.columns)
             raise FileProblem(
-                f"{self.where}: no column {wanted!r}{nearest(wanted, self.columns)} "
-                f"(it has: {listed})"
+                f"{self.where}: no column {wanted!r}{nearest(wanted, self.columns)}; "
+                f"it has: {listed}"
             )
 
         if wanted:
@@ -85,11 +90,18 @@ def read_tables(path: Path, sheet: str = "") -> list[Table]:
             f"{path}: cannot read {suffix or 'a file without ending'}; known: {', '.join(SUFFIXES)}"
         )
 
-    try:
+    with _reading(path):
         if suffix in {".xlsx", ".xlsm"}:
             return _read_excel(path, sheet)
 
         return [_READERS.get(suffix, _read_text)(path)]
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Raise FileProblem for whatever goes wrong while a file is read."""
+    try:
+        yield
     except UnicodeDecodeError as error:
         raise FileProblem(f"{path}: not UTF-8 (byte {error.start}); save it as UTF-8") from error
     except (OSError, csv.Error, RecursionError) as error:
@@ -115,6 +127,7 @@ def _text_cells(path: Path) -> tuple[list[list[str]], list[int], str]:
     """Return the cells of a text file, the line of each row, and the delimiter."""
     text = _decoded(path)
     header = text.split("\n", 1)[0]
+    # The header has no commas in its cells, as a row of text may.
     delimiter = max(",;\t", key=header.count) if path.suffix.lower() != ".tsv" else "\t"
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     rows, lines = [], []
@@ -130,15 +143,12 @@ def read_cells(path: Path) -> dict[str, list[list[str]]]:
 
     Merged cells are filled downwards. A text file is one sheet without a name.
     """
-    try:
+    with _reading(path):
         if path.suffix.lower() not in {".xlsx", ".xlsm"}:
             return {"": [row for row in _text_cells(path)[0] if any(row)]}
 
+        # Not read-only: openpyxl knows merged cells only of books that are read as a whole.
         book = _workbook(path, read_only=False)
-    except UnicodeDecodeError as error:
-        raise FileProblem(f"{path}: not UTF-8 (byte {error.start}); save it as UTF-8") from error
-    except (OSError, csv.Error) as error:
-        raise FileProblem(f"{path}: cannot be read ({error})") from error
 
     sheets = {}
     for sheet in book.worksheets:
@@ -153,6 +163,7 @@ def read_cells(path: Path) -> dict[str, list[list[str]]]:
 
 
 def _workbook(path: Path, *, read_only: bool) -> Any:
+    """Open an Excel file, formulas as the values Excel last computed."""
     try:
         import openpyxl
     except ImportError as error:
@@ -169,12 +180,13 @@ def _workbook(path: Path, *, read_only: bool) -> Any:
 
 
 def _read_excel(path: Path, sheet: str) -> list[Table]:
+    """Return the tables of the sheets that have something in them, or of the one named."""
     book = _workbook(path, read_only=True)
     try:
         if sheet and sheet not in book.sheetnames:
             listed = ", ".join(book.sheetnames)
             raise FileProblem(
-                f"{path}: no sheet {sheet!r}{nearest(sheet, book.sheetnames)} (it has: {listed})"
+                f"{path}: no sheet {sheet!r}{nearest(sheet, book.sheetnames)}; it has: {listed}"
             )
 
         names = [sheet] if sheet else book.sheetnames
@@ -206,28 +218,37 @@ def _cell(value: Any) -> str:
 def _table(
     where: str, rows: Sequence[Sequence[str]], lines: Sequence[int], *, decimal_commas: bool = False
 ) -> Table:
+    """Return the table under a header row; columns without a name and empty rows are left out."""
     if not rows:
         raise FileProblem(f"{where}: no rows in it")
 
-    columns = [name for name in rows[0] if name]
+    header = rows[0]
+    columns = [name for name in header if name]
     twice = next((name for name in columns if columns.count(name) > 1), None)
     if twice is not None:
         raise FileProblem(f"{where}: two columns are called {twice!r}; rename one")
 
-    kept = [(row, line) for row, line in zip(rows[1:], lines[1:], strict=True) if any(row)]
-    places = [place for place, name in enumerate(rows[0]) if name]
+    places = [place for place, name in enumerate(header) if name]
+    records: list[dict[str, Any]] = []
+    kept: list[int] = []
+    for row, line in zip(rows[1:], lines[1:], strict=True):
+        if not any(row):
+            continue
 
-    for row, line in kept:
-        if len(row) <= max(places, default=-1) or any(row[len(rows[0]) :]):
+        # Empty cells at the end of a row are a spreadsheet's; a missing or further one is a fault.
+        if len(row) <= max(places, default=-1) or any(row[len(header) :]):
             raise FileProblem(
-                f"{where}:{line}: {len(row)} cells where the header has {len(rows[0])}"
+                f"{where}:{line}: {len(row)} cells where the header has {len(header)}"
             )
 
-    records = tuple({rows[0][place]: row[place] for place in places} for row, _ in kept)
-    return Table(where, tuple(columns), records, tuple(line for _, line in kept), decimal_commas)
+        records.append({header[place]: row[place] for place in places})
+        kept.append(line)
+
+    return Table(where, tuple(columns), tuple(records), tuple(kept), decimal_commas)
 
 
 def _read_json(path: Path) -> Table:
+    """Return the table of a list of objects, or of one object per line."""
     text = _decoded(path)
     numbered = (
         _whole_json(path, text) if path.suffix.lower() == ".json" else _json_lines(path, text)
@@ -238,6 +259,7 @@ def _read_json(path: Path) -> Table:
                 f"{path}:{line}: a JSON object is expected here, not a {type(record).__name__}"
             )
 
+    # Objects need not all have the same keys; the columns are those of any of them.
     columns = tuple(dict.fromkeys(key for _, record in numbered for key in record))
     if not columns:
         raise FileProblem(f"{path}: no rows in it")
@@ -247,15 +269,12 @@ def _read_json(path: Path) -> Table:
 
 
 def _read_parquet(path: Path) -> Table:
-    try:
-        import pyarrow.parquet
-    except ImportError as error:
-        raise FileProblem(
-            f"{path}: reading Parquet needs pyarrow; pip install 'lmmscore[parquet]'"
-        ) from error
+    """Return a Parquet file as a table; its rows are numbered from 1, as it has no lines."""
+    pyarrow = _pyarrow(path)
+    from pyarrow import parquet
 
     try:
-        rows = tuple(pyarrow.parquet.read_table(path).to_pylist())
+        rows = tuple(parquet.read_table(path).to_pylist())
     except pyarrow.ArrowException as error:
         raise FileProblem(f"{path}: not a Parquet file ({error}); write it again") from error
 
@@ -274,6 +293,7 @@ _READERS = {
 
 
 def _json_lines(path: Path, text: str) -> list[tuple[int, Any]]:
+    """Return what stands on each line that is not empty, with its number."""
     found = []
     for line, piece in enumerate(text.split("\n"), 1):
         if piece.strip():
@@ -288,6 +308,7 @@ def _json_lines(path: Path, text: str) -> list[tuple[int, Any]]:
 
 
 def _whole_json(path: Path, text: str) -> list[tuple[int, Any]]:
+    """Return the entries of a JSON list, numbered from 1: their lines are not known."""
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
@@ -383,7 +404,7 @@ def factor_columns(
 ) -> list[str]:
     """Return the columns that hold scores: those with a number in them. Doubtful ones are noted.
 
-    A column with some cells that are no numbers is a factor too: its missing scores must show, not
+    A column in which some cells are not numbers is a factor too: its missing scores must show, not
     make it vanish.
     """
     found = []
@@ -391,14 +412,15 @@ def factor_columns(
         if name in taken:
             continue
 
+        # By their cells, not by their names alone: people call factors whatever they like.
         cells = [table.plain(table.rows[place][name]) for place in places]
         numbers = sum(map(is_number, cells))
         said = [cell for cell in cells if text(cell).lower() not in NOTHING]
         plain = name.strip().lower()
         if not said:
-            notes.append(f"{table.where}: column {name} is empty and is left out")
+            notes.append(f"{table.where}: column {name} is empty and is ignored")
         elif numbers and _no_score(plain):
-            notes.append(f"{table.where}: column {name} is left out; by its name it is no score")
+            notes.append(f"{table.where}: column {name} is ignored; by its name it is not a score")
         elif numbers == len(said) or (numbers and plain not in PROSE):
             found.append(name)
 
@@ -414,20 +436,17 @@ def defuse(cell: str) -> str:
 
     For text only: a number keeps its minus sign. `restore` undoes it.
     """
-    if cell.startswith(_STARTERS) or (
-        cell.startswith("'") and cell[1:].startswith((*_STARTERS, "'"))
-    ):
-        return "'" + cell
-
-    return cell
+    return "'" + cell if cell.startswith(_STARTERS) or _is_defused(cell) else cell
 
 
 def restore(cell: str) -> str:
     """Return the text that was defused, without the quote that `defuse` put before it."""
-    if cell.startswith("'") and cell[1:].startswith((*_STARTERS, "'")):
-        return cell[1:]
+    return cell[1:] if _is_defused(cell) else cell
 
-    return cell
+
+def _is_defused(cell: str) -> bool:
+    # Text that already looks defused gets one more quote, so that restoring it gives it back.
+    return cell.startswith("'") and cell[1:].startswith((*_STARTERS, "'"))
 
 
 # Parquet, and data sets that Hugging Face `datasets` saved to disk, in batches
@@ -470,12 +489,10 @@ def data_files(path: Path, split: str | None = None) -> list[Path]:
 def _split_of(file: Path, root: Path) -> str:
     """Return the split of a file: `train` for train/data-00000-of-00002.arrow."""
     match = _SHARD.fullmatch(file.stem)
-    name = match["split"] if match else file.stem
-    if name == "data" or file.suffix == ".arrow":
-        return file.parent.name if file.parent != root else "all"
-
-    if match:
-        return name
+    # `datasets` calls all its files data-…, in a folder per split; in Parquet the name tells.
+    tells = file.suffix != ".arrow" and match is not None and match["split"] != "data"
+    if match and tells:
+        return match["split"]
 
     # Files that are not numbered shards (a.parquet, b.parquet) are parts of one table.
     return file.parent.name if file.parent != root else "all"
@@ -507,6 +524,7 @@ def _declared_images(schema: Any) -> set[str]:
 
 
 def _is_image(kind: Any) -> bool:
+    """Tell whether a column's type is that of pictures: bytes, or bytes with a path."""
     import pyarrow.types as types
 
     if types.is_struct(kind):
@@ -516,6 +534,7 @@ def _is_image(kind: Any) -> bool:
 
 
 def _is_text(kind: Any) -> bool:
+    """Tell whether a column's type can be written as text: a number, a word, a category."""
     import pyarrow.types as types
 
     checks = (
@@ -565,6 +584,7 @@ def text_row(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _schema(file: Path) -> Any:
+    """Return the columns of a data file and their types, without reading its rows."""
     pyarrow = _pyarrow(file)
     try:
         if file.suffix == ".parquet":
@@ -579,6 +599,7 @@ def _schema(file: Path) -> Any:
 
 
 def _batches(file: Path, columns: list[str]) -> Iterator[Any]:
+    """Yield the rows of a data file, a few at a time."""
     pyarrow = _pyarrow(file)
     try:
         if file.suffix == ".parquet":
@@ -590,6 +611,7 @@ def _batches(file: Path, columns: list[str]) -> Iterator[Any]:
             return
 
         with _stream(file) as reader:
+            # The form with an index is read by number, the streaming form from front to back.
             if hasattr(reader, "num_record_batches"):
                 yield from (reader.get_batch(i) for i in range(reader.num_record_batches))
             else:
@@ -610,11 +632,12 @@ def _stream(file: Path) -> Any:
 
 
 def _pyarrow(file: Path) -> Any:
+    """Return the package. Raises FileProblem, with how to install it."""
     try:
         import pyarrow
     except ImportError as error:
         raise FileProblem(
-            f"{file}: reading it needs pyarrow: pip install 'lmmscore[parquet]'"
+            f"{file}: reading it needs pyarrow; pip install 'lmmscore[parquet]'"
         ) from error
 
     return pyarrow

@@ -160,6 +160,7 @@ def read_transcript(path: Path, dialog: str | None = None) -> Replayed:
 
 
 def _protocol(transcript: Transcript, dialog: str | None) -> tuple[Sequence[Factor], Overall]:
+    """Return the factors and the rule by which a transcript is read."""
     if dialog is not None:
         loaded = load_dialog(dialog)
         return loaded.factors, loaded.overall
@@ -266,6 +267,7 @@ def _benchmark_of(paths: Sequence[Path], sessions: Sequence[Session]) -> Benchma
 def _units(sessions: Sequence[Session], benchmark: Benchmark, repeats: int) -> tuple[Unit, ...]:
     """Return what each transcript accounts for: the methods it shows, and those which no transcript
     of its item shows."""
+    # A method that another transcript of the item shows is not missing here: it is judged there.
     known = {item.id: item for item in benchmark.items}
     units: list[Unit] = []
     for session in sessions:
@@ -339,6 +341,7 @@ def _sessions(all_read: Sequence[Replayed], protocol: Protocol) -> list[Session]
 
 
 def _item_of(replayed: Replayed, *, unique: bool) -> Item:
+    """Return what a transcript is about; its id is the file name where it states none."""
     transcript = replayed.transcript
     folder = replayed.folder
     name, task, instruction = item_of(transcript)
@@ -396,6 +399,7 @@ def _played(replayed: Replayed, session: Session, ledger: Ledger, pictures: Pict
 
 
 def _question(replayed: Replayed, number: int) -> Question:
+    """Return a turn of a transcript as a question; its edit is known by its position."""
     transcript = replayed.transcript
     turn = transcript.turns[number]
     kind, name, position = "image", f"turn-{number + 1}", None

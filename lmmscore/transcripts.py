@@ -193,6 +193,7 @@ def _from_tags(text: str) -> Speech:
 
 
 def _from_json(text: str) -> Speech:
+    """Return the messages of an export in JSON, or in JSON lines."""
     if not text.startswith(("{", "[")):
         return []
 
@@ -202,7 +203,7 @@ def _from_json(text: str) -> Speech:
         pass
 
     # One message a line, or one conversation a line, of which the first is taken. A line that was
-    # cut off is no reason to refuse the others.
+    # cut off does not spoil the others.
     values: list[Any] = []
     for line in text.splitlines():
         with suppress(ValueError):
@@ -212,6 +213,7 @@ def _from_json(text: str) -> Speech:
 
 
 def _from_yaml(text: str) -> Speech:
+    """Return the messages of a YAML list that begins with a role."""
     if not re.match(r"(?:---\s+)?(?:\w+:[ \t]*\n\s*)?-[ \t]+(?:role|from|sender)[ \t]*:", text):
         return []
 
@@ -267,11 +269,13 @@ def _messages(value: Any) -> Speech:
     if said:
         return said
 
+    # A list of conversations: the first that is one.
     inner = (_messages(each) for each in value)
     return next(filter(None, inner), [])
 
 
 def _messages_under(value: dict[str, Any]) -> Speech:
+    """Return the messages in an export's envelope, whatever it calls them."""
     for key in _LIST_KEYS:
         if isinstance(value.get(key), (list, dict)):
             return _messages(value[key])
@@ -293,9 +297,11 @@ def _message(message: dict[str, Any]) -> Speech:
 
 
 def _content(message: dict[str, Any]) -> str:
+    """Return what a message says, the files that came with it as images before the words."""
     said = (_words(message.get(key)) for key in _WORDS_KEYS)
     words = next(filter(str.strip, said), "")
 
+    # Claude's exports name what was uploaded apart from the text, ChatGPT's within it.
     files = message.get("files") or message.get("attachments") or []
     shown = [_file_name(file) for file in files if isinstance(file, dict)]
     images = [f"![]({name})" for name in shown if name]
@@ -358,6 +364,7 @@ def _from_tree(value: dict[str, Any]) -> Speech:
         ends = [key for key, node in nodes.items() if not node.get("children")]
         at = ends[-1] if ends else None
 
+    # From its end to its root: every answer that was asked for again began a branch of its own.
     branch = []
     while at in nodes:
         message = nodes[at].get("message")
@@ -561,6 +568,7 @@ def _turns_of(headings: Sequence[_Heading], user: str, judge: str) -> list[_Head
 
 
 def _words_under(turns: Sequence[_Heading], user: str, text: str) -> Speech:
+    """Return what stands under each heading, up to the next."""
     said: Speech = []
     ends = [turn.start for turn in turns[1:]]
     for turn, end in zip(turns, [*ends, len(text)], strict=True):
@@ -608,6 +616,7 @@ def _headings(text: str) -> list[_Heading]:
 
 
 def _heading(match: re.Match[str]) -> _Heading | None:
+    """Return the heading a line is; None where it only looks a little like one."""
     name = _name_in(match)
     if not name or len(name) > LONGEST_NAME:
         return None
@@ -651,7 +660,7 @@ def _name_in(match: re.Match[str]) -> str:
         return _bare_name(match["name"])
 
     people = _STRONG_USERS | _JUDGES
-    # Colours of skin and professions are signs of their own beside the first.
+    # Skin tones and professions are separate characters after the first.
     return next((sign for sign in _signs_in(match) if sign in people), "")
 
 
@@ -835,9 +844,7 @@ def load_transcript(path: Path) -> Transcript:
             turns[-1] = replace(turns[-1], reply=whole)
 
     if not turns:
-        raise FileProblem(
-            f"{path}: not a chat transcript that is known here. {what_is_found(text)}"
-        )
+        raise FileProblem(f"{path}: not a chat transcript that can be read. {what_is_found(text)}")
     return Transcript(path, tuple(turns))
 
 

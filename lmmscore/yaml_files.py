@@ -65,7 +65,7 @@ def read_text(path: Path) -> str:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise FileProblem(
-                f"{path}: more than {MAX_BYTES // 2**20} MiB; that is no file of ours"
+                f"{path}: more than {MAX_BYTES // 2**20} MiB; not a file that lmmscore reads"
             )
 
         return path.read_text(encoding="utf-8-sig")
@@ -84,6 +84,7 @@ def parse_yaml(text: str, where: str) -> Any:
     except yaml.YAMLError as error:
         raise FileProblem(_complaint(error, where)) from error
 
+    # In two steps, so that double keys are seen before a dictionary swallows one of them.
     loader = _Loader(text)
     try:
         node = loader.get_single_node()
@@ -133,6 +134,7 @@ def _line(event: yaml.Event) -> int:
 
 
 def _refuse_duplicates(root: yaml.Node, where: str) -> None:
+    """Refuse a mapping with the same key twice, of which PyYAML would keep the last."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -171,6 +173,7 @@ def _line_of(node: yaml.Node | None, place: Place) -> int:
     """Return the line of a place; of what it stands in, where the place itself is missing."""
     line = 1
     for part in place:
+        # Keys are compared as text: YAML has numbers and truth values among them.
         if isinstance(node, yaml.MappingNode):
             found = next((pair for pair in node.value if pair[0].value == str(part)), None)
             if found is None:
@@ -215,8 +218,8 @@ _ALTERNATIVE = re.compile(
 )
 
 
-def _plain_place(problem: Mapping[str, Any]) -> Place:
-    return tuple(part for part in problem["loc"] if not _ALTERNATIVE.fullmatch(str(part)))
+def _is_alternative(part: object) -> bool:
+    return _ALTERNATIVE.fullmatch(str(part)) is not None
 
 
 def _without_alternatives(problems: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -234,10 +237,6 @@ def _without_alternatives(problems: list[dict[str, Any]]) -> list[dict[str, Any]
             kept.append(problem)
 
     return kept
-
-
-def _is_alternative(part: object) -> bool:
-    return _ALTERNATIVE.fullmatch(str(part)) is not None
 
 
 _EXPECTED = {
@@ -263,7 +262,8 @@ _EXPECTED = {
 
 
 def _one_complaint(model: type[BaseModel], problem: dict[str, Any]) -> FileComplaint:
-    location = _plain_place(problem)
+    """Return pydantic's complaint in the words of somebody who writes YAML."""
+    location = tuple(part for part in problem["loc"] if not _is_alternative(part))
     place = ".".join(str(part + 1) if isinstance(part, int) else str(part) for part in location)
     if problem["type"] == "extra_forbidden":
         known = _known_keys(model, list(location[:-1]))
@@ -278,6 +278,7 @@ def _one_complaint(model: type[BaseModel], problem: dict[str, Any]) -> FileCompl
     if isinstance(error, PlacedError):
         location = (*location, *error.place)
 
+    # Our own validators' words come with pydantic's prefix.
     says = str(problem["msg"]).removeprefix("Value error, ")
     says = says.replace("Input should be", "must be", 1).replace("String should", "must", 1)
     says = _EXPECTED.get(problem["type"], says)
@@ -300,6 +301,7 @@ def _known_keys(model: type[BaseModel], location: list[Any]) -> list[str]:
 
 
 def _inner_model(annotation: Any) -> Any:
+    """Return the model inside an annotation such as `list[Turn] | None`; None without one."""
     if _is_model(annotation):
         return annotation
 

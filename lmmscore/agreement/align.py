@@ -123,8 +123,7 @@ def rename_factors(
     known = sorted({factor for table in tables for factor in table["factor"].unique()})
     for old, new in renames.items():
         if old not in known:
-            close = get_close_matches(old, known, n=1)
-            hint = f"; did you mean {close[0]}?" if close else f" (there are: {', '.join(known)})"
+            hint = nearest(old, known) or f"; there are: {', '.join(known)}"
             raise FileProblem(f"--rename {old}={new}: no factor is called {old}{hint}")
 
     found = []
@@ -194,10 +193,8 @@ def shared_factors(
 def _chosen(wanted: Sequence[str], shared: list[str]) -> list[str]:
     for factor in wanted:
         if factor not in shared:
-            listed = f"(both have: {', '.join(shared)})"
-            raise FileProblem(
-                f"--factor {factor}: not both scored and rated{nearest(factor, shared)} {listed}"
-            )
+            hint = f"{nearest(factor, shared)}; both have: {', '.join(shared)}"
+            raise FileProblem(f"--factor {factor}: not both scored and rated{hint}")
 
     chosen = [factor for factor in shared if factor in wanted]
     return sorted(chosen, key=lambda factor: factor == OVERALL)
@@ -280,7 +277,7 @@ def keep_methods(tables: Sequence[pd.DataFrame], wanted: Sequence[str]) -> list[
 
     for name in wanted:
         if name not in known:
-            hint = f"{nearest(name, known)} (there are: {', '.join(known)})"
+            hint = f"{nearest(name, known)}; there are: {', '.join(known)}"
             raise FileProblem(f"--method {name}: no such method{hint}")
 
     return [table[table["method"].isin(list(wanted))] for table in tables]

@@ -108,5 +108,5 @@ def _refuse(key: str, wanted: object, known: Sequence[object]) -> NoReturn:
     listed = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
     meant = nearest(str(wanted), names)
     raise LmmscoreError(
-        f"no conversation about {key} {str(wanted)!r} here{meant} (there are: {listed})"
+        f"no conversation about {key} {str(wanted)!r} here{meant}; there are: {listed}"
     )

@@ -165,7 +165,7 @@ def checks_for(covers: Covers, wanted: Sequence[str]) -> tuple[Check, ...]:
     unknown = next((word for word in wanted if word not in CHECKS), None)
     if unknown is not None:
         raise LmmscoreError(
-            f"no check {unknown!r}{nearest(unknown, CHECKS)} (there are: {', '.join(CHECKS)})"
+            f"no check {unknown!r}{nearest(unknown, CHECKS)}; there are: {', '.join(CHECKS)}"
         )
 
     useless = {"source"} if covers == "pair" else set()

@@ -232,7 +232,7 @@ def test_every_option_is_declared_once_and_found_everywhere() -> None:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"temprature": 0}, "temprature: unknown key; did you mean temperature"),
+        ({"temprature": 0}, "temprature: unknown key (did you mean temperature"),
         ({"temperature": -1}, "temperature: "),
         ({"temperature": "hot"}, "temperature: "),
         ({"rpm": 0}, "rpm: "),

@@ -117,7 +117,7 @@ def test_columns_by_option(tmp_path: Path) -> None:
         {"source", "reference"},
     )
     refused = run(tmp_path, *given[:-1], "pp", "--force")
-    assert "no image column 'pp'; did you mean p?" in str(refused.exception)
+    assert "no image column 'pp' (did you mean p?" in str(refused.exception)
 
 
 def test_pictures_are_written_once(tmp_path: Path) -> None:

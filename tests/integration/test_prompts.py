@@ -454,10 +454,10 @@ def test_a_constant_is_taken_out_of_python_without_running_it(
     ("spec", "message"),
     [
         ("prompts.py", "name the text in it, as prompts.py:"),
-        ("prompts.py:PROMT", "no text 'PROMT'; did you mean PROMPT"),
+        ("prompts.py:PROMT", "no text 'PROMT' (did you mean PROMPT"),
         ("prompts.py:RUN", "while the program runs"),
         ("broken.py:X", "not Python"),
-        ("p.json:add.word", "no text 'add.word'; did you mean add.words"),
+        ("p.json:add.word", "no text 'add.word' (did you mean add.words"),
         ("p.json", "name the text in it"),
         ("nowhere.py:X", "no such file"),
     ],

@@ -76,7 +76,7 @@ def test_the_rule_of_the_layout_is_applied_and_said(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["scores", str(folder), "--out", str(out)])
     assert done.exit_code == 0
     assert "the lowest number of its list" in done.stderr
-    assert "left out: 1 edit with a score in some of their method's files" in done.stderr
+    assert "excluded: 1 edit with a score in some of their method's files" in done.stderr
     with out.open(encoding="utf-8") as file:
         read = {(row["item"], row["factor"]): float(row["score"]) for row in csv.DictReader(file)}
     assert read["a", "SC"] == 0.8 and read["a", "PQ"] == 0.4

@@ -132,7 +132,7 @@ def test_methods_tasks_and_repeats_are_kept(tmp_path: Path) -> None:
     ("lines", "field", "said"),
     [
         ([{"id": "a", "x": {"q": 1}, "y": {"q": 2}}], "", "scores stand under x, y; choose one"),
-        ([{"id": "a", "online": {"q": 1}}], ":onlin", "no field 'onlin'; did you mean online?"),
+        ([{"id": "a", "online": {"q": 1}}], ":onlin", "no field 'onlin' (did you mean online?"),
         ([{"nr": "a", "x": {"q": 1}}], "", "which column is the item? Say --item-column NAME"),
         ([{"id": "a", "x": {"q": 1}}, {"id": "a", "x": {"q": 2}}], "", "'a' was scored before"),
         ([{"id": "a", "x": "fine"}], "", "no scores in it"),
@@ -190,7 +190,7 @@ def test_every_sheet_is_read_and_a_legend_is_noted(tmp_path: Path) -> None:
     notes: list[str] = []
     assert {score.method for score in scores_in(f"{path}:two", notes=notes)} == {"B"} and not notes
     scores_in(path, notes=notes)
-    assert notes == [f"{path}:legend: this sheet names no item and is left out"]
+    assert notes == [f"{path}:legend: this sheet names no item and is ignored"]
 
 
 def test_decimal_commas_are_decimals_in_a_file_with_semicolons(tmp_path: Path) -> None:
@@ -218,13 +218,13 @@ def test_a_seed_is_no_factor(tmp_path: Path) -> None:
     path = csv_file(tmp_path / "s.csv", "item,seed,acc,gone\n1,1234,5,\n2,99,7,\n")
     result = CliRunner().invoke(command, [path])
     assert result.exit_code == 0 and "1,,,1,,overall,5,scored," in result.stdout
-    assert f"note: {path}: column seed is left out; by its name it is no score" in result.stderr
-    assert f"note: {path}: column gone is empty and is left out" in result.stderr
+    assert f"note: {path}: column seed is ignored; by its name it is not a score" in result.stderr
+    assert f"note: {path}: column gone is empty and is ignored" in result.stderr
     assert "1 factor (acc)" in result.stderr
     both = CliRunner().invoke(command, [path, "--factor", "acc", "--factor", "seed"])
     assert "1,,,1,,overall,619.5,scored," in both.stdout
     wrong = CliRunner().invoke(command, [path, "--factor", "ac"])
-    assert "no factor 'ac'; did you mean acc?" in str(wrong.exception)
+    assert "no factor 'ac' (did you mean acc?" in str(wrong.exception)
 
 
 def test_a_number_off_every_scale_is_asked_about(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_a_column_that_is_not_there_is_refused(tmp_path: Path, what: str) -> Non
     path = csv_file(tmp_path / "s.csv", "item,method,task,q\n1,A,t,3\n")
     result = CliRunner().invoke(command, [path, f"--{what}-column", f"{what}s"])
     assert isinstance(result.exception, FileProblem)
-    assert f"no column '{what}s'; did you mean {what}?" in str(result.exception)
+    assert f"no column '{what}s' (did you mean {what}?" in str(result.exception)
 
 
 def test_our_own_file_keeps_its_outcomes(tmp_path: Path) -> None:

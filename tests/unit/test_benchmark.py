@@ -124,7 +124,7 @@ def test_every_problem_is_listed_at_once(tmp_path: Path) -> None:
 def test_unknown_key_in_benchmark_yaml_names_the_nearest(tmp_path: Path) -> None:
     """A mistyped key is answered with the one that was meant."""
     root = inline(tmp_path / "b", {"id": "a", "instruction": "Do"}, metods=["x"])
-    with pytest.raises(BenchmarkError, match="metods: unknown key; did you mean methods"):
+    with pytest.raises(BenchmarkError, match=r"metods: unknown key \(did you mean methods"):
         load_benchmark(root)
 
 
@@ -219,3 +219,15 @@ def test_a_folder_without_benchmark_yaml_says_how_to_get_one(tmp_path: Path) -> 
     with pytest.raises(FileProblem, match="not valid YAML"):
         (tmp_path / "benchmark.yaml").write_text("name: [")
         load_benchmark(tmp_path)
+
+
+def test_a_folder_of_pictures_that_is_not_there_is_one_problem(make_benchmark: Maker) -> None:
+    """A mistyped --root or `root:` is named, rather than every picture as missing."""
+    root = make_benchmark(items=2)
+    with pytest.raises(BenchmarkError, match="nowhere: no such folder"):
+        read_benchmark(root, root / "nowhere")
+    settings_file = root / "benchmark.yaml"
+    settings_file.write_text(settings_file.read_text() + "root: nowhere\n")
+    assert [str(problem) for problem in read_benchmark(root).problems] == [
+        f"{settings_file}, root: no folder 'nowhere' here"
+    ]

@@ -179,7 +179,7 @@ def test_no_sentence_of_the_published_prompts_is_copied(shared: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"facotrs": []}, "facotrs: unknown key; did you mean factors"),
+        ({"facotrs": []}, "facotrs: unknown key .did you mean factors"),
         ({"covers": "all"}, "covers"),
         ({"overall": "weighted"}, "a factor has no weight"),
         ({"turns": [{"name": "a", "say": "Hi"}]}, "look is read by no turn"),
@@ -188,7 +188,7 @@ def test_no_sentence_of_the_published_prompts_is_copied(shared: Path) -> None:
             {"turns": [{**MINIMAL["turns"][0], "say": "{{rationale}}"}]},
             r"turn 1 \(judge\): unknown name \{\{rationale\}\}",
         ),
-        ({"turns": [{**MINIMAL["turns"][0], "each": "edit"}]}, "has no place"),
+        ({"turns": [{**MINIMAL["turns"][0], "each": "edit"}]}, "makes no sense"),
         ({"covers": "item"}, "needs `each: edit`"),
         ({"factors": [{"key": "look", "scale": "?"}]}, "open question"),
         ({"version": 0}, "version"),

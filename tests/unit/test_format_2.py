@@ -457,13 +457,13 @@ def turn(**changes: Any) -> list[dict[str, Any]]:
         ({"format": 1}, "needs `format: 2`"),
         ({"format": 3}, "format"),
         ({"overall": {"mean": ["Left_Arm"], "min": ["Left_Arm"]}}, "exactly one of"),
-        ({"overall": {"mean": ["left_arm"]}}, "unknown name left_arm; did you mean Left_Arm"),
+        ({"overall": {"mean": ["left_arm"]}}, "unknown name left_arm .did you mean Left_Arm"),
         ({"overall": {"weighted": {"Left_Arm": 0.3, "Right_Arm": 0.3}}}, "add up to 0.6"),
         (
             {"overall": {"mean": ["Left_Arm"], "then": [{"where": {"Left_Arm": 1}}]}},
             "either times or becomes",
         ),
-        ({"overall": {"meen": ["Left_Arm"]}}, "meen: unknown key; did you mean mean"),
+        ({"overall": {"meen": ["Left_Arm"]}}, "meen: unknown key .did you mean mean"),
         ({"overall": "bradley-terry"}, "covers: pair"),
         ({"turns": turn(read="winner")}, "read by no turn|covers: pair"),
         ({"turns": turn(say="{{show.edits}}")}, "did you mean edit"),
@@ -498,7 +498,7 @@ def test_what_does_not_fit_together_is_refused_with_its_place(
         ("format: 2", "format: 2\noverall: {mean: [fat]}", "line 8: overall: unknown name fat"),
         ("    show: [edit]", "    form: {words: {A: first, B: nope}}\n    show: [edit]",
          "line 10: turns.1.form.words.B: must be 'first', 'second'"),
-        ("repair:", "repare:", "line 13: repare: unknown key; did you mean repair"),
+        ("repair:", "repare:", "line 13: repare: unknown key (did you mean repair"),
     ],
 )  # fmt: skip
 def test_every_complaint_names_its_line(tmp_path: Path, old: str, new: str, says: str) -> None:

@@ -72,7 +72,7 @@ def test_an_unknown_judge_is_answered_with_the_nearest(own: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("judges: {a: {model: m, modle: x}}", "judges.a.modle: unknown key; did you mean model"),
+        ("judges: {a: {model: m, modle: x}}", "judges.a.modle: unknown key .did you mean model"),
         ("judges: {a: {model: m, parameters: {temprature: 0}}}", "did you mean temperature"),
         ("judges: {a: {model: m, limits: {rmp: 1}}}", "did you mean rpm"),
         ("judges: {a: {model: m, prices: {input: 1, output: 1}}}", "as_of: missing"),

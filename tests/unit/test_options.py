@@ -53,7 +53,7 @@ def test_values_from_python_are_taken_as_meant() -> None:
 
 def test_an_unknown_option_is_named() -> None:
     """A mistyped option is not swallowed."""
-    with pytest.raises(TypeError, match="no option 'taks'; did you mean tasks"):
+    with pytest.raises(TypeError, match=r"no option 'taks' \(did you mean tasks"):
         Request.of("pictures", taks=["colour"])
     with pytest.raises(LmmscoreError, match="out is empty"):
         Request.of("pictures", out="")

@@ -51,7 +51,7 @@ def test_long_and_wide_tables_say_the_same(tmp_path: Path) -> None:
 def test_skipped_rows_are_left_out_and_said_so(tmp_path: Path) -> None:
     """A rating its rater skipped is no rating, and the reader is told how many there were."""
     found = read_ratings([write(tmp_path / "wide.csv", WIDE)])
-    assert found.notes == [f"{tmp_path / 'wide.csv'}: rows marked skipped are left out (1)"]
+    assert found.notes == [f"{tmp_path / 'wide.csv'}: rows marked skipped are excluded (1)"]
 
 
 @pytest.mark.parametrize("form", ["tsv", "semicolon", "bom", "xlsx", "jsonl", "json"])
@@ -111,7 +111,7 @@ def test_a_lone_score_rates_the_edit_as_a_whole(tmp_path: Path) -> None:
     ("text", "columns", "said"),
     [
         ("picture,rater,quality\na,x,3\n", Columns(), "--item-column NAME (it has: picture, rater, quality)"),
-        ("item,rater,quality\na,x,3\n", Columns(item="itm"), "no column 'itm'; did you mean item?"),
+        ("item,rater,quality\na,x,3\n", Columns(item="itm"), "no column 'itm' (did you mean item?"),
         ("item,rater,quality\na,x,3\na,x,4\n", Columns(), "rater x rated 'a' twice (quality)"),
         ("item,quality\na,3\na,4\n", Columns(), "no column names the rater; say --rater-column NAME"),
         ("item,rater,quality\na,x,3\nb,x,good\nc,x,4\n", Columns(), ":3: quality: 'good' is not a number"),
@@ -149,7 +149,7 @@ def test_no_sheet_is_dropped_for_its_columns(tmp_path: Path) -> None:
         "bob": 4,
         "cy": 5,
     }
-    assert found.notes == [f"{path}:legend: this sheet names no item and is left out"]
+    assert found.notes == [f"{path}:legend: this sheet names no item and is ignored"]
 
 
 def test_decimal_commas_and_mostly_unreadable_factors(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_decimal_commas_and_mostly_unreadable_factors(tmp_path: Path) -> None:
     found = read_ratings([fine])
     assert found.table[found.table["factor"] == "acc"]["score"].tolist() == [5.5, 7.5]
     assert set(found.table["factor"]) == {"acc", "pre"}
-    assert found.notes == [f"{fine}: column seed is left out; by its name it is no score"]
+    assert found.notes == [f"{fine}: column seed is ignored; by its name it is not a score"]
     poor = write(tmp_path / "b.csv", 'item,rater,acc,pre\n1,x,"5,5",6\n2,x,"7,5",8\n3,x,7,8\n')
     with pytest.raises(FileProblem, match=r"b\.csv:2: acc: '5,5' is not a number"):
         read_ratings([poor])

@@ -17,7 +17,7 @@ def test_slots_are_filled_and_single_braces_stay() -> None:
 def test_unknown_slot_names_place_and_nearest() -> None:
     """A mistyped slot says where it stands and what was meant."""
     with pytest.raises(
-        DialogError, match=r"turn 3: unknown name \{\{instuction\}\}; did you mean instruction"
+        DialogError, match=r"turn 3: unknown name \{\{instuction\}\} \(did you mean instruction"
     ):
         fill("{{instuction}}", {"instruction": "x"}, "turn 3")
 

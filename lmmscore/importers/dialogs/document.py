@@ -71,11 +71,11 @@ def read_words(spec: str | Path) -> FoundWords:
     if suffix == ".py":
         return _named(path, inner, _python_string(path, text, inner))
 
-    if suffix == ".json" and (inner or _is_table(text)):
-        return _named(path, inner, _json_string(path, text, inner))
-
-    if suffix in _YAML and (inner or _holds_texts(parse_yaml(text, str(path)))):
-        return _named(path, inner, _text_at(path, parse_yaml(text, str(path)), inner))
+    if suffix in {".json", *_YAML}:
+        data = _data(path, text, inner)
+        # Texts by key, of which one must be named. A list may be a chat, which is read as a whole.
+        if inner or (isinstance(data, dict) and _strings_in(data)):
+            return _named(path, inner, _text_at(path, data, inner))
 
     return FoundWords(text, path.name, path.stem)
 
@@ -98,28 +98,25 @@ def _named(path: Path, inner: str, text: str) -> FoundWords:
 _YAML = (".yaml", ".yml")
 
 
-def _is_table(text: str) -> bool:
-    """Whether a JSON file holds texts by key, so that one must be named."""
+def _data(path: Path, text: str, inner: str) -> Any:
+    """Return what a JSON or YAML file holds. Raises FileProblem.
+
+    JSON that is none is an error only where something in it was named: else it is plain text.
+    """
+    if path.suffix.lower() in _YAML:
+        return parse_yaml(text, str(path))
+
     try:
-        return _holds_texts(json.loads(text))
-    except (ValueError, RecursionError):
-        return False
-
-
-def _holds_texts(data: Any) -> bool:
-    return isinstance(data, dict) and bool(_strings_in(data))
-
-
-def _json_string(path: Path, text: str, inner: str) -> str:
-    try:
-        data = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise FileProblem(f"{path}: not JSON ({error})") from error
+        if not inner:
+            return None
 
-    return _text_at(path, data, inner)
+        raise FileProblem(f"{path}: not JSON ({error})") from error
 
 
 def _text_at(path: Path, data: Any, inner: str) -> str:
+    """Return the text under a dotted path. Raises FileProblem, with the paths there are."""
     known = _strings_in(data)
     if inner in known:
         return known[inner]
@@ -144,6 +141,7 @@ def _strings_in(data: Any, above: str = "", depth: int = 0) -> dict[str, str]:
 
 
 def _no_such_text(path: Path, inner: str, known: dict[str, str]) -> FileProblem:
+    """Return the error for a text that is not there, with the names of those that are."""
     if not known:
         return FileProblem(f"{path}: no text in it that could be a prompt")
 
@@ -162,6 +160,7 @@ def _no_such_text(path: Path, inner: str, known: dict[str, str]) -> FileProblem:
 
 
 def _python_string(path: Path, text: str, inner: str) -> str:
+    """Return the constant a Python file assigns to a name. Raises FileProblem."""
     try:
         tree = ast.parse(text, filename=str(path))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -209,6 +208,7 @@ class _Constants:
                     self.assigned.setdefault(f"{above}return", value)
 
     def _note(self, target: ast.expr, value: ast.expr, above: str) -> None:
+        """Note an assignment to a plain name, under its scope."""
         if not isinstance(target, ast.Name):
             return
 
@@ -238,6 +238,7 @@ class _Constants:
 
     def _value(self, node: ast.expr) -> Any:
         """Return the constant a node stands for; None for anything that would have to be run."""
+        # Names may refer to each other in a circle.
         self._steps += 1
         if self._steps > _MOST_STEPS:
             return None
@@ -404,6 +405,7 @@ def turns_of(
     turns: list[dict[str, Any]] = []
     for number, turn in enumerate(transcript.turns):
         if number in transcript.edit_turns:
+            # The turns about edits become one, which is said for each edit.
             if number == transcript.edit_turns[0]:
                 turns.append(_edit_turn(transcript, item))
 
@@ -498,6 +500,7 @@ def _edit_turn(transcript: Transcript, item: _Item) -> dict[str, Any]:
     words = [transcript.turns[number].prompt for number in transcript.edit_turns]
     n = len(words)
     rules = [_with_ordinal(item.generalised(text), place) for place, text in enumerate(words, 1)]
+    # The first and the last edit are often announced in other words than those between.
     middle = rules[1:-1] or rules[-1:]
     rule = max(middle, key=middle.count)
     made: dict[str, Any] = {"name": "edit", "each": "edit", "show": ["edit"], "say": rule}
@@ -515,6 +518,7 @@ def _edit_turn(transcript: Transcript, item: _Item) -> dict[str, Any]:
 
 
 def _with_ordinal(text: str, place: int) -> str:
+    """Return the words of an edit, its position in them made into slots."""
     text = re.sub(rf"\b{ordinal(place)}\b", "{{ordinal}}", text)
     return re.sub(
         rf"(?<=image )#?{place}\b|(?<=Image )#?{place}\b",
@@ -553,6 +557,7 @@ def _asks_for_sum(turn: TranscriptTurn, n: int) -> bool:
 
 
 def _name(number: int, transcript: Transcript, scoring: int | None, overall: int | None) -> str:
+    """Return what to call a turn: by what it does, else by its number."""
     if number == transcript.source_turn:
         return "source"
 
@@ -634,6 +639,7 @@ _UNWRITABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\u
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    """Write text of several lines as a block, which reads as it is said."""
     style = "|" if "\n" in text else None
     if _UNWRITABLE.search(text):
         style = '"'
@@ -650,7 +656,7 @@ _Dumper.add_representer(str, _text)
 def import_document(
     source: str | Path, name: str = "", answers: Mapping[str, str] | None = None
 ) -> Draft:
-    """Return the dialog that plays a file's exact words; what cannot be inferred is asked.
+    """Return the dialog that says a file's exact words; what cannot be inferred is asked.
 
     `source` is a file, FILE.py:NAME or FILE.json:key.path.
     """
@@ -667,6 +673,7 @@ def import_document(
         "origin": words.origin,
     }
     if ":" not in words.origin:
+        # A text inside a program or a table is a prompt, whatever it looks like.
         try:
             transcript = load_transcript(Path(source))
         except FileProblem:
@@ -693,6 +700,7 @@ _LONGEST_LABEL = 60
 
 
 def _from_chat(transcript: Transcript, head: dict[str, Any], answers: Mapping[str, str]) -> Draft:
+    """Return the dialog with a chat's own prompts as turns."""
     turns, questions = turns_of(transcript, answers)
     text = "\n".join(turn.prompt for turn in transcript.turns)
     factors = answered_factors(answers, text) or factors_of_chat(text)
@@ -708,6 +716,7 @@ def _from_chat(transcript: Transcript, head: dict[str, Any], answers: Mapping[st
 
 
 def _from_prompt(words: FoundWords, head: dict[str, Any], answers: Mapping[str, str]) -> Draft:
+    """Return the dialog of one turn that says a prompt. Raises where it asks for no scores."""
     # Empty lines around a text file are the file's; inside a program they are part of the words.
     text = words.text if ":" in words.origin else words.text.strip("\n")
     draft = draft_prompt(text, answers)
@@ -736,6 +745,7 @@ def _draft(
     answers: Mapping[str, str],
     rule: str,
 ) -> Draft:
+    """Return the dialog with the user's answers taken in, and what is still open."""
     for factor in factors:
         answer = answers.get(f"scale.{factor['key']}", "")
         if not answer and factor["scale"] == OPEN:
@@ -758,6 +768,7 @@ def _draft(
         "repair": {"say": REPAIR},
         "questions": questions,
     }
+    # A pair is asked for a winner, not for scores.
     if head["covers"] == "pair":
         del data["factors"]
 
@@ -768,18 +779,21 @@ def _draft(
 
 
 def _scale_typed(answer: str) -> dict[str, Any]:
+    """Return the scale a user typed. Raises DialogError, with how to write one."""
     scale = parse_scale(answer)
     try:
         Scale.model_validate(scale)
     except ValueError:
         raise DialogError(
-            f"--set scale: {answer!r} is no scale; write 1-10, integers 1-7, 0,0.5,1 or yes=1,no=0"
+            f"--set scale: {answer!r} is not a scale; "
+            "write 1-10, integers 1-7, 0,0.5,1 or yes=1,no=0"
         ) from None
 
     return scale or {}
 
 
 def _refuse_misfits(answers: Mapping[str, str], factors: list[FactorData]) -> None:
+    """Refuse answers that do not go with what the document holds."""
     rule, rules = answers.get("overall", "none"), get_args(RuleName)
     if rule not in rules:
         hint = nearest(rule, rules)

@@ -132,6 +132,7 @@ def scale_of(text: str) -> Any:
 
 
 def _stated_ranges(text: str) -> set[tuple[str, str]]:
+    """Return the ranges that are stated as scales, bands within a scale excepted."""
     found = set()
     for expression in _STATED_RANGES:
         for match in expression.finditer(text):
@@ -246,6 +247,7 @@ def parse_scale(answer: str) -> dict[str, Any] | None:
 
 
 def _word_values(answer: str) -> dict[str, Any] | None:
+    """Return a scale of words, `yes=1,no=0,n/a=none`; None where it is written otherwise."""
     words: dict[str, Any] = {}
     for pair in answer.split(","):
         word, _, value = pair.partition("=")
@@ -317,6 +319,7 @@ _EXPLAINED = (
 
 
 def _from_list(text: str) -> FoundFactors:
+    """Return the factors of a list without names in the answer: `score = [naturalness, …]`."""
     matches = list(_LIST.finditer(text))
     if not matches:
         return FoundFactors()
@@ -374,6 +377,7 @@ _KEY = re.compile(r"[\"“'](?P<key>[A-Za-z][^\"“”'\n{}]{0,80}?)[\"”']\s*:
 
 
 def _from_json(text: str) -> FoundFactors:
+    """Return the factors of the JSON a prompt shows; of several, those of the fullest."""
     best = FoundFactors()
     for block in _json_blocks(text):
         found = _factors_of_block(_nodes(block), text)
@@ -411,6 +415,7 @@ def _nodes(block: str) -> list[_Node]:
         end = matches[number + 1].start() if number + 1 < len(matches) else len(block)
         node = _Node(match["key"].strip(), block[match.end() : end].strip())
         before = block[: match.start()]
+        # By braces alone: the JSON of prompts has comments, dots and placeholders in it.
         depth = before.count("{") - before.count("}")
         levels[depth] = siblings = levels.get(depth, [])
         siblings.append(node)
@@ -420,6 +425,7 @@ def _nodes(block: str) -> list[_Node]:
         else:
             roots.append(node)
 
+        # What stood deeper belonged to the key before.
         for deeper in [level for level in levels if level > depth]:
             del levels[deeper]
 
@@ -427,6 +433,7 @@ def _nodes(block: str) -> list[_Node]:
 
 
 def _factors_of_block(nodes: list[_Node], text: str) -> FoundFactors:
+    """Return the factors among the keys of one JSON object, or of an object inside it."""
     # A list of checks, each with a score, holds as many as the judge likes: it is no factor.
     nodes = [node for node in nodes if not (node.children and node.value.startswith("["))]
     nested = [node for node in nodes if _score_child(node) is not None]
@@ -506,6 +513,7 @@ _SCORE_LINE = re.compile(
 
 
 def _is_score(node: _Node) -> bool:
+    """Tell whether a key of the answer takes a score rather than text."""
     if _word_scale(node.value) is not None:
         return True
 
@@ -541,6 +549,7 @@ def _word_scale(value: str) -> dict[str, int | None] | None:
     if len(words) < 2 or unlikely:
         return None
 
+    # Only opposites that everybody would score alike; of other words the user is asked.
     plain = {word.lower() for word in words}
     for good, bad in _OPPOSITES:
         if {good, bad} <= plain:
@@ -625,6 +634,7 @@ _CRITERION = re.compile(
 
 
 def _from_criteria(text: str) -> FoundFactors:
+    """Return the factors of a numbered list that is announced as one of criteria."""
     for announced in _ANNOUNCED.finditer(text):
         count = announced["count"]
         wanted = _COUNTS.get(count.lower(), int(count) if count.isdigit() else 0) if count else 0
@@ -679,6 +689,7 @@ def _from_final_score(text: str) -> FoundFactors:
 
 
 def _factor(key: str, value: str, text: str) -> FactorData:
+    """Return the factor that a key of the answer stands for."""
     # Whatever follows the placeholder on its line, a comment perhaps, is about something else.
     scale = scale_in_form(value.strip().strip(",")[:60])
     if scale == OPEN:
@@ -725,6 +736,7 @@ def _section_about(key: str, text: str) -> str:
             continue
 
         end = _end_of_section(headings, number, text)
+        # A heading with hardly anything below it does not describe the factor.
         section = text[heading.end() : end]
         if len(section) > 80:
             return section
@@ -818,6 +830,7 @@ def factors_of_chat(text: str) -> list[FactorData]:
     names = [name.strip() for name in dict.fromkeys(_NAMED.findall(text))]
     weights = {key: float(weight) for weight, key in _TERM.findall(text)}
     keys = symbols or [slug(name) for name in names]
+    # Symbols and names are listed in the same order, if there is a name for each.
     titles = dict(zip(keys, names, strict=False)) if len(names) >= len(keys) else {}
 
     scale = scale_of(text)

@@ -281,6 +281,7 @@ def _image_placed(place: _Placeholder, found: SlottedWords) -> str | None:
 
 
 def _side_placed(name: str, line: str) -> str | None:
+    """Return which edit of a pair a placeholder stands for; None where it names no side."""
     parts = set(name.split("_"))
     sides = parts - _OF_A_PAIR
     if len(sides) != 1 or not (len(parts) > 1 or _sides_in(line)):
@@ -321,6 +322,7 @@ def _sides_in(label: str) -> str:
 
 
 def _meaning(name: str) -> str | None:
+    """Return what a telling name stands for, in words of ours; None for any other."""
     if _INSTRUCTION.fullmatch(name):
         return "instruction"
 
@@ -526,6 +528,7 @@ _RELATION = re.compile(
 
 
 def _kind_of(text: str) -> str | None:
+    """Return which image a passage describes; None where it describes none."""
     text = _RELATION.sub("", text)
     first: tuple[int, str] | None = None
     for kind, words in _KINDS:
@@ -577,6 +580,7 @@ def mentioned_images(text: str) -> list[str]:
             found.append((matches[0].start(), kind))
 
     kinds = [kind for _, kind in sorted(found)]
+    # Protocols show what is judged last.
     if "edit" in kinds:
         return [kind for kind in kinds if kind != "edit"] + ["edit"]
 
@@ -678,6 +682,7 @@ _SPEAKS_OF_INSTRUCTION = re.compile(
 def _ask_for_instruction(
     slotted: SlottedWords, text: str, answers: Mapping[str, str], draft: PromptDraft
 ) -> None:
+    """Ask where the instruction goes, unless the words say it or need none."""
     if slotted.has_instruction or "{{instruction}}" in text:
         return
 
@@ -699,6 +704,7 @@ def _with_images(
 ) -> str:
     """Return the words with a slot for every image: where the words name it, else after them."""
     asked = typed_images(answers)
+    # What the user says, else what placeholders show, else what the words speak of.
     kinds = asked or slotted.images or images_of(text)
     if draft.covers == "pair":
         kinds = [kind for kind in kinds if kind not in {"edit", "first", "second"}]
@@ -732,6 +738,7 @@ _ANNOUNCED_BELOW = re.compile(
 
 
 def _find_factors(text: str, answers: Mapping[str, str], draft: PromptDraft) -> None:
+    """Take the factors that the user names, else those that the prompt asks for."""
     named = answered_factors(answers, text)
     found = factors_of_prompt(text)
     if named:
@@ -839,10 +846,12 @@ def _winners(options: Iterable[str]) -> dict[str, str]:
 
 
 def _winner_meant(word: str) -> str | None:
+    """Return what a word of the answer says of a pair: `A>B`, `Image 2`, `tie`; None if nothing."""
     plain = re.sub(r"\s+is\s+better$", "", word.strip().lower())
     comparison = re.fullmatch(
         r"(?P<one>a|b|1|2)\s*(?P<sign>>+|=+|<+)\s*(?P<other>a|b|1|2)(?P<rest>.*)", plain
     )
+    # `A>B`, `B>>A`, `A=B`; after a tie perhaps whether both are good or bad.
     if comparison is not None:
         if "=" in comparison["sign"]:
             rest = comparison["rest"].strip("= ")

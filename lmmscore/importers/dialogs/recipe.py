@@ -133,6 +133,7 @@ def _read_texts(recipe: ProtocolRecipe, clone: Path) -> dict[str, str]:
     root = clone.resolve()
     for name, spec in recipe.files.items():
         path = clone / spec.partition(":")[0]
+        # A clone is the work of others; its links may lead to private files.
         if not path.resolve().is_relative_to(root):
             raise FileProblem(f"{path}: a link that leads out of {clone}; its text is not read")
 
@@ -177,6 +178,7 @@ class _RecipeWords:
         return "".join(self._piece(each, where) for each in pieces)
 
     def _piece(self, said: Mapping[str, Any], where: str) -> str:
+        """Return one piece of words as the dialog says it. Raises where a placeholder is gone."""
         place = f"recipe {self.recipe.recipe}, {where}"
         words = validate(PublishedWords, said, place)
         text = "\n".join(self.texts[name] for name in words.words)
@@ -186,6 +188,7 @@ class _RecipeWords:
         if words.strip:
             text = text.strip()
 
+        # A changed clone would otherwise be asked without its instruction, and nobody would notice.
         for placeholder in words.fill:
             if placeholder not in text:
                 files = ", ".join(self.recipe.files[name] for name in words.words)

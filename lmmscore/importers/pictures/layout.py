@@ -57,6 +57,11 @@ class FolderTree:
     linked: tuple[str, ...] = ()
     """Folders that are links and so were not entered."""
 
+    @property
+    def name(self) -> str:
+        """What the folder is called, also where the user wrote `.`: it may name a method."""
+        return self.root.resolve().name
+
     @cached_property
     def images(self) -> tuple[PurePosixPath, ...]:
         """The files whose names are those of pictures."""
@@ -147,6 +152,7 @@ def _ignored(name: str) -> bool:
 
 
 def _sort_in(path: PurePosixPath, files: list[PurePosixPath], unusable: list[str]) -> None:
+    """Note a file, among the unusable ones where its name is not valid text."""
     try:
         str(path).encode()
     except UnicodeEncodeError:
@@ -316,6 +322,7 @@ def choose(
     if not guesses or guesses[0][0].sure < ENOUGH:
         raise LayoutError(_nothing_fits(tree, guesses, layouts))
 
+    # A benchmark made by the wrong layout looks plausible, so nothing is taken by chance.
     if len(guesses) > 1 and guesses[0][0].sure - guesses[1][0].sure < CLEARLY:
         fits = "\n".join(f"  --layout {layout.name}: {guess.why}" for guess, layout in guesses[:3])
         raise LayoutError(f"{tree.root}: several layouts fit equally; choose one:\n{fits}")
@@ -329,6 +336,7 @@ def _nothing_fits(
     guesses: list[tuple[Guess, PictureLayout]],
     layouts: Mapping[str, PictureLayout],
 ) -> str:
+    """Return what was seen in a folder, what came nearest, and every layout there is."""
     lines = [f"{tree.root}: no known layout; seen: {tree.summary()}"]
     if guesses:
         guess, layout = guesses[0]
@@ -343,6 +351,9 @@ def _nothing_fits(
 
 
 # What layouts share
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 
 def natural(text: str) -> list[tuple[int, int, str]]:
@@ -379,6 +390,16 @@ def name_items(items: Sequence[FoundItem]) -> str:
 def methods_of(items: Iterable[FoundItem]) -> list[str]:
     """Return every method that has an edit, in natural order."""
     return sorted({method for item in items for method in item.edits}, key=natural)
+
+
+def edits_of(methods: Mapping[str, Mapping[Key, Path]], key: Key) -> dict[str, Path]:
+    """Return the edits of one item from the pictures of each method, by what names an item."""
+    return {name: pictures[key] for name, pictures in methods.items() if key in pictures}
+
+
+def in_natural_order(methods: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the methods sorted by name; tables and orders follow it."""
+    return {name: methods[name] for name in sorted(methods, key=natural)}
 
 
 def ending(paths: Iterable[Path | PurePosixPath]) -> str:
@@ -497,6 +518,7 @@ def read(tree: FolderTree, choices: Choices, layout: PictureLayout) -> Found:
         names = ", ".join(tree.linked[:3])
         found.notes.append(f"ignored folders that are links: {names}; copy or move the pictures in")
 
+    # What a layout knows itself is never replaced by a table that happens to lie there.
     without = [item for item in found.items if not item.instruction]
     if without and choices.instructions is None:
         _from_tables_beside(tree, found, without, choices)
@@ -510,6 +532,7 @@ def read(tree: FolderTree, choices: Choices, layout: PictureLayout) -> Found:
 
 
 def _from_given(found: Found, without: list[FoundItem], choices: Choices) -> None:
+    """Take instructions from the table that the user named. Raises where it knows no item."""
     path = choices.instructions
     assert path is not None
     rows = read_table(path)
@@ -696,6 +719,7 @@ def _by_name(rows: list[Row], id_column: str, task_column: str | None) -> dict[s
 
 
 def _names(item: FoundItem) -> list[str]:
+    """Return what a table may call an item, the surest first."""
     names = [item.id, f"{item.task}/{item.number}", item.number]
     source = item.images.get("source")
     if source is not None:

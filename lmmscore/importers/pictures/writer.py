@@ -85,6 +85,7 @@ def _widen(found: Found) -> None:
 
 
 def _inline(item: FoundItem, root: Path) -> dict[str, Any]:
+    """Return an item as benchmark.yaml writes it out, its paths relative to the root."""
     entry: dict[str, Any] = {"id": item.id, "task": item.task, "instruction": item.instruction}
     for role, path in item.images.items():
         entry[role] = os.path.relpath(path, root)
@@ -124,6 +125,7 @@ def _lead_to_the_same(found: Found) -> bool:
 def _resolved(
     listing: FolderListing, root: Path, template: str, row: dict[str, str]
 ) -> Path | None:
+    """Return the picture a template leads to, as the loader would find it; None without one."""
     if any(name not in row for name in SLOT.findall(template)):
         return None
 
@@ -179,6 +181,7 @@ def _items_file(found: Found, out: Path) -> tuple[Path, str]:
         rows.append(row)
 
     stem = "benchmark-items" if _foreign(out, "items") else "items"
+    # A quote before the text would be part of the instruction that the judge is told.
     if any(defuse(value) != value for row in rows for value in row.values()):
         lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
         return out.parent / f"{stem}.jsonl", "".join(lines)
@@ -209,6 +212,7 @@ def items_file_of(benchmark: Path) -> Path | None:
 
 
 def _write_all(contents: dict[Path, str], force: bool) -> None:
+    """Write the files, or none of them where one exists and is not to be overwritten."""
     taken = [path for path in contents if path.exists()]
     if taken and not force:
         raise FileProblem(f"{taken[0]}: exists; --force overwrites it, --out FILE writes elsewhere")

@@ -116,6 +116,7 @@ def _plan(columns: DatasetColumns, choices: Choices, where: str) -> _ColumnPlan:
         if column is not None:
             plan.roles[role] = column
 
+    # Many data sets call the source just `image`.
     if "source" not in plan.roles and "image" in columns.images:
         plan.roles["source"] = "image"
 
@@ -132,6 +133,7 @@ def _plan(columns: DatasetColumns, choices: Choices, where: str) -> _ColumnPlan:
 
 
 def _plan_edits(plan: _ColumnPlan, columns: DatasetColumns, choices: Choices, where: str) -> None:
+    """Sort out which columns hold edits: as asked, else whatever images are left."""
     if choices.edit_columns:
         for given in choices.edit_columns:
             method, _, column = given.rpartition("=")
@@ -149,6 +151,7 @@ def _plan_edits(plan: _ColumnPlan, columns: DatasetColumns, choices: Choices, wh
 
         return
 
+    # A mask says where to edit; it is nobody's edit.
     for name in free:
         if "mask" not in name.lower():
             plan.edits[_method_name(name)] = name
@@ -220,6 +223,7 @@ class _Extractor:
             self._picture(item, item.edits, method, f"edits/{_safe(method)}", row.get(column))
 
     def _item(self, number: int, text: dict[str, str]) -> FoundItem:
+        """Return the item a row belongs to, a new one where it is the first."""
         name = text["id"] or str(number)
 
         # Rows share an id where each is one method's edit; otherwise they are different items.
@@ -267,6 +271,7 @@ class _Extractor:
         return self.names[item]
 
     def _write(self, folder: Path, name: str, data: bytes) -> Path:
+        """Write a picture unless it is there already, and return its path."""
         path = folder / f"{name}{suffix_of(data)}"
         try:
             # A second `init` finds most pictures written: the size tells without reading them.

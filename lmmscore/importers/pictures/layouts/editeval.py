@@ -144,6 +144,7 @@ def _base(tree: FolderTree, choices: Choices) -> PurePosixPath | None:
         asked = PurePosixPath(choices.source)
         return asked if asked in parents else None
 
+    # Several folders may hold the tasks: the data set, and each method that kept its folders.
     named = sorted(parent for parent in parents if parent.parts)
     likely = [parent for parent in named if role_of(parent.name) == "source"]
     likely += [parent for parent in named if parent.name.lower() in _DATASETS]
@@ -158,6 +159,7 @@ def _base(tree: FolderTree, choices: Choices) -> PurePosixPath | None:
 
 
 def _pictures(tree: FolderTree, base: PurePosixPath) -> _Pictures:
+    """Return the pictures below folders that are named after tasks, by task and number."""
     found = _Pictures()
     for path in tree.images:
         for depth, part in enumerate(path.parts[:-1]):
@@ -224,6 +226,7 @@ def _item(tree: FolderTree, key: Key, pictures: _Pictures, prompts: dict[Key, Pr
 
 
 def _templates(base: PurePosixPath, pictures: _Pictures, methods: list[str]) -> dict[str, str]:
+    """Return templates; none where edits are kept in more than one way."""
     if len(pictures.templates) > 1:
         return {}
 
@@ -281,6 +284,7 @@ def _prompts(tree: FolderTree, choices: Choices) -> _Prompts | None:
 
 
 def _readable(tree: FolderTree) -> Iterator[_Prompts]:
+    """Yield every table that can be read, whatever it holds."""
     for path in tree.named(".xlsx", ".csv", ".tsv"):
         try:
             yield _Prompts(tree.real(path), read_prompts(tree.real(path)))
@@ -325,6 +329,7 @@ def _columns(rows: list[list[str]]) -> dict[str, int] | None:
 
 
 def _named_columns(names: list[str]) -> dict[str, int]:
+    """Return which column holds what by the words of a header."""
     columns: dict[str, int] = {}
     for what, expression in _COLUMN_WORDS.items():
         places = [place for place, name in enumerate(names) if re.search(expression, name)]
@@ -347,8 +352,10 @@ class _Sheet:
         self.count = 0
 
     def read(self, rows: list[list[str]]) -> dict[Key, Prompt]:
+        """Return the prompts of a sheet by task and number."""
         prompts = {}
         for row in rows:
+            # A line with a task alone, perhaps in merged cells, heads the lines below it.
             filled = {cell for cell in row if cell}
             heading = task_named(next(iter(filled))) if len(filled) == 1 else None
             if heading:

@@ -89,6 +89,7 @@ def take(tree: FolderTree, choices: Choices) -> Found:
         items += _items(tree, part, task if task_first else None, fallback)
         notes += part.left_out
 
+    # Folders inside the method's are tasks: METHOD/TASK/ID.png.
     nested = not task_first and any(item.task != fallback for item in items)
     slot = name_items(items)
     prefix = "{task}/" if task_first else ""
@@ -104,6 +105,7 @@ def _methods(parts: Iterable[_Arrangement]) -> list[str]:
 
 def _arrangements(tree: FolderTree, choices: Choices) -> tuple[bool, dict[str, _Arrangement]]:
     """Return whether the top folders are tasks, and the arrangement of the whole or of each."""
+    # Tasks as outer folders are tried only where the whole makes no sense.
     whole = _arrange(tree.images, choices)
     if whole is not None:
         return False, {"": whole}
@@ -143,6 +145,7 @@ def _arrange(
         if role and (role not in found.roles or folder == choices.source):
             found.roles[role] = (folder, keyed)
 
+    # Pictures at the top are sources only if no folder is named like one.
     if "source" not in found.roles and loose_sources:
         loose = {path.stem: path for path in images if len(path.parts) == 1}
         if loose:
@@ -171,6 +174,7 @@ def _containers(images: list[PurePosixPath]) -> list[str]:
 
 
 def _pictures_by_folder(images: list[PurePosixPath], containers: list[str]) -> dict[str, Keyed]:
+    """Return the pictures of each folder at the top, or in a container, by name."""
     folders: dict[str, Keyed] = {}
     for path in images:
         depth = 2 if path.parts[0] in containers else 1
@@ -183,6 +187,7 @@ def _pictures_by_folder(images: list[PurePosixPath], containers: list[str]) -> d
 
 
 def _sort_methods(found: _Arrangement, folders: dict[str, Keyed], containers: list[str]) -> None:
+    """Take the folders that share names with the sources for methods; note the others."""
     known = set(found.roles["source"][1])
     taken = {folder for folder, _ in found.roles.values()}
     for folder, keyed in folders.items():
@@ -205,6 +210,7 @@ def _sort_methods(found: _Arrangement, folders: dict[str, Keyed], containers: li
 def _items(
     tree: FolderTree, part: _Arrangement, task: str | None, fallback: str
 ) -> list[FoundItem]:
+    """Return an item for each source; `task` where the folders at the top are tasks."""
     items = []
     for key in sorted(part.roles["source"][1], key=natural):
         inner, _, number = key.rpartition("/")
@@ -247,6 +253,7 @@ def _templates(parts: list[_Arrangement], prefix: str, inner: str) -> dict[str, 
 
 
 def _orphans(parts: Iterable[_Arrangement]) -> list[str]:
+    """Return a note for each method with edits that have no source."""
     notes = []
     for part in parts:
         known = set(part.roles["source"][1])
@@ -260,6 +267,7 @@ def _orphans(parts: Iterable[_Arrangement]) -> list[str]:
 
 
 def _shared_without_source(tree: FolderTree) -> list[str]:
+    """Return the folders at the top that share file names, for a hint."""
     keys = {}
     for top in tree.tops:
         keys[top] = {"/".join(path.with_suffix("").parts[1:]) for path in tree.under(top)}

@@ -72,6 +72,7 @@ def take(tree: FolderTree, choices: Choices) -> Found:
     edits = outputs.edits[language]
     sources = outputs.sources.get(language, {})
     items = []
+    # An item that no method edited is still an item, and its edits are missing.
     for key in sorted({*edits, *sources}, key=lambda each: natural("/".join(each))):
         item = FoundItem(*key, fields={"language": language})
         if key in sources:
@@ -88,6 +89,7 @@ def take(tree: FolderTree, choices: Choices) -> Found:
 
 
 def _outputs(tree: FolderTree, choices: Choices) -> _Outputs:
+    """Return the pictures that lie as GEdit-Bench asks, with or without `fullset`."""
     found = _Outputs()
     for path in tree.images:
         parts = path.parts
@@ -98,7 +100,7 @@ def _outputs(tree: FolderTree, choices: Choices) -> _Outputs:
         if within or parts[-3] in _TASKS:
             found.prefix = "fullset/" if within else ""
             above = parts[: -4 if within else -3]
-            method = above[-1] if above else tree.root.resolve().name
+            method = above[-1] if above else tree.name
             _place(found, method, path, tree, choices)
 
     return found
@@ -107,6 +109,7 @@ def _outputs(tree: FolderTree, choices: Choices) -> _Outputs:
 def _place(
     found: _Outputs, method: str, path: PurePosixPath, tree: FolderTree, choices: Choices
 ) -> None:
+    """Sort in a picture as a source or as the edit of a method."""
     task, language = path.parts[-3], path.parts[-2]
     source = _SOURCE.fullmatch(path.stem)
     only_sources = method == choices.source if choices.source else role_of(method) == "source"
@@ -121,6 +124,7 @@ def _place(
 
 
 def _language(outputs: _Outputs, choices: Choices) -> str:
+    """Return the language asked for; English, if nothing is said and there is any."""
     if choices.language is None:
         return "en" if "en" in outputs.edits else min(outputs.edits)
 
@@ -137,7 +141,7 @@ def _notes(outputs: _Outputs, language: str, choices: Choices, bare: list[FoundI
     if others and choices.language is None:
         notes.append(
             f"took the instructions in {language}; --language {others[0]} takes the others, "
-            "as a benchmark of their own"
+            "as another benchmark"
         )
 
     if bare:

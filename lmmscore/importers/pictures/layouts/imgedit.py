@@ -19,9 +19,11 @@ from lmmscore.importers.pictures.layout import (
     FoundItem,
     Guess,
     PictureLayout,
+    edits_of,
     ending,
     file_inside,
     folder_asked_for,
+    in_natural_order,
     is_container,
     largest_listing,
     listed,
@@ -70,7 +72,7 @@ def take(tree: FolderTree, choices: Choices) -> Found:
         if original is not None:
             item.images["source"] = original
 
-        item.edits = {name: folder[key] for name, folder in methods.items() if key in folder}
+        item.edits = edits_of(methods, key)
         items.append(item)
 
     name_items(items)
@@ -80,6 +82,7 @@ def take(tree: FolderTree, choices: Choices) -> Found:
 
 
 def _entries(data: Any) -> Entries | None:
+    """Return the entries of a JSON file of ImgEdit's form; None for any other."""
     if not isinstance(data, dict):
         return None
 
@@ -101,6 +104,7 @@ def _originals(tree: FolderTree, entries: Entries, choices: Choices) -> Path | N
     for path in tree.images:
         folders.update(path.parents)
 
+    # The JSON has paths below a folder that it does not name: the one that fits most of them.
     best, most = PurePosixPath(), 0
     for folder in sorted(folders):
         hits = sum(folder / path in known for path in wanted)
@@ -123,7 +127,7 @@ def _methods(
         if keyed:
             methods[_method_name(tree, folder)] = keyed
 
-    return dict(sorted(methods.items(), key=lambda entry: natural(entry[0])))
+    return in_natural_order(methods)
 
 
 def _holds_originals(tree: FolderTree, folder: PurePosixPath, originals: Path | None) -> bool:
@@ -134,16 +138,19 @@ def _holds_originals(tree: FolderTree, folder: PurePosixPath, originals: Path | 
 
 
 def _method_name(tree: FolderTree, folder: PurePosixPath) -> str:
+    """Return the folder that names a method, past those that only hold pictures."""
     for part in reversed(folder.parts):
         if not is_container(part) and part.lower() != "imgedit":
             return part
 
-    return folder.name or tree.root.resolve().name
+    return folder.name or tree.name
 
 
 def _templates(
     root: Path, items: list[FoundItem], originals: Path | None, methods: dict[str, dict[str, Path]]
 ) -> dict[str, str]:
+    """Return templates; none where a source is missing or something lies outside the root."""
+    # A template would report the sources that are missing one by one.
     complete = all(item.images for item in items)
     if not methods or originals is None or not complete:
         return {}

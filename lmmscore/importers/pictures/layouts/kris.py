@@ -18,8 +18,10 @@ from lmmscore.importers.pictures.layout import (
     FoundItem,
     Guess,
     PictureLayout,
+    edits_of,
     file_inside,
     folder_asked_for,
+    in_natural_order,
     json_in,
     listed,
     natural,
@@ -55,19 +57,18 @@ def take(tree: FolderTree, choices: Choices) -> Found:
     for folder, entries in sorted(annotations.items()):
         for name in sorted(entries, key=natural):
             item = _item(folder, name, entries[name])
-            for method, edits in methods.items():
-                if (folder.name, name) in edits:
-                    item.edits[method] = edits[folder.name, name]
-
+            item.edits = edits_of(methods, (folder.name, name))
             items.append(item)
 
     return Found(items, list(methods), tree.root, {}, _notes(items, methods))
 
 
 def _item(folder: Path, name: str, entry: dict[str, Any]) -> FoundItem:
+    """Return an item of a category with its inputs and its reference."""
     item = FoundItem(folder.name, name, id=f"{folder.name}/{name}")
     item.instruction = str(entry.get("ins_en") or "")
     inputs = entry.get("ori_img")
+    # Most items have one input, some a list of them.
     names = inputs if isinstance(inputs, list) else [inputs]
     for number, each in enumerate(names, 1):
         path = file_inside(folder, each)
@@ -100,6 +101,7 @@ def _annotations(tree: FolderTree, choices: Choices) -> dict[Path, Annotations]:
 
 
 def _entries(path: Path) -> Annotations:
+    """Return the entries of an annotation file; none where it is of another form."""
     try:
         data = json_in(path)
     except FileProblem:
@@ -126,10 +128,10 @@ def _methods(
         if len(path.parts) < 2 or path.parts[-2] not in categories or real.parent in annotations:
             continue
 
-        model = path.parts[-3] if len(path.parts) > 2 else tree.root.resolve().name
+        model = path.parts[-3] if len(path.parts) > 2 else tree.name
         methods.setdefault(model, {})[path.parts[-2], path.stem] = real
 
-    return dict(sorted(methods.items(), key=lambda entry: natural(entry[0])))
+    return in_natural_order(methods)
 
 
 def _notes(items: list[FoundItem], methods: dict[str, Any]) -> list[str]:

@@ -18,8 +18,10 @@ from lmmscore.importers.pictures.layout import (
     FoundItem,
     Guess,
     PictureLayout,
+    edits_of,
     file_inside,
     folder_asked_for,
+    in_natural_order,
     largest_listing,
     listed,
     natural,
@@ -60,30 +62,34 @@ def take(tree: FolderTree, choices: Choices) -> Found:
     inputs = folder_asked_for(tree, choices.source) if choices.source else path.parent
     methods = _methods(tree)
 
-    items = []
-    for entry in sorted(entries, key=lambda each: natural(str(each["index"]))):
-        name = str(entry["index"])
-        item = FoundItem(str(entry["category"]), name, id=name)
-        item.instruction = str(entry["instruction"])
-        for kind, key in (("source", "image"), ("reference", "reference_img")):
-            found = file_inside(inputs, entry.get(key))
-            if found is not None:
-                item.images[kind] = found
+    items = [_item(entry, inputs) for entry in entries]
+    items.sort(key=lambda item: natural(item.id))
+    for item in items:
+        item.edits = edits_of(methods, (item.task, item.id))
 
-        for column in FIELDS:
-            if entry.get(column) not in (None, ""):
-                item.fields[column] = str(entry[column])
+    notes = _notes(items, inputs, methods)
+    return Found(items, list(methods), tree.root, {}, notes, [path])
 
-        for method, edits in methods.items():
-            if (item.task, name) in edits:
-                item.edits[method] = edits[item.task, name]
 
-        items.append(item)
+def _item(entry: dict[str, Any], inputs: Path) -> FoundItem:
+    """Return the item of an entry, with those of its pictures that are there."""
+    name = str(entry["index"])
+    item = FoundItem(str(entry["category"]), name, id=name)
+    item.instruction = str(entry["instruction"])
+    for kind, key in (("source", "image"), ("reference", "reference_img")):
+        found = file_inside(inputs, entry.get(key))
+        if found is not None:
+            item.images[kind] = found
 
-    return Found(items, list(methods), tree.root, {}, _notes(items, inputs, methods), [path])
+    for column in FIELDS:
+        if entry.get(column) not in (None, ""):
+            item.fields[column] = str(entry[column])
+
+    return item
 
 
 def _entries(data: Any) -> Entries:
+    """Return the entries of a JSON file of RISEBench's form; none for any other."""
     if not isinstance(data, list):
         return []
 
@@ -101,10 +107,10 @@ def _methods(tree: FolderTree) -> dict[str, dict[tuple[str, str], Path]]:
         if len(path.parts) < 3 or path.parts[-3] != "images":
             continue
 
-        model = path.parts[-4] if len(path.parts) > 3 else tree.root.resolve().name
+        model = path.parts[-4] if len(path.parts) > 3 else tree.name
         methods.setdefault(model, {})[path.parts[-2], path.stem] = tree.real(path)
 
-    return dict(sorted(methods.items(), key=lambda entry: natural(entry[0])))
+    return in_natural_order(methods)
 
 
 def _notes(items: list[FoundItem], inputs: Path, methods: dict[str, Any]) -> list[str]:

@@ -140,6 +140,7 @@ def _sorted(paths: list[PurePosixPath]) -> _Group | None:
         group.words["source"] = {""}
         rest = [path for path in rest if path not in plain.values()]
 
+    # Only now: whose edit a picture is depends on which sources there are.
     for path in rest:
         match = _longest_id(path.stem, group.roles["source"])
         if match is None:
@@ -154,6 +155,7 @@ def _sorted(paths: list[PurePosixPath]) -> _Group | None:
 
 
 def _takes_role(group: _Group, path: PurePosixPath) -> bool:
+    """Sort in a picture whose name ends like a source or a reference; tell whether it does."""
     # Two words first: ID_ground_truth is not the truth of ID_ground.
     for expression in (_TWO_WORDS, _ONE_WORD):
         match = expression.fullmatch(path.stem)
@@ -205,6 +207,7 @@ def _longest_id(stem: str, ids: dict[str, PurePosixPath]) -> tuple[str, str, str
 
 
 def _items(tree: FolderTree, group: _Group, task: str) -> list[FoundItem]:
+    """Return an item for each source of a folder."""
     items = []
     for name in sorted(group.roles["source"], key=natural):
         item = FoundItem(task, name)

@@ -1,7 +1,7 @@
 """VIBE results: MODEL/LEVEL/TASK/TASK_results.json, pictures under imgs/.
 
 As its evaluation code reads them: https://github.com/hwanyu112/VIBE-Benchmark. An entry that did
-not succeed is a missing edit. Sources are not among the results; with the data set at hand
+not succeed is a missing edit. Sources are not among the results; with the data set
 (--source) they are taken from there, with the target and the marks drawn on the source.
 """
 
@@ -107,11 +107,12 @@ def _places(tree: FolderTree) -> Iterator[_Place]:
             continue
 
         level = parts[-3] if len(parts) > 2 else ""
-        model = parts[-4] if len(parts) > 3 else tree.root.resolve().name
+        model = parts[-4] if len(parts) > 3 else tree.name
         yield _Place(model, level, task, path)
 
 
 def _is_results(path: Path) -> bool:
+    """Tell whether a JSON file holds results: entries with an id and a picture or a status."""
     try:
         entries = _entries(path)
     except FileProblem:
@@ -132,6 +133,7 @@ def _entries(path: Path) -> list[dict[str, Any]]:
 
 
 def _take_entry(results: _Results, place: _Place, entry: dict[str, Any], folder: Path) -> None:
+    """Take one model's result of an item: its edit, or that there is none."""
     name = str(entry["id"])
     prompt = str(entry.get("prompt") or entry.get("input_prompt") or "").strip()
     key = (place.level, place.task, name)
@@ -203,7 +205,7 @@ class _DatasetEntry:
 
 
 def _add_sources(items: list[FoundItem], tree: FolderTree, choices: Choices) -> list[str]:
-    """Give items their pictures from the data set, if it is at hand; return what to note."""
+    """Give items their pictures from the data set, if there is one; return what to note."""
     dataset = _dataset(tree, choices)
     if dataset is None:
         return ["no sources; download the VIBE data set and name its folder with --source FOLDER"]
@@ -216,6 +218,7 @@ def _add_sources(items: list[FoundItem], tree: FolderTree, choices: Choices) -> 
     for done, item in enumerate(items):
         choices.progress("drawing marks", done, len(items))
         entries = by_name.get(item.number, [])
+        # Ids may repeat from task to task; then the folder tells which entry is meant.
         fits = entries if len(entries) == 1 else [each for each in entries if _same(each, item)]
         if fits:
             _add(item, fits[0], dataset, choices)
@@ -225,6 +228,7 @@ def _add_sources(items: list[FoundItem], tree: FolderTree, choices: Choices) -> 
 
 
 def _dataset(tree: FolderTree, choices: Choices) -> Path | None:
+    """Return the folder of the data set: the one named, or the results folder; None without."""
     if choices.source is None:
         return tree.root if (tree.root / "Tasks").is_dir() else None
 
@@ -239,6 +243,7 @@ def _dataset(tree: FolderTree, choices: Choices) -> Path | None:
 
 
 def _dataset_entries(path: Path) -> dict[str, _DatasetEntry]:
+    """Return the entries of a JSON file that name pictures, by id; none for any other file."""
     try:
         data = json_in(path)
     except FileProblem:
@@ -277,6 +282,7 @@ def _add(item: FoundItem, entry: _DatasetEntry, dataset: Path, choices: Choices)
 
 
 def _mark(item: FoundItem, source: Path, layer: Path, pictures: Path) -> None:
+    """Give an item its marked source, drawn once and kept."""
     if item.task == "Pose_Control":
         # Shown as it is: it is a picture of its own, not marks on the source.
         item.images["marked"] = layer
