@@ -87,8 +87,7 @@ with the question
 
 COLUMNS = (
     "key judge parameters repeat before conversation question images reply finish refusal "
-    "reasoning "
-    "model fingerprint request_id also prompt_tokens completion_tokens cached_tokens "
+    "reasoning model fingerprint request_id also prompt_tokens completion_tokens cached_tokens "
     "reasoning_tokens cost_usd recorded_at"
 ).split()
 """The columns of an exchange, in their order."""

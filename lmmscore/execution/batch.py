@@ -268,7 +268,7 @@ class BatchExecutor:
         if reply.cost_usd is not None:
             self._judge.charge(reply.cost_usd)
         elif batch.most_usd:
-            # Nobody counted: it is taken to have cost what was reckoned with.
+            # Nobody counted: it is assumed to have cost what was set aside for it.
             self._judge.charge(batch.most_usd / batch.lines, assumed=True)
 
     def _record(self, envelope: Envelope, reply: Reply) -> bool:

@@ -1,5 +1,4 @@
-"""What a judge costs: running totals, a hard cap, and the file in which a run's spending outlives
-its process.
+"""What a judge costs: running totals, a hard cap, and the account of a run, spending.csv.
 
 Money is set aside before a question is sent and settled after, whatever happens in between. The sum
 of the lines of spending.csv is what may have been spent: a process that is killed gives nothing
@@ -180,8 +179,7 @@ class Reservation:
 
 
 class Purse(Protocol):
-    """Whatever money is set aside in: a budget of this process, or one that several processes
-    share."""
+    """What money is set aside in: the budget of this process, or one that several share."""
 
     cap_usd: float | None
     spent_usd: float

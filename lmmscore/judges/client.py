@@ -533,7 +533,7 @@ class ApiClient:
             )
 
     def _id_of(self, session: Conversation) -> str:
-        """Return a session's id for routers: the same for all of its turns, and drawn by lot."""
+        """Return a session's random id, the same for all of its turns, for routers."""
         known = self._session_ids.get(session)
         if known is None:
             known = self._session_ids[session] = uuid.uuid4().hex

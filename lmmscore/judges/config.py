@@ -1,5 +1,4 @@
-"""Judges behind an API as they are configured: address, options, prices, and entries of
-judges.yaml.
+"""How judges behind an API are configured: address, options, prices, entries of judges.yaml.
 
 An option is declared once, as a field of `JudgeOptions`. The keys of judges.yaml, the flags of the
 command line, the `judge_options` of Python and the reference all derive from that declaration.
@@ -348,8 +347,7 @@ class NamedJudge:
 
 
 def load_judges(path: Path | None = None) -> dict[str, JudgeEntry]:
-    """Return the judges by name: those that come with lmmscore, overridden by those of the user's
-    file.
+    """Return the judges by name; those of the user's file override those of lmmscore.
 
     The user's file is `path`, or the one named by LMMSCORE_JUDGES, or judges.yaml in the current
     folder, if any.

@@ -236,8 +236,7 @@ class RequestHead:
 
 
 class SegmentClient(httpx2.AsyncClient):
-    """An http client for the openai package: one pool of connections, no redirects, retries or
-    cookies.
+    """An HTTP client for the openai package, without redirects, retries or cookies.
 
     It does what a judge needs and nothing else, because at a fast server the client's own work is
     what costs.

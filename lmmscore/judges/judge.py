@@ -225,8 +225,9 @@ class JudgeKind:
     answers_here: bool = False
     """Whether it answers on this machine, from what is at hand: such a judge costs nothing."""
     takes: Collection[str] | None = None
-    """The options it takes, by their names in `JudgeOptions`: others are refused, not ignored. None
-    passes on whatever is given."""
+    """The options it takes, by their names in `JudgeOptions`; others are refused, not ignored.
+
+    None passes on whatever is given."""
     configure: Callable[[str, Mapping[str, Any]], NamedJudge] | None = None
     """Returns model, options and prices without opening the judge, where a kind is configured so.
     """

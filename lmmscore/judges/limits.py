@@ -1,5 +1,4 @@
-"""How fast and how often a server is asked: quotas that refill, slowing down together, asking
-again.
+"""How fast a server is asked, and how often: quotas, crowding, further attempts, open files.
 
 Every question waits at a `Pace` before it is sent. The session that began first goes first, new
 ones last, so that the turns of few sessions follow back to back and meet a warm prefix cache.
@@ -74,7 +73,7 @@ class Quota:
 
 
 class Bucket:
-    """A level that refills steadily.
+    """A level that refills steadily, like the quotas of providers.
 
     A large taking may leave a debt; the next one waits until it is paid.
     """
@@ -239,6 +238,7 @@ class Pace:
         try:
             await go
         except asyncio.CancelledError:
+            # Let through and cancelled at the same moment: the place is given back.
             if go.done() and not go.cancelled():
                 self.leave()
 
@@ -272,8 +272,10 @@ class Pace:
                     bucket.take(tokens - estimated, self._clock.now())
 
         if self._window is not None and sent_s > self._slowed_s:
+            # As TCP does: one more for each answer at first, then one more for each full window.
             self._window += 1.0 if self._window < self._threshold else 1.0 / self._window
             if self._window > 4 * self._threshold + 64:
+                # Far beyond where it was ever crowded: no window is needed any more.
                 self._window = None
 
     def crowded(self, sent_s: float, wait_s: float) -> None:
@@ -440,7 +442,7 @@ def files_allowed() -> int | None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (highest, hard))
             soft = highest
         except (OSError, ValueError):
-            pass  # macOS caps it below what it reports; what there is must do
+            pass  # macOS caps it below what it reports: what there is must do
 
     if soft == resource.RLIM_INFINITY:
         return None

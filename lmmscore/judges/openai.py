@@ -440,8 +440,7 @@ def _json_of(value: Any) -> str:
 
 
 def assemble(content: bytes) -> dict[str, Any]:
-    """Return the Chat Completions body that these server-sent events amount to, or the error they
-    end with.
+    """Return the Chat Completions body, or the error, that server-sent events amount to.
 
     Raises Malformed when an event cannot be read, or when the stream ended before the model did:
     part of an answer is no answer.

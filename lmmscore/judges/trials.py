@@ -1,6 +1,4 @@
-"""Trying out a judge: short questions whose answers can be verified, and changes to a picture that
-should not change its score.
-"""
+"""Trials of a judge: questions with known answers, and changes that should not move a score."""
 
 from __future__ import annotations
 
@@ -135,8 +133,8 @@ class _Look:
         word = self._rng.choice(WORDS)
         talk = Conversation().say(
             "Here are two pictures, each of one plain colour. Name the colour of the first and "
-            "then of the second, "
-            f"in two words, and nothing else. Keep the word {word} in mind for later.",
+            f"then of the second, in two words, and nothing else. Keep the word {word} in mind for "
+            "later.",
             shown,
         )
         first = await self._ask(judge, talk, "for the colours of two pictures")
@@ -182,8 +180,7 @@ class _Look:
         word = self._rng.choice(WORDS)
         talk = Conversation().say(
             "Here are two pictures, each of one plain colour. You will be asked for their colours "
-            "later. Keep the "
-            f"word {word} in mind, too. For now, answer with the word ready alone.",
+            f"later. Keep the word {word} in mind, too. For now, answer with the word ready alone.",
             shown,
         )
         turn = "first"
@@ -195,8 +192,7 @@ class _Look:
 
             talk = talk.hear(first.text).say(
                 "Name the colour of the first picture, then the colour of the second, then the "
-                "word you were asked "
-                "to keep in mind: three words, and nothing else."
+                "word you were asked to keep in mind: three words, and nothing else."
             )
             turn = "second"
             second = await self._ask(

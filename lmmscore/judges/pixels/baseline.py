@@ -1,5 +1,4 @@
-"""The embedded judge: answers every turn in words, from what can be measured in the pictures it is
-shown.
+"""The embedded judge: answers every turn in words, from what can be measured in pictures.
 
 A baseline and a stand-in for trying things out, offline. It cannot read, and says so: it
 sees which pictures were shown when, whether a turn holds words such as "score", and the shape of a

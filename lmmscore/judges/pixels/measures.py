@@ -25,8 +25,7 @@ VISIBLE_DELTA_E = 5.0
 """Colour differences (CIE76) below this are compression and noise to most eyes, not an edit."""
 
 CONTENT_SIGMA_PX = 2.0
-"""What was changed and what was kept is a matter of content: grain and focus, which are facts of
-their own, are smoothed away before.
+"""Grain and focus are smoothed away first: what was changed and kept is a matter of content.
 """
 
 SEAM_BAND_PX = 3
