@@ -34,6 +34,7 @@ from lmmscore.resources import __version__
 
 CONNECT_TIMEOUT_S = 20.0
 KEEPALIVE_S = 60.0
+"""How long an idle connection is kept: the turns of a session follow each other in less."""
 SMALL_BYTES = 16_384
 """Neighbouring segments below this are joined: a copy of so little costs less than one more write.
 """
@@ -420,9 +421,7 @@ class Connection:
     def __init__(self, endpoint: Endpoint, key: Key, options: JudgeOptions) -> None:
         self._url = endpoint.masked_url
         self._session_header = options.session_header
-        # Left out with every request: the package does not take it from a default.
-        bare = bool(_key_header(endpoint, options)) and endpoint.credentials is None
-        self._unsent: dict[str, Any] = {"Authorization": openai.Omit()} if bare else {}
+        self._unsent = _unsent(endpoint, options)
         self._heads: dict[str, RequestHead] = {}
         self._http = SegmentClient(endpoint, options)
         self._client = openai.AsyncOpenAI(
@@ -499,8 +498,7 @@ def file_client(
         # A redirect would take the key, and a file of questions, to somebody else.
         http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
     )
-    bare = bool(_key_header(endpoint, options)) and endpoint.credentials is None
-    return client, {"Authorization": openai.Omit()} if bare else {}
+    return client, _unsent(endpoint, options)
 
 
 async def _answer(sending: Awaitable[httpx2.Response]) -> Answer:
@@ -533,6 +531,15 @@ def _headers(endpoint: Endpoint, key: Key, options: JudgeOptions) -> dict[str, A
         headers["Authorization"] = f"Basic {pair}"
 
     return {**headers, **options.headers}
+
+
+def _unsent(endpoint: Endpoint, options: JudgeOptions) -> dict[str, Any]:
+    """Return the headers that leave out `Authorization: Bearer`, where the key goes elsewhere.
+
+    They go with every request: the package does not take an omission from its defaults.
+    """
+    is_elsewhere = bool(_key_header(endpoint, options)) and endpoint.credentials is None
+    return {"Authorization": openai.Omit()} if is_elsewhere else {}
 
 
 def _environment_headers() -> list[str]:

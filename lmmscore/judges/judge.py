@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import (
@@ -29,6 +29,8 @@ from lmmscore.judges.config import JudgeOptions, NamedJudge, load_judges, mask
 from lmmscore.ledger import Asker, Ledger, identity_of, key_of
 from lmmscore.options import Registry, declared
 from lmmscore.records import Reply
+
+T = TypeVar("T")
 
 
 @runtime_checkable
@@ -317,7 +319,7 @@ def _form(name: str) -> str:
 
 
 # --------------------------------------------------------------------------------------------------
-# Wrap any judge with the ledger: what was answered once is not asked again.
+# Any judge with the ledger around it: what was answered once is not asked again.
 # --------------------------------------------------------------------------------------------------
 
 CLAIM_POLL_S = 0.05
@@ -468,10 +470,10 @@ class Intake:
     def _serve(self) -> None:
         waiting, self._waiting = self._waiting, {}
         try:
-            known = self._find_all([*waiting])
+            known = _looked_up(self._ledger.find_all, [*waiting])
             claimed = self._claim([key for key in waiting if key not in known])
-            # Recorded between look-up and claim: whoever had the claim has let go of it since.
-            late = self._find_all([*claimed])
+            # Recorded between look-up and claim: whoever had the claim has released it since.
+            late = _looked_up(self._ledger.find_all, [*claimed])
         except JudgeError as error:
             for coming in waiting.values():
                 if not coming.done():
@@ -485,12 +487,6 @@ class Intake:
         for key, coming in waiting.items():
             if not coming.done():
                 coming.set_result(known.get(key) or late.get(key) or key in claimed)
-
-    def _find_all(self, keys: list[str]) -> dict[str, Reply]:
-        try:
-            return self._ledger.find_all(keys)
-        except LedgerError as error:
-            raise LedgerUnreadable(str(error)) from error
 
     def _claim(self, keys: list[str]) -> set[str]:
         try:
@@ -510,7 +506,8 @@ class KnownAnswers:
         self._asker = asker
         self._former: list[Asker] = []
         if asker.judge.startswith("openai/"):
-            self._former = [each for each in _askers(ledger) if _is_former(each, asker)]
+            known = _looked_up(ledger.askers)
+            self._former = [each for each in known if _is_former(each, asker)]
 
     @property
     def askers(self) -> tuple[Asker, ...]:
@@ -519,7 +516,7 @@ class KnownAnswers:
 
     def find(self, key: str, conversation: Conversation, repeat: int) -> Heard | None:
         """Return the recorded reply with the key it is known by, or None."""
-        reply = _find(self.ledger, key)
+        reply = _looked_up(self.ledger.find, key)
         if reply is not None:
             return Heard(reply, recalled=True, key=key)
         return self.find_former(conversation, repeat)
@@ -528,7 +525,7 @@ class KnownAnswers:
         """Return the reply recorded under a name that the judge had before, or None."""
         for former in self._former:
             former_key = key_of(former, conversation, repeat)
-            reply = _find(self.ledger, former_key)
+            reply = _looked_up(self.ledger.find, former_key)
             if reply is not None:
                 return Heard(reply, recalled=True, key=former_key)
         return None
@@ -564,15 +561,9 @@ def _is_former(former: Asker, asker: Asker) -> bool:
     return same_judge and former.parameters == asker.parameters
 
 
-def _askers(ledger: Ledger) -> list[Asker]:
+def _looked_up(look: Callable[..., T], *about: Any) -> T:
+    """Return what a ledger says. Raises LedgerUnreadable, which stops the run, where it cannot."""
     try:
-        return ledger.askers()
-    except LedgerError as error:
-        raise LedgerUnreadable(str(error)) from error
-
-
-def _find(ledger: Ledger, key: str) -> Reply | None:
-    try:
-        return ledger.find(key)
+        return look(*about)
     except LedgerError as error:
         raise LedgerUnreadable(str(error)) from error

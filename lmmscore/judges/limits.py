@@ -203,9 +203,13 @@ class Pace:
 
         self.in_flight = 0
         self._window: float | None = None
+        """How many may be in flight after a sign of crowding; None where there was none lately."""
         self._threshold = 1.0
+        """Half of what was in flight when it was last crowded: above it the window grows slowly."""
         self._before_s = 0.0
+        """Nothing is sent before this time."""
         self._slowed_s = float("-inf")
+        """When it was last slowed down."""
         self._waiting: list[_Waiting] = []
         self._arrivals = itertools.count()
         self._begun: WeakKeyDictionary[Conversation, int] = WeakKeyDictionary()

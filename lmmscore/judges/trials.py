@@ -111,7 +111,10 @@ class _Look:
     def __init__(
         self, make: Make, options: JudgeOptions, rng: random.Random, watch: Watch, folder: Path
     ) -> None:
-        self._make, self._rng, self._watch, self._folder = make, rng, watch, folder
+        self._make = make
+        self._rng = rng
+        self._watch = watch
+        self._folder = folder
         self._spent_usd = options.spent_usd
         self._by_responses = options.api == "responses"
         # Whoever set a pace is in no hurry.

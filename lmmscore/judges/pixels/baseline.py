@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Size = tuple[int, int]
+FactorScores = dict[str, tuple[Fraction, float]]
+"""By factor, its score to one decimal, and the grade from 0 to 1 behind it."""
 
 MEASURED_SIDE_PX = 512
 """Pictures are measured at most this large, for time's sake.
@@ -106,52 +108,46 @@ class Pixels(JudgeBase):
                 return answers.WAITING
 
     def _analysed(self, last: Message, pictures: PicturesShown) -> str:
-        new = min(len(last.images), len(pictures.edits))
-        start = len(pictures.edits) - new
-        seen = [
-            (position, self._seen(pictures, position)) for position in range(start, start + new)
-        ]
-        return "\n\n".join(answers.analyse(position + 1, each) for position, each in seen)
+        """Return what was measured of the edits that came with the last message."""
+        edits = len(pictures.edits)
+        new = range(edits - min(len(last.images), edits), edits)
+        analyses = [answers.analyse(place + 1, self._seen(pictures, place)) for place in new]
+        return "\n\n".join(analyses)
 
-    def _scores(
-        self, messages: Sequence[Message], pictures: PicturesShown
-    ) -> list[dict[str, tuple[Fraction, float]]]:
-        """Return for every edit, by factor, its score to one decimal and the grade behind it."""
+    def _scores(self, messages: Sequence[Message], pictures: PicturesShown) -> list[FactorScores]:
+        """Return the scores of every edit, on the scale and for the factors that were named."""
         low, high = scale_asked(messages)
         factors = factors_asked(messages)
         table = []
         for position in range(len(pictures.edits)):
-            grade = grades(self._seen(pictures, position))
-            by_factor = {factor: grade[facet_of(factor)] for factor in factors}
-            table.append(
-                {
-                    f: (Fraction(round(10 * (low + (high - low) * g)), 10), g)
-                    for f, g in by_factor.items()
-                }
-            )
+            graded = grades(self._seen(pictures, position))
+            scores: FactorScores = {}
+            for factor in factors:
+                grade = graded[facet_of(factor)]
+                tenths = round(10 * (low + (high - low) * grade))
+                scores[factor] = (Fraction(tenths, 10), grade)
+
+            table.append(scores)
 
         return table
 
     def _scored(self, messages: Sequence[Message], pictures: PicturesShown) -> str:
-        return answers.score_block(
-            [
-                [
-                    (factor, f"{float(score):g}", answers.remark(factor, grade))
-                    for factor, (score, grade) in row.items()
-                ]
-                for row in self._scores(messages, pictures)
+        def lines(scores: FactorScores) -> list[tuple[str, str, str]]:
+            return [
+                (factor, f"{float(score):g}", answers.remark(factor, grade))
+                for factor, (score, grade) in scores.items()
             ]
-        )
+
+        return answers.score_block([lines(each) for each in self._scores(messages, pictures)])
 
     def _summed(self, messages: Sequence[Message], pictures: PicturesShown) -> str:
         weights = weights_asked(messages)
-        table = self._scores(messages, pictures)
-        return answers.sums(
-            [
-                sum((weights.get(f, 0) * score for f, (score, _) in row.items()), Fraction())
-                for row in table
-            ]
-        )
+        overalls = []
+        for scores in self._scores(messages, pictures):
+            weighted = [weights.get(factor, 0) * score for factor, (score, _) in scores.items()]
+            overalls.append(sum(weighted, Fraction()))
+
+        return answers.sums(overalls)
 
     def _filled(self, form: ScoreForm, pictures: PicturesShown) -> str:
         seen = [self._seen(pictures, position) for position in range(len(pictures.edits))]
@@ -252,10 +248,16 @@ class _Memory:
 _FACTS = _Memory(keep=4096)
 """What was measured, under the digests of the pictures: no run of a process measures it again."""
 
+# --------------------------------------------------------------------------------------------------
+# What a turn asks for, by its shape: which pictures came when, and a few words it may hold. See
+# docs/decisions/0011.
+# --------------------------------------------------------------------------------------------------
+
 TurnKind = Literal[
     "greeting", "waiting", "source", "factors", "analysis", "verdict", "scores", "sums", "thanks"
 ]
 
+# What is scored where the words name no factors and no weights: those of `lmm-score`.
 FACTORS = ("acc", "pre", "qua", "real")
 WEIGHTS = {
     "acc": Fraction(2, 5),
@@ -364,6 +366,11 @@ def scale_asked(messages: Sequence[Message]) -> tuple[int, int]:
     return max(ranges, key=lambda ends: ends[1] - ends[0], default=(1, 10))
 
 
+# --------------------------------------------------------------------------------------------------
+# Forms: JSON that is shown to be filled in, as published prompts write it. Placeholders stand where
+# values belong (<your score>, 0-10, "...") and are rarely valid JSON, so they are quoted first.
+# --------------------------------------------------------------------------------------------------
+
 SCORE_KEYS = {"score", "rating", "value"}
 REASON_KEYS = {
     "reason",
@@ -377,11 +384,13 @@ REASON_KEYS = {
 }
 
 _QUOTED_OR_BLANK = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>{}]*>')
+# A value without quotes: up to the next comma, or, where that leaves no JSON, to the line's end.
 _BARE_TO_COMMA = re.compile(r'(:[ \t]*)(?![\s"{\[])([^,}\]\n]*?)(?=[ \t]*[,}\]\n])')
 _BARE_TO_LINE_END = re.compile(r'(:[ \t]*)(?![\s"{\[])([^\n{}]*?)(?=,?[ \t]*[}\n])')
 _DOTS = re.compile(r"^\s*(?:\.\.\.|…),?\s*$", re.M)
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?|true|false|null")
 
+# How a scale is put in words: "0, 0.5 or 1"; "a score of 1 … a score of 0.5"; "0 to 10".
 _LIST = re.compile(
     r"(?<![\d.])\d(?:\.\d+)?(?:\s*(?:,\s*or|,|/|\||or|and)\s*\d(?:\.\d+)?(?![\d.]*\d))+"
 )
