@@ -198,6 +198,7 @@ def _edit(row: Row) -> tuple[str, str]:
 
 
 def _apart(before: Sequence[Row], latest: Sequence[Row]) -> str:
+    """Return why the latest round is compared with none; empty where it is the first."""
     scored = {_edit(row) for row in latest if row["score"]}
     if not scored:
         return "has no score, so nothing can be said of drift"

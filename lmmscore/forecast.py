@@ -87,6 +87,10 @@ class Record:
         return led.turns_over
 
     def _find(self, put: OpenQuestion) -> Heard | None:
+        """Return the answer on record; None: it is to be asked.
+
+        Raises NoRecordedReply for a reader's answer that is not there.
+        """
         key = key_of(self._asker, put.conversation, put.repeat)
         if not put.question.aside:
             return self._answers.find(key, put.conversation, put.repeat)

@@ -344,6 +344,7 @@ class Ledger:
                 self._write(connection, batch)
 
     def _write(self, connection: sqlite3.Connection, batch: list[_PendingExchange]) -> None:
+        """Write exchanges in one transaction, then tell those who wait. Never raises."""
         try:
             with _translated(self.path), connection:
                 standing = _insert(connection, batch)
@@ -675,6 +676,7 @@ def _connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
 
 
 def _open_to_read(path: Path) -> sqlite3.Connection:
+    """Open a ledger without changing anything, not even beside it."""
     if not path.is_file():
         raise LedgerError(f"{path}: no such ledger")
 
@@ -782,6 +784,7 @@ def _refuse_without_locks(path: Path) -> None:
 
 
 def _in_our_words(error: sqlite3.Error, path: Path) -> LedgerError:
+    """Return an error of SQLite with what to do about it."""
     said = str(error)
     if is_damaged(error):
         # Python quotes all of a text that it cannot decode.

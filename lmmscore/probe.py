@@ -133,6 +133,7 @@ def _copied(whole: Benchmark, chosen: Mapping[str, str], folder: Path, name: str
 
 
 def _copy_pictures(item: Item, folder: Path, method: str, name: str | None) -> None:
+    """Copy an item's pictures; `name` says how the edit of `method` is altered, None not at all."""
     named = {f"{kind}/{item.id}.png": (path, False) for kind, path in item.images.items()}
     for other, path in item.edits.items():
         named[f"edit/{other}/{item.id}.png"] = (path, other == method and name is not None)

@@ -148,6 +148,7 @@ class Spending:
 
 
 def _read(path: Path) -> list[tuple[float, str]]:
+    """Return the amounts of an account, and what each is; lines cut short are left out."""
     found: list[tuple[float, str]] = []
     try:
         with path.open(encoding="utf-8", errors="replace", newline="") as file:
@@ -268,6 +269,7 @@ class Budget:
             self._book.write((usd, "assumed" if assumed else "counted"))
 
     def _short(self, usd: float) -> bool:
+        """Tell whether the budget has no room for so much."""
         assert self.cap_usd is not None
         # Sums of cents in binary: a question that fits exactly must not fail for the last bit.
         committed_usd = self.spent_usd + self.reserved_usd
@@ -348,6 +350,7 @@ class Till:
         return await self._charge(conversation, send)
 
     async def _charge(self, conversation: Conversation, send: Send) -> Reply:
+        """Set money aside, send, and settle what it cost, whatever happens."""
         reservation = await self._budget.reserve(lambda: self.most_usd(conversation))
         sending = Sending(conversation)
         try:

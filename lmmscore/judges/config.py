@@ -282,6 +282,7 @@ def parse_address(spec: str, default_url: str = OPENAI_URL) -> Address:
 
 
 def _endpoint(url: str, spec: str) -> Endpoint:
+    """Return a server's address. Raises JudgeFileError, with what is secret in it masked."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname)
@@ -484,6 +485,7 @@ def _model(name: str, says: str, fields_of_model: Mapping[str, Any]) -> type[Bas
 
 
 def _fields(options: Iterable[Declared]) -> dict[str, Any]:
+    """Return options as pydantic takes the fields of a model."""
     from pydantic import Field
 
     made = {}
@@ -525,6 +527,7 @@ def _annotation(declared_option: Declared) -> Any:
 
 
 def _read(data: Any, where: str) -> dict[str, JudgeEntry]:
+    """Return the judges of a file by name. Raises JudgeFileError with every problem in it."""
     from lmmscore.yaml_files import complaints
 
     result: Any = complaints(judges_file(), data)
@@ -536,6 +539,7 @@ def _read(data: Any, where: str) -> dict[str, JudgeEntry]:
 
 
 def _entry(entry: Any, where: str) -> JudgeEntry:
+    """Return one judge of a file. Raises JudgeFileError."""
     from lmmscore.judges.tokens import formula_name
 
     if entry.base_url and entry.base_urls:

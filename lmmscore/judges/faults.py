@@ -286,6 +286,7 @@ def complaint_of(data: Mapping[str, Any], hide: Callable[[str], str] = str) -> S
 
 
 def _codes(error: Mapping[str, Any]) -> frozenset[str]:
+    """Return every code in an error, in lower case."""
     inner = error.get("innererror")
     inner_code = inner.get("code") if isinstance(inner, dict) else None
     codes = {
@@ -357,6 +358,7 @@ def _nothing_there(said: str, attempt: Attempt) -> AddressNotFound:
 
 
 def _trouble(status: int, said: str, answer: Answer, attempt: Attempt, wall_s: float) -> NoReturn:
+    """Raise Trouble for an answer that may be another one later."""
     wait_s = asked_wait_s(answer.headers, wall_s)
     crowded = status == 429 or (status in {503, 529} and wait_s is not None)
     hint = "try again later; everything paid for is saved"
@@ -406,6 +408,7 @@ def _final(
 
 
 def _refused_question(said: str, complaint: ServerComplaint, attempt: Attempt) -> JudgeError:
+    """Return the error for a question that the server will not take as it is."""
     judge = attempt.judge
     parameter = _refused_parameter(complaint, attempt)
     if parameter:
@@ -435,6 +438,7 @@ def _says_lost(complaint: ServerComplaint) -> bool:
 
 
 def _says_no_model(status: int, complaint: ServerComplaint) -> bool:
+    """Tell whether it is the model that the server does not have."""
     if complaint.param == "model":
         return True
     if complaint.codes & _UNKNOWN_MODEL:
@@ -447,6 +451,7 @@ def _says_no_model(status: int, complaint: ServerComplaint) -> bool:
 
 
 def _place_in(answer: Answer) -> str:
+    """Return where a redirect leads, without its path: that may hold a secret."""
     try:
         place = urlsplit(answer.headers.get("location", ""))
     except ValueError:

@@ -147,6 +147,7 @@ def _usual_key(host: str) -> str:
 
 
 def _checked(key: Key, judge: str) -> Key:
+    """Return a key that a header can carry. Raises NotAuthorised."""
     if not (key.secret.isascii() and key.secret.isprintable()):
         raise NotAuthorised(
             f"{judge}: {key.source} holds a character that no key has; copy the key again"
@@ -377,6 +378,7 @@ def _proxy_for(url: URL) -> str | None:
 
 
 def _unsafe(error: aiohttp.ClientSSLError) -> NoAnswer:
+    """Return why there is no TLS connection, and whether to try again."""
     why, where = error.os_error, f"{error.host}:{error.port}"
     if isinstance(why, ssl.SSLCertVerificationError):
         says = f"the certificate of {where} is not trusted ({why.verify_message})"
@@ -405,6 +407,7 @@ def _late(error: TimeoutError) -> NoAnswer:
 
 
 def _words_of(error: Exception) -> str:
+    """Return an error in a few words, without the address and its secrets."""
     if isinstance(error, aiohttp.ClientResponseError):
         # Its full text names the address, and whatever is secret in it.
         text = f"{error.status}, {error.message}"
@@ -502,6 +505,7 @@ def file_client(
 
 
 async def _answer(sending: Awaitable[httpx2.Response]) -> Answer:
+    """Return what the package got, errors of HTTP included. Raises NoAnswer."""
     try:
         response = await sending
     except openai.APIStatusError as error:
@@ -516,6 +520,7 @@ async def _answer(sending: Awaitable[httpx2.Response]) -> Answer:
 
 
 def _headers(endpoint: Endpoint, key: Key, options: JudgeOptions) -> dict[str, Any]:
+    """Return the headers of every request: the key, and nothing about this machine."""
     headers: dict[str, Any] = {f"X-Stainless-{name}": openai.Omit() for name in _UNSAID}
     headers["User-Agent"] = f"lmmscore/{__version__}"
     if not endpoint.is_openai:

@@ -269,6 +269,7 @@ _KEPT_BY_ALL = frozenset({"budget_usd", "structured"})
 
 
 def _refuse_options(judge: str, options: Mapping[str, Any], takes: Collection[str]) -> None:
+    """Raise JudgeFileError for options that this judge would ignore."""
     flags = {each.name: each.about.flag for each in declared(JudgeOptions)}
     ignored = []
     for name in sorted({*options} - _KEPT_BY_ALL - {*takes}):
@@ -298,6 +299,7 @@ def kind_of(spec: str) -> JudgeKind:
 
 
 def _advice(spec: str, name: str, named: list[str]) -> str:
+    """Return how the judge that was probably meant is written."""
     if name in _ELSEWHERE and spec != name:
         return (
             f"; no judge is of that kind, but its server speaks OpenAI's API: write "
@@ -395,6 +397,7 @@ class Recorded:
         return self._ledger.last_repeat()
 
     async def _ask_for_all(self, key: str, conversation: Conversation, repeat: int) -> Heard:
+        """Ask on behalf of every session here that wants the same answer."""
         mine = self._under_way[key] = _UnderWay()
         try:
             mine.heard = await self._ask_once(key, conversation, repeat)
@@ -409,6 +412,7 @@ class Recorded:
             mine.over.set()
 
     async def _ask_once(self, key: str, conversation: Conversation, repeat: int) -> Heard:
+        """Return the answer of another process, or else claim the question and ask."""
         # Another process with the same ledger may be asking this very question: its answer will do.
         while not (found := await self._intake.take(key)):
             if self.stopping is not None:
@@ -424,6 +428,7 @@ class Recorded:
             self.ledger.release(key)
 
     async def _ask_claimed(self, key: str, conversation: Conversation, repeat: int) -> Heard:
+        """Return an answer from elsewhere, or ask; either is recorded first."""
         former = self._ledger.find_former(conversation, repeat)
         if former is not None:
             return former
@@ -468,6 +473,7 @@ class Intake:
         return coming
 
     def _serve(self) -> None:
+        """Answer all who came since this was called for."""
         waiting, self._waiting = self._waiting, {}
         try:
             known = _looked_up(self._ledger.find_all, [*waiting])

@@ -126,6 +126,7 @@ def announced(headers: Mapping[str, str], wall_s: float) -> dict[str, Quota]:
 
 
 def _quota(headers: Mapping[str, str], what: str, wall_s: float) -> Quota | None:
+    """Return a quota as OpenAI or Anthropic announce it; None where the headers do not say it."""
     for pattern in ("x-ratelimit-{field}-" + what, "anthropic-ratelimit-" + what + "-{field}"):
         try:
             limit = float(headers[pattern.format(field="limit")])
@@ -295,6 +296,7 @@ class Pace:
         self._let_through()
 
     def _let_through(self) -> None:
+        """Let go whoever may go now, in the order of their ranks."""
         while self._waiting:
             head = self._waiting[0]
             if head.go.done():
@@ -322,6 +324,7 @@ class Pace:
         return wait_s <= 0
 
     def _go(self, tokens: float, session: Conversation | None) -> None:
+        """Count a question as sent."""
         self.in_flight += 1
         if session is not None and session not in self._begun:
             self._begun[session] = next(self._arrivals)
@@ -333,6 +336,7 @@ class Pace:
         return self.in_flight >= min(window, self._most or window)
 
     def _wait_s(self, tokens: float) -> float:
+        """Return how long until a question of so many tokens may be sent; 0 or less: now."""
         now = self._clock.now()
         waits = [
             bucket.wait_s(tokens if name.endswith("tokens") else 1.0, now)
@@ -341,6 +345,7 @@ class Pace:
         return max([self._before_s - now, *waits])
 
     def _wake_in(self, seconds: float) -> None:
+        """See to it that the queue is looked at after so long, or earlier."""
         at_s = self._clock.now() + seconds
         if self._timer is not None:
             if self._wake_at_s <= at_s:

@@ -261,6 +261,7 @@ class Estimator:
             self._largest = (max(long_px, shown.long_px), max(short_px, shown.short_px))
 
     def _compare(self, added: list[Message], before: int, tokens: int) -> None:
+        """Learn from a count how much dearer than the formulas this server is."""
         pictures = sum(len(message.images) for message in added)
         excess = tokens - sum(self._message(message) for message in added)
         if pictures:
@@ -287,6 +288,7 @@ class Estimator:
         return words + sum(max(least, self._shown(picture).tokens) for picture in message.images)
 
     def _shown(self, picture: Picture) -> _Measured:
+        """Return what a picture comes to; its file is opened once."""
         known = self._pictures.get(picture.digest)
         if known is None:
             width, height = shown_size(picture)

@@ -212,6 +212,7 @@ class _Look:
             )
 
     async def _ask(self, judge: Judge, talk: Conversation, what: str) -> Reply:
+        """Return the answer. Raises JudgeUnavailable where it takes too long for a quick look."""
         self._watch.asking(what)
         try:
             async with asyncio.timeout(self._longest_s):
@@ -224,6 +225,7 @@ class _Look:
             self._watch.asked()
 
     def _pictures(self) -> tuple[tuple[Picture, ...], tuple[str, str]]:
+        """Return two plain pictures, and the names of their colours."""
         names = draw_pair(self._rng)
         pictures = Pictures(Recipe())
         shown = []
@@ -280,6 +282,7 @@ def _remembers(reply: Reply, word: str) -> Finding:
 def _responses_findings(
     reply: Reply, names: tuple[str, str], word: str, meter: Meter
 ) -> list[Finding]:
+    """Return what an answer by Responses shows: in all, and of pictures, memory and files."""
     sees, remembers = _sees(reply, names), _remembers(reply, word)
     lost = meter.signs.get("lost state", "")
     if not (sees.works or remembers.works):

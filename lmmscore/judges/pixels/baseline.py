@@ -81,6 +81,7 @@ class Pixels(JudgeBase):
         return Reply(text, model="pixels-1")
 
     def _answer(self, messages: Sequence[Message]) -> str:
+        """Return the answer to the last message: a form where one was shown, else by its kind."""
         pictures = shown(messages)
         form = find_form([message.text for message in messages if message.role != "assistant"])
         if form and pictures.edits:
@@ -426,6 +427,7 @@ def find_form(texts: Sequence[str]) -> ScoreForm | None:
 
 
 def _objects(text: str) -> Iterator[Any]:
+    """Yield every JSON object in a text that can be read, the outermost of each."""
     start = text.find("{")
 
     while start >= 0:
@@ -448,6 +450,7 @@ def _closing(text: str, start: int) -> int:
 
 
 def _read(text: str) -> Any:
+    """Return a form as data; None where it cannot be read."""
     quoted = _QUOTED_OR_BLANK.sub(
         lambda m: m[0] if m[0][0] == '"' else json.dumps(m[0]), _DOTS.sub("", text)
     )
@@ -518,6 +521,7 @@ def _about(form: ScoreForm, factor: str) -> str:
 
 
 def _values(words: str) -> tuple[float, ...]:
+    """Return the scores that a passage allows, in order; none where it does not say."""
     listed = [(match.start(), _numbers(match[0])) for match in _LIST.finditer(words)]
     listed = [(start, numbers) for start, numbers in listed if numbers[0] == 0 and numbers[-1] == 1]
     start = listed[0][0] if listed else len(words)
