@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lmmscore.cli.options import FilePath, json_flag
-from lmmscore.errors import counted
+from lmmscore.cli.command_line import FilePath, json_flag
+from lmmscore.errors import FileProblem, counted
 
 if TYPE_CHECKING:
     from lmmscore.ledger import Content
@@ -78,7 +78,6 @@ def _asker(content: Content) -> tuple[str, str]:
 
 def _dialogs(ledger: Path) -> dict[tuple[str, str], list[str]]:
     """Return the dialogs that were played from a ledger, by judge, as the runs around it say."""
-    from lmmscore.errors import FileProblem
     from lmmscore.ledger import Asker, identity_of
     from lmmscore.run_folder import Run
 

@@ -399,9 +399,9 @@ def test_localhost_is_the_node_of_the_player(
 
     Two players stand for two nodes; what is at their localhost differs, as it does between machines.
     """
+    from lmmscore.api import Request, prepare
     from lmmscore.execution.ray import Keeper, Limits, PlayedUnit, Player, Seat
     from lmmscore.ledger import Asker
-    from lmmscore.request import Request, prepare
 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-never-written-down")
     bench = make_benchmark(items=2)
