@@ -50,7 +50,7 @@ from lmmscore.judges.faults import (
 from lmmscore.judges.http import Body, Connection, Key, Oversized, find_key, hider
 from lmmscore.judges.limits import Clock, Pace, Patience, connections_allowed, persist
 from lmmscore.judges.tokens import Estimator
-from lmmscore.records import Reply
+from lmmscore.records import Reply, Usage
 
 T = TypeVar("T")
 LOGGER = logging.getLogger("lmmscore.judges")
@@ -488,17 +488,15 @@ class ApiClient:
         self._count_in_flight()
         try:
             self._refuse_when_stopping()
-            sending.in_flight = True
             session_id = self._id_of(session) if self._names_sessions else ""
+            # While this is set, whatever goes wrong may have been charged for.
+            sending.in_flight = True
             posting = replica.connection.post(question.path, question.body, session_id)
             answer = await self._transfer(replica, posting, question.body.size)
             sending.in_flight = False
-            reply = self._read(replica, question, answer, sent_s)
-            used = reply.usage
-            counted = used.prompt_tokens
-            if counted is not None:
-                counted += used.completion_tokens or 0
 
+            reply = self._read(replica, question, answer, sent_s)
+            counted = _tokens_of(reply.usage)
             pace.answered(answer.headers, sent_s=sent_s, estimated=tokens, tokens=counted)
             if self._gate is not None and counted is not None:
                 self._gate.settle(counted - tokens)
@@ -652,6 +650,13 @@ class ApiClient:
             cached_tokens=reply.usage.cached_tokens,
             completion_tokens=reply.usage.completion_tokens,
         )
+
+
+def _tokens_of(usage: Usage) -> int | None:
+    """Return the tokens of question and reply; None where the server did not count the question."""
+    if usage.prompt_tokens is None:
+        return None
+    return usage.prompt_tokens + (usage.completion_tokens or 0)
 
 
 def is_same_model(asked: str, answering: str) -> bool:

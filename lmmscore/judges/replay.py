@@ -37,11 +37,7 @@ def open_replay(spec: str, options: Mapping[str, Any]) -> Bench:
             f"replay:{path}: no such file; give a run folder, a ledger.sqlite or a transcript"
         )
 
-    with path.open("rb") as file:
-        is_ledger = file.read(16) == b"SQLite format 3\0"
-
-    # By its name too: an empty ledger.sqlite is what a run leaves that was killed at once.
-    if not is_ledger and path.suffix != ".sqlite":
+    if not _is_ledger(path):
         return Bench(FromTranscript(load_transcript(path)))
 
     ledger = Ledger(path, read_only=True)
@@ -57,6 +53,14 @@ def open_replay(spec: str, options: Mapping[str, Any]) -> Bench:
         raise
 
     return Bench(Silent(asker.judge, json.loads(asker.parameters)), ledger)
+
+
+def _is_ledger(path: Path) -> bool:
+    # By its name too: a run that was killed at once leaves an empty ledger.sqlite.
+    if path.suffix == ".sqlite":
+        return True
+    with path.open("rb") as file:
+        return file.read(16) == b"SQLite format 3\0"
 
 
 def _place(text: str) -> tuple[Path, int | None]:
