@@ -1,4 +1,4 @@
-"""Anchors: a few items asked anew at each run, to see whether the judge has drifted.
+"""Anchors: a few items asked again at each run, to see whether the judge has drifted.
 
 Their answers are kept apart from the run's scores, one round after the other, in anchors.csv.
 """
@@ -25,8 +25,7 @@ from lmmscore.session import Question, Session
 from lmmscore.tables import defuse, restore
 
 FIRST_REPEAT = 1_000_001
-"""Anchor rounds count as repeats from here on,
-so that each round is a question of its own to the ledger."""
+"""Anchor rounds are repeats from here on, so that the ledger holds each as a new question."""
 
 _COLUMNS = ("round", "asked", "model", "question", *SCORE_COLUMNS)
 
@@ -76,8 +75,7 @@ def read_rounds(path: Path) -> list[dict[str, str]]:
 
 
 def question_of(sessions: Sequence[Session], asker: Asker, pictures: Pictures) -> str:
-    """Return a digest of all that a judge is told and shown, and of the parameters it is asked
-    with.
+    """Return a digest of all that a judge is told, shown and asked with.
 
     The judge's own words are no part of it: rounds with equal digests differ by the judge alone.
     """
@@ -106,8 +104,7 @@ Row = dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """How the scores of the anchors have moved since the first round that was asked
-    as the latest."""
+    """How far the anchors' scores have moved since the first round that was asked the same."""
 
     rounds: int
     """The number of the latest round."""
@@ -151,8 +148,7 @@ class Drift:
 
 
 def drift(path: Path) -> Drift:
-    """Return how far the latest round is from the first that was asked the same,
-    and what has no score in it."""
+    """Return how far the latest round is from the first asked the same, and what lacks a score."""
     rows = read_rounds(path)
     rounds: dict[int, list[Row]] = {}
     factor = _standing(rows)
@@ -179,8 +175,7 @@ def drift(path: Path) -> Drift:
 
 
 def _standing(rows: Sequence[Row]) -> str:
-    """Return the factor that stands for an edit: the overall,
-    or the last where the dialog has none."""
+    """Return the factor that stands for an edit: the overall, or else the dialog's last."""
     # A method without an edit has a row for the overall under every dialog.
     factors = [row["factor"] for row in rows if row["outcome"] != Outcome.MISSING]
     return OVERALL if not factors or OVERALL in factors else factors[-1]
@@ -203,6 +198,7 @@ def _edit(row: Row) -> tuple[str, str]:
 
 
 def _apart(before: Sequence[Row], latest: Sequence[Row]) -> str:
+    """Return why the latest round is compared with none; empty where it is the first."""
     scored = {_edit(row) for row in latest if row["score"]}
     if not scored:
         return "has no score, so nothing can be said of drift"
@@ -212,8 +208,7 @@ def _apart(before: Sequence[Row], latest: Sequence[Row]) -> str:
     if scored & known:
         return (
             "was asked with other settings than the rounds before (the judge's parameters, the "
-            "dialog, the pictures "
-            f"or their order), so they are not compared; {then}"
+            f"dialog, the pictures or their order), so they are not compared; {then}"
         )
 
     return (

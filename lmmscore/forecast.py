@@ -1,5 +1,4 @@
-"""What a run would take, worked out without asking anyone: calls, pictures, bytes, tokens and
-price.
+"""What a run would take, without asking anyone: calls, pictures, bytes, tokens and price.
 
 The plan is walked once and nothing of it is kept, so that a plan of any size takes the same memory.
 """
@@ -48,8 +47,11 @@ class Forecast:
     calls_recorded: int = 0
     """Questions whose answer is on record already; no part of `calls`."""
     waves: int = 0
-    """How many batches must follow each other: the questions of the longest session, or of all
-    sessions about an edit where one may spare the next."""
+    """How many batches must follow each other.
+
+    As many as the longest session has questions, or all sessions about an edit together where one
+    may spare the next.
+    """
     pictures: int = 0
     pictures_sent: int = 0
     """By Chat Completions, where every turn sends the history again."""
@@ -63,8 +65,7 @@ class Forecast:
     image_formula: str = ""
 
     def price_usd(self, prices: Prices | None, *, cached: bool) -> float | None:
-        """Return the price of it all, with or without prefix caching;
-        None where no price is known."""
+        """Return the price, with or without prefix caching; None where no price is known."""
         if prices is None:
             return None
         known = self.cached_tokens if cached else 0
@@ -86,6 +87,10 @@ class Record:
         return led.turns_over
 
     def _find(self, put: OpenQuestion) -> Heard | None:
+        """Return the answer on record; None: it is to be asked.
+
+        Raises NoRecordedReply for a reader's answer that is not there.
+        """
         key = key_of(self._asker, put.conversation, put.repeat)
         if not put.question.aside:
             return self._answers.find(key, put.conversation, put.repeat)

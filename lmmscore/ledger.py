@@ -16,6 +16,7 @@ import asyncio
 import contextlib
 import errno
 import hashlib
+import heapq
 import json
 import os
 import platform
@@ -44,6 +45,8 @@ from lmmscore.errors import FileProblem, LedgerError
 from lmmscore.records import Reply, Usage
 
 _Value = TypeVar("_Value")
+Row = tuple[Any, ...]
+"""An exchange, column by column, or a part of one."""
 
 APPLICATION_ID = 0x6C6D6D73  # "lmms"
 VERSION = 1
@@ -87,16 +90,12 @@ with the question
 
 COLUMNS = (
     "key judge parameters repeat before conversation question images reply finish refusal "
-    "reasoning "
-    "model fingerprint request_id also prompt_tokens completion_tokens cached_tokens "
+    "reasoning model fingerprint request_id also prompt_tokens completion_tokens cached_tokens "
     "reasoning_tokens cost_usd recorded_at"
 ).split()
 """The columns of an exchange, in their order."""
 
-_REPLY_COLUMNS = (
-    "reply, finish, refusal, reasoning, model, fingerprint, request_id, also, "
-    "prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_usd"
-)
+_REPLY_COLUMNS = ", ".join(COLUMNS[COLUMNS.index("reply") : -1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +107,7 @@ class Asker:
 
     @classmethod
     def of(cls, name: str, parameters: Mapping[str, Any]) -> Asker:
-        """Return the asker for a judge; equal parameters give equal askers,
-        whatever their order."""
+        """Return the asker for a judge; the order of its parameters does not matter."""
         return cls(name, json.dumps(dict(parameters), sort_keys=True, ensure_ascii=False))
 
 
@@ -131,16 +129,382 @@ def key_of(asker: Asker, conversation: Conversation, repeat: int) -> str:
 
     Neither the way it travels nor the time of day is in it.
     """
-    parts = json.dumps(
-        [asker.judge, asker.parameters, conversation.digest, repeat], ensure_ascii=False
-    )
-    return hashlib.sha256(parts.encode()).hexdigest()
+    return _digest([asker.judge, asker.parameters, conversation.digest, repeat])
+
+
+def _digest(parts: Sequence[Any]) -> str:
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
 
 
 def identity_of(name: str) -> str:
     """Return a judge's name without its server, which version 0.1 made a part of it."""
     return name.partition("@http")[0] if name.startswith("openai/") else name
 
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """What the ledger keeps of a question: enough to record an answer that comes another day."""
+
+    key: str
+    repeat: int
+    before: str
+    conversation: str
+    question: str
+    images: list[str]
+
+    @classmethod
+    def of(cls, asker: Asker, conversation: Conversation, repeat: int) -> Envelope:
+        """Return what is kept of the last message of a conversation."""
+        message, parent = conversation.message, conversation.parent
+        if message is None or parent is None:
+            raise ValueError("an empty conversation asks nothing")
+
+        return cls(
+            key_of(asker, conversation, repeat),
+            repeat,
+            parent.digest,
+            conversation.digest,
+            message.text,
+            [picture.digest for picture in message.images],
+        )
+
+
+# --------------------------------------------------------------------------------------------------
+# The ledger: looked into by many threads, written by one.
+# --------------------------------------------------------------------------------------------------
+
+
+class Ledger:
+    """A file of exchanges. Safe to use from many threads, and from several processes at once."""
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self.path = path
+        self._read = _connect(path, read_only=read_only)
+        self._read_lock = threading.Lock()
+        self._pending: queue.SimpleQueue[_PendingExchange | None] = queue.SimpleQueue()
+        self._writer: threading.Thread | None = None
+        self._closed = False
+        self._claims: Claims | None = None
+        if not read_only:
+            with _translated(path):
+                self._claims = Claims(path)
+
+            self._writer = threading.Thread(target=self._write_forever, name="ledger", daemon=True)
+            self._writer.start()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write what is pending and close the file."""
+        if self._closed:
+            return
+
+        self._closed = True
+        if self._writer is not None:
+            self._pending.put(None)
+            self._writer.join()
+
+        if self._claims is not None:
+            self._claims.close()
+
+        self._read.close()
+
+    def find(self, key: str) -> Reply | None:
+        """Return the recorded reply to a question, or None."""
+        row = self._one(f"SELECT {_REPLY_COLUMNS} FROM exchange WHERE key = ?", (key,))
+        return None if row is None else _reply(row)
+
+    def find_all(self, keys: Sequence[str]) -> dict[str, Reply]:
+        """Return the replies that are on record, by key."""
+        return {key: _reply(cells) for key, *cells in self._rows(keys)}
+
+    def _rows(self, keys: Sequence[str]) -> list[Row]:
+        found: list[Row] = []
+        for some in _batched(keys):
+            sql = f"SELECT key, {_REPLY_COLUMNS} FROM exchange WHERE key IN ({_marks(some)})"
+            found += self._all(sql, tuple(some))
+
+        return found
+
+    def digest(self, keys: Sequence[str]) -> str | None:
+        """Return a digest of the replies with these keys; None where one is not on record."""
+        rows = self._rows(keys)
+        if len(rows) != len(set(keys)):
+            return None
+        return _digest_of_rows(rows)
+
+    def entry(self, key: str) -> RecordedExchange | None:
+        """Return the whole exchange known by a key, or None."""
+        row = self._one(
+            f"SELECT question, recorded_at, judge, conversation, {_REPLY_COLUMNS} "
+            "FROM exchange WHERE key = ?",
+            (key,),
+        )
+        if row is None:
+            return None
+
+        question, recorded_at, judge, conversation, *reply = row
+        return RecordedExchange(question, _reply(reply), recorded_at, judge, conversation)
+
+    def pictures(self, key: str) -> list[str]:
+        """Return the digests of the pictures shown with a question, in order; none if unknown."""
+        row = self._one("SELECT images FROM exchange WHERE key = ?", (key,))
+        try:
+            return [] if row is None else list(json.loads(row[0]))
+        except ValueError as error:
+            raise LedgerError(f"{self.path}: exchange {key[:12]}: {_DAMAGED}") from error
+
+    def record(
+        self, asker: Asker, conversation: Conversation, repeat: int, reply: Reply
+    ) -> Future[Reply]:
+        """Append an exchange.
+
+        The future's result is the reply that stands: the first one recorded for this key.
+        """
+        return self.record_envelope(asker, Envelope.of(asker, conversation, repeat), reply)
+
+    def record_envelope(self, asker: Asker, envelope: Envelope, reply: Reply) -> Future[Reply]:
+        """Append an exchange of which only the envelope was kept, as `record` does."""
+        done: Future[Reply] = Future()
+        self._pending.put(_PendingExchange(asker, envelope, reply, done))
+        return done
+
+    def recorded(
+        self, asker: Asker, conversation: Conversation, repeat: int, reply: Reply
+    ) -> asyncio.Future[Reply]:
+        """Append an exchange as `record` does, for who waits in an event loop.
+
+        It is appended even if nobody waits for it any more.
+        """
+        envelope = Envelope.of(asker, conversation, repeat)
+        done: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._pending.put(_PendingExchange(asker, envelope, reply, done))
+        return done
+
+    def claim(self, *keys: str) -> set[str]:
+        """Take on questions; return them without those that another process is asking now."""
+        if self._claims is None:
+            return set(keys)
+        with _translated(self.path):
+            return self._claims.take(*keys)
+
+    def release(self, *keys: str) -> None:
+        """Let go of questions that were taken on."""
+        if self._claims is not None:
+            self._claims.release(*keys)
+
+    def askers(self) -> list[Asker]:
+        """Return everyone who was asked, in order of first appearance."""
+        rows = self._all(
+            "SELECT judge, parameters FROM exchange GROUP BY judge, parameters ORDER BY min(rowid)"
+        )
+        return [Asker(*row) for row in rows]
+
+    def last_repeat(self, asker: Asker) -> int:
+        """Return the highest repeat that has an answer, whatever was asked; 0 where nothing was."""
+        sql = "SELECT max(repeat) FROM exchange WHERE judge = ? AND parameters = ?"
+        row = self._one(sql, (asker.judge, asker.parameters))
+        return int(row[0] or 0) if row else 0
+
+    def count(self) -> int:
+        """Return how many exchanges are recorded."""
+        row = self._one("SELECT count(*) FROM exchange", ())
+        return int(row[0]) if row else 0
+
+    def cost_usd(self) -> float:
+        """Return what all recorded exchanges cost together, as far as a price was known."""
+        row = self._one("SELECT total(cost_usd) FROM exchange", ())
+        return float(row[0]) if row else 0.0
+
+    def _one(self, sql: str, values: tuple[Any, ...]) -> Row | None:
+        rows = self._all(sql, values)
+        return rows[0] if rows else None
+
+    def _all(self, sql: str, values: tuple[Any, ...] = ()) -> list[Row]:
+        # Asked for every question: a context manager would take as long as the look-up itself.
+        with self._read_lock:
+            try:
+                return self._read.execute(sql, values).fetchall()
+            except sqlite3.Error as error:
+                raise _in_our_words(error, self.path) from error
+
+    def _write_forever(self) -> None:
+        try:
+            connection = _connect(self.path, read_only=False)
+        except LedgerError as error:
+            self._fail_everything(error)
+            return
+
+        with contextlib.closing(connection):
+            while (batch := _gather(self._pending)) is not None:
+                self._write(connection, batch)
+
+    def _write(self, connection: sqlite3.Connection, batch: list[_PendingExchange]) -> None:
+        """Write exchanges in one transaction, then tell those who wait. Never raises."""
+        try:
+            with _translated(self.path), connection:
+                standing = _insert(connection, batch)
+        except Exception as error:
+            # Whatever it is, those who wait for the batch must hear of it, and the next batch must
+            # be written.
+            known = (
+                error if isinstance(error, LedgerError) else LedgerError(f"{self.path}: {error!r}")
+            )
+            _tell(batch, known)
+            return
+
+        if self._claims is not None:
+            # Once for all of them: each release alone would be a transaction of its own.
+            self._claims.release(*(entry.key for entry in batch))
+
+        _tell(batch, standing)
+
+    def _fail_everything(self, error: LedgerError) -> None:
+        while (batch := _gather(self._pending)) is not None:
+            _tell(batch, error)
+
+
+class _PendingExchange:
+    """An exchange on its way into the file, and who waits for it to be there."""
+
+    def __init__(
+        self,
+        asker: Asker,
+        envelope: Envelope,
+        reply: Reply,
+        done: Future[Reply] | asyncio.Future[Reply],
+    ) -> None:
+        self.key = envelope.key
+        self.reply = reply
+        self.done = done
+        self.row = (
+            *(self.key, asker.judge, asker.parameters, envelope.repeat),
+            *(envelope.before, envelope.conversation),
+            *(envelope.question, json.dumps(envelope.images)),
+            *_reply_cells(reply),
+            datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+
+
+def _insert(connection: sqlite3.Connection, batch: list[_PendingExchange]) -> list[Reply]:
+    """Insert exchanges whose question has no answer yet; return the answers that stand."""
+    standing: list[Reply] = []
+    for some in _batched(batch, len(COLUMNS)):
+        # One statement for many rows: between any two, the writer would wait for its turn in
+        # Python again.
+        rows = ", ".join([f"({_marks(COLUMNS)})"] * len(some))
+        cells = [cell for entry in some for cell in entry.row]
+        done = connection.execute(
+            f"INSERT INTO exchange VALUES {rows} ON CONFLICT DO NOTHING", cells
+        )
+        if done.rowcount == len(some):
+            standing += [entry.reply for entry in some]
+            continue
+
+        sql = f"SELECT {_REPLY_COLUMNS} FROM exchange WHERE key = ?"
+        standing += [_reply(connection.execute(sql, (each.key,)).fetchone()) for each in some]
+
+    return standing
+
+
+def _tell(batch: Sequence[_PendingExchange], outcome: Sequence[Reply] | LedgerError) -> None:
+    """Tell everyone who waits for an exchange what became of it.
+
+    Those of one event loop are told together, as each call into it from outside wakes it up.
+    """
+    by_loop: dict[asyncio.AbstractEventLoop, list[Callable[[], None]]] = {}
+    for number, entry in enumerate(batch):
+        found = outcome if isinstance(outcome, LedgerError) else outcome[number]
+        settle = partial(_settle, entry.done, found)
+        if isinstance(entry.done, Future):
+            settle()
+        else:
+            by_loop.setdefault(entry.done.get_loop(), []).append(settle)
+
+    for loop, calls in by_loop.items():
+        # A loop that is closed has nobody left who waits.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(_call_all, calls)
+
+
+def _call_all(calls: Sequence[Callable[[], None]]) -> None:
+    for call in calls:
+        call()
+
+
+def _settle(done: Future[Reply] | asyncio.Future[Reply], found: Reply | LedgerError) -> None:
+    if done.cancelled():
+        return
+    if isinstance(found, LedgerError):
+        done.set_exception(found)
+    else:
+        done.set_result(found)
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def _batched(values: Sequence[_Value], each: int = 3) -> Iterator[Sequence[_Value]]:
+    """Yield as many values at a time as one statement takes, each of so many cells."""
+    size = MOST_CELLS // each
+    for start in range(0, len(values), size):
+        yield values[start : start + size]
+
+
+def digest_of(replies: Mapping[str, Reply]) -> str:
+    """Return what `Ledger.digest` says of these replies, by key, once they are on record."""
+    rows = [(key, *_reply_cells(reply)) for key, reply in replies.items()]
+    return _digest_of_rows(rows)
+
+
+def _digest_of_rows(rows: Sequence[Row]) -> str:
+    return hashlib.sha256(orjson.dumps(sorted(rows, key=itemgetter(0)))).hexdigest()
+
+
+def _reply_cells(reply: Reply) -> Row:
+    """Return a reply as the columns of the ledger that hold it."""
+    usage = reply.usage
+    return (
+        *(reply.text, reply.finish, reply.refusal, reply.reasoning),
+        *(reply.model, reply.fingerprint, reply.request_id, reply.also),
+        *(usage.prompt_tokens, usage.completion_tokens),
+        *(usage.cached_tokens, usage.reasoning_tokens),
+        None if reply.cost_usd is None else float(reply.cost_usd),
+    )
+
+
+def _gather(pending: queue.SimpleQueue[_PendingExchange | None]) -> list[_PendingExchange] | None:
+    """Wait for an entry, then take all there are; None when there will be no more."""
+    first = pending.get()
+    if first is None:
+        return None
+
+    batch = [first]
+    while not pending.empty():
+        entry = pending.get()
+        if entry is None:
+            pending.put(None)
+            break
+
+        batch.append(entry)
+
+    return batch
+
+
+def _reply(row: Sequence[Any]) -> Reply:
+    text, finish, refusal, reasoning, model, fingerprint, request_id, also, *usage, cost = row
+    said = Reply(text, finish, refusal, reasoning, model, fingerprint, request_id)
+    return replace(said, also=also, usage=Usage(*usage), cost_usd=cost)
+
+
+# --------------------------------------------------------------------------------------------------
+# Claims: who is asking what right now. See docs/decisions/0152 and 0182.
+# --------------------------------------------------------------------------------------------------
 
 LEASE_S = 30.0
 """How long a claim holds after its holder was last heard of."""
@@ -300,433 +664,91 @@ def _has_died(owner: str) -> bool:
     return False
 
 
-class Ledger:
-    """A file of exchanges. Safe to use from many threads, and from several processes at once."""
+# --------------------------------------------------------------------------------------------------
+# The file: how it is opened, and what its errors mean.
+# --------------------------------------------------------------------------------------------------
 
-    def __init__(self, path: Path, *, read_only: bool = False) -> None:
-        self.path = path
-        self._read = _connect(path, read_only)
-        self._read_lock = threading.Lock()
-        self._pending: queue.SimpleQueue[_PendingExchange | None] = queue.SimpleQueue()
-        self._writer: threading.Thread | None = None
-        self._closed = False
-        self._claims: Claims | None = None
-        if not read_only:
-            with _translated(path):
-                self._claims = Claims(path)
 
-            self._writer = threading.Thread(target=self._write_forever, name="ledger", daemon=True)
-            self._writer.start()
-
-    def __enter__(self) -> Ledger:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Write what is pending and close the file."""
-        if self._closed:
-            return
-
-        self._closed = True
-        if self._writer is not None:
-            self._pending.put(None)
-            self._writer.join()
-
-        if self._claims is not None:
-            self._claims.close()
-
-        self._read.close()
-
-    def find(self, key: str) -> Reply | None:
-        """Return the recorded reply to a question, or None."""
-        row = self._one(f"SELECT {_REPLY_COLUMNS} FROM exchange WHERE key = ?", (key,))
-        return None if row is None else _reply(row)
-
-    def find_all(self, keys: Sequence[str]) -> dict[str, Reply]:
-        """Return the replies that are on record, by key."""
-        rows = [row for some in _batched(keys) for row in self._rows(some)]
-        return {key: _reply(cells) for key, *cells in rows}
-
-    def _rows(self, keys: Sequence[str]) -> list[tuple[Any, ...]]:
-        sql = f"SELECT key, {_REPLY_COLUMNS} FROM exchange WHERE key IN ({_marks(keys)})"
-        return self._all(sql, tuple(keys))
-
-    def digest(self, keys: Sequence[str]) -> str | None:
-        """Return a digest of the replies with these keys; None where one is not on record."""
-        rows = self._rows(keys)
-        if len(rows) != len(set(keys)):
-            return None
-        return _digest_of_rows(rows)
-
-    def entry(self, key: str) -> RecordedExchange | None:
-        """Return the whole exchange known by a key, or None."""
-        row = self._one(
-            f"SELECT question, recorded_at, judge, conversation, {_REPLY_COLUMNS} "
-            "FROM exchange WHERE key = ?",
-            (key,),
-        )
-        if row is None:
-            return None
-
-        question, recorded_at, judge, conversation, *reply = row
-        return RecordedExchange(question, _reply(reply), recorded_at, judge, conversation)
-
-    def pictures(self, key: str) -> list[str]:
-        """Return the digests of the pictures shown with a question, in order;
-        none for an unknown question."""
-        row = self._one("SELECT images FROM exchange WHERE key = ?", (key,))
-        try:
-            return [] if row is None else list(json.loads(row[0]))
-        except ValueError as error:
-            raise LedgerError(f"{self.path}: exchange {key[:12]}: {_DAMAGED}") from error
-
-    def record(
-        self, asker: Asker, conversation: Conversation, repeat: int, reply: Reply
-    ) -> Future[Reply]:
-        """Append an exchange.
-
-        The future's result is the reply that stands: the first one recorded for this key.
-        """
-        return self.record_envelope(asker, Envelope.of(asker, conversation, repeat), reply)
-
-    def record_envelope(self, asker: Asker, envelope: Envelope, reply: Reply) -> Future[Reply]:
-        """Append an exchange of which only the envelope was kept, as `record` does."""
-        done: Future[Reply] = Future()
-        self._pending.put(_PendingExchange(asker, envelope, reply, done))
-        return done
-
-    def recorded(
-        self, asker: Asker, conversation: Conversation, repeat: int, reply: Reply
-    ) -> asyncio.Future[Reply]:
-        """Append an exchange as `record` does, for who waits in an event loop.
-
-        It is appended even if nobody waits for it any more.
-        """
-        envelope = Envelope.of(asker, conversation, repeat)
-        done: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        self._pending.put(_PendingExchange(asker, envelope, reply, done))
-        return done
-
-    def claim(self, *keys: str) -> set[str]:
-        """Take on questions; return them without those that another process is asking now."""
-        if self._claims is None:
-            return set(keys)
-        with _translated(self.path):
-            return self._claims.take(*keys)
-
-    def release(self, *keys: str) -> None:
-        """Let go of questions that were taken on."""
-        if self._claims is not None:
-            self._claims.release(*keys)
-
-    def askers(self) -> list[Asker]:
-        """Return everyone who was asked, in order of first appearance."""
-        rows = self._all(
-            "SELECT judge, parameters FROM exchange GROUP BY judge, parameters ORDER BY min(rowid)"
-        )
-        return [Asker(*row) for row in rows]
-
-    def last_repeat(self, asker: Asker) -> int:
-        """Return the highest repeat that has an answer, whatever was asked; 0 where nothing was."""
-        sql = "SELECT max(repeat) FROM exchange WHERE judge = ? AND parameters = ?"
-        row = self._one(sql, (asker.judge, asker.parameters))
-        return int(row[0] or 0) if row else 0
-
-    def count(self) -> int:
-        """Return how many exchanges are recorded."""
-        row = self._one("SELECT count(*) FROM exchange", ())
-        return int(row[0]) if row else 0
-
-    def cost_usd(self) -> float:
-        """Return what all recorded exchanges cost together, as far as a price was known."""
-        row = self._one("SELECT total(cost_usd) FROM exchange", ())
-        return float(row[0]) if row else 0.0
-
-    def _one(self, sql: str, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        rows = self._all(sql, values)
-        return rows[0] if rows else None
-
-    def _all(self, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        # Asked for every question: a context manager would take as long as the look-up itself.
-        with self._read_lock:
-            try:
-                return self._read.execute(sql, values).fetchall()
-            except sqlite3.Error as error:
-                raise _in_our_words(error, self.path) from error
-
-    def _write_forever(self) -> None:
-        try:
-            connection = _connect(self.path, read_only=False)
-        except LedgerError as error:
-            self._fail_everything(error)
-            return
-
-        with contextlib.closing(connection):
-            while (batch := _gather(self._pending)) is not None:
-                self._write(connection, batch)
-
-    def _write(self, connection: sqlite3.Connection, batch: list[_PendingExchange]) -> None:
-        try:
-            with _translated(self.path), connection:
-                standing = _insert(connection, batch)
-        except Exception as error:
-            # Whatever it is, those who wait for the batch must hear of it, and the next batch must
-            # be written.
-            known = (
-                error if isinstance(error, LedgerError) else LedgerError(f"{self.path}: {error!r}")
-            )
-            _tell(batch, known)
-            return
-
-        if self._claims is not None:
-            # Once for all of them: each release by itself would be a transaction of its own.
-            self._claims.release(*(entry.key for entry in batch))
-
-        _tell(batch, standing)
-
-    def _fail_everything(self, error: LedgerError) -> None:
-        while (batch := _gather(self._pending)) is not None:
-            _tell(batch, error)
-
-
-@dataclass(frozen=True, slots=True)
-class Envelope:
-    """All that the ledger keeps of a question:
-    enough to record an answer that comes another day."""
-
-    key: str
-    repeat: int
-    before: str
-    conversation: str
-    question: str
-    images: list[str]
-
-    @classmethod
-    def of(cls, asker: Asker, conversation: Conversation, repeat: int) -> Envelope:
-        """Return what is kept of the last message of a conversation."""
-        message, parent = conversation.message, conversation.parent
-        if message is None or parent is None:
-            raise ValueError("an empty conversation asks nothing")
-
-        return cls(
-            key_of(asker, conversation, repeat),
-            repeat,
-            parent.digest,
-            conversation.digest,
-            message.text,
-            [picture.digest for picture in message.images],
-        )
-
-
-class _PendingExchange:
-    """An exchange on its way into the file, and who waits for it to be there."""
-
-    def __init__(
-        self,
-        asker: Asker,
-        envelope: Envelope,
-        reply: Reply,
-        done: Future[Reply] | asyncio.Future[Reply],
-    ) -> None:
-        self.key = envelope.key
-        self.reply = reply
-        self.done = done
-        self.row = (
-            *(self.key, asker.judge, asker.parameters, envelope.repeat),
-            *(envelope.before, envelope.conversation),
-            *(envelope.question, json.dumps(envelope.images)),
-            *_reply_cells(reply),
-            datetime.now(UTC).isoformat(timespec="seconds"),
-        )
-
-
-def _insert(connection: sqlite3.Connection, batch: list[_PendingExchange]) -> list[Reply]:
-    """Insert exchanges whose question has no answer yet; return the answers that stand."""
-    standing: list[Reply] = []
-    for some in _batched(batch, len(COLUMNS)):
-        # One statement for many rows: between any two, the writer would wait for its turn in
-        # Python again.
-        rows = ", ".join([f"({_marks(COLUMNS)})"] * len(some))
-        cells = [cell for entry in some for cell in entry.row]
-        done = connection.execute(
-            f"INSERT INTO exchange VALUES {rows} ON CONFLICT DO NOTHING", cells
-        )
-        if done.rowcount == len(some):
-            standing += [entry.reply for entry in some]
-            continue
-
-        sql = f"SELECT {_REPLY_COLUMNS} FROM exchange WHERE key = ?"
-        standing += [_reply(connection.execute(sql, (each.key,)).fetchone()) for each in some]
-
-    return standing
-
-
-def _tell(batch: Sequence[_PendingExchange], outcome: Sequence[Reply] | LedgerError) -> None:
-    """Tell everyone who waits for an exchange what became of it.
-
-    Those of one event loop are told together, as each call into it from outside wakes it up.
-    """
-    by_loop: dict[asyncio.AbstractEventLoop, list[Callable[[], None]]] = {}
-    for number, entry in enumerate(batch):
-        found = outcome if isinstance(outcome, LedgerError) else outcome[number]
-        settle = partial(_settle, entry.done, found)
-        if isinstance(entry.done, Future):
-            settle()
-        else:
-            by_loop.setdefault(entry.done.get_loop(), []).append(settle)
-
-    for loop, calls in by_loop.items():
-        # A loop that is closed has nobody left who waits.
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(_call_all, calls)
-
-
-def _call_all(calls: Sequence[Callable[[], None]]) -> None:
-    for call in calls:
-        call()
-
-
-def _settle(done: Future[Reply] | asyncio.Future[Reply], found: Reply | LedgerError) -> None:
-    if done.cancelled():
-        return
-    if isinstance(found, LedgerError):
-        done.set_exception(found)
-    else:
-        done.set_result(found)
-
-
-def _marks(values: Sequence[object]) -> str:
-    return ", ".join("?" * len(values))
-
-
-def _batched(values: Sequence[_Value], each: int = 3) -> Iterator[Sequence[_Value]]:
-    """Yield as many values at a time as one statement takes, each of so many cells."""
-    size = MOST_CELLS // each
-    for start in range(0, len(values), size):
-        yield values[start : start + size]
-
-
-def digest_of(replies: Mapping[str, Reply]) -> str:
-    """Return what `Ledger.digest` says of these replies, by key, once they are on record."""
-    rows = [(key, *_reply_cells(reply)) for key, reply in replies.items()]
-    return _digest_of_rows(rows)
-
-
-def _digest_of_rows(rows: Sequence[tuple[Any, ...]]) -> str:
-    return hashlib.sha256(orjson.dumps(sorted(rows, key=itemgetter(0)))).hexdigest()
-
-
-def _reply_cells(reply: Reply) -> tuple[Any, ...]:
-    """Return a reply as the columns of the ledger that hold it."""
-    usage = reply.usage
-    return (
-        *(reply.text, reply.finish, reply.refusal, reply.reasoning),
-        *(reply.model, reply.fingerprint, reply.request_id, reply.also),
-        *(usage.prompt_tokens, usage.completion_tokens),
-        *(usage.cached_tokens, usage.reasoning_tokens),
-        None if reply.cost_usd is None else float(reply.cost_usd),
-    )
-
-
-def _gather(pending: queue.SimpleQueue[_PendingExchange | None]) -> list[_PendingExchange] | None:
-    """Wait for an entry, then take all that have gathered meanwhile;
-    None when there will be no more."""
-    first = pending.get()
-    if first is None:
-        return None
-
-    batch = [first]
-    while not pending.empty():
-        entry = pending.get()
-        if entry is None:
-            pending.put(None)
-            break
-
-        batch.append(entry)
-
-    return batch
-
-
-def _reply(row: Sequence[Any]) -> Reply:
-    text, finish, refusal, reasoning, model, fingerprint, request_id, also, *usage, cost = row
-    said = Reply(text, finish, refusal, reasoning, model, fingerprint, request_id)
-    return replace(said, also=also, usage=Usage(*usage), cost_usd=cost)
-
-
-def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
+def _connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
+    """Open a ledger; to write, it is made where there is none. Raises LedgerError."""
     with _translated(path):
-        if read_only and not path.is_file():
-            raise LedgerError(f"{path}: no such ledger")
-        if (
-            read_only
-            and path.stat().st_size == 0
-            and not path.with_name(path.name + "-wal").exists()
-        ):
-            return _nothing()
-
-        # A published ledger may lie in a folder that cannot be written, where WAL needs to be told
-        # that all is still.
-        still = read_only and not path.with_name(path.name + "-wal").exists()
-        if not read_only:
-            _refuse_without_locks(path)
-
-        mode = "ro" if read_only else "rwc"
-        location = f"{path.absolute().as_uri()}?mode={mode}"
-        if still:
-            location += "&immutable=1"
-
-        connection = sqlite3.connect(location, uri=True, check_same_thread=False, timeout=BUSY_S)
-        try:
-            _prepare(connection, path, read_only)
-            if read_only and not _has_exchanges(connection):
-                # Cut short before its tables were made: a ledger without exchanges.
-                connection.close()
-                return _nothing()
-        except BaseException:
-            connection.close()
-            raise
-
-        return connection
+        return _open_to_read(path) if read_only else _open_to_write(path)
 
 
-def _has_exchanges(connection: sqlite3.Connection) -> bool:
-    sql = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'exchange'"
-    return connection.execute(sql).fetchone() is not None
+def _open_to_read(path: Path) -> sqlite3.Connection:
+    """Open a ledger without changing anything, not even beside it."""
+    if not path.is_file():
+        raise LedgerError(f"{path}: no such ledger")
+
+    # What a process killed before its first write leaves is an empty file.
+    is_still = not path.with_name(path.name + "-wal").exists()
+    if is_still and path.stat().st_size == 0:
+        return _empty()
+
+    # A published ledger may lie in a folder that cannot be written, where WAL needs to be told that
+    # all is still.
+    connection = _sqlite(path, "mode=ro&immutable=1" if is_still else "mode=ro")
+    with _closed_on_error(connection):
+        if "exchange" in _tables(connection, path):
+            return connection
+
+    # Cut short before its tables were made: a ledger without exchanges.
+    connection.close()
+    return _empty()
 
 
-def _nothing() -> sqlite3.Connection:
-    """Return a ledger without exchanges: what a process killed before its first write leaves
-    is an empty file."""
+def _open_to_write(path: Path) -> sqlite3.Connection:
+    _refuse_without_locks(path)
+    connection = _sqlite(path, "mode=rwc")
+    with _closed_on_error(connection):
+        tables = _tables(connection, path)
+        switch_to_wal(connection)
+        # FULL makes a commit survive the machine, not only the process.
+        connection.execute("PRAGMA synchronous = FULL")
+        if "exchange" not in tables:
+            # All or nothing: what a full disk cut short is made when there is room.
+            connection.executescript(
+                f"BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION_ID}; "
+                f"PRAGMA user_version = {VERSION}; {_SCHEMA} COMMIT;"
+            )
+
+    return connection
+
+
+def _sqlite(path: Path, query: str) -> sqlite3.Connection:
+    location = f"{path.absolute().as_uri()}?{query}"
+    return sqlite3.connect(location, uri=True, check_same_thread=False, timeout=BUSY_S)
+
+
+@contextlib.contextmanager
+def _closed_on_error(connection: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _empty() -> sqlite3.Connection:
+    """Return a ledger without exchanges."""
     connection = sqlite3.connect(":memory:", check_same_thread=False)
     connection.executescript(_SCHEMA)
     return connection
 
 
-def _prepare(connection: sqlite3.Connection, path: Path, read_only: bool) -> None:
+def _tables(connection: sqlite3.Connection, path: Path) -> set[str]:
+    """Return the names of the tables. Raises LedgerError for a file that is no ledger of ours."""
     # In this order: another run that is just making the file writes its id before its tables.
-    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if tables and application != APPLICATION_ID:
+    if rows and application != APPLICATION_ID:
         raise LedgerError(f"{path}: an SQLite file, but not a ledger of lmmscore")
     if version > VERSION:
         raise LedgerError(
             f"{path}: written by a newer lmmscore (format {version}); update lmmscore"
         )
-    if read_only:
-        return
-
-    # FULL makes a commit survive the machine, not only the process.
-    switch_to_wal(connection)
-    connection.execute("PRAGMA synchronous = FULL")
-    if ("exchange",) not in tables:
-        # All or nothing: what a full disk cut short is made when there is room.
-        connection.executescript(
-            f"BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION_ID}; "
-            f"PRAGMA user_version = {VERSION}; {_SCHEMA} COMMIT;"
-        )
+    return {name for (name,) in rows}
 
 
 @contextlib.contextmanager
@@ -762,6 +784,7 @@ def _refuse_without_locks(path: Path) -> None:
 
 
 def _in_our_words(error: sqlite3.Error, path: Path) -> LedgerError:
+    """Return an error of SQLite with what to do about it."""
     said = str(error)
     if is_damaged(error):
         # Python quotes all of a text that it cannot decode.
@@ -834,12 +857,6 @@ def _code(error: sqlite3.Error) -> int | None:
 
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM exchange"
 _INSERT = f"INSERT INTO exchange ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
-_REPLY = ("reply", "finish", "refusal")
-"""What makes two answers to the same question different ones."""
-
-
-Row = tuple[Any, ...]
-"""An exchange, column by column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -933,27 +950,35 @@ def merge(out: Path, sources: Sequence[Path]) -> Merged:
     ):
         target.execute("BEGIN IMMEDIATE")
         for path, row in _in_order_of_recording(sources):
-            values = dict(zip(COLUMNS, row, strict=True))
+            key = row[0]
             done = target.execute(f"{_INSERT} ON CONFLICT DO NOTHING", row)
             if done.rowcount == 1:
                 added += 1
-                origin[values["key"]] = path
+                origin[key] = path
                 continue
 
             known += 1
-            standing = target.execute(f"{_SELECT} WHERE key = ?", (values["key"],)).fetchone()
-            stands = dict(zip(COLUMNS, standing, strict=True))
-            if any(stands[name] != values[name] for name in _REPLY):
-                conflicts.append(Conflict(values["key"], origin.get(values["key"], out), path))
+            standing = target.execute(f"{_SELECT} WHERE key = ?", (key,)).fetchone()
+            if _said(standing) != _said(row):
+                conflicts.append(Conflict(key, origin.get(key, out), path))
 
         target.execute("COMMIT")
 
     return Merged(added, known, tuple(conflicts))
 
 
+def _named(row: Row) -> dict[str, Any]:
+    return dict(zip(COLUMNS, row, strict=True))
+
+
+def _said(row: Row) -> tuple[str, str, str]:
+    """Return what makes two answers to the same question different ones."""
+    values = _named(row)
+    return values["reply"], values["finish"], values["refusal"]
+
+
 def _in_order_of_recording(sources: Sequence[Path]) -> Iterator[tuple[Path, Row]]:
     """Yield every exchange of all sources, the earliest recorded first."""
-    import heapq
 
     def rows(number: int, path: Path) -> Iterator[tuple[str, int, Path, Row]]:
         with _reading(path) as connection:
@@ -1015,12 +1040,11 @@ def write_rows(out: Path, rows: Iterable[Row]) -> int:
 
 def row_digest(row: Row) -> str:
     """Return the digest of an exchange: every column, in order."""
-    return hashlib.sha256(json.dumps(row, ensure_ascii=False).encode()).hexdigest()
+    return _digest(row)
 
 
 def problems(path: Path) -> Iterator[str]:
-    """Yield what is wrong with a ledger: its file, keys that do not fit,
-    rows that cannot be read."""
+    """Yield what is wrong with a ledger: its file, its keys, rows that cannot be read."""
     try:
         with _reading(path) as connection:
             for (line,) in connection.execute("PRAGMA integrity_check"):
@@ -1050,10 +1074,9 @@ def _faults_in(path: Path, rows: Iterable[Row]) -> Iterator[str]:
 
 def faults_of(row: Row) -> Iterator[str]:
     """Yield what is wrong with one exchange."""
-    values = dict(zip(COLUMNS, row, strict=True))
-    parts = [values["judge"], values["parameters"], values["conversation"], values["repeat"]]
-    digest = hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
-    if digest != values["key"]:
+    values = _named(row)
+    asked = ("judge", "parameters", "conversation", "repeat")
+    if _digest([values[name] for name in asked]) != values["key"]:
         yield "its key does not fit what was asked"
 
     for name in ("parameters", "images"):
@@ -1070,10 +1093,7 @@ def export(path: Path, out: Path) -> int:
         raise FileProblem(f"{out}: name a .jsonl or a .parquet file")
 
     with _reading(path) as connection:
-        rows = (
-            dict(zip(COLUMNS, row, strict=True))
-            for row in connection.execute(f"{_SELECT} ORDER BY rowid")
-        )
+        rows = map(_named, connection.execute(f"{_SELECT} ORDER BY rowid"))
         return _write_lines(rows, out) if suffix == ".jsonl" else _write_parquet(rows, out)
 
 

@@ -33,8 +33,8 @@ class Steered:
     done: str
     factor: str
     change: float | None
-    """Mean score of the altered edit minus that of the edit as it is;
-    None where nothing was scored."""
+    """Mean score of the altered edit minus that of the edit as it is; None where none was scored.
+    """
     low: float | None
     high: float | None
     items: int
@@ -77,8 +77,8 @@ def probe(
     folder = _copied(whole, chosen, out / "unaltered", None)
     plain = run(folder, out=out / "unaltered" / "run", repeats=2, **common).scores()
     first = _scores(plain[plain["repeat"] == 1], chosen)
-    found = [*_compared(AGAIN, "the same pictures asked again", first,
-                        _scores(plain[plain["repeat"] == 2], chosen))]  # fmt: skip
+    second = _scores(plain[plain["repeat"] == 2], chosen)
+    found = list(_compared(AGAIN, "the same pictures asked again", first, second))
     for name, (done, _) in ALTERATIONS.items():
         said(f"one edit of each with {done}")
         folder = _copied(whole, chosen, out / name, name)
@@ -133,6 +133,7 @@ def _copied(whole: Benchmark, chosen: Mapping[str, str], folder: Path, name: str
 
 
 def _copy_pictures(item: Item, folder: Path, method: str, name: str | None) -> None:
+    """Copy an item's pictures; `name` says how the edit of `method` is altered, None not at all."""
     named = {f"{kind}/{item.id}.png": (path, False) for kind, path in item.images.items()}
     for other, path in item.edits.items():
         named[f"edit/{other}/{item.id}.png"] = (path, other == method and name is not None)

@@ -268,7 +268,7 @@ class BatchExecutor:
         if reply.cost_usd is not None:
             self._judge.charge(reply.cost_usd)
         elif batch.most_usd:
-            # Nobody counted: it is taken to have cost what was reckoned with.
+            # Nobody counted: it is assumed to have cost what was set aside for it.
             self._judge.charge(batch.most_usd / batch.lines, assumed=True)
 
     def _record(self, envelope: Envelope, reply: Reply) -> bool:
@@ -302,6 +302,7 @@ class BatchExecutor:
         self._log.write(event="failed", key=key, outcome=Outcome.FAILED, reason=reason)
 
     def _note_state(self, batch: Batch, state: BatchState) -> None:
+        """Note how far a batch is, where that changed; one that was refused stops the run."""
         if (batch.status, batch.answered) != (state.status, state.answered):
             self._log.write(
                 event="state",
@@ -316,6 +317,7 @@ class BatchExecutor:
             )
 
     async def _cancel_all(self) -> None:
+        """End every batch that is out, and collect what was answered by then."""
         for batch in self._log.open():
             await self._mailbox.cancel(batch.id)
             self._counts["cancelled"] += batch.lines - batch.answered
@@ -392,6 +394,7 @@ class BatchExecutor:
             )
 
     async def _send_file(self, file: WaveFile) -> None:
+        """Send a file. What is meant is on disk before; what became of it, after."""
         batch = Batch(file.wave, file.digest, file.lines, file.most_usd)
         self._log.write(
             event="intent",

@@ -334,8 +334,7 @@ async def play_unit(
 # --------------------------------------------------------------------------------------------------
 
 ALIKE_FAILURES = 5
-"""So many sessions in a row failing alike stop the run: something is wrong with more than a
-session."""
+"""So many sessions in a row failing alike stop the run: more than a session is wrong."""
 
 
 class OrderedTasks:

@@ -235,6 +235,7 @@ class Keeper:
         return found
 
     def _recorded(self, keys: list[str]) -> ReplyOnRecord | None:
+        """Return the answer under any of the keys; None where no ledger has one."""
         for ledger in (self._ledger, *self._elsewhere):
             for key in keys:
                 reply = ledger.find(key)
@@ -446,6 +447,7 @@ class RemoteRecord:
     async def _record(
         self, conversation: Conversation, repeat: int, reply: Reply, *, recalled: bool
     ) -> Heard:
+        """Have the keeper write an answer down; return the one that stands. Raises NotRecorded."""
         envelope = Envelope.of(self._askers[0], conversation, repeat)
         standing = await _value(self._keeper.record.remote(self._askers[0], envelope, reply))
         return Heard(standing, recalled=recalled, key=envelope.key)
@@ -535,6 +537,7 @@ class Player:
             return self._protocol
 
     async def _open(self, seat: Seat) -> RemoteRecord:
+        """Open a judge on this node, its money and its pace shared with all players."""
         judge = open_judge(seat.judge, seat.options).judge
         if hasattr(judge, "share"):
             # The pace is that of the judge; the money is everybody's.
@@ -636,6 +639,7 @@ class RayExecutor:
             self._ray.shutdown()
 
     async def _end_actors(self) -> None:
+        """End keeper and players; what they have pending is written first."""
         actors = (*self._players, self._keeper)
         closing = [asyncio.ensure_future(_quietly(actor.close.remote())) for actor in actors]
         await asyncio.wait(closing, timeout=CLOSE_S)
@@ -646,6 +650,7 @@ class RayExecutor:
         self._keeper = None
 
     def _start_keeper(self) -> Any:
+        """Start the keeper on this very node: the ledger's file is here."""
         here = self._ray.get_runtime_context().get_node_id()
         where = _on_node(here, soft=False)
         asked = [each for each in (self._job.judge, self._job.reader) if each is not None]
@@ -661,6 +666,7 @@ class RayExecutor:
         )
 
     def _start_players(self, keeper: Any) -> list[Any]:
+        """Start the players, in turn on every node."""
         recipe = self._job.pictures.recipe
         players = []
         for number in range(self._count):
@@ -729,6 +735,7 @@ class RayExecutor:
             self._job.listeners.on_exchange(exchange)
 
     def _pass_on(self, notices: list[str]) -> None:
+        """Show what players noticed, and how many units are under way."""
         meter = self._job.judge.judge.meter
         if meter is not None:
             meter.in_flight = sum(self._load.values())

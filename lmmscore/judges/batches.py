@@ -96,7 +96,7 @@ class ApiMailbox:
             uploaded = await self._client.files.create(
                 file=file, purpose="batch", extra_headers=self._headers
             )
-            # Never tried again by itself: a server that failed to answer may have made the batch.
+            # Never retried: a server that failed to answer may have made the batch all the same.
             made = await self._client.with_options(max_retries=0).batches.create(
                 input_file_id=uploaded.id,
                 endpoint=url,  # type: ignore[arg-type]

@@ -1,5 +1,4 @@
-"""What a judge costs: running totals, a hard cap, and the file in which a run's spending outlives
-its process.
+"""What a judge costs: running totals, a hard cap, and the account of a run, spending.csv.
 
 Money is set aside before a question is sent and settled after, whatever happens in between. The sum
 of the lines of spending.csv is what may have been spent: a process that is killed gives nothing
@@ -149,6 +148,7 @@ class Spending:
 
 
 def _read(path: Path) -> list[tuple[float, str]]:
+    """Return the amounts of an account, and what each is; lines cut short are left out."""
     found: list[tuple[float, str]] = []
     try:
         with path.open(encoding="utf-8", errors="replace", newline="") as file:
@@ -180,8 +180,7 @@ class Reservation:
 
 
 class Purse(Protocol):
-    """Whatever money is set aside in: a budget of this process, or one that several processes
-    share."""
+    """What money is set aside in: the budget of this process, or one that several share."""
 
     cap_usd: float | None
     spent_usd: float
@@ -270,6 +269,7 @@ class Budget:
             self._book.write((usd, "assumed" if assumed else "counted"))
 
     def _short(self, usd: float) -> bool:
+        """Tell whether the budget has no room for so much."""
         assert self.cap_usd is not None
         # Sums of cents in binary: a question that fits exactly must not fail for the last bit.
         committed_usd = self.spent_usd + self.reserved_usd
@@ -350,6 +350,7 @@ class Till:
         return await self._charge(conversation, send)
 
     async def _charge(self, conversation: Conversation, send: Send) -> Reply:
+        """Set money aside, send, and settle what it cost, whatever happens."""
         reservation = await self._budget.reserve(lambda: self.most_usd(conversation))
         sending = Sending(conversation)
         try:

@@ -50,7 +50,7 @@ from lmmscore.judges.faults import (
 from lmmscore.judges.http import Body, Connection, Key, Oversized, find_key, hider
 from lmmscore.judges.limits import Clock, Pace, Patience, connections_allowed, persist
 from lmmscore.judges.tokens import Estimator
-from lmmscore.records import Reply
+from lmmscore.records import Reply, Usage
 
 T = TypeVar("T")
 LOGGER = logging.getLogger("lmmscore.judges")
@@ -219,6 +219,7 @@ class Replicas:
         return any(not each.down for each in self._replicas)
 
     def _leave_alone(self, replica: Replica, trouble: Trouble) -> None:
+        """Take a server for down; for twice as long as before if it was being tried again."""
         if replica.trial is not None:
             replica.rest_s = min(LONGEST_REST_S, 2 * replica.rest_s)
 
@@ -312,6 +313,7 @@ class ApiClient:
         self._session_ids: WeakKeyDictionary[Conversation, str] = WeakKeyDictionary()
 
     def _replica(self, endpoint: Endpoint, options: JudgeOptions) -> Replica:
+        """Return the way to one server. Raises NotAuthorised where it has no key."""
         key = find_key(endpoint, self._address.name, options)
         limits = [options.concurrency] if options.concurrency else []
         if self._room is not None:
@@ -389,6 +391,8 @@ class ApiClient:
             )
 
     async def _persist(self, replica: Replica, attempt: Callable[[], Awaitable[T]], path: str) -> T:
+        """Return what an attempt returns, made again where that may help. Raises as `ask` does."""
+
         async def once(number: int) -> T:
             asked_s = self._clock.now()
             try:
@@ -444,6 +448,7 @@ class ApiClient:
             ) from None
 
     def _away(self, trouble: Trouble) -> ServerAway:
+        """Return the error for a server that asks for a longer wait than a run should wait."""
         wait_s = trouble.wait_s or 0.0
         until = datetime.fromtimestamp(self._clock.wall() + wait_s)
         when = f"{until:%H:%M}" if wait_s < 86_400 else f"{until:%Y-%m-%d %H:%M}"
@@ -469,6 +474,7 @@ class ApiClient:
             raise self._stopping
 
     async def _paced(self, replica: Replica, question: ApiQuestion, sending: Sending) -> Reply:
+        """Send a question when its turn comes, and read the answer. Raises as `_read` does."""
         pace, conversation = replica.pace, sending.conversation
         session = conversation.beginning
         # Estimating opens pictures, so it is done only where something depends on it.
@@ -482,17 +488,15 @@ class ApiClient:
         self._count_in_flight()
         try:
             self._refuse_when_stopping()
-            sending.in_flight = True
             session_id = self._id_of(session) if self._names_sessions else ""
+            # While this is set, whatever goes wrong may have been charged for.
+            sending.in_flight = True
             posting = replica.connection.post(question.path, question.body, session_id)
             answer = await self._transfer(replica, posting, question.body.size)
             sending.in_flight = False
-            reply = self._read(replica, question, answer, sent_s)
-            used = reply.usage
-            counted = used.prompt_tokens
-            if counted is not None:
-                counted += used.completion_tokens or 0
 
+            reply = self._read(replica, question, answer, sent_s)
+            counted = _tokens_of(reply.usage)
             pace.answered(answer.headers, sent_s=sent_s, estimated=tokens, tokens=counted)
             if self._gate is not None and counted is not None:
                 self._gate.settle(counted - tokens)
@@ -526,6 +530,7 @@ class ApiClient:
             )
 
     def _mention_room(self) -> None:
+        """Say it where the limit on open files decides how many are asked at once."""
         if self._room is not None and self.meter.in_flight >= self._room - 1:
             self.notice(
                 f"at most {self._room} questions are asked at once: the system lets this process "
@@ -533,13 +538,14 @@ class ApiClient:
             )
 
     def _id_of(self, session: Conversation) -> str:
-        """Return a session's id for routers: the same for all of its turns, and drawn by lot."""
+        """Return a session's random id, the same for all of its turns, for routers."""
         known = self._session_ids.get(session)
         if known is None:
             known = self._session_ids[session] = uuid.uuid4().hex
         return known
 
     async def _transfer(self, replica: Replica, sending: Awaitable[Answer], size: int) -> Answer:
+        """Return what comes back. Raises Trouble, or JudgeError where nothing ever will."""
         self.meter.requests += 1
         self.meter.bytes_sent += size
         name = self._address.name
@@ -585,6 +591,7 @@ class ApiClient:
     def _read(
         self, replica: Replica, question: ApiQuestion, answer: Answer, sent_s: float
     ) -> Reply:
+        """Return the reply in an answer. Raises Trouble, or JudgeError, where there is none."""
         headers = {"x-request-id": self.hide(answer.headers.get("x-request-id", ""))}
         if answer.status != 200:
             complaint = complaint_in(answer, self.hide)
@@ -607,6 +614,7 @@ class ApiClient:
         return self._refuse(replica, answer, complaint, attempt, sent_s)
 
     def _malformed(self, replica: Replica, unread: ValueError) -> NoReturn:
+        """Raise Trouble: the server may have been paid for what cannot be read."""
         why = str(unread) if isinstance(unread, Malformed) else "not JSON"
         error = JudgeUnavailable(
             f"{self._address.name}: the server's answers cannot be read ({why}); is {replica.url} "
@@ -621,6 +629,7 @@ class ApiClient:
         return Attempt(name, model, replica.url, replica.key.source, fields, size, relies)
 
     def _account(self, replica: Replica, reply: Reply, elapsed_s: float) -> None:
+        """Count an answer, and log it."""
         # A moving average over about the last ten answers.
         replica.answer_s += (elapsed_s - replica.answer_s) * (0.1 if replica.answer_s else 1.0)
         self.meter.count(reply.usage)
@@ -641,6 +650,13 @@ class ApiClient:
             cached_tokens=reply.usage.cached_tokens,
             completion_tokens=reply.usage.completion_tokens,
         )
+
+
+def _tokens_of(usage: Usage) -> int | None:
+    """Return the tokens of question and reply; None where the server did not count the question."""
+    if usage.prompt_tokens is None:
+        return None
+    return usage.prompt_tokens + (usage.completion_tokens or 0)
 
 
 def is_same_model(asked: str, answering: str) -> bool:

@@ -1,5 +1,4 @@
-"""Judges behind an API as they are configured: address, options, prices, and entries of
-judges.yaml.
+"""How judges behind an API are configured: address, options, prices, entries of judges.yaml.
 
 An option is declared once, as a field of `JudgeOptions`. The keys of judges.yaml, the flags of the
 command line, the `judge_options` of Python and the reference all derive from that declaration.
@@ -283,6 +282,7 @@ def parse_address(spec: str, default_url: str = OPENAI_URL) -> Address:
 
 
 def _endpoint(url: str, spec: str) -> Endpoint:
+    """Return a server's address. Raises JudgeFileError, with what is secret in it masked."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname)
@@ -348,8 +348,7 @@ class NamedJudge:
 
 
 def load_judges(path: Path | None = None) -> dict[str, JudgeEntry]:
-    """Return the judges by name: those that come with lmmscore, overridden by those of the user's
-    file.
+    """Return the judges by name; those of the user's file override those of lmmscore.
 
     The user's file is `path`, or the one named by LMMSCORE_JUDGES, or judges.yaml in the current
     folder, if any.
@@ -486,6 +485,7 @@ def _model(name: str, says: str, fields_of_model: Mapping[str, Any]) -> type[Bas
 
 
 def _fields(options: Iterable[Declared]) -> dict[str, Any]:
+    """Return options as pydantic takes the fields of a model."""
     from pydantic import Field
 
     made = {}
@@ -527,6 +527,7 @@ def _annotation(declared_option: Declared) -> Any:
 
 
 def _read(data: Any, where: str) -> dict[str, JudgeEntry]:
+    """Return the judges of a file by name. Raises JudgeFileError with every problem in it."""
     from lmmscore.yaml_files import complaints
 
     result: Any = complaints(judges_file(), data)
@@ -538,6 +539,7 @@ def _read(data: Any, where: str) -> dict[str, JudgeEntry]:
 
 
 def _entry(entry: Any, where: str) -> JudgeEntry:
+    """Return one judge of a file. Raises JudgeFileError."""
     from lmmscore.judges.tokens import formula_name
 
     if entry.base_url and entry.base_urls:

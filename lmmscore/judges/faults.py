@@ -1,5 +1,4 @@
-"""What an answer other than a reply means: ask again, or stop the turn, the session or the run, and
-why.
+"""What it means where an answer is no reply: ask again, or stop the turn, the session or the run.
 
 Servers agree on status codes and little else, so some of this reads the words of their messages. It
 is the only place that does.
@@ -33,6 +32,7 @@ from lmmscore.errors import (
 )
 
 MOST_NESTED = 100
+"""JSON nested deeper than this is refused: Python's stack would not take it."""
 _QUOTED = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 RETRIED = frozenset({408, 409, 425, 429})
 _LONGEST_WAIT_S = 365 * 86_400.0
@@ -243,8 +243,7 @@ class ServerComplaint:
 
 
 def complaint_in(answer: Answer, hide: Callable[[str], str] = str) -> ServerComplaint:
-    """Read an error body in any of the shapes servers use; an unreadable one becomes its own
-    message.
+    """Read an error body in any of the shapes servers use; an unreadable one is its own message.
 
     `hide` takes secrets out of what the server says, before it is cut to a length that can be
     shown.
@@ -287,6 +286,7 @@ def complaint_of(data: Mapping[str, Any], hide: Callable[[str], str] = str) -> S
 
 
 def _codes(error: Mapping[str, Any]) -> frozenset[str]:
+    """Return every code in an error, in lower case."""
     inner = error.get("innererror")
     inner_code = inner.get("code") if isinstance(inner, dict) else None
     codes = {
@@ -312,8 +312,7 @@ def error_in(data: Any) -> Mapping[str, Any] | None:
 
 
 def _broken_off(choice: Any) -> Mapping[str, Any] | None:
-    """Return the error of a provider behind OpenRouter that broke off,
-    which stands in the choice."""
+    """Return the error in a choice: OpenRouter puts it there when a provider broke off."""
     if not isinstance(choice, dict):
         return None
 
@@ -344,6 +343,7 @@ def refuse(answer: Answer, complaint: ServerComplaint, attempt: Attempt, wall_s:
             "that does, or serve this one with its vision part (llama.cpp: --mmproj)"
         )
 
+    # Below 300: an error in a body that came with a 200 says nothing of how long it will last.
     if status in RETRIED or status >= 500 or status < 300:
         _trouble(status, said, answer, attempt, wall_s)
 
@@ -358,6 +358,7 @@ def _nothing_there(said: str, attempt: Attempt) -> AddressNotFound:
 
 
 def _trouble(status: int, said: str, answer: Answer, attempt: Attempt, wall_s: float) -> NoReturn:
+    """Raise Trouble for an answer that may be another one later."""
     wait_s = asked_wait_s(answer.headers, wall_s)
     crowded = status == 429 or (status in {503, 529} and wait_s is not None)
     hint = "try again later; everything paid for is saved"
@@ -407,12 +408,15 @@ def _final(
 
 
 def _refused_question(said: str, complaint: ServerComplaint, attempt: Attempt) -> JudgeError:
+    """Return the error for a question that the server will not take as it is."""
     judge = attempt.judge
     parameter = _refused_parameter(complaint, attempt)
     if parameter:
+        otherwise = f"leave out {parameter}, or give it a value the model takes"
+        remedy = _REMEDIES.get(parameter, otherwise)
         return ParameterRefused(
             f"{judge}: the server refuses the parameter {parameter} ({said}); "
-            f"{_remedy(parameter)} (in judges.yaml or on the command line)"
+            f"{remedy} (in judges.yaml or on the command line)"
         )
     if _FEWER_IMAGES.search(complaint.message):
         return RequestRefused(
@@ -434,6 +438,7 @@ def _says_lost(complaint: ServerComplaint) -> bool:
 
 
 def _says_no_model(status: int, complaint: ServerComplaint) -> bool:
+    """Tell whether it is the model that the server does not have."""
     if complaint.param == "model":
         return True
     if complaint.codes & _UNKNOWN_MODEL:
@@ -446,6 +451,7 @@ def _says_no_model(status: int, complaint: ServerComplaint) -> bool:
 
 
 def _place_in(answer: Answer) -> str:
+    """Return where a redirect leads, without its path: that may hold a secret."""
     try:
         place = urlsplit(answer.headers.get("location", ""))
     except ValueError:
@@ -469,6 +475,7 @@ _OURS = {
 }
 """What the server calls a parameter, where we call it otherwise."""
 _NOT_PARAMETERS = frozenset({"model", "messages", "input"})
+"""Fields of a request that nobody can leave out."""
 _ORDINARY_WORDS = frozenset({"text", "store", "reasoning"})
 
 
@@ -498,16 +505,11 @@ def _names(text: str, name: str) -> bool:
     return bool(re.search(rf"{opening}{re.escape(name)}\b", text))
 
 
-def _remedy(parameter: str) -> str:
-    return _REMEDIES.get(parameter, f"leave out {parameter}, or give it a value the model takes")
-
-
 def asked_wait_s(headers: Mapping[str, str], wall_s: float) -> float | None:
-    """Return the wait a response asks for: `retry-after-ms`, or `retry-after` in seconds or as a
-    date.
+    """Return the wait a response asks for; None where it asks for none, or not readably.
 
-    Header names are in lower case. A date in the past means now; what cannot be read, or is no
-    wait, says nothing.
+    `retry-after-ms`, or `retry-after` in seconds or as a date; one in the past means now. Header
+    names are in lower case.
     """
     in_ms = _number(headers.get("retry-after-ms", ""))
     if in_ms is not None:

@@ -34,6 +34,7 @@ from lmmscore.resources import __version__
 
 CONNECT_TIMEOUT_S = 20.0
 KEEPALIVE_S = 60.0
+"""How long an idle connection is kept: the turns of a session follow each other in less."""
 SMALL_BYTES = 16_384
 """Neighbouring segments below this are joined: a copy of so little costs less than one more write.
 """
@@ -146,6 +147,7 @@ def _usual_key(host: str) -> str:
 
 
 def _checked(key: Key, judge: str) -> Key:
+    """Return a key that a header can carry. Raises NotAuthorised."""
     if not (key.secret.isascii() and key.secret.isprintable()):
         raise NotAuthorised(
             f"{judge}: {key.source} holds a character that no key has; copy the key again"
@@ -236,8 +238,7 @@ class RequestHead:
 
 
 class SegmentClient(httpx2.AsyncClient):
-    """An http client for the openai package: one pool of connections, no redirects, retries or
-    cookies.
+    """An HTTP client for the openai package, without redirects, retries or cookies.
 
     It does what a judge needs and nothing else, because at a fast server the client's own work is
     what costs.
@@ -377,6 +378,7 @@ def _proxy_for(url: URL) -> str | None:
 
 
 def _unsafe(error: aiohttp.ClientSSLError) -> NoAnswer:
+    """Return why there is no TLS connection, and whether to try again."""
     why, where = error.os_error, f"{error.host}:{error.port}"
     if isinstance(why, ssl.SSLCertVerificationError):
         says = f"the certificate of {where} is not trusted ({why.verify_message})"
@@ -405,6 +407,7 @@ def _late(error: TimeoutError) -> NoAnswer:
 
 
 def _words_of(error: Exception) -> str:
+    """Return an error in a few words, without the address and its secrets."""
     if isinstance(error, aiohttp.ClientResponseError):
         # Its full text names the address, and whatever is secret in it.
         text = f"{error.status}, {error.message}"
@@ -421,9 +424,7 @@ class Connection:
     def __init__(self, endpoint: Endpoint, key: Key, options: JudgeOptions) -> None:
         self._url = endpoint.masked_url
         self._session_header = options.session_header
-        # Left out with every request: the package does not take it from a default.
-        bare = bool(_key_header(endpoint, options)) and endpoint.credentials is None
-        self._unsent: dict[str, Any] = {"Authorization": openai.Omit()} if bare else {}
+        self._unsent = _unsent(endpoint, options)
         self._heads: dict[str, RequestHead] = {}
         self._http = SegmentClient(endpoint, options)
         self._client = openai.AsyncOpenAI(
@@ -500,11 +501,11 @@ def file_client(
         # A redirect would take the key, and a file of questions, to somebody else.
         http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
     )
-    bare = bool(_key_header(endpoint, options)) and endpoint.credentials is None
-    return client, {"Authorization": openai.Omit()} if bare else {}
+    return client, _unsent(endpoint, options)
 
 
 async def _answer(sending: Awaitable[httpx2.Response]) -> Answer:
+    """Return what the package got, errors of HTTP included. Raises NoAnswer."""
     try:
         response = await sending
     except openai.APIStatusError as error:
@@ -519,6 +520,7 @@ async def _answer(sending: Awaitable[httpx2.Response]) -> Answer:
 
 
 def _headers(endpoint: Endpoint, key: Key, options: JudgeOptions) -> dict[str, Any]:
+    """Return the headers of every request: the key, and nothing about this machine."""
     headers: dict[str, Any] = {f"X-Stainless-{name}": openai.Omit() for name in _UNSAID}
     headers["User-Agent"] = f"lmmscore/{__version__}"
     if not endpoint.is_openai:
@@ -534,6 +536,15 @@ def _headers(endpoint: Endpoint, key: Key, options: JudgeOptions) -> dict[str, A
         headers["Authorization"] = f"Basic {pair}"
 
     return {**headers, **options.headers}
+
+
+def _unsent(endpoint: Endpoint, options: JudgeOptions) -> dict[str, Any]:
+    """Return the headers that leave out `Authorization: Bearer`, where the key goes elsewhere.
+
+    They go with every request: the package does not take an omission from its defaults.
+    """
+    is_elsewhere = bool(_key_header(endpoint, options)) and endpoint.credentials is None
+    return {"Authorization": openai.Omit()} if is_elsewhere else {}
 
 
 def _environment_headers() -> list[str]:

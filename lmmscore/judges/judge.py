@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from lmmscore.conversation import Conversation
 from lmmscore.errors import (
@@ -29,6 +29,8 @@ from lmmscore.judges.config import JudgeOptions, NamedJudge, load_judges, mask
 from lmmscore.ledger import Asker, Ledger, identity_of, key_of
 from lmmscore.options import Registry, declared
 from lmmscore.records import Reply
+
+T = TypeVar("T")
 
 
 @runtime_checkable
@@ -225,8 +227,9 @@ class JudgeKind:
     answers_here: bool = False
     """Whether it answers on this machine, from what is at hand: such a judge costs nothing."""
     takes: Collection[str] | None = None
-    """The options it takes, by their names in `JudgeOptions`: others are refused, not ignored. None
-    passes on whatever is given."""
+    """The options it takes, by their names in `JudgeOptions`; others are refused, not ignored.
+
+    None passes on whatever is given."""
     configure: Callable[[str, Mapping[str, Any]], NamedJudge] | None = None
     """Returns model, options and prices without opening the judge, where a kind is configured so.
     """
@@ -266,6 +269,7 @@ _KEPT_BY_ALL = frozenset({"budget_usd", "structured"})
 
 
 def _refuse_options(judge: str, options: Mapping[str, Any], takes: Collection[str]) -> None:
+    """Raise JudgeFileError for options that this judge would ignore."""
     flags = {each.name: each.about.flag for each in declared(JudgeOptions)}
     ignored = []
     for name in sorted({*options} - _KEPT_BY_ALL - {*takes}):
@@ -295,6 +299,7 @@ def kind_of(spec: str) -> JudgeKind:
 
 
 def _advice(spec: str, name: str, named: list[str]) -> str:
+    """Return how the judge that was probably meant is written."""
     if name in _ELSEWHERE and spec != name:
         return (
             f"; no judge is of that kind, but its server speaks OpenAI's API: write "
@@ -316,7 +321,7 @@ def _form(name: str) -> str:
 
 
 # --------------------------------------------------------------------------------------------------
-# Wrap any judge with the ledger: what was answered once is not asked again.
+# Any judge with the ledger around it: what was answered once is not asked again.
 # --------------------------------------------------------------------------------------------------
 
 CLAIM_POLL_S = 0.05
@@ -392,6 +397,7 @@ class Recorded:
         return self._ledger.last_repeat()
 
     async def _ask_for_all(self, key: str, conversation: Conversation, repeat: int) -> Heard:
+        """Ask on behalf of every session here that wants the same answer."""
         mine = self._under_way[key] = _UnderWay()
         try:
             mine.heard = await self._ask_once(key, conversation, repeat)
@@ -406,6 +412,7 @@ class Recorded:
             mine.over.set()
 
     async def _ask_once(self, key: str, conversation: Conversation, repeat: int) -> Heard:
+        """Return the answer of another process, or else claim the question and ask."""
         # Another process with the same ledger may be asking this very question: its answer will do.
         while not (found := await self._intake.take(key)):
             if self.stopping is not None:
@@ -421,6 +428,7 @@ class Recorded:
             self.ledger.release(key)
 
     async def _ask_claimed(self, key: str, conversation: Conversation, repeat: int) -> Heard:
+        """Return an answer from elsewhere, or ask; either is recorded first."""
         former = self._ledger.find_former(conversation, repeat)
         if former is not None:
             return former
@@ -465,12 +473,13 @@ class Intake:
         return coming
 
     def _serve(self) -> None:
+        """Answer all who came since this was called for."""
         waiting, self._waiting = self._waiting, {}
         try:
-            known = self._find_all([*waiting])
+            known = _looked_up(self._ledger.find_all, [*waiting])
             claimed = self._claim([key for key in waiting if key not in known])
-            # Recorded between look-up and claim: whoever had the claim has let go of it since.
-            late = self._find_all([*claimed])
+            # Recorded between look-up and claim: whoever had the claim has released it since.
+            late = _looked_up(self._ledger.find_all, [*claimed])
         except JudgeError as error:
             for coming in waiting.values():
                 if not coming.done():
@@ -484,12 +493,6 @@ class Intake:
         for key, coming in waiting.items():
             if not coming.done():
                 coming.set_result(known.get(key) or late.get(key) or key in claimed)
-
-    def _find_all(self, keys: list[str]) -> dict[str, Reply]:
-        try:
-            return self._ledger.find_all(keys)
-        except LedgerError as error:
-            raise LedgerUnreadable(str(error)) from error
 
     def _claim(self, keys: list[str]) -> set[str]:
         try:
@@ -509,7 +512,8 @@ class KnownAnswers:
         self._asker = asker
         self._former: list[Asker] = []
         if asker.judge.startswith("openai/"):
-            self._former = [each for each in _askers(ledger) if _is_former(each, asker)]
+            known = _looked_up(ledger.askers)
+            self._former = [each for each in known if _is_former(each, asker)]
 
     @property
     def askers(self) -> tuple[Asker, ...]:
@@ -518,7 +522,7 @@ class KnownAnswers:
 
     def find(self, key: str, conversation: Conversation, repeat: int) -> Heard | None:
         """Return the recorded reply with the key it is known by, or None."""
-        reply = _find(self.ledger, key)
+        reply = _looked_up(self.ledger.find, key)
         if reply is not None:
             return Heard(reply, recalled=True, key=key)
         return self.find_former(conversation, repeat)
@@ -527,7 +531,7 @@ class KnownAnswers:
         """Return the reply recorded under a name that the judge had before, or None."""
         for former in self._former:
             former_key = key_of(former, conversation, repeat)
-            reply = _find(self.ledger, former_key)
+            reply = _looked_up(self.ledger.find, former_key)
             if reply is not None:
                 return Heard(reply, recalled=True, key=former_key)
         return None
@@ -563,15 +567,9 @@ def _is_former(former: Asker, asker: Asker) -> bool:
     return same_judge and former.parameters == asker.parameters
 
 
-def _askers(ledger: Ledger) -> list[Asker]:
+def _looked_up(look: Callable[..., T], *about: Any) -> T:
+    """Return what a ledger says. Raises LedgerUnreadable, which stops the run, where it cannot."""
     try:
-        return ledger.askers()
-    except LedgerError as error:
-        raise LedgerUnreadable(str(error)) from error
-
-
-def _find(ledger: Ledger, key: str) -> Reply | None:
-    try:
-        return ledger.find(key)
+        return look(*about)
     except LedgerError as error:
         raise LedgerUnreadable(str(error)) from error

@@ -1,5 +1,4 @@
-"""How fast and how often a server is asked: quotas that refill, slowing down together, asking
-again.
+"""How fast a server is asked, and how often: quotas, crowding, further attempts, open files.
 
 Every question waits at a `Pace` before it is sent. The session that began first goes first, new
 ones last, so that the turns of few sessions follow back to back and meet a warm prefix cache.
@@ -74,7 +73,7 @@ class Quota:
 
 
 class Bucket:
-    """A level that refills steadily.
+    """A level that refills steadily, like the quotas of providers.
 
     A large taking may leave a debt; the next one waits until it is paid.
     """
@@ -127,6 +126,7 @@ def announced(headers: Mapping[str, str], wall_s: float) -> dict[str, Quota]:
 
 
 def _quota(headers: Mapping[str, str], what: str, wall_s: float) -> Quota | None:
+    """Return a quota as OpenAI or Anthropic announce it; None where the headers do not say it."""
     for pattern in ("x-ratelimit-{field}-" + what, "anthropic-ratelimit-" + what + "-{field}"):
         try:
             limit = float(headers[pattern.format(field="limit")])
@@ -204,9 +204,13 @@ class Pace:
 
         self.in_flight = 0
         self._window: float | None = None
+        """How many may be in flight after a sign of crowding; None where there was none lately."""
         self._threshold = 1.0
+        """Half of what was in flight when it was last crowded: above it the window grows slowly."""
         self._before_s = 0.0
+        """Nothing is sent before this time."""
         self._slowed_s = float("-inf")
+        """When it was last slowed down."""
         self._waiting: list[_Waiting] = []
         self._arrivals = itertools.count()
         self._begun: WeakKeyDictionary[Conversation, int] = WeakKeyDictionary()
@@ -239,6 +243,7 @@ class Pace:
         try:
             await go
         except asyncio.CancelledError:
+            # Let through and cancelled at the same moment: the place is given back.
             if go.done() and not go.cancelled():
                 self.leave()
 
@@ -272,8 +277,10 @@ class Pace:
                     bucket.take(tokens - estimated, self._clock.now())
 
         if self._window is not None and sent_s > self._slowed_s:
+            # As TCP does: one more for each answer at first, then one more for each full window.
             self._window += 1.0 if self._window < self._threshold else 1.0 / self._window
             if self._window > 4 * self._threshold + 64:
+                # Far beyond where it was ever crowded: no window is needed any more.
                 self._window = None
 
     def crowded(self, sent_s: float, wait_s: float) -> None:
@@ -289,6 +296,7 @@ class Pace:
         self._let_through()
 
     def _let_through(self) -> None:
+        """Let go whoever may go now, in the order of their ranks."""
         while self._waiting:
             head = self._waiting[0]
             if head.go.done():
@@ -316,6 +324,7 @@ class Pace:
         return wait_s <= 0
 
     def _go(self, tokens: float, session: Conversation | None) -> None:
+        """Count a question as sent."""
         self.in_flight += 1
         if session is not None and session not in self._begun:
             self._begun[session] = next(self._arrivals)
@@ -327,6 +336,7 @@ class Pace:
         return self.in_flight >= min(window, self._most or window)
 
     def _wait_s(self, tokens: float) -> float:
+        """Return how long until a question of so many tokens may be sent; 0 or less: now."""
         now = self._clock.now()
         waits = [
             bucket.wait_s(tokens if name.endswith("tokens") else 1.0, now)
@@ -335,6 +345,7 @@ class Pace:
         return max([self._before_s - now, *waits])
 
     def _wake_in(self, seconds: float) -> None:
+        """See to it that the queue is looked at after so long, or earlier."""
         at_s = self._clock.now() + seconds
         if self._timer is not None:
             if self._wake_at_s <= at_s:
@@ -440,7 +451,7 @@ def files_allowed() -> int | None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (highest, hard))
             soft = highest
         except (OSError, ValueError):
-            pass  # macOS caps it below what it reports; what there is must do
+            pass  # macOS caps it below what it reports: what there is must do
 
     if soft == resource.RLIM_INFINITY:
         return None

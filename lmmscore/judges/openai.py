@@ -370,6 +370,7 @@ def _logprobs_of(choice: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _finish(reason: Any, message: Mapping[str, Any]) -> str:
+    """Return why a reply ended, in OpenAI's words."""
     if not reason:
         # Several small servers never say why they ended; what they sent is then all there is.
         return "tool_calls" if message.get("tool_calls") and not message.get("content") else "stop"
@@ -378,6 +379,7 @@ def _finish(reason: Any, message: Mapping[str, Any]) -> str:
 
 
 def _responses_finish(data: Mapping[str, Any], only_tools: bool) -> str:
+    """Return why a response ended, in the words of Chat Completions."""
     details = data.get("incomplete_details")
     reason = str(details.get("reason") or "") if isinstance(details, dict) else ""
     if not reason and data.get("status") == "incomplete":
@@ -429,6 +431,7 @@ def _text(value: Any) -> str:
 
 
 def _json_of(value: Any) -> str:
+    """Return a value as text: JSON, unless it is text already; empty for nothing."""
     if isinstance(value, str) or not value:
         return value or ""
 
@@ -440,8 +443,7 @@ def _json_of(value: Any) -> str:
 
 
 def assemble(content: bytes) -> dict[str, Any]:
-    """Return the Chat Completions body that these server-sent events amount to, or the error they
-    end with.
+    """Return the Chat Completions body, or the error, that server-sent events amount to.
 
     Raises Malformed when an event cannot be read, or when the stream ended before the model did:
     part of an answer is no answer.
@@ -475,6 +477,7 @@ def _events(content: bytes) -> list[bytes]:
 
 
 def _chunk(data: bytes) -> dict[str, Any]:
+    """Return one event of a stream. Raises Malformed."""
     try:
         chunk = tolerant_json(data, sound=False)
     except ValueError:
@@ -486,6 +489,7 @@ def _chunk(data: bytes) -> dict[str, Any]:
 
 
 def _extend(choices: dict[int, dict[str, Any]], part: Mapping[str, Any]) -> None:
+    """Add a part of a stream to the choice it belongs to."""
     index = part.get("index")
     index = index if isinstance(index, int) else 0
     blank = {"index": index, "message": {"role": "assistant"}, "finish_reason": None}
@@ -615,6 +619,7 @@ class OpenAIJudge(JudgeBase):
                     continue
 
     async def _ask_at(self, replica: Replica, conversation: Conversation) -> Reply:
+        """Ask one server, by Responses where that is wanted and offered. Raises ReplicaFailed."""
         route = self._responses.get(replica)
         if route is not None and route.works:
             reply = await route.ask(conversation)
@@ -763,6 +768,7 @@ def parameters_of(options: JudgeOptions) -> dict[str, Any]:
 
 
 def _chat_fields(replica: Replica, options: JudgeOptions) -> dict[str, Any]:
+    """Return the parameters by the names that this server has for them."""
     at_openai = replica.endpoint.is_openai or replica.endpoint.is_azure
     limit = options.max_tokens_field or ("max_completion_tokens" if at_openai else "max_tokens")
     fields = {
@@ -828,6 +834,10 @@ class ResponsesRoute:
     async def _send(
         self, conversation: Conversation, known: Conversation | None, state: str | None
     ) -> Reply:
+        """Send what comes after `known`, which the server has under the name `state`.
+
+        Raises StateLost where the answer does not show that it had.
+        """
         fields = self._fields_for(conversation)
         head = {**fields, **({"previous_response_id": state} if state else {})}
         body = body_with("input", head, await self._shown.elements(conversation, known))
@@ -860,6 +870,7 @@ class ResponsesRoute:
         return body_with("input", self._fields_for(conversation), elements)
 
     def _fields_for(self, conversation: Conversation) -> dict[str, Any]:
+        """Return the parameters of a question, with its schema where it has one."""
         message = conversation.message
         if not self._structured or message is None or not message.schema:
             return self._fields
@@ -873,6 +884,7 @@ class ResponsesRoute:
         return {**self._fields, "text": {"format": schema}}
 
     async def _after_loss(self, conversation: Conversation, known: Conversation | None) -> Reply:
+        """Send the whole history, and the pictures once more. Raises JudgeError."""
         self._losses += 1
         if self._losses > LOSSES:
             self._client.notice(
@@ -971,6 +983,7 @@ class ShownPictures:
         return await asyncio.shield(task)
 
     async def _upload(self, picture: Picture) -> str:
+        """Return the name of a picture at the server; empty where it takes no files."""
         data = await asyncio.to_thread(picture.data)
         answer = await self._client.upload(self._replica, data, picture.mime)
         try:
@@ -996,6 +1009,7 @@ def _failed(task: asyncio.Task[str]) -> bool:
 
 
 def _message(message: Message, shown: Sequence[list[bytes]]) -> list[bytes]:
+    """Return a message as Responses takes it, in segments."""
     kind = b"output_text" if message.role == "assistant" else b"input_text"
     parts = [b'{"type":"message","role":', dumps(message.role), b',"content":[']
     pictures = iter(shown)
@@ -1010,6 +1024,7 @@ def _message(message: Message, shown: Sequence[list[bytes]]) -> list[bytes]:
 
 
 def _fields(address: Address, options: JudgeOptions) -> dict[str, Any]:
+    """Return the parameters by their names in Responses. Raises JudgeFileError."""
     if options.seed is not None:
         raise JudgeFileError(
             f"{address.name}: the Responses API takes no seed; leave out seed, or set api: chat"

@@ -20,8 +20,7 @@ from lmmscore.transcripts import Transcript, load_transcript, same_words
 
 @register("replay", form="replay:PATH[#NUMBER]", answers_here=True, takes=("judge_name",))
 def open_replay(spec: str, options: Mapping[str, Any]) -> Bench:
-    """Return the judge of a recorded ledger (a run folder or its ledger.sqlite), or of a
-    transcript.
+    """Return the judge that answers from a ledger, a run's folder or a transcript.
 
     Where a ledger holds the answers of several, `#2` chooses the second; so does the option
     `judge_name` by name.
@@ -38,10 +37,7 @@ def open_replay(spec: str, options: Mapping[str, Any]) -> Bench:
             f"replay:{path}: no such file; give a run folder, a ledger.sqlite or a transcript"
         )
 
-    with path.open("rb") as file:
-        is_ledger = file.read(16) == b"SQLite format 3\0"
-
-    if not is_ledger and path.suffix != ".sqlite":
+    if not _is_ledger(path):
         return Bench(FromTranscript(load_transcript(path)))
 
     ledger = Ledger(path, read_only=True)
@@ -57,6 +53,14 @@ def open_replay(spec: str, options: Mapping[str, Any]) -> Bench:
         raise
 
     return Bench(Silent(asker.judge, json.loads(asker.parameters)), ledger)
+
+
+def _is_ledger(path: Path) -> bool:
+    # By its name too: a run that was killed at once leaves an empty ledger.sqlite.
+    if path.suffix == ".sqlite":
+        return True
+    with path.open("rb") as file:
+        return file.read(16) == b"SQLite format 3\0"
 
 
 def _place(text: str) -> tuple[Path, int | None]:
@@ -151,9 +155,8 @@ class Silent(JudgeBase):
         """Raise NoRecordedReply: if the answer were on record, this would not have been asked."""
         raise NoRecordedReply(
             f"the record has no answer to turn {_number(conversation)} "
-            f"({_opening_words(conversation)}); was it made "
-            "with another dialog, order, seed or set of images? A new judge can be asked with "
-            "--judge openai/MODEL"
+            f"({_opening_words(conversation)}); was it made with another dialog, order, seed or "
+            "set of images? A new judge can be asked with --judge openai/MODEL"
         )
 
 
@@ -191,16 +194,12 @@ class FromTranscript(JudgeBase):
 
         prompt = turns[number - 1].prompt
         if not same_words(prompt, message.text):
-            theirs, ours = (
-                _from_difference(prompt, message.text),
-                _from_difference(message.text, prompt),
-            )
+            theirs = _from_difference(prompt, message.text)
+            ours = _from_difference(message.text, prompt)
             raise NoRecordedReply(
                 f"{self._transcript.path}: no answer to turn {number}: it says “{theirs}” where "
-                f"“{ours}” is asked; "
-                f"play the dialog that `lmmscore dialogs import {self._transcript.path}` writes, "
-                "about the same task "
-                "and instruction"
+                f"“{ours}” is asked; play the dialog that `lmmscore dialogs import "
+                f"{self._transcript.path}` writes, about the same task and instruction"
             )
 
         self._refuse_other_pictures(number, message)
@@ -216,12 +215,13 @@ class FromTranscript(JudgeBase):
             )
             raise NoRecordedReply(
                 f"{self._transcript.path}, turn {number}: it shows "
-                f"{', '.join(expected) or 'no picture'}, not "
-                f"{', '.join(shown) or 'none'}; show the edits as it does: --order given {methods}"
+                f"{', '.join(expected) or 'no picture'}, not {', '.join(shown) or 'none'}; show "
+                f"the edits as it does: --order given {methods}"
             )
 
 
 def _number(conversation: Conversation) -> int:
+    """Return the number of the turn that is asked, from 1."""
     return sum(message.role == "user" for message in conversation.messages)
 
 

@@ -1,5 +1,7 @@
-"""How many tokens a question will be: pictures by published formulas, words by their length, turns
-by what was counted.
+"""How many tokens a question will be.
+
+Pictures are estimated by published formulas, words by their length, and earlier turns are known by
+what the server counted.
 
 Sources of the formulas, read in 2025: OpenAI "Images and vision" (tiles and patches), Anthropic
 "Vision" (pixels / 750, long edge 1568), Google "Understand and count tokens" (258 a tile), the
@@ -49,9 +51,10 @@ def tiles(base: int, tile: int) -> Formula:
 
         w, h = _fit(width, height, 2048)
         scale = min(1.0, 768 / min(w, h))
-        return base + tile * math.ceil(round(w * scale, 6) / 512) * math.ceil(
-            round(h * scale, 6) / 512
-        )
+        # Rounded first: a side of 512.0000000001 is one tile, not two.
+        across = math.ceil(round(w * scale, 6) / 512)
+        down = math.ceil(round(h * scale, 6) / 512)
+        return base + tile * across * down
 
     return count
 
@@ -64,6 +67,7 @@ def patches(factor: float, most: int = 1536) -> Formula:
         if number > most:
             shrink = math.sqrt(32**2 * most / (width * height))
             across, down = width * shrink / 32, height * shrink / 32
+            # A little more, so that one side holds a whole number of patches.
             shrink *= min(math.floor(across) / across, math.floor(down) / down)
             number = min(most, math.ceil(width * shrink / 32) * math.ceil(height * shrink / 32))
 
@@ -257,6 +261,7 @@ class Estimator:
             self._largest = (max(long_px, shown.long_px), max(short_px, shown.short_px))
 
     def _compare(self, added: list[Message], before: int, tokens: int) -> None:
+        """Learn from a count how much dearer than the formulas this server is."""
         pictures = sum(len(message.images) for message in added)
         excess = tokens - sum(self._message(message) for message in added)
         if pictures:
@@ -283,6 +288,7 @@ class Estimator:
         return words + sum(max(least, self._shown(picture).tokens) for picture in message.images)
 
     def _shown(self, picture: Picture) -> _Measured:
+        """Return what a picture comes to; its file is opened once."""
         known = self._pictures.get(picture.digest)
         if known is None:
             width, height = shown_size(picture)

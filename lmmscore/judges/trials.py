@@ -1,6 +1,4 @@
-"""Trying out a judge: short questions whose answers can be verified, and changes to a picture that
-should not change its score.
-"""
+"""Trials of a judge: questions with known answers, and changes that should not move a score."""
 
 from __future__ import annotations
 
@@ -113,7 +111,10 @@ class _Look:
     def __init__(
         self, make: Make, options: JudgeOptions, rng: random.Random, watch: Watch, folder: Path
     ) -> None:
-        self._make, self._rng, self._watch, self._folder = make, rng, watch, folder
+        self._make = make
+        self._rng = rng
+        self._watch = watch
+        self._folder = folder
         self._spent_usd = options.spent_usd
         self._by_responses = options.api == "responses"
         # Whoever set a pace is in no hurry.
@@ -135,8 +136,8 @@ class _Look:
         word = self._rng.choice(WORDS)
         talk = Conversation().say(
             "Here are two pictures, each of one plain colour. Name the colour of the first and "
-            "then of the second, "
-            f"in two words, and nothing else. Keep the word {word} in mind for later.",
+            f"then of the second, in two words, and nothing else. Keep the word {word} in mind for "
+            "later.",
             shown,
         )
         first = await self._ask(judge, talk, "for the colours of two pictures")
@@ -182,8 +183,7 @@ class _Look:
         word = self._rng.choice(WORDS)
         talk = Conversation().say(
             "Here are two pictures, each of one plain colour. You will be asked for their colours "
-            "later. Keep the "
-            f"word {word} in mind, too. For now, answer with the word ready alone.",
+            f"later. Keep the word {word} in mind, too. For now, answer with the word ready alone.",
             shown,
         )
         turn = "first"
@@ -195,8 +195,7 @@ class _Look:
 
             talk = talk.hear(first.text).say(
                 "Name the colour of the first picture, then the colour of the second, then the "
-                "word you were asked "
-                "to keep in mind: three words, and nothing else."
+                "word you were asked to keep in mind: three words, and nothing else."
             )
             turn = "second"
             second = await self._ask(
@@ -213,6 +212,7 @@ class _Look:
             )
 
     async def _ask(self, judge: Judge, talk: Conversation, what: str) -> Reply:
+        """Return the answer. Raises JudgeUnavailable where it takes too long for a quick look."""
         self._watch.asking(what)
         try:
             async with asyncio.timeout(self._longest_s):
@@ -225,6 +225,7 @@ class _Look:
             self._watch.asked()
 
     def _pictures(self) -> tuple[tuple[Picture, ...], tuple[str, str]]:
+        """Return two plain pictures, and the names of their colours."""
         names = draw_pair(self._rng)
         pictures = Pictures(Recipe())
         shown = []
@@ -281,6 +282,7 @@ def _remembers(reply: Reply, word: str) -> Finding:
 def _responses_findings(
     reply: Reply, names: tuple[str, str], word: str, meter: Meter
 ) -> list[Finding]:
+    """Return what an answer by Responses shows: in all, and of pictures, memory and files."""
     sees, remembers = _sees(reply, names), _remembers(reply, word)
     lost = meter.signs.get("lost state", "")
     if not (sees.works or remembers.works):

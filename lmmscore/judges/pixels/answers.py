@@ -1,5 +1,4 @@
-"""What is measured of pictures, as facts; how good each side of an edit is, from 0 to 1; and the
-words for it.
+"""Facts measured in pictures, grades from 0 to 1 for each side of an edit, and words for them.
 
 A larger fault never grades higher. The constants say at which size a fault has cost two thirds of a
 grade. They were set by eye on photographs and drawings, not fitted to any ratings. Only what was
@@ -24,7 +23,7 @@ SEAM_PERCENT = 12.0
 
 @dataclass(frozen=True, slots=True)
 class PictureFacts:
-    """One picture by itself."""
+    """One picture on its own."""
 
     width: int
     height: int
@@ -59,7 +58,7 @@ class EditFacts:
     detail: float
     """Steepness of the first picture's edges outside the region; below 1 is softer."""
     blur: float
-    """As for a picture by itself."""
+    """As for a picture on its own."""
     noise_added: float
     """Noise sigma above that of the first picture, in levels of 255."""
     seam: float
@@ -168,8 +167,7 @@ def _target(seen: Seen) -> float:
 
 CAUTION = (
     "pixels is a baseline that cannot read instructions: it compares pixels, and its accuracy "
-    "score only "
-    "means that something changed."
+    "score only means that something changed."
 )
 TITLES = {
     "acc": "Editing Accuracy",
@@ -216,12 +214,10 @@ def describe_picture(facts: PictureFacts) -> str:
     noise = _graded(facts.noise, (1.5, "hardly any noise"), (5, "some noise"), (999, "much noise"))
     return (
         f"The picture is {facts.width} by {facts.height} pixels as I see it, mostly {colours}. It "
-        f"is {light} "
-        f"(mean lightness {facts.brightness:g}), with {contrast} contrast (spread "
-        f"{facts.contrast:g}), "
-        f"{edges} edges and {noise} (sigma {facts.noise:g}). What it shows, and what the "
-        "instruction asks "
-        "for, I cannot tell; I will measure how each edited image differs from it."
+        f"is {light} (mean lightness {facts.brightness:g}), with {contrast} contrast (spread "
+        f"{facts.contrast:g}), {edges} edges and {noise} (sigma {facts.noise:g}). What it shows, "
+        "and what the instruction asks for, I cannot tell; I will measure how each edited image "
+        "differs from it."
     )
 
 
@@ -262,16 +258,14 @@ def _about_change(facts: EditFacts) -> str:
 def _about_truth(facts: EditFacts) -> str:
     return (
         f"{_percent(facts.changed)} of the frame misses the wanted picture, by a colour difference "
-        "of "
-        f"{facts.change:g}; the whole is {facts.likeness:.2f} alike, where 1 is identical."
+        f"of {facts.change:g}; the whole is {facts.likeness:.2f} alike, where 1 is identical."
     )
 
 
 def _about_kept(facts: EditFacts) -> str:
     return (
         f"Outside the changed region the content is {facts.kept:.2f} alike, where 1 is identical, "
-        "and "
-        f"colours drift by {facts.drift:g}{_cast(facts)} on average."
+        f"and colours drift by {facts.drift:g}{_cast(facts)} on average."
     )
 
 
@@ -292,16 +286,15 @@ def _about_quality(facts: EditFacts) -> str:
 def _about_seam(facts: EditFacts) -> str:
     return (
         f"Along the border of the changed region, steps and rims stand out by {facts.seam:g} "
-        "percent of the "
-        "range, beyond what surrounds them."
+        "percent of the range, beyond what surrounds them."
     )
 
 
 def _about_realism(facts: EditFacts) -> str:
     return (
         f"The border of the changed region stands out by {facts.seam:g} percent of the range, and "
-        "the rest "
-        f"drifts by {facts.drift:g} in colour{_cast(facts)}; physical sense cannot be measured."
+        f"the rest drifts by {facts.drift:g} in colour{_cast(facts)}; physical sense cannot be "
+        "measured."
     )
 
 

@@ -1,5 +1,4 @@
-"""The embedded judge: answers every turn in words, from what can be measured in the pictures it is
-shown.
+"""The embedded judge: answers every turn in words, from what can be measured in pictures.
 
 A baseline and a stand-in for trying things out, offline. It cannot read, and says so: it
 sees which pictures were shown when, whether a turn holds words such as "score", and the shape of a
@@ -43,6 +42,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Size = tuple[int, int]
+FactorScores = dict[str, tuple[Fraction, float]]
+"""By factor, its score to one decimal, and the grade from 0 to 1 behind it."""
 
 MEASURED_SIDE_PX = 512
 """Pictures are measured at most this large, for time's sake.
@@ -80,6 +81,7 @@ class Pixels(JudgeBase):
         return Reply(text, model="pixels-1")
 
     def _answer(self, messages: Sequence[Message]) -> str:
+        """Return the answer to the last message: a form where one was shown, else by its kind."""
         pictures = shown(messages)
         form = find_form([message.text for message in messages if message.role != "assistant"])
         if form and pictures.edits:
@@ -107,52 +109,46 @@ class Pixels(JudgeBase):
                 return answers.WAITING
 
     def _analysed(self, last: Message, pictures: PicturesShown) -> str:
-        new = min(len(last.images), len(pictures.edits))
-        start = len(pictures.edits) - new
-        seen = [
-            (position, self._seen(pictures, position)) for position in range(start, start + new)
-        ]
-        return "\n\n".join(answers.analyse(position + 1, each) for position, each in seen)
+        """Return what was measured of the edits that came with the last message."""
+        edits = len(pictures.edits)
+        new = range(edits - min(len(last.images), edits), edits)
+        analyses = [answers.analyse(place + 1, self._seen(pictures, place)) for place in new]
+        return "\n\n".join(analyses)
 
-    def _scores(
-        self, messages: Sequence[Message], pictures: PicturesShown
-    ) -> list[dict[str, tuple[Fraction, float]]]:
-        """Return for every edit, by factor, its score to one decimal and the grade behind it."""
+    def _scores(self, messages: Sequence[Message], pictures: PicturesShown) -> list[FactorScores]:
+        """Return the scores of every edit, on the scale and for the factors that were named."""
         low, high = scale_asked(messages)
         factors = factors_asked(messages)
         table = []
         for position in range(len(pictures.edits)):
-            grade = grades(self._seen(pictures, position))
-            by_factor = {factor: grade[facet_of(factor)] for factor in factors}
-            table.append(
-                {
-                    f: (Fraction(round(10 * (low + (high - low) * g)), 10), g)
-                    for f, g in by_factor.items()
-                }
-            )
+            graded = grades(self._seen(pictures, position))
+            scores: FactorScores = {}
+            for factor in factors:
+                grade = graded[facet_of(factor)]
+                tenths = round(10 * (low + (high - low) * grade))
+                scores[factor] = (Fraction(tenths, 10), grade)
+
+            table.append(scores)
 
         return table
 
     def _scored(self, messages: Sequence[Message], pictures: PicturesShown) -> str:
-        return answers.score_block(
-            [
-                [
-                    (factor, f"{float(score):g}", answers.remark(factor, grade))
-                    for factor, (score, grade) in row.items()
-                ]
-                for row in self._scores(messages, pictures)
+        def lines(scores: FactorScores) -> list[tuple[str, str, str]]:
+            return [
+                (factor, f"{float(score):g}", answers.remark(factor, grade))
+                for factor, (score, grade) in scores.items()
             ]
-        )
+
+        return answers.score_block([lines(each) for each in self._scores(messages, pictures)])
 
     def _summed(self, messages: Sequence[Message], pictures: PicturesShown) -> str:
         weights = weights_asked(messages)
-        table = self._scores(messages, pictures)
-        return answers.sums(
-            [
-                sum((weights.get(f, 0) * score for f, (score, _) in row.items()), Fraction())
-                for row in table
-            ]
-        )
+        overalls = []
+        for scores in self._scores(messages, pictures):
+            weighted = [weights.get(factor, 0) * score for factor, (score, _) in scores.items()]
+            overalls.append(sum(weighted, Fraction()))
+
+        return answers.sums(overalls)
 
     def _filled(self, form: ScoreForm, pictures: PicturesShown) -> str:
         seen = [self._seen(pictures, position) for position in range(len(pictures.edits))]
@@ -253,10 +249,16 @@ class _Memory:
 _FACTS = _Memory(keep=4096)
 """What was measured, under the digests of the pictures: no run of a process measures it again."""
 
+# --------------------------------------------------------------------------------------------------
+# What a turn asks for, by its shape: which pictures came when, and a few words it may hold. See
+# docs/decisions/0011.
+# --------------------------------------------------------------------------------------------------
+
 TurnKind = Literal[
     "greeting", "waiting", "source", "factors", "analysis", "verdict", "scores", "sums", "thanks"
 ]
 
+# What is scored where the words name no factors and no weights: those of `lmm-score`.
 FACTORS = ("acc", "pre", "qua", "real")
 WEIGHTS = {
     "acc": Fraction(2, 5),
@@ -365,6 +367,11 @@ def scale_asked(messages: Sequence[Message]) -> tuple[int, int]:
     return max(ranges, key=lambda ends: ends[1] - ends[0], default=(1, 10))
 
 
+# --------------------------------------------------------------------------------------------------
+# Forms: JSON that is shown to be filled in, as published prompts write it. Placeholders stand where
+# values belong (<your score>, 0-10, "...") and are rarely valid JSON, so they are quoted first.
+# --------------------------------------------------------------------------------------------------
+
 SCORE_KEYS = {"score", "rating", "value"}
 REASON_KEYS = {
     "reason",
@@ -378,11 +385,13 @@ REASON_KEYS = {
 }
 
 _QUOTED_OR_BLANK = re.compile(r'"(?:[^"\\]|\\.)*"|<[^<>{}]*>')
+# A value without quotes: up to the next comma, or, where that leaves no JSON, to the line's end.
 _BARE_TO_COMMA = re.compile(r'(:[ \t]*)(?![\s"{\[])([^,}\]\n]*?)(?=[ \t]*[,}\]\n])')
 _BARE_TO_LINE_END = re.compile(r'(:[ \t]*)(?![\s"{\[])([^\n{}]*?)(?=,?[ \t]*[}\n])')
 _DOTS = re.compile(r"^\s*(?:\.\.\.|…),?\s*$", re.M)
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?|true|false|null")
 
+# How a scale is put in words: "0, 0.5 or 1"; "a score of 1 … a score of 0.5"; "0 to 10".
 _LIST = re.compile(
     r"(?<![\d.])\d(?:\.\d+)?(?:\s*(?:,\s*or|,|/|\||or|and)\s*\d(?:\.\d+)?(?![\d.]*\d))+"
 )
@@ -418,6 +427,7 @@ def find_form(texts: Sequence[str]) -> ScoreForm | None:
 
 
 def _objects(text: str) -> Iterator[Any]:
+    """Yield every JSON object in a text that can be read, the outermost of each."""
     start = text.find("{")
 
     while start >= 0:
@@ -440,6 +450,7 @@ def _closing(text: str, start: int) -> int:
 
 
 def _read(text: str) -> Any:
+    """Return a form as data; None where it cannot be read."""
     quoted = _QUOTED_OR_BLANK.sub(
         lambda m: m[0] if m[0][0] == '"' else json.dumps(m[0]), _DOTS.sub("", text)
     )
@@ -510,6 +521,7 @@ def _about(form: ScoreForm, factor: str) -> str:
 
 
 def _values(words: str) -> tuple[float, ...]:
+    """Return the scores that a passage allows, in order; none where it does not say."""
     listed = [(match.start(), _numbers(match[0])) for match in _LIST.finditer(words)]
     listed = [(start, numbers) for start, numbers in listed if numbers[0] == 0 and numbers[-1] == 1]
     start = listed[0][0] if listed else len(words)

@@ -25,8 +25,7 @@ VISIBLE_DELTA_E = 5.0
 """Colour differences (CIE76) below this are compression and noise to most eyes, not an edit."""
 
 CONTENT_SIGMA_PX = 2.0
-"""What was changed and what was kept is a matter of content: grain and focus, which are facts of
-their own, are smoothed away before.
+"""Grain and focus are smoothed away first: what was changed and kept is a matter of content.
 """
 
 SEAM_BAND_PX = 3
@@ -99,6 +98,7 @@ def describe(frame: Frame) -> PictureFacts:
 
 
 def _colours(lab: Array) -> tuple[str, ...]:
+    """Return the names of up to three colours, each of at least 8% of the pixels."""
     pixels = lab[::4, ::4].reshape(-1, 1, 3)
     nearest = np.linalg.norm(pixels - np.array(list(COLOURS.values())), axis=2).argmin(axis=1)
     counts = np.bincount(nearest, minlength=len(COLOURS))
@@ -164,6 +164,7 @@ def _mean(values: Array | Mask, mask: Mask, otherwise: float = 0.0) -> float:
 
 
 def _where(region: Mask) -> str:
+    """Return the place of a region in words; empty for no region."""
     if not region.any():
         return ""
 
@@ -182,6 +183,7 @@ def _third(parts: list[int], names: tuple[str, str, str]) -> str:
 
 
 def _cast(shift: Array, rest: Mask) -> str:
+    """Return the common shift of colours outside the region, in words; empty if too small."""
     if not rest.any():
         return ""
 
@@ -197,6 +199,7 @@ def _cast(shift: Array, rest: Mask) -> str:
 
 
 def _detail(first: Frame, edit: Frame, rest: Mask) -> float:
+    """Return the steepness of edges, as a part of what it was; 1 where there are none."""
     # Only where the first picture has edges: elsewhere grain would pass for detail.
     if rest.mean() < 0.01:
         return 1.0
