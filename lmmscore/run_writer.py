@@ -313,6 +313,9 @@ class RunWriter:
         self._queue: deque[tuple[Unit, bool]] = deque()
         """Units on their way, in the order of the plan, and whether they were derived before."""
         self._fingerprints: dict[str, dict[str, None]] = {}
+        if path.is_file():
+            raise FileProblem(f"{path}: is a file; name a folder for the run with --out")
+
         with _writing(path):
             path.mkdir(parents=True, exist_ok=True)
             self._lock = RunLock(path)
