@@ -29,6 +29,7 @@ from lmmscore.images import ImageFormat, Pictures, Recipe
 from lmmscore.judges import Bench, open_judge
 from lmmscore.judges.budget import Spending
 from lmmscore.judges.judge import Judge, Recorded, kind_of, spending_of
+from lmmscore.judges.limits import files_allowed
 from lmmscore.judges.replay import Silent
 from lmmscore.ledger import Asker, Ledger
 from lmmscore.options import (
@@ -577,6 +578,7 @@ class _Stage:
 @contextlib.asynccontextmanager
 async def _opened(request: Request, listeners: Listeners) -> AsyncIterator[_Stage]:
     """Open the judge, the run's folder, its ledger and an executor; close them at the end."""
+    files_allowed()
     bench = open_judge(request.judge, request.all_judge_options)
     prepared = prepare(request, bench.judge.name)
     plan, out = prepared.plan, prepared.folder

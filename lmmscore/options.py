@@ -232,13 +232,16 @@ def taken(options: type, given: Mapping[str, Any], whose: str) -> dict[str, Any]
     for name, value in given.items():
         if name not in known:
             raise TypeError(f"{whose} has no option {name!r}{nearest(name, known)}")
-        made[name] = value if value is None else _as_held(known[name], value)
 
-    # None says "not given" for any of them.
-    return {name: value for name, value in made.items() if value is not None}
+        # None says "not given" for any of them.
+        if value is not None:
+            made[name] = _as_held(known[name], value)
+
+    return made
 
 
 def _as_held(option: Declared, value: Any) -> Any:
+    """Return a value from Python in the type of its field; a text is not taken apart."""
     kinds = option.kinds
     if Path in kinds:
         # An empty path would be the folder one happens to be in.

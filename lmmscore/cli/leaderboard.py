@@ -336,22 +336,18 @@ def _corrected(source: Source, options: dict[str, Any]) -> Leaderboard:
             raise click.UsageError(f"{name} has no place with --corrected")
 
     human = read_human_ratings(options["human"], Columns())
-    notes = list(human.notes)
     chosen = _of_tasks(source, options)
-    tables, ratings = align.separate_tasks({source.name: chosen.scores}, human.table)
-    scores = align.match_methods(source.name, tables[0], ratings, notes)
-    scores = align.match_items(source.name, scores, ratings, notes)
-    align.check_items(source.name, scores, ratings, notes)
+    sides = align.Sides({source.name: chosen.scores}, human.table)
+    sides.match_names()
     factor = options["factor"][0] if options["factor"] else "overall"
     if factor == "overall":
-        both = [name for name in ratings["factor"].unique() if name in set(scores["factor"])]
-        weights = source.manifest.weights
-        ratings, _ = align.add_overall(ratings, list(map(str, both)), weights, notes)
+        sides.add_overall(source.manifest.weights)
 
-    for note in notes:
+    for note in (*human.notes, *sides.notes):
         click.echo(f"note: {note}", err=True)
 
-    return corrected_board(scores, ratings, factor, caution=source.caution)
+    scores = sides.judges[source.name]
+    return corrected_board(scores, sides.ratings, factor, caution=source.caution)
 
 
 def _by_expected(source: Source) -> Source:

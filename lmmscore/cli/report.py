@@ -115,7 +115,7 @@ def command(runs: tuple[str, ...], out: Path | None, **options: Any) -> None:
     )
     written = write_page(opened, page)
     for run in opened:
-        for text in run.lacking(run.talks):
+        for text in run.lacks:
             click.echo(f"warning: {run.run.path}: {text}", err=True)
 
     click.echo(written)

@@ -421,6 +421,11 @@ class RunData:
                 "and `lmmscore run` with the same arguments asks again what it held"
             )
 
+    @cached_property
+    def lacks(self) -> list[str]:
+        """What the whole run lacks; see `lacking`."""
+        return self.lacking(self.talks)
+
     def lacking(self, talks: Sequence[Talk]) -> list[str]:
         """Return what conversations lack that was there when they were held.
 
