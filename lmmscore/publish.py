@@ -210,7 +210,10 @@ def _pack(folder: Path, out: Path) -> list[str]:
 
         part.replace(out)
     except OSError as error:
-        raise FileProblem(f"{out}: cannot be written ({error.strerror or error})") from error
+        raise FileProblem(
+            f"{out}: cannot be written ({error.strerror or error}); name another file, such as "
+            f"{out.with_suffix('.zip').name}"
+        ) from error
 
     return names
 
@@ -269,6 +272,9 @@ def verify(archive: Path) -> Verification:
 
 
 def _unpack(archive: Path, folder: Path) -> None:
+    if not archive.is_file():
+        raise FileProblem(f"{archive}: no such file; `lmmscore publish RUN {archive}` writes one")
+
     try:
         with zipfile.ZipFile(archive) as packed:
             for info in packed.infolist():

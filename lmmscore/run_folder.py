@@ -23,7 +23,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from lmmscore.benchmark import find_benchmark_file, load_benchmark
 from lmmscore.dialog import Dialog, Ensemble, Suite, ensemble_of
-from lmmscore.errors import FileProblem, LmmscoreError, counted
+from lmmscore.errors import FileProblem, LmmscoreError, counted, nearest
 from lmmscore.images import Recipe
 from lmmscore.ledger import Asker, Ledger
 from lmmscore.plan import Order, Plan, Protocol, Unit, with_numbers
@@ -825,9 +825,14 @@ def _is_text(cells: Iterable[str]) -> bool:
 def open_run(path: str | Path) -> Run:
     """Return the run in a folder. Raises FileProblem where there is none."""
     folder = Path(path)
-    if not (folder / "run.yaml").is_file():
+    if (folder / "run.yaml").is_file():
+        return Run(folder)
+    if folder.exists():
         raise FileProblem(f"{folder}: no run here (no run.yaml); `lmmscore run` makes one")
-    return Run(folder)
+
+    around = [each.parent.name for each in folder.parent.glob("*/run.yaml")]
+    remedy = nearest(folder.name, around) or f"; `lmmscore list {folder.parent}` lists runs"
+    raise FileProblem(f"{folder}: no such folder{remedy}")
 
 
 def recorded_run(judge: str) -> Run | None:

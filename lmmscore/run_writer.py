@@ -79,23 +79,13 @@ CREATE TABLE IF NOT EXISTS reading (
 class Derived:
     """What a run's folder says of a unit."""
 
-    tables: Mapping[str, str]
+    tables: dict[str, str]
     """By file, the lines that the unit adds to it."""
-    counts: Mapping[str, int]
+    counts: dict[str, int]
     models: list[tuple[str, str]] = field(default_factory=list)
     """Every model that answered, with its fingerprint."""
-
-
-@dataclass(frozen=True, slots=True)
-class KeptReading:
-    """What is kept of a unit, as it lies in the file."""
-
-    exchanges: int
-    text: str
-
-    def derived(self) -> Derived:
-        """Return what was derived."""
-        return Derived(**orjson.loads(self.text))
+    exchanges: int = 0
+    """How many replies it was derived from."""
 
 
 class Readings:
@@ -106,11 +96,12 @@ class Readings:
         self._root = f"{root}{os.sep}"
         self._context = _digest([reader_version(), _described(protocol), asker])
         self._pending: list[tuple[str, ...]] = []
-        # What is no such file is removed, and made anew.
+        # A file that is no database is removed at the first try.
         self._connection = self._open() or self._open()
         self._is_new = self._one("SELECT unit FROM reading LIMIT 1") is None
 
     def _open(self) -> sqlite3.Connection | None:
+        """Return the file opened, or None after removing what cannot be used."""
         connection = None
         try:
             connection = sqlite3.connect(self._path, isolation_level=None)
@@ -128,7 +119,7 @@ class Readings:
 
         return connection
 
-    def find(self, unit: Unit, ledger: Ledger) -> KeptReading | None:
+    def find(self, unit: Unit, ledger: Ledger) -> Derived | None:
         """Return what is kept of a unit where it still holds, else None."""
         if self._is_new:
             return None
@@ -139,18 +130,18 @@ class Readings:
         if row is None:
             return None
 
-        conditions, listed, replies, derived = row
+        conditions, keys, replies, derived = row
         if conditions != self._conditions(unit, name):
             return None
-
-        keys: list[str] = orjson.loads(listed)
-        return KeptReading(len(keys), derived) if ledger.digest(keys) == replies else None
+        if ledger.digest(orjson.loads(keys)) != replies:
+            return None
+        return Derived(**orjson.loads(derived))
 
     def get(self, unit: Unit) -> Derived:
         """Return what is kept of a unit that was found to hold before."""
         row = self._one("SELECT derived FROM reading WHERE unit = ?", _name(unit))
         assert row is not None, "found before"
-        return KeptReading(0, row[0]).derived()
+        return Derived(**orjson.loads(row[0]))
 
     def keep(self, unit: Unit, replies: Mapping[str, Reply], derived: Derived) -> None:
         """Keep what was derived from replies, which are given by their keys in the ledger."""
@@ -159,13 +150,8 @@ class Readings:
         if self._connection is None or conditions is None:
             return
 
-        held = {
-            "tables": derived.tables,
-            "counts": derived.counts,
-            "models": derived.models,
-        }
         keys = orjson.dumps(list(replies)).decode()
-        row = (name, conditions, keys, digest_of(replies), orjson.dumps(held).decode())
+        row = (name, conditions, keys, digest_of(replies), orjson.dumps(derived).decode())
         self._pending.append(row)
         if len(self._pending) == COMMITTED_AT_ONCE:
             self._write()
@@ -190,6 +176,7 @@ class Readings:
         self._pending.clear()
 
     def _one(self, sql: str, *values: str) -> tuple[str, ...] | None:
+        """Return the first row of a query; None where there is none, or no file."""
         row: tuple[str, ...] | None = None
         if self._connection is not None:
             with self._doing_without():
@@ -198,6 +185,7 @@ class Readings:
 
     @contextlib.contextmanager
     def _doing_without(self) -> Iterator[None]:
+        """Close the file at its first error; from then on nothing is found and nothing is kept."""
         try:
             yield
         except sqlite3.Error:
@@ -236,6 +224,7 @@ def _digest(parts: Iterable[object]) -> str:
 
 
 def _described(protocol: Protocol) -> list[object]:
+    """Return all of a protocol that a reading depends on, the pictures of its own included."""
     dialogs = [dialog.model_dump(mode="json") for dialog in protocol.dialogs]
     suite = protocol.suite.model_dump(mode="json") if protocol.suite else None
     own = [_stamp(dialog.file(name)) for dialog in protocol.dialogs for name in dialog.files]
@@ -244,13 +233,17 @@ def _described(protocol: Protocol) -> list[object]:
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:
+    """Return what changes when a file does. Raises OSError where there is none."""
     found = os.stat(path)  # noqa: PTH116 - a hundred thousand times, and Path.stat takes twice as long
     return found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 @cache
 def reader_version() -> str:
-    """Return a digest of the code that leads sessions and reads replies."""
+    """Return a digest of the code that leads sessions and reads replies.
+
+    Of the code, not of a version's number: whoever edits a parser wants to see the new scores.
+    """
     package = Path(__file__).parent
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
@@ -262,7 +255,7 @@ def reader_version() -> str:
 
 
 # --------------------------------------------------------------------------------------------------
-# Write the folder of a run: one writer at a time, derived files whole or not at all.
+# The folder of a run being written.
 # --------------------------------------------------------------------------------------------------
 
 _IDENTITY = {
@@ -313,6 +306,9 @@ class RunWriter:
         self._queue: deque[tuple[Unit, bool]] = deque()
         """Units on their way, in the order of the plan, and whether they were derived before."""
         self._fingerprints: dict[str, dict[str, None]] = {}
+        if path.is_file():
+            raise FileProblem(f"{path}: is a file; name a folder for the run with --out")
+
         with _writing(path):
             path.mkdir(parents=True, exist_ok=True)
             self._lock = RunLock(path)
@@ -424,7 +420,7 @@ class RunWriter:
                 # Asked for again when its turn comes: a long plan is not held in memory.
                 self._queue.append((unit, True))
             else:
-                self._take_derived(unit, reading.derived())
+                self._take_derived(unit, reading)
 
     def take(self, result: Result) -> None:
         """Append a result; called in the order of the plan."""
@@ -473,7 +469,8 @@ class RunWriter:
 
         tables = {name: file.said for file, name in self._derived()}
         counts = {"judged": 1, "slips": slips, "unscored": _unscored(result)}
-        self._readings.keep(result.unit, replies, Derived(tables, counts, list(models)))
+        derived = Derived(tables, counts, list(models), len(replies))
+        self._readings.keep(result.unit, replies, derived)
 
     def _take_played(self, result: Result) -> None:
         slips = self._counts["slips"]
@@ -533,15 +530,15 @@ class RunWriter:
         while self._queue:
             self._take_next()
 
+        missed = [unit for unit in self._plan if unit.key not in self._taken]
         with _writing(self.path):
-            missed = [unit for unit in self._plan if unit.key not in self._taken]
             older = self._add_older_results() if self._pairs is None else self._add_older_pairs()
             for unit in missed:
                 self._add_unjudged(unit, older)
 
         kept = [unit for unit in missed if unit.shown and older.holds(unit)]
-        lacking = sum(bool(unit.shown) for unit in missed) - len(kept)
-        if not lacking and self._before and self._before.state == "finished":
+        all_here = sum(bool(unit.shown) for unit in missed) == len(kept)
+        if all_here and self._before and self._before.state == "finished":
             # Stopped while it derived again what was judged before: all of it is still here.
             state = "finished"
 
@@ -551,9 +548,30 @@ class RunWriter:
         with _writing(self.path):
             self._put_in_place()
 
-        outside = len(older.sessions - {unit.place for unit in self._plan})
+        self._write_manifest(
+            state=state,
+            waiting=waiting,
+            models=list(self._fingerprints) or (self._before.models if self._before else []),
+            unscored=self.unscored,
+            slips=self._counts["slips"],
+            repairs=self._counts["repairs"],
+            helped=self._counts["helped"],
+            finished=self._finished_at(state),
+            **self._standing(state, missed, older, len(kept)),
+        )
+        return Run(self.path)
+
+    def _standing(
+        self, state: str, missed: Sequence[Unit], older: _Kept, kept: int
+    ) -> dict[str, Any]:
+        """Return how far the folder is, and what to be careful about.
+
+        `kept` counts the units of the plan that only an earlier run has judged.
+        """
+        places = {unit.place for unit in self._plan}
+        outside = sum(place not in places for place, _ in older.sessions)
         planned = self._plan.units + outside
-        judged = self._counts["judged"] + len(kept) + outside
+        judged = self._counts["judged"] + kept + outside
         # With what the folder held before it is more than the part that was asked for now.
         chosen = "" if outside else self._manifest.chosen
         cautions = [
@@ -562,21 +580,12 @@ class RunWriter:
             *self._judged_beside(),
             _cautions(self._fingerprints, self._manifest.caution),
         ]
-        self._write_manifest(
-            state=state,
-            chosen=chosen,
-            waiting=waiting,
-            caution=" ".join(filter(None, cautions)),
-            models=list(self._fingerprints) or (self._before.models if self._before else []),
-            planned=planned,
-            judged=judged,
-            unscored=self.unscored,
-            slips=self._counts["slips"],
-            repairs=self._counts["repairs"],
-            helped=self._counts["helped"],
-            finished=self._finished_at(state),
-        )
-        return Run(self.path)
+        return {
+            "planned": planned,
+            "judged": judged,
+            "chosen": chosen,
+            "caution": " ".join(filter(None, cautions)),
+        }
 
     @property
     def _before(self) -> Manifest | None:
@@ -590,7 +599,7 @@ class RunWriter:
 
     def _add_older_results(self) -> _Kept:
         """Keep what an earlier run of this folder judged and this one did not judge again."""
-        kept = _Kept(set(), set(), set())
+        kept = _Kept()
         if self._earlier is None or self._is_unchanged():
             return kept
 
@@ -604,21 +613,13 @@ class RunWriter:
             kept.edits.add((place, method))
             self._rows.writerow([row.get(column, "") for column in self._columns])
 
-        for record in self._earlier.run.intact_records():
-            place = (record.task, record.item, record.repeat)
-            if any((place, method) in kept.edits for method in record.order):
-                kept.sessions.add(place)
-                self._counts["repairs"] += record.repairs
-                self._counts["helped"] += record.helped
-                self._counts["slips"] += len(record.slips)
-                self._write_line(record)
-
+        self._add_older_sessions(self._earlier.run, kept)
         return kept
 
     def _add_older_pairs(self) -> _Kept:
         """Keep the comparisons that an earlier run of this folder made
         and this one did not make again."""
-        kept = _Kept(set(), set(), set())
+        kept = _Kept()
         if self._earlier is None or not (self.path / "pairs.csv").is_file():
             return kept
 
@@ -627,14 +628,23 @@ class RunWriter:
                 kept.pairs.add(row.key)
                 self._write_pair(row)
 
-        for record in self._earlier.run.intact_records():
-            place = (record.task, record.item, record.repeat)
-            if (place, tuple(record.order)) in kept.pairs:
-                kept.sessions.add(place)
-                self._counts["repairs"] += record.repairs
-                self._write_line(record)
-
+        self._add_older_sessions(self._earlier.run, kept)
         return kept
+
+    def _add_older_sessions(self, run: Run, kept: _Kept) -> None:
+        """Keep the records of the sessions whose results stay."""
+        for record in run.intact_records():
+            place, order = (record.task, record.item, record.repeat), tuple(record.order)
+            is_kept = (place, order) in kept.pairs or any(
+                (place, method) in kept.edits for method in order
+            )
+            if is_kept:
+                # The members of a suite share an order: together they are one unit.
+                kept.sessions.add((place, order))
+                self._counts["repairs"] += record.repairs
+                self._counts["helped"] += record.helped
+                self._counts["slips"] += len(record.slips)
+                self._write_line(record)
 
     def _is_unchanged(self) -> bool:
         """Tell whether what was judged now is, to the byte, what the folder held before."""
@@ -674,7 +684,7 @@ class RunWriter:
         if set(before.methods) >= set(self._manifest.methods):
             return
 
-        judged_before = {place[:2] for place in older.sessions}
+        judged_before = {place[:2] for place, _ in older.sessions}
         items = {unit.place[:2] for unit in missed} & judged_before
         if items:
             yield (
@@ -803,10 +813,12 @@ class _Part:
 class _Kept:
     """What of an earlier run's results stays."""
 
-    edits: set[tuple[Place, str]]
-    sessions: set[Place]
-    pairs: set[tuple[Place, tuple[str, ...]]]
+    edits: set[tuple[Place, str]] = field(default_factory=set)
+    """Places and methods that have scores."""
+    pairs: set[tuple[Place, tuple[str, ...]]] = field(default_factory=set)
     """Pairs of edits, in the order they were shown."""
+    sessions: set[tuple[Place, tuple[str, ...]]] = field(default_factory=set)
+    """The same by session: all edits that were shown in it."""
 
     def holds(self, unit: Unit) -> bool:
         """Tell whether all that a unit stands for is among what stays."""

@@ -233,13 +233,15 @@ def _named(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> dic
     """Read METHOD=NAME pairs, or a file that has one on each line."""
     texts: list[str] = []
     for text in value:
-        path = Path(text)
-        if "=" in text or not path.is_file():
+        if "=" in text:
             texts.append(text)
+        elif Path(text).is_file():
+            lines = Path(text).read_text(encoding="utf-8").splitlines()
+            texts += [line for line in lines if line.strip()]
         else:
-            texts += [
-                line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()
-            ]
+            raise click.UsageError(
+                f"--names takes METHOD=NAME or a file of such lines, not {text!r}"
+            )
 
     return dict(pairs(tuple(texts), "--names"))
 
@@ -547,7 +549,8 @@ def open_source(text: str) -> Source:
         raise LmmscoreError("the name of a run is empty; give its folder, or a scores.csv")
 
     path = Path(text)
-    if path.is_dir():
+    # What is not there is more likely the folder of a run than a table.
+    if path.is_dir() or (not path.exists() and not path.suffix):
         run = open_run(path)
         return Source(path.resolve().name, path, run.scores(), run.manifest, run)
 

@@ -22,12 +22,12 @@ _COLUMNS = ("id", "task", "instruction", "source", "reference", "marked", "metho
 
 def _column_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for what in reversed(_COLUMNS):
-        kind = "image column" if what in {"source", "reference", "marked"} else "column"
+        is_image = what in {"source", "reference", "marked"}
         option = click.option(
             f"--{what}-column",
             callback=filled,
             metavar="NAME",
-            help=f"The {kind} that holds the {what}.",
+            help=f"The column that holds the {what}{' image' if is_image else ''}.",
         )
         command = option(command)
 

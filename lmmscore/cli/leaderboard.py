@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -188,30 +188,33 @@ def command(runs: tuple[str, ...], form: str, as_json: bool, **options: Any) -> 
         _print_pairs(pairs, form, options)
         return
 
-    sources = [_part_of(source, options) for source in open_sources(runs)]
-    if options["expected"]:
-        sources = [_by_expected(source) for source in sources]
-
-    options["members"] = _panel(sources, options) if options["panel"] else None
-    if options["members"] is not None:
-        source = options["members"].source
-    else:
-        source = _pooled(sources, anyway=options["anyway"])
-
+    source, panel = _source(runs, options)
     if options["by"] is not None and _asks_for_means(options["by"]):
         put(_group_means_table(source, form, options, _scales(source, options)), options["out"])
         return
 
+    options["members"] = panel
     board = _corrected(source, options) if options["corrected"] else _board(source, options)
-    if options["members"] is not None:
-        board = replace(board, notes=(*options["members"].notes, *board.notes))
-
-    board = replace(board, notes=(*_chosen_words(options), *board.notes))
+    notes = panel.notes if panel else ()
+    board = replace(board, notes=(*_chosen_words(options), *notes, *board.notes))
     _write(board, source, form, options)
     if options["plots"] is not None:
         _write_plots(board, source, options)
 
     _say_what_csv_cannot(board, form)
+
+
+def _source(runs: tuple[str, ...], options: dict[str, Any]) -> tuple[Source, PanelBoard | None]:
+    """Return what is ranked: one run, several pooled, or a panel of them."""
+    sources = [_part_of(source, options) for source in open_sources(runs)]
+    if options["expected"]:
+        sources = [_by_expected(source) for source in sources]
+
+    if options["panel"]:
+        panel = _panel(sources, options)
+        return panel.source, panel
+
+    return _pooled(sources, anyway=options["anyway"]), None
 
 
 def _part_of(source: Source, options: dict[str, Any]) -> Source:
@@ -529,10 +532,12 @@ def _board(source: Source, options: dict[str, Any]) -> Leaderboard:
     from lmmscore.leaderboard import rank
 
     factors, tasks = _factors(options), options["task"] or None
-    over_all = options["by"] is not None and "task" not in options["by"]
+    by = options["by"]
+    # `--by method`: one table over all categories, or over those named.
+    over_all = by is not None and "task" not in by
     if over_all and options["against"] is not None:
-        raise click.UsageError(f"--against goes with tables by task; --by {options['by']} has none")
-    if options["average"] == "tasks" and not over_all and (tasks or options["by"] is not None):
+        raise click.UsageError(f"--against goes with tables by task; --by {by} has none")
+    if options["average"] == "tasks" and not over_all and (tasks or by is not None):
         raise click.UsageError(
             "--average tasks goes with a table over all categories; this asks for none"
         )
@@ -550,8 +555,11 @@ def _board(source: Source, options: dict[str, Any]) -> Leaderboard:
         seed=options["seed"],
         holm=options["holm"],
     )
-    wanted = [t for t in board.tables if options["by"] is None or (t.task is None) == over_all]
+    if by is None:
+        return board
+
     among = tuple(dict.fromkeys(tasks or ())) if over_all else ()
+    wanted = [table for table in board.tables if (table.task is None) == over_all]
     return replace(board, tables=tuple(replace(table, among=among) for table in wanted))
 
 
@@ -571,20 +579,8 @@ def _rendered(board: Leaderboard, source: Source, form: str, options: dict[str, 
     matched = [] if options["against"] is None else _against(board, options["against"])
     decimals = options["decimals"]
     if form == "json":
-        more: dict[str, Any] = {}
-        if not options["corrected"]:
-            more = _extras(board, source, options).as_dict(decimals)
-
-        if options["members"] is not None:
-            more["panel"] = options["members"].as_dict()
-
-        if options["against"] is not None:
-            more["against"] = {
-                "table": options["against"],
-                "tasks": [t.as_dict(decimals) for t in matched],
-            }
-
-        return render(board, "json", decimals=decimals, extra={"run": source.name, **more})
+        extra = _json_extra(board, source, matched, options)
+        return render(board, "json", decimals=decimals, extra=extra)
 
     further = _sections(board, source, options)
     further += _against_grids(matched, options)
@@ -605,6 +601,25 @@ def _rendered(board: Leaderboard, source: Source, form: str, options: dict[str, 
         star=options["table_star"],
         **_layout(options["out"]),
     )
+
+
+def _json_extra(
+    board: Leaderboard, source: Source, matched: list[TaskAgainst], options: dict[str, Any]
+) -> dict[str, Any]:
+    """Return what the JSON object has beside the tables; a program gets every section."""
+    decimals = options["decimals"]
+    extra: dict[str, Any] = {"run": source.name}
+    if not options["corrected"]:
+        extra |= _extras(board, source, options).as_dict(decimals)
+
+    if options["members"] is not None:
+        extra["panel"] = options["members"].as_dict()
+
+    if options["against"] is not None:
+        tasks = [task.as_dict(decimals) for task in matched]
+        extra["against"] = {"table": options["against"], "tasks": tasks}
+
+    return extra
 
 
 def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extras:
@@ -628,26 +643,48 @@ def _extras(board: Leaderboard, source: Source, options: dict[str, Any]) -> Extr
 def _sections(board: Leaderboard, source: Source, options: dict[str, Any]) -> list[Grid]:
     from lmmscore.report import leaderboard as grids
 
-    shown = set(SECTIONS) if "all" in options["show"] else set(options["show"])
-    decimals = 2 if options["decimals"] is None else options["decimals"]
+    shown = SECTIONS if "all" in options["show"] else options["show"]
+    decimals = _decimals(options)
     found: list[Grid] = []
     for table in board.tables:
-        found += [grids.difference_grid(table, decimals)] if "differences" in shown else []
-        found += [grids.win_rate_grid(table)] if "wins" in shown else []
+        if "differences" in shown:
+            found.append(grids.difference_grid(table, decimals))
+        if "wins" in shown:
+            found.append(grids.win_rate_grid(table))
 
-    if options["corrected"] or not shown & set(SECTIONS[2:]):
+    # The rest is about the judge's own scores, and reads every session: only where it is wanted.
+    if options["corrected"] or not set(shown) & set(SECTIONS[2:]):
         return found
 
-    behind = _extras(board, source, options)
-    found += [grids.position_grid(behind.position, decimals)] if "position" in shown else []
-    found += [grids.repeat_grid(behind.repeats, decimals)] if "repeats" in shown else []
-    found += grids.variance_grid(behind.components, decimals) if "variance" in shown else []
-    if "sensitivity" in shown and behind.sensitivity:
-        found.append(grids.sensitivity_grid(behind.sensitivity))
+    return [*found, *_judge_sections(board, source, options, shown)]
 
-    asks = source.manifest.avoid_ties
-    found += [grids.habit_grid(behind.habits, asks_to_avoid_ties=asks)] if "habits" in shown else []
-    return found
+
+def _judge_sections(
+    board: Leaderboard, source: Source, options: dict[str, Any], shown: Sequence[str]
+) -> Iterator[Grid]:
+    """Yield what is known of how the judge scored, in the order of SECTIONS."""
+    from lmmscore.report import leaderboard as grids
+
+    decimals = _decimals(options)
+    behind = _extras(board, source, options)
+    if "position" in shown:
+        yield grids.position_grid(behind.position, decimals)
+
+    if "repeats" in shown:
+        yield grids.repeat_grid(behind.repeats, decimals)
+
+    if "variance" in shown:
+        yield from grids.variance_grid(behind.components, decimals)
+
+    if "sensitivity" in shown and behind.sensitivity:
+        yield grids.sensitivity_grid(behind.sensitivity)
+
+    if "habits" in shown:
+        yield grids.habit_grid(behind.habits, asks_to_avoid_ties=source.manifest.avoid_ties)
+
+
+def _decimals(options: dict[str, Any]) -> int:
+    return 2 if options["decimals"] is None else int(options["decimals"])
 
 
 def _against(board: Leaderboard, name: str) -> list[TaskAgainst]:
@@ -666,8 +703,8 @@ def _against_grids(matched: list[TaskAgainst], options: dict[str, Any]) -> list[
             Grid(f"Against {name}", ("Task",), (), f"No task category of this run is in {name}.")
         ]
 
-    decimals = 2 if options["decimals"] is None else options["decimals"]
-    return [against_grid(task, Path(options["against"]).stem, decimals) for task in matched]
+    title, decimals = Path(options["against"] or "").stem, _decimals(options)
+    return [against_grid(task, title, decimals) for task in matched]
 
 
 def _asks_for_means(by: str) -> bool:
@@ -688,13 +725,13 @@ def _group_means_table(source: Source, form: str, options: dict[str, Any], scale
 
     Raises a usage error for options that do not go with them.
     """
-    from lmmscore.leaderboard.board import parse_weights, reweigh
+    from lmmscore.leaderboard.board import reweigh
     from lmmscore.leaderboard.ranking import group_means, parse_by
     from lmmscore.report.leaderboard import render_groups
 
     _refuse_ranking_options(options)
-    by, weights = parse_by(options["by"]), options["weights"]
-    scores = source.scores if weights is None else reweigh(source.scores, parse_weights(weights))
+    by, weights = parse_by(options["by"]), _weights(options)
+    scores = source.scores if weights is None else reweigh(source.scores, weights)
     found = group_means(
         scores,
         by,

@@ -18,9 +18,7 @@ DEEPEST = 3
 
 
 @click.command("list")
-@click.argument(
-    "folder", type=FilePath(path_type=Path, exists=True, file_okay=False), default=Path("results")
-)
+@click.argument("folder", type=FilePath(path_type=Path), default=Path("results"))
 @table_format
 @json_flag
 @table_file
@@ -28,6 +26,12 @@ def command(folder: Path, form: str, as_json: bool, out: Path | None) -> None:
     """List the runs in FOLDER [results], with judge, dialog, items, state and cost."""
     from lmmscore.report.grids import Grid, TableDocument, TableLayout, plain, write
     from lmmscore.run_folder import Run
+
+    if not folder.is_dir():
+        raise FileProblem(
+            f"{folder}: no such folder; `lmmscore run` makes runs in results, "
+            "and `lmmscore list FOLDER` lists those elsewhere"
+        )
 
     lines: list[dict[str, Any]] = []
     damaged: list[FileProblem] = []

@@ -91,7 +91,6 @@ def _many(file: Path, dialog: str, edits: int, turn: str) -> Iterator[dict[str, 
 
 
 def _object(text: str, where: str) -> dict[str, Any]:
-
     try:
         line = json.loads(text)
     except ValueError as error:

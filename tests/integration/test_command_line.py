@@ -11,9 +11,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import lmmscore
 from lmmscore.cli import COMMANDS
+from lmmscore.cli import lmmscore as program
 from lmmscore.report.grids import Cell, Grid, TableDocument, TableLayout, write
 from tests.command_line import lmm, started
 from tests.sources import PACKAGE, trees
@@ -209,3 +211,22 @@ def test_long_names_leave_the_interval_and_the_group_in_view() -> None:
     assert all(len(line) <= 80 for line in lines)
     assert sum("7.90–8.30" in line and line.endswith("ab") for line in lines) == 2
     assert any("Left out for lack of room: std" in line for line in lines)
+
+
+def test_what_is_not_there_is_named_with_the_way_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A newcomer who mistypes a run, or has none yet, hears which there are or how to make one."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results" / "first").mkdir(parents=True)
+    (tmp_path / "results" / "first" / "run.yaml").touch()
+    wrong = {
+        "leaderboard results/frst": "no such folder; did you mean first?",
+        "show results/other boat": "`lmmscore list results` lists runs",
+        "list nowhere": "no such folder; `lmmscore run` makes runs in results",
+        "publish --verify no.zip": "no such file; `lmmscore publish RUN no.zip` writes one",
+    }
+    for words, says in wrong.items():
+        said = CliRunner().invoke(program, words.split())
+        assert said.exit_code == 1
+        assert says in str(said.exception)

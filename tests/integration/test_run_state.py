@@ -26,6 +26,7 @@ from lmmscore.errors import FileProblem, JudgeError, LmmscoreError
 from lmmscore.execution.executor import Executor, Listeners, StopRequested
 from lmmscore.images import Pictures
 from lmmscore.ledger import Ledger
+from lmmscore.resources import bundled
 from lmmscore.run_folder import open_run, shown_digests
 from tests.conftest import ScriptedJudge, fair_answer
 
@@ -317,6 +318,15 @@ def test_more_items_and_repeats_extend_a_run(tmp_path: Path, make_benchmark: Mak
     assert whole.manifest.caution == ""
     lmmscore.run(bench, judge=ScriptedJudge(fair_answer), out=tmp_path / "r", repeats=2)
     assert outcomes(whole.path) == {"scored": 24}
+
+
+def test_every_session_of_an_extended_run_is_counted(tmp_path: Path) -> None:
+    """Where each edit has a session of its own, two items with two edits each are four."""
+    asked = {"out": tmp_path / "r", "methods": ["CleanEdit", "TintLeak"]}
+    for item in ("boat", "cottage"):
+        run = lmmscore.run(bundled("media") / "demo", "factors-12", items=[item], **asked)
+
+    assert (run.manifest.planned, run.manifest.judged) == (4, 4)
 
 
 def test_deriving_again_keeps_when_the_judge_answered(
