@@ -490,9 +490,11 @@ class LiveRun:
             return _LedgerTotals()
 
         whole, (calls, _, first), (calls_minute, tokens_minute, _) = rows
-        pace = calls / max(1.0, _seconds_since(first or ""))
-        return _LedgerTotals(
-            *whole, pace=pace, calls_minute=calls_minute, tokens_minute=tokens_minute
+        return replace(
+            _LedgerTotals(*whole),
+            pace=calls / max(1.0, _seconds_since(first or "")),
+            calls_minute=calls_minute,
+            tokens_minute=tokens_minute,
         )
 
     def _query(self, queries: list[tuple[str, list[Any]]]) -> list[tuple[Any, ...]] | None:
