@@ -58,8 +58,7 @@ docs-output: .venv/.dev      ## rewrite what the documentation shows: references
 	$(BIN)/python docs/scripts/decisions.py
 
 docs-picture: .venv/.dev     ## photograph the pages for the documentation; needs chromium
-	$(BIN)/python docs/scripts/screenshot.py
-	$(BIN)/python docs/scripts/web_pictures.py
+	$(BIN)/python docs/scripts/screenshots.py
 
 # In an environment of its own and without the old constraints; the comment at the head is kept.
 constraints:                 ## pin the newest versions of everything the tests use

@@ -141,10 +141,11 @@ def ceiling() -> Drawing:
         left = 60 + column * 310
         for step, count in enumerate(bars):
             d.bar(
-                left + step * 34, 190 - count * 11, 26, count * 11, BLUE if name == "A" else ORANGE
+                left + step * 34, 190 - count * 10, 26, count * 10, BLUE if name == "A" else ORANGE
             )
             d.text(left + step * 34 + 13, 208, str(step + 1), GREY, 11, "middle")
-        d.text(left, 40, f"method {name}: most edits get the highest score", size=13)
+        d.text(left, 58, f"method {name}", size=13)
+    d.text(330, 30, "most edits of both methods get the highest score", anchor="middle")
     return d
 
 
@@ -155,14 +156,17 @@ def levels() -> Drawing:
     for x, y in means:
         d.dot(x, y, ORANGE, 8)
     d.line(90, 208, 250, 62, ORANGE, 1.5, "5 4")
+    for left in (60, 350):
+        d.line(left, 50, left, 226, LIGHT)
+        d.line(left, 226, left + 270, 226, LIGHT)
+        d.text(left, 246, "raters →", GREY, 12)
+        d.text(left + 6, 60, "judge ↑", GREY, 12)
     d.text(170, 30, "level of methods: 3 means", anchor="middle")
     offsets = [(-34, 18), (-18, -30), (-4, 26), (8, -22), (24, 30), (34, -14)]
     for x, y in means:
         for dx, dy in offsets:
             d.dot(330 + (x - 60) * 1.2 + dx, y + dy, BLUE, 4)
     d.text(490, 30, "level of items: 18 edits", anchor="middle")
-    d.text(40, 250, "raters →", GREY, 12)
-    d.text(40, 60, "judge ↑", GREY, 12)
     return d
 
 

@@ -255,8 +255,7 @@ def _votes_in(path: Path) -> dict[tuple[str, str, str], list[str]] | None:
     from lmmscore.agreement.raters import read_votes
     from lmmscore.web.rating_results import read_human_votes
 
-    notes: list[str] = []
-    collected = read_human_votes(path, notes)
+    collected, notes = read_human_votes(path)
     for note in notes:
         click.echo(f"note: {note}", err=True)
 

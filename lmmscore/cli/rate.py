@@ -362,7 +362,7 @@ def _export(folder: Path, options: dict[str, Any]) -> None:
     from lmmscore.web.database import FILE_NAME, RatingDatabase
     from lmmscore.web.rating_results import (
         database_rows,
-        download_rows,
+        download_ratings,
         downloads_of,
         quality_notes,
         to_csv,
@@ -373,7 +373,9 @@ def _export(folder: Path, options: dict[str, Any]) -> None:
     with closing(RatingDatabase(folder / FILE_NAME, read_only=True)) as database:
         rows = database_rows(database)
         if options["downloads"]:
-            rows += download_rows(database, downloads_of(options["downloads"]), notes)
+            handed_in = download_ratings(database, downloads_of(options["downloads"]))
+            rows += handed_in.rows
+            notes += handed_in.notes
 
         study = database.study
 

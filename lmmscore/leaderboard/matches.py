@@ -484,11 +484,12 @@ def _explained(table: PairTable, *, held: bool) -> PairTable:
             "ended differently in the two; they count as ties."
         )
 
-    notes += _position_notes(table)
+    notes += position_notes(table)
     return replace(table, warnings=tuple(warnings), notes=tuple(notes))
 
 
-def _position_notes(table: PairTable) -> list[str]:
+def position_notes(table: PairTable) -> list[str]:
+    """Return whether the position of an edit decided; nothing where no pair was decided."""
     bias, swings = table.position, table.swings
     if bias.share is None:
         return []

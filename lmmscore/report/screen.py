@@ -23,7 +23,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as ProgressLine
 from rich.progress_bar import ProgressBar
 from rich.rule import Rule
-from rich.table import Table
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -37,28 +36,146 @@ from lmmscore.scales import show
 from lmmscore.scores import TIE, Result
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     import pandas as pd
 
     from lmmscore.report.run_data import PlayedTurn, Talk
     from lmmscore.session import Exchange
     from lmmscore.transcript_reader import Replayed
 
-
-# --------------------------------------------------------------------------------------------------
-# How far a run is: counted from what the runner tells, and shown where someone looks on.
-#
-# In place on a terminal or in a notebook, plain sparse lines elsewhere.
-# --------------------------------------------------------------------------------------------------
-
 SAID_OF_A_KIND = 20
 """So many lines about the same kind of trouble are printed; the rest is counted."""
+STEPS = 10
+"""On a pipe, a line for each tenth of the run …"""
+SILENCE_S = 60.0
+"""… and one after so many seconds without any."""
+WIDEST = 110
+"""Prose in longer lines is hard to read."""
 
-_COUNTED = ("prompt_tokens", "completion_tokens", "cached_tokens")
+
+# --------------------------------------------------------------------------------------------------
+# How far a run is: in place on a terminal or in a notebook, plain sparse lines elsewhere
+# --------------------------------------------------------------------------------------------------
+
+
+class Progress:
+    """Shows how far a run is.
+
+    Enter it, then hand it every exchange and every result as they come.
+    """
+
+    def __init__(
+        self,
+        total_units: int,
+        meter: Meter | None = None,
+        *,
+        console: Console | None = None,
+        file: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.console = console or Console(file=file, stderr=file is None, highlight=False)
+        self.tally = Tally(total_units, meter, clock)
+        self._live: Live | None = None
+        self._said_at_s = self.tally.started_s
+        self._said_step = 0
+
+    def __enter__(self) -> Progress:
+        if in_place(self.console):
+            # Data on stdout is not redirected; words on stderr go above the display.
+            self._live = Live(
+                get_renderable=self._picture,
+                console=self.console,
+                refresh_per_second=4,
+                transient=True,
+                redirect_stdout=False,
+            )
+            self._live.start()
+
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for line in self.tally.notices():
+            self._say(line)
+
+        if self._live is not None:
+            self._live.stop()
+
+        self._print(Text(f"{headline(self.tally, ended=True)} · {detail(self.tally)}"))
+
+    def exchange(self, exchange: Exchange) -> None:
+        """Take note of a turn."""
+        self.tally.exchange(exchange)
+        self._line_if_due()
+
+    def result(self, result: Result) -> None:
+        """Take note of a finished unit, and say what went wrong in it."""
+        for line in self.tally.result(result):
+            self._say(line)
+
+        self._line_if_due()
+
+    def known(self, exchanges: int) -> None:
+        """Take note of a unit that was derived before."""
+        self.tally.known(exchanges)
+        self._line_if_due()
+
+    def _say(self, line: str) -> None:
+        self._print(Text(printable(line), style="yellow"))
+
+    def _print(self, text: Text) -> None:
+        # A plain line stays one line, for whoever filters a log.
+        self.console.print(text, soft_wrap=self._live is None)
+
+    def _line_if_due(self) -> None:
+        if self._live is not None:
+            return
+
+        tally, now_s = self.tally, self.tally.clock()
+        step = tally.done * STEPS // max(tally.total, 1)
+        if tally.done < tally.total and (
+            step > self._said_step or now_s - self._said_at_s >= SILENCE_S
+        ):
+            self._said_step, self._said_at_s = step, now_s
+            self._print(Text(f"{headline(tally)} · {detail(tally)}"))
+
+    def _picture(self) -> RenderableType:
+        bar = ProgressBar(total=max(self.tally.total, 1), completed=self.tally.done, width=30)
+        first = RichTable.grid(padding=(0, 1))
+        first.add_row(bar, Text(headline(self.tally)))
+        return Group(first, Text(detail(self.tally), style="dim"))
+
+
+def in_place(console: Console) -> bool:
+    """Return whether the display can be drawn over itself: someone looks on, the screen can."""
+    if console.is_jupyter:
+        # Rich draws over a notebook's output by means of ipywidgets; without it, lines work.
+        return find_spec("ipywidgets") is not None
+    return console.is_terminal and not console.is_dumb_terminal and not os.environ.get("CI")
+
+
+@contextlib.contextmanager
+def counting(what: str, total: int) -> Iterator[Callable[[], None]]:
+    """Show how far the work is on standard error, where someone is looking; yield the counter."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda: None
+        return
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    with ProgressLine(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda: progress.advance(task)
 
 
 @dataclass
 class Tally:
-    """Running totals, with the meter of the judge where it has one."""
+    """Running totals, by the meter of the judge where it has one."""
 
     total: int
     meter: Meter | None
@@ -66,8 +183,8 @@ class Tally:
     done: int = 0
     turns: int = 0
     recalled: int = 0
-    _asked: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTED, 0))
-    _cost_usd: float | None = None
+    _answers: Meter = field(default_factory=Meter)
+    """What the answers themselves say, for judges that keep no count."""
     _fresh: int = 0
     _began_s: float | None = None
     _heard: int = 0
@@ -75,6 +192,11 @@ class Tally:
 
     def __post_init__(self) -> None:
         self.started_s = self.clock()
+
+    @property
+    def counts(self) -> Meter:
+        """Calls, retries and remarks so far."""
+        return self._answers if self.meter is None else self.meter
 
     def exchange(self, exchange: Exchange) -> None:
         """Count a turn; what came from the ledger cost nothing."""
@@ -84,12 +206,8 @@ class Tally:
             return
 
         self._began_s = self.started_s if self._began_s is None else self._began_s
-        usage = exchange.reply.usage
-        for name in _COUNTED:
-            self._asked[name] += getattr(usage, name) or 0
-
-        if exchange.reply.cost_usd is not None:
-            self._cost_usd = (self._cost_usd or 0.0) + exchange.reply.cost_usd
+        self._answers.count(exchange.reply.usage)
+        self._answers.cost_usd += exchange.reply.cost_usd or 0.0
 
     def result(self, result: Result) -> Iterator[str]:
         """Count a finished unit; yield a line for whatever went wrong in it."""
@@ -111,7 +229,7 @@ class Tally:
 
     def notices(self) -> Iterator[str]:
         """Yield what the judge's meter has to say and has not said yet."""
-        notices = [] if self.meter is None else self.meter.notices
+        notices = self.counts.notices
         yield from notices[self._heard :]
         self._heard = len(notices)
 
@@ -128,31 +246,15 @@ class Tally:
         """How many turns wait for an answer; None where the judge does not say."""
         return None if self.meter is None else self.meter.in_flight
 
-    @property
-    def calls(self) -> int:
-        """How many questions were answered by the judge, not by the ledger."""
-        return self.turns - self.recalled if self.meter is None else self.meter.calls
+    def tokens(self) -> dict[str, int]:
+        """Return the running totals by kind, as `Meter.tokens` has them."""
+        told = self._answers.tokens()
+        return {kind: known or told[kind] for kind, known in self.counts.tokens().items()}
 
     @property
-    def retries(self) -> int:
-        """How many requests had to be sent again."""
-        return 0 if self.meter is None else self.meter.retries
-
-    def tokens(self, name: str) -> int:
-        """Return the running total of `prompt_tokens`, `completion_tokens` or `cached_tokens`."""
-        counted = {} if self.meter is None else self.meter.tokens()
-        return counted.get(name) or self._asked[name]
-
-    @property
-    def cost_usd(self) -> float | None:
-        """What was spent by the price list; None where no price is known."""
-        spent = None if self.meter is None else self.meter.cost_usd
-        return spent or self._cost_usd
-
-    @property
-    def assumed_usd(self) -> float:
-        """The part of it that no server counted."""
-        return 0.0 if self.meter is None else self.meter.assumed_usd
+    def cost_usd(self) -> float:
+        """What was spent by the price list; 0 where no price is known."""
+        return self.counts.cost_usd or self._answers.cost_usd
 
     def elapsed_s(self) -> float:
         """How long the run has been going."""
@@ -189,126 +291,19 @@ def troubles(result: Result) -> Iterator[tuple[str, str]]:
 
     repairs = sum(played.repairs for played in result.played)
     if repairs and not reasons:
-        yield "repaired", f"{where}: read after {repairs} repair turn{'s' if repairs > 1 else ''}"
+        yield "repaired", f"{where}: read after {counted(repairs, 'repair turn')}"
 
 
 def _last_factor(result: Result) -> str:
-    """Return the factor that stands for an edit: the overall,
-    or the last where the dialog has none."""
-    return (
-        OVERALL if any(row.factor == OVERALL for row in result.scores) else result.scores[-1].factor
-    )
-
-
-STEPS = 10
-"""On a pipe, a line for each tenth of the run …"""
-SILENCE_S = 60.0
-"""… and one after so many seconds without any."""
-
-
-class Progress:
-    """Shows how far a run is.
-
-    Enter it, then hand it every exchange and every result as they come.
-    """
-
-    def __init__(
-        self,
-        total_units: int,
-        meter: Meter | None = None,
-        *,
-        console: Console | None = None,
-        file: TextIO | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.console = console or Console(file=file, stderr=file is None, highlight=False)
-        self.tally = Tally(total_units, meter, clock)
-        self._live: Live | None = None
-        self._said_at_s = self.tally.started_s
-        self._said_step = 0
-
-    def __enter__(self) -> Progress:
-        if in_place(self.console):
-            # What the program prints as data is not ours to redirect; words on stderr go above the
-            # display.
-            self._live = Live(
-                get_renderable=self._picture,
-                console=self.console,
-                refresh_per_second=4,
-                transient=True,
-                redirect_stdout=False,
-            )
-            self._live.start()
-
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        for line in self.tally.notices():
-            self._say(line)
-        if self._live is not None:
-            self._live.stop()
-        self._print(Text(f"{headline(self.tally, ended=True)} · {detail(self.tally)}"))
-
-    def exchange(self, exchange: Exchange) -> None:
-        """Take note of a turn."""
-        self.tally.exchange(exchange)
-        self._line_if_due()
-
-    def result(self, result: Result) -> None:
-        """Take note of a finished unit, and say what went wrong in it."""
-        for line in self.tally.result(result):
-            self._say(line)
-        self._line_if_due()
-
-    def known(self, exchanges: int) -> None:
-        """Take note of a unit that was derived before."""
-        self.tally.known(exchanges)
-        self._line_if_due()
-
-    def _say(self, line: str) -> None:
-        self._print(Text(printable(line), style="yellow"))
-
-    def _print(self, text: Text) -> None:
-        # A plain line stays one line, for whoever filters a log.
-        self.console.print(text, soft_wrap=self._live is None)
-
-    def _line_if_due(self) -> None:
-        if self._live is not None:
-            return
-
-        tally, now_s = self.tally, self.tally.clock()
-        step = tally.done * STEPS // max(tally.total, 1)
-        if tally.done < tally.total and (
-            step > self._said_step or now_s - self._said_at_s >= SILENCE_S
-        ):
-            self._said_step, self._said_at_s = step, now_s
-            self._print(Text(f"{headline(tally)} · {detail(tally)}"))
-
-    def _picture(self) -> RenderableType:
-        bar = ProgressBar(total=max(self.tally.total, 1), completed=self.tally.done, width=30)
-        first = RichTable.grid(padding=(0, 1))
-        first.add_row(bar, Text(headline(self.tally)))
-        return Group(first, Text(detail(self.tally), style="dim"))
-
-
-def in_place(console: Console) -> bool:
-    """Tell whether the display can be drawn over itself: someone looks on,
-    and the screen can do it."""
-    if console.is_jupyter:
-        # Rich draws over a notebook's output by means of ipywidgets; without it lines are what
-        # works.
-        return find_spec("ipywidgets") is not None
-    return console.is_terminal and not console.is_dumb_terminal and not os.environ.get("CI")
+    """Return the factor that stands for an edit: the overall, or the last without one."""
+    factors = [row.factor for row in result.scores]
+    return OVERALL if OVERALL in factors else factors[-1]
 
 
 def headline(tally: Tally, *, ended: bool = False) -> str:
     """Return how many sessions are done, how many turns are under way and how long it will take."""
-    parts = [f"{tally.done}/{tally.total} {'session' if tally.total == 1 else 'sessions'}"]
+    noun = "session" if tally.total == 1 else "sessions"
+    parts = [f"{tally.done}/{tally.total} {noun}"]
     if ended:
         return " · ".join([*parts, f"took {duration(tally.elapsed_s())}"])
 
@@ -322,22 +317,21 @@ def headline(tally: Tally, *, ended: bool = False) -> str:
 
 def detail(tally: Tally) -> str:
     """Return calls, tokens and cost so far."""
-    parts = [
-        counted(tally.calls, "call")
-        + (f" + {tally.recalled:,} from the ledger" if tally.recalled else "")
-    ]
-    if tally.retries:
-        parts.append(counted(tally.retries, "retry", "retries"))
+    counts, tokens = tally.counts, tally.tokens()
+    recalled = f" + {tally.recalled:,} from the ledger" if tally.recalled else ""
+    parts = [counted(counts.calls, "call") + recalled]
+    if counts.retries:
+        parts.append(counted(counts.retries, "retry", "retries"))
 
-    sent, cached = tally.tokens("prompt_tokens"), tally.tokens("cached_tokens")
-    if sent or tally.tokens("completion_tokens"):
+    sent, received = tokens["prompt_tokens"], tokens["completion_tokens"]
+    if sent or received:
+        cached = tokens["cached_tokens"]
         of_it = f" ({short(cached)} cached)" if cached else ""
-        parts.append(
-            f"{short(sent)} tokens in{of_it}, {short(tally.tokens('completion_tokens'))} out"
-        )
+        parts.append(f"{short(sent)} tokens in{of_it}, {short(received)} out")
 
     if tally.cost_usd:
-        of_it = f" ({dollars(tally.assumed_usd)} of it assumed)" if tally.assumed_usd else ""
+        assumed = counts.assumed_usd
+        of_it = f" ({dollars(assumed)} of it assumed)" if assumed else ""
         parts.append(dollars(tally.cost_usd) + of_it)
 
     return " · ".join(parts)
@@ -362,26 +356,9 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-@contextlib.contextmanager
-def counting(what: str, total: int) -> Iterator[Callable[[], None]]:
-    """Show how far the work is on standard error, where someone is looking; yield the counter."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda: None
-        return
-
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    with ProgressLine(*columns, console=console, transient=True) as progress:
-        task = progress.add_task(what, total=total)
-        yield lambda: progress.advance(task)
-
-
 # --------------------------------------------------------------------------------------------------
-# What is printed to a terminal and is no table: conversations and dialogs.
+# Conversations
 # --------------------------------------------------------------------------------------------------
-
-WIDEST = 110
-"""Prose in longer lines is hard to read."""
 
 
 def print_talks(
@@ -392,7 +369,7 @@ def print_talks(
     console.width = min(console.width, WIDEST)
     for talk in talks:
         with console.capture() as caught:
-            _print(console, talk)
+            _print_talk(console, talk)
             console.print(_outcome(talk, scores))
             for line in _aftermath(talk):
                 console.print(Text(printable(line), style="yellow"))
@@ -408,7 +385,7 @@ def talks_text(talks: Sequence[Talk], scores: pd.DataFrame) -> str:
     return out.getvalue()
 
 
-def _print(console: Console, talk: Talk) -> None:
+def _print_talk(console: Console, talk: Talk) -> None:
     parts = (talk.item, f"repeat {talk.repeat}", talk.dialog, talk.method)
     about = " · ".join(part for part in parts if part)
     console.print(Rule(Text(printable(about), style="bold"), style="dim"))
@@ -432,19 +409,17 @@ def _print_turn(console: Console, talk: Talk, turn: PlayedTurn, number: int) -> 
     console.print()
     heading = Text.assemble((f"{number} {turn.name}", "bold cyan"))
     if turn.position and talk.covers == "item":
-        heading.append(
-            printable(f" · Image {turn.position} (method: {talk.method_at(turn.position)})")
-        )
+        method = talk.method_at(turn.position)
+        heading.append(printable(f" · Image {turn.position} (method: {method})"))
 
     for mark in turn.marks:
         heading.append(f"  [{mark}]", "bold yellow")
 
     console.print(heading)
     for kind, path in turn.images:
-        console.print(
-            Text(printable(f"  shown: {kind} {_file(path)}"), style="dim"),
-            soft_wrap=True,
-        )
+        # A path is one line, however narrow the window, so that it can be copied.
+        shown = Text(printable(f"  shown: {kind} {_file(path)}"), style="dim")
+        console.print(shown, soft_wrap=True)
 
     if turn.entry is None:
         return
@@ -495,30 +470,30 @@ def _table(talk: Talk, scores: pd.DataFrame) -> RichTable:
 
 
 def read_from(talk: Talk, scores: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the scores of a conversation's edits: position, method, numbers,
-    outcome and reason."""
+    """Return the scores of a conversation's edits: position, method, numbers, outcome, reason.
+
+    The overall decides on the outcome, or the first factor without a score where there is none.
+    """
     here = scores[(scores["item"] == talk.item) & (scores["repeat"] == talk.repeat)]
     found = []
     for position, method in enumerate(talk.order, 1):
-        rows = here[here["method"] == method]
+        rows = here[here["method"] == method].to_dict("records")
         numbers = {
-            str(factor): float(score) if outcome == "scored" else None
-            for factor, score, outcome in zip(
-                rows["factor"], rows["score"], rows["outcome"], strict=True
-            )
+            str(row["factor"]): float(row["score"]) if row["outcome"] == "scored" else None
+            for row in rows
         }
-        bad = rows[rows["outcome"] != "scored"]
-        last = bad[bad["factor"] == OVERALL] if OVERALL in numbers else bad
-        outcome, reason = (
-            (last.iloc[0]["outcome"], last.iloc[0]["reason"]) if len(last) else ("scored", "")
-        )
+        unscored = [
+            row
+            for row in rows
+            if row["outcome"] != "scored" and (OVERALL not in numbers or row["factor"] == OVERALL)
+        ]
         found.append(
             {
                 "position": position,
                 "method": method,
                 "scores": numbers,
-                "outcome": outcome,
-                "reason": reason,
+                "outcome": unscored[0]["outcome"] if unscored else "scored",
+                "reason": unscored[0]["reason"] if unscored else "",
             }
         )
 
@@ -538,8 +513,7 @@ def _aftermath(talk: Talk) -> list[str]:
 
 
 def talks_json(talks: Sequence[Talk], scores: pd.DataFrame) -> str:
-    """Return conversations as JSON: `{"conversations": [{item, repeat, turns: […], read:
-    […]}]}`."""
+    """Return conversations as JSON: `{"conversations": [{item, repeat, turns, read, …}]}`."""
     plain = [_plain(talk, scores) for talk in talks]
     return json.dumps({"conversations": plain}, ensure_ascii=False, indent=2)
 
@@ -579,6 +553,11 @@ def _plain_turn(turn: PlayedTurn) -> dict[str, Any]:
     }
 
 
+# --------------------------------------------------------------------------------------------------
+# Dialogs
+# --------------------------------------------------------------------------------------------------
+
+
 def print_list(rows: Sequence[Mapping[str, Any]], n: int) -> None:
     """Print the protocols at hand, two lines each."""
     console = Console()
@@ -600,12 +579,13 @@ def print_list(rows: Sequence[Mapping[str, Any]], n: int) -> None:
 
 def _factors(factors: Mapping[str, str]) -> str:
     scales = "; ".join(dict.fromkeys(factors.values()))
-    names = f" ({', '.join(factors)})" if len(factors) <= 4 and max(map(len, factors)) < 16 else ""
-    return f"{len(factors)} factor{'s' if len(factors) > 1 else ''}{names} on {scales}"
+    few = len(factors) <= 4 and max(map(len, factors)) < 16
+    names = f" ({', '.join(factors)})" if few else ""
+    return f"{counted(len(factors), 'factor')}{names} on {scales}"
 
 
 def print_script(dialog: Dialog, lines: Sequence[Mapping[str, Any]]) -> None:
-    """Print a dialogue as it would be played: what is shown, what is said, what is read."""
+    """Print a dialog as it would be played: what is shown, what is said, what is read."""
     console = Console()
     console.print(Text(f"{dialog.name} (version {dialog.version}): {dialog.title}", style="bold"))
     factors = ", ".join(f"{factor.key} {factor.scale}" for factor in dialog.factors)
@@ -621,51 +601,51 @@ def print_script(dialog: Dialog, lines: Sequence[Mapping[str, Any]]) -> None:
             console.print(Padding(Text(said, style="green"), (0, 0, 0, 3)))
 
         if line["reads"]:
-            console.print(
-                Padding(
-                    Text(f"→ read from the reply: {line['reads']}", style="green"), (0, 0, 0, 3)
-                )
-            )
+            read = f"→ read from the reply: {line['reads']}"
+            console.print(Padding(Text(read, style="green"), (0, 0, 0, 3)))
 
     console.print()
+
+
+# --------------------------------------------------------------------------------------------------
+# Transcripts
+# --------------------------------------------------------------------------------------------------
 
 
 def print_replayed(replayed: Replayed) -> None:
     """Print every edit's scores, the overall computed and stated, and the ranking."""
     console = Console()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("image", justify="right")
-    table.add_column("method")
-    for factor in replayed.factors:
-        table.add_column(factor.key, justify="right")
-
-    table.add_column("overall", justify="right")
-    table.add_column("stated", justify="right")
-    for edit in replayed.edits:
-        scores = [
-            show(edit.scores[f.key]) if f.key in edit.scores else "–" for f in replayed.factors
-        ]
-        total = "–" if edit.overall is None else show(edit.overall)
-        stated = "–" if edit.stated is None else show(edit.stated) + (" ✗" if edit.slipped else "")
-        table.add_row(str(edit.position), Text(edit.method or "?"), *scores, total, stated)
-
-    console.print(table)
+    console.print(_replayed_table(replayed))
     for edit in replayed.edits:
         if edit.reason:
-            console.print(
-                Text(
-                    f"image {edit.position} ({edit.label}) is unscored: {edit.reason}",
-                    style="yellow",
-                )
-            )
+            lost = f"image {edit.position} ({edit.label}) is unscored: {edit.reason}"
+            console.print(Text(lost, style="yellow"))
 
     for edit in replayed.slips:
-        stated, exact = (
-            show(number) for number in (edit.stated, edit.overall) if number is not None
+        says = (
+            f"{edit.label}: the judge states {_number(edit.stated)}, "
+            f"its sub-scores give {_number(edit.overall)}"
         )
-        says = f"{edit.label}: the judge states {stated}, its sub-scores give {exact}"
         console.print(Text(says, style="yellow"))
 
-    console.print(
-        Text("ranking: " + " > ".join(edit.label for edit in replayed.ranking), style="bold")
-    )
+    ranking = " > ".join(edit.label for edit in replayed.ranking)
+    console.print(Text(f"ranking: {ranking}", style="bold"))
+
+
+def _replayed_table(replayed: Replayed) -> RichTable:
+    table = RichTable(box=None, pad_edge=False, header_style="bold")
+    factors = [factor.key for factor in replayed.factors]
+    for head in ("image", "method", *factors, "overall", "stated"):
+        table.add_column(head, justify="left" if head == "method" else "right")
+
+    for edit in replayed.edits:
+        scores = [_number(edit.scores.get(key)) for key in factors]
+        stated = _number(edit.stated) + (" ✗" if edit.slipped else "")
+        method = Text(edit.method or "?")
+        table.add_row(str(edit.position), method, *scores, _number(edit.overall), stated)
+
+    return table
+
+
+def _number(value: Fraction | None) -> str:
+    return NONE if value is None else show(value)

@@ -463,7 +463,7 @@ def open_study(folder: Path, study: Study) -> RatingDatabase:
 
 
 def is_rating_database(path: Path) -> bool:
-    """Tell a study's file by its first bytes, whatever it is called."""
+    """Return whether a file is a study's by its first bytes, whatever it is called."""
     try:
         with path.open("rb") as file:
             head = file.read(72)

@@ -14,7 +14,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,7 @@ from lmmscore.judges.budget import Spending
 from lmmscore.judges.judge import Heard
 from lmmscore.ledger import Asker, Ledger, key_of
 from lmmscore.plan import Unit
-from lmmscore.records import OVERALL, Outcome
+from lmmscore.records import OVERALL, Item, Outcome
 from lmmscore.run_folder import Run, RunLock, open_run
 from lmmscore.scores import (
     PAIR_COLUMNS,
@@ -82,7 +82,25 @@ class RunLimits:
     tpm: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _LedgerTotals:
+    """What the ledger holds of the run's judge."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    cost_usd: float = 0.0
+    priced: int = 0
+    """Calls whose cost is known."""
+    pace: float = 0.0
+    """Calls a second, of late."""
+    calls_minute: int = 0
+    tokens_minute: int = 0
+
+
 UnitKey = tuple[str, int, tuple[str, ...]]
+"""The item, the repeat and, where a unit is about some of its edits, their methods."""
 
 
 @dataclass
@@ -338,7 +356,7 @@ class LiveRun:
         }
 
     def _abandoned(self) -> bool:
-        """Tell whether the run says that it is running although nobody writes it any more."""
+        """Return whether the run says that it is running although nobody writes it any more."""
         if self.run.manifest.state != "running":
             return False
 
@@ -371,36 +389,37 @@ class LiveRun:
         return rows, comparisons
 
     def _totals(self) -> dict[str, Any]:
-        units = list(self._units.values())
+        manifest, units = self.run.manifest, list(self._units.values())
+        live = manifest.state == "running"
         failed = sum(bool(each.failure) for each in units)
-        done = sum(each.finished for each in units)
-        running = len(self._under_way())
         left = sum(max(1, each.calls - each.answered) for each in units if not each.finished)
         made = self._ledger_totals()
-        lately = max(1.0, _seconds_since(made.pop("recent_since") or ""))
-        pace = made.pop("recent_calls") / lately
-        spent = self._spent(made["cost_usd"])
-        per_call = made["cost_usd"] / made["priced"] if made["priced"] else 0.0
-        live = self.run.manifest.state == "running"
-        priced = made.pop("priced")
-
+        spent = self._spent(made.cost_usd)
+        # Tokens without any price: what was spent is not known, which is not nothing.
+        known = bool(spent or made.priced or not made.prompt_tokens)
+        per_call = made.cost_usd / made.priced if made.priced else 0.0
         return {
             "sessions": len(units),
-            "done": done - failed,
-            "running": running if live else 0,
+            "done": sum(each.finished for each in units) - failed,
+            "running": len(self._under_way()) if live else 0,
             "failed": failed,
             "repairs": sum(each.repairs for each in units),
-            **made,
-            # Tokens without any price: what was spent is not known, which is not nothing.
-            "spent_usd": spent if spent or priced or not made["prompt_tokens"] else None,
+            "calls": made.calls,
+            "prompt_tokens": made.prompt_tokens,
+            "completion_tokens": made.completion_tokens,
+            "cached_tokens": made.cached_tokens,
+            "cost_usd": made.cost_usd,
+            "calls_minute": made.calls_minute,
+            "tokens_minute": made.tokens_minute,
+            "spent_usd": spent if known else None,
             "projected_usd": spent + left * per_call if spent else None,
             "budget_usd": self.limits.budget_usd,
             "rpm": self.limits.rpm,
             "tpm": self.limits.tpm,
             "calls_left": left,
-            "seconds_left": left / pace if live and pace and left else None,
-            "started": self.run.manifest.started,
-            "finished": self.run.manifest.finished,
+            "seconds_left": left / made.pace if live and made.pace and left else None,
+            "started": manifest.started,
+            "finished": manifest.finished,
         }
 
     def _spent(self, in_ledger: float) -> float:
@@ -410,16 +429,8 @@ class LiveRun:
                 return max(in_ledger, Spending(path).total_usd)
         return in_ledger
 
-    def _ledger_totals(self) -> dict[str, Any]:
+    def _ledger_totals(self) -> _LedgerTotals:
         """Return calls, tokens and cost of this judge, over all and of the last minutes."""
-        names = (
-            *("calls", "prompt_tokens", "completion_tokens", "cached_tokens"),
-            *("cost_usd", "priced"),
-        )
-        sums = (
-            "count(*), total(prompt_tokens), total(completion_tokens), total(cached_tokens), "
-            "total(cost_usd), count(cost_usd)"
-        )
         where = "judge = ? AND parameters = ?"
         own: list[Any] = [self._asker.judge, self._asker.parameters]
         if self.run.manifest.ledger:
@@ -427,35 +438,29 @@ class LiveRun:
             where += " AND recorded_at >= ?"
             own.append(self.run.manifest.started)
 
-        recent = "count(*), total(prompt_tokens) + total(completion_tokens), min(recorded_at)"
-        empty = dict.fromkeys(names, 0) | dict.fromkeys(
-            ("recent_calls", "recent_since", "calls_minute", "tokens_minute"), 0
+        sums = (
+            "count(*), total(prompt_tokens), total(completion_tokens), total(cached_tokens), "
+            "total(cost_usd), count(cost_usd)"
         )
+        lately = "count(*), total(prompt_tokens) + total(completion_tokens), min(recorded_at)"
+        since = f"SELECT {lately} FROM exchange WHERE {where} AND recorded_at > ?"
         rows = self._query(
             [
                 (f"SELECT {sums} FROM exchange WHERE {where}", own),
-                (
-                    f"SELECT {recent} FROM exchange WHERE {where} AND recorded_at > ?",
-                    [*own, _ago(PACE_S)],
-                ),
-                (
-                    f"SELECT {recent} FROM exchange WHERE {where} AND recorded_at > ?",
-                    [*own, _ago(60)],
-                ),
+                (since, [*own, _ago(PACE_S)]),
+                (since, [*own, _ago(60)]),
             ]
         )
         if rows is None:
-            return empty
+            return _LedgerTotals()
 
-        whole, pace, minute = rows
-        found = dict(zip(names, whole, strict=True))
-
-        return found | {
-            "recent_calls": pace[0],
-            "recent_since": pace[2],
-            "calls_minute": minute[0],
-            "tokens_minute": minute[1],
-        }
+        whole, (calls, _, first), (calls_minute, tokens_minute, _) = rows
+        return replace(
+            _LedgerTotals(*whole),
+            pace=calls / max(1.0, _seconds_since(first or "")),
+            calls_minute=calls_minute,
+            tokens_minute=tokens_minute,
+        )
 
     def _query(self, queries: list[tuple[str, list[Any]]]) -> list[tuple[Any, ...]] | None:
         path = self.run.ledger_path
@@ -477,31 +482,34 @@ class LiveRun:
         found = _cells(rows)
         low, high = self._ends(found)
         waiting, repaired = self._marks()
-        items = []
-        for item in self._plan.benchmark.items:
-            cells = []
-            for method in methods:
-                if self._plan.protocol.covers_pairs:
-                    cells.append(self._pair_cell(item.id, method))
-                    continue
 
-                outcome, score = found.get((item.id, method), ("", None))
-                if method not in item.edits:
-                    outcome = str(Outcome.MISSING)
-                elif not outcome:
-                    outcome = "running" if (item.id, method) in waiting else "waiting"
+        def cell(item: Item, method: str) -> list[Any]:
+            edit = (item.id, method)
+            outcome, score = found.get(edit, ("", None))
+            if method not in item.edits:
+                outcome = str(Outcome.MISSING)
+            elif not outcome:
+                outcome = "running" if edit in waiting else "waiting"
 
-                share = None if score is None else round((score - low) / (high - low), 3)
-                shown = None if score is None else round(score, 2)
-                cells.append([outcome, shown, share, (item.id, method) in repaired])
+            if score is None:
+                return [outcome, None, None, edit in repaired]
+            share = (score - low) / (high - low)
+            return [outcome, round(score, 2), round(share, 3), edit in repaired]
 
-            items.append({"item": item.id, "task": item.task, "cells": cells})
-
+        make = self._pair_cell if self._plan.protocol.covers_pairs else cell
+        items = [
+            {
+                "item": item.id,
+                "task": item.task,
+                "cells": [make(item, method) for method in methods],
+            }
+            for item in self._plan.benchmark.items
+        ]
         return {"methods": methods, "items": items, "low": low, "high": high}
 
-    def _pair_cell(self, item: str, method: str) -> list[Any]:
+    def _pair_cell(self, item: Item, method: str) -> list[Any]:
         """Return how many of an edit's comparisons are done: pairs give an edit no score."""
-        own = [each for each in self._by_item.get(item, ()) if method in each.unit.shown]
+        own = [each for each in self._by_item.get(item.id, ()) if method in each.unit.shown]
         if not own:
             return [str(Outcome.MISSING), None, None, False]
 
@@ -586,8 +594,7 @@ class LiveRun:
         ]
         methods = self.run.manifest.methods
         board = rank_pairs([*decided, *open_ones], methods=methods, resamples=PAIR_RESAMPLES)
-        table = next(each for each in board.tables if each.task is None or len(board.tables) == 1)
-
+        table = min(board.tables, key=lambda table: table.task is not None)
         note = "Bradley–Terry strength"
         if not table.connected:
             note = "the comparisons so far do not link all methods"
@@ -623,10 +630,7 @@ class LiveRun:
         except LmmscoreError:
             return None
 
-        table = next(
-            table for table in board.tables if table.task is None or len(board.tables) == 1
-        )
-
+        table = min(board.tables, key=lambda table: table.task is not None)
         return {
             "measure": "Mean",
             "counted": "Items",
@@ -640,15 +644,12 @@ class LiveRun:
         """Return the newest conversation as far as it goes."""
         newest = self._newest
         if newest is not None:
-            turns = [
-                _turn(e.question.turn, e.question.position, e.question.text, spoken(e.reply))
-                for e in newest.all_exchanges
-            ]
-            return {
-                "item": newest.unit.item.id,
-                "over": newest.finished,
-                "turns": turns,
-            }
+            turns = []
+            for exchange in newest.all_exchanges:
+                asked = exchange.question
+                turns.append(_turn(asked.turn, asked.position, asked.text, spoken(exchange.reply)))
+
+            return {"item": newest.unit.item.id, "over": newest.finished, "turns": turns}
 
         return self._recorded_talk()
 

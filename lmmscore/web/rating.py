@@ -272,10 +272,7 @@ class RatingStudy:
 
     def answer(self, rater: Rater, sent: Any) -> dict[str, Any]:
         """Keep one answer. Raises AnswerRefused; on return it is on the disk."""
-        if not isinstance(sent, dict):
-            raise AnswerRefused(400, "malformed", "The answer is not understood.")
-
-        assignment = self._own(rater, sent.get("screen"))
+        assignment = self._own(rater, sent)
         answer = self._checked(assignment, sent)
         seconds = _seconds(sent.get("seconds"))
         if not self.database.save(answer, seconds, ANSWERS_PER_SCREEN):
@@ -283,15 +280,20 @@ class RatingStudy:
             raise AnswerRefused(429, "too-many", text)
 
         revision = self.database.revision(assignment.id)
-
         return {"saved": True, "screen": assignment.id, "revision": revision}
 
-    def _own(self, rater: Rater, name: Any) -> Assignment:
+    def _own(self, rater: Rater, sent: Any) -> Assignment:
+        """Return the screen that something was sent about. Raises unless it is this rater's."""
+        if not isinstance(sent, dict):
+            raise AnswerRefused(400, "malformed", "The answer is not understood.")
+
         if not rater.consented:
             raise AnswerRefused(403, "consent", "Please read the first page and press Begin.")
+
         for each in self.database.assignments(rater):
-            if each.id == name:
+            if each.id == sent.get("screen"):
                 return each
+
         raise AnswerRefused(403, "not-yours", "This screen is not among yours. Please reload.")
 
     def _checked(self, assignment: Assignment, sent: Mapping[str, Any]) -> RaterAnswer:
@@ -307,17 +309,13 @@ class RatingStudy:
 
     def advance(self, rater: Rater, sent: Any) -> dict[str, Any]:
         """Close a screen that is fully answered, and return the state with the next one."""
-        if not isinstance(sent, dict):
-            raise AnswerRefused(400, "malformed", "The answer is not understood.")
-
-        assignment = self._own(rater, sent.get("screen"))
+        assignment = self._own(rater, sent)
         answers = self.database.answers(rater).get(assignment.id, [])
         missing = self._missing(assignment, answers)
         if missing:
             raise AnswerRefused(422, "incomplete", f"Not answered yet: {', '.join(missing)}.")
 
         self.database.touch(assignment, _seconds(sent.get("seconds")), done=True)
-
         return self.state(rater)
 
     def _missing(self, assignment: Assignment, answers: Sequence[RaterAnswer]) -> list[str]:

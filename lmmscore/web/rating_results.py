@@ -11,7 +11,8 @@ import csv
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, fields, replace
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
@@ -84,9 +85,8 @@ class RatingRow:
     """With pairs: the method found better, `tie`, or `both bad`."""
 
 
-COLUMNS = tuple(field.name for field in fields(RatingRow))
+COLUMNS = tuple(column.name for column in fields(RatingRow))
 _NUMBERS = {"score": float, "position": int, "seconds": float, "checks_failed": int}
-
 
 _VOTES = {"both bad": "bad"}
 """How agreement on pairs calls a choice that is neither a method nor a tie."""
@@ -194,7 +194,7 @@ def _pair_rows(
 
 
 def check_failed(study: Study, check: str, scores: Mapping[str, str | None]) -> bool | None:
-    """Tell whether a check was failed; None where it cannot be, or is not answered.
+    """Return whether a check was failed; None where it cannot be, or is not answered.
 
     An obvious failure is failed by a mean above the middle of the scale; the unedited source, where
     every factor is above it: someone who compares with the instruction finds something undone.
@@ -268,88 +268,99 @@ def to_json(study: Study, rows: Sequence[RatingRow]) -> str:
 # In: whatever `agree --human` is given
 
 
+@dataclass(frozen=True, slots=True)
+class OwnRatings:
+    """What files of ours hold: rows, what is to be said of them, and the factors if known."""
+
+    rows: list[RatingRow] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    factors: list[Factor] = field(default_factory=list)
+
+    def add(self, other: OwnRatings) -> None:
+        """Take in what another file holds."""
+        self.rows.extend(other.rows)
+        self.notes.extend(other.notes)
+        self.factors.extend(other.factors)
+
+
 def read_human_ratings(paths: Sequence[str | Path], columns: Columns) -> HumanRatings:
     """Return human ratings of any kind: ours in every form, and what `score_files` reads."""
     import pandas as pd
 
     from lmmscore.score_files import RATING_COLUMNS, HumanRatings, read_ratings
 
-    ours: list[RatingRow] = []
-    notes: list[str] = []
-    factors: list[Factor] = []
+    ours = OwnRatings()
     others: list[str | Path] = []
     for path in paths:
-        rows = own_rows(Path(path), notes, factors)
-        if rows is None:
+        own = own_ratings(Path(path))
+        if own is None:
             others.append(path)
         else:
-            ours += rows
+            ours.add(own)
 
-    if not ours and not notes:
+    if len(others) == len(paths):
         return read_ratings(others, columns)
 
     rated = [
         (row.item, row.task, row.method, row.rater, row.factor, row.score, f"screen {row.screen}")
-        for row in ours
+        for row in ours.rows
         if not row.check and row.score is not None
     ]
     if not rated and not others:
         raise FileProblem(f"{', '.join(map(str, paths))}: no ratings in it yet")
 
     table = pd.DataFrame(rated, columns=list(RATING_COLUMNS))
-    notes += quality_notes(ours)
+    notes = [*ours.notes, *quality_notes(ours.rows)]
     if others:
         more = read_ratings(others, columns)
-        table = pd.concat([table, more.table], ignore_index=True)
-        notes += more.notes
+        # Where other files are among them, no one scale is known to hold for all.
+        both = pd.concat([table, more.table], ignore_index=True) if rated else more.table
+        return HumanRatings(both, [*notes, *more.notes])
 
-    scales = {(float(factor.scale.low), float(factor.scale.high)) for factor in factors}
-    # Where other files are among them, or factors differ, no one scale holds for all.
-    alone = scales.pop() if len(scales) == 1 and not others else None
-
-    return HumanRatings(table, notes, alone)
+    scales = {(float(factor.scale.low), float(factor.scale.high)) for factor in ours.factors}
+    return HumanRatings(table, notes, scales.pop() if len(scales) == 1 else None)
 
 
-def read_human_votes(path: Path, notes: list[str]) -> dict[tuple[str, str, str], list[str]] | None:
-    """Return raters' choices by item and pair of methods; None where a file of ours holds none."""
-    rows = own_rows(path, notes, [])
-    votes: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for row in rows or ():
+Votes = dict[tuple[str, str, str], list[str]]
+"""By item and the two methods in order of their names: what each rater chose."""
+
+
+def read_human_votes(path: Path) -> tuple[Votes | None, list[str]]:
+    """Return raters' choices between two edits, and what is to be said of them.
+
+    The choices are None where it is no file of ours, or holds none.
+    """
+    own = own_ratings(path) or OwnRatings()
+    votes: Votes = defaultdict(list)
+    for row in own.rows:
         if row.choice and not row.check:
             first, second = sorted((row.method, row.other))
             votes[row.item, first, second].append(_VOTES.get(row.choice, row.choice))
 
     if not votes:
-        return None
-
-    notes += quality_notes(rows or ())
-
-    return dict(votes)
+        return None, own.notes
+    return dict(votes), [*own.notes, *quality_notes(own.rows)]
 
 
-def own_rows(path: Path, notes: list[str], factors: list[Factor]) -> list[RatingRow] | None:
-    """Return the rows of a file or folder of ours; None where it is something else.
-
-    What is to be said of them is added to `notes`, the factors that are known to `factors`.
-    """
+def own_ratings(path: Path) -> OwnRatings | None:
+    """Return what a file or folder of ours holds; None where it is something else."""
     if path.is_dir():
         if (path / FILE_NAME).is_file():
-            return own_rows(path / FILE_NAME, notes, factors)
-        return _downloads_in(path, notes, factors)
+            return own_ratings(path / FILE_NAME)
+
+        downloads = downloads_of(path)
+        return _resolved(downloads, path) if downloads else None
 
     if is_rating_database(path):
-        database = RatingDatabase(path, read_only=True)
-        try:
-            factors += database.study.factors
-            return database_rows(database)
-        finally:
-            database.close()
+        with closing(RatingDatabase(path, read_only=True)) as database:
+            return OwnRatings(database_rows(database), factors=list(database.study.factors))
 
     if path.suffix.lower() == ".csv":
-        return _read_csv(path)
+        rows = _read_csv(path)
+        return None if rows is None else OwnRatings(rows)
 
     if path.suffix.lower() == ".json":
-        return _read_json(path, notes, factors)
+        return _read_json(path)
 
     return None
 
@@ -389,21 +400,22 @@ def _number_in(text: str, kind: Callable[[str], float], where: str) -> float | N
         raise FileProblem(f"{where}: {text!r} is not a number; export the ratings again") from error
 
 
-def _read_json(path: Path, notes: list[str], factors: list[Factor]) -> list[RatingRow] | None:
+def _read_json(path: Path) -> OwnRatings | None:
     loaded = _loaded(path)
     if loaded is None:
         return None
 
-    if loaded.get("format") == EXPORT_FORMAT:
-        try:
-            factors += [Factor.model_validate(each) for each in loaded["factors"]]
-            return [RatingRow(**row) for row in loaded["ratings"]]
-        except (KeyError, TypeError, ValueError) as error:
-            raise FileProblem(
-                f"{path}: not an export as it was written ({error}); export the ratings again"
-            ) from error
+    if loaded["format"] == DOWNLOAD_FORMAT:
+        return _resolved({path: loaded}, path.parent)
 
-    return _resolved({path: loaded}, path.parent, notes, factors)
+    try:
+        rows = [RatingRow(**row) for row in loaded["ratings"]]
+        factors = [Factor.model_validate(each) for each in loaded["factors"]]
+        return OwnRatings(rows, factors=factors)
+    except (KeyError, TypeError, ValueError) as error:
+        raise FileProblem(
+            f"{path}: not an export as it was written ({error}); export the ratings again"
+        ) from error
 
 
 def _loaded(path: Path) -> dict[str, Any] | None:
@@ -429,32 +441,18 @@ def downloads_of(folder: Path) -> dict[Path, Mapping[str, Any]]:
     }
 
 
-def _downloads_in(folder: Path, notes: list[str], factors: list[Factor]) -> list[RatingRow] | None:
-    ours = downloads_of(folder)
-    return _resolved(ours, folder, notes, factors) if ours else None
-
-
-def _resolved(
-    downloads: Mapping[Path, Mapping[str, Any]],
-    folder: Path,
-    notes: list[str],
-    factors: list[Factor],
-) -> list[RatingRow]:
-    """Return the rows of downloads, by the key from letters to methods of the study's owner."""
+def _resolved(downloads: Mapping[Path, Mapping[str, Any]], folder: Path) -> OwnRatings:
+    """Return what downloads hold, by the key from letters to methods of the study's owner."""
     by_study: dict[str, dict[Path, Mapping[str, Any]]] = defaultdict(dict)
     for path, loaded in downloads.items():
         by_study[str(loaded.get("study"))][path] = loaded
 
-    rows: list[RatingRow] = []
+    found = OwnRatings()
     for name, of_study in by_study.items():
-        key = find_key(name, folder)
-        try:
-            factors += key.study.factors
-            rows += download_rows(key, of_study, notes)
-        finally:
-            key.close()
+        with closing(find_key(name, folder)) as key:
+            found.add(download_ratings(key, of_study))
 
-    return rows
+    return found
 
 
 def find_key(study: str, folder: Path) -> RatingDatabase:
@@ -479,12 +477,11 @@ def find_key(study: str, folder: Path) -> RatingDatabase:
     )
 
 
-def download_rows(
-    key: RatingDatabase,
-    downloads: Mapping[Path, Mapping[str, Any]],
-    notes: list[str],
-) -> list[RatingRow]:
-    """Return the rows of the downloads of one study."""
+def download_ratings(
+    key: RatingDatabase, downloads: Mapping[Path, Mapping[str, Any]]
+) -> OwnRatings:
+    """Return what the downloads of one study hold."""
+    notes = []
     known = {each.id: each for each in key.all_assignments()}
     answers: dict[str, list[RaterAnswer]] = {}
     given: dict[str, Assignment] = {}
@@ -502,7 +499,8 @@ def download_rows(
                 seconds = float(screen.get("seconds") or 0)
                 given[assignment.id] = replace(assignment, seconds=seconds)
 
-    return rows_of(key.study, given.values(), answers)
+    rows = rows_of(key.study, given.values(), answers)
+    return OwnRatings(rows, notes, list(key.study.factors))
 
 
 def _screens(path: Path, loaded: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -92,7 +92,7 @@ class Study(StrictModel):
     max_side_px: int = 1024
 
     def same_questions(self, other: Study) -> bool:
-        """Tell whether answers to both may stand in one table."""
+        """Return whether answers to both may stand in one table."""
         mine, theirs = (
             (each.benchmark, each.dialog, each.covers, each.dialog_digests)
             for each in (self, other)

@@ -20,6 +20,7 @@ from lmmscore.web.database import FILE_NAME, RatingDatabase
 from lmmscore.web.rating_results import (
     COLUMNS,
     database_rows,
+    own_ratings,
     quality_notes,
     read_human_ratings,
     steadiness,
@@ -230,10 +231,15 @@ def test_comments_cannot_become_formulas(tmp_path: Path) -> None:
     assert "'=HYPERLINK" in text
     path = tmp_path / "ratings.csv"
     path.write_text(text, encoding="utf-8")
-    from lmmscore.web.rating_results import own_rows
+    found = own_ratings(path)
+    assert found is not None and found.rows[0].comment == words
 
-    rows = own_rows(path, [], [])
-    assert rows is not None and rows[0].comment == words
+
+def test_a_study_without_ratings_is_named(tmp_path: Path) -> None:
+    """Who compares too early is told which study is still empty."""
+    rating_study(tmp_path).database.close()
+    with pytest.raises(FileProblem, match=f"^{tmp_path}: no ratings in it yet"):
+        read_human_ratings([str(tmp_path)], Columns())
 
 
 def test_downloads_without_their_key_are_refused_with_a_remedy(tmp_path: Path) -> None:

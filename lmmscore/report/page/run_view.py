@@ -17,7 +17,7 @@ import numpy as np
 from lmmscore.errors import counted
 from lmmscore.leaderboard import BoardTable, Leaderboard, rank
 from lmmscore.leaderboard.diagnostics import Extras, extras, habit_statements
-from lmmscore.leaderboard.matches import PairBoard, PairTable, rank_pairs
+from lmmscore.leaderboard.matches import PairBoard, PairTable, position_notes, rank_pairs
 from lmmscore.records import OVERALL, Outcome, Reply
 from lmmscore.report import leaderboard
 from lmmscore.report.grids import NONE, Grid, p_value, percent, plain
@@ -315,9 +315,10 @@ def _score_cautions(run: RunData, whole: BoardTable, behind: Extras, *, rated: b
     if not rated:
         unknown.append("No human ratings were given: whether people would agree is not known.")
 
-    habits = habit_statements(behind.habits, asks_to_avoid_ties=run.manifest.avoid_ties)
-    impossible = [text for text in habits if "impossible" in text]
-    return _cautions(run, whole.warnings, "mean", [*position, *unknown, *impossible])
+    # Of the judge's habits, only method names in its replies put the result in doubt.
+    names = replace(behind.habits, scale=(), sessions=None)
+    named = habit_statements(names, asks_to_avoid_ties=run.manifest.avoid_ties)
+    return _cautions(run, whole.warnings, "mean", [*position, *unknown, *named])
 
 
 def _pair_cautions(run: RunData, whole: PairTable) -> list[str]:
@@ -329,7 +330,7 @@ def _pair_cautions(run: RunData, whole: PairTable) -> list[str]:
 
     p = whole.swings.p if whole.twice else whole.position.p
     if p is not None and p <= 0.05:
-        position += [note for note in whole.notes if note.startswith("Position:")]
+        position += position_notes(whole)
     elif whole.twice and whole.inconsistent / whole.twice > 0.25:
         share = percent(whole.inconsistent / whole.twice)
         position.append(f"{share} of the matches ended differently in the two orders.")

@@ -44,7 +44,7 @@ function drawHead() {
   if (!known.run) return;
   document.title = `${known.run}: lmmscore`;
   find("name").textContent = known.run;
-  find("about").textContent = `${known.benchmark}, dialog ${known.dialog}, judged by ${known.judge}`;
+  find("about").textContent = `Benchmark ${known.benchmark}, dialog ${known.dialog}, judged by ${known.judge}`;
   find("caution").textContent = known.caution ? `Caution: ${known.caution}` : "";
   const state = find("state");
   const [word] = known.state.split(":");
@@ -53,14 +53,15 @@ function drawHead() {
   drawOver();
 }
 
+const isLive = () => ["running", "waiting"].includes(known.state);
+
 function drawOver() {
-  const over = !["running", "waiting"].includes(known.state);
-  find("over").hidden = !over;
-  if (!over) return;
+  find("over").hidden = isLive();
+  find("board-title").textContent = known.state === "finished" ? "Leaderboard" : "Provisional leaderboard";
+  if (isLive()) return;
   const said = known.state === "finished" ? "The run has ended. " : "The run was stopped. ";
   const link = element("a", { href: "report", target: "_blank", rel: "noopener" }, "Open the report");
   find("over").replaceChildren(said, ...(known.report ? [link] : []));
-  find("board-title").textContent = known.state === "finished" ? "Leaderboard" : "Provisional leaderboard";
 }
 
 function fact(name, value, more = "", kind = "") {
@@ -79,11 +80,11 @@ function drawTotals(totals) {
     fact("Failed", whole(totals.failed), `${whole(totals.repairs)} repair turns`,
       totals.failed ? "bad" : ""),
     fact("Calls", whole(totals.calls), totals.calls_left ? `about ${whole(totals.calls_left)} to go` : ""),
-    fact("Tokens", whole(totals.prompt_tokens + totals.completion_tokens),
-      `${whole(totals.prompt_tokens)} in (${whole(totals.cached_tokens)} cached), ${whole(totals.completion_tokens)} out`),
     spending(totals),
-    limits(totals),
   ];
+  // A judge that measures pixels uses no tokens; a run that is over has no last minute.
+  if (totals.prompt_tokens + totals.completion_tokens) facts.splice(3, 0, tokens(totals));
+  if (isLive()) facts.push(limits(totals));
   if (known.state === "running") {
     const left = totals.seconds_left ? `about ${duration(totals.seconds_left)}` : "not known yet";
     facts.push(fact("Time left", left));
@@ -94,16 +95,21 @@ function drawTotals(totals) {
   find("totals").replaceChildren(...facts);
 }
 
+function tokens(totals) {
+  const cached = totals.cached_tokens ? ` (${whole(totals.cached_tokens)} cached)` : "";
+  return fact("Tokens", whole(totals.prompt_tokens + totals.completion_tokens),
+    `${whole(totals.prompt_tokens)} in${cached}, ${whole(totals.completion_tokens)} out`);
+}
+
 function spending(totals) {
   const parts = [];
   if (totals.budget_usd !== null) parts.push(`budget ${dollars(totals.budget_usd)}`);
-  const live = ["running", "waiting"].includes(known.state);
-  if (live && totals.projected_usd) parts.push(`projected ${dollars(totals.projected_usd)}`);
+  if (isLive() && totals.projected_usd) parts.push(`projected ${dollars(totals.projected_usd)}`);
   const over = totals.budget_usd !== null && totals.projected_usd > totals.budget_usd;
   const unpriced = totals.spent_usd === null;
   if (unpriced) parts.push("no price for this model");
   const spent = unpriced ? "unknown" : totals.spent_usd ? dollars(totals.spent_usd) : "nothing";
-  return fact("Spent", spent, parts.join(", "), live && over ? "bad" : "");
+  return fact("Spent", spent, parts.join(", "), isLive() && over ? "bad" : "");
 }
 
 function limits(totals) {
@@ -119,8 +125,8 @@ function drawBoard(board) {
   find("board-measure").textContent = board.measure;
   find("board-counted").textContent = board.counted;
   find("board-note").textContent =
-    `${board.items} of ${board.of} items; ${board.note}. ` +
-    (board.items < board.of ? "It will change as more items are judged." : "All items are in.");
+    `${board.items} of ${board.of} items; ${board.note}.` +
+    (board.items < board.of ? " It will change as more items are judged." : "");
   const ends = board.rows.flatMap((row) => row.interval || (row.mean === null ? [] : [row.mean, row.mean]));
   const low = Math.min(...ends);
   const high = Math.max(...ends);
@@ -131,11 +137,17 @@ function drawBoard(board) {
       element("th", { scope: "row" }, row.method),
       element("td", { class: "num" }, row.mean === null ? "–" : decimal(row.mean)),
       element("td", {}, ...interval(row, at)),
-      element("td", { class: "num" }, row.ranks ? `${row.ranks[0]}–${row.ranks[1]}` : "–"),
+      element("td", { class: "num" }, ranks(row.ranks)),
       element("td", { class: "num" }, row.n),
     ),
   );
   find("board").tBodies[0].replaceChildren(...rows);
+}
+
+function ranks(interval) {
+  if (!interval) return "–";
+  const [best, worst] = interval;
+  return best === worst ? String(best) : `${best}–${worst}`;
 }
 
 function interval(row, at) {
