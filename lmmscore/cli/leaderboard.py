@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from lmmscore.leaderboard.compare import TaskAgainst
     from lmmscore.leaderboard.diagnostics import Extras
     from lmmscore.leaderboard.ranking import Scales
+    from lmmscore.report.figures import Drawing
     from lmmscore.report.grids import DisplayNames, Grid
 
 SECTIONS = ("differences", "wins", "position", "repeats", "variance", "sensitivity", "habits")
@@ -368,11 +369,17 @@ def _write(board: Leaderboard, source: Source, form: str, options: dict[str, Any
 
 def _write_plots(board: Leaderboard, source: Source, options: dict[str, Any]) -> None:
     from lmmscore.cli.terminal import factor_titles
-    from lmmscore.report.figures import board_drawings, write_figures
+    from lmmscore.report.figures import board_drawings
     from lmmscore.report.leaderboard import shown_tables, with_names
 
     named = with_names(board, _names(source, options))
     drawings = board_drawings(replace(named, tables=shown_tables(named)), factor_titles([source]))
+    _write_figures(drawings, options)
+
+
+def _write_figures(drawings: Sequence[Drawing], options: dict[str, Any]) -> None:
+    from lmmscore.report.figures import write_figures
+
     ending, width = options["plot_format"], options["plot_width"]
     for path in write_figures(drawings, options["plots"], ending, width):
         click.echo(f"wrote {path}", err=True)
@@ -409,7 +416,8 @@ def _print_pairs(path: Path, form: str, options: dict[str, Any]) -> None:
     """Print the leaderboard of a run that compares pairs."""
     from lmmscore.cli.terminal import refuse_unknown
     from lmmscore.leaderboard.matches import rank_pairs
-    from lmmscore.report.leaderboard import render_pairs
+    from lmmscore.report.grids import DisplayNames
+    from lmmscore.report.leaderboard import display_names, render_pairs
     from lmmscore.run_folder import Run
     from lmmscore.scores import read_comparisons
 
@@ -420,9 +428,11 @@ def _print_pairs(path: Path, form: str, options: dict[str, Any]) -> None:
         raise click.UsageError(f"--{name} is for scores; {path.parent} compares pairs")
 
     known: dict[str, Any] = {}
+    names = DisplayNames(options["names"])
     if (path.parent / "run.yaml").is_file():
         manifest = Run(path.parent).manifest
         known = {"caution": manifest.caution, "methods": manifest.methods}
+        names = display_names(manifest, options["names"])
 
     rows = read_comparisons(path)
     if options["method"]:
@@ -447,7 +457,13 @@ def _print_pairs(path: Path, form: str, options: dict[str, Any]) -> None:
         board = replace(board, notes=(chosen, *board.notes))
 
     layout = screen() if options["out"] is None else Screen(color=False, width=None)
-    put(render_pairs(board, form, decimals=options["decimals"], **layout), options["out"])
+    text = render_pairs(board, form, decimals=options["decimals"], names=names, **layout)
+    put(text, options["out"])
+    if options["plots"] is not None:
+        from lmmscore.report.figures import pair_drawings
+
+        _write_figures(pair_drawings(board, names), options)
+
     if form == "csv":
         for note in [*(t for table in board.tables for t in table.warnings), *board.notes]:
             click.echo(note, err=True)
