@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from lmmscore.leaderboard.diagnostics import Extras
     from lmmscore.leaderboard.matches import PairBoard
     from lmmscore.leaderboard.ranking import Scales
+    from lmmscore.report.figures import Drawing
     from lmmscore.report.grids import DisplayNames, Grid
     from lmmscore.run_folder import Manifest
     from lmmscore.scores import Comparison
@@ -371,11 +372,17 @@ def _write(board: Leaderboard, source: Source, form: str, options: dict[str, Any
 
 
 def _write_plots(board: Leaderboard, source: Source, options: dict[str, Any]) -> None:
-    from lmmscore.report.figures import board_drawings, write_figures
+    from lmmscore.report.figures import board_drawings
     from lmmscore.report.leaderboard import shown_tables, with_names
 
     named = with_names(board, _names(source, options))
     drawings = board_drawings(replace(named, tables=shown_tables(named)), factor_titles([source]))
+    _write_figures(drawings, options)
+
+
+def _write_figures(drawings: Sequence[Drawing], options: dict[str, Any]) -> None:
+    from lmmscore.report.figures import write_figures
+
     ending, width = options["plot_format"], options["plot_width"]
     for path in write_figures(drawings, options["plots"], ending, width):
         click.echo(f"wrote {path}", err=True)
@@ -411,6 +418,7 @@ def _pairs_among(runs: tuple[str, ...]) -> Path | None:
 _ABOUT_PAIRS = {
     *("runs", "form", "as_json", "out", "names", "decimals"),
     *("task", "method", "item", "resamples", "seed"),
+    *("plots", "plot_format", "plot_width"),
 }
 """The parameters that say something about a leaderboard of pairs; the others are for scores."""
 
@@ -431,15 +439,17 @@ def _print_pairs(path: Path, form: str, options: dict[str, Any]) -> None:
         seed=options["seed"],
     )
     board = replace(board, notes=(*_chosen_words(options), *board.notes))
-    text = render_pairs(
-        board,
-        form,
-        decimals=options["decimals"],
-        names=display_names(manifest, options["names"]),
-        **_layout(options["out"]),
+    names = display_names(manifest, options["names"])
+    layout = _layout(options["out"])
+    put(
+        render_pairs(board, form, decimals=options["decimals"], names=names, **layout),
+        options["out"],
     )
-    put(text, options["out"])
     _say_what_csv_cannot(board, form)
+    if options["plots"] is not None:
+        from lmmscore.report.figures import pair_drawings
+
+        _write_figures(pair_drawings(board, names), options)
 
 
 def _compared(path: Path) -> tuple[Manifest, list[Comparison]]:

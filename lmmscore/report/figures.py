@@ -22,8 +22,10 @@ from lmmscore.agreement import Agreement
 from lmmscore.agreement.align import EDIT, Paired
 from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.leaderboard.board import BoardTable, Leaderboard
-from lmmscore.leaderboard.compare import RunComparison
-from lmmscore.report.leaderboard import title_of
+from lmmscore.leaderboard.compare import RankChange, RunComparison
+from lmmscore.leaderboard.matches import PairBoard
+from lmmscore.report.grids import DisplayNames
+from lmmscore.report.leaderboard import pair_title, title_of
 from lmmscore.stats import correlation
 from lmmscore.stats.resampling import Floats
 
@@ -64,6 +66,9 @@ STYLE = {
 MINUS = "\N{MINUS SIGN}"
 LINES = 2_000
 """Resampled fits behind a band."""
+
+COARSE = 20
+"""Distinct values up to which a scale is coarse: points would hide each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +151,118 @@ def _diverging() -> Any:
 
 
 def _sequential() -> Any:
+    """Return the colours of means; the lowest is tinted, so that a missing one stands apart."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list("lmmscore-means", ["#ffffff", SKY, BLUE])
+    return LinearSegmentedColormap.from_list("lmmscore-means", ["#e4f1fa", SKY, BLUE])
 
 
-# A leaderboard
+def _text_in(characters: int, points: float) -> float:
+    """Return about how wide so many characters are, in inches."""
+    return characters * 0.6 * points / 72
+
+
+def _longest(names: Sequence[str]) -> int:
+    return max(map(len, names), default=0)
+
+
+# --------------------------------------------------------------------------------------------------
+# Heat maps.
+# --------------------------------------------------------------------------------------------------
+
+LABEL_PT, CELL_PT = 7, 6
+"""Sizes of the labels of a heat map, and of the values in its cells."""
+
+COLOR_BAR_IN = 0.8
+"""What a colour bar takes of the width, with its labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeatFigure:
+    """How tables of values are drawn: their names, and how wide a cell is."""
+
+    rows: Sequence[str]
+    columns: Sequence[str]
+    cell_in: float
+
+    @classmethod
+    def fitted(
+        cls, rows: Sequence[str], columns: Sequence[str], width_in: float, across: int = 1
+    ) -> HeatFigure:
+        """Return the map for a figure of this width, with so many maps side by side."""
+        room_in = width_in - _text_in(_longest(rows), LABEL_PT) - COLOR_BAR_IN
+        return cls(rows, columns, room_in / across / max(len(columns), 1))
+
+    def fits(self, text: str) -> bool:
+        """Tell whether a cell is wide enough for a value."""
+        return self.cell_in >= _text_in(len(text), CELL_PT)
+
+    @property
+    def height_in(self) -> float:
+        """The height of the map with the names of its columns."""
+        labels = len(self.column_lines[0]) * 0.12 if self.column_lines else 0.9
+        return 0.24 * len(self.rows) + labels
+
+    @property
+    def column_lines(self) -> list[list[str]]:
+        """The columns' names in up to three lines each; nothing where they do not fit so."""
+        room = max(int(self.cell_in / _text_in(1, LABEL_PT)), 1)
+        wrapped = [textwrap.wrap(name, room, break_long_words=False) for name in self.columns]
+        fit = all(len(lines) <= 3 and _longest(lines) <= room for lines in wrapped)
+        return wrapped if fit else []
+
+    def draw(self, axis: Axes, table: Floats, form: str, **colors: Any) -> Any:
+        """Draw a table and return its image; `colors` are options of `imshow`.
+
+        Values are written into the cells, as `form` says, where these are wide enough. A missing
+        one is a dash without a colour.
+        """
+        image = axis.imshow(table, aspect="auto", **colors)
+        if self.fits(form.format(-0.5)):
+            _label_cells(axis, table, form, image)
+
+        axis.set_yticks(range(len(self.rows)), self.rows)
+        if self.column_lines:
+            names = ["\n".join(lines) for lines in self.column_lines]
+            axis.set_xticks(range(len(names)), names)
+        else:
+            upright = self.cell_in < 0.4
+            axis.set_xticks(
+                range(len(self.columns)),
+                self.columns,
+                rotation=90 if upright else 40,
+                rotation_mode="anchor",
+                ha="right",
+                va="center" if upright else "top",
+            )
+
+        axis.tick_params(length=0)
+        for side in axis.spines.values():
+            side.set_visible(False)
+
+        return image
+
+
+def _label_cells(axis: Axes, table: Floats, form: str, image: Any) -> None:
+    """Write each value into its cell, in white where the cell is dark."""
+    for i, j in np.ndindex(table.shape):
+        value = table[i, j]
+        if np.isnan(value):
+            axis.text(j, i, "–", ha="center", va="center", fontsize=CELL_PT, color=GREY)
+            continue
+
+        text = form.format(value)
+        # A zero has no sign, however it was rounded.
+        text = text.replace("-", MINUS if float(text) else "")
+        red, green, blue, _ = image.cmap(image.norm(value))
+        dark = 0.3 * red + 0.59 * green + 0.11 * blue < 0.55
+        color = "white" if dark else INK
+        axis.text(j, i, text, ha="center", va="center", fontsize=CELL_PT, color=color)
+
+
+# --------------------------------------------------------------------------------------------------
+# A leaderboard, and several side by side.
+# --------------------------------------------------------------------------------------------------
 
 
 def board_drawings(board: Leaderboard, titles: Mapping[str, str] | None = None) -> list[Drawing]:
@@ -160,14 +271,16 @@ def board_drawings(board: Leaderboard, titles: Mapping[str, str] | None = None) 
     `titles` are the factors' full names.
     """
     called = titles or {}
+    level = board.settings.get("level", 0.95)
     drawings = []
     for table in board.tables:
-        place = title_of(table).lower()
-
-        def draw(width: float, table: BoardTable = table) -> MplFigure:
-            return forest(table, width)
-
-        drawings.append(Drawing(f"forest-{place}", draw))
+        lines = [
+            ForestLine(row.method, row.mean, row.mean_interval, row.rank_interval)
+            for row in table.rows
+            if row.mean is not None
+        ]
+        label = f"mean {table.factor}, {level:.0%} interval"
+        drawings.append(_forest(title_of(table), label, lines))
 
     whole = next((table for table in board.tables if table.task is None), board.tables[0])
     if whole.rows and len(whole.rows[0].factors) > 1:
@@ -182,33 +295,69 @@ def board_drawings(board: Leaderboard, titles: Mapping[str, str] | None = None) 
     return drawings
 
 
-def forest(table: BoardTable, width_in: float) -> MplFigure:
-    """Return means with their intervals, best first, and the rank interval of each method."""
-    rows = [row for row in table.rows if row.mean is not None]
-    figure = _new(width_in, 0.75 + 0.22 * len(rows))
-    axis: Axes = figure.subplots()
-    axis.set_title(title_of(table), loc="left")
-    for k, row in enumerate(rows):
-        assert row.mean is not None
-        if row.mean_interval is not None:
-            axis.plot(row.mean_interval, [k, k], color=BLUE, linewidth=1.2, solid_capstyle="butt")
+def pair_drawings(board: PairBoard, names: DisplayNames) -> list[Drawing]:
+    """Return the figures of pairwise comparisons: a forest plot of strengths per table.
 
-        axis.plot([row.mean], [k], marker="o", markersize=4, color=BLUE)
-        ranks = "" if row.rank_interval is None else _interval(row.rank_interval)
+    A table whose methods are not all linked by comparisons has no strengths, and no figure.
+    """
+    level = board.settings.get("level", 0.95)
+    drawings = []
+    for table in board.tables:
+        lines = [
+            ForestLine(
+                names.method(row.method), row.strength, row.strength_interval, row.rank_interval
+            )
+            for row in table.rows
+            if row.strength is not None
+        ]
+        if lines:
+            label = f"strength (log scale), {level:.0%} interval"
+            drawings.append(_forest(pair_title(table, names), label, lines))
+
+    return drawings
+
+
+@dataclass(frozen=True, slots=True)
+class ForestLine:
+    """One method: its value, and the intervals of that and of its rank."""
+
+    method: str
+    value: float
+    interval: tuple[float, float] | None
+    ranks: tuple[int, int] | None
+
+
+def _forest(title: str, label: str, lines: Sequence[ForestLine]) -> Drawing:
+    return Drawing(
+        f"forest-{title.lower()}", lambda width_in: forest(title, label, lines, width_in)
+    )
+
+
+def forest(title: str, label: str, lines: Sequence[ForestLine], width_in: float) -> MplFigure:
+    """Return values with their intervals, best first, and the rank interval of each method."""
+    figure = _new(width_in, 0.75 + 0.22 * len(lines))
+    axis: Axes = figure.subplots()
+    axis.set_title(title, loc="left")
+    for k, line in enumerate(lines):
+        if line.interval is not None:
+            axis.plot(line.interval, [k, k], color=BLUE, linewidth=1.2, solid_capstyle="butt")
+
+        axis.plot([line.value], [k], marker="o", markersize=4, color=BLUE)
         axis.annotate(
-            ranks,
+            "" if line.ranks is None else _interval(line.ranks),
             (1.02, k),
             xycoords=("axes fraction", "data"),
             va="center",
-            fontsize=7,
+            fontsize=LABEL_PT,
             annotation_clip=False,
         )
 
-    axis.annotate("rank", (1.02, 1.0), xycoords="axes fraction", va="bottom", fontsize=7)
-    axis.set_yticks(range(len(rows)), [row.method for row in rows])
-    axis.invert_yaxis()
-    axis.set_ylim(len(rows) - 0.5, -0.5)
-    axis.set_xlabel(f"mean {table.factor}, 95% interval")
+    if any(line.ranks is not None for line in lines):
+        axis.annotate("rank", (1.02, 1.0), xycoords="axes fraction", va="bottom", fontsize=LABEL_PT)
+
+    axis.set_yticks(range(len(lines)), [line.method for line in lines])
+    axis.set_ylim(len(lines) - 0.5, -0.5)
+    axis.set_xlabel(label)
     axis.grid(axis="x", color="#dddddd", linewidth=0.5)
     axis.set_axisbelow(True)
     axis.tick_params(axis="y", length=0)
@@ -225,7 +374,7 @@ def factor_means(table: BoardTable, titles: Mapping[str, str], width_in: float) 
     factors = list(table.rows[0].factors)
     values = [[row.factors.get(factor) for factor in factors] for row in table.rows]
     names = [titles.get(factor, factor) for factor in factors]
-    return _means_map(values, [row.method for row in table.rows], names, width_in)
+    return _means_map(values, [row.method for row in table.rows], names, "mean", width_in)
 
 
 def task_means(whole: BoardTable, tables: Sequence[BoardTable], width_in: float) -> MplFigure:
@@ -233,56 +382,53 @@ def task_means(whole: BoardTable, tables: Sequence[BoardTable], width_in: float)
     methods = [row.method for row in whole.rows]
     by_task = [{row.method: row.mean for row in table.rows} for table in tables]
     values = [[means.get(method) for means in by_task] for method in methods]
-    return _means_map(values, methods, [title_of(table) for table in tables], width_in)
+    tasks = [str(table.task) for table in tables]
+    return _means_map(values, methods, tasks, f"mean {whole.factor}", width_in)
 
 
 def _means_map(
     values: Sequence[Sequence[float | None]],
     rows: Sequence[str],
     columns: Sequence[str],
+    label: str,
     width_in: float,
 ) -> MplFigure:
     table = np.array([[np.nan if v is None else v for v in line] for line in values], dtype=float)
-    figure = _new(width_in, 1.0 + 0.24 * len(rows))
+    heat_map = HeatFigure.fitted(rows, columns, width_in)
+    figure = _new(width_in, heat_map.height_in + 0.2)
     axis: Axes = figure.subplots()
-    image = axis.imshow(table, cmap=_sequential(), aspect="auto")
-    _label_cells(axis, table, "{:.2f}", image)
-    axis.set_xticks(range(len(columns)), columns, rotation=30, ha="right")
-    axis.set_yticks(range(len(rows)), rows)
-    _without_frame(axis)
-    figure.colorbar(image, ax=axis, label="mean", shrink=0.8)
+    image = heat_map.draw(axis, table, "{:.2f}", cmap=_sequential())
+    figure.colorbar(image, ax=axis, label=label, shrink=0.8)
     return figure
 
 
-def _label_cells(axis: Axes, table: Floats, form: str, image: Any) -> None:
-    """Write each value into its cell, in white where the cell is dark."""
-    for i, j in np.ndindex(table.shape):
-        value = table[i, j]
-        text = "–" if np.isnan(value) else form.format(value).replace("-0.0", "0.0")
-        red, green, blue, _ = image.cmap(image.norm(0.0 if np.isnan(value) else value))
-        dark = 0.3 * red + 0.59 * green + 0.11 * blue < 0.55
-        color = "white" if dark else INK
-        shown = text.replace("-", MINUS)
-        axis.text(j, i, shown, ha="center", va="center", fontsize=6, color=color)
-
-
-def _without_frame(axis: Axes) -> None:
-    axis.tick_params(length=0)
-    for side in axis.spines.values():
-        side.set_visible(False)
-
-
 def comparison_drawings(found: RunComparison, names: Mapping[str, str]) -> list[Drawing]:
-    """Return the figures of several runs side by side: how the ranks change."""
-    return [Drawing("rank-changes", lambda width: rank_changes(found, names, width))]
+    """Return the figures of several runs side by side: how the ranks change on each factor."""
+    factors = list(dict.fromkeys(line.factor for line in found.changes))
+    drawings = []
+    for factor in factors:
+        lines = [line for line in found.changes if line.factor == factor]
+        lines = [line for line in lines if line.task is None] or lines
+
+        def draw(width: float, lines: Sequence[RankChange] = lines) -> MplFigure:
+            return rank_changes(found.names, lines, names, width)
+
+        name = "rank-changes" if len(factors) == 1 else f"rank-changes-{factor}"
+        drawings.append(Drawing(name, draw))
+
+    return drawings
 
 
-def rank_changes(found: RunComparison, names: Mapping[str, str], width_in: float) -> MplFigure:
+def rank_changes(
+    runs: Sequence[str], lines: Sequence[RankChange], names: Mapping[str, str], width_in: float
+) -> MplFigure:
     """Return a bump chart: the rank of every method in every run."""
-    lines = [line for line in found.changes if line.task is None] or list(found.changes)
     most = max((rank for line in lines for rank in line.ranks if rank), default=1)
     figure = _new(width_in, 0.7 + 0.24 * most)
     axis: Axes = figure.subplots()
+    # Methods that share a rank share a label; two would be printed on top of each other.
+    begins: dict[tuple[int, int], list[str]] = {}
+    ends: dict[tuple[int, int], list[str]] = {}
     for line in lines:
         places = [(k, rank) for k, rank in enumerate(line.ranks) if rank is not None]
         if not places:
@@ -292,23 +438,36 @@ def rank_changes(found: RunComparison, names: Mapping[str, str], width_in: float
         color = BLUE if change < 0 else ORANGE if change > 0 else GREY
         axis.plot(*zip(*places, strict=True), color=color, marker="o", markersize=4, linewidth=1.2)
         name = names.get(line.method, line.method)
-        for (k, rank), side in ((places[0], "right"), (places[-1], "left")):
-            offset = -0.06 if side == "right" else 0.06
-            axis.text(k + offset, rank, name, ha=side, va="center", fontsize=7)
+        begins.setdefault(places[0], []).append(name)
+        ends.setdefault(places[-1], []).append(name)
 
-    axis.set_xticks(range(len(found.names)), list(found.names))
-    axis.set_xlim(-0.6, len(found.names) - 0.4)
+    labels = [", ".join(tied) for tied in (*begins.values(), *ends.values())]
+    # Labels stand outside the lines, so they take their width from the axis, in runs.
+    label_in = _text_in(_longest(labels), LABEL_PT)
+    run_in = max(width_in - 0.8 - 2 * label_in, 0.5) / max(len(runs) - 1, 1)
+    gap = 0.08 / run_in
+    room = gap + label_in / run_in
+    for (k, rank), tied in begins.items():
+        axis.text(k - gap, rank, ", ".join(tied), ha="right", va="center", fontsize=LABEL_PT)
+
+    for (k, rank), tied in ends.items():
+        axis.text(k + gap, rank, ", ".join(tied), ha="left", va="center", fontsize=LABEL_PT)
+
+    axis.set_xticks(range(len(runs)), list(runs))
+    axis.set_xlim(-room, len(runs) - 1 + room)
     axis.set_yticks(range(1, most + 1))
     axis.set_ylabel("rank")
     axis.invert_yaxis()
     axis.tick_params(length=0)
-    for side_of_frame in axis.spines.values():
-        side_of_frame.set_visible(False)
+    for side in axis.spines.values():
+        side.set_visible(False)
 
     return figure
 
 
-# An agreement
+# --------------------------------------------------------------------------------------------------
+# An agreement.
+# --------------------------------------------------------------------------------------------------
 
 
 def agreement_drawings(found: Agreement, titles: Mapping[str, str]) -> list[Drawing]:
@@ -389,12 +548,18 @@ def _scatter(axis: Axes, paired: Paired, seed: int) -> None:
         axis.plot(grid, band[1], color=BLUE, linewidth=1)
 
     rng = np.random.default_rng(seed)
-    axis.scatter(jitter(people, rng), jitter(judge, rng), s=7, color=INK, alpha=0.55, linewidths=0)
+    _dots(axis, jitter(people, rng), jitter(judge, rng))
     axis.set_xlim(ends)
     axis.set_ylim(ends)
     axis.set_aspect("equal")
     for side in (axis.xaxis, axis.yaxis):
         side.set_major_locator(_round_ticks())
+
+
+def _dots(axis: Axes, x: Floats, y: Floats) -> None:
+    """Draw points, the fainter the more there are: where many lie, it is darker."""
+    alpha = float(np.clip(8 / math.sqrt(max(len(x), 1)), 0.15, 0.55))
+    axis.scatter(x, y, s=7, color=INK, alpha=alpha, linewidths=0)
 
 
 def _round_ticks() -> Any:
@@ -404,10 +569,11 @@ def _round_ticks() -> Any:
 
 
 def jitter(values: Floats, rng: np.random.Generator) -> Floats:
-    """Return whole numbers moved a little, so that equal points are seen; others as they are."""
-    if not np.allclose(values, np.round(values)):
+    """Return the values of a coarse scale moved a little, so that equal points are seen."""
+    levels = np.unique(np.round(values, 9))
+    if not 1 < len(levels) <= COARSE:
         return values
-    return values + rng.uniform(-0.18, 0.18, len(values))
+    return np.asarray(values + rng.uniform(-0.18, 0.18, len(values)) * np.diff(levels).min())
 
 
 def fit_band(
@@ -442,10 +608,12 @@ def bland_altman(
         axis.set_title(_title(factor, titles))
         row = found.row(judge, factor, "item", "bias")
         if row is None or row.value is None or len(paired.edits) < 2:
+            why = f"undefined, because {row.why}" if row is not None and row.why else "undefined"
+            axis.set_axis_off()
+            axis.text(0.5, 0.5, textwrap.fill(why, 26), ha="center", va="center", fontsize=CELL_PT)
             continue
 
         gaps = paired.judge - paired.people
-        means = (paired.judge + paired.people) / 2
         reach = 1.96 * gaps.std(ddof=1)
         low, high = row.limits
         if low is not None and high is not None:
@@ -456,7 +624,9 @@ def bland_altman(
         for limit in (row.value - reach, row.value + reach):
             axis.axhline(limit, color=BLUE, linewidth=0.7, linestyle="--")
 
-        axis.scatter(means, gaps, s=7, color=INK, alpha=0.55, linewidths=0)
+        rng = np.random.default_rng(found.settings["seed"])
+        by_judge, by_people = jitter(paired.judge, rng), jitter(paired.people, rng)
+        _dots(axis, (by_judge + by_people) / 2, by_judge - by_people)
         for side in (axis.xaxis, axis.yaxis):
             side.set_major_locator(_round_ticks())
 
@@ -468,7 +638,10 @@ def bland_altman(
 def factor_map(
     found: Agreement, judge: str, titles: Mapping[str, str], width_in: float
 ) -> MplFigure:
-    """Return heat maps of Spearman's ρ, factor by factor: judge by raters, each by itself."""
+    """Return heat maps of Spearman's ρ, factor by factor: judge by raters, each by itself.
+
+    Side by side where the values then fit into their cells, else one below the other.
+    """
     factors = [factor for factor in found.factors if (judge, factor) in found.paired]
     names = [titles.get(factor, factor) for factor in factors]
     maps = (
@@ -476,19 +649,20 @@ def factor_map(
         (f"{judge} by itself", ("judge", "judge")),
         ("raters by themselves", ("people", "people")),
     )
-    stacked = width_in < 5
-    height = (3 * (0.8 + 0.2 * len(factors)) + 0.6) if stacked else width_in / 3 + 0.9
-    figure = _new(width_in, height)
-    shape = (3, 1) if stacked else (1, 3)
-    axes = figure.subplots(*shape, sharex=True, sharey=True)
+    heat_map = HeatFigure.fitted(names, names, width_in, across=3)
+    title_in = _text_in(_longest([title for title, _ in maps]), 8)
+    stacked = not heat_map.fits("−0.5") or title_in > heat_map.cell_in * len(names)
+    if stacked:
+        heat_map = HeatFigure.fitted(names, names, width_in)
+
+    down = 3 if stacked else 1
+    height_in = max(heat_map.height_in + 0.3, 1.6) + (down - 1) * (0.22 * len(names) + 0.3)
+    figure = _new(width_in, height_in)
+    axes = figure.subplots(down, 3 // down, sharex=True, sharey=True)
     for (title, sides), axis in zip(maps, axes, strict=True):
         table = cross_correlations(found, judge, factors, sides)
-        image = axis.imshow(table, vmin=-1, vmax=1, cmap=_diverging(), aspect="auto")
-        _label_cells(axis, table, "{:.1f}", image)
+        image = heat_map.draw(axis, table, "{:.1f}", cmap=_diverging(), vmin=-1, vmax=1)
         axis.set_title(title)
-        axis.set_xticks(range(len(factors)), names, rotation=40, ha="right")
-        axis.set_yticks(range(len(factors)), names)
-        _without_frame(axis)
 
     figure.colorbar(image, ax=axes, shrink=0.7, label="Spearman ρ")
     return figure

@@ -874,7 +874,7 @@ def pair_grid(table: PairTable, decimals: int, names: DisplayNames) -> Grid:
     items = counted(table.items, "item")
     played = counted(table.matches, "match", "matches")
     return Grid(
-        title=_pair_title(table, names),
+        title=pair_title(table, names),
         columns=tuple(PAIR_HEADINGS.values()),
         rows=tuple(rows),
         keys=tuple(PAIR_HEADINGS),
@@ -906,7 +906,8 @@ def _compact_pairs(grid: Grid) -> Grid:
     )
 
 
-def _pair_title(table: PairTable, names: DisplayNames) -> str:
+def pair_title(table: PairTable, names: DisplayNames) -> str:
+    """Return the heading of a table of pairs."""
     return "All task categories" if table.task is None else names.task(table.task)
 
 
@@ -920,7 +921,7 @@ def win_grid(table: PairTable, names: DisplayNames) -> Grid:
         rows.append(plain(names.method(one), *rates))
 
     return Grid(
-        title=f"{_pair_title(table, names)}: win rates",
+        title=f"{pair_title(table, names)}: win rates",
         columns=("Row against column", *(names.method(name) for name in methods)),
         rows=tuple(rows),
         caption="How often the method of the row beat that of the column; a tie counts one half.",

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
@@ -370,6 +371,22 @@ def test_a_scores_csv_of_ours_is_taken_as_a_run(tmp_path: Path) -> None:
     )
     assert row["judge"] == "scores"
     assert row["n"] == 4 and row["left_out"] == {"rated edits the judge left refused": 1}
+
+
+@pytest.mark.parametrize(("names", "width_in", "written"), [(3, 6.75, True), (13, 3.25, False)])
+def test_values_are_written_only_into_cells_that_hold_them(
+    names: int, width_in: float, written: bool
+) -> None:
+    """Thirteen factors in a column of a paper are colours alone: values would overlap."""
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    from lmmscore.report.figures import HeatFigure
+
+    factors = [f"factor {k}" for k in range(names)]
+    axis = Figure(figsize=(width_in, 3)).subplots()
+    HeatFigure.fitted(factors, factors, width_in).draw(axis, np.eye(names), "{:.1f}")
+    assert [text.get_text() for text in axis.texts].count("1.0") == (names if written else 0)
 
 
 @pytest.mark.parametrize("ending", ["pdf", "svg"])

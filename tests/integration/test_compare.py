@@ -181,6 +181,22 @@ def test_without_an_overall_each_factor_is_compared_and_named(tmp_path: Path) ->
     ]  # fmt: skip
 
 
+def test_changes_of_rank_are_drawn_factor_by_factor(tmp_path: Path) -> None:
+    """A figure per factor; methods that share a rank share a label."""
+    pytest.importorskip("matplotlib")
+    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
+    tied = overall({"A": [9.0, 8.0], "B": [9.0, 8.0], "C": [7.0, 7.0]})
+    for path in (first, second):
+        pd.concat([tied, tied.assign(factor="acc")]).to_csv(path, index=False)
+    options = ["--factor", "all", "--plots", str(tmp_path / "p"), "--plot-format", "svg"]
+    done = CliRunner().invoke(lmmscore, ["compare", str(first), str(second), *options])
+    assert done.exit_code == 0, done.exception
+    names = {path.name for path in (tmp_path / "p").iterdir()}
+    assert names == {"rank-changes-overall.svg", "rank-changes-acc.svg"}
+    drawn = (tmp_path / "p" / "rank-changes-acc.svg").read_text(encoding="utf-8")
+    assert drawn.count(">A, B<") == 2 and drawn.count(">C<") == 2
+
+
 def test_runs_without_a_common_factor_are_not_compared(tmp_path: Path) -> None:
     """What cannot be compared is refused with what each run has; a misspelt factor names the run."""
     files = saved(

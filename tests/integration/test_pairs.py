@@ -272,6 +272,19 @@ def test_the_commands_know_pairs(tmp_path: Path, make_benchmark: Maker) -> None:
     assert "[[A>B]]" in runner.invoke(program, ["show", str(run.path), "i0"]).output
 
 
+def test_strengths_are_drawn_under_the_names_asked_for(
+    tmp_path: Path, make_benchmark: Maker
+) -> None:
+    """`--plots` writes a forest plot of a run of pairs too; `--names` holds for table and figure."""
+    pytest.importorskip("matplotlib")
+    run = lmmscore.run(make_benchmark(), written(tmp_path), better(*METHODS), out=tmp_path / "r")
+    options = ["--plots", str(tmp_path / "p"), "--plot-format", "svg", "--names", "alpha=First"]
+    done = CliRunner().invoke(program, ["leaderboard", str(run.path), *options])
+    assert "First" in done.stdout and "alpha" not in done.stdout
+    drawn = (tmp_path / "p" / "forest-all-task-categories.svg").read_text(encoding="utf-8")
+    assert "First" in drawn and "strength" in drawn
+
+
 def test_a_stopped_run_says_which_pairs_were_not_reached(
     tmp_path: Path, make_benchmark: Maker
 ) -> None:
@@ -327,7 +340,7 @@ def test_what_is_for_scores_is_refused_and_the_rest_works(
     """An option that changed nothing would be taken for one that did; display names are shown."""
     run = lmmscore.run(make_benchmark(), written(tmp_path), better(*METHODS), out=tmp_path / "r")
     runner = CliRunner()
-    for words in (["--columns", "rank"], ["--holm", "tables"], ["--plots", str(tmp_path / "p")]):
+    for words in (["--columns", "rank"], ["--holm", "tables"]):
         refused = runner.invoke(program, ["leaderboard", str(run.path), *words])
         assert refused.exit_code == 2
         assert f"{words[0]} is for scores" in refused.output
