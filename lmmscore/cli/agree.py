@@ -15,7 +15,6 @@ from lmmscore.cli.command_line import (
     FilePath,
     Finite,
     GroupedCommand,
-    Screen,
     Source,
     cautions,
     factor_renames,
@@ -29,10 +28,13 @@ from lmmscore.cli.command_line import (
     plot_options,
     put,
     ratings_scale,
+    refuse_others,
+    say_notes,
     score_columns,
     screen,
     table_file,
     table_format,
+    write_plots,
 )
 from lmmscore.errors import LmmscoreError
 
@@ -173,30 +175,32 @@ def command(
         _print_pair_agreement(runs, "json" if as_json else form, options)
         return
 
-    judges = [*_runs(runs), *_files(score_files, options)]
+    judges = [*open_sources(runs), *_files(score_files, options)]
     found = _agree(judges, options)
     form = "json" if as_json else form
     sections = AT_A_GLANCE if form == "term" and "all" not in options["show"] else ALL_SECTIONS
     caution, shown = cautions(judges), (*sections, *options["show"])
-    layout = screen() if options["out"] is None else Screen(color=False, width=None)
+    layout = screen(options["out"])
     text = render(found, form, sections=shown, caution=caution, **layout)  # type: ignore[arg-type]
     put(text, options["out"])
-    for note in found.notes:
-        click.echo(f"note: {note}", err=True)
-
+    say_notes(found.notes)
     if options["plots"]:
-        from lmmscore.report.figures import agreement_drawings, write_figures
+        from lmmscore.report.figures import agreement_drawings
 
-        drawings = agreement_drawings(found, factor_titles(judges))
-        form_of_plots, width = options["plot_format"], options["plot_width"]
-        for path in write_figures(drawings, options["plots"], form_of_plots, width):
-            click.echo(f"wrote {path}", err=True)
+        write_plots(agreement_drawings(found, factor_titles(judges)), options)
 
 
 def _is_of_pairs(text: str) -> bool:
     from lmmscore.run_folder import Run
 
     return (Path(text) / "run.yaml").is_file() and Run(Path(text)).is_of_pairs
+
+
+_ABOUT_PAIRS = {
+    *("runs", "form", "as_json", "out", "human", "factors"),
+    *("item_column", "method_column", "rater_column", "factor_column", "score_column"),
+}
+"""The parameters that say something about verdicts on pairs; the others are for scores."""
 
 
 def _print_pair_agreement(runs: tuple[str, ...], form: str, options: dict[str, Any]) -> None:
@@ -211,13 +215,14 @@ def _print_pair_agreement(runs: tuple[str, ...], form: str, options: dict[str, A
     if form not in ("term", "json", "md"):
         raise click.UsageError(f"--format {form} has no place with pairs; use term, md or json")
 
+    refuse_others(_ABOUT_PAIRS, f"is for scores; {runs[0]} compares pairs")
     votes = _human_votes(options)
     found = {}
     for name in runs:
         run = Run(Path(name))
         found[run.path.name] = agree_on_pairs(run.comparisons(), votes)
 
-    click.echo(votes_as_text(found, form), nl=False)
+    put(votes_as_text(found, form), options["out"])
 
 
 def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str]]:
@@ -226,11 +231,12 @@ def _human_votes(options: dict[str, Any]) -> dict[tuple[str, str, str], list[str
     from lmmscore.web.rating_results import read_human_ratings
 
     files = options["human"]
-    votes: dict[tuple[str, str, str], list[str]] = {}
     given = [_votes_in(Path(name)) for name in files]
-    if all(each is not None for each in given):
-        for each in given:
-            for pair, said in (each or {}).items():
+    voted = [each for each in given if each is not None]
+    if len(voted) == len(files):
+        votes: dict[tuple[str, str, str], list[str]] = {}
+        for each in voted:
+            for pair, said in each.items():
                 votes.setdefault(pair, []).extend(said)
 
         return votes
@@ -256,17 +262,11 @@ def _votes_in(path: Path) -> dict[tuple[str, str, str], list[str]] | None:
     from lmmscore.web.rating_results import read_human_votes
 
     collected, notes = read_human_votes(path)
-    for note in notes:
-        click.echo(f"note: {note}", err=True)
+    say_notes(notes)
 
     if collected is not None:
         return collected
     return None if path.is_dir() else read_votes(path)
-
-
-def _runs(texts: Sequence[str]) -> list[Source]:
-
-    return open_sources(texts) if texts else []
 
 
 def _files(specs: Sequence[str], options: dict[str, Any]) -> list[Source]:
@@ -288,8 +288,7 @@ def _files(specs: Sequence[str], options: dict[str, Any]) -> list[Source]:
     ]
     notes: list[str] = []
     tables = [read_score_file(spec, layout, dialog, notes) for spec in specs]
-    for note in notes:
-        click.echo(f"note: {note}", err=True)
+    say_notes(notes)
 
     return [
         _with_scales(Source(name, Path(spec), table), dialog)

@@ -52,7 +52,6 @@ def command(benchmark: Path, root: Path | None, as_json: bool) -> None:
 
 
 def _summary(benchmark: Benchmark, found: Sequence[BenchmarkProblem]) -> str:
-
     lacking = 0
     for item in benchmark.items:
         lacking += sum(method not in item.edits for method in benchmark.methods)

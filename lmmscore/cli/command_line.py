@@ -6,7 +6,7 @@ import hashlib
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, get_origin
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from lmmscore.leaderboard import Leaderboard
     from lmmscore.leaderboard.matches import PairBoard
+    from lmmscore.report.figures import Drawing
     from lmmscore.run_folder import Manifest, Run
 
 # --------------------------------------------------------------------------------------------------
@@ -97,6 +98,16 @@ class GroupedCommand(click.Command):
         if lines:
             with formatter.section("Other options" if self.groups else "Options"):
                 formatter.write_dl(list(lines.values()))
+
+
+def refuse_others(fit: Collection[str], why: str) -> None:
+    """Refuse what was given and does not fit: an option that changes nothing would be taken for
+    one that did. `fit` names the parameters that are understood."""
+    context = click.get_current_context()
+    for param in context.command.params:
+        name = param.name or ""
+        if name not in fit and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{max(param.opts, key=len)} {why}")
 
 
 def listen_options(port: int) -> Callable[[Command], Command]:
@@ -442,13 +453,28 @@ class Screen(TypedDict):
     width: int | None
 
 
-def screen() -> Screen:
-    """Return what standard output can show: colours and a width where someone is looking,
-    else neither."""
+def screen(out: Path | None = None) -> Screen:
+    """Return how tables are drawn: in colour and to the width of the terminal where someone is
+    looking, plainly in a pipe or a file."""
     from shutil import get_terminal_size
 
-    tty = sys.stdout.isatty()
+    tty = out is None and sys.stdout.isatty()
     return {"color": tty, "width": get_terminal_size().columns if tty else None}
+
+
+def say_notes(notes: Iterable[str]) -> None:
+    """Print what is worth knowing of how files were read, apart from the data."""
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
+
+
+def write_plots(drawings: Sequence[Drawing], options: Mapping[str, Any]) -> None:
+    """Write figures as the options that `plot_options` adds say, and print where they are."""
+    from lmmscore.report.figures import write_figures
+
+    ending, width = options["plot_format"], options["plot_width"]
+    for path in write_figures(drawings, options["plots"], ending, width):
+        click.echo(f"wrote {path}", err=True)
 
 
 def put(text: str, out: Path | None) -> None:

@@ -21,6 +21,7 @@ from lmmscore.cli.command_line import (
     screen,
     table_file,
     table_format,
+    write_plots,
 )
 
 if TYPE_CHECKING:
@@ -68,8 +69,7 @@ def command(
     """Set several runs side by side: rank changes, and how far their judges agree.
 
     Other judges, other dialogs or other days may be compared; they are pooled only when judge,
-    dialog and
-    images are the same, or with --anyway.
+    dialog and images are the same, or with --anyway.
     """
     from lmmscore.leaderboard.compare import compare, factors_of
     from lmmscore.report.grids import TableLayout, write
@@ -89,7 +89,9 @@ def command(
     decimals = options["decimals"]
     names_shown = _names(sources, options["names"])
     if options["plots"]:
-        _write_plots(found, names_shown, options)
+        from lmmscore.report.figures import comparison_drawings
+
+        write_plots(comparison_drawings(found, names_shown.methods), options)
 
     document = _document(found, together, names_shown, decimals)
     if options["factor"] == "overall" != factors[0]:
@@ -97,8 +99,8 @@ def command(
         document = replace(document, notes=[without, *document.notes])
 
     form = "json" if as_json else form
-    layout = TableLayout(**screen()) if options["out"] is None else TableLayout()
-    put(write(document, form, layout), options["out"])
+    out = options["out"]
+    put(write(document, form, TableLayout(**screen(out))), out)
 
 
 def _names(sources: Sequence[Source], given: Mapping[str, str]) -> DisplayNames:
@@ -107,15 +109,6 @@ def _names(sources: Sequence[Source], given: Mapping[str, str]) -> DisplayNames:
 
     first = sources[0].run
     return DisplayNames(given) if first is None else display_names(first.manifest, given)
-
-
-def _write_plots(found: RunComparison, names: DisplayNames, options: dict[str, Any]) -> None:
-    from lmmscore.report.figures import comparison_drawings, write_figures
-
-    drawings = comparison_drawings(found, names.methods)
-    ending, width = options["plot_format"], options["plot_width"]
-    for path in write_figures(drawings, options["plots"], ending, width):
-        click.echo(f"wrote {path}", err=True)
 
 
 def _document(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.command_line import FilePath, filled, json_flag, pairs
+from lmmscore.cli.command_line import FilePath, filled, json_flag, pairs, say_notes
 from lmmscore.errors import FileProblem, LmmscoreError
 
 if TYPE_CHECKING:
@@ -222,14 +222,12 @@ def _import_recipe(
     target = out or Path("dialogs") / f"{made.name}.yaml"
     _write({target: made.text}, force)
     click.echo(target)
-    for note in made.notes:
-        click.echo(f"note: {note}", err=True)
+    say_notes(made.notes)
 
     _say_next(target)
 
 
 def _write(files: dict[Path, str], force: bool) -> None:
-
     taken = [path for path in files if path.exists()]
     if taken and not force:
         raise FileProblem(f"{taken[0]}: exists already; give another --name or --out, or --force")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lmmscore.cli.command_line import FilePath, filled
+from lmmscore.cli.command_line import FilePath, filled, say_notes
 from lmmscore.errors import FileProblem, counted
 from lmmscore.importers.pictures.layout import layout_names
 
@@ -102,8 +102,7 @@ def command(
     click.echo(f"recognised the layout {chosen.name}: {guess.why}", err=True)
 
     found = read(tree, choices, chosen)
-    for note in found.notes:
-        click.echo(f"note: {note}", err=True)
+    say_notes(found.notes)
 
     header = [f"Written by `lmmscore init`; layout {chosen.name}: {guess.why}", *_advice(found)]
     written = write_benchmark(found, out, name or _default_name(folder), header, force)

@@ -16,7 +16,6 @@ from lmmscore.cli.command_line import (
     PLOT_GROUP,
     FilePath,
     GroupedCommand,
-    Screen,
     Source,
     cautions,
     factor_titles,
@@ -28,9 +27,11 @@ from lmmscore.cli.command_line import (
     parse_scale,
     plot_options,
     put,
+    refuse_others,
     refuse_unknown,
     screen,
     table_format,
+    write_plots,
 )
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from lmmscore.leaderboard.diagnostics import Extras
     from lmmscore.leaderboard.matches import PairBoard
     from lmmscore.leaderboard.ranking import Scales
-    from lmmscore.report.figures import Drawing
     from lmmscore.report.grids import DisplayNames, Grid
     from lmmscore.run_folder import Manifest
     from lmmscore.scores import Comparison
@@ -376,16 +376,8 @@ def _write_plots(board: Leaderboard, source: Source, options: dict[str, Any]) ->
     from lmmscore.report.leaderboard import shown_tables, with_names
 
     named = with_names(board, _names(source, options))
-    drawings = board_drawings(replace(named, tables=shown_tables(named)), factor_titles([source]))
-    _write_figures(drawings, options)
-
-
-def _write_figures(drawings: Sequence[Drawing], options: dict[str, Any]) -> None:
-    from lmmscore.report.figures import write_figures
-
-    ending, width = options["plot_format"], options["plot_width"]
-    for path in write_figures(drawings, options["plots"], ending, width):
-        click.echo(f"wrote {path}", err=True)
+    shown = replace(named, tables=shown_tables(named))
+    write_plots(board_drawings(shown, factor_titles([source])), options)
 
 
 def _names(source: Source, options: dict[str, Any]) -> DisplayNames:
@@ -428,7 +420,7 @@ def _print_pairs(path: Path, form: str, options: dict[str, Any]) -> None:
     from lmmscore.leaderboard.matches import rank_pairs
     from lmmscore.report.leaderboard import display_names, render_pairs
 
-    _refuse_others(_ABOUT_PAIRS, f"is for scores; {path.parent} compares pairs")
+    refuse_others(_ABOUT_PAIRS, f"is for scores; {path.parent} compares pairs")
     manifest, rows = _compared(path)
     board = rank_pairs(
         _part_of_pairs(rows, path, options),
@@ -440,16 +432,19 @@ def _print_pairs(path: Path, form: str, options: dict[str, Any]) -> None:
     )
     board = replace(board, notes=(*_chosen_words(options), *board.notes))
     names = display_names(manifest, options["names"])
-    layout = _layout(options["out"])
-    put(
-        render_pairs(board, form, decimals=options["decimals"], names=names, **layout),
-        options["out"],
+    text = render_pairs(
+        board,
+        form,
+        decimals=options["decimals"],
+        names=names,
+        **screen(options["out"]),
     )
+    put(text, options["out"])
     _say_what_csv_cannot(board, form)
     if options["plots"] is not None:
         from lmmscore.report.figures import pair_drawings
 
-        _write_figures(pair_drawings(board, names), options)
+        write_plots(pair_drawings(board, names), options)
 
 
 def _compared(path: Path) -> tuple[Manifest, list[Comparison]]:
@@ -479,21 +474,6 @@ def _part_of_pairs(rows: list[Comparison], path: Path, options: dict[str, Any]) 
         rows = [row for row in rows if row.item in items]
 
     return rows
-
-
-def _refuse_others(fit: set[str], why: str) -> None:
-    """Refuse what was given and does not fit: an option that changes nothing would be taken for
-    one that did."""
-    context = click.get_current_context()
-    for param in context.command.params:
-        name = param.name or ""
-        if name not in fit and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"{max(param.opts, key=len)} {why}")
-
-
-def _layout(out: Path | None) -> Screen:
-    """Return how a table is drawn: for who is looking, or plainly for a file."""
-    return screen() if out is None else Screen(color=False, width=None)
 
 
 def _say_what_csv_cannot(board: Leaderboard | PairBoard, form: str) -> None:
@@ -529,7 +509,6 @@ def _weights(options: dict[str, Any]) -> dict[str, float] | None:
 
 
 def _scales(source: Source, options: dict[str, Any]) -> dict[str, tuple[float, float]]:
-
     if options["scale"] is None:
         return source.manifest.scales(_weights(options))
 
@@ -609,7 +588,7 @@ def _rendered(board: Leaderboard, source: Source, form: str, options: dict[str, 
         names=_names(source, options),
         further=further,
         star=options["table_star"],
-        **_layout(options["out"]),
+        **screen(options["out"]),
     )
 
 

@@ -63,8 +63,7 @@ def command(folder: Path, form: str, as_json: bool, out: Path | None) -> None:
         spare=frozenset({1}),
     )
     document = TableDocument([grid], records=lines, data={"runs": lines})
-    layout = TableLayout(**screen()) if out is None else TableLayout()
-    put(write(document, "json" if as_json else form, layout), out)
+    put(write(document, "json" if as_json else form, TableLayout(**screen(out))), out)
 
 
 def _manifests(folder: Path) -> list[Path]:

@@ -22,6 +22,7 @@ from lmmscore.cli.command_line import (
     listen_options,
     open_source,
     options_of,
+    say_notes,
 )
 from lmmscore.errors import FileProblem, LmmscoreError
 from lmmscore.options import Selection
@@ -391,8 +392,7 @@ def _export(folder: Path, options: dict[str, Any]) -> None:
 
         click.echo(str(path))
 
-    for note in [*notes, *quality_notes(rows)]:
-        click.echo(f"note: {note}", err=True)
+    say_notes([*notes, *quality_notes(rows)])
 
 
 def _withdraw(folder: Path, names: tuple[str, ...]) -> None:

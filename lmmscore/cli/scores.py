@@ -13,6 +13,7 @@ from lmmscore.cli.command_line import (
     factor_renames,
     filled,
     parse_renames,
+    say_notes,
     score_columns,
 )
 from lmmscore.errors import counted
@@ -54,8 +55,7 @@ def command(
     checked = load_dialog(dialog) if dialog else None
     scores = scores_in(file, layout, checked, parse_renames(renames), notes)
     write_scores(scores, sys.stdout if out is None else out)
-    for note in notes:
-        click.echo(f"note: {note}", err=True)
+    say_notes(notes)
 
     unscored = [score for score in scores if score.score is None and score.factor != OVERALL]
     edits = len({(score.item, score.task, score.method, score.repeat) for score in scores})

@@ -103,7 +103,6 @@ def _narrow(records: list[SessionRecord], key: str, wanted: object) -> list[Sess
 
 
 def _refuse(key: str, wanted: object, known: Sequence[object]) -> NoReturn:
-
     names = [str(name) for name in dict.fromkeys(known)]
     listed = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
     meant = nearest(str(wanted), names)

@@ -260,6 +260,10 @@ def test_the_commands_know_pairs(tmp_path: Path, make_benchmark: Maker) -> None:
     votes.write_text("item,method_a,method_b,winner\ni0,alpha,beta,alpha\ni1,beta,alpha,beta\n")
     agreed = runner.invoke(program, ["agree", str(run.path), "--human", str(votes), "--json"])
     assert json.loads(agreed.output)["votes"]["r"]["accuracy"] == 0.5
+    people = ["agree", str(run.path), "--human", str(votes)]
+    runner.invoke(program, [*people, "--out", str(tmp_path / "agreed.txt")])
+    assert "50" in (tmp_path / "agreed.txt").read_text(encoding="utf-8")
+    assert "--level is for scores" in runner.invoke(program, [*people, "--level", "item"]).output
     report = runner.invoke(program, ["report", str(run.path)])
     assert "alpha ranks first" in Path(report.output.strip()).read_text(encoding="utf-8")
     refused = runner.invoke(program, ["report", str(run.path), "--human", str(votes)])
