@@ -108,7 +108,7 @@ _OF_ALL = re.compile(
     r"[ ]?(?P<of>/|of|von|de)[ ]?(?:the[ ])?(?P<count>[0-9]{1,3})(?![0-9])", re.IGNORECASE
 )
 _PLURAL = re.compile(r"(?:s|bilder|[^\x00-\u024f])[ #_-]{0,3}[0-9]", re.IGNORECASE)
-_FILE_ENDING = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp|tiff?)$", re.IGNORECASE)
+_FILE_ENDING = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp|tiff?)\b", re.IGNORECASE)
 _SHORT = re.compile(r"[A-Z][0-9]{1,2}|[a-z]{2,6}[_-]?[0-9]{1,2}")
 
 _BRACKETED = re.compile(r"([^()\[\]]*)[(\[]([^()\[\]]*)[)\]][: ]*")
@@ -300,6 +300,9 @@ class Names:
     def _with_more(self, text: str, image: ImageName, end: int) -> ImageName:
         """Return the name with what is named together with it: `1 and 2`, `1-3`;
         but `1/4` is one."""
+        if ending := _FILE_ENDING.match(text, image.end, end):
+            return replace(image, end=ending.end())
+
         of_all = _OF_ALL.match(text, image.end, end)
         if of_all is not None and (of_all["of"] != "/" or int(of_all["count"]) == self.n):
             return replace(image, end=of_all.end())

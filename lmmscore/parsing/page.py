@@ -514,7 +514,8 @@ def _parts(page: Page, line: Line, start: int, has_scores: bool) -> list[Part]:
         if ends and not subject and opens["lead"] and _MENTIONED.search(before):
             continue
 
-        if _COMPARES.search(opens["lead"]):
+        if _COMPARES.search(opens["lead"]) or _MENTIONED.search(before):
+            # "S_acc 2; see Image 1, S_pre 7": the rest may be of either.
             heads = subject = False
         elif opens["lead"] and not heads and not subject:
             continue
@@ -672,15 +673,20 @@ def _numbers_name_images(page: Page) -> str:
     if alone >= set(range(1, page.n + 1)):
         return "headings"
 
-    numbers = []
-    for line in page.lines:
+    numbered = [line for line in page.lines if line.number is not None and line.factors]
+    if len({line.number for line in numbered}) < len(numbered):
+        # "1." before every entry counts nothing.
+        return ""
+
+    found = False
+    for line in numbered:
         several = len({factor.key for factor in line.factors}) > 1
-        if line.number is not None and 1 <= line.number <= page.n and several:
+        if several and 1 <= (line.number or 0) <= page.n:
             if _NUMBERED_FACTOR.search(page.text, line.head, line.factors[1].start):
                 return ""
-            numbers.append(line.number)
+            found = True
 
-    return "lines" if numbers and len(set(numbers)) == len(numbers) else ""
+    return "lines" if found else ""
 
 
 # The second factor of a line with a number of its own: then the first number is a factor's, too.

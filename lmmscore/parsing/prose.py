@@ -373,6 +373,8 @@ class Prose:
         self.drafts: set[Kind] = set()
         """The kinds of what was found and is no verdict."""
         self._pairs = [self._factor_pairs(line) for line in page.lines]
+        self._above: list[str | None] = []
+        """For each line, the last factor above that stands alone, as a heading does."""
         self._heads = self._heading_factors()
         self._images = [self._image_pairs(line, index) for index, line in enumerate(page.lines)]
         self._sequences = Sequences(page, self._pairs)
@@ -500,9 +502,11 @@ class Prose:
         """Return for each line the factor that heads the list in which it stands."""
         heads: list[str | None] = []
         current: str | None = None
+        above: str | None = None
 
-        for line in self.page.lines:
+        for index, line in enumerate(self.page.lines):
             heads.append(current)
+            self._above.append(above)
             if line.factors:
                 keys = {factor.key for factor in line.factors}
                 first = line.factors[0]
@@ -510,6 +514,8 @@ class Prose:
                 at_head = re.fullmatch(r"\W*(?:factor|criterion|metric)?\W*\d*\W*", lead, re.I)
                 alone = len(keys) == 1 and at_head is not None and not line.images
                 current = first.key if alone and not self._says_a_number(line) else None
+                if current is not None or any(not pair.backward for pair in self._pairs[index]):
+                    above = current
             elif not line.images and (line.heading or line.gap or len(self.page.words(line)) < 40):
                 current = None
 
@@ -646,7 +652,7 @@ class Prose:
             return
 
         cut = self._taken_over(line, part, found)
-        if cut is not None:
+        if cut is not None and any(pair.end > cut for pair in found):
             self._sections.setdefault(part.section, _Section()).close(index)
             found = [pair for pair in found if pair.end <= cut]
 
@@ -688,12 +694,12 @@ class Prose:
     def _is_a_remark(self, line: Line, index: int) -> bool:
         """Tell whether a line of a list under one factor only mentions another: "Edit 2: 7 –
         quality suffers"."""
-        head = self._heads[index]
-        if head is None or not line.images or line.images[0].start > line.head + 2:
+        found = self._pairs[index]
+        if not found or not all(pair.backward for pair in found):
             return False
 
-        found = self._pairs[index]
-        return bool(found) and all(pair.backward and pair.name.key != head for pair in found)
+        head = self._above[index]
+        return head is not None and all(pair.name.key != head for pair in found)
 
     def _mention(self, line: Line, found: Sequence[Pair[FactorName]]) -> None:
         """Take down the numbers of a sentence that is no verdict, but names one image."""
@@ -879,7 +885,17 @@ class Prose:
             if self._image_takes_over(line, part, image, first):
                 return image.start
 
+            if image.start > found[0].end and self._has_a_factor(line, image):
+                return image.start
+
         return None
+
+    def _has_a_factor(self, line: Line, image: ImageName) -> bool:
+        """Tell whether a factor is named in the clause behind an image: "with Image 2 it is S_acc"."""
+        behind = next((name for name in line.factors if name.start >= image.end), None)
+        if behind is None:
+            return False
+        return _CLAUSE_ENDS.search(self.text, image.end, behind.start) is None
 
     def _label_amid(self, line: Line, start: int, end: int) -> int | None:
         """Return where a label begins amid scores, if it is not that of a factor."""
