@@ -310,11 +310,16 @@ class Names:
         positions = list(image.positions)
         place = image.end
         plural = _PLURAL.search(text, image.start, image.end) is not None
+        several = text[image.start : image.end].isascii()
         while (more := _MORE.match(text, place, end)) is not None:
             if not plural and not more["noun"]:
                 break
 
             joint, number = more["joint"].lower(), int(more["number"])
+            if joint == "," and not several and not more["noun"]:
+                # "图像2, 7 (S_acc)": a comma may as well end the name.
+                break
+
             if joint in {"-", "–", "—", "to", "through", "bis"}:
                 positions += range(positions[-1] + 1, number + 1) or [UNKNOWN]
             elif joint.startswith("v") or joint == "/" or (more["noun"] and joint in {",", "、"}):

@@ -250,20 +250,33 @@ def _unknown_if_signed(image: ImageName) -> ImageName:
     return replace(image, positions=(UNKNOWN,)) if image.by_sign else image
 
 
-def lay_out(page: Page, scored: Sequence[bool]) -> None:
-    """Find what heads each line; `scored` says of each whether a factor is given a number there."""
+def lay_out(page: Page, scores: Sequence[int]) -> None:
+    """Find what heads each line; `scores` says of each how many factors get a number there."""
     numbered = _numbers_name_images(page)
     named = any(_head_image(page, line) is not None for line in page.lines)
     state = _State()
-    for line, has_scores in zip(page.lines, scored, strict=True):
+    for index, line in enumerate(page.lines):
         if page.in_table(line):
             state.describe(line)
             state.entries = True
             continue
 
+        has_scores = scores[index] > 0
+        state.leads = _stands_over_scores(page, index, scores)
         _place(page, line, state, has_scores, numbered=numbered, bare=not named)
+        if page.n > 1 and (len(line.factors) > 1 or has_scores):
+            if _leads_on(page, line, several=scores[index] > 1):
+                state.closed()
+
         state.scored = has_scores
         state.describe(line)
+
+
+def _stands_over_scores(page: Page, index: int, scores: Sequence[int]) -> bool:
+    """Tell whether a line opens a paragraph and scores follow right below: it may head them."""
+    if not page.lines[index].gap or scores[index] or index + 1 == len(page.lines):
+        return False
+    return scores[index + 1] > 0 and not page.lines[index + 1].gap
 
 
 @dataclass(slots=True)
@@ -280,6 +293,8 @@ class _State:
     """Whether the last line gave scores."""
     listed: bool = False
     """Whether what is no verdict is given for each image."""
+    leads: bool = False
+    """Whether this line opens a paragraph and scores stand right below."""
 
     def opened(self, positions: tuple[int, ...] | None) -> None:
         # Weights that are listed for each image have none before the first image.
@@ -338,27 +353,35 @@ def _place(
     if has_scores or line.factors:
         state.entries = True
 
-    if len(line.factors) > 1 and page.n > 1 and _leads_on(page, line):
-        state.closed()
-
     for part in line.parts[1:]:
         state.opened(part.positions)
         part.section = state.section
         state.entries = part.start < line.end
 
 
-def _leads_on(page: Page, line: Line) -> bool:
+def _leads_on(page: Page, line: Line, *, several: bool) -> bool:
     """Tell whether a line of scores ends in words that head the next: `…: 6. The next one:`."""
+    if len(line.factors) < 2:
+        return False
+
     last = line.factors[-1].end
     tail = page.text[last : line.end]
     label = _LABEL_TAIL.search(tail)
     if label is not None and not _MENTIONED.search(tail[: label.start()]):
         return True
 
+    if several and _MOVES_ON_AT_THE_END.search(tail):
+        return True
+
     behind = [image for image in line.images if image.start > last]
     return any(not _MENTIONED.search(page.text[last : image.start]) for image in behind)
 
 
+# "…, S_real 6, S_all 7. Next", "…; Scores for Candidate B": words behind a list that is complete.
+_MOVES_ON_AT_THE_END = re.compile(
+    r"(?:[.;|/–—]|,?[ ](?:and|then|while|whereas|but)\b)[ ]*(?:[^\W\d_][\w'’-]*[ ,]*){1,6}"
+    r"(?:\#?[0-9]{1,2}(?:[ ]?/[ ]?[0-9]{1,2})?)?[.:]?$"
+)
 # What makes an image part of an explanation: "(see Image 1)", "less than in Image 2".
 _MENTIONED = re.compile(
     r"(?:[(\[]|\b(?:see|as|in|like|than|to|of|with|from|unlike|beside|versus|vs\.?|cf\.?)[ ]+)"
@@ -640,6 +663,9 @@ def _interrupts(page: Page, line: Line, words: str, state: _State) -> bool:
     others = [image for image in line.images if image.positions != state.positions]
     if not others:
         return short_remark
+
+    if state.leads:
+        return True
 
     behind = others[0].start - line.head
     if _COMPARES.search(words):

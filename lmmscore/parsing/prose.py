@@ -309,6 +309,7 @@ _COUNTED_FOR = re.compile(r"[0-9][ ]+[^\W\d_]+[ ]+(?:for|in|on|of)[ ]+(?:the[ ])
 _NUMBERED = re.compile(r"[,;.|][ ]*\(?[0-9]{1,2}[.)][ ]*\Z")
 _BARE_LABEL = re.compile(r"[(\[]?[0-9]{1,2}[)\]]?[ ]*(?:[–—:=*-]+[ ]*)?\Z")
 _BEFORE_A_LABEL = re.compile(r"[0-9](?:[ ]?/[ ]?[0-9]+)?[)\]]?[ ]+(?:for|of|in)[ ]+(?:the[ ]+)?\Z")
+_SENTENCE_STOP = re.compile(r"[.;!?][ ]+")
 _OPENS_SENTENCE = re.compile(r"[.;!?][ ]+(?:\w+[ ]+)?$")
 _OTHER_NAME = re.compile(r"[ ]*[^\W\d_][^\d:;.!?()\n]{0,50}[ ]?\(")
 _CLAUSE_BEFORE = re.compile(r"[.;!?]\s+|,\s+(?=[^,]*$)")
@@ -382,12 +383,12 @@ class Prose:
         for index in self._tuples:
             self._pairs[index] = []
 
-        scored = [
-            bool(found) or bool(images) or index in self._tuples
+        scores = [
+            len(found) or len(images) or int(index in self._tuples)
             for index, (found, images) in enumerate(zip(self._pairs, self._images, strict=True))
         ]
-        lay_out(page, scored)
-        self.entries = scored
+        lay_out(page, scores)
+        self.entries = [count > 0 for count in scores]
         self._sections: dict[int, _Section] = {}
         self._contents: dict[int, _SectionContents] = {}
 
@@ -569,8 +570,13 @@ class Prose:
             for index in range(len(self.page.lines))
             for said in self._line_says(index)
         ]
+        doubted = self._doubted_together([index for index, _ in found])
         for index, said in found:
             section = self._sections.get(said.unit)
+            if said.unit in doubted:
+                self.unplaced = True
+                continue
+
             # From where a section may have ended unannounced, nothing of it is certain.
             if section is not None and section.certain is not None and index > section.certain:
                 self.unplaced = True
@@ -581,6 +587,28 @@ class Prose:
         for position, key, mark in self._sequences.of_only_factor():
             placed = replace(mark, span=self.page.span(*mark.span))
             yield Said(position, key, placed, "prose", -2)
+
+    def _doubted_together(self, scored: Sequence[int]) -> set[int]:
+        """Return the sections under a heading of several images whose scores may be one image's.
+
+        "Results for Image 1 to Image 3:" may be a caption, with images under headings that are not
+        understood. It heads one list only where all others are of known images, and not of these.
+        """
+        doubted: set[int] = set()
+        parts = [part for index in scored for part in self.page.lines[index].parts]
+        together = {part.section: part.positions for part in parts if part.positions}
+
+        for section, positions in together.items():
+            if len(positions) < 2:
+                continue
+
+            ended = self._sections.get(section)
+            others = [part.positions for part in parts if part.section != section]
+            apart = all(each and not {UNKNOWN, *positions} & {*each} for each in others)
+            if not apart or (ended is not None and ended.closed):
+                doubted.add(section)
+
+        return doubted
 
     def _line_says(self, index: int) -> Iterator[Said]:
         line = self.page.lines[index]
@@ -856,11 +884,16 @@ class Prose:
         """Return where another image may take over in the middle of a part, if one does."""
         if self.n == 1:
             return None
+        return min(self._may_take_over(line, part, found), default=None)
 
+    def _may_take_over(
+        self, line: Line, part: Part, found: Sequence[Pair[FactorName]]
+    ) -> Iterator[int]:
+        """Yield the places in a part from which on another image may be spoken of."""
         for pair, following in pairwise(found):
-            sentences = re.split(r"[.;!?][ ]+", self.text[pair.end : following.start])
+            sentences = _SENTENCE_STOP.split(self.text[pair.end : following.start])
             if len(sentences) > 1 and not _LEADS.fullmatch(sentences[-1]):
-                return pair.end
+                yield pair.end
 
         inside = [factor for factor in line.factors if part.start <= factor.start < part.end]
         numbered = [
@@ -870,25 +903,21 @@ class Prose:
         ]
         if numbered and len(numbered) < len(inside) - 1:
             # "1) accuracy 5, realism 1. 2. accuracy 3": numbers that count images, not factors.
-            return numbered[0].start
+            yield numbered[0].start
 
         first = inside[0].end if inside else part.end
         label = self._label_amid(line, first, part.end)
         if label is not None:
-            return label
+            yield label
 
         for image in line.images:
             within = part.start <= image.start < part.end
             if not within or image.positions == part.positions:
                 continue
 
-            if self._image_takes_over(line, part, image, first):
-                return image.start
-
-            if image.start > found[0].end and self._has_a_factor(line, image):
-                return image.start
-
-        return None
+            behind = image.start > found[0].end and self._has_a_factor(line, image)
+            if behind or self._image_takes_over(line, part, image, first):
+                yield image.start
 
     def _has_a_factor(self, line: Line, image: ImageName) -> bool:
         """Tell whether a factor is named in the clause behind an image: "with Image 2 it is S_acc"."""
