@@ -265,7 +265,8 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
         state.leads = _stands_over_scores(page, index, scores)
         _place(page, line, state, has_scores, numbered=numbered, bare=not named)
         if page.n > 1 and (len(line.factors) > 1 or has_scores):
-            if _leads_on(page, line, several=scores[index] > 1):
+            several = scores[index] > 1 or len({factor.key for factor in line.factors}) > 2
+            if _leads_on(page, line, several=several):
                 state.closed()
 
         state.scored = has_scores
@@ -336,6 +337,9 @@ def _place(
     if positions is not None:
         state.opened(positions)
         line.heads = not has_scores
+        if not has_scores and page.n > 1 and _names_more(page, line, positions):
+            state.closed()
+
         lead = page.text[line.head : line.images[0].start] if line.images else ""
         captions = not has_scores and words.rstrip().endswith(":")
         if captions and kind_of(lead) is Kind.DIFFERENCE:
@@ -357,6 +361,15 @@ def _place(
         state.opened(part.positions)
         part.section = state.section
         state.entries = part.start < line.end
+
+
+def _names_more(page: Page, line: Line, positions: tuple[int, ...]) -> bool:
+    """Tell whether a heading goes on to another image: its text is more than a heading."""
+    return any(
+        image.positions != positions
+        and not _MENTIONED.search(page.text[max(line.start, image.start - 40) : image.start])
+        for image in line.images[1:]
+    )
 
 
 def _leads_on(page: Page, line: Line, *, several: bool) -> bool:
@@ -577,7 +590,9 @@ def followed_by_a_score(page: Page, line: Line, place: int) -> bool:
     with nothing but brackets between."""
     joint = _UP_TO_A_SCORE.match(page.text, place, line.end)
     after = joint.end() if joint else place
-    return page.text[after : after + 1].isdigit() or any(f.start == after for f in line.factors)
+    if page.text[after : after + 1].isdigit():
+        return True
+    return any(place <= factor.start <= after for factor in line.factors)
 
 
 def _caption(page: Page, line: Line, words: str, state: _State) -> None:

@@ -314,7 +314,7 @@ _OPENS_SENTENCE = re.compile(r"[.;!?][ ]+(?:\w+[ ]+)?$")
 _OTHER_NAME = re.compile(r"[ ]*[^\W\d_][^\d:;.!?()\n]{0,50}[ ]?\(")
 _CLAUSE_BEFORE = re.compile(r"[.;!?]\s+|,\s+(?=[^,]*$)")
 _COMPARED = re.compile(
-    r"\b(?:than|as|like|unlike|with|to|vs|versus|from|in|of|over|see|for|tie[ds]?|and|beside)\b"
+    r"\b(?:than|as|like|unlike|with|to|vs|versus|from|in|of|over|see|tie[ds]?|and|beside)\b"
     r"[\s(]*$",
     re.IGNORECASE,
 )

@@ -214,7 +214,7 @@ def _spaced(text: str, names: Names, taken: Sequence[Span]) -> Iterator[ReplyTab
             if len(head) < 2 or not _is_head(head, names):
                 continue
 
-            rows, index = _rows(lines, index, separator, len(head), text)
+            rows, index = _rows(lines, index, separator, head, text)
             if rows:
                 yield ReplyTable(
                     [head, *rows], line.start(), rows[-1][-1].start + len(rows[-1][-1].text)
@@ -260,10 +260,11 @@ def _has_a_number(cell: TableCell) -> bool:
 
 
 def _rows(
-    lines: Sequence[re.Match[str]], index: int, separator: str, width: int, text: str
+    lines: Sequence[re.Match[str]], index: int, separator: str, head: Row, text: str
 ) -> tuple[list[Row], int]:
     rows: list[Row] = []
     first = index
+    width = len(head)
     while index < len(lines):
         line = lines[index]
         if _RULE.fullmatch(line[0]):
@@ -281,11 +282,36 @@ def _rows(
             break
 
         # Columns that are only aligned say nothing of which cell is missing.
-        rows.append(row[:1] if short else row)
+        astray = short or (not separator and not _stand_below(head, row, line))
+        rows.append(row[:1] if astray else row)
         index += 1
 
     numeric = any(_NUMERIC.match(cell.text) for row in rows for cell in row[1:])
     return (rows, index) if numeric else ([], first)
+
+
+def _stand_below(head: Row, row: Row, line: re.Match[str]) -> bool:
+    """Tell whether the cells of a row stand under their headings, or are parted all alike.
+
+    As many cells as headings may still be one too few and one too many.
+    """
+    gaps = {len(gap) for gap in _GAP.findall(line[0].strip())}
+    if len(gaps) == 1:
+        return True
+
+    edge = line.string.rfind("\n", 0, head[-1].start) + 1
+    for column, cell in enumerate(row):
+        left = cell.start - line.start()
+        right = left + len(cell.text)
+        distances = [
+            max(title.start - edge - right, left - (title.start - edge + len(title.text)))
+            for title in head
+        ]
+        nearest = min(distances)
+        if distances[column] > max(0, nearest):
+            return False
+
+    return True
 
 
 def _is_short(cell: TableCell) -> bool:
