@@ -729,7 +729,7 @@ def _forward(text: str, start: int, end: int, names: Sequence[Name]) -> dict[int
         number = number_at(text, bracket.end(), limit) if bracket else None
         closed = _CLOSED.match(text, number.end, limit) if number else None
         if number is not None and closed is not None:
-            if limit < end and not text[closed.end() : limit].strip():
+            if limit < end and number.top is None and not text[closed.end() : limit].strip():
                 # "Accuracy (2) Quality (3)" numbers what comes next.
                 continue
 
@@ -781,7 +781,8 @@ def _backward(
             # "8, 7, 9 (S_acc, S_pre, S_qua)": a list of numbers before a list of names.
             continue
 
-        enclosed = text.startswith("(", number.start - 1) and text.startswith(")", number.end)
+        enclosed = text[number.start - 1 : number.start] in {"(", "["}
+        enclosed = enclosed and text[number.end : number.end + 1] in {")", "]"}
         if enclosed and not (joint["sign"] or "")[:1].isalpha():
             continue
         if _SIGNED.match(text, name.end):

@@ -337,7 +337,7 @@ def _place(
     if positions is not None:
         state.opened(positions)
         line.heads = not has_scores
-        if not has_scores and page.n > 1 and _names_more(page, line, positions):
+        if not has_scores and page.n > 1 and _is_more_than_a_heading(page, line, start, positions):
             state.closed()
 
         lead = page.text[line.head : line.images[0].start] if line.images else ""
@@ -346,6 +346,8 @@ def _place(
             # "Difference to Image 1:" heads no scores of that image, nor of any other.
             state.kind = Kind.DIFFERENCE
             state.positions = (UNKNOWN,)
+    elif not has_scores and page.n > 1 and _is_a_strange_list(page, line):
+        state.closed()
     elif not has_scores:
         _caption(page, line, words, state)
 
@@ -363,8 +365,34 @@ def _place(
         state.entries = part.start < line.end
 
 
-def _names_more(page: Page, line: Line, positions: tuple[int, ...]) -> bool:
-    """Tell whether a heading goes on to another image: its text is more than a heading."""
+# "Image 2: 9/10", "(Photo C) —": an item of a list under a factor heads nothing.
+_A_NUMBER = re.compile(r"(?<![0-9.])[0-9]{1,2}(?![0-9])")
+_BARE_ITEM = re.compile(
+    r"[ ]*[(\[]?[ ]*(?:[0-9]{1,3}(?:\.[0-9]+)?(?:[ ]?(?:/|out[ ]of)[ ]?[0-9]{1,3})?"
+    r"|[-–—?…]+|n/?a|none|null|tbd|not[ ]\w+)[ ]*[)\].,;]*[ ]*$",
+    re.IGNORECASE,
+)
+
+
+def _is_a_strange_list(page: Page, line: Line) -> bool:
+    """Tell whether a line names several factors and numbers that could not be put together."""
+    if len({factor.key for factor in line.factors}) < 2:
+        return False
+    return len(_A_NUMBER.findall(page.text[line.head : line.end])) > 1
+
+
+def _is_more_than_a_heading(
+    page: Page, line: Line, start: int, positions: tuple[int, ...]
+) -> bool:
+    """Tell whether a line that an image opens is a list that was not understood, or an item of one.
+
+    What stands below it may be of any image then.
+    """
+    if _BARE_ITEM.match(page.text, start, line.end) and not line.heading:
+        return True
+    if len(_A_NUMBER.findall(page.text[start : line.end])) > 1:
+        return True
+
     return any(
         image.positions != positions
         and not _MENTIONED.search(page.text[max(line.start, image.start - 40) : image.start])

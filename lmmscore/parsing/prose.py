@@ -310,6 +310,14 @@ _NUMBERED = re.compile(r"[,;.|][ ]*\(?[0-9]{1,2}[.)][ ]*\Z")
 _BARE_LABEL = re.compile(r"[(\[]?[0-9]{1,2}[)\]]?[ ]*(?:[–—:=*-]+[ ]*)?\Z")
 _BEFORE_A_LABEL = re.compile(r"[0-9](?:[ ]?/[ ]?[0-9]+)?[)\]]?[ ]+(?:for|of|in)[ ]+(?:the[ ]+)?\Z")
 _SENTENCE_STOP = re.compile(r"[.;!?][ ]+")
+_COMPARED_BEHIND = re.compile(
+    r"\b(?:than|like|unlike|compar\w+|versus|vs|see|cf|as|match\w*|similar|same|better|worse)\b",
+    re.IGNORECASE,
+)
+# What ends an entry: then an image right behind a number is its label.
+_LABELLED = re.compile(r"[ ]*[)\]]?[ ]*(?:[,;|/.]|and\b|$)")
+# "quality: First: 10/10": whose number it is, the label says.
+_LABEL_BEFORE = re.compile(r"(?<!core)(?<!ating)[\w)][ ]*[:=][ ]*\Z")
 _OPENS_SENTENCE = re.compile(r"[.;!?][ ]+(?:\w+[ ]+)?$")
 _OTHER_NAME = re.compile(r"[ ]*[^\W\d_][^\d:;.!?()\n]{0,50}[ ]?\(")
 _CLAUSE_BEFORE = re.compile(r"[.;!?]\s+|,\s+(?=[^,]*$)")
@@ -570,7 +578,7 @@ class Prose:
             for index in range(len(self.page.lines))
             for said in self._line_says(index)
         ]
-        doubted = self._doubted_together([index for index, _ in found])
+        doubted = self._doubted_together()
         for index, said in found:
             section = self._sections.get(said.unit)
             if said.unit in doubted:
@@ -588,14 +596,19 @@ class Prose:
             placed = replace(mark, span=self.page.span(*mark.span))
             yield Said(position, key, placed, "prose", -2)
 
-    def _doubted_together(self, scored: Sequence[int]) -> set[int]:
+    def _doubted_together(self) -> set[int]:
         """Return the sections under a heading of several images whose scores may be one image's.
 
         "Results for Image 1 to Image 3:" may be a caption, with images under headings that are not
         understood. It heads one list only where all others are of known images, and not of these.
         """
         doubted: set[int] = set()
-        parts = [part for index in scored for part in self.page.lines[index].parts]
+        listing = [
+            line
+            for line, scored in zip(self.page.lines, self.entries, strict=True)
+            if scored or len({factor.key for factor in line.factors}) > 1
+        ]
+        parts = [part for line in listing for part in line.parts]
         together = {part.section: part.positions for part in parts if part.positions}
 
         for section, positions in together.items():
@@ -605,7 +618,7 @@ class Prose:
             ended = self._sections.get(section)
             others = [part.positions for part in parts if part.section != section]
             apart = all(each and not {UNKNOWN, *positions} & {*each} for each in others)
-            if not apart or (ended is not None and ended.closed):
+            if not apart or self.page.tables or (ended is not None and ended.closed):
                 doubted.add(section)
 
         return doubted
@@ -697,6 +710,11 @@ class Prose:
             if self._speaks_of_another(line, since, pair, positions):
                 continue
 
+            if self._is_labelled_otherwise(line, pair, positions):
+                self.unplaced = True
+                self._sections.setdefault(part.section, _Section()).close(index - 1)
+                continue
+
             if pair is found[-1] and pair.mark.value is not None and self._competes(index, pair):
                 says = "another number stands below it"
                 pair = replace(pair, mark=Mark(None, pair.mark.span, FaultKind.AMBIGUOUS, says))
@@ -710,7 +728,17 @@ class Prose:
 
     def _is_labelled_behind(self, line: Line, found: Sequence[Pair[FactorName]]) -> bool:
         """Tell whether images stand behind their scores: "S_acc 8 for Image 1, S_acc 5 for …"."""
-        if self.n == 1 or not found or len({image.positions for image in line.images}) < 2:
+        if self.n == 1 or not found or not line.images:
+            return False
+
+        behind = [image for image in line.images if image.start > found[-1].end]
+        if len(found) > 1 and not line.parts[0].named and behind and len(line.parts) == 1:
+            # "S_acc 8, S_pre 7, all of Image 1": unless it only is compared with that one.
+            tail = self.text[found[-1].end : behind[0].start]
+            if not (_COMPARED_BEHIND.search(tail) or behind[0].positions == line.positions):
+                return True
+
+        if len({image.positions for image in line.images}) < 2:
             return False
 
         return any(
@@ -967,6 +995,22 @@ class Prose:
 
         return False
 
+    def _is_labelled_otherwise(
+        self, line: Line, pair: Pair[FactorName], positions: tuple[int, ...] | None
+    ) -> bool:
+        """Tell whether another image is the label of a score: `S_pre: 3 (Image 2)`."""
+        if self.n == 1 or pair.backward:
+            return False
+
+        for image in line.images:
+            if image.start < pair.end or image.positions == positions:
+                continue
+
+            joint = self.text[pair.end : image.start]
+            return not joint.strip(" ([") and _LABELLED.match(self.text, image.end, line.end) is not None
+
+        return False
+
     def _strays(self, line: Line, lead: str, own: str, found: Sequence[Pair[FactorName]]) -> bool:
         """Tell whether what opens a line may take its scores away from the image of its section."""
         opens = _BARE_LABEL.match(self.text, line.head, line.factors[0].start)
@@ -1152,7 +1196,10 @@ class Prose:
     def _numbers_below(self, line: Line, index: int, name: FactorName, scale: Scale) -> list[Mark]:
         ended = _AT_THE_END.search(self.text[name.end : line.end])
         found: list[Mark] = []
-        if ended is not None and Fraction(ended["top"]) == scale.high:
+        label = self.n > 1 and _LABEL_BEFORE.search(
+            self.text, name.end, name.end + ended.start("value") if ended else name.end
+        )
+        if ended is not None and not label and Fraction(ended["top"]) == scale.high:
             start = name.end + ended.start("value")
             found += self._last_number(start, name.end, line.end, scale)
 

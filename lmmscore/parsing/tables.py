@@ -100,6 +100,9 @@ def _is_grid(table: ReplyTable, names: Names) -> bool:
             return False
 
     labels = table.rows[0][:_WIDEST]
+    if any(_lists_factors(cell.text, names) for cell in labels):
+        return False
+
     for row in table.rows:
         labels += row[:2]
 
@@ -111,6 +114,13 @@ def _numbered_at_random(row: Row) -> bool:
     found = [re.match(r"([0-9]{1,2})[.)][ ]+[A-Za-z]", cell.text) for cell in row[:_WIDEST]]
     numbers = [int(match[1]) for match in found if match]
     return len(numbers) > 1 and numbers != list(range(numbers[0], numbers[0] + len(numbers)))
+
+
+def _lists_factors(text: str, names: Names) -> bool:
+    """Tell whether a cell holds a list of its own: `9: S_acc, 10: S_pre`."""
+    if len(text) <= 40 or not re.search(r"[0-9]", text):
+        return False
+    return len({factor.key for factor in names.factors_in(text, 0, len(text))}) > 1
 
 
 @lru_cache(maxsize=4096)
@@ -211,7 +221,8 @@ def _spaced(text: str, names: Names, taken: Sequence[Span]) -> Iterator[ReplyTab
 
         for separator in _separators(line[0]):
             head = _split(line, separator)
-            if len(head) < 2 or not _is_head(head, names):
+            below = lines[index][0] if index < len(lines) else ""
+            if len(head) < 2 or not _is_head(head, below, names):
                 continue
 
             rows, index = _rows(lines, index, separator, head, text)
@@ -233,9 +244,9 @@ def _separators(line: str) -> Iterator[str]:
         yield ""
 
 
-def _is_head(head: Row, names: Names) -> bool:
+def _is_head(head: Row, below: str, names: Names) -> bool:
     """Tell whether cells are the heading of a table: factors or images,
-    and no number of anything."""
+    and no number of anything. `below` is the line under it."""
     if not any(_has_a_number(cell) for cell in head):
         factors = [names.factor_named(cell.text) for cell in head]
         known = len(factors) - factors.count(None)
@@ -248,7 +259,15 @@ def _is_head(head: Row, names: Names) -> bool:
 
     named = [names.image_named(cell.text) for cell in head[1:]]
     others = [cell for cell, image in zip(head[1:], named, strict=True) if image is None]
-    return len(others) + 1 < len(named) and not any(_has_a_number(cell) for cell in others)
+    if any(_has_a_number(cell) for cell in others):
+        return False
+
+    if len(others) + 1 < len(named):
+        return True
+
+    # One image beside other columns, and a factor in front of the row below.
+    first = _GAP.split(below.strip())[0].partition(",")[0]
+    return len(others) < len(named) and names.factor_named(first) is not None
 
 
 _OF_A_NUMBER = re.compile(r"[0-9:=]")
