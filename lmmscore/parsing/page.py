@@ -226,6 +226,10 @@ class Page:
         """Return what a line says, without bullets and numbering."""
         return self.text[line.head : line.end]
 
+    def written(self, place: int) -> int:
+        """Return where in the reply a place of the plain text was written."""
+        return self.plain.span(place, place + 1)[0]
+
     def span(self, start: int, end: int) -> Span:
         """Return the place in the reply of a stretch of the plain text."""
         return self.plain.span(start, end)
@@ -366,7 +370,7 @@ def _place(
 
 
 # "Image 2: 9/10", "(Photo C) —": an item of a list under a factor heads nothing.
-_A_NUMBER = re.compile(r"(?<![0-9.])[0-9]{1,2}(?![0-9])")
+_A_NUMBER = re.compile(r"(?<![\w.:/-])(?<!of )[0-9]{1,2}(?![\w.:%-]|[ ]of\b)")
 _BARE_ITEM = re.compile(
     r"[ ]*[(\[]?[ ]*(?:[0-9]{1,3}(?:\.[0-9]+)?(?:[ ]?(?:/|out[ ]of)[ ]?[0-9]{1,3})?"
     r"|[-–—?…]+|n/?a|none|null|tbd|not[ ]\w+)[ ]*[)\].,;]*[ ]*$",

@@ -153,7 +153,7 @@ class Contents:
         self.cut = self._json.cut
         cuts = joined([*self._drafts, *self._json.stretches()])
         self.page = Page(plain_text(text, cuts), names, text)
-        tables = tables_in(self.page.text, names)
+        tables = tables_in(self.page.text, names, self.page.written)
         self.page.tables = [(table.start, table.end) for table in tables]
         prose = Prose(self.page)
         self.void = ""
@@ -381,7 +381,7 @@ def _first_number(text: str) -> Fraction | None:
 
 
 def _in_last_column(page: Page) -> Iterator[tuple[int, Fraction]]:
-    for table in [*tables_in(page.text, page.names), *barred_tables(page.text)]:
+    for table in [*tables_in(page.text, page.names, page.written), *barred_tables(page.text)]:
         if not _OVERALL_COLUMN.search(table.rows[0][-1].text):
             # A table that repeats the sub-scores states no overall.
             continue

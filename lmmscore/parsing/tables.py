@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -82,11 +82,14 @@ class Entry:
     mark: Mark
 
 
-def tables_in(text: str, names: Names) -> list[ReplyTable]:
-    """Return the tables of a text: with bars, with commas or tabs, or with columns aligned."""
+def tables_in(text: str, names: Names, written: Callable[[int], int]) -> list[ReplyTable]:
+    """Return the tables of a text: with bars, with commas or tabs, or with columns aligned.
+
+    `written` says where a place of the text was in the reply, in which columns were aligned.
+    """
     found = [table for table in barred_tables(text) if _is_grid(table, names)]
     taken = [(table.start, table.end) for table in found]
-    found += _spaced(text, names, taken)
+    found += _spaced(text, names, taken, written)
     return sorted(found, key=lambda table: table.start)
 
 
@@ -209,7 +212,9 @@ def _cells(line: re.Match[str], *, framed: bool) -> Row:
     return cells
 
 
-def _spaced(text: str, names: Names, taken: Sequence[Span]) -> Iterator[ReplyTable]:
+def _spaced(
+    text: str, names: Names, taken: Sequence[Span], written: Callable[[int], int]
+) -> Iterator[ReplyTable]:
     """Yield tables whose cells are parted by commas, semicolons or runs of spaces."""
     lines = list(_LINE.finditer(text))
     index = 0
@@ -225,7 +230,7 @@ def _spaced(text: str, names: Names, taken: Sequence[Span]) -> Iterator[ReplyTab
             if len(head) < 2 or not _is_head(head, below, names):
                 continue
 
-            rows, index = _rows(lines, index, separator, head, text)
+            rows, index = _rows(lines, index, separator, head, written)
             if rows:
                 yield ReplyTable(
                     [head, *rows], line.start(), rows[-1][-1].start + len(rows[-1][-1].text)
@@ -279,11 +284,16 @@ def _has_a_number(cell: TableCell) -> bool:
 
 
 def _rows(
-    lines: Sequence[re.Match[str]], index: int, separator: str, head: Row, text: str
+    lines: Sequence[re.Match[str]],
+    index: int,
+    separator: str,
+    head: Row,
+    written: Callable[[int], int],
 ) -> tuple[list[Row], int]:
     rows: list[Row] = []
     first = index
     width = len(head)
+    numeric = False
     while index < len(lines):
         line = lines[index]
         if _RULE.fullmatch(line[0]):
@@ -291,7 +301,7 @@ def _rows(
             continue
 
         row = _split(line, separator)
-        if "\n\n" in text[lines[index - 1].end() : line.start()]:
+        if "\n\n" in line.string[lines[index - 1].end() : line.start()]:
             break
 
         short = not separator and 1 < len(row) < width
@@ -301,15 +311,17 @@ def _rows(
             break
 
         # Columns that are only aligned say nothing of which cell is missing.
-        astray = short or (not separator and not _stand_below(head, row, line))
+        astray = short or (not separator and not _stand_below(head, row, line, written))
         rows.append(row[:1] if astray else row)
+        numeric = numeric or any(_NUMERIC.match(cell.text) for cell in row[1:])
         index += 1
 
-    numeric = any(_NUMERIC.match(cell.text) for row in rows for cell in row[1:])
     return (rows, index) if numeric else ([], first)
 
 
-def _stand_below(head: Row, row: Row, line: re.Match[str]) -> bool:
+def _stand_below(
+    head: Row, row: Row, line: re.Match[str], written: Callable[[int], int]
+) -> bool:
     """Tell whether the cells of a row stand under their headings, or are parted all alike.
 
     As many cells as headings may still be one too few and one too many.
@@ -318,19 +330,20 @@ def _stand_below(head: Row, row: Row, line: re.Match[str]) -> bool:
     if len(gaps) == 1:
         return True
 
-    edge = line.string.rfind("\n", 0, head[-1].start) + 1
-    for column, cell in enumerate(row):
-        left = cell.start - line.start()
-        right = left + len(cell.text)
-        distances = [
-            max(title.start - edge - right, left - (title.start - edge + len(title.text)))
-            for title in head
-        ]
-        nearest = min(distances)
-        if distances[column] > max(0, nearest):
+    titles = _places(head, line.string.rfind("\n", 0, head[-1].start) + 1, written)
+    for column, (left, right) in enumerate(_places(row, line.start(), written)):
+        distances = [max(first - right, left - last) for first, last in titles]
+        if distances[column] > max(0, min(distances)):
             return False
 
     return True
+
+
+def _places(row: Row, edge: int, written: Callable[[int], int]) -> list[Span]:
+    """Return the columns of characters that the cells of a row fill."""
+    begin = written(edge)
+    starts = [written(cell.start) - begin for cell in row]
+    return [(at, at + len(cell.text)) for at, cell in zip(starts, row, strict=True)]
 
 
 def _is_short(cell: TableCell) -> bool:
