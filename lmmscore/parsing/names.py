@@ -104,6 +104,9 @@ _MORE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_GETS_A_NUMBER = re.compile(
+    r"[ ]*(?:[=–—-]|→|gets|scores|receives|has|earns|is)?[ ]*[(\[]?[ ]*[0-9]"
+)
 _OF_ALL = re.compile(
     r"[ ]?(?P<of>/|of|von|de)[ ]?(?:the[ ])?(?P<count>[0-9]{1,3})(?![0-9])", re.IGNORECASE
 )
@@ -325,6 +328,9 @@ class Names:
             elif joint.startswith("v") or joint == "/" or (more["noun"] and joint in {",", "、"}):
                 # "Image 2 , Image 3: 5" may leave the score of image 2 out.
                 positions.append(UNKNOWN)
+            elif more["noun"] and _GETS_A_NUMBER.match(text, more.end(), end):
+                # "Image 1 5 and Image 2 and Image 3 7", too.
+                positions.append(UNKNOWN)
             else:
                 positions.append(number)
 
@@ -377,7 +383,7 @@ class Names:
 _BEFORE_A_NAME = frozenset(
     """a an and are as at but for from give gives giving has have i in is its it of on or per score
     scores scored scoring get gets got receives receive rate rates rated the their this to und with
-    while whose plus both my s de la el der die das für en points pts where image edit images factor
+    while whose plus both then my s de la el der die das für en points pts where image edit images factor
     factors assign breakdown""".split()
 )
 _WORD_BEFORE = re.compile(r"(?P<word>[A-Za-z]+)[ ]{1,2}$")

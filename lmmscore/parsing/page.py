@@ -338,7 +338,11 @@ def _place(
         return
 
     start, positions = _opening(page, line, has_scores, numbered=numbered, bare=bare)
-    if positions is not None:
+    if positions is not None and not has_scores and 1 < len(positions) == page.n:
+        # "Results for Image 1 to Image 3:" stands over lists of one image each.
+        state.opened(None)
+        line.heads = True
+    elif positions is not None:
         state.opened(positions)
         line.heads = not has_scores
         if not has_scores and page.n > 1 and _is_more_than_a_heading(page, line, start, positions):
@@ -385,6 +389,10 @@ def _is_a_strange_list(page: Page, line: Line) -> bool:
     return len(_A_NUMBER.findall(page.text[line.head : line.end])) > 1
 
 
+# An image that ends a line behind a stop: "… 8, Image 2".
+_APART = re.compile(r"[,.;|/–—][ ]*\Z")
+
+
 def _is_more_than_a_heading(
     page: Page, line: Line, start: int, positions: tuple[int, ...]
 ) -> bool:
@@ -406,11 +414,18 @@ def _is_more_than_a_heading(
 
 def _leads_on(page: Page, line: Line, *, several: bool) -> bool:
     """Tell whether a line of scores ends in words that head the next: `…: 6. The next one:`."""
-    if len(line.factors) < 2:
+    if not line.factors:
         return False
 
     last = line.factors[-1].end
     tail = page.text[last : line.end]
+    ends = line.images and line.images[-1].start > last and line.images[-1].end >= line.end - 2
+    if ends and _APART.search(page.text, last, line.images[-1].start):
+        return True
+
+    if len(line.factors) < 2:
+        return False
+
     label = _LABEL_TAIL.search(tail)
     if label is not None and not _MENTIONED.search(tail[: label.start()]):
         return True
