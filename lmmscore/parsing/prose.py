@@ -919,6 +919,10 @@ class Prose:
     ) -> Iterator[int]:
         """Yield the places in a part from which on another image may be spoken of."""
         for pair, following in pairwise(found):
+            if pair.backward != following.backward:
+                # "S_acc 7 … 2, 4 (S_pre)": another list has begun.
+                yield pair.end
+
             sentences = _SENTENCE_STOP.split(self.text[pair.end : following.start])
             if len(sentences) > 1 and not _LEADS.fullmatch(sentences[-1]):
                 yield pair.end

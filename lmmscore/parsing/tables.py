@@ -165,6 +165,10 @@ def _continues(text: str, run: Sequence[re.Match[str]], line: re.Match[str]) -> 
     if not run:
         return True
 
+    if len(run) > 1 and _bare_cells(line) == _bare_cells(run[0]):
+        # The same heading again: another table.
+        return False
+
     between = text[run[-1].end() : line.start()]
     if between.count("\n") <= 1 or _RULE.fullmatch(between.strip() or "-"):
         # Blank lines between rows are a slip, unless a new heading and its rule follow.
@@ -173,6 +177,10 @@ def _continues(text: str, run: Sequence[re.Match[str]], line: re.Match[str]) -> 
         return not new or len(run) < 2
 
     return False
+
+
+def _bare_cells(line: re.Match[str]) -> list[str]:
+    return [cell.strip() for cell in line[0].strip(" >|").split("|")]
 
 
 def _table_of(run: Sequence[re.Match[str]]) -> Iterator[ReplyTable]:
@@ -546,6 +554,8 @@ class _TableReader:
         first = []
         if 0 in free:
             first = [i for i in free if i == 0 or self._numbers_images(body, i)]
+            if numbers and self._are_images(body):
+                numbers = [0, *numbers]
 
         named = list(dict.fromkeys([*spoken, *headed]))
         chosen = named or numbers or first
@@ -563,6 +573,11 @@ class _TableReader:
             column < len(row) and self.names.image_named(row[column].text) is not None
             for row in body
         )
+
+    def _are_images(self, body: Sequence[Row]) -> bool:
+        """Tell whether the first column labels every row with another image."""
+        labels = [self._image_at(row, 0) for row in body]
+        return None not in labels and len(set(labels)) == len(labels)
 
     def _numbers_images(self, body: Sequence[Row], column: int) -> bool:
         """Tell whether a column holds the numbers of all images, each once."""
