@@ -383,8 +383,8 @@ class Names:
 _BEFORE_A_NAME = frozenset(
     """a an and are as at but for from give gives giving has have i in is its it of on or per score
     scores scored scoring get gets got receives receive rate rates rated the their this to und with
-    while whose plus both then my s de la el der die das für en points pts where image edit images factor
-    factors assign breakdown""".split()
+    while whose plus both then my s de la el der die das für en points pts where image edit images
+    factor factors assign breakdown""".split()
 )
 _WORD_BEFORE = re.compile(r"(?P<word>[A-Za-z]+)[ ]{1,2}$")
 

@@ -62,7 +62,8 @@ _BARE_HEAD = re.compile(
 )
 _MOVES_ON = re.compile(
     r"""
-    \bcomes[ ]next\b|\bis[ ](?:up|next)\b|\bon[ ]to[ ]the\b|\bnext\b[ ]*[:.,]
+    \A\W*(?:and[ ])?(?:next|then|now|finally|lastly|last)\W*\Z
+      |\bcomes[ ]next\b|\bis[ ](?:up|next)\b|\bon[ ]to[ ]the\b|\bnext\b[ ]*[:.,]
       |\blast[ ]but[ ]not[ ]least\b |
     \b(?:next|other|another|following|remaining|previous|former|latter|subsequent)[ ]
       (?:edited[ ]|two[ ]|three[ ])?(?:one|image|edit|picture|photo|result|version|method
@@ -84,6 +85,8 @@ _MAY_BE_A_SCORE = re.compile(
 )
 _SENTENCE = re.compile(r"[.!?。！？…][\"'”’)]*$")
 _LONGEST_HEADING = 90
+_FAR = 3
+"""So many blank lines below a heading, what follows may be of another that is missing."""
 _MOST_NAMES = 300
 
 
@@ -117,6 +120,8 @@ class Line:
     images: list[ImageName]
     gap: bool
     """Whether a blank line stands before it."""
+    blanks: int = 0
+    """How many do."""
     parts: list[Part] = field(default_factory=list)
     section: int = 0
     positions: tuple[int, ...] | None = None
@@ -152,7 +157,9 @@ class Page:
                 continue
 
             gap = gap or newlines.count("\n") > 1
-            lines.append(self._line(start, start + len(match[0].rstrip()), gap=gap))
+            line = self._line(start, start + len(match[0].rstrip()), gap=gap)
+            line.blanks = newlines.count("\n") - 1
+            lines.append(line)
             gap = False
 
         return _one_naming(lines)
@@ -265,6 +272,9 @@ def lay_out(page: Page, scores: Sequence[int]) -> None:
             state.entries = True
             continue
 
+        if state.positions is not None and not state.entries and line.blanks >= _FAR:
+            state.closed()
+
         has_scores = scores[index] > 0
         state.leads = _stands_over_scores(page, index, scores)
         _place(page, line, state, has_scores, numbered=numbered, bare=not named)
@@ -376,7 +386,8 @@ def _place(
 # "Image 2: 9/10", "(Photo C) —": an item of a list under a factor heads nothing.
 _A_NUMBER = re.compile(r"(?<![\w.:/-])(?<!of )[0-9]{1,2}(?![\w.:%-]|[ ]of\b)")
 _BARE_ITEM = re.compile(
-    r"[ ]*[(\[]?[ ]*(?:[0-9]{1,3}(?:\.[0-9]+)?(?:[ ]?(?:/|out[ ]of)[ ]?[0-9]{1,3})?"
+    r"[ ]*(?:gets|has|receives|scores|earns|is)?[ ]*[(\[]?[ ]*"
+    r"(?:[0-9]{1,3}(?:\.[0-9]+)?(?:[ ]?(?:/|out[ ]of)[ ]?[0-9]{1,3})?"
     r"|[-–—?…]+|n/?a|none|null|tbd|not[ ]\w+)[ ]*[)\].,;]*[ ]*$",
     re.IGNORECASE,
 )
@@ -393,16 +404,18 @@ def _is_a_strange_list(page: Page, line: Line) -> bool:
 _APART = re.compile(r"[,.;|/–—][ ]*\Z")
 
 
-def _is_more_than_a_heading(
-    page: Page, line: Line, start: int, positions: tuple[int, ...]
-) -> bool:
+def _is_more_than_a_heading(page: Page, line: Line, start: int, positions: tuple[int, ...]) -> bool:
     """Tell whether a line that an image opens is a list that was not understood, or an item of one.
 
     What stands below it may be of any image then.
     """
     if _BARE_ITEM.match(page.text, start, line.end) and not line.heading:
         return True
-    if len(_A_NUMBER.findall(page.text[start : line.end])) > 1:
+    behind = line.images[0].end if line.images else start
+    if len(_A_NUMBER.findall(page.text[behind : line.end])) > 1:
+        return True
+    if line.images and page.text[line.head : line.images[0].start].strip() == "for":
+        # "for Image 2", where its number is left out.
         return True
 
     return any(
@@ -424,7 +437,7 @@ def _leads_on(page: Page, line: Line, *, several: bool) -> bool:
         return True
 
     if len(line.factors) < 2:
-        return False
+        return _takes_turns(page, line)
 
     label = _LABEL_TAIL.search(tail)
     if label is not None and not _MENTIONED.search(tail[: label.start()]):
@@ -435,6 +448,14 @@ def _leads_on(page: Page, line: Line, *, several: bool) -> bool:
 
     behind = [image for image in line.images if image.start > last]
     return any(not _MENTIONED.search(page.text[last : image.start]) for image in behind)
+
+
+def _takes_turns(page: Page, line: Line) -> bool:
+    """Tell whether a line goes on with another image: "Image 1 gets 7 in quality, Image 2 8"."""
+    last = line.factors[-1].end
+    return any(
+        image.start > last and _A_NUMBER.match(page.text, image.end + 1) for image in line.images
+    )
 
 
 # "…, S_real 6, S_all 7. Next", "…; Scores for Candidate B": words behind a list that is complete.
@@ -647,7 +668,8 @@ def _caption(page: Page, line: Line, words: str, state: _State) -> None:
     short = len(words) <= _LONGEST_HEADING
     if not any(each.isalpha() for each in words):
         below = not state.scored and _is_below_a_factor(page, line)
-        numbered = page.names.only is None and any(each.isdigit() for each in words)
+        whole = page.text[line.start : line.end]
+        numbered = page.names.only is None and any(each.isdigit() for each in whole)
         if (state.entries or numbered) and page.n > 1 and not below:
             state.closed()
 

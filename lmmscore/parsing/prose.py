@@ -314,6 +314,8 @@ _COMPARED_BEHIND = re.compile(
     r"\b(?:than|like|unlike|compar\w+|versus|vs|see|cf|as|match\w*|similar|same|better|worse)\b",
     re.IGNORECASE,
 )
+_BEFORE_LABEL = re.compile(r"[ ]*(?:for|of|to|goes[ ]to)?[ ]*[(\[]?[ ]*")
+_FOR_ONE = re.compile(r"[ ]*(?:for|of|to)[ ]+(?:the[ ]+)?(?P<label>\w{1,12})[ ]*(?:[,;.)]|$)")
 # What ends an entry: then an image right behind a number is its label.
 _LABELLED = re.compile(r"[ ]*[)\]]?[ ]*(?:[,;|/.]|and\b|$)")
 # "quality: First: 10/10": whose number it is, the label says.
@@ -952,7 +954,7 @@ class Prose:
                 yield image.start
 
     def _has_a_factor(self, line: Line, image: ImageName) -> bool:
-        """Tell whether a factor is named in the clause behind an image: "with Image 2 it is S_acc"."""
+        """Tell whether a factor is named in an image's clause: "with Image 2 it is S_acc"."""
         behind = next((name for name in line.factors if name.start >= image.end), None)
         if behind is None:
             return False
@@ -1002,18 +1004,27 @@ class Prose:
     def _is_labelled_otherwise(
         self, line: Line, pair: Pair[FactorName], positions: tuple[int, ...] | None
     ) -> bool:
-        """Tell whether another image is the label of a score: `S_pre: 3 (Image 2)`."""
-        if self.n == 1 or pair.backward:
+        """Tell whether another image is the label of a score: `S_pre: 3 (Image 2)`,
+        "the quality of Image 2 is 3", "S_pre: 3 for the second"."""
+        if self.n == 1:
             return False
 
         for image in line.images:
-            if image.start < pair.end or image.positions == positions:
+            if image.positions == positions or image.end <= pair.start:
                 continue
 
-            joint = self.text[pair.end : image.start]
-            return not joint.strip(" ([") and _LABELLED.match(self.text, image.end, line.end) is not None
+            if image.start < pair.end:
+                return True
 
-        return False
+            joint = _BEFORE_LABEL.fullmatch(self.text, pair.end, image.start)
+            return joint is not None and _LABELLED.match(self.text, image.end, line.end) is not None
+
+        named = _FOR_ONE.match(self.text, pair.end, line.end)
+        if named is None or pair.backward:
+            return False
+
+        position = self.names.image_labelled(named["label"])
+        return position is not None and (position,) != positions
 
     def _strays(self, line: Line, lead: str, own: str, found: Sequence[Pair[FactorName]]) -> bool:
         """Tell whether what opens a line may take its scores away from the image of its section."""

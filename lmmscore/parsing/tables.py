@@ -165,7 +165,8 @@ def _continues(text: str, run: Sequence[re.Match[str]], line: re.Match[str]) -> 
     if not run:
         return True
 
-    if len(run) > 1 and _bare_cells(line) == _bare_cells(run[0]):
+    head = _bare_cells(run[0])
+    if len(run) > 1 and _bare_cells(line) == head and not any(map(_NUMERIC.match, head)):
         # The same heading again: another table.
         return False
 
@@ -327,9 +328,7 @@ def _rows(
     return (rows, index) if numeric else ([], first)
 
 
-def _stand_below(
-    head: Row, row: Row, line: re.Match[str], written: Callable[[int], int]
-) -> bool:
+def _stand_below(head: Row, row: Row, line: re.Match[str], written: Callable[[int], int]) -> bool:
     """Tell whether the cells of a row stand under their headings, or are parted all alike.
 
     As many cells as headings may still be one too few and one too many.
