@@ -443,7 +443,7 @@ def _leads_on(page: Page, line: Line, *, several: bool) -> bool:
     if label is not None and not _MENTIONED.search(tail[: label.start()]):
         return True
 
-    if several and _MOVES_ON_AT_THE_END.search(tail):
+    if several and _moves_on_at_the_end(tail):
         return True
 
     behind = [image for image in line.images if image.start > last]
@@ -458,11 +458,21 @@ def _takes_turns(page: Page, line: Line) -> bool:
     )
 
 
-# "…, S_real 6, S_all 7. Next", "…; Scores for Candidate B": words behind a list that is complete.
-_MOVES_ON_AT_THE_END = re.compile(
-    r"(?:[.;|/–—]|,?[ ](?:and|then|while|whereas|but)\b)[ ]*(?:[^\W\d_][\w'’-]*[ ,]*){1,6}"
-    r"(?:\#?[0-9]{1,2}(?:[ ]?/[ ]?[0-9]{1,2})?)?[.:]?$"
-)
+_STOPS = re.compile(r"[.;|/–—](?=[ ])|,?[ ](?:and|then|while|whereas|but)\b")
+_MOST_WORDS = 6
+
+
+def _moves_on_at_the_end(tail: str) -> bool:
+    """Tell whether a few words behind a list head another: "…, S_real 6; Scores for Image 2"."""
+    tail = tail.rstrip(" .:")
+    stops = [stop.end() for stop in _STOPS.finditer(tail, max(0, len(tail) - 80))]
+    if not stops:
+        return False
+
+    words = tail[stops[-1] :].split()
+    return 0 < len(words) <= _MOST_WORDS and words[0][0].isalpha() and "(" not in words[-1]
+
+
 # What makes an image part of an explanation: "(see Image 1)", "less than in Image 2".
 _MENTIONED = re.compile(
     r"(?:[(\[]|\b(?:see|as|in|like|than|to|of|with|from|unlike|beside|versus|vs\.?|cf\.?)[ ]+)"

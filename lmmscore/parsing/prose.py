@@ -297,6 +297,7 @@ _SOMEONE_SAID = re.compile(
     re.IGNORECASE,
 )
 _NO_IMAGE = re.compile(r"\W*(?:no|without)[ ](?:\w+[ ])?(?:image|picture|photo)s?\b", re.IGNORECASE)
+_NONE_FOR_ANY = re.compile(r"(?:[-–—?]|n/?a|none)[ ]+(?:for|in|on)[ ]", re.IGNORECASE)
 _NONE_FOR = re.compile(
     r"(?:^|[ ,;:(])(?:an?[ ])?(?:[-–—?]|n/?a|none)[ ]+(?:for|in|on)[ ]+(?:the[ ])?\Z", re.IGNORECASE
 )
@@ -413,7 +414,8 @@ class Prose:
         found = pairs(
             self.text, line.head, line.end, line.named or line.factors, self._scale, taken
         )
-        if any(self._is_denied_before(line, factor) for factor in line.factors):
+        denied = _NONE_FOR_ANY.search(self.text, line.head, line.end)
+        if denied and any(self._is_denied_before(line, factor) for factor in line.factors):
             return []
 
         return self._leaning_on_none(line, [pair for pair in found if not pair.name.modified])
@@ -1054,7 +1056,7 @@ class Prose:
             self.unplaced = True
             return
 
-        placed = replace(mark, span=self.page.span(*mark.span))
+        placed = Mark(mark.value, self.page.span(*mark.span), mark.kind, mark.says)
         for position in positions or (None,):
             if self._recurs(section, key, position, index):
                 self.unplaced = True
@@ -1114,6 +1116,7 @@ class Prose:
             return False
 
         last: dict[str, int] = {}
+        scored_at = {pair.name.start for pair in found}
         for factor in line.named or line.factors:
             if not part.start <= factor.start < part.end:
                 continue
@@ -1127,7 +1130,7 @@ class Prose:
                 if not _CLAUSE_ENDS.search(self.text, mention, factor.start):
                     continue
 
-            scored = factor.start in {pair.name.start for pair in found}
+            scored = factor.start in scored_at
             if factor.key in last and (scored or self._opens_an_entry(line, factor)):
                 return True
             last[factor.key] = factor.start

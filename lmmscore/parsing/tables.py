@@ -45,6 +45,7 @@ _WIDEST = 60
 """How many columns are looked at: a reply of nothing but bars must not keep us busy."""
 
 _MOST_LABELS = 200
+_LONGEST_TITLE = 80
 _ANOTHER_SCALE = "its table states another scale"
 _TWO_IMAGES = "its row names two different images"
 _TWO_COLUMNS = "its row has two different columns of numbers"
@@ -261,6 +262,9 @@ def _separators(line: str) -> Iterator[str]:
 def _is_head(head: Row, below: str, names: Names) -> bool:
     """Tell whether cells are the heading of a table: factors or images,
     and no number of anything. `below` is the line under it."""
+    if any(len(cell.text) > _LONGEST_TITLE for cell in head):
+        return False
+
     if not any(_has_a_number(cell) for cell in head):
         factors = [names.factor_named(cell.text) for cell in head]
         known = len(factors) - factors.count(None)
@@ -271,17 +275,19 @@ def _is_head(head: Row, below: str, names: Names) -> bool:
     if len(head) < 3:
         return False
 
-    named = [names.image_named(cell.text) for cell in head[1:]]
-    others = [cell for cell, image in zip(head[1:], named, strict=True) if image is None]
-    if any(_has_a_number(cell) for cell in others):
-        return False
+    images = 0
+    for cell in head[1:]:
+        if names.image_named(cell.text) is not None:
+            images += 1
+        elif _has_a_number(cell):
+            return False
 
-    if len(others) + 1 < len(named):
+    if images > 1:
         return True
 
     # One image beside other columns, and a factor in front of the row below.
     first = _GAP.split(below.strip())[0].partition(",")[0]
-    return len(others) < len(named) and names.factor_named(first) is not None
+    return images == 1 and names.factor_named(first) is not None
 
 
 _OF_A_NUMBER = re.compile(r"[0-9:=]")
